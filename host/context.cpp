@@ -1,0 +1,191 @@
+// The context: one set layout, one pipeline layout, and pipelines made up front, on a borrowed device.
+#include "context.h"
+#include "plan.h"
+
+#include <new>
+#include <stdlib.h>
+#include <string.h>
+
+namespace rope {
+namespace {
+
+void* allocate(const VkAllocationCallbacks* allocator, size_t size) {
+    if (allocator == nullptr)
+        return malloc(size);
+    return allocator->pfnAllocation(allocator->pUserData, size, alignof(max_align_t),
+                                    VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
+}
+
+void release(const VkAllocationCallbacks* allocator, void* memory) {
+    if (allocator == nullptr) {
+        free(memory);
+    } else if (memory != nullptr) {
+        allocator->pfnFree(allocator->pUserData, memory);
+    }
+}
+
+template <typename Function> bool loadOne(const RopeContextInfo& info, const char* name, Function* function) {
+    *function = reinterpret_cast<Function>(info.get_device_proc_addr(info.device, name));
+    return *function != nullptr;
+}
+
+bool loadFunctions(const RopeContextInfo& info, Functions* f) {
+    bool all = true;
+#define ROPE_LOAD(name) all = loadOne(info, "vk" #name, &f->name) && all;
+    ROPE_FUNCTIONS(ROPE_LOAD)
+#undef ROPE_LOAD
+    if (info.limits.has_push_descriptors != 0) {
+        all = loadOne(info, "vkCmdPushDescriptorSetKHR", &f->CmdPushDescriptorSetKHR) && all;
+    }
+    return all;
+}
+
+VkResult makeLayouts(RopeContext* c) {
+    VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT] = {};
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+        bindings[i].binding = i;
+        bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        bindings[i].descriptorCount = 1;
+        bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    }
+    VkDescriptorSetLayoutCreateInfo set = {};
+    set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+    if (c->pushes)
+        set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+    set.bindingCount = ROPE_BINDING_COUNT;
+    set.pBindings = bindings;
+    const VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
+    if (result != VK_SUCCESS)
+        return result;
+
+    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(RopePush)};
+    VkPipelineLayoutCreateInfo layout = {};
+    layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+    layout.setLayoutCount = 1;
+    layout.pSetLayouts = &c->set_layout;
+    layout.pushConstantRangeCount = 1;
+    layout.pPushConstantRanges = &range;
+    return c->vk.CreatePipelineLayout(c->device, &layout, c->allocator, &c->pipeline_layout);
+}
+
+VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
+    VkShaderModuleCreateInfo code = {};
+    code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+    code.codeSize = pass.shader->bytes;
+    code.pCode = pass.shader->words;
+    VkShaderModule module = VK_NULL_HANDLE;
+    VkResult result = c.vk.CreateShaderModule(c.device, &code, c.allocator, &module);
+    if (result != VK_SUCCESS)
+        return result;
+
+    VkSpecializationMapEntry entries[ROPE_CONSTANT_COUNT];
+    for (uint32_t i = 0; i < ROPE_CONSTANT_COUNT; ++i)
+        entries[i] = {i, i * 4u, 4};
+    const VkSpecializationInfo constants = {ROPE_CONSTANT_COUNT, entries, sizeof pass.constants, pass.constants};
+    VkComputePipelineCreateInfo info = {};
+    info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+    info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+    info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+    info.stage.module = module;
+    info.stage.pName = "main";
+    info.stage.pSpecializationInfo = &constants;
+    info.layout = c.pipeline_layout;
+    result = c.vk.CreateComputePipelines(c.device, c.cache, 1, &info, c.allocator, pipeline);
+    c.vk.DestroyShaderModule(c.device, module, c.allocator);
+    return result;
+}
+
+VkResult preparePass(RopeContext* c, const RopePass& pass) {
+    if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE)
+        return VK_SUCCESS;
+    void* memory = allocate(c->allocator, sizeof(PipelineNode));
+    if (memory == nullptr)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    PipelineNode* node = new (memory) PipelineNode();
+    node->shader = pass.shader;
+    memcpy(node->constants, pass.constants, sizeof node->constants);
+    const VkResult result = compile(*c, pass, &node->pipeline);
+    if (result != VK_SUCCESS) {
+        release(c->allocator, memory);
+        return result;
+    }
+    // Two threads may have made the same one; both stay until the context goes, either serves.
+    node->next = c->pipelines.load(std::memory_order_relaxed);
+    while (
+        !c->pipelines.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
+    }
+    return VK_SUCCESS;
+}
+
+} // namespace
+
+VkPipeline findPipeline(const RopeContext& context, const RopeShader* shader, const uint32_t* constants) {
+    const PipelineNode* node = context.pipelines.load(std::memory_order_acquire);
+    for (; node != nullptr; node = node->next) {
+        if (node->shader == shader && memcmp(node->constants, constants, sizeof node->constants) == 0) {
+            return node->pipeline;
+        }
+    }
+    return VK_NULL_HANDLE;
+}
+
+} // namespace rope
+
+using namespace rope;
+
+VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
+    *context = nullptr;
+    void* memory = allocate(info->allocator, sizeof(RopeContext));
+    if (memory == nullptr)
+        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    RopeContext* c = new (memory) RopeContext();
+    c->device = info->device;
+    c->cache = info->pipeline_cache;
+    c->allocator = info->allocator;
+    c->pushes = info->limits.has_push_descriptors != 0;
+    const bool loaded = loadFunctions(*info, &c->vk);
+    const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
+    if (result == VK_SUCCESS) {
+        *context = c;
+    } else if (loaded) {
+        ropeDestroyContext(c);
+    } else {
+        release(info->allocator, memory);
+    }
+    return result;
+}
+
+void ropeDestroyContext(RopeContext* context) {
+    if (context == nullptr)
+        return;
+    const RopeContext& c = *context;
+    PipelineNode* node = c.pipelines.load(std::memory_order_acquire);
+    while (node != nullptr) {
+        PipelineNode* next = node->next;
+        c.vk.DestroyPipeline(c.device, node->pipeline, c.allocator);
+        release(c.allocator, node);
+        node = next;
+    }
+    c.vk.DestroyPipelineLayout(c.device, c.pipeline_layout, c.allocator);
+    c.vk.DestroyDescriptorSetLayout(c.device, c.set_layout, c.allocator);
+    release(c.allocator, context);
+}
+
+VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count) {
+    for (uint32_t i = 0; i < plan_count; ++i) {
+        for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
+            const VkResult result = preparePass(context, plans[i].passes[p]);
+            if (result != VK_SUCCESS)
+                return result;
+        }
+    }
+    return VK_SUCCESS;
+}
+
+void ropeSetRounding(RopeContext* context, RopeRounding rounding) {
+    context->rounding = rounding;
+}
+
+RopeRounding ropeGetRounding(const RopeContext* context) {
+    return context->rounding;
+}

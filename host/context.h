@@ -1,0 +1,60 @@
+// What creation and recording share of a context.
+#pragma once
+
+#include "rope.h"
+
+#include <atomic>
+
+// The library's whole use of Vulkan, but for push descriptors.
+#define ROPE_FUNCTIONS(X)                                                                                              \
+    X(CreateDescriptorSetLayout)                                                                                       \
+    X(DestroyDescriptorSetLayout)                                                                                      \
+    X(CreatePipelineLayout)                                                                                            \
+    X(DestroyPipelineLayout)                                                                                           \
+    X(CreateShaderModule)                                                                                              \
+    X(DestroyShaderModule)                                                                                             \
+    X(CreateComputePipelines)                                                                                          \
+    X(DestroyPipeline)                                                                                                 \
+    X(AllocateDescriptorSets)                                                                                          \
+    X(UpdateDescriptorSets)                                                                                            \
+    X(CmdBindPipeline)                                                                                                 \
+    X(CmdBindDescriptorSets)                                                                                           \
+    X(CmdPushConstants)                                                                                                \
+    X(CmdDispatch)
+
+namespace rope {
+
+struct Functions {
+#define ROPE_DECLARE(name) PFN_vk##name name;
+    ROPE_FUNCTIONS(ROPE_DECLARE)
+#undef ROPE_DECLARE
+    PFN_vkCmdPushDescriptorSetKHR CmdPushDescriptorSetKHR;
+};
+
+// A list that only grows, so that it can be read while another thread adds.
+struct PipelineNode {
+    PipelineNode* next;
+    const RopeShader* shader;
+    uint32_t constants[ROPE_CONSTANT_COUNT];
+    VkPipeline pipeline;
+};
+
+} // namespace rope
+
+struct RopeContext {
+    rope::Functions vk;
+    VkDevice device;
+    VkPipelineCache cache;
+    const VkAllocationCallbacks* allocator;
+    VkDescriptorSetLayout set_layout;
+    VkPipelineLayout pipeline_layout;
+    std::atomic<rope::PipelineNode*> pipelines;
+    bool pushes;
+    RopeRounding rounding;
+};
+
+namespace rope {
+
+VkPipeline findPipeline(const RopeContext& context, const RopeShader* shader, const uint32_t* constants);
+
+} // namespace rope

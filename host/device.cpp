@@ -1,0 +1,403 @@
+#include "device.hpp"
+#include "device_state.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace rope {
+namespace {
+
+constexpr char kNoDevice[] = "no Vulkan device: the loader's drivers found none; install mesa-vulkan-drivers for a CPU "
+                             "driver, or your GPU's driver";
+
+const char* typeName(VkPhysicalDeviceType type) {
+    switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+        return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+        return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+        return "virtual";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+        return "cpu";
+    default:
+        return "other";
+    }
+}
+
+uint32_t preference(const DeviceInfo& info) { // the best is least
+    const VkPhysicalDeviceType order[] = {VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+                                          VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU, VK_PHYSICAL_DEVICE_TYPE_CPU};
+    uint32_t place = 0;
+    while (place < 4 && order[place] != info.properties.deviceType) {
+        ++place;
+    }
+    return place;
+}
+
+std::string versionText(uint32_t version) {
+    return std::to_string(VK_API_VERSION_MAJOR(version)) + "." + std::to_string(VK_API_VERSION_MINOR(version)) + "." +
+           std::to_string(VK_API_VERSION_PATCH(version));
+}
+
+std::vector<VkExtensionProperties> deviceExtensions(const VulkanFunctions& vk, VkPhysicalDevice device) {
+    uint32_t count = 0;
+    vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
+    std::vector<VkExtensionProperties> extensions(count);
+    vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
+    extensions.resize(count);
+    return extensions;
+}
+
+bool hasExtension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
+    return std::any_of(extensions.begin(), extensions.end(), [name](const VkExtensionProperties& extension) {
+        return std::strcmp(extension.extensionName, name) == 0;
+    });
+}
+
+DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t index) {
+    DeviceInfo info;
+    info.index = index;
+    info.physical_device = device;
+    vk.GetPhysicalDeviceProperties(device, &info.properties);
+    info.name = info.properties.deviceName;
+    info.type = typeName(info.properties.deviceType);
+    if (info.properties.apiVersion >= VK_API_VERSION_1_1 &&
+        hasExtension(deviceExtensions(vk, device), VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
+        VkPhysicalDeviceDriverProperties driver = {};
+        driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
+        VkPhysicalDeviceProperties2 properties = {};
+        properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+        properties.pNext = &driver;
+        vk.GetPhysicalDeviceProperties2(device, &properties);
+        info.driver = driver.driverName;
+        if (driver.driverInfo[0]) {
+            info.driver += std::string(" ") + driver.driverInfo;
+        }
+    }
+    return info;
+}
+
+std::vector<DeviceInfo> readInfos(const Instance& instance) {
+    std::vector<DeviceInfo> infos;
+    for (VkPhysicalDevice device : instance.physicalDevices()) {
+        infos.push_back(readInfo(instance.vk(), device, static_cast<uint32_t>(infos.size())));
+    }
+    return infos;
+}
+
+std::string lowered(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    return text;
+}
+
+// The devices that `select` may mean: one by its index, else those with it in their name or driver; all if empty.
+std::vector<DeviceInfo> matching(const std::vector<DeviceInfo>& infos, const std::string& select) {
+    const bool digits =
+        !select.empty() && select.size() < 9 && select.find_first_not_of("0123456789") == std::string::npos;
+    const size_t index = digits ? std::strtoul(select.c_str(), nullptr, 10) : infos.size();
+    if (index < infos.size()) {
+        return {infos[index]};
+    }
+    std::vector<DeviceInfo> found;
+    for (const DeviceInfo& info : infos) {
+        if (lowered(info.name + "\n" + info.driver).find(lowered(select)) != std::string::npos) {
+            found.push_back(info);
+        }
+    }
+    return found;
+}
+
+bool better(const DeviceInfo& a, const DeviceInfo& b) {
+    const bool a_old = a.properties.apiVersion < ROPE_API_VERSION;
+    const bool b_old = b.properties.apiVersion < ROPE_API_VERSION;
+    if (a_old != b_old) {
+        return b_old;
+    }
+    return preference(a) != preference(b) ? preference(a) < preference(b)
+                                          : a.properties.apiVersion > b.properties.apiVersion;
+}
+
+bool choose(const std::vector<DeviceInfo>& infos, const std::string& select, DeviceInfo* chosen, std::string* error) {
+    if (infos.empty()) {
+        *error = kNoDevice;
+        return false;
+    }
+    const std::vector<DeviceInfo> found = matching(infos, select);
+    if (found.empty()) {
+        *error = "no device matches '" + select + "'; present:";
+        for (const DeviceInfo& info : infos) {
+            *error += (info.index ? ", " : " ") + std::to_string(info.index) + " " + info.name;
+        }
+        return false;
+    }
+    *chosen = *std::min_element(found.begin(), found.end(), better);
+    if (chosen->properties.apiVersion < ROPE_API_VERSION) {
+        *error = chosen->name + " has Vulkan " + versionText(chosen->properties.apiVersion) +
+                 " and 1.1 is needed: install a newer driver or select another device";
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+std::string describe(const DeviceInfo& info) {
+    return std::to_string(info.index) + " " + info.name + " (" + info.type + ", Vulkan " +
+           versionText(info.properties.apiVersion) + (info.driver.empty() ? "" : ", driver " + info.driver) + ")";
+}
+
+std::vector<DeviceInfo> listDevices(std::string* error) {
+    const std::unique_ptr<Instance> instance = Instance::open(nullptr, nullptr, error);
+    if (!instance) {
+        return {};
+    }
+    std::vector<DeviceInfo> infos = readInfos(*instance);
+    if (infos.empty()) {
+        *error = kNoDevice;
+    }
+    for (DeviceInfo& info : infos) {
+        info.physical_device = VK_NULL_HANDLE;
+    }
+    return infos;
+}
+
+// ---- Opening
+// ---------------------------------------------------------------------------------------------------------
+
+bool DeviceState::openDevice(const DeviceOptions& options, std::string* error) {
+    messages = options.messages ? options.messages : std::make_shared<Messages>();
+    timeout_seconds = options.timeout_seconds;
+    instance = Instance::open(options.get_instance_proc_addr, options.validate ? messages : nullptr, error);
+    if (!instance || !choose(readInfos(*instance), options.select, &info, error)) {
+        return false;
+    }
+    vk = instance->vk();
+    vk.GetPhysicalDeviceMemoryProperties(info.physical_device, &memory);
+    VkPhysicalDeviceMaintenance3Properties maintenance = {};
+    maintenance.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES;
+    VkPhysicalDeviceProperties2 properties = {};
+    properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
+    properties.pNext = &maintenance;
+    vk.GetPhysicalDeviceProperties2(info.physical_device, &properties);
+    largest_allocation = maintenance.maxMemoryAllocationSize;
+    direct = info.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ||
+             info.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    return chooseQueue(error) && createDevice(options.push_descriptors, error) && createSubmission(error) &&
+           createContext(error);
+}
+
+bool DeviceState::chooseQueue(std::string* error) {
+    uint32_t count = 0;
+    vk.GetPhysicalDeviceQueueFamilyProperties(info.physical_device, &count, nullptr);
+    std::vector<VkQueueFamilyProperties> families(count);
+    vk.GetPhysicalDeviceQueueFamilyProperties(info.physical_device, &count, families.data());
+    for (family = 0; family < count; ++family) {
+        if (families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) {
+            timestamp_bits = families[family].timestampValidBits;
+            return true;
+        }
+    }
+    *error = info.name + " has no queue that computes: select another device";
+    return false;
+}
+
+bool DeviceState::createDevice(bool push_descriptors, std::string* error) {
+    const std::vector<VkExtensionProperties> available = deviceExtensions(vk, info.physical_device);
+    const char* useful[ROPE_MAX_EXTENSIONS] = {};
+    const uint32_t useful_count =
+        ropeUsefulExtensions(available.data(), static_cast<uint32_t>(available.size()), useful);
+    std::vector<const char*> names;
+    bool pushes = false;
+    for (uint32_t i = 0; i < useful_count; ++i) {
+        const bool is_push = std::strcmp(useful[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0;
+        if (!is_push || push_descriptors) {
+            names.push_back(useful[i]);
+            pushes = pushes || is_push;
+        }
+    }
+    if (hasExtension(available, "VK_KHR_portability_subset")) { // a device that has it wants it enabled
+        names.push_back("VK_KHR_portability_subset");
+    }
+    const float priority = 1;
+    VkDeviceQueueCreateInfo queue_info = {};
+    queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue_info.queueFamilyIndex = family;
+    queue_info.queueCount = 1;
+    queue_info.pQueuePriorities = &priority;
+    VkDeviceCreateInfo create = {};
+    create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    create.queueCreateInfoCount = 1;
+    create.pQueueCreateInfos = &queue_info;
+    create.enabledExtensionCount = static_cast<uint32_t>(names.size());
+    create.ppEnabledExtensionNames = names.data();
+    const VkResult result = vk.CreateDevice(info.physical_device, &create, nullptr, &device);
+    if (result != VK_SUCCESS) {
+        device = VK_NULL_HANDLE;
+        *error = info.name + " could not be opened: vkCreateDevice returned " + resultName(result);
+        return false;
+    }
+    const char* missing = nullptr;
+#define ROPE_LOAD(name)                                                                                                \
+    vk.name = reinterpret_cast<PFN_vk##name>(vk.GetDeviceProcAddr(device, "vk" #name));                                \
+    missing = vk.name ? missing : "vk" #name;
+    ROPE_DEVICE_FUNCTIONS(ROPE_LOAD)
+#undef ROPE_LOAD
+    if (missing) {
+        *error = info.name + " has no " + missing + ": install a newer driver or select another device";
+        return false;
+    }
+    vk.GetDeviceQueue(device, family, 0, &queue);
+    ropeLimitsFromDevice(&info.properties.limits, pushes ? VK_TRUE : VK_FALSE, &limits);
+    return true;
+}
+
+bool DeviceState::createSubmission(std::string* error) {
+    VkCommandPoolCreateInfo pool_info = {};
+    pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+    pool_info.queueFamilyIndex = family;
+    VkFenceCreateInfo fence_info = {};
+    fence_info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+    VkQueryPoolCreateInfo query_info = {};
+    query_info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+    query_info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    query_info.queryCount = 2;
+
+    VkResult result = vk.CreateCommandPool(device, &pool_info, nullptr, &pool);
+    if (result == VK_SUCCESS) {
+        VkCommandBufferAllocateInfo allocate_info = {};
+        allocate_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+        allocate_info.commandPool = pool;
+        allocate_info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+        allocate_info.commandBufferCount = 1;
+        result = vk.AllocateCommandBuffers(device, &allocate_info, &commands);
+    }
+    if (result == VK_SUCCESS) {
+        result = vk.CreateFence(device, &fence_info, nullptr, &fence);
+    }
+    if (result == VK_SUCCESS && timestamp_bits) {
+        result = vk.CreateQueryPool(device, &query_info, nullptr, &queries);
+    }
+    if (result != VK_SUCCESS) {
+        *error = info.name + " gave no command buffer, fence or query pool: " + resultName(result);
+        return false;
+    }
+    return true;
+}
+
+bool DeviceState::createContext(std::string* error) {
+    RopeContextInfo context_info = {};
+    context_info.device = device;
+    context_info.get_device_proc_addr = vk.GetDeviceProcAddr;
+    context_info.limits = limits;
+    const VkResult result = ropeCreateContext(&context_info, &context);
+    if (result != VK_SUCCESS) {
+        *error = "ropeCreateContext returned " + resultName(result) + " on " + info.name;
+        return false;
+    }
+    return true;
+}
+
+DeviceState::~DeviceState() {
+    if (stuck) { // the queue still uses everything; better to leave it than to pull it from under the driver
+        (void)instance.release();
+        return;
+    }
+    if (!device) {
+        return;
+    }
+    if (vk.DeviceWaitIdle) {
+        vk.DeviceWaitIdle(device);
+    }
+    ropeDestroyContext(context);
+    release(&staging);
+    if (queries) {
+        vk.DestroyQueryPool(device, queries, nullptr);
+    }
+    if (fence) {
+        vk.DestroyFence(device, fence, nullptr);
+    }
+    if (pool) {
+        vk.DestroyCommandPool(device, pool, nullptr);
+    }
+    if (vk.DestroyDevice) {
+        vk.DestroyDevice(device, nullptr);
+    }
+}
+
+// ---- Device
+// ----------------------------------------------------------------------------------------------------------
+
+Device Device::open(const DeviceOptions& options, std::string* error) {
+    Device device(std::make_shared<DeviceState>());
+    if (!device.state_->openDevice(options, error) || !device.findRounding(error)) {
+        return Device();
+    }
+    return device;
+}
+
+bool Device::findRounding(std::string* error) {
+    RopePlan plan;
+    Buffer words;
+    if (ropePlanSelfTest(&state_->limits, &plan) != ROPE_SUCCESS) {
+        *error = std::string("the rounding self-test was refused: ") + plan.reason.text;
+        return false;
+    }
+    RopeBuffers buffers = {};
+    uint32_t found[ROPE_SELF_TEST_WORDS] = {};
+    if (!makeBuffer(plan.bytes[ROPE_SLOT_COUNTER], &words, error)) {
+        return false;
+    }
+    buffers.slots[ROPE_SLOT_COUNTER] = words.slot();
+    if (!run(&plan, 1, &buffers, error) || !download(words, 0, found, sizeof found, error)) {
+        return false;
+    }
+    ropeSetRounding(state_->context, ropeReadSelfTest(found));
+    return true;
+}
+
+Device::Device() = default;
+Device::Device(std::shared_ptr<DeviceState> state) : state_(std::move(state)) {}
+Device::~Device() = default;
+Device::Device(Device&& other) noexcept = default;
+Device& Device::operator=(Device&& other) noexcept = default;
+
+const DeviceInfo& Device::info() const {
+    return state_->info;
+}
+const RopeLimits& Device::limits() const {
+    return state_->limits;
+}
+RopeContext* Device::context() const {
+    return state_->context;
+}
+std::shared_ptr<const Messages> Device::messages() const {
+    return state_->messages;
+}
+const VulkanFunctions& Device::vk() const {
+    return state_->vk;
+}
+VkInstance Device::instance() const {
+    return state_->instance->handle();
+}
+VkPhysicalDevice Device::physicalDevice() const {
+    return state_->info.physical_device;
+}
+VkDevice Device::handle() const {
+    return state_->device;
+}
+VkQueue Device::queue() const {
+    return state_->queue;
+}
+uint32_t Device::queueFamily() const {
+    return state_->family;
+}
+bool Device::hasTimestamps() const {
+    return state_->timestamp_bits != 0;
+}
+
+} // namespace rope

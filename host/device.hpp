@@ -1,0 +1,132 @@
+// A device for programs that have no Vulkan: choose one, make buffers, upload, run plans, read back. An optional
+// target, vkrope-device; engines that own a device use rope.h alone.
+//
+//     std::string error;
+//     rope::Device device = rope::Device::open({}, &error);
+//     rope::Buffer q;
+//     bool ok = device && device.makeBuffer(plan.bytes[ROPE_SLOT_Q], &q, &error) &&
+//               device.upload(q, 0, values, bytes, &error) && device.run(&plan, 1, &buffers, &error) &&
+//               device.download(q, 0, values, bytes, &error);
+//
+// No exceptions: what fails returns false or an empty object and writes one sentence to *error, which is never null.
+// A device and its buffers belong to one thread at a time. Nothing links a Vulkan loader: it is opened at run time.
+#pragma once
+
+#include "loader.hpp"
+#include "rope.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rope {
+
+struct DeviceInfo {
+    uint32_t index = 0; // in the loader's order
+    std::string name;
+    std::string driver; // its name and version in words, empty where the driver does not say
+    std::string type;   // discrete, integrated, virtual, cpu or other
+    VkPhysicalDevice physical_device = VK_NULL_HANDLE; // of the instance that listed it; null from listDevices
+    VkPhysicalDeviceProperties properties = {};
+};
+
+// "1 SwiftShader Device (cpu, Vulkan 1.3.0, SwiftShader driver 5.0.0)"
+std::string describe(const DeviceInfo& info);
+
+struct DeviceOptions {
+    std::string select;           // an index, part of a name or driver in any case, or empty for the best:
+                                  // discrete, then integrated, virtual, cpu; of equals the newer Vulkan
+    bool validate = false;        // VK_LAYER_KHRONOS_validation with synchronization validation, an error if missing
+    bool push_descriptors = true; // use them where the device has them
+    double timeout_seconds = 60;  // how long a submission may take
+    std::shared_ptr<Messages> messages;                         // where messages go; null: the device makes its own
+    PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr; // null: the system's loader is opened
+};
+
+// Every device that the loader finds, those that open() would refuse too. Empty with *error where there is none.
+std::vector<DeviceInfo> listDevices(std::string* error);
+
+struct DeviceState;
+
+struct Allocation {
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkDeviceSize size = 0;      // bytes, as asked for
+    VkDeviceSize allocated = 0; // bytes of memory
+    void* mapped = nullptr;     // null where the host does not reach the memory
+    bool coherent = false;
+};
+
+// A buffer with its memory, usable as storage buffer and by copies and fills. Keeps its device alive.
+class Buffer {
+  public:
+    Buffer();
+    ~Buffer();
+    Buffer(Buffer&& other) noexcept;
+    Buffer& operator=(Buffer&& other) noexcept;
+
+    explicit operator bool() const { return handle() != VK_NULL_HANDLE; }
+    VkBuffer handle() const { return allocation_.buffer; }
+    VkDeviceSize size() const { return allocation_.size; } // bytes
+    RopeBuffer slot(VkDeviceSize offset = 0) const { return {handle(), offset}; }
+
+  private:
+    friend class Device;
+    void release();
+
+    std::shared_ptr<DeviceState> state_;
+    Allocation allocation_;
+};
+
+class Device {
+  public:
+    // Opens a device of Vulkan 1.1 or more with one compute queue, makes a RopeContext on it and finds out how it
+    // rounds. An empty device on failure.
+    static Device open(const DeviceOptions& options, std::string* error);
+
+    Device();
+    ~Device();
+    Device(Device&& other) noexcept;
+    Device& operator=(Device&& other) noexcept;
+    explicit operator bool() const { return state_ != nullptr; }
+
+    const DeviceInfo& info() const;
+    const RopeLimits& limits() const;
+    RopeContext* context() const;
+    std::shared_ptr<const Messages> messages() const; // complete once the device and its buffers are gone
+
+    // For programs that record commands of their own.
+    const VulkanFunctions& vk() const;
+    VkInstance instance() const;
+    VkPhysicalDevice physicalDevice() const;
+    VkDevice handle() const;
+    VkQueue queue() const;
+    uint32_t queueFamily() const;
+    bool hasTimestamps() const;
+
+    // Buffers start with undefined contents. Offsets and sizes are in bytes and must lie inside the buffer.
+    bool makeBuffer(VkDeviceSize bytes, Buffer* buffer, std::string* error);
+    bool upload(const Buffer& buffer, VkDeviceSize offset, const void* data, VkDeviceSize bytes, std::string* error);
+    bool download(const Buffer& buffer, VkDeviceSize offset, void* data, VkDeviceSize bytes, std::string* error);
+    bool fill(const Buffer& buffer, uint8_t value, std::string* error); // every byte
+
+    // Prepares the plans, then submits them in order with a barrier between them, and waits. `buffers` has one element
+    // per plan; descriptor sets are made where the device needs them and `sets` is null. *gpu_seconds: the time of
+    // the plans between two timestamps, negative where the queue has none.
+    bool run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffers, std::string* error,
+             double* gpu_seconds = nullptr);
+
+    // The same for commands of the caller's: `record` is called once with a command buffer that is being recorded.
+    // Earlier work is visible to it, and its writes are visible afterwards to the host and to later submissions.
+    bool submit(const std::function<void(VkCommandBuffer)>& record, std::string* error, double* gpu_seconds = nullptr);
+
+  private:
+    explicit Device(std::shared_ptr<DeviceState> state);
+    bool findRounding(std::string* error);
+    bool owns(const Buffer& buffer, std::string* error) const;
+
+    std::shared_ptr<DeviceState> state_;
+};
+
+} // namespace rope

@@ -1,0 +1,151 @@
+// Fixed point numbers of 64 integer and 320 fraction bits, not negative: what the frequency rules compute in, so that
+// no platform's floating point or libm has a say in a frequency's bits.
+#ifndef VKROPE_FIXED_H
+#define VKROPE_FIXED_H
+
+#include <stdint.h>
+#include <string.h>
+
+constexpr int kFixedFractionLimbs = 10;
+constexpr int kFixedLimbs = kFixedFractionLimbs + 2;
+constexpr int kFixedFractionBits = 32 * kFixedFractionLimbs;
+
+struct Fixed {
+    uint32_t limbs[kFixedLimbs]; // the least significant first
+};
+
+static inline uint64_t doubleBits(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline double doubleFromBits(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static constexpr Fixed fixedOne() {
+    Fixed one = {};
+    one.limbs[kFixedFractionLimbs] = 1;
+    return one;
+}
+
+static inline uint32_t fixedBit(const Fixed& a, int bit) {
+    return bit < 0 ? 0 : (a.limbs[bit / 32] >> (bit % 32)) & 1;
+}
+
+static inline bool fixedIsBelowOne(const Fixed& a) {
+    return a.limbs[kFixedFractionLimbs] == 0 && a.limbs[kFixedFractionLimbs + 1] == 0;
+}
+
+// Modulo 2^64.
+static inline Fixed fixedAdd(const Fixed& a, const Fixed& b) {
+    Fixed sum = {};
+    uint64_t carry = 0;
+    for (int i = 0; i < kFixedLimbs; ++i) {
+        carry += static_cast<uint64_t>(a.limbs[i]) + b.limbs[i];
+        sum.limbs[i] = static_cast<uint32_t>(carry);
+        carry >>= 32;
+    }
+    return sum;
+}
+
+// a - b, which must not be negative.
+static inline Fixed fixedSubtract(const Fixed& a, const Fixed& b) {
+    Fixed difference = {};
+    uint64_t borrow = 0;
+    for (int i = 0; i < kFixedLimbs; ++i) {
+        const uint64_t limb = static_cast<uint64_t>(a.limbs[i]) - b.limbs[i] - borrow;
+        difference.limbs[i] = static_cast<uint32_t>(limb);
+        borrow = limb >> 63;
+    }
+    return difference;
+}
+
+// Truncated; the product must be less than 2^64.
+static inline Fixed fixedMultiply(const Fixed& a, const Fixed& b) {
+    uint32_t product[2 * kFixedLimbs] = {};
+    for (int i = 0; i < kFixedLimbs; ++i) {
+        uint64_t carry = 0;
+        for (int j = 0; j < kFixedLimbs; ++j) {
+            carry += static_cast<uint64_t>(a.limbs[i]) * b.limbs[j] + product[i + j];
+            product[i + j] = static_cast<uint32_t>(carry);
+            carry >>= 32;
+        }
+        product[i + kFixedLimbs] = static_cast<uint32_t>(carry);
+    }
+    Fixed result;
+    memcpy(result.limbs, product + kFixedFractionLimbs, sizeof result.limbs);
+    return result;
+}
+
+// Truncated.
+static inline Fixed fixedDivide(const Fixed& a, uint32_t divisor) {
+    Fixed quotient = {};
+    uint64_t remainder = 0;
+    for (int i = kFixedLimbs - 1; i >= 0; --i) {
+        remainder = remainder << 32 | a.limbs[i];
+        quotient.limbs[i] = static_cast<uint32_t>(remainder / divisor);
+        remainder %= divisor;
+    }
+    return quotient;
+}
+
+// base^exponent, truncated after each product; exponent 1 or more, base at most 1.
+static inline Fixed fixedPower(const Fixed& base, uint32_t exponent) {
+    int bit = 31;
+    while ((exponent >> bit) == 0) {
+        --bit;
+    }
+    Fixed power = base;
+    while (--bit >= 0) {
+        power = fixedMultiply(power, power);
+        if ((exponent >> bit) & 1) {
+            power = fixedMultiply(power, base);
+        }
+    }
+    return power;
+}
+
+// |value|, which must be less than 2^64; exact save for bits below 2^-320.
+static inline Fixed fixedFromDouble(double value) {
+    const uint64_t bits = doubleBits(value);
+    const int exponent = static_cast<int>(bits >> 52 & 0x7FF);
+    const uint64_t fraction = bits & 0xFFFFFFFFFFFFF;
+    const uint64_t mantissa = exponent == 0 ? fraction : fraction | 1ull << 52;
+    const int lowest = kFixedFractionBits - 1074 + (exponent == 0 ? 0 : exponent - 1);
+    Fixed result = {};
+    for (int i = 0; i < 53; ++i) {
+        const int bit = lowest + i;
+        if (bit >= 0 && (mantissa >> i & 1) != 0) {
+            result.limbs[bit / 32] |= 1u << (bit % 32);
+        }
+    }
+    return result;
+}
+
+// The nearest double, of two equally near the even one.
+static inline double fixedToDouble(const Fixed& a) {
+    int top = 32 * kFixedLimbs - 1;
+    while (top >= 0 && fixedBit(a, top) == 0) {
+        --top;
+    }
+    if (top < 0) {
+        return 0.0;
+    }
+    uint64_t mantissa = 0;
+    for (int i = 0; i < 53; ++i) {
+        mantissa = mantissa << 1 | fixedBit(a, top - i);
+    }
+    uint32_t rest = 0;
+    for (int bit = top - 54; bit >= 0 && rest == 0; --bit) {
+        rest = fixedBit(a, bit);
+    }
+    mantissa += fixedBit(a, top - 53) & (rest | static_cast<uint32_t>(mantissa & 1));
+    // The mantissa's own leading bit makes up the exponent's missing one, and so does a carry out of it.
+    return doubleFromBits((static_cast<uint64_t>(top - kFixedFractionBits + 1022) << 52) + mantissa);
+}
+
+#endif

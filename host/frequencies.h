@@ -1,0 +1,13 @@
+// What the plans ask of a caller's frequencies.
+#ifndef VKROPE_FREQUENCIES_H
+#define VKROPE_FREQUENCIES_H
+
+#include "rope.h"
+
+// 0 (which means 1), or 2^-20 to 2^20.
+RopeResult checkScale(double scale, RopeReason* reason);
+
+// The count, every value and the scale.
+RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);
+
+#endif

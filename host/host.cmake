@@ -1,0 +1,45 @@
+# The core library, the device target, and the programs.
+add_library(vkrope
+    ${VKROPE_SHADER_SOURCES}
+    host/angle.cpp
+    host/context.cpp
+    host/frequencies.cpp
+    host/host_run.cpp
+    host/limits.cpp
+    host/plan.cpp
+    host/plan_rotate.cpp
+    host/plan_table.cpp
+    host/print_plan.cpp
+    host/record.cpp
+    host/reference_angle.cpp
+    host/resolve.cpp
+    host/scale.cpp
+    host/selftest.cpp)
+add_library(vkrope::vkrope ALIAS vkrope)
+target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/host> ${VKROPE_VULKAN_INCLUDE})
+target_compile_features(vkrope PRIVATE cxx_std_17)
+set_target_properties(vkrope PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+target_compile_definitions(vkrope PRIVATE VK_NO_PROTOTYPES)
+
+# The host's float32 arithmetic has the promised bits only where nothing is fused or rearranged, whatever the parent asks.
+set(VKROPE_WARNINGS)
+if(NOT MSVC)
+    target_compile_options(vkrope PRIVATE -fno-fast-math -ffp-contract=off
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
+    if(PROJECT_IS_TOP_LEVEL)
+        set(VKROPE_WARNINGS -Wall -Wextra -Wpedantic -Werror=return-type)
+    endif()
+else()
+    target_compile_options(vkrope PRIVATE /fp:precise)
+endif()
+target_compile_options(vkrope PRIVATE ${VKROPE_WARNINGS})
+
+if(VKROPE_BUILD_DEVICE)
+    add_library(vkrope-device STATIC host/device.cpp host/device_buffer.cpp host/device_submit.cpp host/loader.cpp)
+    add_library(vkrope::device ALIAS vkrope-device)
+    target_link_libraries(vkrope-device PUBLIC vkrope PRIVATE ${CMAKE_DL_LIBS})
+    target_compile_features(vkrope-device PUBLIC cxx_std_17)
+    target_compile_definitions(vkrope-device PUBLIC VK_NO_PROTOTYPES)
+    target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
+
+endif()

@@ -1,0 +1,232 @@
+// The descriptions carried out on the CPU, pair by pair: the reference in double, and the shaders' own bits.
+#include "plan.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+struct Shape {
+    uint32_t batch, tokens;
+    const RopePositions& positions;
+};
+
+int32_t positionOf(const Shape& shape, const int32_t* positions, uint32_t batch, uint32_t token) {
+    const RopePositions& p = shape.positions;
+    uint32_t position = 0; // sums wrap
+    if (p.kind == ROPE_POSITIONS_PER_TOKEN) {
+        position = static_cast<uint32_t>(positions[p.offset + batch * p.batch_stride + token * p.token_stride]);
+    } else if (p.kind == ROPE_POSITIONS_START_PER_SEQUENCE) {
+        position = static_cast<uint32_t>(positions[p.offset + batch * p.batch_stride]) + token;
+    } else {
+        position = static_cast<uint32_t>(p.first) + token;
+    }
+    int32_t result;
+    memcpy(&result, &position, sizeof result);
+    return result;
+}
+
+struct Turn {
+    double reference[2]; // cos and sin
+    float bits[2];
+};
+
+// Everything that is the same for all heads of a rotation.
+struct Rotation {
+    const RopeRotateDescription& d;
+    const RopeHostRotate& data;
+    double scale;  // what the operation wants
+    float rescale; // what rows are multiplied by
+    bool backward;
+};
+
+void shaderBits(const Rotation& r, int32_t position, uint32_t pair, double scale, float bits[2]) {
+    uint32_t words[4];
+    const RopeFrequencies one = {r.d.frequencies.values + pair, 1, 1};
+    ropeWriteFrequencies(&one, r.d.angle, words, nullptr);
+    ropeShaderAngle(position, words, scale, r.d.angle, bits);
+}
+
+void turnFromRows(const Rotation& r, int32_t position, uint64_t row, uint32_t pair, Turn* turn) {
+    float given[2];
+    if (r.data.rows != nullptr) {
+        const float* cosine = r.data.rows + r.d.rows.offset + row * r.d.rows.row_stride + pair;
+        given[0] = cosine[0];
+        given[1] = cosine[r.d.rows.sin_offset];
+    } else {
+        shaderBits(r, position, pair, r.d.frequencies.scale, given);
+    }
+    const double factor = r.scale / r.d.frequencies.scale;
+    for (int i = 0; i < 2; ++i) {
+        turn->bits[i] = r.scale == r.d.frequencies.scale ? given[i] : given[i] * r.rescale;
+        turn->reference[i] = given[i] * factor;
+    }
+}
+
+void turnFromAngle(const Rotation& r, int32_t position, uint32_t pair, Turn* turn) {
+    ropeReferenceAngle(position, r.d.frequencies.values[pair], r.d.angle, turn->reference);
+    turn->reference[0] *= r.scale;
+    turn->reference[1] *= r.scale;
+}
+
+bool isOutside(const RopeRotateDescription& d, int32_t position) {
+    const int64_t row = static_cast<int64_t>(position) - d.rows.first_position;
+    return d.source == ROPE_SOURCE_TABLE && (row < 0 || row >= d.rows.count);
+}
+
+bool findTurn(const Rotation& r, uint32_t batch, uint32_t token, uint32_t pair, Turn* turn) {
+    const Shape shape = {r.d.batch, r.d.tokens, r.d.positions};
+    const bool positioned = r.d.source != ROPE_SOURCE_ROWS || r.d.frequencies.values != nullptr;
+    const int32_t position = positioned ? positionOf(shape, r.data.positions, batch, token) : 0;
+    if (r.d.source == ROPE_SOURCE_INLINE) {
+        shaderBits(r, position, pair, r.scale, turn->bits);
+    } else {
+        if (isOutside(r.d, position))
+            return false;
+        const uint64_t by_token = static_cast<uint64_t>(batch) * r.d.tokens + token;
+        const int64_t by_position = static_cast<int64_t>(position) - r.d.rows.first_position;
+        const uint64_t row = r.d.source == ROPE_SOURCE_ROWS ? by_token : static_cast<uint64_t>(by_position);
+        turnFromRows(r, position, row, pair, turn);
+    }
+    if (r.d.frequencies.values != nullptr)
+        turnFromAngle(r, position, pair, turn);
+    if (r.backward) {
+        turn->bits[1] = -turn->bits[1];
+        turn->reference[1] = -turn->reference[1];
+    }
+    return true;
+}
+
+struct Arrays {
+    const float* in;
+    double* reference;
+    float* out;
+};
+
+void put(const Arrays& arrays, uint64_t at, double reference, float bits) {
+    if (arrays.reference != nullptr)
+        arrays.reference[at] = reference;
+    if (arrays.out != nullptr)
+        memcpy(arrays.out + at, &bits, sizeof bits);
+}
+
+void copyElement(const Arrays& arrays, uint64_t from, uint64_t to) {
+    put(arrays, to, static_cast<double>(arrays.in[from]), arrays.in[from]);
+}
+
+uint32_t element(RopePairing pairing, uint32_t pairs, uint32_t pair, uint32_t which) {
+    return pairing == ROPE_PAIRING_INTERLEAVED ? 2 * pair + which : pair + which * pairs;
+}
+
+void rotatePair(const Rotation& r, const Arrays& arrays, uint64_t from, uint64_t to, uint32_t pair, const Turn& turn) {
+    const uint32_t pairs = r.d.rotary_dim / 2;
+    const float x = arrays.in[from + element(r.d.pairing_in, pairs, pair, 0)];
+    const float y = arrays.in[from + element(r.d.pairing_in, pairs, pair, 1)];
+    const double c = turn.reference[0];
+    const double s = turn.reference[1];
+    const float xc = x * turn.bits[0];
+    const float xs = x * turn.bits[1];
+    const float yc = y * turn.bits[0];
+    const float ys = y * turn.bits[1];
+    put(arrays, to + element(r.d.pairing_out, pairs, pair, 0), x * c - y * s, xc - ys);
+    put(arrays, to + element(r.d.pairing_out, pairs, pair, 1), x * s + y * c, xs + yc);
+}
+
+uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
+    return layout.offset + batch * layout.batch_stride + token * layout.token_stride + head * layout.head_stride;
+}
+
+void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays, uint32_t batch, uint32_t token) {
+    const RopeRotateDescription& d = r.d;
+    for (uint32_t head = 0; head < tensor.heads; ++head) {
+        const uint64_t from = placeOf(tensor.source, batch, token, head);
+        const uint64_t to = placeOf(tensor.destination, batch, token, head);
+        for (uint32_t e = 0; e < d.head_dim; ++e) {
+            if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim)
+                copyElement(arrays, from + e, to + e);
+        }
+    }
+    for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
+        Turn turn;
+        const bool inside = findTurn(r, batch, token, pair, &turn);
+        for (uint32_t head = 0; head < tensor.heads; ++head) {
+            const uint64_t from = placeOf(tensor.source, batch, token, head) + d.rotary_begin;
+            const uint64_t to = placeOf(tensor.destination, batch, token, head) + d.rotary_begin;
+            if (inside) {
+                rotatePair(r, arrays, from, to, pair, turn);
+            } else {
+                copyElement(arrays, from + 2 * pair, to + 2 * pair);
+                copyElement(arrays, from + 2 * pair + 1, to + 2 * pair + 1);
+            }
+        }
+    }
+}
+
+void rotateTensor(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays) {
+    if (tensor.heads == 0 || arrays.in == nullptr)
+        return;
+    for (uint32_t batch = 0; batch < r.d.batch; ++batch) {
+        for (uint32_t token = 0; token < r.d.tokens; ++token)
+            rotateToken(r, tensor, arrays, batch, token);
+    }
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data, RopeReason* reason) {
+    RopeTableDescription d;
+    const RopeResult result = resolve(*description, &d, reason);
+    if (result != ROPE_SUCCESS)
+        return result;
+    const Shape shape = {d.batch, d.tokens, d.positions};
+    for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) {
+        uint32_t words[4];
+        const RopeFrequencies one = {d.frequencies.values + pair, 1, 1};
+        ropeWriteFrequencies(&one, d.angle, words, nullptr);
+        for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
+            const int32_t position = positionOf(shape, data->positions, static_cast<uint32_t>(row / d.tokens),
+                                                static_cast<uint32_t>(row % d.tokens));
+            const uint64_t at = d.rows.offset + row * d.rows.row_stride + pair;
+            if (data->reference_rows != nullptr) {
+                double truth[2];
+                ropeReferenceAngle(position, d.frequencies.values[pair], d.angle, truth);
+                data->reference_rows[at] = truth[0] * d.frequencies.scale;
+                data->reference_rows[at + d.rows.sin_offset] = truth[1] * d.frequencies.scale;
+            }
+            if (data->rows != nullptr) {
+                float bits[2];
+                ropeShaderAngle(position, words, d.frequencies.scale, d.angle, bits);
+                data->rows[at] = bits[0];
+                data->rows[at + d.rows.sin_offset] = bits[1];
+            }
+        }
+    }
+    return result;
+}
+
+RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data, RopeReason* reason) {
+    RopeRotateDescription d;
+    const RopeResult result = resolve(*description, &d, reason);
+    if (result != ROPE_SUCCESS)
+        return result;
+    if (data->rows == nullptr && d.frequencies.values == nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "rows and frequencies.values are both null; one of them gives the angles");
+    }
+    const double wanted = operationScale(d.operation, d.frequencies.scale);
+    const bool backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    const Rotation rotation = {d, *data, wanted, static_cast<float>(wanted / d.frequencies.scale), backward};
+    data->outside = 0;
+    const Shape shape = {d.batch, d.tokens, d.positions};
+    for (uint32_t batch = 0; d.source == ROPE_SOURCE_TABLE && batch < d.batch; ++batch) {
+        for (uint32_t token = 0; token < d.tokens; ++token) {
+            data->outside += isOutside(d, positionOf(shape, data->positions, batch, token));
+        }
+    }
+    rotateTensor(rotation, d.q, {data->q, data->reference_q, data->q_out});
+    rotateTensor(rotation, d.k, {data->k, data->reference_k, data->k_out});
+    return result;
+}

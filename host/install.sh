@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Installs what is missing: install.sh [build|test]
+#   build: what the library and the quickstart are made and run with
+#   test:  that, what the tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
+# Where nothing is missing it takes a fraction of a second and asks the network nothing.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${VKROPE_BUILD:-$root/build}
+swiftshader=$build/swiftshader
+log=$build/install.log
+updated=no
+
+say() { echo "install: $*"; }
+
+fail() {
+    echo "install: $*" >&2
+    exit 1
+}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Apt as root, its noise in the log.
+apt() {
+    local -a as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        has sudo || fail "not root and no sudo; as root: apt-get install ${missing[*]:-}"
+        as_root=(sudo)
+        [ -t 0 ] || as_root+=(-n) # nobody there to type a password
+    fi
+    ${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 \
+        "$@" >>"$log" 2>&1 </dev/null
+}
+
+update() {
+    [ "$updated" = no ] || return 0
+    updated=yes
+    say "updating apt's lists"
+    apt update || say "apt's lists could not be updated (see $log); going on with what is there"
+}
+
+# The packages of the list that are not installed; those whose program came another way are left out.
+missing_packages() {
+    local -a wanted=(libvulkan-dev libvulkan1 mesa-vulkan-drivers)
+    has c++ || wanted+=(g++)
+    has cmake || wanted+=(cmake)
+    has glslc || wanted+=(glslc)
+    has ninja || has make || wanted+=(ninja-build)
+    if [ "$1" = test ]; then
+        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev)
+        has spirv-val || wanted+=(spirv-tools)
+        has clang-format || wanted+=(clang-format)
+    fi
+    local installed
+    installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
+    local package
+    for package in "${wanted[@]}"; do
+        grep -q "^.i  *$package\$" <<<"$installed" || echo "$package"
+    done
+}
+
+install_missing() {
+    mapfile -t missing < <(missing_packages "$1")
+    if [ "${#missing[@]}" -eq 0 ]; then
+        return
+    fi
+    update
+    say "installing ${missing[*]}"
+    apt install --no-install-recommends "${missing[@]}" || {
+        tail -n 5 "$log" >&2
+        fail "apt-get could not install ${missing[*]} (all of it in $log)"
+    }
+}
+
+# SwiftShader comes with Chromium; two files of that package are all that is wanted of it.
+unpack_swiftshader() {
+    local folder=$swiftshader.new.$$ download candidate
+    if [ -f "$swiftshader/vk_swiftshader_icd.json" ] && [ -f "$swiftshader/libvk_swiftshader.so" ]; then
+        return
+    fi
+    if ! compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null; then
+        update
+    fi
+    candidate=$(apt-cache policy chromium-common 2>/dev/null | sed -n 's/^ *Candidate: //p')
+    if [ -z "$candidate" ] || [ "$candidate" = "(none)" ]; then
+        say "no second driver: this distribution has no package chromium-common, which SwiftShader comes with"
+        return
+    fi
+    say "unpacking SwiftShader from chromium-common"
+    download=$(mktemp -d)
+    mkdir -p "$folder"
+    if fetch_chromium "$download" && dpkg-deb --fsys-tarfile "$download"/chromium-common_*.deb 2>>"$log" |
+        tar -x -C "$folder" --strip-components=4 ./usr/lib/chromium/libvk_swiftshader.so \
+            ./usr/lib/chromium/vk_swiftshader_icd.json 2>>"$log"; then
+        rm -rf "$swiftshader"
+        mv "$folder" "$swiftshader"
+    else
+        say "no second driver: SwiftShader could not be had from chromium-common (see $log)"
+    fi
+    rm -rf "$download" "$folder"
+}
+
+# Old lists name versions that the archive no longer has: once more with new ones.
+fetch_chromium() {
+    download_here "$1" || { update && download_here "$1"; }
+}
+
+download_here() {
+    (cd "$1" && apt-get -o APT::Sandbox::User=root -o Acquire::Retries=3 download chromium-common) \
+        >>"$log" 2>&1 </dev/null
+}
+
+# Without apt nothing is installed; what can be seen to be missing is named.
+name_missing() {
+    local -a absent=()
+    has c++ || absent+=("a C++17 compiler")
+    has cmake || absent+=("CMake 3.22")
+    has ninja || has make || absent+=("Ninja or make")
+    has glslc || absent+=("glslc (shaderc, Vulkan SDK)")
+    if has c++ && ! echo '#include <vulkan/vulkan_core.h>' | c++ -E -x c++ - >/dev/null 2>&1; then
+        absent+=("the Vulkan headers")
+    fi
+    say "no apt here; a Vulkan loader and a driver are needed to run anything"
+    if [ "$1" = test ]; then
+        say "the tests also need: GoogleTest, Google Benchmark, MPFR, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
+    fi
+    if [ "${#absent[@]}" -gt 0 ]; then
+        local list
+        list=$(printf ', %s' "${absent[@]}")
+        fail "please install: ${list:2}"
+    fi
+}
+
+what=${1:-build}
+case $what in
+build | test) ;;
+*) echo "install: '$what' is neither build nor test" >&2 && exit 2 ;;
+esac
+mkdir -p "$build"
+if ! has apt-get || ! has dpkg-query; then
+    name_missing "$what"
+    exit 0
+fi
+install_missing "$what"
+if [ "$what" = test ]; then
+    unpack_swiftshader
+fi

@@ -1,0 +1,52 @@
+// What a device has, and what is worth asking of it.
+#include "rope.h"
+
+#include <string.h>
+
+void ropeFloorLimits(RopeLimits* limits) {
+    limits->storage_range = 1u << 27;
+    limits->storage_alignment = 256;
+    limits->group_count[0] = 65535;
+    limits->group_count[1] = 65535;
+    limits->group_size = 128;
+    limits->has_push_descriptors = 0;
+}
+
+void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, VkBool32 push_descriptors_enabled, RopeLimits* limits) {
+    const uint32_t sizes[2] = {device->maxComputeWorkGroupInvocations, device->maxComputeWorkGroupSize[0]};
+    limits->storage_range = device->maxStorageBufferRange;
+    limits->storage_alignment = static_cast<uint32_t>(device->minStorageBufferOffsetAlignment);
+    limits->group_count[0] = device->maxComputeWorkGroupCount[0];
+    limits->group_count[1] = device->maxComputeWorkGroupCount[1];
+    limits->group_size = sizes[0] < sizes[1] ? sizes[0] : sizes[1];
+    limits->has_push_descriptors = push_descriptors_enabled;
+}
+
+uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {
+    static const char kPushDescriptor[] = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+    for (uint32_t i = 0; i < available_count; ++i) {
+        if (strcmp(available[i].extensionName, kPushDescriptor) == 0) {
+            names[0] = kPushDescriptor;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char* ropeResultName(RopeResult result) {
+    switch (result) {
+    case ROPE_SUCCESS:
+        return "ROPE_SUCCESS";
+    case ROPE_ERROR_INVALID:
+        return "ROPE_ERROR_INVALID";
+    case ROPE_ERROR_TOO_LARGE:
+        return "ROPE_ERROR_TOO_LARGE";
+    case ROPE_ERROR_NOT_PREPARED:
+        return "ROPE_ERROR_NOT_PREPARED";
+    case ROPE_ERROR_MISSING_BUFFER:
+        return "ROPE_ERROR_MISSING_BUFFER";
+    case ROPE_ERROR_MISSING_SETS:
+        return "ROPE_ERROR_MISSING_SETS";
+    }
+    return "unknown RopeResult";
+}

@@ -1,0 +1,325 @@
+// Passes: how they are split to a device's limits, what they need of each slot, and each of their dispatches.
+#include "plan.h"
+
+#include <string.h>
+
+static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS, "push constants are 128 bytes");
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kGroupSize = 64;
+constexpr uint32_t kLeastAlignment = 16; // a uvec4
+
+enum Axis { kBatch, kToken, kHead, kAxes };
+
+// *total += a * b, or false past 64 bits.
+bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
+    if (a != 0 && b > (UINT64_MAX - *total) / a)
+        return false;
+    *total += a * b;
+    return true;
+}
+
+// Bytes from element (0, 0, 0) over `counts` of each axis, without the offset; UINT64_MAX past 64 bits.
+uint64_t reachBytes(const RopeAccess& access, const uint32_t counts[kAxes]) {
+    uint64_t elements = access.extent;
+    for (int axis = 0; axis < kAxes; ++axis) {
+        if (!addProduct(counts[axis] - 1, access.stride[axis], &elements))
+            return UINT64_MAX;
+    }
+    uint64_t bytes = 0;
+    return addProduct(elements, access.element_bytes, &bytes) ? bytes : UINT64_MAX;
+}
+
+uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {
+    const uint64_t groups = (static_cast<uint64_t>(heads) + pass.heads_per_thread - 1) / pass.heads_per_thread;
+    return groups * readPush(pass).head_lanes;
+}
+
+uint64_t groupsX(const RopePass& pass, uint32_t tokens, uint32_t heads) {
+    const uint32_t size = pass.constants[ROPE_ID_GROUP_SIZE];
+    return (tokens * lanesPerToken(pass, heads) + size - 1) / size;
+}
+
+// A part fits where each binding spans no more than the device allows, wherever its offset is rounded down to.
+bool fitsRange(const RopePass& pass, const RopeLimits& limits) {
+    const uint64_t lost = limits.storage_alignment - 1;
+    const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
+    for (const RopeAccess& access : pass.access) {
+        if (access.extent != 0 && reachBytes(access, pass.step) > room)
+            return false;
+    }
+    return true;
+}
+
+bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
+    const uint64_t most = (UINT32_MAX >> 1) / pass.constants[ROPE_ID_GROUP_SIZE]; // divide() takes n < 2^31
+    const uint64_t groups = limits.group_count[0] < most ? limits.group_count[0] : most;
+    return lanesPerToken(pass, pass.step[kHead]) < (1u << 30) &&
+           groupsX(pass, pass.step[kToken], pass.step[kHead]) <= groups && pass.step[kBatch] <= limits.group_count[1];
+}
+
+bool fits(const RopePass& pass, const RopeLimits& limits) {
+    return fitsRange(pass, limits) && fitsGroups(pass, limits);
+}
+
+uint64_t widestStride(const RopePass& pass, int axis) {
+    uint64_t widest = 0;
+    for (const RopeAccess& access : pass.access) {
+        const uint64_t bytes = access.stride[axis] * access.element_bytes;
+        if (access.extent != 0 && bytes > widest)
+            widest = bytes;
+    }
+    return widest;
+}
+
+// Lowers the step of one axis as little as it takes to fit, or to 1.
+void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
+    uint32_t low = 1;
+    uint32_t high = pass->step[axis];
+    while (low < high) {
+        pass->step[axis] = low + (high - low + 1) / 2;
+        if (fits(*pass, limits)) {
+            low = pass->step[axis];
+        } else {
+            high = pass->step[axis] - 1;
+        }
+    }
+    pass->step[axis] = low;
+}
+
+// Splits along the axis of the widest stride first: its parts lie furthest apart.
+bool split(const RopeLimits& limits, RopePass* pass) {
+    bool lowered[kAxes] = {false, false, false};
+    for (int turn = 0; turn < kAxes && !fits(*pass, limits); ++turn) {
+        int axis = -1;
+        for (int candidate = 0; candidate < kAxes; ++candidate) {
+            if (lowered[candidate])
+                continue;
+            if (axis < 0 || widestStride(*pass, candidate) > widestStride(*pass, axis))
+                axis = candidate;
+        }
+        lowered[axis] = true;
+        lowerStep(axis, limits, pass);
+    }
+    for (int axis = 0; axis < kAxes; ++axis) {
+        pass->parts[axis] = pass->count[axis] / pass->step[axis] + (pass->count[axis] % pass->step[axis] != 0);
+    }
+    return fits(*pass, limits);
+}
+
+// Where sequences follow each other as tokens do, they are one long sequence: fewer, fuller groups.
+void joinSequences(RopePass* pass) {
+    const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
+    if (pass->count[kBatch] == 1 || tokens > (1u << 30))
+        return;
+    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN)
+        return;
+    for (const RopeAccess& access : pass->access) {
+        if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken])
+            return;
+    }
+    pass->count[kBatch] = 1;
+    pass->count[kToken] = static_cast<uint32_t>(tokens);
+}
+
+uint64_t partCount(const RopePass& pass) {
+    return static_cast<uint64_t>(pass.parts[kBatch]) * pass.parts[kToken] * pass.parts[kHead];
+}
+
+} // namespace
+
+Divisor makeDivisor(uint32_t divisor) {
+    uint32_t shift = 0;
+    while ((1ull << shift) < divisor)
+        ++shift;
+    const uint64_t magic = ((1ull << (31 + shift)) + divisor - 1) / divisor;
+    return {static_cast<uint32_t>(magic), shift};
+}
+
+RopePush readPush(const RopePass& pass) {
+    RopePush push;
+    memcpy(&push, pass.push, sizeof push);
+    return push;
+}
+
+void writePush(const RopePush& push, RopePass* pass) {
+    memcpy(pass->push, &push, sizeof push);
+}
+
+Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
+    memset(plan, 0, sizeof *plan);
+    ropeFloorLimits(&limits_);
+    if (limits != nullptr)
+        limits_ = *limits;
+    if (limits_.storage_alignment < kLeastAlignment)
+        limits_.storage_alignment = kLeastAlignment;
+    if (limits_.storage_range > UINT32_MAX)
+        limits_.storage_range = UINT32_MAX;
+    if (limits_.group_size == 0)
+        limits_.group_size = 1;
+    plan->storage_alignment = limits_.storage_alignment;
+}
+
+RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads) {
+    RopePass* pass = &plan_->passes[plan_->pass_count++];
+    pass->shader = &shader;
+    pass->constants[ROPE_ID_GROUP_SIZE] = kGroupSize < limits_.group_size ? kGroupSize : limits_.group_size;
+    pass->constants[ROPE_ID_HEADS] = 1;
+    pass->heads_per_thread = 1;
+    pass->count[kBatch] = batch;
+    pass->count[kToken] = tokens;
+    pass->count[kHead] = heads;
+    return pass;
+}
+
+RopeResult Planner::refused(RopeResult result) {
+    const RopeReason reason = plan_->reason;
+    memset(plan_, 0, sizeof *plan_);
+    plan_->reason = reason;
+    return result;
+}
+
+RopeResult Planner::finish() {
+    uint64_t dispatches = 0;
+    for (uint32_t i = 0; i < plan_->pass_count; ++i) {
+        RopePass* pass = &plan_->passes[i];
+        for (const RopeAccess& access : pass->access) {
+            if (access.extent == 0)
+                continue;
+            uint64_t bytes = reachBytes(access, pass->count);
+            if (bytes == UINT64_MAX || !addProduct(access.offset, access.element_bytes, &bytes)) {
+                return refused(refuse(
+                    reason(), ROPE_ERROR_TOO_LARGE,
+                    "slot %u would have more bytes than 64 bits count; use smaller strides or offsets", access.slot));
+            }
+            if (bytes > plan_->bytes[access.slot])
+                plan_->bytes[access.slot] = bytes;
+        }
+        joinSequences(pass);
+        memcpy(pass->step, pass->count, sizeof pass->step);
+        if (!split(limits_, pass)) {
+            return refused(refuse(reason(), ROPE_ERROR_TOO_LARGE,
+                                  "one part of shader %s spans more than the %llu bytes that a binding may; use a "
+                                  "smaller table, or ROPE_SOURCE_ROWS or ROPE_SOURCE_INLINE",
+                                  pass->shader->name, static_cast<unsigned long long>(limits_.storage_range)));
+        }
+        dispatches += partCount(*pass);
+        if (partCount(*pass) > (1u << 30) || dispatches > (1u << 30)) {
+            return refused(
+                refuse(reason(), ROPE_ERROR_TOO_LARGE,
+                       "the tensors would take more than 2^30 dispatches; split the call or use packed strides"));
+        }
+    }
+    return accept(reason());
+}
+
+RopeAccess positionAccess(const RopePositions& positions) {
+    const bool per_token = positions.kind == ROPE_POSITIONS_PER_TOKEN;
+    return {ROPE_SLOT_POSITIONS,
+            sizeof(int32_t),
+            positions.offset,
+            {positions.batch_stride, per_token ? positions.token_stride : 0, 0},
+            1};
+}
+
+void setPositions(const RopePositions& positions, RopePush* push, RopePass* pass) {
+    pass->constants[ROPE_ID_POSITIONS] = static_cast<uint32_t>(positions.kind);
+    push->first_position = positions.first;
+    if (readsPositions(positions))
+        pass->access[ROPE_BINDING_POSITIONS] = positionAccess(positions);
+}
+
+namespace {
+
+struct Part {
+    uint32_t begin[kAxes];
+    uint32_t count[kAxes];
+};
+
+Part partOf(const RopePass& pass, uint32_t index) {
+    Part part;
+    for (int axis = kHead; axis >= 0; --axis) {
+        part.begin[axis] = index % pass.parts[axis] * pass.step[axis];
+        index /= pass.parts[axis];
+        const uint32_t left = pass.count[axis] - part.begin[axis];
+        part.count[axis] = left < pass.step[axis] ? left : pass.step[axis];
+    }
+    return part;
+}
+
+// Binds what the part reaches over from an aligned offset on; what the alignment left over goes into the place.
+RopePlace bind(const RopeAccess& access, const Part& part, uint32_t alignment, RopeBinding* binding) {
+    uint64_t element = access.offset;
+    uint32_t strides[kAxes];
+    for (int axis = 0; axis < kAxes; ++axis) {
+        element += part.begin[axis] * access.stride[axis];
+        strides[axis] = part.count[axis] > 1 ? static_cast<uint32_t>(access.stride[axis]) : 0;
+    }
+    const uint64_t byte = element * access.element_bytes;
+    const uint64_t left_over = byte % alignment;
+    binding->slot = static_cast<RopeSlot>(access.slot);
+    binding->offset = byte - left_over;
+    binding->range = left_over + reachBytes(access, part.count);
+    return {static_cast<uint32_t>(left_over / access.element_bytes), strides[kBatch], strides[kToken], strides[kHead]};
+}
+
+void placeThreads(const RopePass& pass, const Part& part, RopePush* push) {
+    push->tokens = part.count[kToken];
+    push->heads = part.count[kHead];
+    push->lanes = static_cast<uint32_t>(lanesPerToken(pass, part.count[kHead]));
+    const Divisor lanes = makeDivisor(push->lanes);
+    const Divisor head_lanes = makeDivisor(push->head_lanes);
+    push->lanes_magic = lanes.magic;
+    push->head_lanes_magic = head_lanes.magic;
+    push->shifts = lanes.shift | head_lanes.shift << 16;
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+uint32_t ropeDispatchCount(const RopePlan* plan) {
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < plan->pass_count; ++i)
+        count += partCount(plan->passes[i]);
+    return static_cast<uint32_t>(count);
+}
+
+void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch) {
+    const RopePass* pass = plan->passes;
+    while (index >= partCount(*pass))
+        index -= static_cast<uint32_t>(partCount(*pass++));
+
+    const Part part = partOf(*pass, index);
+    RopePush push = readPush(*pass);
+    RopePlace places[ROPE_BINDING_COUNT];
+    for (int i = ROPE_BINDING_COUNT - 1; i >= 0; --i) {
+        const RopeAccess& own = pass->access[i];
+        const RopeAccess& access = own.extent != 0 ? own : pass->access[ROPE_BINDING_DESTINATION];
+        places[i] = bind(access, part, plan->storage_alignment, &dispatch->bindings[i]);
+    }
+    push.position_offset = places[ROPE_BINDING_POSITIONS].offset;
+    push.position_batch = places[ROPE_BINDING_POSITIONS].batch;
+    push.position_token = places[ROPE_BINDING_POSITIONS].token;
+    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN) {
+        const uint32_t first = static_cast<uint32_t>(push.first_position) + part.begin[kToken];
+        memcpy(&push.first_position, &first, sizeof first);
+    }
+    const uint32_t table_stride = push.rows.token;
+    push.rows = places[ROPE_BINDING_COS_SIN];
+    if (pass->constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE)
+        push.rows.token = table_stride;
+    push.source = places[ROPE_BINDING_SOURCE];
+    push.destination = places[ROPE_BINDING_DESTINATION];
+    placeThreads(*pass, part, &push);
+
+    dispatch->shader = pass->shader;
+    memcpy(dispatch->constants, pass->constants, sizeof dispatch->constants);
+    memcpy(dispatch->push, &push, sizeof push);
+    dispatch->groups[0] = static_cast<uint32_t>(groupsX(*pass, part.count[kToken], part.count[kHead]));
+    dispatch->groups[1] = part.count[kBatch];
+    dispatch->groups[2] = 1;
+}

@@ -1,0 +1,60 @@
+// What the plan functions share: described passes are split, sized and checked in one place.
+#pragma once
+
+#include "rope.h"
+
+#include "../shaders/interface.h"
+#include "refuse.h"
+
+namespace rope {
+
+// Descriptions with every default filled in, or a refusal. The CPU's own runs use them too.
+RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason);
+RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason);
+
+inline bool readsPositions(const RopePositions& positions) {
+    return positions.kind != ROPE_POSITIONS_COUNTED;
+}
+inline bool readsPositions(const RopeRotateDescription& d) {
+    return d.source != ROPE_SOURCE_ROWS && readsPositions(d.positions);
+}
+
+// scale on cos and sin that an operation asks for.
+double operationScale(RopeOperation operation, double scale);
+
+struct Scale {
+    uint32_t mantissa; // scale = mantissa * 2^(exponent - 31)
+    int32_t exponent;
+};
+Scale splitScale(double scale);
+
+struct Divisor {
+    uint32_t magic;
+    uint32_t shift;
+};
+Divisor makeDivisor(uint32_t divisor);
+
+// A plan being made: begins with memory cleared, then passes are added, then it is finished or refused.
+class Planner {
+  public:
+    Planner(const RopeLimits* limits, RopePlan* plan);
+    const RopeLimits& limits() const { return limits_; }
+    RopeReason* reason() { return &plan_->reason; }
+
+    // A pass of one group size, cleared, whose push words are to be filled through `push`.
+    RopePass* addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads);
+    // Splits every pass to the limits and sums up the bytes of every slot.
+    RopeResult finish();
+    RopeResult refused(RopeResult result);
+
+  private:
+    RopeLimits limits_;
+    RopePlan* plan_;
+};
+
+RopeAccess positionAccess(const RopePositions& positions);
+RopePush readPush(const RopePass& pass);
+void writePush(const RopePush& push, RopePass* pass);
+void setPositions(const RopePositions& positions, RopePush* push, RopePass* pass);
+
+} // namespace rope

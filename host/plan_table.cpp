@@ -1,0 +1,35 @@
+// The plan of a table.
+#include "plan.h"
+#include "shaders.h"
+
+using namespace rope;
+
+RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    Planner planner(limits, plan);
+    RopeTableDescription d;
+    const RopeResult result = resolve(*description, &d, planner.reason());
+    if (result != ROPE_SUCCESS)
+        return planner.refused(result);
+
+    const uint32_t pairs = d.frequencies.count;
+    const uint64_t stride = d.rows.row_stride;
+    RopePass* pass = planner.addPass(rope_shader_table, d.batch, d.tokens, 1);
+    pass->constants[ROPE_ID_ANGLE] = static_cast<uint32_t>(d.angle);
+    RopePush push = {};
+    setPositions(d.positions, &push, pass);
+    pass->access[ROPE_BINDING_COS_SIN] = {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, pairs};
+    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_ROWS,
+                                              sizeof(float),
+                                              d.rows.offset,
+                                              {d.tokens * stride, stride, 0},
+                                              uint64_t(d.rows.sin_offset) + pairs};
+    const Scale scale = splitScale(d.frequencies.scale);
+    push.head_lanes = pairs;
+    push.pair_lanes = pairs;
+    push.pairs = pairs;
+    push.sin_offset = d.rows.sin_offset;
+    push.scale_mantissa = scale.mantissa;
+    push.scale_exponent = scale.exponent;
+    writePush(push, pass);
+    return planner.finish();
+}

@@ -1,0 +1,443 @@
+/* vkrope: position encodings of transformer models as Vulkan compute, RoPE first. MIT licence.
+ *
+ * This header is the manual. C99 and C++, no other header of vkrope needed.
+ *
+ *   rule --ropeMakeFrequencies--> doubles --ropeWriteFrequencies--> bytes for a storage buffer
+ *   description + limits --ropePlan...--> RopePlan (a value) --ropeCmdExecute--> dispatches in your command buffer
+ *
+ * What is computed. For token t and pair j of the rotary part, with x and y the pair's two elements:
+ *
+ *     angle = position[t] * frequency[j]                      frequency in radians per position, a double
+ *     c = scale * cos(angle)      s = scale * sin(angle)      rounded to float32 once
+ *     x' = x*c - y*s              y' = x*s + y*c              float32, every operation rounded, none fused
+ *
+ * What is promised.
+ *   - Cos and sin are within 2^-24.9 (times scale) of the true values at every int32 position; within 0.51 ulp
+ *     wherever they are 2^-30 or more. Their bits are the same on every device and on the CPU.
+ *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
+ *     inputs, products and results that are zero or normal. What passes through moves as integers, bit for bit.
+ *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
+ *   - The library allocates only where a call says so, never submits, waits, inserts a barrier or throws, and calls
+ *     Vulkan only through the functions that it asks your vkGetDeviceProcAddr for.
+ *
+ * Units. Offsets and strides of tensors, rows and positions are in elements (float32, or int32 for positions).
+ * Sizes are in bytes where the name says so. A structure filled with zeros asks for the common case. The _MAX_ENUM
+ * members only give an enumeration its width.
+ *
+ * Threads. Plans are values. Functions that take a `const RopeContext*` may run on any number of threads at once, and
+ * so may ropePrepare; only ropeSetRounding and ropeDestroyContext want the context to themselves. */
+#ifndef VKROPE_ROPE_H
+#define VKROPE_ROPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <vulkan/vulkan_core.h>
+
+#define ROPE_VERSION_MAJOR 0
+#define ROPE_VERSION_MINOR 1
+#define ROPE_VERSION_PATCH 0
+
+#if defined(VKROPE_SHARED) && defined(__GNUC__)
+#define ROPE_API __attribute__((visibility("default")))
+#else
+#define ROPE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Results ------------------------------------------------------------------------------------------------- */
+
+typedef enum RopeResult {
+    ROPE_SUCCESS = 0,
+    ROPE_ERROR_INVALID = -1,        /* the description contradicts itself or the formulas; recording: a refused plan */
+    ROPE_ERROR_TOO_LARGE = -2,      /* more than the device's limits hold, and it cannot be split */
+    ROPE_ERROR_NOT_PREPARED = -3,   /* recording: ropePrepare has not seen this plan */
+    ROPE_ERROR_MISSING_BUFFER = -4, /* recording: a slot that the plan uses has no buffer */
+    ROPE_ERROR_MISSING_SETS = -5    /* recording: a context without push descriptors needs descriptor sets */
+} RopeResult;
+
+/* One sentence that says what was wrong and what would be right; empty on success. */
+#define ROPE_REASON_SIZE 192
+typedef struct RopeReason {
+    char text[ROPE_REASON_SIZE];
+} RopeReason;
+
+/* The name of a result, "ROPE_SUCCESS" and so on. Never null. */
+ROPE_API const char* ropeResultName(RopeResult result);
+
+/* ---- Frequencies: any rule becomes an array of doubles -------------------------------------------------------- */
+
+typedef enum RopeRuleKind {
+    ROPE_RULE_DEFAULT = 0, /* base^(-2i/rotary_dim), correctly rounded */
+    ROPE_RULE_LINEAR = 1,  /* the default rule's doubles divided by factor (position interpolation) */
+    ROPE_RULE_KIND_MAX_ENUM = 0x7FFFFFFF
+} RopeRuleKind;
+
+typedef struct RopeRule {
+    RopeRuleKind kind;
+    uint32_t rotary_dim; /* even, 2 to 2 * ROPE_MAX_PAIRS */
+    double base;         /* 1 or more and less than 2^64; 10000 in most older models, 500000 or 1000000 in newer */
+    double factor;       /* linear: how much longer the context is; greater than 0 */
+} RopeRule;
+
+#define ROPE_MAX_PAIRS 4096u
+
+/* Writes rotary_dim / 2 doubles (radians per position) and the scale on cos and sin. The same doubles on every
+ * platform and compiler. `reason` may be null. */
+ROPE_API RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason);
+
+/* Frequencies as the plans and the shaders take them, from a rule or your own. A negative frequency turns the other
+ * way; 0 leaves a pair where it is. Taken as exact: written out with 17 digits and read back they give the same bits.
+ */
+typedef struct RopeFrequencies {
+    const double*
+        values;     /* radians per position, one per pair, finite, each at most 2^28 turns; null where not needed */
+    uint32_t count; /* pairs */
+    double scale;   /* factor on cos and sin (YaRN, LongRoPE), 2^-20 to 2^20; 0 means 1 */
+} RopeFrequencies;
+
+/* How the angle is formed. */
+typedef enum RopeAngle {
+    ROPE_ANGLE_EXACT = 0,      /* position times the double, no rounding before the sine */
+    ROPE_ANGLE_COMPATIBLE = 1, /* float32(position) * float32(frequency), rounded once to float32, as PyTorch does it;
+                                 for those who need their training framework's own numbers */
+    ROPE_ANGLE_MAX_ENUM = 0x7FFFFFFF
+} RopeAngle;
+
+/* Frequencies as the shaders read them: 16 bytes a pair, for ROPE_SLOT_FREQUENCIES. They depend on nothing else, so
+ * one buffer serves every plan of a layer type. Writes ropeFrequencyBytes(f->count) bytes to `destination`. */
+ROPE_API size_t ropeFrequencyBytes(uint32_t count);
+ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
+                                         RopeReason* reason);
+
+/* ---- Limits: what the device has ------------------------------------------------------------------------------ */
+
+typedef struct RopeLimits {
+    uint64_t storage_range;        /* bytes one binding may span (maxStorageBufferRange) */
+    uint32_t storage_alignment;    /* bytes a binding's offset must be a multiple of, a power of two */
+    uint32_t group_count[2];       /* work groups in x and y */
+    uint32_t group_size;           /* invocations in one group */
+    uint32_t has_push_descriptors; /* VK_KHR_push_descriptor is enabled on the device */
+} RopeLimits;
+
+/* The least that Vulkan 1.1 promises; every plan function takes null for it. */
+ROPE_API void ropeFloorLimits(RopeLimits* limits);
+ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, VkBool32 push_descriptors_enabled,
+                                   RopeLimits* limits);
+
+/* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
+ * vkEnumerateDeviceExtensionProperties) the names worth enabling are written to `names`, which has room for
+ * ROPE_MAX_EXTENSIONS; returns how many. None of them is needed. */
+#define ROPE_API_VERSION VK_API_VERSION_1_1
+#define ROPE_MAX_EXTENSIONS 4u
+ROPE_API uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count,
+                                       const char** names);
+
+/* ---- Descriptions --------------------------------------------------------------------------------------------- */
+
+/* Where each token's position comes from. Sums wrap as int32 does. */
+typedef enum RopePositionKind {
+    ROPE_POSITIONS_PER_TOKEN = 0,          /* one int32 per token, from ROPE_SLOT_POSITIONS */
+    ROPE_POSITIONS_START_PER_SEQUENCE = 1, /* one int32 per sequence, plus the token's index in it */
+    ROPE_POSITIONS_COUNTED = 2,            /* first plus the token's index; no buffer */
+    ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
+} RopePositionKind;
+
+typedef struct RopePositions {
+    RopePositionKind kind;
+    int32_t first;         /* counted: token 0's position */
+    uint32_t shared;       /* 1: every sequence reads the same positions, batch_stride is not used */
+    uint64_t offset;       /* int32 elements before the first */
+    uint64_t batch_stride; /* int32 elements; 0: packed (tokens, or 1 for one start per sequence) */
+    uint64_t token_stride; /* int32 elements; 0: 1 */
+} RopePositions;
+
+/* Rows of float32 cos and sin. The native row is `pairs` cosines, then `pairs` sines. */
+typedef struct RopeRows {
+    uint64_t offset;        /* elements before row 0 */
+    uint64_t row_stride;    /* 0: 2 * pairs */
+    uint32_t sin_offset;    /* from a row's cosines to its sines; 0: pairs */
+    int32_t first_position; /* ROPE_SOURCE_TABLE: the position of row 0 */
+    uint32_t count;         /* ROPE_SOURCE_TABLE: rows in the table */
+} RopeRows;
+
+/* Makes cos and sin. By position: positions.kind ROPE_POSITIONS_COUNTED, tokens rows from positions.first. By token:
+ * one row per entry of the positions buffer, row batch * tokens + token; fill them once per step and use them for Q,
+ * K and every layer.
+ *
+ * Reads POSITIONS (unless counted) and FREQUENCIES; writes ROWS. */
+typedef struct RopeTableDescription {
+    RopeFrequencies frequencies;
+    RopeAngle angle;
+    uint32_t batch; /* 0: 1 */
+    uint32_t tokens;
+    RopePositions positions;
+    RopeRows rows;
+} RopeTableDescription;
+
+typedef enum RopePairing {
+    ROPE_PAIRING_DEFAULT = 0,     /* in: half; out: the same as in */
+    ROPE_PAIRING_HALF = 1,        /* pair i is elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama */
+    ROPE_PAIRING_INTERLEAVED = 2, /* pair i is elements (2i, 2i + 1): GPT-J, the original Llama */
+    ROPE_PAIRING_MAX_ENUM = 0x7FFFFFFF
+} RopePairing;
+
+typedef enum RopeOperation {
+    ROPE_OPERATION_FORWARD = 0,
+    ROPE_OPERATION_TRANSPOSE = 1, /* -s, scale kept: the gradient */
+    ROPE_OPERATION_INVERSE = 2,   /* -s, 1/scale: gives the input back */
+    ROPE_OPERATION_SHIFT = 3,     /* scale 1: turns by a delta what is already rotated */
+    ROPE_OPERATION_MAX_ENUM = 0x7FFFFFFF
+} RopeOperation;
+
+typedef enum RopeSource {
+    ROPE_SOURCE_INLINE = 0, /* computed in the kernel from FREQUENCIES; no table */
+    ROPE_SOURCE_TABLE = 1,  /* row (position - first_position) of ROWS; a position outside the table leaves its token
+                               unchanged (elsewhere: copied) */
+    ROPE_SOURCE_ROWS = 2,   /* row (batch * tokens + token) of ROWS; no position is read */
+    ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
+} RopeSource;
+
+/* Where a tensor's elements lie. The head's elements are consecutive. All strides 0: packed [batch, token, head,
+ * element]; otherwise a stride may be 0 only where its count is 1. */
+typedef struct RopeLayout {
+    uint64_t offset, batch_stride, token_stride, head_stride;
+} RopeLayout;
+
+typedef struct RopeTensor {
+    uint32_t heads; /* 0: there is no such tensor */
+    RopeLayout source;
+    RopeLayout destination; /* elsewhere only */
+} RopeTensor;
+
+/* Rotates Q and K, or one of them, in place or elsewhere.
+ *
+ * Reads POSITIONS (per token or per sequence, unless the source is rows), FREQUENCIES (inline) or ROWS, and Q, K.
+ * Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set.
+ *
+ * The source's rows hold frequencies.scale; inverse and shift from rows whose scale is not 1 correct it by one more
+ * float32 factor, 1/scale^2 or 1/scale (a rounding more; inline has it folded in). */
+typedef struct RopeRotateDescription {
+    uint32_t batch; /* 0: 1 */
+    uint32_t tokens;
+    uint32_t head_dim;
+    uint32_t rotary_begin; /* element of the head where the rotary part starts */
+    uint32_t rotary_dim;   /* even; 0: head_dim - rotary_begin. The rest of the head passes through bit for bit */
+    RopePairing pairing_in;
+    RopePairing pairing_out; /* another than pairing_in only elsewhere */
+    RopeOperation operation;
+    RopeSource source;
+    RopeAngle angle;             /* inline */
+    RopeFrequencies frequencies; /* inline: values and scale; table and rows: the scale that the rows hold */
+    RopePositions positions;
+    RopeRows rows; /* table and rows */
+    RopeTensor q, k;
+    uint32_t elsewhere;     /* 0: in place. 1: to destination, in Q_OUT and K_OUT; must not overlap the source */
+    uint32_t count_outside; /* table: add to COUNTER (a uint32, cleared by you) one for each token outside the table */
+} RopeRotateDescription;
+
+/* ---- Plans: pure; every refusal, size and word is decided here -------------------------------------------------- */
+
+/* The caller's buffers. */
+typedef enum RopeSlot {
+    ROPE_SLOT_POSITIONS = 0,
+    ROPE_SLOT_FREQUENCIES = 1,
+    ROPE_SLOT_ROWS = 2,
+    ROPE_SLOT_Q = 3,
+    ROPE_SLOT_K = 4,
+    ROPE_SLOT_Q_OUT = 5,
+    ROPE_SLOT_K_OUT = 6,
+    ROPE_SLOT_COUNTER = 7, /* also the self-test's result */
+    ROPE_SLOT_COUNT = 8
+} RopeSlot;
+
+#define ROPE_BINDING_COUNT 4u   /* storage buffers, bindings 0 to 3 of set 0 */
+#define ROPE_CONSTANT_COUNT 10u /* specialization constants, ids 0 to 9, 4 bytes each */
+#define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
+#define ROPE_MAX_PASSES 3u
+
+typedef struct RopeShader {
+    const char* name;
+    const uint32_t* words; /* SPIR-V 1.3 for Vulkan 1.1, entry point "main" */
+    size_t bytes;
+} RopeShader;
+
+/* One binding of one pass: the slot it takes, and where it lies for each batch, token and head. Without an extent it is
+ * not read; the destination is bound there. */
+typedef struct RopeAccess {
+    uint32_t slot;
+    uint32_t element_bytes;
+    uint64_t offset;    /* elements */
+    uint64_t stride[3]; /* elements per batch, token, head */
+    uint64_t extent;    /* elements that one batch, token and head reaches over */
+} RopeAccess;
+
+/* One shader over one tensor. It becomes parts[0] * parts[1] * parts[2] dispatches, more than one where a tensor
+ * spans more than a binding or a dispatch may hold. */
+typedef struct RopePass {
+    const RopeShader* shader;
+    uint32_t constants[ROPE_CONSTANT_COUNT];
+    uint32_t push[ROPE_PUSH_WORDS]; /* of a whole part; ropeGetDispatch completes them */
+    uint32_t count[3];              /* batches, tokens, heads */
+    uint32_t step[3];               /* of them in one part */
+    uint32_t parts[3];
+    uint32_t heads_per_thread;
+    RopeAccess access[ROPE_BINDING_COUNT];
+} RopePass;
+
+/* A plan is a value: zero-padded, comparable, copyable, needing no release. */
+typedef struct RopePlan {
+    uint32_t pass_count;
+    uint32_t storage_alignment;
+    RopePass passes[ROPE_MAX_PASSES];
+    uint64_t bytes[ROPE_SLOT_COUNT]; /* what each slot's buffer must offer from its offset on; 0: not used */
+    RopeReason reason;               /* why it was refused; empty on success */
+} RopePlan;
+
+/* Fill *plan, or refuse with a result and plan->reason; a refused plan has no pass. `limits` null: the floor. */
+ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
+ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
+
+/* A few float32 operations whose results tell how the device rounds; writes ROPE_SELF_TEST_WORDS uint32 to COUNTER.
+ * Read them back and give them to ropeReadSelfTest. */
+#define ROPE_SELF_TEST_WORDS 8u
+ROPE_API RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan);
+
+typedef enum RopeRounding {
+    ROPE_ROUNDING_UNKNOWN = 0, /* no self-test was reported */
+    ROPE_ROUNDING_NEAREST = 1, /* the rotation's bits are the promised ones */
+    ROPE_ROUNDING_OTHER = 2,   /* accurate, but the last bit may differ from other devices */
+    ROPE_ROUNDING_MAX_ENUM = 0x7FFFFFFF
+} RopeRounding;
+ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
+
+ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);
+
+/* The plan as text, a few lines ending in a newline; writes at most `size` bytes, the terminating zero among them,
+ * and returns how many the whole text takes without it, as snprintf does. */
+ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* text, size_t size);
+
+/* ---- A dispatch as plain data, for engines that own their pipelines and descriptors ------------------------------ */
+
+typedef struct RopeBinding {
+    RopeSlot slot;
+    uint64_t offset; /* bytes from the slot's own offset, a multiple of storage_alignment */
+    uint64_t range;  /* bytes */
+} RopeBinding;
+
+typedef struct RopeDispatch {
+    const RopeShader* shader;
+    uint32_t constants[ROPE_CONSTANT_COUNT]; /* constant id i has the value constants[i]; a shader may lack some ids */
+    RopeBinding bindings[ROPE_BINDING_COUNT];
+    uint32_t push[ROPE_PUSH_WORDS];
+    uint32_t groups[3];
+} RopeDispatch;
+
+/* The dispatches of a plan may run in any order and need no barrier between them. `index` is less than the count. */
+ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
+ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
+
+/* ---- Context: pipelines on a borrowed device ----------------------------------------------------------------------
+ */
+
+typedef struct RopeContextInfo {
+    VkDevice device;
+    PFN_vkGetDeviceProcAddr get_device_proc_addr;
+    VkPipelineCache pipeline_cache;         /* optional */
+    const VkAllocationCallbacks* allocator; /* optional; for the context itself and its Vulkan objects */
+    RopeLimits limits;                      /* from ropeLimitsFromDevice */
+} RopeContextInfo;
+
+typedef struct RopeContext RopeContext;
+
+/* Allocates the context, a descriptor set layout and a pipeline layout. On failure *context is null and nothing is
+ * left behind. */
+ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
+
+/* No command buffer that uses the context's pipelines may be pending. Null is allowed. */
+ROPE_API void ropeDestroyContext(RopeContext* context);
+
+/* Makes the pipelines that the plans will use and that are not there yet; allocates, and compiles for milliseconds
+ * each: at start-up or on a worker thread, not in a frame. Plans of other sizes often share them. */
+ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count);
+
+/* For ropeReadSelfTest's finding; the context only keeps it. */
+ROPE_API void ropeSetRounding(RopeContext* context, RopeRounding rounding);
+ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
+
+/* ---- Recording ------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct RopeBuffer {
+    VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT */
+    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment; finer ones go into a layout's offset */
+} RopeBuffer;
+
+typedef struct RopeBuffers {
+    RopeBuffer slots[ROPE_SLOT_COUNT];
+    const VkDescriptorSet* sets; /* from ropeAllocateSets; only where the device has no push descriptors */
+} RopeBuffers;
+
+/* Where push descriptors are not enabled: allocates ropeDispatchCount(plan) sets from your pool, outside the frame,
+ * and points them at the buffers. Each takes ROPE_BINDING_COUNT descriptors of type storage buffer. They live
+ * and go with your pool, those made before a failure too. `buffers->sets` is not read. */
+ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
+                                   VkDescriptorPool pool, VkDescriptorSet* sets);
+
+/* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
+ * Nothing is recorded unless the result is ROPE_SUCCESS.
+ *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
+ *           and what last touched those that it writes available to VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
+ *   After:  what it wrote is to be made visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. A table is such a write,
+ *           a rotation that reads it such a read: a barrier belongs between them.
+ *   Clobbers: the compute bind point's pipeline, its set 0 and layout, and the push constants. */
+ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
+                                   const RopeBuffers* buffers);
+
+/* ---- On the CPU
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* The shaders' own cos and sin of one pair, bit for bit, from integers. `frequency` is one pair of
+ * ropeWriteFrequencies: 4 words. cos_sin[0] is the cosine. */
+ROPE_API void ropeShaderAngle(int32_t position, const uint32_t frequency[4], double scale, RopeAngle angle,
+                              float cos_sin[2]);
+
+/* The descriptions carried out on the CPU, pair by pair, in both ways at once, each optional:
+ *   - the reference: exactly reduced angles and plain double arithmetic, sharing no line with the shaders;
+ *   - the shaders' own bits: ropeShaderAngle and float32 arithmetic, for hosts without a device.
+ * Arrays stand in the place of the slots, as long as the plan of the same description says in `bytes`. Elements that
+ * the description does not touch are left as they were. Refuses what the plans refuse, in the same words, save for
+ * what only a device's limits forbid. */
+typedef struct RopeHostTable {
+    const int32_t* positions;
+    double* reference_rows; /* in the description's row layout */
+    float* rows;
+} RopeHostTable;
+
+typedef struct RopeHostRotate {
+    const int32_t* positions;
+    const float* rows; /* table and rows: what the shader's bits are made from; the reference takes it too where
+                          frequencies.values is null, else the true angle */
+    const float* q;
+    const float* k;
+    double* reference_q; /* in the destination's layout; in place: the source's */
+    double* reference_k;
+    float* q_out; /* may be q itself */
+    float* k_out;
+    uint32_t outside; /* out: tokens outside the table */
+} RopeHostRotate;
+
+ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
+                                     RopeReason* reason);
+ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,
+                                      RopeReason* reason);
+
+/* The true cos and sin of position * frequency (ROPE_ANGLE_COMPATIBLE: of the float32 angle), within 2^-51. */
+ROPE_API void ropeReferenceAngle(int32_t position, double frequency, RopeAngle angle, double cos_sin[2]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+// Whether a device rounds float32 to nearest: the plan that asks, and the answer.
+#include "plan.h"
+#include "shaders.h"
+
+#include <string.h>
+
+using namespace rope;
+
+RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan) {
+    Planner planner(limits, plan);
+    RopePass* pass = planner.addPass(rope_shader_selftest, 1, 1, 1);
+    pass->constants[ROPE_ID_POSITIONS] = ROPE_KIND_COUNTED;
+    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, ROPE_SELF_TEST_WORDS};
+    RopePush push = {};
+    push.head_lanes = 1;
+    push.scale_mantissa = 0x3F800000u;
+    writePush(push, pass);
+    return planner.finish();
+}
+
+RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]) {
+    // What rounding to nearest even without fusing gives; selftest.comp says what each is.
+    static const uint32_t kNearest[ROPE_SELF_TEST_WORDS] = {0x3F800000u, 0x3F800002u, 0xBF800000u, 0x3F800002u,
+                                                            0x3F800006u, 0x35000000u, 0x3F800001u, 0x00000000u};
+    return memcmp(words, kNearest, sizeof kNearest) == 0 ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER;
+}

@@ -1,0 +1,49 @@
+// The few words that let one text be GLSL and C++. Every header that includes it ends with ROPE_DIALECT_END.
+#ifdef __cplusplus
+#include "interface.h"
+#ifndef ROPE_DIALECT_H
+#define ROPE_DIALECT_H
+#define ROPE_FUNCTION inline
+#define ROPE_OUT(type) type&
+#define ROPE_CONSTANT constexpr
+#define ROPE_DIALECT_END } // namespace rope
+namespace rope {
+struct uvec4 {
+    uint x, y, z, w;
+};
+inline uint multiply_high(uint a, uint b) {
+    return static_cast<uint>((static_cast<uint64_t>(a) * b) >> 32);
+}
+inline uint choose(bool which, uint yes, uint no) {
+    return which ? yes : no;
+}
+inline int max(int a, int b) {
+    return a > b ? a : b;
+}
+inline int highest_bit(uint a) {
+    int bit = -1;
+    for (; a != 0; a >>= 1)
+        ++bit;
+    return bit;
+}
+} // namespace rope
+#endif
+namespace rope {
+#elif !defined(ROPE_DIALECT_H)
+#define ROPE_DIALECT_H
+#define ROPE_FUNCTION
+#define ROPE_OUT(type) out type
+#define ROPE_CONSTANT const
+#define ROPE_DIALECT_END
+uint choose(bool which, uint yes, uint no) {
+    return mix(no, yes, which); // a select, where ?: would be a branch
+}
+uint multiply_high(uint a, uint b) {
+    uint high, low;
+    umulExtended(a, b, high, low);
+    return high;
+}
+int highest_bit(uint a) {
+    return findMSB(a);
+}
+#endif

@@ -1,0 +1,81 @@
+// What the host and the shaders must agree on: bindings, specialization constants, push constants, enumerators.
+// Read by GLSL and by C++ (in namespace rope). A test compares it with the compiled SPIR-V.
+#ifndef ROPE_INTERFACE_H
+#define ROPE_INTERFACE_H
+
+#ifdef __cplusplus
+#include <cstdint>
+namespace rope {
+using uint = uint32_t;
+#endif
+
+// Storage buffers of set 0. Frequencies and rows never meet in one dispatch but in the table shader, which writes its
+// rows as the destination.
+#define ROPE_BINDING_POSITIONS 0
+#define ROPE_BINDING_COS_SIN 1 // frequencies, or rows
+#define ROPE_BINDING_SOURCE 2
+#define ROPE_BINDING_DESTINATION 3
+
+// Specialization constants: choices.
+#define ROPE_ID_GROUP_SIZE 0
+#define ROPE_ID_HEADS 1      // heads per thread
+#define ROPE_ID_POSITIONS 2  // position kind
+#define ROPE_ID_COS_SIN 3    // inline, table or rows
+#define ROPE_ID_PAIRING_IN 4 // 1: interleaved
+#define ROPE_ID_PAIRING_OUT 5
+#define ROPE_ID_IN_PLACE 6 // the source is not bound apart: read the destination
+#define ROPE_ID_BACKWARD 7 // negate the sine
+#define ROPE_ID_ANGLE 8    // 1: compatible
+#define ROPE_ID_RESCALE 9  // multiply cos and sin from rows by scale_mantissa, a float32
+
+#define ROPE_KIND_PER_TOKEN 0
+#define ROPE_KIND_PER_SEQUENCE 1
+#define ROPE_KIND_COUNTED 2
+
+#ifndef __cplusplus
+#define ROPE_SELF_TEST_WORDS 8 // rope.h's own in C++
+#endif
+
+#define ROPE_FROM_INLINE 0
+#define ROPE_FROM_TABLE 1
+#define ROPE_FROM_ROWS 2
+
+// Where one tensor, row or list of positions lies, in elements.
+struct RopePlace {
+    uint offset;
+    uint batch;
+    uint token;
+    uint head;
+};
+
+// Push constants: sizes. A thread's index is divided into token, group of heads and lane; see divide in index.h.
+struct RopePush {
+    uint tokens;
+    uint heads;
+    uint lanes; // per token
+    uint lanes_magic;
+    uint head_lanes; // per group of heads: pair_lanes, then lanes that copy what does not rotate
+    uint head_lanes_magic;
+    uint shifts; // lanes_magic's in bits 0..15, head_lanes_magic's above
+    uint pair_lanes;
+    uint pairs;
+    uint rotary_begin;
+    uint pass_elements; // elements of a head that a copying lane must bring over; 0 in place
+    int first_position; // counted positions
+    uint position_offset;
+    uint position_batch;
+    uint position_token;
+    int table_first;
+    uint table_rows;
+    uint sin_offset;
+    uint scale_mantissa; // scale = scale_mantissa * 2^(scale_exponent - 31); RESCALE: the factor as a float32
+    int scale_exponent;
+    RopePlace rows;
+    RopePlace source;
+    RopePlace destination;
+};
+
+#ifdef __cplusplus
+} // namespace rope
+#endif
+#endif

@@ -1,0 +1,332 @@
+// The context as a guest on a borrowed device: what it calls, what it leaves behind when a call fails, what it refuses.
+#include "gpu.hpp"
+#include "sample.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace {
+
+// The real device's functions, logged, the n-th creating call made to fail.
+struct Wire {
+    const rope::VulkanFunctions* vk = nullptr;
+    VkDevice device = VK_NULL_HANDLE;
+    std::vector<std::string> log;
+    int fail_at = -1; // counts creating calls; -1: none fails
+    int creating = 0;
+    int alive = 0; // objects made and not destroyed
+
+    bool fails() { return creating++ == fail_at; }
+} wire;
+
+VkResult made(VkResult result) {
+    if (result == VK_SUCCESS)
+        ++wire.alive;
+    return result;
+}
+
+#define CREATE(Name, Info, Handle)                                                                                     \
+    VKAPI_ATTR VkResult VKAPI_CALL create##Name(VkDevice d, const Info* info, const VkAllocationCallbacks* a,          \
+                                                Handle* h) {                                                           \
+        wire.log.push_back("vkCreate" #Name);                                                                          \
+        return wire.fails() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : made(wire.vk->Create##Name(d, info, a, h));              \
+    }                                                                                                                  \
+    VKAPI_ATTR void VKAPI_CALL destroy##Name(VkDevice d, Handle h, const VkAllocationCallbacks* a) {                   \
+        if (h != VK_NULL_HANDLE)                                                                                       \
+            --wire.alive;                                                                                              \
+        wire.vk->Destroy##Name(d, h, a);                                                                               \
+    }
+CREATE(DescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
+CREATE(PipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
+CREATE(ShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
+#undef CREATE
+
+VKAPI_ATTR VkResult VKAPI_CALL createPipelines(VkDevice d, VkPipelineCache c, uint32_t n,
+                                               const VkComputePipelineCreateInfo* i, const VkAllocationCallbacks* a,
+                                               VkPipeline* p) {
+    wire.log.push_back("vkCreateComputePipelines");
+    return wire.fails() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : made(wire.vk->CreateComputePipelines(d, c, n, i, a, p));
+}
+VKAPI_ATTR void VKAPI_CALL destroyPipeline(VkDevice d, VkPipeline p, const VkAllocationCallbacks* a) {
+    if (p != VK_NULL_HANDLE)
+        --wire.alive;
+    wire.vk->DestroyPipeline(d, p, a);
+}
+VKAPI_ATTR void VKAPI_CALL bindPipeline(VkCommandBuffer, VkPipelineBindPoint, VkPipeline) {
+    wire.log.push_back("vkCmdBindPipeline");
+}
+VKAPI_ATTR void VKAPI_CALL bindSets(VkCommandBuffer, VkPipelineBindPoint, VkPipelineLayout, uint32_t, uint32_t,
+                                    const VkDescriptorSet*, uint32_t, const uint32_t*) {
+    wire.log.push_back("vkCmdBindDescriptorSets");
+}
+VKAPI_ATTR void VKAPI_CALL pushSet(VkCommandBuffer, VkPipelineBindPoint, VkPipelineLayout, uint32_t, uint32_t,
+                                   const VkWriteDescriptorSet*) {
+    wire.log.push_back("vkCmdPushDescriptorSetKHR");
+}
+VKAPI_ATTR void VKAPI_CALL pushConstants(VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags, uint32_t, uint32_t size,
+                                         const void*) {
+    wire.log.push_back("vkCmdPushConstants " + std::to_string(size));
+}
+VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer, uint32_t, uint32_t, uint32_t) {
+    wire.log.push_back("vkCmdDispatch");
+}
+
+template <typename Function> PFN_vkVoidFunction untyped(Function function) {
+    return reinterpret_cast<PFN_vkVoidFunction>(function);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL wiredProcAddr(VkDevice device, const char* name) {
+    static const std::map<std::string, PFN_vkVoidFunction> kWired = {
+        {"vkCreateDescriptorSetLayout", untyped(createDescriptorSetLayout)},
+        {"vkDestroyDescriptorSetLayout", untyped(destroyDescriptorSetLayout)},
+        {"vkCreatePipelineLayout", untyped(createPipelineLayout)},
+        {"vkDestroyPipelineLayout", untyped(destroyPipelineLayout)},
+        {"vkCreateShaderModule", untyped(createShaderModule)},
+        {"vkDestroyShaderModule", untyped(destroyShaderModule)},
+        {"vkCreateComputePipelines", untyped(createPipelines)},
+        {"vkDestroyPipeline", untyped(destroyPipeline)},
+        {"vkCmdBindPipeline", untyped(bindPipeline)},
+        {"vkCmdBindDescriptorSets", untyped(bindSets)},
+        {"vkCmdPushDescriptorSetKHR", untyped(pushSet)},
+        {"vkCmdPushConstants", untyped(pushConstants)},
+        {"vkCmdDispatch", untyped(dispatch)}};
+    const auto found = kWired.find(name);
+    return found != kWired.end() ? found->second : wire.vk->GetDeviceProcAddr(device, name);
+}
+
+// Host memory that can run out at the n-th allocation, and is counted. Blocks carry their own size, so that the driver,
+// which gets the same callbacks, may resize them.
+struct Host {
+    int allocations = 0, alive = 0, fail_at = -1;
+};
+constexpr size_t kHeader = 64;
+
+void VKAPI_PTR hostFree(void* user, void* memory) {
+    if (memory == nullptr)
+        return;
+    --static_cast<Host*>(user)->alive;
+    std::free(static_cast<char*>(memory) - kHeader);
+}
+void* VKAPI_PTR hostAllocate(void* user, size_t size, size_t alignment, VkSystemAllocationScope) {
+    Host* host = static_cast<Host*>(user);
+    if (alignment > kHeader || host->allocations++ == host->fail_at)
+        return nullptr;
+    ++host->alive;
+    char* memory = static_cast<char*>(std::aligned_alloc(kHeader, (size + 2 * kHeader - 1) / kHeader * kHeader));
+    std::memcpy(memory, &size, sizeof size);
+    return memory + kHeader;
+}
+void* VKAPI_PTR hostReallocate(void* user, void* old, size_t size, size_t alignment, VkSystemAllocationScope scope) {
+    void* memory = size != 0 ? hostAllocate(user, size, alignment, scope) : nullptr;
+    if (old == nullptr || (memory == nullptr && size != 0))
+        return memory;
+    size_t old_size;
+    std::memcpy(&old_size, static_cast<char*>(old) - kHeader, sizeof old_size);
+    if (memory != nullptr)
+        std::memcpy(memory, old, old_size < size ? old_size : size);
+    hostFree(user, old);
+    return memory;
+}
+
+struct Plans {
+    std::vector<double> frequencies = sample::frequencies(10000, 64);
+    RopePlan plans[3];
+
+    explicit Plans(const RopeLimits& limits) {
+        RopeTableDescription table = {};
+        table.frequencies = {frequencies.data(), 32, 1};
+        table.tokens = 10;
+        ropePlanTable(&table, &limits, &plans[0]);
+        RopeRotateDescription rotate = {};
+        rotate.frequencies = table.frequencies;
+        rotate.tokens = 10;
+        rotate.head_dim = 64;
+        rotate.q.heads = 4;
+        rotate.k.heads = 2;
+        rotate.source = ROPE_SOURCE_TABLE;
+        rotate.rows.count = 10;
+        rotate.count_outside = 1;
+        ropePlanRotate(&rotate, &limits, &plans[1]);
+        rotate.source = ROPE_SOURCE_INLINE;
+        rotate.operation = ROPE_OPERATION_TRANSPOSE;
+        ropePlanRotate(&rotate, &limits, &plans[2]);
+    }
+};
+
+class Context : public gpu::OnDevice {
+  protected:
+    void SetUp() override {
+        OnDevice::SetUp();
+        if (IsSkipped())
+            return;
+        wire = Wire();
+        wire.vk = &device().vk();
+        wire.device = device().handle();
+        info_.device = device().handle();
+        info_.get_device_proc_addr = wiredProcAddr;
+        info_.limits = device().limits();
+    }
+    VkResult createAndPrepare(const Plans& plans) {
+        RopeContext* context = nullptr;
+        VkResult result = ropeCreateContext(&info_, &context);
+        EXPECT_EQ(result == VK_SUCCESS, context != nullptr);
+        if (result == VK_SUCCESS)
+            result = ropePrepare(context, plans.plans, 3);
+        ropeDestroyContext(context);
+        return result;
+    }
+    RopeContextInfo info_ = {};
+};
+
+TEST_P(Context, LeavesNothingBehindWhicheverCreationFails) {
+    const Plans plans(info_.limits);
+    ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
+    const int calls = wire.creating;
+    ASSERT_GE(calls, 2 + 2 * 4); // layouts, then a module and a pipeline for each different pass
+    for (int n = 0; n < calls; ++n) {
+        wire.creating = 0;
+        wire.fail_at = n;
+        EXPECT_EQ(createAndPrepare(plans), VK_ERROR_OUT_OF_DEVICE_MEMORY) << n;
+        EXPECT_EQ(wire.alive, 0) << n;
+    }
+}
+
+TEST_P(Context, CanGoOnAfterAFailedPrepare) {
+    const Plans plans(info_.limits);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    wire.creating = 0;
+    wire.fail_at = 3;
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    const size_t calls = wire.log.size();
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    EXPECT_EQ(wire.log.size(), calls) << "nothing is made twice";
+    ropeDestroyContext(context);
+    EXPECT_EQ(wire.alive, 0);
+}
+
+TEST_P(Context, UsesTheHostsAllocatorAndSurvivesItsEnd) {
+    const Plans plans(info_.limits);
+    Host host;
+    const VkAllocationCallbacks callbacks = {&host, hostAllocate, hostReallocate, hostFree, nullptr, nullptr};
+    info_.allocator = &callbacks;
+    ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
+    EXPECT_GT(host.allocations, 1);
+    EXPECT_EQ(host.alive, 0);
+    host.allocations = 0;
+    host.fail_at = 0;
+    EXPECT_EQ(createAndPrepare(plans), VK_ERROR_OUT_OF_HOST_MEMORY);
+    EXPECT_EQ(host.alive, 0);
+}
+
+TEST_P(Context, RefusesADeviceThatLacksAFunction) {
+    info_.get_device_proc_addr = [](VkDevice device, const char* name) VKAPI_ATTR -> PFN_vkVoidFunction {
+        return std::strcmp(name, "vkCmdDispatch") == 0 ? nullptr : wiredProcAddr(device, name);
+    };
+    RopeContext* context = reinterpret_cast<RopeContext*>(1);
+    EXPECT_EQ(ropeCreateContext(&info_, &context), VK_ERROR_INITIALIZATION_FAILED);
+    EXPECT_EQ(context, nullptr);
+}
+
+RopeBuffers someBuffers() {
+    RopeBuffers buffers = {};
+    for (RopeBuffer& slot : buffers.slots)
+        slot.buffer = reinterpret_cast<VkBuffer>(uintptr_t{1});
+    return buffers;
+}
+
+TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
+    const Plans plans(info_.limits);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    const VkDescriptorSet sets[3] = {};
+    RopeBuffers buffers = someBuffers();
+    buffers.sets = sets;
+    wire.log.clear();
+    ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_SUCCESS);
+    std::vector<std::string> wanted;
+    for (int i = 0; i < 3; ++i) {
+        wanted.push_back("vkCmdBindPipeline");
+        wanted.push_back(info_.limits.has_push_descriptors ? "vkCmdPushDescriptorSetKHR" : "vkCmdBindDescriptorSets");
+        wanted.push_back("vkCmdPushConstants 128");
+        wanted.push_back("vkCmdDispatch");
+    }
+    EXPECT_EQ(wire.log, wanted);
+    ropeDestroyContext(context);
+}
+
+TEST_P(Context, RecordsNothingOfWhatIsNotReady) {
+    const Plans plans(info_.limits);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    const VkDescriptorSet sets[3] = {};
+    RopeBuffers buffers = someBuffers();
+    buffers.sets = sets;
+    wire.log.clear();
+    EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_ERROR_NOT_PREPARED);
+    const RopePlan refused = {};
+    EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &refused, &buffers), ROPE_ERROR_INVALID);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    wire.log.clear();
+    buffers.slots[ROPE_SLOT_K].buffer = VK_NULL_HANDLE;
+    EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_ERROR_MISSING_BUFFER);
+    buffers = someBuffers();
+    const RopeResult without_sets = info_.limits.has_push_descriptors ? ROPE_SUCCESS : ROPE_ERROR_MISSING_SETS;
+    EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), without_sets);
+    EXPECT_EQ(wire.log.empty(), without_sets != ROPE_SUCCESS);
+    ropeDestroyContext(context);
+}
+
+TEST_P(Context, PreparesFromSeveralThreadsAtOnce) {
+    const Plans plans(info_.limits);
+    info_.get_device_proc_addr = device().vk().GetDeviceProcAddr; // the log is not for threads
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    std::vector<std::thread> threads;
+    VkResult results[4];
+    for (VkResult& result : results) {
+        threads.emplace_back([&result, context, &plans] { result = ropePrepare(context, plans.plans, 3); });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    for (const VkResult result : results)
+        EXPECT_EQ(result, VK_SUCCESS);
+    ropeDestroyContext(context);
+}
+
+TEST_P(Context, ReportsHowTheDeviceRounds) {
+    EXPECT_EQ(ropeGetRounding(device().context()), ROPE_ROUNDING_NEAREST);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    EXPECT_EQ(ropeGetRounding(context), ROPE_ROUNDING_UNKNOWN);
+    ropeSetRounding(context, ROPE_ROUNDING_OTHER);
+    EXPECT_EQ(ropeGetRounding(context), ROPE_ROUNDING_OTHER);
+    ropeDestroyContext(context);
+}
+
+ROPE_ON_EVERY_DEVICE(Context);
+
+TEST(Requirements, NameOnlyWhatTheDeviceOffers) {
+    VkExtensionProperties available[2] = {{"VK_KHR_swapchain", 1}, {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, 1}};
+    const char* names[ROPE_MAX_EXTENSIONS];
+    EXPECT_EQ(ropeUsefulExtensions(available, 1, names), 0u);
+    ASSERT_EQ(ropeUsefulExtensions(available, 2, names), 1u);
+    EXPECT_STREQ(names[0], "VK_KHR_push_descriptor");
+}
+
+TEST(Requirements, LimitsOfTheFloorAreVulkans) {
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    EXPECT_EQ(limits.storage_range, 1u << 27);
+    EXPECT_EQ(limits.storage_alignment, 256u);
+    EXPECT_EQ(limits.group_count[0], 65535u);
+    EXPECT_EQ(limits.group_size, 128u);
+    EXPECT_EQ(limits.has_push_descriptors, 0u);
+}
+
+} // namespace

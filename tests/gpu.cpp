@@ -1,0 +1,147 @@
+#include "gpu.hpp"
+
+#include <cstring>
+#include <map>
+
+namespace gpu {
+namespace {
+
+struct Opened {
+    rope::Device device;
+    std::string error;
+    std::shared_ptr<rope::Messages> messages;
+};
+
+std::map<std::string, Opened>& opened() {
+    static std::map<std::string, Opened> all;
+    return all;
+}
+
+// What the layer says while devices are destroyed (leaks, above all) fails the run too.
+class CloseDevices : public testing::Environment {
+  public:
+    void TearDown() override {
+        for (auto& entry : opened()) {
+            Opened& o = entry.second;
+            const uint32_t before = o.messages ? o.messages->count() : 0;
+            o.device = rope::Device();
+            if (o.messages) {
+                EXPECT_EQ(o.messages->count(), before) << entry.first << ": " << o.messages->text();
+            }
+        }
+        opened().clear();
+    }
+};
+const testing::Environment* const kCloseDevices = testing::AddGlobalTestEnvironment(new CloseDevices);
+
+constexpr uint8_t kGuardByte = 0xA5;
+
+} // namespace
+
+std::vector<Way> ways() {
+    std::vector<Way> all = {
+        {"lavapipe", "llvmpipe", true}, {"lavapipeWithSets", "llvmpipe", false}, {"SwiftShader", "SwiftShader", true}};
+    std::string error;
+    for (const rope::DeviceInfo& info : rope::listDevices(&error)) {
+        const bool named =
+            info.name.find("llvmpipe") != std::string::npos || info.name.find("SwiftShader") != std::string::npos;
+        if (!named)
+            all.push_back({"device" + std::to_string(info.index), std::to_string(info.index), true});
+    }
+    return all;
+}
+
+std::string wayName(const testing::TestParamInfo<Way>& info) {
+    return info.param.name;
+}
+
+rope::Device& open(const Way& way, std::string* error) {
+    auto found = opened().find(way.name);
+    if (found == opened().end()) {
+        Opened& o = opened()[way.name];
+        rope::DeviceOptions options;
+        options.select = way.select;
+        options.validate = true;
+        options.push_descriptors = way.push_descriptors;
+        options.messages = o.messages = std::make_shared<rope::Messages>();
+        o.device = rope::Device::open(options, &o.error);
+        found = opened().find(way.name);
+    }
+    *error = found->second.error;
+    return found->second.device;
+}
+
+void OnDevice::SetUp() {
+    std::string error;
+    rope::Device& device = open(GetParam(), &error);
+    if (!device)
+        GTEST_SKIP() << GetParam().name << " was not found: " << error;
+    device_ = &device;
+    messages_before_ = device.messages()->count();
+}
+
+void OnDevice::TearDown() {
+    if (device_ != nullptr) {
+        EXPECT_EQ(device_->messages()->count(), messages_before_) << device_->messages()->text();
+    }
+}
+
+bool Guarded::make(rope::Device* device, const void* data, size_t bytes, std::string* error) {
+    device_ = device;
+    bytes_ = bytes;
+    guard_ = device->limits().storage_alignment;
+    if (!device->makeBuffer(bytes + 2 * guard_, &buffer_, error))
+        return false;
+    const std::vector<uint8_t> guard(guard_, kGuardByte);
+    return device->upload(buffer_, 0, guard.data(), guard_, error) &&
+           device->upload(buffer_, guard_, data, bytes, error) &&
+           device->upload(buffer_, guard_ + bytes, guard.data(), guard_, error);
+}
+
+RopeBuffer Guarded::slot() const {
+    return buffer_.slot(guard_);
+}
+
+bool Guarded::read(void* data, std::string* error) const {
+    std::vector<uint8_t> all(bytes_ + 2 * guard_);
+    if (!device_->download(buffer_, 0, all.data(), all.size(), error))
+        return false;
+    std::memcpy(data, all.data() + guard_, bytes_);
+    for (size_t i = 0; i < guard_; ++i) {
+        if (all[i] != kGuardByte || all[guard_ + bytes_ + i] != kGuardByte) {
+            *error = "a guard byte beside the slot was written";
+            return false;
+        }
+    }
+    return true;
+}
+
+testing::AssertionResult run(rope::Device* device, const RopePlan& plan, Slots* slots) {
+    std::string error;
+    Guarded guarded[ROPE_SLOT_COUNT];
+    RopeBuffers buffers = {};
+    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+        std::vector<uint8_t>& bytes = slots->bytes[slot];
+        if (plan.bytes[slot] == 0)
+            continue;
+        if (bytes.size() != plan.bytes[slot]) {
+            return testing::AssertionFailure()
+                   << "slot " << slot << " has " << bytes.size() << " bytes, the plan wants " << plan.bytes[slot];
+        }
+        if (!guarded[slot].make(device, bytes.data(), bytes.size(), &error))
+            return testing::AssertionFailure() << error;
+        buffers.slots[slot] = guarded[slot].slot();
+    }
+    if (!device->run(&plan, 1, &buffers, &error))
+        return testing::AssertionFailure() << error;
+    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+        if (plan.bytes[slot] == 0)
+            continue;
+        if (!guarded[slot].read(slots->bytes[slot].data(), &error)) {
+            return testing::AssertionFailure() << "slot " << slot << ": " << error;
+        }
+    }
+    return testing::AssertionSuccess();
+}
+
+} // namespace gpu

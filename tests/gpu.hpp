@@ -1,0 +1,68 @@
+// Tests on real devices: every one the loader finds, under the validation layer with synchronization validation.
+#pragma once
+
+#include "device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace gpu {
+
+// One way to reach a device: lavapipe and SwiftShader are always named, so that a missing one shows as skipped.
+struct Way {
+    std::string name;   // letters and digits
+    std::string select; // as DeviceOptions takes it
+    bool push_descriptors;
+};
+std::vector<Way> ways();
+std::string wayName(const testing::TestParamInfo<Way>& info);
+
+// The opened device of a way, kept for the whole run; empty with *error where there is none.
+rope::Device& open(const Way& way, std::string* error);
+
+class OnDevice : public testing::TestWithParam<Way> {
+  protected:
+    void SetUp() override;
+    void TearDown() override;
+    rope::Device& device() { return *device_; }
+
+  private:
+    rope::Device* device_ = nullptr;
+    uint32_t messages_before_ = 0;
+};
+
+// A slot's contents on the device, between two guards that nothing may touch. The guards also shift the slot's offset
+// by one alignment, so that no test depends on a buffer's start.
+class Guarded {
+  public:
+    bool make(rope::Device* device, const void* data, size_t bytes, std::string* error);
+    RopeBuffer slot() const;
+    // The slot's contents; false where a guard was touched.
+    bool read(void* data, std::string* error) const;
+
+  private:
+    rope::Device* device_ = nullptr;
+    rope::Buffer buffer_;
+    size_t guard_ = 0;
+    size_t bytes_ = 0;
+};
+
+// The slots of one plan as host bytes; run() sends them, runs the plan and brings all of them back.
+struct Slots {
+    std::vector<uint8_t> bytes[ROPE_SLOT_COUNT];
+
+    template <typename T> void set(RopeSlot slot, const std::vector<T>& values) {
+        const uint8_t* begin = reinterpret_cast<const uint8_t*>(values.data());
+        bytes[slot].assign(begin, begin + values.size() * sizeof(T));
+    }
+    template <typename T> std::vector<T> get(RopeSlot slot) const {
+        const T* begin = reinterpret_cast<const T*>(bytes[slot].data());
+        return std::vector<T>(begin, begin + bytes[slot].size() / sizeof(T));
+    }
+};
+testing::AssertionResult run(rope::Device* device, const RopePlan& plan, Slots* slots);
+
+} // namespace gpu
+
+#define ROPE_ON_EVERY_DEVICE(Suite) INSTANTIATE_TEST_SUITE_P(Every, Suite, testing::ValuesIn(gpu::ways()), gpu::wayName)

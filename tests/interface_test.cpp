@@ -1,0 +1,178 @@
+// The compiled SPIR-V against the header that C++ compiled with: offsets, bindings, constant ids, capabilities.
+#include "../host/shaders.h"
+#include "../shaders/interface.h"
+#include "rope.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum {
+    kOpEntryPoint = 15,
+    kOpCapability = 17,
+    kOpTypeInt = 21,
+    kOpTypeFloat = 22,
+    kOpTypeStruct = 30,
+    kOpTypePointer = 32,
+    kOpVariable = 59,
+    kOpDecorate = 71,
+    kOpMemberDecorate = 72
+};
+enum { kSpecId = 1, kNonWritable = 24, kBinding = 33, kDescriptorSet = 34, kOffset = 35 };
+enum { kPushConstant = 9, kStorageBuffer = 12 };
+
+struct Module {
+    uint32_t version = 0;
+    std::set<uint32_t> capabilities, spec_ids, bindings, widths;
+    std::map<uint32_t, std::vector<uint32_t>> structs;        // id: member types
+    std::map<uint32_t, std::map<uint32_t, uint32_t>> offsets; // struct: member: bytes
+    std::map<uint32_t, uint32_t> pointees;
+    uint32_t push_struct = 0;
+    std::set<uint32_t> storage_classes;
+    std::string entry;
+};
+
+Module parse(const RopeShader& shader) {
+    Module m;
+    m.version = shader.words[1];
+    uint32_t push_pointer = 0;
+    for (size_t at = 5; at < shader.bytes / 4;) {
+        const uint32_t* w = shader.words + at;
+        switch (w[0] & 0xFFFF) {
+        case kOpEntryPoint:
+            m.entry = reinterpret_cast<const char*>(w + 3);
+            break;
+        case kOpCapability:
+            m.capabilities.insert(w[1]);
+            break;
+        case kOpTypeInt:
+        case kOpTypeFloat:
+            m.widths.insert(w[2]);
+            break;
+        case kOpTypeStruct:
+            m.structs[w[1]].assign(w + 2, w + (w[0] >> 16));
+            break;
+        case kOpTypePointer:
+            m.pointees[w[1]] = w[3];
+            break;
+        case kOpVariable:
+            m.storage_classes.insert(w[3]);
+            if (w[3] == kPushConstant)
+                push_pointer = w[1];
+            break;
+        case kOpDecorate:
+            if (w[2] == kSpecId)
+                m.spec_ids.insert(w[3]);
+            if (w[2] == kBinding)
+                m.bindings.insert(w[3]);
+            if (w[2] == kDescriptorSet && w[3] != 0)
+                ADD_FAILURE() << "set " << w[3];
+            break;
+        case kOpMemberDecorate:
+            if (w[3] == kOffset)
+                m.offsets[w[1]][w[2]] = w[4];
+            break;
+        }
+        at += w[0] >> 16;
+    }
+    if (push_pointer != 0)
+        m.push_struct = m.structs[m.pointees[push_pointer]][0];
+    return m;
+}
+
+std::vector<const RopeShader*> shaders() {
+    return {
+#define ROPE_SHADER(name, file, defines) &rope_shader_##name,
+#include "../shaders/list.def"
+#undef ROPE_SHADER
+    };
+}
+
+#define MEMBER(name) offsetof(rope::RopePush, name)
+const std::vector<size_t> kPushOffsets = {MEMBER(tokens),          MEMBER(heads),          MEMBER(lanes),
+                                          MEMBER(lanes_magic),     MEMBER(head_lanes),     MEMBER(head_lanes_magic),
+                                          MEMBER(shifts),          MEMBER(pair_lanes),     MEMBER(pairs),
+                                          MEMBER(rotary_begin),    MEMBER(pass_elements),  MEMBER(first_position),
+                                          MEMBER(position_offset), MEMBER(position_batch), MEMBER(position_token),
+                                          MEMBER(table_first),     MEMBER(table_rows),     MEMBER(sin_offset),
+                                          MEMBER(scale_mantissa),  MEMBER(scale_exponent), MEMBER(rows),
+                                          MEMBER(source),          MEMBER(destination)};
+
+TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
+    for (const RopeShader* shader : shaders()) {
+        const Module m = parse(*shader);
+        ASSERT_NE(m.push_struct, 0u) << shader->name;
+        const auto& offsets = m.offsets.at(m.push_struct);
+        ASSERT_EQ(offsets.size(), kPushOffsets.size()) << shader->name;
+        for (const auto& member : offsets)
+            EXPECT_EQ(member.second, kPushOffsets[member.first]) << shader->name;
+        const auto& place = m.offsets.at(m.structs.at(m.push_struct).back());
+        const std::vector<size_t> places = {offsetof(rope::RopePlace, offset), offsetof(rope::RopePlace, batch),
+                                            offsetof(rope::RopePlace, token), offsetof(rope::RopePlace, head)};
+        ASSERT_EQ(place.size(), places.size()) << shader->name;
+        for (const auto& member : place)
+            EXPECT_EQ(member.second, places[member.first]) << shader->name;
+    }
+    EXPECT_EQ(sizeof(rope::RopePush), 128u);
+}
+
+TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
+    const std::map<std::string, std::set<uint32_t>> bindings = {{"table", {0, 1, 3}},
+                                                                {"count", {0, 3}},
+                                                                {"selftest", {3}},
+                                                                {"rotate_wide", {0, 1, 2, 3}},
+                                                                {"rotate_scalar", {0, 1, 2, 3}}};
+    for (const RopeShader* shader : shaders()) {
+        const Module m = parse(*shader);
+        EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
+        EXPECT_TRUE(m.spec_ids.count(ROPE_ID_GROUP_SIZE)) << shader->name;
+        EXPECT_LT(*m.spec_ids.rbegin(), ROPE_CONSTANT_COUNT) << shader->name;
+    }
+    std::set<uint32_t> all;
+    for (uint32_t id = 0; id < ROPE_CONSTANT_COUNT; ++id)
+        all.insert(id);
+    EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
+    EXPECT_EQ(parse(rope_shader_rotate_scalar).spec_ids, all);
+}
+
+TEST(Interface, NeedsNothingBeyondThePortableFloor) {
+    for (const RopeShader* shader : shaders()) {
+        const Module m = parse(*shader);
+        EXPECT_LE(m.version, 0x00010300u) << shader->name;
+        EXPECT_EQ(m.capabilities, std::set<uint32_t>{1}) << shader->name; // Shader
+        EXPECT_EQ(m.widths.size(), 1u) << shader->name << ": 32 bits alone";
+        EXPECT_EQ(m.entry, "main") << shader->name;
+        EXPECT_EQ(m.storage_classes.count(4), 0u) << shader->name << ": no shared memory";
+    }
+}
+
+TEST(Interface, ShaderNamesAreTheirRowsNames) {
+    std::set<std::string> names;
+    for (const RopeShader* shader : shaders())
+        EXPECT_TRUE(names.insert(shader->name).second) << shader->name;
+    EXPECT_TRUE(names.count("rotate_wide"));
+}
+
+TEST(Interface, IsValidSpirvForVulkan11) {
+    if (std::system("spirv-val --version > /dev/null 2>&1") != 0)
+        GTEST_SKIP() << "spirv-val is not installed";
+    for (const RopeShader* shader : shaders()) {
+        const std::string path = testing::TempDir() + "vkrope_" + shader->name + ".spv";
+        std::FILE* file = std::fopen(path.c_str(), "wb");
+        ASSERT_NE(file, nullptr) << path;
+        EXPECT_EQ(std::fwrite(shader->words, 1, shader->bytes, file), shader->bytes);
+        std::fclose(file);
+        EXPECT_EQ(std::system(("spirv-val --target-env vulkan1.1 " + path).c_str()), 0) << shader->name;
+        std::remove(path.c_str());
+    }
+}
+
+} // namespace

@@ -1,0 +1,96 @@
+// A tensor of the largest size that fits here, far past one binding's range, rotated in parts.
+#include "gpu.hpp"
+#include "sample.hpp"
+
+#include <unistd.h>
+
+namespace {
+
+constexpr uint32_t kHeads = 32, kHeadDim = 128, kRow = kHeads * kHeadDim;
+
+// Any element's input from its index alone.
+float inputAt(uint64_t element) {
+    const uint32_t mixed = static_cast<uint32_t>((element * 0x9E3779B97F4A7C15ull) >> 40);
+    return static_cast<float>(mixed) * 0x1p-23f - 1;
+}
+
+std::vector<float> inputOf(uint64_t token, uint64_t tokens) {
+    std::vector<float> row(tokens * kRow);
+    for (size_t i = 0; i < row.size(); ++i)
+        row[i] = inputAt(token * kRow + i);
+    return row;
+}
+
+class Large : public gpu::OnDevice {
+  protected:
+    // The largest power of two of tokens that the device allocates, and the host has four times as much of.
+    uint32_t makeLargest(rope::Buffer* q) {
+        const uint64_t available = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+        std::string error;
+        for (uint32_t tokens = 1u << 18; tokens > 1024; tokens /= 2) {
+            const uint64_t bytes = uint64_t{tokens} * kRow * 4;
+            if (bytes <= available / 4 && device().makeBuffer(bytes, q, &error))
+                return tokens;
+        }
+        return 0;
+    }
+};
+
+TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
+    rope::Buffer q, words;
+    const uint32_t tokens = makeLargest(&q);
+    if (tokens == 0)
+        GTEST_SKIP() << "no memory for a large tensor";
+    std::string error;
+    const uint32_t slab = 1024;
+    for (uint32_t token = 0; token < tokens; token += slab) {
+        const std::vector<float> rows = inputOf(token, slab);
+        ASSERT_TRUE(device().upload(q, uint64_t{token} * kRow * 4, rows.data(), rows.size() * 4, &error)) << error;
+    }
+    const std::vector<double> frequencies = sample::frequencies(500000, kHeadDim);
+    const std::vector<uint32_t> block = sample::words(frequencies, ROPE_ANGLE_EXACT);
+    ASSERT_TRUE(device().makeBuffer(block.size() * 4, &words, &error)) << error;
+    ASSERT_TRUE(device().upload(words, 0, block.data(), block.size() * 4, &error)) << error;
+
+    RopeRotateDescription d = {};
+    d.tokens = tokens;
+    d.head_dim = kHeadDim;
+    d.frequencies = {frequencies.data(), kHeadDim / 2, 1};
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.positions.first = 7;
+    d.q.heads = kHeads;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    RopeBuffers buffers = {};
+    buffers.slots[ROPE_SLOT_Q] = q.slot();
+    buffers.slots[ROPE_SLOT_FREQUENCIES] = words.slot();
+    ASSERT_TRUE(device().run(&plan, 1, &buffers, &error)) << error;
+    std::printf("%s: %.2f GiB in %u dispatches\n", GetParam().name.c_str(), plan.bytes[ROPE_SLOT_Q] * 0x1p-30,
+                ropeDispatchCount(&plan));
+
+    // Each part's first and last token, and some between.
+    std::vector<uint32_t> checked;
+    for (uint32_t begin = 0; begin < tokens; begin += plan.passes[0].step[1]) {
+        checked.push_back(begin);
+        if (begin != 0)
+            checked.push_back(begin - 1);
+    }
+    sample::Random random(1);
+    for (int i = 0; i < 100; ++i)
+        checked.push_back(random.below(tokens));
+    checked.push_back(tokens - 1);
+    d.tokens = 1;
+    for (const uint32_t token : checked) {
+        std::vector<float> wanted = inputOf(token, 1), got(kRow);
+        d.positions.first = 7 + static_cast<int32_t>(token);
+        RopeHostRotate host = {};
+        host.q = host.q_out = wanted.data();
+        ASSERT_EQ(ropeHostRunRotate(&d, &host, nullptr), ROPE_SUCCESS);
+        ASSERT_TRUE(device().download(q, uint64_t{token} * kRow * 4, got.data(), kRow * 4, &error)) << error;
+        ASSERT_EQ(got, wanted) << token;
+    }
+}
+
+ROPE_ON_EVERY_DEVICE(Large);
+
+} // namespace

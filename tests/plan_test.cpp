@@ -1,0 +1,366 @@
+// Plans: what is refused and in which words, what is split and how, and that nothing ever wraps. No device needed.
+#include "rope.h"
+#include "sample.hpp"
+
+#include "../shaders/interface.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+
+namespace {
+
+RopeRotateDescription llama() {
+    static const std::vector<double> kFrequencies = sample::frequencies(500000, 128);
+    RopeRotateDescription d = {};
+    d.tokens = 4096;
+    d.head_dim = 128;
+    d.frequencies = {kFrequencies.data(), 64, 1};
+    d.q.heads = 32;
+    d.k.heads = 8;
+    return d;
+}
+
+RopeTableDescription table(uint32_t rows) {
+    RopeTableDescription d = {};
+    d.frequencies = llama().frequencies;
+    d.tokens = rows;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    return d;
+}
+
+void expectRefused(RopeResult wanted, const std::string& piece,
+                   const std::function<void(RopeRotateDescription*)>& spoil) {
+    RopeRotateDescription d = llama();
+    spoil(&d);
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), wanted) << piece;
+    EXPECT_NE(std::string(plan.reason.text).find(piece), std::string::npos) << plan.reason.text;
+    EXPECT_EQ(ropeDispatchCount(&plan), 0u);
+    for (const uint64_t bytes : plan.bytes)
+        EXPECT_EQ(bytes, 0u);
+}
+
+TEST(Plan, OfLlama3PrefillIsTwoDispatchesWithoutASurplusByte) {
+    const RopeRotateDescription d = llama();
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_Q], 4096u * 32 * 128 * 4);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_K], 4096u * 8 * 128 * 4);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], 4096u * 4);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_FREQUENCIES], ropeFrequencyBytes(64));
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_ROWS], 0u);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_Q_OUT], 0u);
+    ASSERT_EQ(ropeDispatchCount(&plan), 2u);
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, 0, &dispatch);
+    EXPECT_STREQ(dispatch.shader->name, "rotate_wide");
+    EXPECT_EQ(dispatch.groups[0], 4096u * 16 * 4 / 64);
+    EXPECT_EQ(dispatch.bindings[ROPE_BINDING_SOURCE].slot, ROPE_SLOT_Q);
+    EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION].slot, ROPE_SLOT_Q);
+}
+
+TEST(Plan, TellsATablesBytes) {
+    const RopeTableDescription d = table(131072);
+    RopePlan plan;
+    ASSERT_EQ(ropePlanTable(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_ROWS], 131072u * 128 * 4);
+}
+
+TEST(Plan, RefusesRotaryDimAboveHeadDim) {
+    expectRefused(ROPE_ERROR_INVALID, "rotary_dim is 130", [](RopeRotateDescription* d) { d->rotary_dim = 130; });
+    expectRefused(ROPE_ERROR_INVALID, "rotary_dim is 100, more than the 64 elements", [](RopeRotateDescription* d) {
+        d->rotary_begin = 64;
+        d->rotary_dim = 100;
+    });
+}
+
+TEST(Plan, RefusesWhatContradictsItself) {
+    const RopeResult invalid = ROPE_ERROR_INVALID;
+    expectRefused(invalid, "both 0", [](RopeRotateDescription* d) { d->q.heads = d->k.heads = 0; });
+    expectRefused(invalid, "tokens is 0", [](RopeRotateDescription* d) { d->tokens = 0; });
+    expectRefused(invalid, "head_dim is 0", [](RopeRotateDescription* d) { d->head_dim = 0; });
+    expectRefused(invalid, "rotary_dim is 63; it must be even", [](RopeRotateDescription* d) { d->rotary_dim = 63; });
+    expectRefused(invalid, "rotary_begin is 128", [](RopeRotateDescription* d) { d->rotary_begin = 128; });
+    expectRefused(invalid, "frequencies.count is 63", [](RopeRotateDescription* d) { d->frequencies.count = 63; });
+    expectRefused(invalid, "elsewhere", [](RopeRotateDescription* d) { d->pairing_out = ROPE_PAIRING_INTERLEAVED; });
+    expectRefused(invalid, "scale", [](RopeRotateDescription* d) { d->frequencies.scale = -1; });
+    expectRefused(invalid, "scale", [](RopeRotateDescription* d) { d->frequencies.scale = NAN; });
+    expectRefused(invalid, "operation is 4",
+                  [](RopeRotateDescription* d) { d->operation = static_cast<RopeOperation>(4); });
+    expectRefused(invalid, "pairing_in is -1",
+                  [](RopeRotateDescription* d) { d->pairing_in = static_cast<RopePairing>(-1); });
+    expectRefused(invalid, "source is 9", [](RopeRotateDescription* d) { d->source = static_cast<RopeSource>(9); });
+    expectRefused(invalid, "angle is 2", [](RopeRotateDescription* d) { d->angle = static_cast<RopeAngle>(2); });
+    expectRefused(invalid, "positions.kind is 7",
+                  [](RopeRotateDescription* d) { d->positions.kind = static_cast<RopePositionKind>(7); });
+    expectRefused(invalid, "rows.count is 0", [](RopeRotateDescription* d) { d->source = ROPE_SOURCE_TABLE; });
+    expectRefused(invalid, "frequencies", [](RopeRotateDescription* d) { d->frequencies.values = nullptr; });
+}
+
+TEST(Plan, RefusesElementsThatOverlap) {
+    expectRefused(ROPE_ERROR_INVALID, "q.source.head_stride is 100", [](RopeRotateDescription* d) {
+        d->q.source = {0, 0, 4096, 100};
+    });
+    expectRefused(ROPE_ERROR_INVALID, "k.source.token_stride is 0", [](RopeRotateDescription* d) {
+        d->k.source = {0, 0, 0, 128};
+    });
+    expectRefused(ROPE_ERROR_INVALID, "q.destination.token_stride is 4000", [](RopeRotateDescription* d) {
+        d->elsewhere = 1;
+        d->q.destination = {0, 0, 4000, 128};
+    });
+    RopeTableDescription d = table(10);
+    d.rows.row_stride = 127;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanTable(&d, nullptr, &plan), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(plan.reason.text).find("overlap"), std::string::npos) << plan.reason.text;
+}
+
+TEST(Plan, RefusesWhatPassesSixtyFourBits) {
+    const RopeResult large = ROPE_ERROR_TOO_LARGE;
+    expectRefused(large, "64 bits", [](RopeRotateDescription* d) { d->q.source = {0, 0, UINT64_MAX / 2, 128}; });
+    expectRefused(large, "64 bits", [](RopeRotateDescription* d) { d->q.source = {UINT64_MAX, 0, 4096, 128}; });
+    expectRefused(large, "2^33", [](RopeRotateDescription* d) { d->positions.token_stride = UINT64_MAX; });
+    expectRefused(large, "2^33", [](RopeRotateDescription* d) {
+        d->source = ROPE_SOURCE_ROWS;
+        d->rows.row_stride = UINT64_MAX;
+    });
+    expectRefused(large, "tokens is 4294967295", [](RopeRotateDescription* d) { d->tokens = UINT32_MAX; });
+}
+
+TEST(Plan, RefusesATablePastABindingAndSaysWhatToDo) {
+    RopeRotateDescription d = llama();
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.count = 1 << 20; // 512 MiB
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
+    EXPECT_NE(std::string(plan.reason.text).find("ROPE_SOURCE_ROWS"), std::string::npos) << plan.reason.text;
+    // Making it is split; only reading it at any position needs it whole.
+    const RopeTableDescription made = table(1 << 20);
+    EXPECT_EQ(ropePlanTable(&made, nullptr, &plan), ROPE_SUCCESS);
+    EXPECT_GT(ropeDispatchCount(&plan), 3u);
+}
+
+// What one dispatch touches, from its push constants alone, in 64 bits.
+struct Touched {
+    uint64_t begin, end; // bytes within the slot
+};
+
+Touched touched(const RopeBinding& binding, const rope::RopePlace& place, uint64_t batches, uint64_t tokens,
+                uint64_t heads, uint64_t extent) {
+    const uint64_t last =
+        place.offset + (batches - 1) * place.batch + (tokens - 1) * place.token + (heads - 1) * place.head + extent - 1;
+    EXPECT_LE((last + 1) * 4, binding.range);
+    return {binding.offset + place.offset * 4ull, binding.offset + (last + 1) * 4};
+}
+
+// Every dispatch stays inside what the plan names, and together they turn every token of every head.
+void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
+    uint64_t turned = 0;
+    const uint32_t count = ropeDispatchCount(&plan);
+    for (uint32_t i = 0; i < count; ++i) {
+        RopeDispatch dispatch;
+        ropeGetDispatch(&plan, i, &dispatch);
+        rope::RopePush push;
+        std::memcpy(&push, dispatch.push, sizeof push);
+        ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
+        ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
+        ASSERT_GE(static_cast<uint64_t>(dispatch.groups[0]) * dispatch.constants[ROPE_ID_GROUP_SIZE],
+                  static_cast<uint64_t>(push.tokens) * push.lanes);
+        for (const RopeBinding& binding : dispatch.bindings) {
+            ASSERT_LE(binding.range, limits.storage_range);
+            ASSERT_EQ(binding.offset % limits.storage_alignment, 0u);
+            ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
+        }
+        const uint64_t batches = dispatch.groups[1];
+        const Touched to = touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, batches, push.tokens,
+                                   push.heads, d.head_dim);
+        ASSERT_LE(to.end, plan.bytes[dispatch.bindings[ROPE_BINDING_DESTINATION].slot]);
+        touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, batches, push.tokens, push.heads, d.head_dim);
+        turned += batches * push.tokens * push.heads;
+        if (count > 5000 && i == 2500)
+            return; // enough of the same
+    }
+    const uint64_t batch = d.batch == 0 ? 1 : d.batch;
+    EXPECT_EQ(turned, batch * d.tokens * (static_cast<uint64_t>(d.q.heads) + d.k.heads));
+}
+
+TEST(Plan, SplitsATensorPastABindingsRangeWithoutWrapping) {
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    RopeRotateDescription d = llama();
+    d.tokens = 1 << 20; // Q: 16 GiB, 2^32 elements
+    d.q.heads = 32;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_Q], (1ull << 20) * 32 * 128 * 4);
+    EXPECT_GT(ropeDispatchCount(&plan), 128u);
+    checkDispatches(plan, d, limits);
+}
+
+TEST(Plan, SplitsAHeadMajorTensorByHeadsAndThenTokens) {
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    RopeRotateDescription d = llama();
+    d.tokens = 1 << 19; // one head is 256 MiB
+    d.k.heads = 0;
+    d.q.source = {0, 0, 128, static_cast<uint64_t>(d.tokens) * 128};
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    checkDispatches(plan, d, limits);
+}
+
+TEST(Plan, SplitsPast65535Groups) {
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.storage_range = UINT32_MAX;
+    RopeRotateDescription d = llama();
+    d.head_dim = 2; // small elements, many threads
+    d.frequencies.count = 1;
+    d.tokens = 1 << 24;
+    d.q.heads = 1;
+    d.k.heads = 0;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_GT(ropeDispatchCount(&plan), 1u);
+    checkDispatches(plan, d, limits);
+    d.batch = 70000; // and in y, where sequences cannot be joined
+    d.tokens = 2;
+    d.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_GT(ropeDispatchCount(&plan), 1u);
+    checkDispatches(plan, d, limits);
+}
+
+TEST(Plan, IsAValue) {
+    const RopeRotateDescription d = llama();
+    RopePlan a, b;
+    std::memset(&a, 1, sizeof a);
+    std::memset(&b, 2, sizeof b);
+    ropePlanRotate(&d, nullptr, &a);
+    ropePlanRotate(&d, nullptr, &b);
+    EXPECT_TRUE(ropePlansEqual(&a, &b));
+    RopeRotateDescription other = d;
+    other.operation = ROPE_OPERATION_TRANSPOSE;
+    ropePlanRotate(&other, nullptr, &b);
+    EXPECT_FALSE(ropePlansEqual(&a, &b));
+}
+
+TEST(Plan, PrintsItselfAndItsRefusal) {
+    RopeRotateDescription d = llama();
+    RopePlan plan;
+    ropePlanRotate(&d, nullptr, &plan);
+    char text[1024];
+    const size_t length = ropePrintPlan(&plan, text, sizeof text);
+    EXPECT_EQ(length, std::strlen(text));
+    EXPECT_NE(std::string(text).find("rotate_wide: 1 x 4096 x 32"), std::string::npos) << text;
+    EXPECT_NE(std::string(text).find("q: 67108864 bytes"), std::string::npos) << text;
+    char small[8];
+    EXPECT_EQ(ropePrintPlan(&plan, small, sizeof small), length);
+    EXPECT_EQ(std::strlen(small), 7u);
+    EXPECT_EQ(ropePrintPlan(&plan, nullptr, 0), length);
+    d.tokens = 0;
+    ropePlanRotate(&d, nullptr, &plan);
+    ropePrintPlan(&plan, text, sizeof text);
+    EXPECT_EQ(std::string(text).find("refused: tokens is 0"), 0u) << text;
+}
+
+TEST(Plan, ReadsRoundingFromTheSelfTestsWords) {
+    uint32_t words[ROPE_SELF_TEST_WORDS] = {};
+    EXPECT_EQ(ropeReadSelfTest(words), ROPE_ROUNDING_OTHER);
+}
+
+uint64_t anyStride(sample::Random* random) {
+    switch (random->below(6)) {
+    case 0:
+        return 0;
+    case 1:
+        return random->below(300);
+    case 2:
+        return 128ull * random->below(100);
+    case 3:
+        return 4096;
+    case 4:
+        return 1ull << random->below(64);
+    default:
+        return random->next();
+    }
+}
+
+uint32_t anyCount(sample::Random* random) {
+    switch (random->below(5)) {
+    case 0:
+        return random->below(4);
+    case 1:
+        return 1u << random->below(32);
+    case 2:
+        return random->below(5000);
+    case 3:
+        return random->below(70000);
+    default:
+        return random->below(40);
+    }
+}
+
+RopeRotateDescription anyDescription(sample::Random* random) {
+    static const std::vector<double> kFrequencies(ROPE_MAX_PAIRS, 0.5);
+    RopeRotateDescription d = {};
+    d.batch = anyCount(random) >> random->below(32);
+    d.tokens = anyCount(random);
+    d.head_dim = random->below(3) == 0 ? anyCount(random) : 64 * (1 + random->below(4));
+    d.rotary_begin = random->below(3) == 0 ? random->below(200) : 0;
+    d.rotary_dim = random->below(3) == 0 ? random->below(300) : 0;
+    d.pairing_in = static_cast<RopePairing>(random->below(3));
+    d.pairing_out = static_cast<RopePairing>(random->below(3));
+    d.operation = static_cast<RopeOperation>(random->below(4));
+    d.source = static_cast<RopeSource>(random->below(3));
+    d.elsewhere = random->below(2);
+    d.count_outside = random->below(2);
+    d.positions.kind = static_cast<RopePositionKind>(random->below(3));
+    d.positions.batch_stride = anyStride(random);
+    d.positions.offset = anyStride(random);
+    d.rows.count = anyCount(random);
+    d.rows.row_stride = anyStride(random);
+    d.rows.sin_offset = random->below(300);
+    for (RopeTensor* t : {&d.q, &d.k}) {
+        t->heads = anyCount(random) >> random->below(32);
+        for (RopeLayout* layout : {&t->source, &t->destination}) {
+            if (random->below(2) == 0)
+                *layout = {anyStride(random), anyStride(random), anyStride(random), anyStride(random)};
+        }
+    }
+    const uint32_t room = d.rotary_begin < d.head_dim ? d.head_dim - d.rotary_begin : 0;
+    d.frequencies = {kFrequencies.data(), (d.rotary_dim != 0 ? d.rotary_dim : room) / 2, 1};
+    return d;
+}
+
+// Any description is either refused with a sentence or has every index inside the sizes that its plan asked for.
+TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
+    sample::Random random(42);
+    uint32_t accepted = 0;
+    for (int i = 0; i < 200000; ++i) {
+        const RopeRotateDescription d = anyDescription(&random);
+        RopeLimits limits;
+        ropeFloorLimits(&limits);
+        if (random.below(2) == 0)
+            limits.storage_range = 1u << (12 + random.below(20));
+        RopePlan plan;
+        if (ropePlanRotate(&d, &limits, &plan) != ROPE_SUCCESS) {
+            ASSERT_NE(plan.reason.text[0], '\0');
+            ASSERT_LT(std::strlen(plan.reason.text), sizeof plan.reason.text - 1);
+            continue;
+        }
+        ++accepted;
+        if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE)
+            continue; // the count pass turns nothing
+        checkDispatches(plan, d, limits);
+        if (HasFatalFailure() || HasNonfatalFailure())
+            FAIL() << "description " << i;
+    }
+    EXPECT_GT(accepted, 10000u);
+}
+
+} // namespace

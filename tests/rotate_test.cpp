@@ -1,0 +1,313 @@
+// The rotation on every device against the CPU's bits and the reference, over every axis of its description.
+#include "rotation.hpp"
+#include "sample.hpp"
+
+#include <cmath>
+
+namespace {
+
+using gpu::OnDevice;
+
+// Table and inline: 2 ulp of the pair's length. In units of its ulp, x*c - y*s takes from the roundings of c and s at
+// most 0.71 together, of the two products 0.5 together, of the sum 0.5; a row rescaled for inverse or shift rounds the
+// factor and each product once more, at most 1.41 together.
+constexpr double kTolerance = 2.0;
+constexpr double kToleranceRescaled = 3.2;
+
+struct Shape {
+    const char* name;
+    uint32_t head_dim, rotary_begin, rotary_dim;
+};
+const Shape kShapes[] = {
+    {"hd128", 128, 0, 0},          {"hd64", 64, 0, 0},    {"hd80First32", 80, 0, 32}, {"hd96Middle40", 96, 16, 40},
+    {"hd512Last64", 512, 448, 64}, {"hd33Odd", 33, 5, 6}, {"hd20First10", 20, 0, 10}};
+
+struct Place {
+    const char* name;
+    RopePairing in, out;
+    bool elsewhere;
+};
+const Place kPlaces[] = {{"half", ROPE_PAIRING_HALF, ROPE_PAIRING_DEFAULT, false},
+                         {"interleaved", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_DEFAULT, false},
+                         {"halfElsewhere", ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, true},
+                         {"interleavedElsewhere", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_INTERLEAVED, true},
+                         {"halfToInterleaved", ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED, true},
+                         {"interleavedToHalf", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_HALF, true}};
+
+enum class Order { kTokenMajor, kHeadMajor, kGapped };
+const Order kOrders[] = {Order::kTokenMajor, Order::kHeadMajor, Order::kGapped};
+
+RopeLayout layoutOf(Order order, const RopeRotateDescription& d, uint32_t heads) {
+    RopeLayout layout = {};
+    const uint64_t dim = d.head_dim;
+    switch (order) {
+    case Order::kTokenMajor:
+        break;
+    case Order::kHeadMajor:
+        layout = {0, d.tokens * heads * dim, dim, d.tokens * dim};
+        break;
+    case Order::kGapped:
+        layout = {7, d.tokens * (heads * dim + 11) + 3, heads * dim + 11, dim};
+        break;
+    }
+    return layout;
+}
+
+RopeRotateDescription describe(const Shape& shape, const Place& place, Order order) {
+    RopeRotateDescription d = {};
+    d.batch = 2;
+    d.tokens = 5;
+    d.head_dim = shape.head_dim;
+    d.rotary_begin = shape.rotary_begin;
+    d.rotary_dim = shape.rotary_dim;
+    d.pairing_in = place.in;
+    d.pairing_out = place.out;
+    d.elsewhere = place.elsewhere;
+    d.q.heads = 9;
+    d.k.heads = 2;
+    d.q.source = layoutOf(order, d, d.q.heads);
+    d.k.source = layoutOf(order, d, d.k.heads);
+    d.q.destination = layoutOf(order == Order::kTokenMajor ? Order::kHeadMajor : Order::kTokenMajor, d, d.q.heads);
+    d.k.destination = layoutOf(order, d, d.k.heads);
+    d.rows.first_position = -3;
+    d.rows.count = 12;
+    d.frequencies.scale = 1.3465735902799727;
+    d.count_outside = 1;
+    return d;
+}
+
+class Rotate : public OnDevice {
+  protected:
+    // Every operation, source and kind of position of one shape, place and order.
+    void checkAll(RopeRotateDescription d) {
+        uint64_t seed = 1;
+        for (int operation = 0; operation < 4; ++operation) {
+            for (int source = 0; source < 3; ++source) {
+                for (int kind = 0; kind < 3; ++kind) {
+                    d.operation = static_cast<RopeOperation>(operation);
+                    d.source = static_cast<RopeSource>(source);
+                    d.positions.kind = static_cast<RopePositionKind>(kind);
+                    d.positions.first = -5;
+                    d.positions.offset = 3;
+                    const bool rescaled = operation >= 2 && source != 0;
+                    double worst = 0;
+                    EXPECT_TRUE(rotation::check(&device(), d, seed++, &worst))
+                        << "operation " << operation << ", source " << source << ", positions " << kind;
+                    EXPECT_LE(worst, rescaled ? kToleranceRescaled : kTolerance)
+                        << "operation " << operation << ", source " << source << ", positions " << kind;
+                    double& kept = rescaled ? worst_rescaled_ : worst_;
+                    kept = std::fmax(kept, worst);
+                }
+            }
+        }
+    }
+    void TearDown() override {
+        RecordProperty("worstUlps", std::to_string(worst_));
+        RecordProperty("worstUlpsRescaled", std::to_string(worst_rescaled_));
+        OnDevice::TearDown();
+    }
+
+  private:
+    double worst_ = 0, worst_rescaled_ = 0;
+};
+
+TEST_P(Rotate, HasTheCpusBitsForEveryShapeOrderAndPlace) {
+    for (const Shape& shape : kShapes) {
+        for (const Place& place : kPlaces) {
+            for (const Order order : kOrders) {
+                SCOPED_TRACE(std::string(shape.name) + "_" + place.name + "_order" +
+                             std::to_string(static_cast<int>(order)));
+                checkAll(describe(shape, place, order));
+            }
+        }
+    }
+}
+
+// Tokens 1, a few, many (each takes another number of heads per thread), one tensor alone, one head, odd counts.
+TEST_P(Rotate, HasTheCpusBitsForEveryCountOfTokensAndHeads) {
+    const uint32_t counts[][4] = {{1, 1, 32, 8}, {3, 1, 0, 1}, {1, 33, 5, 0}, {1, 300, 17, 3}, {2, 257, 8, 1}};
+    for (const auto& count : counts) {
+        RopeRotateDescription d = describe(kShapes[0], kPlaces[0], Order::kTokenMajor);
+        d.batch = count[0];
+        d.tokens = count[1];
+        d.q.heads = count[2];
+        d.k.heads = count[3];
+        SCOPED_TRACE("tokens " + std::to_string(d.tokens));
+        checkAll(d);
+    }
+}
+
+TEST_P(Rotate, HasTheCpusBitsForCompatibleAngles) {
+    RopeRotateDescription d = describe(kShapes[0], kPlaces[0], Order::kTokenMajor);
+    d.angle = ROPE_ANGLE_COMPATIBLE;
+    checkAll(d);
+}
+
+TEST_P(Rotate, SharesPositionsAmongSequences) {
+    RopeRotateDescription d = describe(kShapes[0], kPlaces[0], Order::kTokenMajor);
+    d.positions.shared = 1;
+    d.positions.token_stride = 3;
+    double worst = 0;
+    EXPECT_TRUE(rotation::check(&device(), d, 5, &worst));
+    EXPECT_LE(worst, kTolerance);
+}
+
+RopeRotateDescription plain(uint32_t tokens) {
+    RopeRotateDescription d = {};
+    d.tokens = tokens;
+    d.head_dim = 64;
+    d.q.heads = 4;
+    return d;
+}
+
+std::vector<float> runPlain(rope::Device* device, RopeRotateDescription d, const rotation::Inputs& inputs,
+                            const std::vector<float>& q) {
+    gpu::Slots slots = inputs.slots;
+    slots.set(ROPE_SLOT_Q, q);
+    d.frequencies.values = inputs.frequencies.data();
+    d.frequencies.count = static_cast<uint32_t>(inputs.frequencies.size());
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, &device->limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_TRUE(gpu::run(device, plan, &slots));
+    return slots.get<float>(ROPE_SLOT_Q);
+}
+
+double length(const std::vector<float>& values) {
+    double sum = 0;
+    for (const float v : values)
+        sum += static_cast<double>(v) * v;
+    return std::sqrt(sum);
+}
+
+TEST_P(Rotate, KeepsTheNorm) {
+    RopeRotateDescription d = plain(50);
+    const rotation::Inputs inputs = rotation::makeInputs(&d, 3);
+    const std::vector<float> q = inputs.slots.get<float>(ROPE_SLOT_Q);
+    EXPECT_NEAR(length(runPlain(&device(), d, inputs, q)) / length(q), 1, 1e-7);
+}
+
+TEST_P(Rotate, InverseGivesTheInputBackScaleIncluded) {
+    for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
+        RopeRotateDescription d = plain(40);
+        d.source = source;
+        d.frequencies.scale = 1.25;
+        d.rows.count = 100;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        const rotation::Inputs inputs = rotation::makeInputs(&d, 4);
+        const std::vector<float> q = inputs.slots.get<float>(ROPE_SLOT_Q);
+        const std::vector<float> turned = runPlain(&device(), d, inputs, q);
+        EXPECT_NEAR(length(turned) / length(q), 1.25, 1e-6);
+        d.operation = ROPE_OPERATION_INVERSE;
+        const std::vector<float> back = runPlain(&device(), d, inputs, turned);
+        for (size_t i = 0; i < q.size(); ++i)
+            ASSERT_NEAR(back[i], q[i], 2e-6) << i;
+    }
+}
+
+TEST_P(Rotate, DotProductsDependOnTheDifferenceOfPositionsAlone) {
+    RopeRotateDescription d = plain(1);
+    d.q.heads = 1;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    const rotation::Inputs inputs = rotation::makeInputs(&d, 6);
+    const std::vector<float> q = sample::values(64, 7);
+    const std::vector<float> k = sample::values(64, 8);
+    const int32_t pairs[][2] = {{0, 7}, {100, 107}, {1000000, 1000007}, {-50, -43}, {INT32_MAX - 7, INT32_MAX}};
+    double wanted = 0;
+    for (const auto& pair : pairs) {
+        d.positions.first = pair[0];
+        const std::vector<float> a = runPlain(&device(), d, inputs, q);
+        d.positions.first = pair[1];
+        const std::vector<float> b = runPlain(&device(), d, inputs, k);
+        double dot = 0;
+        for (size_t i = 0; i < 64; ++i)
+            dot += static_cast<double>(a[i]) * b[i];
+        if (pair[0] == 0)
+            wanted = dot;
+        EXPECT_NEAR(dot, wanted, 2e-6 * length(q) * length(k)) << pair[0];
+    }
+}
+
+TEST_P(Rotate, AShardOfTokensHasTheBitsOfTheWhole) {
+    RopeRotateDescription d = plain(300);
+    const rotation::Inputs whole = rotation::makeInputs(&d, 9);
+    const std::vector<float> q = whole.slots.get<float>(ROPE_SLOT_Q);
+    const std::vector<float> all = runPlain(&device(), d, whole, q);
+    const uint32_t first = 123, count = 31, row = 4 * 64;
+    rotation::Inputs shard = whole;
+    shard.slots.set(ROPE_SLOT_POSITIONS,
+                    std::vector<int32_t>(whole.positions.begin() + first, whole.positions.begin() + first + count));
+    d.tokens = count;
+    const std::vector<float> part =
+        runPlain(&device(), d, shard, std::vector<float>(q.begin() + first * row, q.begin() + (first + count) * row));
+    EXPECT_EQ(part, std::vector<float>(all.begin() + first * row, all.begin() + (first + count) * row));
+}
+
+TEST_P(Rotate, AShardOfHeadsHasTheBitsOfTheWhole) {
+    RopeRotateDescription d = plain(20);
+    const rotation::Inputs inputs = rotation::makeInputs(&d, 10);
+    const std::vector<float> q = inputs.slots.get<float>(ROPE_SLOT_Q);
+    const std::vector<float> all = runPlain(&device(), d, inputs, q);
+    d.q.heads = 1;
+    std::vector<float> head, wanted;
+    for (size_t token = 0; token < 20; ++token) {
+        for (size_t e = 0; e < 64; ++e) {
+            head.push_back(q[token * 256 + 2 * 64 + e]);
+            wanted.push_back(all[token * 256 + 2 * 64 + e]);
+        }
+    }
+    EXPECT_EQ(runPlain(&device(), d, inputs, head), wanted);
+}
+
+TEST_P(Rotate, PassesNansInfinitiesAndDenormalsOfTheTailThroughBitForBit) {
+    RopeRotateDescription d = plain(3);
+    d.rotary_begin = 8;
+    d.rotary_dim = 16;
+    d.elsewhere = 1;
+    d.q.heads = 1;
+    rotation::Inputs inputs = rotation::makeInputs(&d, 11);
+    const uint32_t odd[] = {0x7F800001u, 0xFFC12345u, 0x7F800000u, 0x00000001u, 0x807FFFFFu, 0x80000000u};
+    std::vector<uint32_t> q = inputs.slots.get<uint32_t>(ROPE_SLOT_Q);
+    for (size_t i = 0; i < q.size(); ++i) {
+        if (i % 64 < 8 || i % 64 >= 24)
+            q[i] = odd[i % 6];
+    }
+    inputs.slots.set(ROPE_SLOT_Q, q);
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS);
+    ASSERT_TRUE(gpu::run(&device(), plan, &inputs.slots));
+    const std::vector<uint32_t> out = inputs.slots.get<uint32_t>(ROPE_SLOT_Q_OUT);
+    for (size_t i = 0; i < q.size(); ++i) {
+        if (i % 64 < 8 || i % 64 >= 24) {
+            EXPECT_EQ(out[i], q[i]) << i;
+        }
+    }
+}
+
+TEST_P(Rotate, LeavesATokenOutsideTheTableUnchangedAndCountsIt) {
+    for (const bool elsewhere : {false, true}) {
+        RopeRotateDescription d = plain(6);
+        d.source = ROPE_SOURCE_TABLE;
+        d.rows.first_position = 10;
+        d.rows.count = 4;
+        d.count_outside = 1;
+        d.elsewhere = elsewhere;
+        d.pairing_out = elsewhere ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+        rotation::Inputs inputs = rotation::makeInputs(&d, 12);
+        inputs.slots.set(ROPE_SLOT_POSITIONS, std::vector<int32_t>{9, 10, 13, 14, INT32_MIN, INT32_MAX});
+        const std::vector<float> q = inputs.slots.get<float>(ROPE_SLOT_Q);
+        RopePlan plan;
+        ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS);
+        ASSERT_TRUE(gpu::run(&device(), plan, &inputs.slots));
+        EXPECT_EQ(inputs.slots.get<uint32_t>(ROPE_SLOT_COUNTER)[0], 1004u);
+        const std::vector<float> out = inputs.slots.get<float>(elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q);
+        for (size_t token = 0; token < 6; ++token) {
+            const bool same =
+                std::equal(q.begin() + token * 256, q.begin() + (token + 1) * 256, out.begin() + token * 256);
+            EXPECT_EQ(same, token != 1 && token != 2) << token;
+        }
+    }
+}
+
+ROPE_ON_EVERY_DEVICE(Rotate);
+
+} // namespace

@@ -1,0 +1,27 @@
+// One rotation, from a description alone: made-up inputs, the device's result, the CPU's bits and the reference.
+#pragma once
+
+#include "gpu.hpp"
+
+namespace rotation {
+
+// The host's side of a description: every slot filled with values that depend on `seed`.
+struct Inputs {
+    gpu::Slots slots;
+    std::vector<int32_t> positions;
+    std::vector<double> frequencies;
+};
+
+// Sets description->frequencies to values inside the returned inputs. `angle_for_rows` is how rows are made.
+Inputs makeInputs(RopeRotateDescription* description, uint64_t seed);
+
+// Plans, runs on the device, and compares every bit of every slot with the CPU's, then the rotated elements with the
+// reference. *worst grows to the largest error, in ulps of the pair's length.
+testing::AssertionResult check(rope::Device* device, const RopeRotateDescription& description, uint64_t seed,
+                               double* worst);
+
+// The largest error of `bits` against `reference` over a tensor, in ulps of each pair's length.
+double worstError(const RopeRotateDescription& filled, const RopeTensor& tensor, const std::vector<double>& reference,
+                  const std::vector<float>& bits);
+
+} // namespace rotation

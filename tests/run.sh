@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test on every Vulkan driver there is. Arguments go to ctest.
+# VKROPE_BUILD names another build folder. VK_DRIVER_FILES or VK_ICD_FILENAMES, where set, name the drivers.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${VKROPE_BUILD:-$root/build}
+if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then
+    build=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/vkrope-build
+    echo "tests: $root cannot be written to; building in $build"
+    mkdir -p "$build"
+fi
+export VKROPE_BUILD=$build
+jobs=$(getconf _NPROCESSORS_ONLN)
+
+configure() {
+    local -a generator=()
+    if [ -f "$build/CMakeCache.txt" ] && { [ -f "$build/build.ninja" ] || [ -f "$build/Makefile" ]; } &&
+        grep -q '^VKROPE_BUILD_TESTS:BOOL=ON$' "$build/CMakeCache.txt" &&
+        grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
+        return
+    fi
+    if ! grep -qsx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$build/CMakeCache.txt"; then
+        rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" # of another copy of the repository, or half made
+        command -v ninja >/dev/null && generator=(-G Ninja)
+    fi
+    cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON
+}
+
+# Real GPUs leave a node in /dev or a driver of NVIDIA's; Mesa's drivers for them are installed anyway.
+has_gpu() {
+    compgen -G '/dev/dri/renderD*' >/dev/null || [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]
+}
+
+driver_files() {
+    local folder
+    for folder in "${HOME:-/root}/.local/share" /etc /usr/local/share /usr/share /usr/local/nvidia/share; do
+        compgen -G "$folder/vulkan/icd.d/$1" || true
+    done
+}
+
+choose_drivers() {
+    local swiftshader=$build/swiftshader/vk_swiftshader_icd.json files
+    if [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]; then
+        echo "tests: drivers from the environment: ${VK_DRIVER_FILES:-$VK_ICD_FILENAMES}"
+        return
+    fi
+    if has_gpu; then
+        files=$(driver_files '*.json')
+    else
+        files=$(driver_files 'lvp_icd*.json')
+        [ -n "$files" ] || echo "tests: lavapipe is missing: install mesa-vulkan-drivers"
+    fi
+    if [ -f "$swiftshader" ]; then
+        files+=$'\n'$swiftshader
+    else
+        echo "tests: the second driver, SwiftShader, is missing: what is to be the same on both is tried on one"
+    fi
+    files=$(grep . <<<"$files" | paste -sd : -) || true
+    if [ -n "$files" ]; then
+        echo "tests: drivers $files"
+        export VK_DRIVER_FILES=$files VK_ICD_FILENAMES=$files # newer loaders read the first, older ones the second
+    fi
+}
+
+"$root/host/install.sh" test
+configure
+cmake --build "$build" --parallel "$jobs"
+choose_drivers
+cd "$build"
+exec ctest --output-on-failure --no-tests=error --parallel "$jobs" "$@"
