@@ -42,4 +42,8 @@ if(VKROPE_BUILD_DEVICE)
     target_compile_definitions(vkrope-device PUBLIC VK_NO_PROTOTYPES)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
+    add_executable(vkrope-quickstart host/quickstart.cpp)
+    target_link_libraries(vkrope-quickstart PRIVATE vkrope-device)
+    target_compile_options(vkrope-quickstart PRIVATE ${VKROPE_WARNINGS})
+
 endif()

@@ -7,6 +7,10 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${VKROPE_BUILD:-$root/build}
+if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then # another user's copy
+    build=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/vkrope-build
+    mkdir -p "$build"
+fi
 swiftshader=$build/swiftshader
 log=$build/install.log
 updated=no
@@ -136,7 +140,6 @@ case $what in
 build | test) ;;
 *) echo "install: '$what' is neither build nor test" >&2 && exit 2 ;;
 esac
-mkdir -p "$build"
 if ! has apt-get || ! has dpkg-query; then
     name_missing "$what"
     exit 0

@@ -59,8 +59,11 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 7;
     d.q.heads = kHeads;
+    RopeLimits limits = device().limits();
+    limits.storage_range = 1u << 27; // the floor's, where the device has more
     RopePlan plan;
-    ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_GT(ropeDispatchCount(&plan), 1u);
     RopeBuffers buffers = {};
     buffers.slots[ROPE_SLOT_Q] = q.slot();
     buffers.slots[ROPE_SLOT_FREQUENCIES] = words.slot();

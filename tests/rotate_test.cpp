@@ -8,9 +8,10 @@ namespace {
 
 using gpu::OnDevice;
 
-// Table and inline: 2 ulp of the pair's length. In units of its ulp, x*c - y*s takes from the roundings of c and s at
-// most 0.71 together, of the two products 0.5 together, of the sum 0.5; a row rescaled for inverse or shift rounds the
-// factor and each product once more, at most 1.41 together.
+// In ulps of the pair's length: at most 0.72 from the roundings of cos and sin, 0.75 from the two products (only one of
+// them can reach the length's binade), 0.5 from the sum: 1.97. A scale past 1 can lift cos and sin into a coarser
+// binade, 1.02 at worst, which the made-up values here do not reach. Rows rescaled for inverse or shift round the
+// factor and each product once more, 0.72 each.
 constexpr double kTolerance = 2.0;
 constexpr double kToleranceRescaled = 3.2;
 
