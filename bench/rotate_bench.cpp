@@ -26,10 +26,8 @@ Bench bench;
 
 rope::Buffer makeBuffer(const void* data, size_t bytes) {
     rope::Buffer buffer;
-    if (!bench.device.makeBuffer(bytes, &buffer, &bench.error))
-        fail(bench.error);
-    if (data != nullptr && !bench.device.upload(buffer, 0, data, bytes, &bench.error))
-        fail(bench.error);
+    if (!bench.device.makeBuffer(bytes, &buffer, &bench.error)) fail(bench.error);
+    if (data != nullptr && !bench.device.upload(buffer, 0, data, bytes, &bench.error)) fail(bench.error);
     return buffer;
 }
 
@@ -62,17 +60,14 @@ void fillRows(Case* c) {
     table.tokens = c->description.tokens;
     table.positions.kind = ROPE_POSITIONS_COUNTED;
     RopePlan plan;
-    if (ropePlanTable(&table, &bench.device.limits(), &plan) != ROPE_SUCCESS)
-        fail(plan.reason.text);
+    if (ropePlanTable(&table, &bench.device.limits(), &plan) != ROPE_SUCCESS) fail(plan.reason.text);
     std::vector<uint32_t> words(ropeFrequencyBytes(kHeadDim / 2) / 4);
     ropeWriteFrequencies(&table.frequencies, ROPE_ANGLE_EXACT, words.data(), nullptr);
     c->buffers.push_back(makeBuffer(words.data(), words.size() * 4));
     c->slots.slots[ROPE_SLOT_FREQUENCIES] = c->buffers.back().slot();
-    if (c->plan.bytes[ROPE_SLOT_ROWS] == 0)
-        return;
+    if (c->plan.bytes[ROPE_SLOT_ROWS] == 0) return;
     c->add(ROPE_SLOT_ROWS, nullptr);
-    if (!bench.device.run(&plan, 1, &c->slots, &bench.error))
-        fail(bench.error);
+    if (!bench.device.run(&plan, 1, &c->slots, &bench.error)) fail(bench.error);
 }
 
 // The first and the last token against the CPU's bits.
@@ -92,14 +87,12 @@ void verify(const Case& c) {
             RopeHostRotate host = {};
             host.q = c.input[i].data() + size_t{token} * row;
             host.q_out = wanted.data();
-            if (ropeHostRunRotate(&one, &host, nullptr) != ROPE_SUCCESS)
-                fail("the reference refused");
+            if (ropeHostRunRotate(&one, &host, nullptr) != ROPE_SUCCESS) fail("the reference refused");
             const rope::Buffer& buffer = c.buffers[i];
             if (!bench.device.download(buffer, uint64_t{token} * row * 4, got.data(), row * 4, &bench.error)) {
                 fail(bench.error);
             }
-            if (got != wanted)
-                fail("wrong results; nothing was timed");
+            if (got != wanted) fail("wrong results; nothing was timed");
         }
     }
 }
@@ -113,20 +106,16 @@ Case makeCase(uint32_t tokens, RopeSource source) {
     c.description.source = source;
     c.description.rows.count = tokens;
     c.description.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1};
-    if (ropePlanRotate(&c.description, &bench.device.limits(), &c.plan) != ROPE_SUCCESS)
-        fail(c.plan.reason.text);
+    if (ropePlanRotate(&c.description, &bench.device.limits(), &c.plan) != ROPE_SUCCESS) fail(c.plan.reason.text);
     c.input[0] = noise(c.plan.bytes[ROPE_SLOT_Q] / 4);
     c.input[1] = noise(c.plan.bytes[ROPE_SLOT_K] / 4);
     c.add(ROPE_SLOT_Q, c.input[0].data());
     c.add(ROPE_SLOT_K, c.input[1].data());
     std::vector<int32_t> positions(tokens);
-    for (uint32_t t = 0; t < tokens; ++t)
-        positions[t] = static_cast<int32_t>(t);
-    if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0)
-        c.add(ROPE_SLOT_POSITIONS, positions.data());
+    for (uint32_t t = 0; t < tokens; ++t) positions[t] = static_cast<int32_t>(t);
+    if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0) c.add(ROPE_SLOT_POSITIONS, positions.data());
     fillRows(&c);
-    if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error))
-        fail(bench.error);
+    if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error)) fail(bench.error);
     verify(c);
     return c;
 }
@@ -135,8 +124,7 @@ void rotate(benchmark::State& state, RopeSource source) {
     const Case c = makeCase(static_cast<uint32_t>(state.range(0)), source);
     for (auto _ : state) {
         double seconds = 0;
-        if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error, &seconds))
-            fail(bench.error);
+        if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error, &seconds)) fail(bench.error);
         state.SetIterationTime(seconds);
     }
     const uint64_t bytes = 2 * (c.plan.bytes[ROPE_SLOT_Q] + c.plan.bytes[ROPE_SLOT_K]);
@@ -153,8 +141,7 @@ void copy(benchmark::State& state) {
         const auto record = [&](VkCommandBuffer commands) {
             bench.device.vk().CmdCopyBuffer(commands, from.handle(), to.handle(), 1, &region);
         };
-        if (!bench.device.submit(record, &bench.error, &seconds))
-            fail(bench.error);
+        if (!bench.device.submit(record, &bench.error, &seconds)) fail(bench.error);
         state.SetIterationTime(seconds);
     }
     state.SetBytesProcessed(static_cast<int64_t>(2 * bytes * state.iterations()));
@@ -175,21 +162,17 @@ void registerAll() {
 
 int main(int argc, char** argv) {
     rope::DeviceOptions options;
-    if (const char* select = std::getenv("VKROPE_DEVICE"))
-        options.select = select;
+    if (const char* select = std::getenv("VKROPE_DEVICE")) options.select = select;
     bench.device = rope::Device::open(options, &bench.error);
-    if (!bench.device)
-        fail(bench.error);
-    if (!bench.device.hasTimestamps())
-        fail("the device's queue has no timestamps");
+    if (!bench.device) fail(bench.error);
+    if (!bench.device.hasTimestamps()) fail("the device's queue has no timestamps");
     std::printf("device: %s\n", rope::describe(bench.device.info()).c_str());
     const RopeRule rule = {ROPE_RULE_DEFAULT, kHeadDim, 500000, 0};
     double scale;
     ropeMakeFrequencies(&rule, bench.frequencies.data(), &scale, nullptr);
     registerAll();
     benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv))
-        return 2;
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     benchmark::RunSpecifiedBenchmarks();
     bench.device = rope::Device();
     return 0;

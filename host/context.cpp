@@ -10,8 +10,7 @@ namespace rope {
 namespace {
 
 void* allocate(const VkAllocationCallbacks* allocator, size_t size) {
-    if (allocator == nullptr)
-        return malloc(size);
+    if (allocator == nullptr) return malloc(size);
     return allocator->pfnAllocation(allocator->pUserData, size, alignof(max_align_t),
                                     VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
 }
@@ -34,7 +33,7 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
 #define ROPE_LOAD(name) all = loadOne(info, "vk" #name, &f->name) && all;
     ROPE_FUNCTIONS(ROPE_LOAD)
 #undef ROPE_LOAD
-    if (info.limits.has_push_descriptors != 0) {
+    if ((info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) {
         all = loadOne(info, "vkCmdPushDescriptorSetKHR", &f->CmdPushDescriptorSetKHR) && all;
     }
     return all;
@@ -50,13 +49,11 @@ VkResult makeLayouts(RopeContext* c) {
     }
     VkDescriptorSetLayoutCreateInfo set = {};
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-    if (c->pushes)
-        set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+    if (c->pushes) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     set.bindingCount = ROPE_BINDING_COUNT;
     set.pBindings = bindings;
     const VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
-    if (result != VK_SUCCESS)
-        return result;
+    if (result != VK_SUCCESS) return result;
 
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(RopePush)};
     VkPipelineLayoutCreateInfo layout = {};
@@ -75,12 +72,10 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
     code.pCode = pass.shader->words;
     VkShaderModule module = VK_NULL_HANDLE;
     VkResult result = c.vk.CreateShaderModule(c.device, &code, c.allocator, &module);
-    if (result != VK_SUCCESS)
-        return result;
+    if (result != VK_SUCCESS) return result;
 
     VkSpecializationMapEntry entries[ROPE_CONSTANT_COUNT];
-    for (uint32_t i = 0; i < ROPE_CONSTANT_COUNT; ++i)
-        entries[i] = {i, i * 4u, 4};
+    for (uint32_t i = 0; i < ROPE_CONSTANT_COUNT; ++i) entries[i] = {i, i * 4u, 4};
     const VkSpecializationInfo constants = {ROPE_CONSTANT_COUNT, entries, sizeof pass.constants, pass.constants};
     VkComputePipelineCreateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -96,11 +91,9 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
 }
 
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
-    if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE)
-        return VK_SUCCESS;
+    if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
     void* memory = allocate(c->allocator, sizeof(PipelineNode));
-    if (memory == nullptr)
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
     node->shader = pass.shader;
     memcpy(node->constants, pass.constants, sizeof node->constants);
@@ -136,13 +129,12 @@ using namespace rope;
 VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     *context = nullptr;
     void* memory = allocate(info->allocator, sizeof(RopeContext));
-    if (memory == nullptr)
-        return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     RopeContext* c = new (memory) RopeContext();
     c->device = info->device;
     c->cache = info->pipeline_cache;
     c->allocator = info->allocator;
-    c->pushes = info->limits.has_push_descriptors != 0;
+    c->pushes = (info->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
     const bool loaded = loadFunctions(*info, &c->vk);
     const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
     if (result == VK_SUCCESS) {
@@ -156,8 +148,7 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
 }
 
 void ropeDestroyContext(RopeContext* context) {
-    if (context == nullptr)
-        return;
+    if (context == nullptr) return;
     const RopeContext& c = *context;
     PipelineNode* node = c.pipelines.load(std::memory_order_acquire);
     while (node != nullptr) {
@@ -175,17 +166,12 @@ VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_
     for (uint32_t i = 0; i < plan_count; ++i) {
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
             const VkResult result = preparePass(context, plans[i].passes[p]);
-            if (result != VK_SUCCESS)
-                return result;
+            if (result != VK_SUCCESS) return result;
         }
     }
     return VK_SUCCESS;
 }
 
-void ropeSetRounding(RopeContext* context, RopeRounding rounding) {
-    context->rounding = rounding;
-}
+void ropeSetRounding(RopeContext* context, RopeRounding rounding) { context->rounding = rounding; }
 
-RopeRounding ropeGetRounding(const RopeContext* context) {
-    return context->rounding;
-}
+RopeRounding ropeGetRounding(const RopeContext* context) { return context->rounding; }

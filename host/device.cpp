@@ -187,8 +187,7 @@ bool DeviceState::openDevice(const DeviceOptions& options, std::string* error) {
     largest_allocation = maintenance.maxMemoryAllocationSize;
     direct = info.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ||
              info.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-    return chooseQueue(error) && createDevice(options.push_descriptors, error) && createSubmission(error) &&
-           createContext(error);
+    return chooseQueue(error) && createDevice(options, error) && createSubmission(error) && createContext(error);
 }
 
 bool DeviceState::chooseQueue(std::string* error) {
@@ -206,22 +205,41 @@ bool DeviceState::chooseQueue(std::string* error) {
     return false;
 }
 
-bool DeviceState::createDevice(bool push_descriptors, std::string* error) {
+// The one feature that is of use, and no other beside it: some compilers make worse code for features enabled
+// wholesale.
+static VkPhysicalDevice16BitStorageFeatures storage16Features(const VulkanFunctions& vk, VkPhysicalDevice device) {
+    VkPhysicalDevice16BitStorageFeatures storage_16 = {};
+    storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+    VkPhysicalDeviceFeatures2 features = {};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    features.pNext = &storage_16;
+    vk.GetPhysicalDeviceFeatures2(device, &features);
+    storage_16.uniformAndStorageBuffer16BitAccess = VK_FALSE;
+    storage_16.storagePushConstant16 = VK_FALSE;
+    storage_16.storageInputOutput16 = VK_FALSE;
+    return storage_16;
+}
+
+bool DeviceState::createDevice(const DeviceOptions& options, std::string* error) {
     const std::vector<VkExtensionProperties> available = deviceExtensions(vk, info.physical_device);
     const char* useful[ROPE_MAX_EXTENSIONS] = {};
     const uint32_t useful_count =
         ropeUsefulExtensions(available.data(), static_cast<uint32_t>(available.size()), useful);
     std::vector<const char*> names;
-    bool pushes = false;
+    uint32_t enabled = 0;
     for (uint32_t i = 0; i < useful_count; ++i) {
         const bool is_push = std::strcmp(useful[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0;
-        if (!is_push || push_descriptors) {
+        if (!is_push || options.push_descriptors) {
             names.push_back(useful[i]);
-            pushes = pushes || is_push;
+            enabled |= is_push ? ROPE_ENABLED_PUSH_DESCRIPTORS : 0;
         }
     }
     if (hasExtension(available, "VK_KHR_portability_subset")) { // a device that has it wants it enabled
         names.push_back("VK_KHR_portability_subset");
+    }
+    VkPhysicalDevice16BitStorageFeatures storage_16 = storage16Features(vk, info.physical_device);
+    if (options.storage_16 && storage_16.storageBuffer16BitAccess) {
+        enabled |= ROPE_ENABLED_STORAGE_16;
     }
     const float priority = 1;
     VkDeviceQueueCreateInfo queue_info = {};
@@ -231,6 +249,7 @@ bool DeviceState::createDevice(bool push_descriptors, std::string* error) {
     queue_info.pQueuePriorities = &priority;
     VkDeviceCreateInfo create = {};
     create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    create.pNext = (enabled & ROPE_ENABLED_STORAGE_16) != 0 ? &storage_16 : nullptr;
     create.queueCreateInfoCount = 1;
     create.pQueueCreateInfos = &queue_info;
     create.enabledExtensionCount = static_cast<uint32_t>(names.size());
@@ -252,7 +271,7 @@ bool DeviceState::createDevice(bool push_descriptors, std::string* error) {
         return false;
     }
     vk.GetDeviceQueue(device, family, 0, &queue);
-    ropeLimitsFromDevice(&info.properties.limits, pushes ? VK_TRUE : VK_FALSE, &limits);
+    ropeLimitsFromDevice(&info.properties.limits, enabled, &limits);
     return true;
 }
 
@@ -366,38 +385,16 @@ Device::~Device() = default;
 Device::Device(Device&& other) noexcept = default;
 Device& Device::operator=(Device&& other) noexcept = default;
 
-const DeviceInfo& Device::info() const {
-    return state_->info;
-}
-const RopeLimits& Device::limits() const {
-    return state_->limits;
-}
-RopeContext* Device::context() const {
-    return state_->context;
-}
-std::shared_ptr<const Messages> Device::messages() const {
-    return state_->messages;
-}
-const VulkanFunctions& Device::vk() const {
-    return state_->vk;
-}
-VkInstance Device::instance() const {
-    return state_->instance->handle();
-}
-VkPhysicalDevice Device::physicalDevice() const {
-    return state_->info.physical_device;
-}
-VkDevice Device::handle() const {
-    return state_->device;
-}
-VkQueue Device::queue() const {
-    return state_->queue;
-}
-uint32_t Device::queueFamily() const {
-    return state_->family;
-}
-bool Device::hasTimestamps() const {
-    return state_->timestamp_bits != 0;
-}
+const DeviceInfo& Device::info() const { return state_->info; }
+const RopeLimits& Device::limits() const { return state_->limits; }
+RopeContext* Device::context() const { return state_->context; }
+std::shared_ptr<const Messages> Device::messages() const { return state_->messages; }
+const VulkanFunctions& Device::vk() const { return state_->vk; }
+VkInstance Device::instance() const { return state_->instance->handle(); }
+VkPhysicalDevice Device::physicalDevice() const { return state_->info.physical_device; }
+VkDevice Device::handle() const { return state_->device; }
+VkQueue Device::queue() const { return state_->queue; }
+uint32_t Device::queueFamily() const { return state_->family; }
+bool Device::hasTimestamps() const { return state_->timestamp_bits != 0; }
 
 } // namespace rope

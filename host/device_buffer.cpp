@@ -37,9 +37,7 @@ uint32_t chooseType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t all
     return kNoType;
 }
 
-std::string inBytes(VkDeviceSize bytes) {
-    return std::to_string(bytes) + " bytes";
-}
+std::string inBytes(VkDeviceSize bytes) { return std::to_string(bytes) + " bytes"; }
 
 } // namespace
 
@@ -286,9 +284,7 @@ bool Device::makeBuffer(VkDeviceSize bytes, Buffer* buffer, std::string* error) 
 
 Buffer::Buffer() = default;
 
-Buffer::~Buffer() {
-    release();
-}
+Buffer::~Buffer() { release(); }
 
 Buffer::Buffer(Buffer&& other) noexcept
     : state_(std::move(other.state_)), allocation_(std::exchange(other.allocation_, Allocation())) {}

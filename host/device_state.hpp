@@ -55,7 +55,7 @@ struct DeviceState {
   private:
     VkResult giveMemory(bool for_staging, Allocation* allocation);
     bool chooseQueue(std::string* error);
-    bool createDevice(bool push_descriptors, std::string* error);
+    bool createDevice(const DeviceOptions& options, std::string* error);
     bool createSubmission(std::string* error);
     bool createContext(std::string* error);
 };

@@ -205,7 +205,7 @@ bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffe
     }
     std::vector<RopeBuffers> bound(buffers, buffers + count);
     Sets sets(*state_);
-    result = state_->limits.has_push_descriptors ? VK_SUCCESS : sets.make(plans, &bound);
+    result = (state_->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0 ? VK_SUCCESS : sets.make(plans, &bound);
     if (result != VK_SUCCESS) {
         *error = "no descriptor sets on " + state_->info.name + ": " + resultName(result);
         return false;

@@ -32,9 +32,7 @@ static constexpr Fixed fixedOne() {
     return one;
 }
 
-static inline uint32_t fixedBit(const Fixed& a, int bit) {
-    return bit < 0 ? 0 : (a.limbs[bit / 32] >> (bit % 32)) & 1;
-}
+static inline uint32_t fixedBit(const Fixed& a, int bit) { return bit < 0 ? 0 : (a.limbs[bit / 32] >> (bit % 32)) & 1; }
 
 static inline bool fixedIsBelowOne(const Fixed& a) {
     return a.limbs[kFixedFractionLimbs] == 0 && a.limbs[kFixedFractionLimbs + 1] == 0;

@@ -12,13 +12,9 @@ constexpr double kMostRadians = 0x1.921FB54442D18p30; // the last double below 2
 
 // Comparisons of values that may be anything are made on their bits: they hold under any compiler's floating point
 // flags. The bits of numbers that are not negative are ordered as the numbers are.
-uint64_t magnitudeBits(double value) {
-    return doubleBits(value) & ~kSignBit;
-}
+uint64_t magnitudeBits(double value) { return doubleBits(value) & ~kSignBit; }
 
-bool isFinite(double value) {
-    return magnitudeBits(value) < kInfinity;
-}
+bool isFinite(double value) { return magnitudeBits(value) < kInfinity; }
 
 // From `least` (0 or more) to `greatest`; false for a NaN.
 bool isWithin(double value, double least, double greatest) {
@@ -26,9 +22,7 @@ bool isWithin(double value, double least, double greatest) {
     return bits >= doubleBits(least) && bits <= doubleBits(greatest);
 }
 
-bool isWithinTurnLimit(double frequency) {
-    return magnitudeBits(frequency) <= doubleBits(kMostRadians);
-}
+bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMostRadians); }
 
 // ---- Rules
 
@@ -225,9 +219,7 @@ RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double
     return row->make(*rule, frequencies, scale, reason);
 }
 
-size_t ropeFrequencyBytes(uint32_t count) {
-    return static_cast<size_t>(count) * 4 * sizeof(uint32_t);
-}
+size_t ropeFrequencyBytes(uint32_t count) { return static_cast<size_t>(count) * 4 * sizeof(uint32_t); }
 
 RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                 RopeReason* reason) {

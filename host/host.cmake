@@ -3,9 +3,11 @@ add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
     host/angle.cpp
     host/context.cpp
+    host/element.cpp
     host/frequencies.cpp
     host/host_run.cpp
     host/limits.cpp
+    host/permutation.cpp
     host/plan.cpp
     host/plan_rotate.cpp
     host/plan_table.cpp
@@ -13,6 +15,7 @@ add_library(vkrope
     host/record.cpp
     host/reference_angle.cpp
     host/resolve.cpp
+    host/rows.cpp
     host/scale.cpp
     host/selftest.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
@@ -42,8 +45,43 @@ if(VKROPE_BUILD_DEVICE)
     target_compile_definitions(vkrope-device PUBLIC VK_NO_PROTOTYPES)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
+    add_library(vkrope-npy STATIC host/npy.cpp host/npy_file.cpp)
+    target_include_directories(vkrope-npy PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/host)
+    target_compile_features(vkrope-npy PUBLIC cxx_std_17)
+    target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
+
     add_executable(vkrope-quickstart host/quickstart.cpp)
     target_link_libraries(vkrope-quickstart PRIVATE vkrope-device)
     target_compile_options(vkrope-quickstart PRIVATE ${VKROPE_WARNINGS})
 
+endif()
+
+if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
+    find_package(CLI11 CONFIG REQUIRED)
+    find_package(nlohmann_json CONFIG REQUIRED)
+
+    add_library(vkrope-config STATIC host/config.cpp)
+    target_link_libraries(vkrope-config PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
+    target_compile_features(vkrope-config PUBLIC cxx_std_17)
+    target_compile_options(vkrope-config PRIVATE ${VKROPE_WARNINGS})
+
+    add_executable(vkrope-tool
+        host/tool.cpp
+        host/tool_arrays.cpp
+        host/tool_check.cpp
+        host/tool_device.cpp
+        host/tool_devices.cpp
+        host/tool_element.cpp
+        host/tool_encoding.cpp
+        host/tool_matrix.cpp
+        host/tool_output.cpp
+        host/tool_permute.cpp
+        host/tool_positions.cpp
+        host/tool_progress.cpp
+        host/tool_rotate.cpp
+        host/tool_rotation.cpp
+        host/tool_table.cpp)
+    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json)
+    target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
+    set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)
 endif()

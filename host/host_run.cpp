@@ -50,9 +50,10 @@ void shaderBits(const Rotation& r, int32_t position, uint32_t pair, double scale
 void turnFromRows(const Rotation& r, int32_t position, uint64_t row, uint32_t pair, Turn* turn) {
     float given[2];
     if (r.data.rows != nullptr) {
-        const float* cosine = r.data.rows + r.d.rows.offset + row * r.d.rows.row_stride + pair;
-        given[0] = cosine[0];
-        given[1] = cosine[r.d.rows.sin_offset];
+        const RopeRows& rows = r.d.rows;
+        const uint64_t at = rows.offset + row * rows.row_stride + uint64_t(pair) * rows.pair_stride;
+        given[0] = readElement(r.data.rows, rows.element, at);
+        given[1] = readElement(r.data.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
     } else {
         shaderBits(r, position, pair, r.d.frequencies.scale, given);
     }
@@ -81,15 +82,13 @@ bool findTurn(const Rotation& r, uint32_t batch, uint32_t token, uint32_t pair, 
     if (r.d.source == ROPE_SOURCE_INLINE) {
         shaderBits(r, position, pair, r.scale, turn->bits);
     } else {
-        if (isOutside(r.d, position))
-            return false;
+        if (isOutside(r.d, position)) return false;
         const uint64_t by_token = static_cast<uint64_t>(batch) * r.d.tokens + token;
         const int64_t by_position = static_cast<int64_t>(position) - r.d.rows.first_position;
         const uint64_t row = r.d.source == ROPE_SOURCE_ROWS ? by_token : static_cast<uint64_t>(by_position);
         turnFromRows(r, position, row, pair, turn);
     }
-    if (r.d.frequencies.values != nullptr)
-        turnFromAngle(r, position, pair, turn);
+    if (r.d.frequencies.values != nullptr) turnFromAngle(r, position, pair, turn);
     if (r.backward) {
         turn->bits[1] = -turn->bits[1];
         turn->reference[1] = -turn->reference[1];
@@ -98,20 +97,20 @@ bool findTurn(const Rotation& r, uint32_t batch, uint32_t token, uint32_t pair, 
 }
 
 struct Arrays {
-    const float* in;
+    const void* in;
     double* reference;
-    float* out;
+    void* out;
+    RopeElement element_in, element_out;
 };
 
 void put(const Arrays& arrays, uint64_t at, double reference, float bits) {
-    if (arrays.reference != nullptr)
-        arrays.reference[at] = reference;
-    if (arrays.out != nullptr)
-        memcpy(arrays.out + at, &bits, sizeof bits);
+    if (arrays.reference != nullptr) arrays.reference[at] = reference;
+    if (arrays.out != nullptr) writeElement(arrays.out, arrays.element_out, at, bits);
 }
 
 void copyElement(const Arrays& arrays, uint64_t from, uint64_t to) {
-    put(arrays, to, static_cast<double>(arrays.in[from]), arrays.in[from]);
+    const float value = readElement(arrays.in, arrays.element_in, from);
+    put(arrays, to, static_cast<double>(value), value);
 }
 
 uint32_t element(RopePairing pairing, uint32_t pairs, uint32_t pair, uint32_t which) {
@@ -120,8 +119,8 @@ uint32_t element(RopePairing pairing, uint32_t pairs, uint32_t pair, uint32_t wh
 
 void rotatePair(const Rotation& r, const Arrays& arrays, uint64_t from, uint64_t to, uint32_t pair, const Turn& turn) {
     const uint32_t pairs = r.d.rotary_dim / 2;
-    const float x = arrays.in[from + element(r.d.pairing_in, pairs, pair, 0)];
-    const float y = arrays.in[from + element(r.d.pairing_in, pairs, pair, 1)];
+    const float x = readElement(arrays.in, arrays.element_in, from + element(r.d.pairing_in, pairs, pair, 0));
+    const float y = readElement(arrays.in, arrays.element_in, from + element(r.d.pairing_in, pairs, pair, 1));
     const double c = turn.reference[0];
     const double s = turn.reference[1];
     const float xc = x * turn.bits[0];
@@ -142,8 +141,7 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
         const uint64_t from = placeOf(tensor.source, batch, token, head);
         const uint64_t to = placeOf(tensor.destination, batch, token, head);
         for (uint32_t e = 0; e < d.head_dim; ++e) {
-            if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim)
-                copyElement(arrays, from + e, to + e);
+            if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim) copyElement(arrays, from + e, to + e);
         }
     }
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
@@ -163,11 +161,17 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
 }
 
 void rotateTensor(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays) {
-    if (tensor.heads == 0 || arrays.in == nullptr)
-        return;
+    if (tensor.heads == 0 || arrays.in == nullptr) return;
     for (uint32_t batch = 0; batch < r.d.batch; ++batch) {
-        for (uint32_t token = 0; token < r.d.tokens; ++token)
-            rotateToken(r, tensor, arrays, batch, token);
+        for (uint32_t token = 0; token < r.d.tokens; ++token) rotateToken(r, tensor, arrays, batch, token);
+    }
+}
+
+template <typename Number> void putRow(const RopeRows& layout, uint64_t at, Number cosine, Number sine, Number* rows) {
+    const uint64_t copies[2] = {0, layout.copy_offset};
+    for (const uint64_t copy : copies) {
+        rows[at + copy] = cosine;
+        rows[at + copy + static_cast<uint64_t>(layout.sin_offset)] = sine;
     }
 }
 
@@ -179,8 +183,7 @@ using namespace rope;
 RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data, RopeReason* reason) {
     RopeTableDescription d;
     const RopeResult result = resolve(*description, &d, reason);
-    if (result != ROPE_SUCCESS)
-        return result;
+    if (result != ROPE_SUCCESS) return result;
     const Shape shape = {d.batch, d.tokens, d.positions};
     for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) {
         uint32_t words[4];
@@ -189,18 +192,17 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
         for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
             const int32_t position = positionOf(shape, data->positions, static_cast<uint32_t>(row / d.tokens),
                                                 static_cast<uint32_t>(row % d.tokens));
-            const uint64_t at = d.rows.offset + row * d.rows.row_stride + pair;
+            const uint64_t at = d.rows.offset + row * d.rows.row_stride + uint64_t(pair) * d.rows.pair_stride;
             if (data->reference_rows != nullptr) {
                 double truth[2];
                 ropeReferenceAngle(position, d.frequencies.values[pair], d.angle, truth);
-                data->reference_rows[at] = truth[0] * d.frequencies.scale;
-                data->reference_rows[at + d.rows.sin_offset] = truth[1] * d.frequencies.scale;
+                putRow(d.rows, at, truth[0] * d.frequencies.scale, truth[1] * d.frequencies.scale,
+                       data->reference_rows);
             }
             if (data->rows != nullptr) {
                 float bits[2];
                 ropeShaderAngle(position, words, d.frequencies.scale, d.angle, bits);
-                data->rows[at] = bits[0];
-                data->rows[at + d.rows.sin_offset] = bits[1];
+                putRow(d.rows, at, bits[0], bits[1], data->rows);
             }
         }
     }
@@ -210,8 +212,7 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
 RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data, RopeReason* reason) {
     RopeRotateDescription d;
     const RopeResult result = resolve(*description, &d, reason);
-    if (result != ROPE_SUCCESS)
-        return result;
+    if (result != ROPE_SUCCESS) return result;
     if (data->rows == nullptr && d.frequencies.values == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "rows and frequencies.values are both null; one of them gives the angles");
@@ -226,7 +227,7 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
             data->outside += isOutside(d, positionOf(shape, data->positions, batch, token));
         }
     }
-    rotateTensor(rotation, d.q, {data->q, data->reference_q, data->q_out});
-    rotateTensor(rotation, d.k, {data->k, data->reference_k, data->k_out});
+    rotateTensor(rotation, d.q, {data->q, data->reference_q, data->q_out, d.element_in, d.element_out});
+    rotateTensor(rotation, d.k, {data->k, data->reference_k, data->k_out, d.element_in, d.element_out});
     return result;
 }

@@ -51,7 +51,7 @@ missing_packages() {
     has glslc || wanted+=(glslc)
     has ninja || has make || wanted+=(ninja-build)
     if [ "$1" = test ]; then
-        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev)
+        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev nlohmann-json3-dev python3-numpy)
         has spirv-val || wanted+=(spirv-tools)
         has clang-format || wanted+=(clang-format)
     fi
@@ -126,7 +126,7 @@ name_missing() {
     fi
     say "no apt here; a Vulkan loader and a driver are needed to run anything"
     if [ "$1" = test ]; then
-        say "the tests also need: GoogleTest, Google Benchmark, MPFR, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
+        say "the tests also need: GoogleTest, Google Benchmark, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
     fi
     if [ "${#absent[@]}" -gt 0 ]; then
         local list

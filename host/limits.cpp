@@ -9,17 +9,17 @@ void ropeFloorLimits(RopeLimits* limits) {
     limits->group_count[0] = 65535;
     limits->group_count[1] = 65535;
     limits->group_size = 128;
-    limits->has_push_descriptors = 0;
+    limits->enabled = 0;
 }
 
-void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, VkBool32 push_descriptors_enabled, RopeLimits* limits) {
+void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, uint32_t enabled, RopeLimits* limits) {
     const uint32_t sizes[2] = {device->maxComputeWorkGroupInvocations, device->maxComputeWorkGroupSize[0]};
     limits->storage_range = device->maxStorageBufferRange;
     limits->storage_alignment = static_cast<uint32_t>(device->minStorageBufferOffsetAlignment);
     limits->group_count[0] = device->maxComputeWorkGroupCount[0];
     limits->group_count[1] = device->maxComputeWorkGroupCount[1];
     limits->group_size = sizes[0] < sizes[1] ? sizes[0] : sizes[1];
-    limits->has_push_descriptors = push_descriptors_enabled;
+    limits->enabled = enabled;
 }
 
 uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {

@@ -23,6 +23,7 @@ namespace rope {
     X(EnumeratePhysicalDevices)                                                                                        \
     X(GetPhysicalDeviceProperties)                                                                                     \
     X(GetPhysicalDeviceProperties2)                                                                                    \
+    X(GetPhysicalDeviceFeatures2)                                                                                      \
     X(GetPhysicalDeviceMemoryProperties)                                                                               \
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                          \
     X(EnumerateDeviceExtensionProperties)                                                                              \

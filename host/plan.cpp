@@ -15,8 +15,7 @@ enum Axis { kBatch, kToken, kHead, kAxes };
 
 // *total += a * b, or false past 64 bits.
 bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
-    if (a != 0 && b > (UINT64_MAX - *total) / a)
-        return false;
+    if (a != 0 && b > (UINT64_MAX - *total) / a) return false;
     *total += a * b;
     return true;
 }
@@ -25,8 +24,7 @@ bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
 uint64_t reachBytes(const RopeAccess& access, const uint32_t counts[kAxes]) {
     uint64_t elements = access.extent;
     for (int axis = 0; axis < kAxes; ++axis) {
-        if (!addProduct(counts[axis] - 1, access.stride[axis], &elements))
-            return UINT64_MAX;
+        if (!addProduct(counts[axis] - 1, access.stride[axis], &elements)) return UINT64_MAX;
     }
     uint64_t bytes = 0;
     return addProduct(elements, access.element_bytes, &bytes) ? bytes : UINT64_MAX;
@@ -42,13 +40,17 @@ uint64_t groupsX(const RopePass& pass, uint32_t tokens, uint32_t heads) {
     return (tokens * lanesPerToken(pass, heads) + size - 1) / size;
 }
 
+// Rows of 16-bit elements are read by whole words.
+uint64_t wholeWords(const RopeAccess& access, uint64_t bytes) {
+    return access.slot == ROPE_SLOT_ROWS && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
+}
+
 // A part fits where each binding spans no more than the device allows, wherever its offset is rounded down to.
 bool fitsRange(const RopePass& pass, const RopeLimits& limits) {
-    const uint64_t lost = limits.storage_alignment - 1;
+    const uint64_t lost = limits.storage_alignment; // at most all but one of it, and up to a word's end
     const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
     for (const RopeAccess& access : pass.access) {
-        if (access.extent != 0 && reachBytes(access, pass.step) > room)
-            return false;
+        if (access.extent != 0 && reachBytes(access, pass.step) > room) return false;
     }
     return true;
 }
@@ -68,8 +70,7 @@ uint64_t widestStride(const RopePass& pass, int axis) {
     uint64_t widest = 0;
     for (const RopeAccess& access : pass.access) {
         const uint64_t bytes = access.stride[axis] * access.element_bytes;
-        if (access.extent != 0 && bytes > widest)
-            widest = bytes;
+        if (access.extent != 0 && bytes > widest) widest = bytes;
     }
     return widest;
 }
@@ -95,10 +96,8 @@ bool split(const RopeLimits& limits, RopePass* pass) {
     for (int turn = 0; turn < kAxes && !fits(*pass, limits); ++turn) {
         int axis = -1;
         for (int candidate = 0; candidate < kAxes; ++candidate) {
-            if (lowered[candidate])
-                continue;
-            if (axis < 0 || widestStride(*pass, candidate) > widestStride(*pass, axis))
-                axis = candidate;
+            if (lowered[candidate]) continue;
+            if (axis < 0 || widestStride(*pass, candidate) > widestStride(*pass, axis)) axis = candidate;
         }
         lowered[axis] = true;
         lowerStep(axis, limits, pass);
@@ -112,13 +111,10 @@ bool split(const RopeLimits& limits, RopePass* pass) {
 // Where sequences follow each other as tokens do, they are one long sequence: fewer, fuller groups.
 void joinSequences(RopePass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
-    if (pass->count[kBatch] == 1 || tokens > (1u << 30))
-        return;
-    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN)
-        return;
+    if (pass->count[kBatch] == 1 || tokens > (1u << 30)) return;
+    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN) return;
     for (const RopeAccess& access : pass->access) {
-        if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken])
-            return;
+        if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken]) return;
     }
     pass->count[kBatch] = 1;
     pass->count[kToken] = static_cast<uint32_t>(tokens);
@@ -132,8 +128,7 @@ uint64_t partCount(const RopePass& pass) {
 
 Divisor makeDivisor(uint32_t divisor) {
     uint32_t shift = 0;
-    while ((1ull << shift) < divisor)
-        ++shift;
+    while ((1ull << shift) < divisor) ++shift;
     const uint64_t magic = ((1ull << (31 + shift)) + divisor - 1) / divisor;
     return {static_cast<uint32_t>(magic), shift};
 }
@@ -144,21 +139,15 @@ RopePush readPush(const RopePass& pass) {
     return push;
 }
 
-void writePush(const RopePush& push, RopePass* pass) {
-    memcpy(pass->push, &push, sizeof push);
-}
+void writePush(const RopePush& push, RopePass* pass) { memcpy(pass->push, &push, sizeof push); }
 
 Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     memset(plan, 0, sizeof *plan);
     ropeFloorLimits(&limits_);
-    if (limits != nullptr)
-        limits_ = *limits;
-    if (limits_.storage_alignment < kLeastAlignment)
-        limits_.storage_alignment = kLeastAlignment;
-    if (limits_.storage_range > UINT32_MAX)
-        limits_.storage_range = UINT32_MAX;
-    if (limits_.group_size == 0)
-        limits_.group_size = 1;
+    if (limits != nullptr) limits_ = *limits;
+    if (limits_.storage_alignment < kLeastAlignment) limits_.storage_alignment = kLeastAlignment;
+    if (limits_.storage_range > UINT32_MAX) limits_.storage_range = UINT32_MAX;
+    if (limits_.group_size == 0) limits_.group_size = 1;
     plan->storage_alignment = limits_.storage_alignment;
 }
 
@@ -186,16 +175,15 @@ RopeResult Planner::finish() {
     for (uint32_t i = 0; i < plan_->pass_count; ++i) {
         RopePass* pass = &plan_->passes[i];
         for (const RopeAccess& access : pass->access) {
-            if (access.extent == 0)
-                continue;
+            if (access.extent == 0) continue;
             uint64_t bytes = reachBytes(access, pass->count);
             if (bytes == UINT64_MAX || !addProduct(access.offset, access.element_bytes, &bytes)) {
                 return refused(refuse(
                     reason(), ROPE_ERROR_TOO_LARGE,
                     "slot %u would have more bytes than 64 bits count; use smaller strides or offsets", access.slot));
             }
-            if (bytes > plan_->bytes[access.slot])
-                plan_->bytes[access.slot] = bytes;
+            bytes = wholeWords(access, bytes);
+            if (bytes > plan_->bytes[access.slot]) plan_->bytes[access.slot] = bytes;
         }
         joinSequences(pass);
         memcpy(pass->step, pass->count, sizeof pass->step);
@@ -227,8 +215,7 @@ RopeAccess positionAccess(const RopePositions& positions) {
 void setPositions(const RopePositions& positions, RopePush* push, RopePass* pass) {
     pass->constants[ROPE_ID_POSITIONS] = static_cast<uint32_t>(positions.kind);
     push->first_position = positions.first;
-    if (readsPositions(positions))
-        pass->access[ROPE_BINDING_POSITIONS] = positionAccess(positions);
+    if (readsPositions(positions)) pass->access[ROPE_BINDING_POSITIONS] = positionAccess(positions);
 }
 
 namespace {
@@ -261,15 +248,14 @@ RopePlace bind(const RopeAccess& access, const Part& part, uint32_t alignment, R
     const uint64_t left_over = byte % alignment;
     binding->slot = static_cast<RopeSlot>(access.slot);
     binding->offset = byte - left_over;
-    binding->range = left_over + reachBytes(access, part.count);
+    binding->range = wholeWords(access, left_over + reachBytes(access, part.count));
     return {static_cast<uint32_t>(left_over / access.element_bytes), strides[kBatch], strides[kToken], strides[kHead]};
 }
 
 void placeThreads(const RopePass& pass, const Part& part, RopePush* push) {
     push->tokens = part.count[kToken];
     push->heads = part.count[kHead];
-    push->lanes = static_cast<uint32_t>(lanesPerToken(pass, part.count[kHead]));
-    const Divisor lanes = makeDivisor(push->lanes);
+    const Divisor lanes = makeDivisor(static_cast<uint32_t>(lanesPerToken(pass, part.count[kHead])));
     const Divisor head_lanes = makeDivisor(push->head_lanes);
     push->lanes_magic = lanes.magic;
     push->head_lanes_magic = head_lanes.magic;
@@ -283,15 +269,13 @@ using namespace rope;
 
 uint32_t ropeDispatchCount(const RopePlan* plan) {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < plan->pass_count; ++i)
-        count += partCount(plan->passes[i]);
+    for (uint32_t i = 0; i < plan->pass_count; ++i) count += partCount(plan->passes[i]);
     return static_cast<uint32_t>(count);
 }
 
 void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch) {
     const RopePass* pass = plan->passes;
-    while (index >= partCount(*pass))
-        index -= static_cast<uint32_t>(partCount(*pass++));
+    while (index >= partCount(*pass)) index -= static_cast<uint32_t>(partCount(*pass++));
 
     const Part part = partOf(*pass, index);
     RopePush push = readPush(*pass);
@@ -308,10 +292,10 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
         const uint32_t first = static_cast<uint32_t>(push.first_position) + part.begin[kToken];
         memcpy(&push.first_position, &first, sizeof first);
     }
-    const uint32_t table_stride = push.rows.token;
-    push.rows = places[ROPE_BINDING_COS_SIN];
-    if (pass->constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE)
-        push.rows.token = table_stride;
+    const RopePlace rows = places[ROPE_BINDING_COS_SIN];
+    push.rows.offset += pass->access[ROPE_BINDING_COS_SIN].slot == ROPE_SLOT_ROWS ? rows.offset : 0;
+    push.rows.batch = rows.batch;
+    if (pass->constants[ROPE_ID_COS_SIN] != ROPE_FROM_TABLE) push.rows.token = rows.token;
     push.source = places[ROPE_BINDING_SOURCE];
     push.destination = places[ROPE_BINDING_DESTINATION];
     placeThreads(*pass, part, &push);

@@ -12,12 +12,22 @@ namespace rope {
 RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason);
 RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason);
 
-inline bool readsPositions(const RopePositions& positions) {
-    return positions.kind != ROPE_POSITIONS_COUNTED;
-}
+inline bool readsPositions(const RopePositions& positions) { return positions.kind != ROPE_POSITIONS_COUNTED; }
 inline bool readsPositions(const RopeRotateDescription& d) {
     return d.source != ROPE_SOURCE_ROWS && readsPositions(d.positions);
 }
+
+// Strides and offsets of rows and positions, small enough that sums of them stay within 64 bits.
+RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason);
+
+RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason);
+RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows, RopeReason* reason);
+RopeAccess rowAccess(const RopeRows& rows, uint32_t pairs); // of one row; the strides are the caller's
+void setRowPush(const RopeRows& rows, RopePush* push);
+
+uint32_t shaderElement(RopeElement element);
+float readElement(const void* array, RopeElement element, uint64_t at);
+void writeElement(void* array, RopeElement element, uint64_t at, float value);
 
 // scale on cos and sin that an operation asks for.
 double operationScale(RopeOperation operation, double scale);

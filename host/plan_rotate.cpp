@@ -8,27 +8,58 @@ namespace rope {
 namespace {
 
 // Heads that one thread takes: as many as leave a device enough threads.
-uint32_t headsPerThread(uint64_t tokens) {
-    return tokens >= 256 ? 8 : tokens >= 32 ? 4 : 2;
+uint32_t headsPerThread(uint64_t tokens) { return tokens >= 256 ? 8 : tokens >= 32 ? 4 : 2; }
+
+// Whether all offsets and strides are multiples of 2^bits.
+bool isMultiple(const RopeLayout& layout, uint32_t bits) {
+    const uint64_t all = layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
+    return (all & ((1u << bits) - 1)) == 0;
 }
 
-bool isMultipleOf4(const RopeLayout& layout) {
-    return ((layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride) & 3) == 0;
+// One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
+bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
+    const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.rotary_dim / 2 : 0;
+    const uint32_t passed = d.elsewhere != 0 ? d.head_dim : 0;
+    return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
 }
 
-// The wide shader moves 16 bytes at a time.
 bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    const uint32_t pairs = d.rotary_dim / 2;
-    if (((pairs | d.rotary_begin) & 3) != 0 || !isMultipleOf4(tensor.source))
-        return false;
-    if (d.elsewhere != 0 && ((d.head_dim & 3) != 0 || !isMultipleOf4(tensor.destination)))
-        return false;
-    return d.source == ROPE_SOURCE_INLINE || ((d.rows.offset | d.rows.row_stride | d.rows.sin_offset) & 3) == 0;
+    return d.rotary_dim % 8 == 0 && isAligned(d, tensor.source, d.pairing_in, 2) &&
+           isAligned(d, tensor.destination, d.pairing_out, 2);
 }
 
-RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, uint32_t head_dim) {
+// The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
+bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
+    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
+           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
+}
+
+struct Build {
+    const RopeShader* shader; // null: none on this device
+    uint32_t lane_pairs;
+    uint32_t copy_step; // elements that a copying lane moves at a time, twice
+};
+
+Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeLimits& limits) {
+    const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
+    if (isWide(d, tensor)) return {&rope_shader_rotate_wide, 4, 4};
+    if (isNarrow(d, tensor)) return {&rope_shader_rotate_narrow, 2, float32 ? 1u : 2u};
+    if ((limits.enabled & ROPE_ENABLED_STORAGE_16) != 0) return {&rope_shader_rotate_odd, 1, 1};
+    return {nullptr, 0, 0};
+}
+
+uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
+    const RopeRows& rows = d.rows;
+    const bool by_four =
+        build.lane_pairs == 4 && rows.element == ROPE_ELEMENT_F32 && ((rows.offset | rows.row_stride) & 3) == 0;
+    if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
+    if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
+    return ROPE_ROWS_SINGLE + shaderElement(rows.element);
+}
+
+RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim) {
     return {static_cast<uint32_t>(slot),
-            sizeof(float),
+            ropeElementBytes(element),
             layout.offset,
             {layout.batch_stride, layout.token_stride, layout.head_stride},
             head_dim};
@@ -36,17 +67,15 @@ RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, uint32_t head_d
 
 RopeAccess cosSinAccess(const RopeRotateDescription& d) {
     const uint32_t pairs = d.rotary_dim / 2;
-    const uint64_t stride = d.rows.row_stride;
-    const uint64_t row = uint64_t(d.rows.sin_offset) + pairs;
-    if (d.source == ROPE_SOURCE_INLINE)
-        return {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, pairs};
+    if (d.source == ROPE_SOURCE_INLINE) return {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, pairs};
+    RopeAccess access = rowAccess(d.rows, pairs);
     if (d.source == ROPE_SOURCE_ROWS) {
-        return {ROPE_SLOT_ROWS, sizeof(float), d.rows.offset, {d.tokens * stride, stride, 0}, row};
+        access.stride[0] = d.tokens * d.rows.row_stride;
+        access.stride[1] = d.rows.row_stride;
+    } else {
+        access.extent += (d.rows.count - 1) * d.rows.row_stride; // a table is bound whole
     }
-    // A table is bound whole. What 64 bits do not count is past every limit.
-    const uint64_t rest = d.rows.count - 1;
-    const uint64_t extent = stride > (UINT64_MAX / 64) / d.rows.count ? UINT64_MAX : rest * stride + row;
-    return {ROPE_SLOT_ROWS, sizeof(float), d.rows.offset, {0, 0, 0}, extent};
+    return access;
 }
 
 void setScale(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
@@ -62,41 +91,53 @@ void setScale(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     }
 }
 
-void addRotation(const RopeRotateDescription& d, const RopeTensor& tensor, RopeSlot from, RopeSlot to,
-                 Planner* planner) {
-    const bool wide = isWide(d, tensor);
-    const uint32_t lane_pairs = wide ? 4 : 1;
-    RopePass* pass =
-        planner->addPass(wide ? rope_shader_rotate_wide : rope_shader_rotate_scalar, d.batch, d.tokens, tensor.heads);
+void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
+    pass->heads_per_thread = headsPerThread(static_cast<uint64_t>(d.batch) * d.tokens);
+    uint32_t* constants = pass->constants;
+    constants[ROPE_ID_HEADS] = pass->heads_per_thread;
+    constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
+    constants[ROPE_ID_PAIRING_IN] = d.pairing_in == ROPE_PAIRING_INTERLEAVED;
+    constants[ROPE_ID_PAIRING_OUT] = d.pairing_out == ROPE_PAIRING_INTERLEAVED;
+    constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
+    constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
+    constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
+    if (d.source == ROPE_SOURCE_INLINE) {
+        constants[ROPE_ID_ANGLE] = static_cast<uint32_t>(d.angle);
+    } else {
+        constants[ROPE_ID_ROWS] = chooseRows(d, build);
+    }
+}
+
+RopeResult addRotation(const RopeRotateDescription& d, const char* name, const RopeTensor& tensor, RopeSlot from,
+                       RopeSlot to, Planner* planner) {
+    const Build build = chooseBuild(d, tensor, planner->limits());
+    if (build.shader == nullptr) {
+        return refuse(planner->reason(), ROPE_ERROR_INVALID,
+                      "%s has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
+                      "storageBuffer16BitAccess and say so in limits.enabled",
+                      name);
+    }
+    RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, tensor.heads);
     RopePush push = {};
     setPositions(d.positions, &push, pass);
-    if (!readsPositions(d))
-        pass->access[ROPE_BINDING_POSITIONS] = {};
+    if (!readsPositions(d)) pass->access[ROPE_BINDING_POSITIONS] = {};
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
-    pass->access[ROPE_BINDING_SOURCE] = tensorAccess(from, tensor.source, d.head_dim);
-    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(to, tensor.destination, d.head_dim);
-
-    pass->heads_per_thread = headsPerThread(static_cast<uint64_t>(d.batch) * d.tokens);
-    pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
-    pass->constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
-    pass->constants[ROPE_ID_PAIRING_IN] = d.pairing_in == ROPE_PAIRING_INTERLEAVED;
-    pass->constants[ROPE_ID_PAIRING_OUT] = d.pairing_out == ROPE_PAIRING_INTERLEAVED;
-    pass->constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
-    pass->constants[ROPE_ID_BACKWARD] =
-        d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
-    pass->constants[ROPE_ID_ANGLE] = d.source == ROPE_SOURCE_INLINE ? static_cast<uint32_t>(d.angle) : 0;
+    pass->access[ROPE_BINDING_SOURCE] = tensorAccess(from, tensor.source, d.element_in, d.head_dim);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(to, tensor.destination, d.element_out, d.head_dim);
+    setChoices(d, build, pass);
 
     push.pairs = d.rotary_dim / 2;
     push.rotary_begin = d.rotary_begin;
-    push.pair_lanes = push.pairs / lane_pairs;
+    push.pair_lanes = (push.pairs + build.lane_pairs - 1) / build.lane_pairs;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
-    push.head_lanes = push.pair_lanes + (push.pass_elements + 2 * lane_pairs - 1) / (2 * lane_pairs);
+    push.head_lanes = push.pair_lanes + (push.pass_elements + 2 * build.copy_step - 1) / (2 * build.copy_step);
     push.table_first = d.rows.first_position;
     push.table_rows = d.rows.count;
-    push.sin_offset = d.rows.sin_offset;
-    push.rows.token = static_cast<uint32_t>(d.rows.row_stride);
+    if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
     setScale(d, &push, pass);
     writePush(push, pass);
+    return ROPE_SUCCESS;
 }
 
 void addCount(const RopeRotateDescription& d, Planner* planner) {
@@ -119,14 +160,15 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
     Planner planner(limits, plan);
     RopeRotateDescription d;
     const RopeResult result = resolve(*description, &d, planner.reason());
-    if (result != ROPE_SUCCESS)
-        return planner.refused(result);
+    if (result != ROPE_SUCCESS) return planner.refused(result);
     const bool elsewhere = d.elsewhere != 0;
+    RopeResult added = ROPE_SUCCESS;
     if (d.q.heads != 0)
-        addRotation(d, d.q, ROPE_SLOT_Q, elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, &planner);
-    if (d.k.heads != 0)
-        addRotation(d, d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, &planner);
-    if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE)
-        addCount(d, &planner);
+        added = addRotation(d, "q", d.q, ROPE_SLOT_Q, elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, &planner);
+    if (added == ROPE_SUCCESS && d.k.heads != 0) {
+        added = addRotation(d, "k", d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, &planner);
+    }
+    if (added != ROPE_SUCCESS) return planner.refused(added);
+    if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE) addCount(d, &planner);
     return planner.finish();
 }

@@ -8,8 +8,7 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     Planner planner(limits, plan);
     RopeTableDescription d;
     const RopeResult result = resolve(*description, &d, planner.reason());
-    if (result != ROPE_SUCCESS)
-        return planner.refused(result);
+    if (result != ROPE_SUCCESS) return planner.refused(result);
 
     const uint32_t pairs = d.frequencies.count;
     const uint64_t stride = d.rows.row_stride;
@@ -18,16 +17,15 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     RopePush push = {};
     setPositions(d.positions, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, pairs};
-    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_ROWS,
-                                              sizeof(float),
-                                              d.rows.offset,
-                                              {d.tokens * stride, stride, 0},
-                                              uint64_t(d.rows.sin_offset) + pairs};
+    RopeAccess& rows = pass->access[ROPE_BINDING_DESTINATION];
+    rows = rowAccess(d.rows, pairs);
+    rows.stride[0] = d.tokens * stride;
+    rows.stride[1] = stride;
     const Scale scale = splitScale(d.frequencies.scale);
     push.head_lanes = pairs;
     push.pair_lanes = pairs;
     push.pairs = pairs;
-    push.sin_offset = d.rows.sin_offset;
+    setRowPush(d.rows, &push);
     push.scale_mantissa = scale.mantissa;
     push.scale_exponent = scale.exponent;
     writePush(push, pass);

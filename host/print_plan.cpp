@@ -26,8 +26,7 @@ void print(Text* text, const char* format, ...) {
     va_start(arguments, format);
     const int printed = vsnprintf(left != 0 ? text->begin + text->length : nullptr, left, format, arguments);
     va_end(arguments);
-    if (printed > 0)
-        text->length += static_cast<size_t>(printed);
+    if (printed > 0) text->length += static_cast<size_t>(printed);
 }
 
 void printPass(const RopePass& pass, Text* text) {
@@ -38,8 +37,7 @@ void printPass(const RopePass& pass, Text* text) {
     }
     print(text, ", group size %u, %u heads a thread; reads", pass.constants[ROPE_ID_GROUP_SIZE], pass.heads_per_thread);
     for (int i = 0; i < ROPE_BINDING_DESTINATION; ++i) {
-        if (pass.access[i].extent != 0)
-            print(text, " %s", kSlotNames[pass.access[i].slot]);
+        if (pass.access[i].extent != 0) print(text, " %s", kSlotNames[pass.access[i].slot]);
     }
     print(text, "; writes %s\n", kSlotNames[pass.access[ROPE_BINDING_DESTINATION].slot]);
 }
@@ -51,12 +49,9 @@ using namespace rope;
 
 size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
     Text text = {buffer, size, 0};
-    if (size != 0)
-        buffer[0] = '\0';
-    if (plan->reason.text[0] != '\0')
-        print(&text, "refused: %s\n", plan->reason.text);
-    for (uint32_t i = 0; i < plan->pass_count; ++i)
-        printPass(plan->passes[i], &text);
+    if (size != 0) buffer[0] = '\0';
+    if (plan->reason.text[0] != '\0') print(&text, "refused: %s\n", plan->reason.text);
+    for (uint32_t i = 0; i < plan->pass_count; ++i) printPass(plan->passes[i], &text);
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         if (plan->bytes[slot] != 0) {
             print(&text, "%s: %llu bytes\n", kSlotNames[slot], static_cast<unsigned long long>(plan->bytes[slot]));
@@ -65,6 +60,4 @@ size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
     return text.length;
 }
 
-int ropePlansEqual(const RopePlan* a, const RopePlan* b) {
-    return memcmp(a, b, sizeof *a) == 0;
-}
+int ropePlansEqual(const RopePlan* a, const RopePlan* b) { return memcmp(a, b, sizeof *a) == 0; }

@@ -26,16 +26,13 @@ void describe(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescri
 }
 
 RopeResult check(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers) {
-    if (plan.pass_count == 0)
-        return ROPE_ERROR_INVALID;
+    if (plan.pass_count == 0) return ROPE_ERROR_INVALID;
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
-        if (plan.bytes[slot] != 0 && buffers.slots[slot].buffer == VK_NULL_HANDLE)
-            return ROPE_ERROR_MISSING_BUFFER;
+        if (plan.bytes[slot] != 0 && buffers.slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
     }
     for (uint32_t i = 0; i < plan.pass_count; ++i) {
         const RopePass& pass = plan.passes[i];
-        if (findPipeline(context, pass.shader, pass.constants) == VK_NULL_HANDLE)
-            return ROPE_ERROR_NOT_PREPARED;
+        if (findPipeline(context, pass.shader, pass.constants) == VK_NULL_HANDLE) return ROPE_ERROR_NOT_PREPARED;
     }
     return !context.pushes && buffers.sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
 }
@@ -47,8 +44,7 @@ using namespace rope;
 
 VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
-    if (context->pushes)
-        return VK_ERROR_FEATURE_NOT_PRESENT;
+    if (context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
         VkDescriptorSetAllocateInfo info = {};
@@ -57,8 +53,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
         info.descriptorSetCount = 1;
         info.pSetLayouts = &context->set_layout;
         const VkResult result = context->vk.AllocateDescriptorSets(context->device, &info, &sets[i]);
-        if (result != VK_SUCCESS)
-            return result;
+        if (result != VK_SUCCESS) return result;
         RopeDispatch dispatch;
         ropeGetDispatch(plan, i, &dispatch);
         Writes w;
@@ -71,8 +66,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
 RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                           const RopeBuffers* buffers) {
     const RopeResult result = check(*context, *plan, *buffers);
-    if (result != ROPE_SUCCESS)
-        return result;
+    if (result != ROPE_SUCCESS) return result;
     const Functions& vk = context->vk;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {

@@ -9,43 +9,28 @@ constexpr uint32_t kMaxCount = 1u << 30;           // of anything that a shader 
 constexpr uint64_t kMaxStride = 1ull << 33;        // so that kMaxCount of them stay within 64 bits
 constexpr uint64_t kMaxElements = UINT64_MAX / 64; // so that bytes do
 
-RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason) {
-    if (value <= kMaxStride)
-        return accept(reason);
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %llu; it may be at most 2^33 elements", name,
-                  static_cast<unsigned long long>(value));
-}
-
 RopeResult resolvePositions(uint32_t batch, uint32_t tokens, RopePositions* p, RopeReason* reason) {
     if (p->kind < ROPE_POSITIONS_PER_TOKEN || p->kind > ROPE_POSITIONS_COUNTED) {
         return refuse(reason, ROPE_ERROR_INVALID, "positions.kind is %d; it must be a RopePositionKind, 0 to 2",
                       static_cast<int>(p->kind));
     }
-    if (p->kind == ROPE_POSITIONS_COUNTED)
-        return accept(reason);
+    if (p->kind == ROPE_POSITIONS_COUNTED) return accept(reason);
     p->first = 0;
     RopeResult result = checkStride("positions.token_stride", p->token_stride, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkStride("positions.batch_stride", p->batch_stride, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkStride("positions.offset", p->offset, reason);
-    if (result != ROPE_SUCCESS)
-        return result;
-    if (p->token_stride == 0)
-        p->token_stride = 1;
+    if (result == ROPE_SUCCESS) result = checkStride("positions.batch_stride", p->batch_stride, reason);
+    if (result == ROPE_SUCCESS) result = checkStride("positions.offset", p->offset, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (p->token_stride == 0) p->token_stride = 1;
     if (p->batch_stride == 0) {
         p->batch_stride = p->kind == ROPE_POSITIONS_PER_TOKEN ? tokens * p->token_stride : 1;
     }
-    if (p->shared != 0 || batch == 1)
-        p->batch_stride = 0;
+    if (p->shared != 0 || batch == 1) p->batch_stride = 0;
     return accept(reason);
 }
 
 RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
-    if (*batch == 0)
-        *batch = 1;
-    if (tokens == 0)
-        return refuse(reason, ROPE_ERROR_INVALID, "tokens is 0; it must be at least 1");
+    if (*batch == 0) *batch = 1;
+    if (tokens == 0) return refuse(reason, ROPE_ERROR_INVALID, "tokens is 0; it must be at least 1");
     if (*batch > kMaxCount || tokens > kMaxCount) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "batch is %u and tokens is %u; each may be at most %u", *batch,
                       tokens, kMaxCount);
@@ -53,31 +38,8 @@ RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
     return accept(reason);
 }
 
-RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason) {
-    if (rows->row_stride == 0)
-        rows->row_stride = 2ull * pairs;
-    if (rows->sin_offset == 0)
-        rows->sin_offset = pairs;
-    const RopeResult result = checkStride("rows.row_stride", rows->row_stride, reason);
-    return result != ROPE_SUCCESS ? result : checkStride("rows.offset", rows->offset, reason);
-}
-
-// Written rows may not overlap: the sines lie within their row or behind all cosines.
-RopeResult checkWrittenRows(uint64_t rows, uint32_t pairs, const RopeRows& layout, RopeReason* reason) {
-    const bool inside = layout.sin_offset >= pairs && layout.row_stride >= layout.sin_offset &&
-                        layout.row_stride - layout.sin_offset >= pairs;
-    const bool behind = layout.row_stride >= pairs && layout.sin_offset >= pairs &&
-                        (rows - 1) <= (layout.sin_offset - pairs) / layout.row_stride;
-    if (inside || behind)
-        return accept(reason);
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "rows of %u pairs overlap with row_stride %llu and sin_offset %u; leave both 0 for packed rows",
-                  pairs, static_cast<unsigned long long>(layout.row_stride), layout.sin_offset);
-}
-
 RopeResult checkAngle(RopeAngle angle, RopeReason* reason) {
-    if (angle == ROPE_ANGLE_EXACT || angle == ROPE_ANGLE_COMPATIBLE)
-        return accept(reason);
+    if (angle == ROPE_ANGLE_EXACT || angle == ROPE_ANGLE_COMPATIBLE) return accept(reason);
     return refuse(reason, ROPE_ERROR_INVALID, "angle is %d; it must be ROPE_ANGLE_EXACT or ROPE_ANGLE_COMPATIBLE",
                   static_cast<int>(angle));
 }
@@ -91,6 +53,8 @@ struct Choice {
 RopeResult checkChoices(const RopeRotateDescription& d, RopeReason* reason) {
     const Choice choices[] = {{"pairing_in", d.pairing_in, ROPE_PAIRING_INTERLEAVED},
                               {"pairing_out", d.pairing_out, ROPE_PAIRING_INTERLEAVED},
+                              {"element_in", d.element_in, ROPE_ELEMENT_BF16},
+                              {"element_out", d.element_out, ROPE_ELEMENT_BF16},
                               {"operation", d.operation, ROPE_OPERATION_SHIFT},
                               {"source", d.source, ROPE_SOURCE_ROWS}};
     for (const Choice& choice : choices) {
@@ -111,8 +75,7 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
                       d->rotary_begin, d->head_dim);
     }
     const uint32_t room = d->head_dim - d->rotary_begin;
-    if (d->rotary_dim == 0)
-        d->rotary_dim = room;
+    if (d->rotary_dim == 0) d->rotary_dim = room;
     if (d->rotary_dim > room) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "rotary_dim is %u, more than the %u elements from rotary_begin %u to head_dim %u", d->rotary_dim,
@@ -122,15 +85,20 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "rotary_dim is %u; it must be even and at most %u", d->rotary_dim,
                       2 * ROPE_MAX_PAIRS);
     }
-    if (d->pairing_in == ROPE_PAIRING_DEFAULT)
-        d->pairing_in = ROPE_PAIRING_HALF;
-    if (d->pairing_out == ROPE_PAIRING_DEFAULT)
-        d->pairing_out = d->pairing_in;
+    if (d->pairing_in == ROPE_PAIRING_DEFAULT) d->pairing_in = ROPE_PAIRING_HALF;
+    if (d->pairing_out == ROPE_PAIRING_DEFAULT) d->pairing_out = d->pairing_in;
     if (d->elsewhere == 0 && d->pairing_in != d->pairing_out) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "pairing_out differs from pairing_in, which moves elements between threads; set elsewhere to 1");
     }
     return accept(reason);
+}
+
+RopeResult resolveElements(RopeRotateDescription* d, RopeReason* reason) {
+    if (d->element_in == ROPE_ELEMENT_DEFAULT) d->element_in = ROPE_ELEMENT_F32;
+    if (d->element_out == ROPE_ELEMENT_DEFAULT) d->element_out = d->element_in;
+    if (d->elsewhere != 0 || d->element_in == d->element_out) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set elsewhere to 1");
 }
 
 RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
@@ -163,8 +131,7 @@ RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint3
     }
     uint64_t reach = d.head_dim;
     for (const Axis& axis : axes) {
-        if (axis.count == 1)
-            continue;
+        if (axis.count == 1) continue;
         if (axis.stride == 0 || (written && axis.stride < reach)) {
             return refuse(reason, ROPE_ERROR_INVALID,
                           "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, axis.name,
@@ -186,14 +153,12 @@ RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint3
 
 RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
                          RopeTensor* tensor, RopeReason* reason) {
-    if (tensor->heads == 0)
-        return accept(reason);
+    if (tensor->heads == 0) return accept(reason);
     if (tensor->heads > kMaxCount) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "heads is %u; it may be at most %u", tensor->heads, kMaxCount);
     }
     const RopeResult result = resolveLayout(source_name, d, tensor->heads, d.elsewhere == 0, &tensor->source, reason);
-    if (result != ROPE_SUCCESS)
-        return result;
+    if (result != ROPE_SUCCESS) return result;
     if (d.elsewhere == 0) {
         tensor->destination = tensor->source;
         return accept(reason);
@@ -205,20 +170,16 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     const uint32_t pairs = d->rotary_dim / 2;
     RopeFrequencies* f = &d->frequencies;
     const bool from_rows = d->source != ROPE_SOURCE_INLINE;
-    if (from_rows && f->values == nullptr)
-        f->count = pairs;
+    if (from_rows && f->values == nullptr) f->count = pairs;
     if (f->count != pairs) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; a rotary part of %u elements has %u pairs",
                       f->count, d->rotary_dim, pairs);
     }
     const RopeResult result =
         f->values != nullptr || !from_rows ? checkFrequencies(*f, reason) : checkScale(f->scale, reason);
-    if (result != ROPE_SUCCESS)
-        return result;
-    if (f->scale == 0)
-        f->scale = 1;
-    if (!from_rows)
-        return accept(reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (f->scale == 0) f->scale = 1;
+    if (!from_rows) return accept(reason);
     if (d->source == ROPE_SOURCE_TABLE && (d->rows.count == 0 || d->rows.count > kMaxCount)) {
         return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a table has from 1 to %u rows", d->rows.count,
                       kMaxCount);
@@ -228,22 +189,22 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
 
 } // namespace
 
+RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason) {
+    if (value <= kMaxStride) return accept(reason);
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %llu; it may be at most 2^33 elements", name,
+                  static_cast<unsigned long long>(value));
+}
+
 RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason) {
     RopeTableDescription d = given;
     RopeResult result = resolveCounts(&d.batch, d.tokens, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkFrequencies(d.frequencies, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkAngle(d.angle, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolvePositions(d.batch, d.tokens, &d.positions, reason);
-    if (result != ROPE_SUCCESS)
-        return result;
-    if (d.frequencies.scale == 0)
-        d.frequencies.scale = 1;
+    if (result == ROPE_SUCCESS) result = checkFrequencies(d.frequencies, reason);
+    if (result == ROPE_SUCCESS) result = checkAngle(d.angle, reason);
+    if (result == ROPE_SUCCESS) result = resolvePositions(d.batch, d.tokens, &d.positions, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (d.frequencies.scale == 0) d.frequencies.scale = 1;
     result = resolveRows(d.frequencies.count, &d.rows, reason);
-    if (result != ROPE_SUCCESS)
-        return result;
+    if (result != ROPE_SUCCESS) return result;
     result = checkWrittenRows(static_cast<uint64_t>(d.batch) * d.tokens, d.frequencies.count, d.rows, reason);
     *filled = d;
     return result;
@@ -255,18 +216,13 @@ RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* fi
         return refuse(reason, ROPE_ERROR_INVALID, "q.heads and k.heads are both 0; one tensor at least has heads");
     }
     RopeResult result = checkChoices(d, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveCounts(&d.batch, d.tokens, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveHead(&d, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveCosSin(&d, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolvePositions(d.batch, d.tokens, &d.positions, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveTensor("q.source", "q.destination", d, &d.q, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveTensor("k.source", "k.destination", d, &d.k, reason);
+    if (result == ROPE_SUCCESS) result = resolveCounts(&d.batch, d.tokens, reason);
+    if (result == ROPE_SUCCESS) result = resolveHead(&d, reason);
+    if (result == ROPE_SUCCESS) result = resolveElements(&d, reason);
+    if (result == ROPE_SUCCESS) result = resolveCosSin(&d, reason);
+    if (result == ROPE_SUCCESS) result = resolvePositions(d.batch, d.tokens, &d.positions, reason);
+    if (result == ROPE_SUCCESS) result = resolveTensor("q.source", "q.destination", d, &d.q, reason);
+    if (result == ROPE_SUCCESS) result = resolveTensor("k.source", "k.destination", d, &d.k, reason);
     *filled = d;
     return result;
 }

@@ -20,7 +20,7 @@
  *   - The library allocates only where a call says so, never submits, waits, inserts a barrier or throws, and calls
  *     Vulkan only through the functions that it asks your vkGetDeviceProcAddr for.
  *
- * Units. Offsets and strides of tensors, rows and positions are in elements (float32, or int32 for positions).
+ * Units. Offsets and strides of tensors, rows and positions are in their elements.
  * Sizes are in bytes where the name says so. A structure filled with zeros asks for the common case. The _MAX_ENUM
  * members only give an enumeration its width.
  *
@@ -115,17 +115,21 @@ ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, Rop
 /* ---- Limits: what the device has ------------------------------------------------------------------------------ */
 
 typedef struct RopeLimits {
-    uint64_t storage_range;        /* bytes one binding may span (maxStorageBufferRange) */
-    uint32_t storage_alignment;    /* bytes a binding's offset must be a multiple of, a power of two */
-    uint32_t group_count[2];       /* work groups in x and y */
-    uint32_t group_size;           /* invocations in one group */
-    uint32_t has_push_descriptors; /* VK_KHR_push_descriptor is enabled on the device */
+    uint64_t storage_range;     /* bytes one binding may span (maxStorageBufferRange) */
+    uint32_t storage_alignment; /* bytes a binding's offset must be a multiple of, a power of two */
+    uint32_t group_count[2];    /* work groups in x and y */
+    uint32_t group_size;        /* invocations in one group */
+    uint32_t enabled;           /* ROPE_ENABLED_ bits */
 } RopeLimits;
+
+/* What is enabled on the device beyond Vulkan 1.1; each is used where it is there and needed nowhere but for odd
+ * 16-bit geometry. */
+#define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor */
+#define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeFloorLimits(RopeLimits* limits);
-ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, VkBool32 push_descriptors_enabled,
-                                   RopeLimits* limits);
+ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, uint32_t enabled, RopeLimits* limits);
 
 /* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
  * vkEnumerateDeviceExtensionProperties) the names worth enabling are written to `names`, which has room for
@@ -154,14 +158,47 @@ typedef struct RopePositions {
     uint64_t token_stride; /* int32 elements; 0: 1 */
 } RopePositions;
 
-/* Rows of float32 cos and sin. The native row is `pairs` cosines, then `pairs` sines. */
+/* Elements of tensors and of given rows. 16-bit results are the float32 result rounded to nearest even, in integers:
+ * what is too large becomes infinite, a NaN stays one, denormals are kept. */
+typedef enum RopeElement {
+    ROPE_ELEMENT_DEFAULT = 0, /* in, and of rows: float32; out: the same as in */
+    ROPE_ELEMENT_F32 = 1,
+    ROPE_ELEMENT_F16 = 2,
+    ROPE_ELEMENT_BF16 = 3,
+    ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
+} RopeElement;
+ROPE_API uint32_t ropeElementBytes(RopeElement element); /* 4 or 2 */
+
+/* Elements from one kind to another, rounded as the shaders do; `to` may be `from` where both are of one size. */
+ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
+                                  size_t count);
+
+/* Rows of cos and sin. All zeros: the native row, `pairs` float32 cosines and then `pairs` sines; ropeSetRows fills in
+ * the other formats in use. Any row is read that strides describe; cosines and sines of two arrays lie in one buffer.
+ */
 typedef struct RopeRows {
-    uint64_t offset;        /* elements before row 0 */
-    uint64_t row_stride;    /* 0: 2 * pairs */
-    uint32_t sin_offset;    /* from a row's cosines to its sines; 0: pairs */
+    uint64_t offset;        /* elements before row 0's first cosine */
+    uint64_t row_stride;    /* elements; 0: 2 * pairs */
+    uint32_t pair_stride;   /* elements from a pair to the next; 0: 1 */
+    int64_t sin_offset;     /* elements from a cosine to its sine, either way; 0: pairs */
+    uint32_t copy_offset;   /* a table writes each value once more this many elements on; 0: once. Not read */
+    RopeElement element;    /* a table is written in float32 only */
     int32_t first_position; /* ROPE_SOURCE_TABLE: the position of row 0 */
     uint32_t count;         /* ROPE_SOURCE_TABLE: rows in the table */
 } RopeRows;
+
+typedef enum RopeRowsFormat {
+    ROPE_ROWS_SPLIT = 0, /* [row][pairs cosines, pairs sines]: the native one, vLLM's */
+    ROPE_ROWS_DUPLICATED =
+        1, /* cos[row][2 * pairs], then sin[row][2 * pairs], pair j at j and j + pairs: Hugging Face */
+    ROPE_ROWS_INTERLEAVED = 2, /* [row][cos, sin of each pair] */
+    ROPE_ROWS_COMPLEX = 3,     /* cos + i sin: the same bytes */
+    ROPE_ROWS_TWO_ARRAYS = 4,  /* cos[row][pairs], then sin[row][pairs]: ONNX */
+    ROPE_ROWS_FORMAT_MAX_ENUM = 0x7FFFFFFF
+} RopeRowsFormat;
+
+/* Sets the strides and offsets of `rows`, and `count`, and leaves the other members as they are. */
+ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows);
 
 /* Makes cos and sin. By position: positions.kind ROPE_POSITIONS_COUNTED, tokens rows from positions.first. By token:
  * one row per entry of the positions buffer, row batch * tokens + token; fill them once per step and use them for Q,
@@ -201,7 +238,10 @@ typedef enum RopeSource {
 } RopeSource;
 
 /* Where a tensor's elements lie. The head's elements are consecutive. All strides 0: packed [batch, token, head,
- * element]; otherwise a stride may be 0 only where its count is 1. */
+ * element]; otherwise a stride may be 0 only where its count is 1.
+ *
+ * 16-bit elements are moved in pairs, as 32-bit words. Where an offset, a stride or the distance of a pair's elements
+ * is odd, that needs ROPE_ENABLED_STORAGE_16, and is refused without it. */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;
 } RopeLayout;
@@ -227,6 +267,8 @@ typedef struct RopeRotateDescription {
     uint32_t rotary_dim;   /* even; 0: head_dim - rotary_begin. The rest of the head passes through bit for bit */
     RopePairing pairing_in;
     RopePairing pairing_out; /* another than pairing_in only elsewhere */
+    RopeElement element_in;
+    RopeElement element_out; /* another than element_in only elsewhere */
     RopeOperation operation;
     RopeSource source;
     RopeAngle angle;             /* inline */
@@ -254,7 +296,7 @@ typedef enum RopeSlot {
 } RopeSlot;
 
 #define ROPE_BINDING_COUNT 4u   /* storage buffers, bindings 0 to 3 of set 0 */
-#define ROPE_CONSTANT_COUNT 10u /* specialization constants, ids 0 to 9, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 13u /* specialization constants, ids 0 to 12, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 3u
 
@@ -418,14 +460,14 @@ typedef struct RopeHostTable {
 
 typedef struct RopeHostRotate {
     const int32_t* positions;
-    const float* rows; /* table and rows: what the shader's bits are made from; the reference takes it too where
-                          frequencies.values is null, else the true angle */
-    const float* q;
-    const float* k;
+    const void* rows; /* table and rows: what the shader's bits are made from; the reference takes it too where
+                         frequencies.values is null, else the true angle */
+    const void* q;
+    const void* k;
     double* reference_q; /* in the destination's layout; in place: the source's */
     double* reference_k;
-    float* q_out; /* may be q itself */
-    float* k_out;
+    void* q_out; /* may be q itself */
+    void* k_out;
     uint32_t outside; /* out: tokens outside the table */
 } RopeHostRotate;
 
@@ -433,6 +475,11 @@ ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, co
                                      RopeReason* reason);
 ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,
                                       RopeReason* reason);
+
+/* For weights made for the other pairing: element i of the new order is element permutation[i] of the old. `to` is the
+ * new pairing; only the rotary part moves. Writes head_dim entries. */
+ROPE_API RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
+                                        uint32_t* permutation, RopeReason* reason);
 
 /* The true cos and sin of position * frequency (ROPE_ANGLE_COMPATIBLE: of the float32 angle), within 2^-51. */
 ROPE_API void ropeReferenceAngle(int32_t position, double frequency, RopeAngle angle, double cos_sin[2]);

@@ -30,8 +30,7 @@ class Frequencies {
     RopeResult make(const RopeRule& rule, RopeReason* reason = nullptr) {
         values_.assign(rule.rotary_dim <= 2 * ROPE_MAX_PAIRS ? rule.rotary_dim / 2 : 0, 0.0);
         const RopeResult result = ropeMakeFrequencies(&rule, values_.data(), &scale_, reason);
-        if (result != ROPE_SUCCESS)
-            values_.clear();
+        if (result != ROPE_SUCCESS) values_.clear();
         return result;
     }
     void set(std::vector<double> values, double scale = 1) {
@@ -44,8 +43,7 @@ class Frequencies {
     std::vector<uint32_t> words(RopeAngle angle, RopeReason* reason = nullptr) const {
         std::vector<uint32_t> result(ropeFrequencyBytes(static_cast<uint32_t>(values_.size())) / sizeof(uint32_t));
         const RopeFrequencies f = get();
-        if (ropeWriteFrequencies(&f, angle, result.data(), reason) != ROPE_SUCCESS)
-            result.clear();
+        if (ropeWriteFrequencies(&f, angle, result.data(), reason) != ROPE_SUCCESS) result.clear();
         return result;
     }
 

@@ -26,9 +26,7 @@ ROPE_FUNCTION uint magnitude(int position) {
     return (uint(position) ^ negative) - negative;
 }
 
-ROPE_FUNCTION uint sine_sign(int position, uvec4 frequency) {
-    return (uint(position) ^ frequency.x) & 0x80000000u;
-}
+ROPE_FUNCTION uint sine_sign(int position, uvec4 frequency) { return (uint(position) ^ frequency.x) & 0x80000000u; }
 
 // position * frequency, whole turns dropped. Whole turns of the frequency itself are dropped with them.
 ROPE_FUNCTION RopePhase exact_phase(int position, uvec4 frequency) {
@@ -43,7 +41,7 @@ ROPE_FUNCTION RopePhase exact_phase(int position, uvec4 frequency) {
     return phase;
 }
 
-// bits of value * 2^-count, rounded to nearest even; count 1 to 31
+// value * 2^-count rounded to nearest even, count 1 to 31; `below` is not zero where more bits follow the value's.
 ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
     uint kept = value >> count;
     uint rest = value << (32u - count);
@@ -86,19 +84,17 @@ ROPE_FUNCTION RopePhase compatible_phase(int position, uvec4 frequency) {
     }
     exponent += max(excess_bits, 0);
     // The angle is low * 2^exponent. Of 1/(2 pi) the bits above 2^-exponent make whole turns.
-    if (low == 0u || exponent < -128 || exponent > 127)
-        return phase;
+    if (low == 0u || exponent < -128 || exponent > 127) return phase;
     uint word = uint(exponent + 128) >> 5;
     uint shift = uint(exponent + 128) & 31u;
-    uint w3 = inverse_turn_word(word + 3u, shift);
-    uint w2 = inverse_turn_word(word + 2u, shift);
-    uint w1 = inverse_turn_word(word + 1u, shift);
-    uint carry = multiply_high(low, w3);
-    phase.low = low * w2 + carry;
-    carry = multiply_high(low, w2) + uint(phase.low < carry);
-    phase.middle = low * w1 + carry;
-    carry = multiply_high(low, w1) + uint(phase.middle < carry);
-    phase.high = low * inverse_turn_word(word, shift) + carry;
+    uint carry = multiply_high(low, inverse_turn_word(word + 3u, shift));
+    for (uint i = 3u; i > 0u; --i) {
+        uint w = inverse_turn_word(word + i - 1u, shift);
+        phase.low = phase.middle;
+        phase.middle = phase.high;
+        phase.high = low * w + carry;
+        carry = multiply_high(low, w) + uint(phase.high < carry);
+    }
     return phase;
 }
 

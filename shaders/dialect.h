@@ -1,6 +1,7 @@
 // The few words that let one text be GLSL and C++. Every header that includes it ends with ROPE_DIALECT_END.
 #ifdef __cplusplus
 #include "interface.h"
+#include <cstring>
 #ifndef ROPE_DIALECT_H
 #define ROPE_DIALECT_H
 #define ROPE_FUNCTION inline
@@ -11,22 +12,25 @@ namespace rope {
 struct uvec4 {
     uint x, y, z, w;
 };
-inline uint multiply_high(uint a, uint b) {
-    return static_cast<uint>((static_cast<uint64_t>(a) * b) >> 32);
-}
-inline uint choose(bool which, uint yes, uint no) {
-    return which ? yes : no;
-}
-inline int max(int a, int b) {
-    return a > b ? a : b;
-}
+inline uint multiply_high(uint a, uint b) { return static_cast<uint>((static_cast<uint64_t>(a) * b) >> 32); }
+inline uint choose(bool which, uint yes, uint no) { return which ? yes : no; }
+inline uint min(uint a, uint b) { return a < b ? a : b; }
+inline int max(int a, int b) { return a > b ? a : b; }
 inline int highest_bit(uint a) {
     int bit = -1;
-    for (; a != 0; a >>= 1)
-        ++bit;
+    for (; a != 0; a >>= 1) ++bit;
     return bit;
 }
+// The float32 bits of rest * 2^-24.
+inline uint denormal_bits(uint rest) {
+    const float value = static_cast<float>(rest) * 0x1p-24f;
+    uint bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 } // namespace rope
+#define ROPE_BITS uint
+#define ROPE_SIGNED int
 #endif
 namespace rope {
 #elif !defined(ROPE_DIALECT_H)
@@ -43,7 +47,5 @@ uint multiply_high(uint a, uint b) {
     umulExtended(a, b, high, low);
     return high;
 }
-int highest_bit(uint a) {
-    return findMSB(a);
-}
+int highest_bit(uint a) { return findMSB(a); }
 #endif

@@ -27,6 +27,17 @@ using uint = uint32_t;
 #define ROPE_ID_BACKWARD 7 // negate the sine
 #define ROPE_ID_ANGLE 8    // 1: compatible
 #define ROPE_ID_RESCALE 9  // multiply cos and sin from rows by scale_mantissa, a float32
+#define ROPE_ID_ELEMENT_IN 10
+#define ROPE_ID_ELEMENT_OUT 11
+#define ROPE_ID_ROWS 12 // how rows are read
+
+#define ROPE_F32 0
+#define ROPE_F16 1
+#define ROPE_BF16 2
+
+#define ROPE_ROWS_BY_FOUR 0 // float32, four cosines or sines at a time
+#define ROPE_ROWS_WOVEN 1   // float32, cosine and sine in turns, two of each at a time
+#define ROPE_ROWS_SINGLE 2  // ROPE_ROWS_SINGLE + element: one at a time
 
 #define ROPE_KIND_PER_TOKEN 0
 #define ROPE_KIND_PER_SEQUENCE 1
@@ -52,9 +63,8 @@ struct RopePlace {
 struct RopePush {
     uint tokens;
     uint heads;
-    uint lanes; // per token
-    uint lanes_magic;
-    uint head_lanes; // per group of heads: pair_lanes, then lanes that copy what does not rotate
+    uint lanes_magic; // lanes per token: head_lanes for each group of heads
+    uint head_lanes;  // per group of heads: pair_lanes, then lanes that copy what does not rotate
     uint head_lanes_magic;
     uint shifts; // lanes_magic's in bits 0..15, head_lanes_magic's above
     uint pair_lanes;
@@ -67,10 +77,11 @@ struct RopePush {
     uint position_token;
     int table_first;
     uint table_rows;
-    uint sin_offset;
+    uint sin_offset;     // from a cosine to its sine, modulo 2^32
+    uint row_copy;       // the table writes each value once more so much further; 0: once
     uint scale_mantissa; // scale = scale_mantissa * 2^(scale_exponent - 31); RESCALE: the factor as a float32
     int scale_exponent;
-    RopePlace rows;
+    RopePlace rows; // head: from a pair to the next
     RopePlace source;
     RopePlace destination;
 };

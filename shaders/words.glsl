@@ -1,56 +1,148 @@
-// Elements in memory: float32, as whole words. A wide lane takes four pairs with 16-byte loads, a scalar lane one.
-#if ROPE_WIDE
-#define LANE_PAIRS 4u
+// Elements in memory, as whole 32-bit words. A lane takes LANE pairs: four with 16-byte loads of float32 (8 bytes of
+// 16-bit elements), two where float32 lies anywhere and 16-bit elements at even places, one where they lie at odd ones,
+// which takes 16-bit storage. Loads give float32 bits, stores take them.
+#if ROPE_LANE == 4
 #define WORDS uvec4
+#define INTEGERS ivec4
 #define VALUES vec4
+#define WHOLE uvec4
+#define PACKED uvec2
+#define UNPACKED uvec2
+#elif ROPE_LANE == 2
+#define WORDS uvec2
+#define INTEGERS ivec2
+#define VALUES vec2
+#define WHOLE uint
+#define PACKED uint
+#define UNPACKED uint
 #else
-#define LANE_PAIRS 1u
 #define WORDS uint
+#define INTEGERS int
 #define VALUES float
+#define WHOLE uint
+#define PACKED uint16_t
+#define UNPACKED uint // 16-bit storage loads and stores, and does no more
 #endif
+const uint kLane = ROPE_LANE;
+
+WORDS denormal_bits(WORDS rest) {
+    precise VALUES value = VALUES(rest) * VALUES(uintBitsToFloat(0x33800000u)); // 2^-24: exact
+    return floatBitsToUint(value);
+}
+#define ROPE_BITS WORDS
+#define ROPE_SIGNED INTEGERS
+#include "element.h"
 
 layout(constant_id = ROPE_ID_IN_PLACE) const uint kInPlace = 0;
+layout(constant_id = ROPE_ID_ELEMENT_IN) const uint kElementIn = ROPE_F32;
+layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
 
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Source {
-    WORDS source[];
+    WHOLE source[];
+};
+layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer SourcePacked {
+    PACKED source_packed[];
 };
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Destination {
-    WORDS destination[];
+    WHOLE destination[];
+};
+layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer DestinationPacked {
+    PACKED destination_packed[];
 };
 
 // In place one binding does both, so that no compiler may take load and store for strangers.
-WORDS load(uint element) {
-    uint at = element / LANE_PAIRS;
+WHOLE fetch(uint at) {
     return kInPlace != 0u ? destination[at] : source[at];
 }
-
-void store(uint element, WORDS words) {
-    destination[element / LANE_PAIRS] = words;
+UNPACKED fetch_packed(uint at) {
+    return kInPlace != 0u ? UNPACKED(destination_packed[at]) : UNPACKED(source_packed[at]);
 }
 
-// The first and second elements of the pairs from j on, of the rotary part that starts at `base`.
-void load_pairs(uint base, uint j, uint interleaved, out WORDS first, out WORDS second) {
-#if ROPE_WIDE
-    if (interleaved != 0u) {
-        WORDS low = load(base + 2u * j);
-        WORDS high = load(base + 2u * j + 4u);
-        first = uvec4(low.xz, high.xz);
-        second = uvec4(low.yw, high.yw);
-        return;
-    }
+// Up to LANE elements from `element` on: float32 that lies anywhere may be fewer, 16-bit elements only none or all.
+WORDS load(uint element, uint count) {
+#if ROPE_LANE == 4
+    if (kElementIn == ROPE_F32) return fetch(element / 4u);
+    uvec2 packed = fetch_packed(element / 4u);
+    return widen(uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16), kElementIn);
+#elif ROPE_LANE == 2
+    if (count == 0u) return uvec2(0u);
+    if (kElementIn == ROPE_F32) return uvec2(fetch(element), count > 1u ? fetch(element + 1u) : 0u);
+    uint packed = fetch_packed(element / 2u);
+    return widen(uvec2(packed & 0xFFFFu, packed >> 16), kElementIn);
+#else
+    return kElementIn == ROPE_F32 ? fetch(element) : widen(fetch_packed(element), kElementIn);
 #endif
-    first = load(base + pair_first(j, interleaved));
-    second = load(base + pair_second(j, push.pairs, interleaved));
 }
 
-void store_pairs(uint base, uint j, uint interleaved, WORDS first, WORDS second) {
-#if ROPE_WIDE
-    if (interleaved != 0u) {
-        store(base + 2u * j, uvec4(first.x, second.x, first.y, second.y));
-        store(base + 2u * j + 4u, uvec4(first.z, second.z, first.w, second.w));
+void store(uint element, WORDS bits, uint count) {
+#if ROPE_LANE == 4
+    if (kElementOut == ROPE_F32) {
+        destination[element / 4u] = bits;
         return;
     }
+    uvec4 packed = narrow(bits, kElementOut);
+    destination_packed[element / 4u] = packed.xz | packed.yw << 16;
+#elif ROPE_LANE == 2
+    if (count == 0u) return;
+    if (kElementOut == ROPE_F32) {
+        destination[element] = bits.x;
+        if (count > 1u) destination[element + 1u] = bits.y;
+        return;
+    }
+    uvec2 packed = narrow(bits, kElementOut);
+    destination_packed[element / 2u] = packed.x | packed.y << 16;
+#else
+    if (kElementOut == ROPE_F32) {
+        destination[element] = bits;
+    } else {
+        destination_packed[element] = uint16_t(narrow(bits, kElementOut));
+    }
 #endif
-    store(base + pair_first(j, interleaved), first);
-    store(base + pair_second(j, push.pairs, interleaved), second);
+}
+
+// Elements that a copying lane moves at a time.
+uint copy_step() {
+    return kLane == 2u && kElementIn == ROPE_F32 && kElementOut == ROPE_F32 ? 1u : kLane;
+}
+
+// Pairs lie in memory as two runs of LANE elements: first and second elements, or, interleaved, the one half of the
+// pairs and the other.
+struct Runs {
+    uint low;
+    uint high;
+    uint low_count;
+    uint high_count;
+};
+
+Runs runs_of(uint base, uint j, uint count, bool interleaved) {
+    if (kLane == 1u || !interleaved) {
+        uint woven = uint(interleaved);
+        return Runs(base + pair_first(j, woven), base + pair_second(j, push.pairs, woven), count, count);
+    }
+    return Runs(base + 2u * j, base + 2u * j + kLane, kLane, 2u * count - kLane);
+}
+
+// Two runs of interleaved elements as first and second elements.
+void unweave(inout WORDS low, inout WORDS high) {
+#if ROPE_LANE == 4
+    uvec4 first = uvec4(low.xz, high.xz);
+    high = uvec4(low.yw, high.yw);
+    low = first;
+#elif ROPE_LANE == 2
+    uvec2 first = uvec2(low.x, high.x);
+    high = uvec2(low.y, high.y);
+    low = first;
+#endif
+}
+
+void weave(inout WORDS first, inout WORDS second) {
+#if ROPE_LANE == 4
+    uvec4 low = uvec4(first.x, second.x, first.y, second.y);
+    second = uvec4(first.z, second.z, first.w, second.w);
+    first = low;
+#elif ROPE_LANE == 2
+    uvec2 low = uvec2(first.x, second.x);
+    second = uvec2(first.y, second.y);
+    first = low;
+#endif
 }

@@ -15,9 +15,7 @@ float asFloat(uint32_t bits) {
     return value;
 }
 
-double ulps(float value, double truth) {
-    return std::fabs(value - truth) / std::ldexp(1, std::ilogb(truth) - 23);
-}
+double ulps(float value, double truth) { return std::fabs(value - truth) / std::ldexp(1, std::ilogb(truth) - 23); }
 
 const double kTurn = 6.283185307179586477;
 
@@ -82,8 +80,7 @@ TEST(Angle, IsWithinItsPromiseForAnyPositionAndFrequency) {
             double& worst = mode == ROPE_ANGLE_EXACT ? worst_exact : worst_compatible;
             for (int k = 0; k < 2; ++k) {
                 worst = std::fmax(worst, std::fabs(bits[k] - truth[k]));
-                if (std::fabs(truth[k]) >= 0x1p-30)
-                    worst_ulp = std::fmax(worst_ulp, ulps(bits[k], truth[k]));
+                if (std::fabs(truth[k]) >= 0x1p-30) worst_ulp = std::fmax(worst_ulp, ulps(bits[k], truth[k]));
             }
         }
     }

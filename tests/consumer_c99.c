@@ -1,5 +1,4 @@
-/* A C99 host: the whole way from a rule to the CPU's result, and the recording calls linked but for want of a device
- * not made. Built with -std=c99 -pedantic -Werror by the C compiler and linked without the C++ runtime. */
+/* A C99 host: the whole way from a rule to the CPU's result. Built with -std=c99 -pedantic -Werror by the C compiler and linked without the C++ runtime. */
 #include "rope.h"
 
 #include <stdio.h>
@@ -42,21 +41,12 @@ static int rotateOnHost(void) {
     return failures;
 }
 
-int main(int argc, char** argv) {
+int main(void) {
     RopeTableDescription table;
     RopePlan plan;
-    RopeContext* context = NULL;
-    (void)argv;
     memset(&table, 0, sizeof table);
-    if (ropePlanTable(&table, NULL, &plan) == ROPE_SUCCESS) return 1;
-    if (argc > 1000) { /* never: links what records */
-        RopeContextInfo info;
-        RopeBuffers buffers;
-        memset(&info, 0, sizeof info);
-        memset(&buffers, 0, sizeof buffers);
-        if (ropeCreateContext(&info, &context) != VK_SUCCESS || ropePrepare(context, &plan, 1) != VK_SUCCESS) return 1;
-        ropeCmdExecute(NULL, context, &plan, &buffers);
+    if (expect(ropePlanTable(&table, NULL, &plan) != ROPE_SUCCESS && plan.reason.text[0] != '\0', "an empty table") != 0) {
+        return 1;
     }
-    ropeDestroyContext(context);
     return rotateOnHost() != 0;
 }

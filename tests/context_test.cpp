@@ -23,8 +23,7 @@ struct Wire {
 } wire;
 
 VkResult made(VkResult result) {
-    if (result == VK_SUCCESS)
-        ++wire.alive;
+    if (result == VK_SUCCESS) ++wire.alive;
     return result;
 }
 
@@ -35,8 +34,7 @@ VkResult made(VkResult result) {
         return wire.fails() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : made(wire.vk->Create##Name(d, info, a, h));              \
     }                                                                                                                  \
     VKAPI_ATTR void VKAPI_CALL destroy##Name(VkDevice d, Handle h, const VkAllocationCallbacks* a) {                   \
-        if (h != VK_NULL_HANDLE)                                                                                       \
-            --wire.alive;                                                                                              \
+        if (h != VK_NULL_HANDLE) --wire.alive;                                                                         \
         wire.vk->Destroy##Name(d, h, a);                                                                               \
     }
 CREATE(DescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
@@ -51,8 +49,7 @@ VKAPI_ATTR VkResult VKAPI_CALL createPipelines(VkDevice d, VkPipelineCache c, ui
     return wire.fails() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : made(wire.vk->CreateComputePipelines(d, c, n, i, a, p));
 }
 VKAPI_ATTR void VKAPI_CALL destroyPipeline(VkDevice d, VkPipeline p, const VkAllocationCallbacks* a) {
-    if (p != VK_NULL_HANDLE)
-        --wire.alive;
+    if (p != VK_NULL_HANDLE) --wire.alive;
     wire.vk->DestroyPipeline(d, p, a);
 }
 VKAPI_ATTR void VKAPI_CALL bindPipeline(VkCommandBuffer, VkPipelineBindPoint, VkPipeline) {
@@ -105,15 +102,13 @@ struct Host {
 constexpr size_t kHeader = 64;
 
 void VKAPI_PTR hostFree(void* user, void* memory) {
-    if (memory == nullptr)
-        return;
+    if (memory == nullptr) return;
     --static_cast<Host*>(user)->alive;
     std::free(static_cast<char*>(memory) - kHeader);
 }
 void* VKAPI_PTR hostAllocate(void* user, size_t size, size_t alignment, VkSystemAllocationScope) {
     Host* host = static_cast<Host*>(user);
-    if (alignment > kHeader || host->allocations++ == host->fail_at)
-        return nullptr;
+    if (alignment > kHeader || host->allocations++ == host->fail_at) return nullptr;
     ++host->alive;
     char* memory = static_cast<char*>(std::aligned_alloc(kHeader, (size + 2 * kHeader - 1) / kHeader * kHeader));
     std::memcpy(memory, &size, sizeof size);
@@ -121,12 +116,10 @@ void* VKAPI_PTR hostAllocate(void* user, size_t size, size_t alignment, VkSystem
 }
 void* VKAPI_PTR hostReallocate(void* user, void* old, size_t size, size_t alignment, VkSystemAllocationScope scope) {
     void* memory = size != 0 ? hostAllocate(user, size, alignment, scope) : nullptr;
-    if (old == nullptr || (memory == nullptr && size != 0))
-        return memory;
+    if (old == nullptr || (memory == nullptr && size != 0)) return memory;
     size_t old_size;
     std::memcpy(&old_size, static_cast<char*>(old) - kHeader, sizeof old_size);
-    if (memory != nullptr)
-        std::memcpy(memory, old, old_size < size ? old_size : size);
+    if (memory != nullptr) std::memcpy(memory, old, old_size < size ? old_size : size);
     hostFree(user, old);
     return memory;
 }
@@ -160,8 +153,7 @@ class Context : public gpu::OnDevice {
   protected:
     void SetUp() override {
         OnDevice::SetUp();
-        if (IsSkipped())
-            return;
+        if (IsSkipped()) return;
         wire = Wire();
         wire.vk = &device().vk();
         wire.device = device().handle();
@@ -173,8 +165,7 @@ class Context : public gpu::OnDevice {
         RopeContext* context = nullptr;
         VkResult result = ropeCreateContext(&info_, &context);
         EXPECT_EQ(result == VK_SUCCESS, context != nullptr);
-        if (result == VK_SUCCESS)
-            result = ropePrepare(context, plans.plans, 3);
+        if (result == VK_SUCCESS) result = ropePrepare(context, plans.plans, 3);
         ropeDestroyContext(context);
         return result;
     }
@@ -234,8 +225,7 @@ TEST_P(Context, RefusesADeviceThatLacksAFunction) {
 
 RopeBuffers someBuffers() {
     RopeBuffers buffers = {};
-    for (RopeBuffer& slot : buffers.slots)
-        slot.buffer = reinterpret_cast<VkBuffer>(uintptr_t{1});
+    for (RopeBuffer& slot : buffers.slots) slot.buffer = reinterpret_cast<VkBuffer>(uintptr_t{1});
     return buffers;
 }
 
@@ -252,7 +242,8 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
     std::vector<std::string> wanted;
     for (int i = 0; i < 3; ++i) {
         wanted.push_back("vkCmdBindPipeline");
-        wanted.push_back(info_.limits.has_push_descriptors ? "vkCmdPushDescriptorSetKHR" : "vkCmdBindDescriptorSets");
+        wanted.push_back(info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS ? "vkCmdPushDescriptorSetKHR"
+                                                                              : "vkCmdBindDescriptorSets");
         wanted.push_back("vkCmdPushConstants 128");
         wanted.push_back("vkCmdDispatch");
     }
@@ -276,7 +267,8 @@ TEST_P(Context, RecordsNothingOfWhatIsNotReady) {
     buffers.slots[ROPE_SLOT_K].buffer = VK_NULL_HANDLE;
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_ERROR_MISSING_BUFFER);
     buffers = someBuffers();
-    const RopeResult without_sets = info_.limits.has_push_descriptors ? ROPE_SUCCESS : ROPE_ERROR_MISSING_SETS;
+    const RopeResult without_sets =
+        info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS ? ROPE_SUCCESS : ROPE_ERROR_MISSING_SETS;
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), without_sets);
     EXPECT_EQ(wire.log.empty(), without_sets != ROPE_SUCCESS);
     ropeDestroyContext(context);
@@ -292,10 +284,8 @@ TEST_P(Context, PreparesFromSeveralThreadsAtOnce) {
     for (VkResult& result : results) {
         threads.emplace_back([&result, context, &plans] { result = ropePrepare(context, plans.plans, 3); });
     }
-    for (std::thread& thread : threads)
-        thread.join();
-    for (const VkResult result : results)
-        EXPECT_EQ(result, VK_SUCCESS);
+    for (std::thread& thread : threads) thread.join();
+    for (const VkResult result : results) EXPECT_EQ(result, VK_SUCCESS);
     ropeDestroyContext(context);
 }
 
@@ -326,7 +316,7 @@ TEST(Requirements, LimitsOfTheFloorAreVulkans) {
     EXPECT_EQ(limits.storage_alignment, 256u);
     EXPECT_EQ(limits.group_count[0], 65535u);
     EXPECT_EQ(limits.group_size, 128u);
-    EXPECT_EQ(limits.has_push_descriptors, 0u);
+    EXPECT_EQ(limits.enabled, 0u);
 }
 
 } // namespace

@@ -49,13 +49,11 @@ class Examples : public gpu::OnDevice {
         EXPECT_TRUE(gpu::run(&device(), plan, &slots));
         const std::vector<float> out = slots.get<float>(ROPE_SLOT_Q);
         const std::vector<double> wanted = reference(e);
-        for (size_t i = 0; i < out.size(); ++i)
-            EXPECT_NEAR(out[i], wanted[i], 1e-6);
+        for (size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], wanted[i], 1e-6);
         return std::vector<double>(out.begin(), out.end());
     }
     void expectDigits(const std::vector<double>& got, const std::vector<double>& printed) {
-        for (size_t i = 0; i < printed.size(); ++i)
-            EXPECT_NEAR(got[i], printed[i], 0.5e-4 + 1e-6) << i;
+        for (size_t i = 0; i < printed.size(); ++i) EXPECT_NEAR(got[i], printed[i], 0.5e-4 + 1e-6) << i;
     }
 };
 
@@ -75,9 +73,7 @@ TEST_P(Examples, HalfD4Base10000M2) {
     expectDigits(rotate({ROPE_PAIRING_HALF, kTheta4, 2, {1, 0, 0, 1}}), {-0.4161, -0.0200, 0.9093, 0.9998});
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-    return a[0] * b[0] + a[1] * b[1];
-}
+double dot(const std::vector<double>& a, const std::vector<double>& b) { return a[0] * b[0] + a[1] * b[1]; }
 
 TEST_P(Examples, OnePairTheta1Q1At1K3At2) {
     const Example q = {ROPE_PAIRING_HALF, {1}, 1, {1, 2}};
@@ -93,9 +89,7 @@ TEST_P(Examples, OnePairTheta1IsMinusSine1) {
     EXPECT_NEAR(dot(rotate(q), rotate(k)), -std::sin(1.0), 1e-7);
 }
 
-TEST(Example, DefaultFrequenciesOfD4AreOneAndOneHundredth) {
-    EXPECT_EQ(kTheta4, (std::vector<double>{1, 0.01}));
-}
+TEST(Example, DefaultFrequenciesOfD4AreOneAndOneHundredth) { EXPECT_EQ(kTheta4, (std::vector<double>{1, 0.01})); }
 
 ROPE_ON_EVERY_DEVICE(Examples);
 

@@ -171,9 +171,7 @@ std::string valueRefusal(double value, RopeAngle angle = ROPE_ANGLE_EXACT) {
     return writeRefusal({values, 3, 1.0}, angle);
 }
 
-bool says(const std::string& sentence, const std::string& piece) {
-    return sentence.find(piece) != std::string::npos;
-}
+bool says(const std::string& sentence, const std::string& piece) { return sentence.find(piece) != std::string::npos; }
 
 #define EXPECT_SAYS(sentence, piece) EXPECT_PRED2(says, sentence, piece)
 

@@ -45,15 +45,12 @@ std::vector<Way> ways() {
     for (const rope::DeviceInfo& info : rope::listDevices(&error)) {
         const bool named =
             info.name.find("llvmpipe") != std::string::npos || info.name.find("SwiftShader") != std::string::npos;
-        if (!named)
-            all.push_back({"device" + std::to_string(info.index), std::to_string(info.index), true});
+        if (!named) all.push_back({"device" + std::to_string(info.index), std::to_string(info.index), true});
     }
     return all;
 }
 
-std::string wayName(const testing::TestParamInfo<Way>& info) {
-    return info.param.name;
-}
+std::string wayName(const testing::TestParamInfo<Way>& info) { return info.param.name; }
 
 rope::Device& open(const Way& way, std::string* error) {
     auto found = opened().find(way.name);
@@ -74,8 +71,7 @@ rope::Device& open(const Way& way, std::string* error) {
 void OnDevice::SetUp() {
     std::string error;
     rope::Device& device = open(GetParam(), &error);
-    if (!device)
-        GTEST_SKIP() << GetParam().name << " was not found: " << error;
+    if (!device) GTEST_SKIP() << GetParam().name << " was not found: " << error;
     device_ = &device;
     messages_before_ = device.messages()->count();
 }
@@ -90,22 +86,18 @@ bool Guarded::make(rope::Device* device, const void* data, size_t bytes, std::st
     device_ = device;
     bytes_ = bytes;
     guard_ = device->limits().storage_alignment;
-    if (!device->makeBuffer(bytes + 2 * guard_, &buffer_, error))
-        return false;
+    if (!device->makeBuffer(bytes + 2 * guard_, &buffer_, error)) return false;
     const std::vector<uint8_t> guard(guard_, kGuardByte);
     return device->upload(buffer_, 0, guard.data(), guard_, error) &&
            device->upload(buffer_, guard_, data, bytes, error) &&
            device->upload(buffer_, guard_ + bytes, guard.data(), guard_, error);
 }
 
-RopeBuffer Guarded::slot() const {
-    return buffer_.slot(guard_);
-}
+RopeBuffer Guarded::slot() const { return buffer_.slot(guard_); }
 
 bool Guarded::read(void* data, std::string* error) const {
     std::vector<uint8_t> all(bytes_ + 2 * guard_);
-    if (!device_->download(buffer_, 0, all.data(), all.size(), error))
-        return false;
+    if (!device_->download(buffer_, 0, all.data(), all.size(), error)) return false;
     std::memcpy(data, all.data() + guard_, bytes_);
     for (size_t i = 0; i < guard_; ++i) {
         if (all[i] != kGuardByte || all[guard_ + bytes_ + i] != kGuardByte) {
@@ -122,8 +114,7 @@ testing::AssertionResult run(rope::Device* device, const RopePlan& plan, Slots* 
     RopeBuffers buffers = {};
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         std::vector<uint8_t>& bytes = slots->bytes[slot];
-        if (plan.bytes[slot] == 0)
-            continue;
+        if (plan.bytes[slot] == 0) continue;
         if (bytes.size() != plan.bytes[slot]) {
             return testing::AssertionFailure()
                    << "slot " << slot << " has " << bytes.size() << " bytes, the plan wants " << plan.bytes[slot];
@@ -132,11 +123,9 @@ testing::AssertionResult run(rope::Device* device, const RopePlan& plan, Slots* 
             return testing::AssertionFailure() << error;
         buffers.slots[slot] = guarded[slot].slot();
     }
-    if (!device->run(&plan, 1, &buffers, &error))
-        return testing::AssertionFailure() << error;
+    if (!device->run(&plan, 1, &buffers, &error)) return testing::AssertionFailure() << error;
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
-        if (plan.bytes[slot] == 0)
-            continue;
+        if (plan.bytes[slot] == 0) continue;
         if (!guarded[slot].read(slots->bytes[slot].data(), &error)) {
             return testing::AssertionFailure() << "slot " << slot << ": " << error;
         }

@@ -15,6 +15,7 @@ struct Way {
     std::string select; // as DeviceOptions takes it
     bool push_descriptors;
 };
+inline void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 std::vector<Way> ways();
 std::string wayName(const testing::TestParamInfo<Way>& info);
 

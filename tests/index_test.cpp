@@ -45,8 +45,7 @@ TEST(Index, CoversEachElementOfAHeadOnce) {
                     for (uint32_t i = 0; i < head_dim - 2 * pairs; ++i)
                         seen.insert(rope::pass_element(i, begin, pairs));
                     uint32_t next = 0;
-                    for (const uint32_t e : seen)
-                        ASSERT_EQ(e, next++);
+                    for (const uint32_t e : seen) ASSERT_EQ(e, next++);
                     ASSERT_EQ(next, head_dim);
                 }
             }

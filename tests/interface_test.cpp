@@ -16,6 +16,12 @@
 namespace {
 
 enum {
+    kOpExtInst = 12,
+    kOpFAdd = 129,
+    kOpFSub = 131,
+    kOpFMul = 133,
+    kOpVectorTimesScalar = 142,
+    kFma = 50, // of GLSL.std.450
     kOpEntryPoint = 15,
     kOpCapability = 17,
     kOpTypeInt = 21,
@@ -26,7 +32,7 @@ enum {
     kOpDecorate = 71,
     kOpMemberDecorate = 72
 };
-enum { kSpecId = 1, kNonWritable = 24, kBinding = 33, kDescriptorSet = 34, kOffset = 35 };
+enum { kSpecId = 1, kBinding = 33, kDescriptorSet = 34, kOffset = 35, kNoContraction = 42 };
 enum { kPushConstant = 9, kStorageBuffer = 12 };
 
 struct Module {
@@ -36,7 +42,9 @@ struct Module {
     std::map<uint32_t, std::map<uint32_t, uint32_t>> offsets; // struct: member: bytes
     std::map<uint32_t, uint32_t> pointees;
     uint32_t push_struct = 0;
-    std::set<uint32_t> storage_classes;
+    std::set<uint32_t> storage_classes, no_contraction;
+    std::vector<uint32_t> arithmetic; // float additions, subtractions and products
+    bool fuses = false;
     std::string entry;
 };
 
@@ -65,26 +73,30 @@ Module parse(const RopeShader& shader) {
             break;
         case kOpVariable:
             m.storage_classes.insert(w[3]);
-            if (w[3] == kPushConstant)
-                push_pointer = w[1];
+            if (w[3] == kPushConstant) push_pointer = w[1];
+            break;
+        case kOpFAdd:
+        case kOpFSub:
+        case kOpFMul:
+        case kOpVectorTimesScalar:
+            m.arithmetic.push_back(w[2]);
+            break;
+        case kOpExtInst:
+            m.fuses = m.fuses || w[4] == kFma;
             break;
         case kOpDecorate:
-            if (w[2] == kSpecId)
-                m.spec_ids.insert(w[3]);
-            if (w[2] == kBinding)
-                m.bindings.insert(w[3]);
-            if (w[2] == kDescriptorSet && w[3] != 0)
-                ADD_FAILURE() << "set " << w[3];
+            if (w[2] == kNoContraction) m.no_contraction.insert(w[1]);
+            if (w[2] == kSpecId) m.spec_ids.insert(w[3]);
+            if (w[2] == kBinding) m.bindings.insert(w[3]);
+            if (w[2] == kDescriptorSet && w[3] != 0) ADD_FAILURE() << "set " << w[3];
             break;
         case kOpMemberDecorate:
-            if (w[3] == kOffset)
-                m.offsets[w[1]][w[2]] = w[4];
+            if (w[3] == kOffset) m.offsets[w[1]][w[2]] = w[4];
             break;
         }
         at += w[0] >> 16;
     }
-    if (push_pointer != 0)
-        m.push_struct = m.structs[m.pointees[push_pointer]][0];
+    if (push_pointer != 0) m.push_struct = m.structs[m.pointees[push_pointer]][0];
     return m;
 }
 
@@ -97,14 +109,29 @@ std::vector<const RopeShader*> shaders() {
 }
 
 #define MEMBER(name) offsetof(rope::RopePush, name)
-const std::vector<size_t> kPushOffsets = {MEMBER(tokens),          MEMBER(heads),          MEMBER(lanes),
-                                          MEMBER(lanes_magic),     MEMBER(head_lanes),     MEMBER(head_lanes_magic),
-                                          MEMBER(shifts),          MEMBER(pair_lanes),     MEMBER(pairs),
-                                          MEMBER(rotary_begin),    MEMBER(pass_elements),  MEMBER(first_position),
-                                          MEMBER(position_offset), MEMBER(position_batch), MEMBER(position_token),
-                                          MEMBER(table_first),     MEMBER(table_rows),     MEMBER(sin_offset),
-                                          MEMBER(scale_mantissa),  MEMBER(scale_exponent), MEMBER(rows),
-                                          MEMBER(source),          MEMBER(destination)};
+const std::vector<size_t> kPushOffsets = {MEMBER(tokens),
+                                          MEMBER(heads),
+                                          MEMBER(lanes_magic),
+                                          MEMBER(head_lanes),
+                                          MEMBER(head_lanes_magic),
+                                          MEMBER(shifts),
+                                          MEMBER(pair_lanes),
+                                          MEMBER(pairs),
+                                          MEMBER(rotary_begin),
+                                          MEMBER(pass_elements),
+                                          MEMBER(first_position),
+                                          MEMBER(position_offset),
+                                          MEMBER(position_batch),
+                                          MEMBER(position_token),
+                                          MEMBER(table_first),
+                                          MEMBER(table_rows),
+                                          MEMBER(sin_offset),
+                                          MEMBER(row_copy),
+                                          MEMBER(scale_mantissa),
+                                          MEMBER(scale_exponent),
+                                          MEMBER(rows),
+                                          MEMBER(source),
+                                          MEMBER(destination)};
 
 TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
     for (const RopeShader* shader : shaders()) {
@@ -112,14 +139,12 @@ TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
         ASSERT_NE(m.push_struct, 0u) << shader->name;
         const auto& offsets = m.offsets.at(m.push_struct);
         ASSERT_EQ(offsets.size(), kPushOffsets.size()) << shader->name;
-        for (const auto& member : offsets)
-            EXPECT_EQ(member.second, kPushOffsets[member.first]) << shader->name;
+        for (const auto& member : offsets) EXPECT_EQ(member.second, kPushOffsets[member.first]) << shader->name;
         const auto& place = m.offsets.at(m.structs.at(m.push_struct).back());
         const std::vector<size_t> places = {offsetof(rope::RopePlace, offset), offsetof(rope::RopePlace, batch),
                                             offsetof(rope::RopePlace, token), offsetof(rope::RopePlace, head)};
         ASSERT_EQ(place.size(), places.size()) << shader->name;
-        for (const auto& member : place)
-            EXPECT_EQ(member.second, places[member.first]) << shader->name;
+        for (const auto& member : place) EXPECT_EQ(member.second, places[member.first]) << shader->name;
     }
     EXPECT_EQ(sizeof(rope::RopePush), 128u);
 }
@@ -129,7 +154,8 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
                                                                 {"count", {0, 3}},
                                                                 {"selftest", {3}},
                                                                 {"rotate_wide", {0, 1, 2, 3}},
-                                                                {"rotate_scalar", {0, 1, 2, 3}}};
+                                                                {"rotate_narrow", {0, 1, 2, 3}},
+                                                                {"rotate_odd", {0, 1, 2, 3}}};
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
@@ -137,33 +163,42 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         EXPECT_LT(*m.spec_ids.rbegin(), ROPE_CONSTANT_COUNT) << shader->name;
     }
     std::set<uint32_t> all;
-    for (uint32_t id = 0; id < ROPE_CONSTANT_COUNT; ++id)
-        all.insert(id);
+    for (uint32_t id = 0; id < ROPE_CONSTANT_COUNT; ++id) all.insert(id);
     EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
-    EXPECT_EQ(parse(rope_shader_rotate_scalar).spec_ids, all);
+    EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
+    EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
 }
 
 TEST(Interface, NeedsNothingBeyondThePortableFloor) {
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_LE(m.version, 0x00010300u) << shader->name;
-        EXPECT_EQ(m.capabilities, std::set<uint32_t>{1}) << shader->name; // Shader
-        EXPECT_EQ(m.widths.size(), 1u) << shader->name << ": 32 bits alone";
+        const bool odd = shader == &rope_shader_rotate_odd; // Shader, and StorageBuffer16BitAccess for it alone
+        EXPECT_EQ(m.capabilities, odd ? (std::set<uint32_t>{1, 4433}) : std::set<uint32_t>{1}) << shader->name;
+        EXPECT_EQ(m.widths, odd ? (std::set<uint32_t>{16, 32}) : std::set<uint32_t>{32}) << shader->name;
         EXPECT_EQ(m.entry, "main") << shader->name;
         EXPECT_EQ(m.storage_classes.count(4), 0u) << shader->name << ": no shared memory";
     }
 }
 
+// What makes the rotation's bits the same on every driver, those that fuse or rearrange among them.
+TEST(Interface, NoFloatingPointSumOrProductMayBeContracted) {
+    for (const RopeShader* shader : {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, &rope_shader_rotate_odd}) {
+        const Module m = parse(*shader);
+        EXPECT_GE(m.arithmetic.size(), 6u) << shader->name;
+        for (const uint32_t result : m.arithmetic) EXPECT_TRUE(m.no_contraction.count(result)) << shader->name;
+        EXPECT_FALSE(m.fuses) << shader->name;
+    }
+}
+
 TEST(Interface, ShaderNamesAreTheirRowsNames) {
     std::set<std::string> names;
-    for (const RopeShader* shader : shaders())
-        EXPECT_TRUE(names.insert(shader->name).second) << shader->name;
+    for (const RopeShader* shader : shaders()) EXPECT_TRUE(names.insert(shader->name).second) << shader->name;
     EXPECT_TRUE(names.count("rotate_wide"));
 }
 
 TEST(Interface, IsValidSpirvForVulkan11) {
-    if (std::system("spirv-val --version > /dev/null 2>&1") != 0)
-        GTEST_SKIP() << "spirv-val is not installed";
+    if (std::system("spirv-val --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "spirv-val is not installed";
     for (const RopeShader* shader : shaders()) {
         const std::string path = testing::TempDir() + "vkrope_" + shader->name + ".spv";
         std::FILE* file = std::fopen(path.c_str(), "wb");

@@ -16,8 +16,7 @@ float inputAt(uint64_t element) {
 
 std::vector<float> inputOf(uint64_t token, uint64_t tokens) {
     std::vector<float> row(tokens * kRow);
-    for (size_t i = 0; i < row.size(); ++i)
-        row[i] = inputAt(token * kRow + i);
+    for (size_t i = 0; i < row.size(); ++i) row[i] = inputAt(token * kRow + i);
     return row;
 }
 
@@ -29,8 +28,7 @@ class Large : public gpu::OnDevice {
         std::string error;
         for (uint32_t tokens = 1u << 18; tokens > 1024; tokens /= 2) {
             const uint64_t bytes = uint64_t{tokens} * kRow * 4;
-            if (bytes <= available / 4 && device().makeBuffer(bytes, q, &error))
-                return tokens;
+            if (bytes <= available / 4 && device().makeBuffer(bytes, q, &error)) return tokens;
         }
         return 0;
     }
@@ -39,8 +37,7 @@ class Large : public gpu::OnDevice {
 TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     rope::Buffer q, words;
     const uint32_t tokens = makeLargest(&q);
-    if (tokens == 0)
-        GTEST_SKIP() << "no memory for a large tensor";
+    if (tokens == 0) GTEST_SKIP() << "no memory for a large tensor";
     std::string error;
     const uint32_t slab = 1024;
     for (uint32_t token = 0; token < tokens; token += slab) {
@@ -75,12 +72,10 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     std::vector<uint32_t> checked;
     for (uint32_t begin = 0; begin < tokens; begin += plan.passes[0].step[1]) {
         checked.push_back(begin);
-        if (begin != 0)
-            checked.push_back(begin - 1);
+        if (begin != 0) checked.push_back(begin - 1);
     }
     sample::Random random(1);
-    for (int i = 0; i < 100; ++i)
-        checked.push_back(random.below(tokens));
+    for (int i = 0; i < 100; ++i) checked.push_back(random.below(tokens));
     checked.push_back(tokens - 1);
     d.tokens = 1;
     for (const uint32_t token : checked) {

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <string>
 
 namespace {
@@ -40,8 +41,7 @@ void expectRefused(RopeResult wanted, const std::string& piece,
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), wanted) << piece;
     EXPECT_NE(std::string(plan.reason.text).find(piece), std::string::npos) << plan.reason.text;
     EXPECT_EQ(ropeDispatchCount(&plan), 0u);
-    for (const uint64_t bytes : plan.bytes)
-        EXPECT_EQ(bytes, 0u);
+    for (const uint64_t bytes : plan.bytes) EXPECT_EQ(bytes, 0u);
 }
 
 TEST(Plan, OfLlama3PrefillIsTwoDispatchesWithoutASurplusByte) {
@@ -119,6 +119,71 @@ TEST(Plan, RefusesElementsThatOverlap) {
     EXPECT_NE(std::string(plan.reason.text).find("overlap"), std::string::npos) << plan.reason.text;
 }
 
+TEST(Plan, RefusesOddSixteenBitGeometryWithoutTheFeatureAndSaysSo) {
+    const auto odd = [](RopeRotateDescription* d) {
+        d->element_in = ROPE_ELEMENT_BF16;
+        d->k.source = {1, 0, 1024, 128};
+    };
+    expectRefused(ROPE_ERROR_INVALID, "k has 16-bit elements at an odd offset", odd);
+    expectRefused(ROPE_ERROR_INVALID, "storageBuffer16BitAccess", odd);
+    RopeRotateDescription d = llama();
+    odd(&d);
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.enabled = ROPE_ENABLED_STORAGE_16;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_STREQ(plan.passes[0].shader->name, "rotate_wide");
+    EXPECT_STREQ(plan.passes[1].shader->name, "rotate_odd");
+}
+
+TEST(Plan, RefusesAnotherElementInPlaceAndRowsThatReachBeforeTheBuffer) {
+    expectRefused(ROPE_ERROR_INVALID, "element_out differs", [](RopeRotateDescription* d) {
+        d->element_in = ROPE_ELEMENT_F32;
+        d->element_out = ROPE_ELEMENT_F16;
+    });
+    expectRefused(ROPE_ERROR_INVALID, "element_in is 4",
+                  [](RopeRotateDescription* d) { d->element_in = static_cast<RopeElement>(4); });
+    expectRefused(ROPE_ERROR_INVALID, "reaches before the buffer", [](RopeRotateDescription* d) {
+        d->source = ROPE_SOURCE_ROWS;
+        d->rows.offset = 63;
+        d->rows.sin_offset = -64;
+    });
+}
+
+TEST(Plan, RefusesTableRowsThatShareAPlaceAndNoOthers) {
+    RopeTableDescription d = table(10);
+    RopePlan plan;
+    for (int format = 0; format <= ROPE_ROWS_TWO_ARRAYS; ++format) {
+        ropeSetRows(static_cast<RopeRowsFormat>(format), 64, 10, &d.rows);
+        EXPECT_EQ(ropePlanTable(&d, nullptr, &plan), ROPE_SUCCESS) << format << ": " << plan.reason.text;
+    }
+    // Against every place written down, for all small strides.
+    for (uint32_t code = 0; code < 5 * 4 * 25 * 8; ++code) {
+        const uint32_t pairs = 1 + code % 5, step = 1 + code / 5 % 4;
+        d.frequencies.count = pairs;
+        d.tokens = 3;
+        d.rows = {};
+        d.rows.offset = 12;
+        d.rows.pair_stride = step;
+        d.rows.row_stride = 1 + code / 20 % 25;
+        d.rows.sin_offset = static_cast<int64_t>(code / 500 % 8) * 3 - 11;
+        d.rows.copy_offset = code % 3 == 0 ? 0 : code % 7;
+        std::set<int64_t> places;
+        size_t written = 0;
+        for (uint32_t i = 0; i < 3 * pairs; ++i) {
+            const int64_t at = static_cast<int64_t>(i / pairs * d.rows.row_stride + i % pairs * step);
+            for (const int64_t copy : {int64_t{0}, static_cast<int64_t>(d.rows.copy_offset)}) {
+                places.insert({at + copy, at + copy + d.rows.sin_offset});
+                written += 2;
+                if (d.rows.copy_offset == 0) break;
+            }
+        }
+        const bool apart = places.size() == written;
+        EXPECT_EQ(ropePlanTable(&d, nullptr, &plan) == ROPE_SUCCESS, apart) << code << ": " << plan.reason.text;
+    }
+}
+
 TEST(Plan, RefusesWhatPassesSixtyFourBits) {
     const RopeResult large = ROPE_ERROR_TOO_LARGE;
     expectRefused(large, "64 bits", [](RopeRotateDescription* d) { d->q.source = {0, 0, UINT64_MAX / 2, 128}; });
@@ -127,6 +192,11 @@ TEST(Plan, RefusesWhatPassesSixtyFourBits) {
     expectRefused(large, "2^33", [](RopeRotateDescription* d) {
         d->source = ROPE_SOURCE_ROWS;
         d->rows.row_stride = UINT64_MAX;
+    });
+    expectRefused(large, "64 bits", [](RopeRotateDescription* d) {
+        d->source = ROPE_SOURCE_ROWS;
+        d->batch = d->tokens = 1 << 20;
+        d->rows.row_stride = 1ull << 33;
     });
     expectRefused(large, "tokens is 4294967295", [](RopeRotateDescription* d) { d->tokens = UINT32_MAX; });
 }
@@ -149,12 +219,13 @@ struct Touched {
     uint64_t begin, end; // bytes within the slot
 };
 
-Touched touched(const RopeBinding& binding, const rope::RopePlace& place, uint64_t batches, uint64_t tokens,
-                uint64_t heads, uint64_t extent) {
-    const uint64_t last =
-        place.offset + (batches - 1) * place.batch + (tokens - 1) * place.token + (heads - 1) * place.head + extent - 1;
-    EXPECT_LE((last + 1) * 4, binding.range);
-    return {binding.offset + place.offset * 4ull, binding.offset + (last + 1) * 4};
+Touched touched(const RopeBinding& binding, const rope::RopePlace& place, uint64_t batches, const rope::RopePush& push,
+                uint64_t extent, RopeElement element) {
+    const uint64_t size = ropeElementBytes(element);
+    const uint64_t last = place.offset + (batches - 1) * place.batch + (push.tokens - 1ull) * place.token +
+                          (push.heads - 1ull) * place.head + extent - 1;
+    EXPECT_LE((last + 1) * size, binding.range);
+    return {binding.offset + place.offset * size, binding.offset + (last + 1) * size};
 }
 
 // Every dispatch stays inside what the plan names, and together they turn every token of every head.
@@ -166,23 +237,23 @@ void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const
         ropeGetDispatch(&plan, i, &dispatch);
         rope::RopePush push;
         std::memcpy(&push, dispatch.push, sizeof push);
+        const uint32_t heads = dispatch.constants[ROPE_ID_HEADS];
         ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
         ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
         ASSERT_GE(static_cast<uint64_t>(dispatch.groups[0]) * dispatch.constants[ROPE_ID_GROUP_SIZE],
-                  static_cast<uint64_t>(push.tokens) * push.lanes);
+                  static_cast<uint64_t>(push.tokens) * push.head_lanes * ((push.heads + heads - 1) / heads));
         for (const RopeBinding& binding : dispatch.bindings) {
             ASSERT_LE(binding.range, limits.storage_range);
             ASSERT_EQ(binding.offset % limits.storage_alignment, 0u);
             ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
         }
         const uint64_t batches = dispatch.groups[1];
-        const Touched to = touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, batches, push.tokens,
-                                   push.heads, d.head_dim);
+        const Touched to = touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, batches, push,
+                                   d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
         ASSERT_LE(to.end, plan.bytes[dispatch.bindings[ROPE_BINDING_DESTINATION].slot]);
-        touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, batches, push.tokens, push.heads, d.head_dim);
+        touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, batches, push, d.head_dim, d.element_in);
         turned += batches * push.tokens * push.heads;
-        if (count > 5000 && i == 2500)
-            return; // enough of the same
+        if (count > 5000 && i == 2500) return; // enough of the same
     }
     const uint64_t batch = d.batch == 0 ? 1 : d.batch;
     EXPECT_EQ(turned, batch * d.tokens * (static_cast<uint64_t>(d.q.heads) + d.k.heads));
@@ -324,7 +395,12 @@ RopeRotateDescription anyDescription(sample::Random* random) {
     d.positions.offset = anyStride(random);
     d.rows.count = anyCount(random);
     d.rows.row_stride = anyStride(random);
-    d.rows.sin_offset = random->below(300);
+    d.rows.sin_offset = static_cast<int64_t>(random->below(300)) - 100;
+    d.rows.pair_stride = random->below(4);
+    d.rows.element = static_cast<RopeElement>(random->below(4));
+    d.rows.offset = random->below(300);
+    d.element_in = static_cast<RopeElement>(random->below(4));
+    d.element_out = static_cast<RopeElement>(random->below(4));
     for (RopeTensor* t : {&d.q, &d.k}) {
         t->heads = anyCount(random) >> random->below(32);
         for (RopeLayout* layout : {&t->source, &t->destination}) {
@@ -341,12 +417,12 @@ RopeRotateDescription anyDescription(sample::Random* random) {
 TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
     sample::Random random(42);
     uint32_t accepted = 0;
-    for (int i = 0; i < 200000; ++i) {
+    for (int i = 0; i < 300000; ++i) {
         const RopeRotateDescription d = anyDescription(&random);
         RopeLimits limits;
         ropeFloorLimits(&limits);
-        if (random.below(2) == 0)
-            limits.storage_range = 1u << (12 + random.below(20));
+        limits.enabled = random.below(4);
+        if (random.below(2) == 0) limits.storage_range = 1u << (12 + random.below(20));
         RopePlan plan;
         if (ropePlanRotate(&d, &limits, &plan) != ROPE_SUCCESS) {
             ASSERT_NE(plan.reason.text[0], '\0');
@@ -354,11 +430,9 @@ TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
             continue;
         }
         ++accepted;
-        if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE)
-            continue; // the count pass turns nothing
+        if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE) continue; // the count pass turns nothing
         checkDispatches(plan, d, limits);
-        if (HasFatalFailure() || HasNonfatalFailure())
-            FAIL() << "description " << i;
+        if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "description " << i;
     }
     EXPECT_GT(accepted, 10000u);
 }

@@ -103,13 +103,9 @@ void expectWithinBound(RopeAngle kind) {
 
 } // namespace
 
-TEST(ReferenceAngle, IsTheTrueAngleWithin2ToMinus51) {
-    expectWithinBound(ROPE_ANGLE_EXACT);
-}
+TEST(ReferenceAngle, IsTheTrueAngleWithin2ToMinus51) { expectWithinBound(ROPE_ANGLE_EXACT); }
 
-TEST(ReferenceAngle, CompatibleIsTheFloatAngleWithin2ToMinus51) {
-    expectWithinBound(ROPE_ANGLE_COMPATIBLE);
-}
+TEST(ReferenceAngle, CompatibleIsTheFloatAngleWithin2ToMinus51) { expectWithinBound(ROPE_ANGLE_COMPATIBLE); }
 
 // A plain double product is off by 2^-23 here.
 TEST(ReferenceAngle, LosesNothingAtTheFarthestPositions) {

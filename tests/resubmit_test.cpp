@@ -8,8 +8,7 @@ class Resubmit : public gpu::OnDevice {
   protected:
     void SetUp() override {
         OnDevice::SetUp();
-        if (IsSkipped())
-            return;
+        if (IsSkipped()) return;
         const VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0,
                                               device().queueFamily()};
         ASSERT_EQ(device().vk().CreateCommandPool(device().handle(), &pool, nullptr, &pool_), VK_SUCCESS);
@@ -33,7 +32,7 @@ class Resubmit : public gpu::OnDevice {
     }
     void record(const RopePlan& plan, RopeBuffers buffers) {
         VkDescriptorSet set = VK_NULL_HANDLE;
-        if (!device().limits().has_push_descriptors) {
+        if ((device().limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0) {
             ASSERT_EQ(ropeAllocateSets(device().context(), &plan, &buffers, sets_, &set), VK_SUCCESS);
             buffers.sets = &set;
         }

@@ -175,8 +175,7 @@ std::vector<float> runPlain(rope::Device* device, RopeRotateDescription d, const
 
 double length(const std::vector<float>& values) {
     double sum = 0;
-    for (const float v : values)
-        sum += static_cast<double>(v) * v;
+    for (const float v : values) sum += static_cast<double>(v) * v;
     return std::sqrt(sum);
 }
 
@@ -200,8 +199,7 @@ TEST_P(Rotate, InverseGivesTheInputBackScaleIncluded) {
         EXPECT_NEAR(length(turned) / length(q), 1.25, 1e-6);
         d.operation = ROPE_OPERATION_INVERSE;
         const std::vector<float> back = runPlain(&device(), d, inputs, turned);
-        for (size_t i = 0; i < q.size(); ++i)
-            ASSERT_NEAR(back[i], q[i], 2e-6) << i;
+        for (size_t i = 0; i < q.size(); ++i) ASSERT_NEAR(back[i], q[i], 2e-6) << i;
     }
 }
 
@@ -220,10 +218,8 @@ TEST_P(Rotate, DotProductsDependOnTheDifferenceOfPositionsAlone) {
         d.positions.first = pair[1];
         const std::vector<float> b = runPlain(&device(), d, inputs, k);
         double dot = 0;
-        for (size_t i = 0; i < 64; ++i)
-            dot += static_cast<double>(a[i]) * b[i];
-        if (pair[0] == 0)
-            wanted = dot;
+        for (size_t i = 0; i < 64; ++i) dot += static_cast<double>(a[i]) * b[i];
+        if (pair[0] == 0) wanted = dot;
         EXPECT_NEAR(dot, wanted, 2e-6 * length(q) * length(k)) << pair[0];
     }
 }
@@ -269,8 +265,7 @@ TEST_P(Rotate, PassesNansInfinitiesAndDenormalsOfTheTailThroughBitForBit) {
     const uint32_t odd[] = {0x7F800001u, 0xFFC12345u, 0x7F800000u, 0x00000001u, 0x807FFFFFu, 0x80000000u};
     std::vector<uint32_t> q = inputs.slots.get<uint32_t>(ROPE_SLOT_Q);
     for (size_t i = 0; i < q.size(); ++i) {
-        if (i % 64 < 8 || i % 64 >= 24)
-            q[i] = odd[i % 6];
+        if (i % 64 < 8 || i % 64 >= 24) q[i] = odd[i % 6];
     }
     inputs.slots.set(ROPE_SLOT_Q, q);
     RopePlan plan;

@@ -30,8 +30,7 @@ class Random {
 inline std::vector<float> values(size_t count, uint64_t seed) {
     Random random(seed);
     std::vector<float> all(count);
-    for (float& one : all)
-        one = random.value();
+    for (float& one : all) one = random.value();
     return all;
 }
 
@@ -41,8 +40,7 @@ inline std::vector<double> frequencies(double base, uint32_t rotary_dim) {
     rule.base = base;
     std::vector<double> all(rotary_dim / 2);
     double scale;
-    if (ropeMakeFrequencies(&rule, all.data(), &scale, nullptr) != ROPE_SUCCESS)
-        all.clear();
+    if (ropeMakeFrequencies(&rule, all.data(), &scale, nullptr) != ROPE_SUCCESS) all.clear();
     return all;
 }
 

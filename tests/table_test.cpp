@@ -11,13 +11,10 @@ const uint32_t kDims[] = {64, 128, 256};
 
 std::vector<int32_t> promisedPositions() {
     std::vector<int32_t> all;
-    for (int32_t p = 0; p < 4096; ++p)
-        all.push_back(p);
-    for (const int32_t p : {131071, 1000000, (1 << 24) - 1, 1 << 24, (1 << 24) + 1, INT32_MAX})
-        all.push_back(p);
+    for (int32_t p = 0; p < 4096; ++p) all.push_back(p);
+    for (const int32_t p : {131071, 1000000, (1 << 24) - 1, 1 << 24, (1 << 24) + 1, INT32_MAX}) all.push_back(p);
     const size_t count = all.size();
-    for (size_t i = 0; i < count; ++i)
-        all.push_back(-all[i]);
+    for (size_t i = 0; i < count; ++i) all.push_back(-all[i]);
     all.push_back(INT32_MIN);
     return all;
 }
@@ -64,8 +61,7 @@ TEST_P(Table, IsWithinItsPromiseAtEveryPositionWithTheCpusBits) {
             for (size_t i = 0; i < run.device.size(); ++i) {
                 const double error = std::fabs(run.device[i] - run.reference[i]);
                 worst = std::fmax(worst, error);
-                if (std::fabs(run.reference[i]) < 0x1p-30)
-                    continue;
+                if (std::fabs(run.reference[i]) < 0x1p-30) continue;
                 worst_ulp = std::fmax(worst_ulp, error / std::ldexp(1, std::ilogb(run.reference[i]) - 23));
             }
         }
@@ -89,8 +85,7 @@ TEST_P(Table, OfCompatibleAnglesIsWithinHalfAnUlp) {
         const TableRun run = runTable(&device(), d, positions);
         ASSERT_EQ(run.device, run.host) << base;
         for (size_t i = 0; i < run.device.size(); ++i) {
-            if (run.reference[i] == 0)
-                continue;
+            if (run.reference[i] == 0) continue;
             const double error = std::fabs(run.device[i] - run.reference[i]);
             worst_ulp = std::fmax(worst_ulp, error / std::ldexp(1, std::ilogb(run.reference[i]) - 23));
         }
@@ -164,6 +159,49 @@ TEST_P(Table, WritesRowsWithGapsAndSeparateArraysAndNothingElse) {
     d.rows.sin_offset = 60;
     run = runTable(&device(), d, {0, 1, 2, 10, 20, 30});
     EXPECT_EQ(run.device, run.host);
+}
+
+TEST_P(Table, IsWrittenInEveryFormatInUse) {
+    const std::vector<double> frequencies = sample::frequencies(1e4, 20);
+    for (int format = 0; format <= ROPE_ROWS_TWO_ARRAYS; ++format) {
+        RopeTableDescription d = {};
+        d.frequencies = {frequencies.data(), 10, 1};
+        d.tokens = 6;
+        d.rows.offset = 3;
+        ropeSetRows(static_cast<RopeRowsFormat>(format), 10, 6, &d.rows);
+        const TableRun run = runTable(&device(), d, {0, 1, 2, 10, 20, 30});
+        EXPECT_EQ(run.device, run.host) << format;
+    }
+}
+
+// Element by element, as their users index them.
+TEST_P(Table, FormatsLieAsTheirUsersIndexThem) {
+    const std::vector<double> frequencies = sample::frequencies(1e4, 4);
+    RopeTableDescription d = {};
+    d.frequencies = {frequencies.data(), 2, 1};
+    d.tokens = 3;
+    const auto made = [&](RopeRowsFormat format) {
+        ropeSetRows(format, 2, 3, &d.rows);
+        return runTable(&device(), d, {1, 2, 3}).device;
+    };
+    const std::vector<float> split = made(ROPE_ROWS_SPLIT), duplicated = made(ROPE_ROWS_DUPLICATED);
+    const std::vector<float> woven = made(ROPE_ROWS_INTERLEAVED), arrays = made(ROPE_ROWS_TWO_ARRAYS);
+    for (size_t row = 0; row < 3; ++row) {
+        for (size_t pair = 0; pair < 2; ++pair) {
+            const float cosine = static_cast<float>(std::cos((row + 1) * frequencies[pair]));
+            const float sine = static_cast<float>(std::sin((row + 1) * frequencies[pair]));
+            EXPECT_NEAR(split[row * 4 + pair], cosine, 1e-7);
+            EXPECT_NEAR(split[row * 4 + 2 + pair], sine, 1e-7);
+            for (const size_t copy : {pair, pair + 2}) {
+                EXPECT_NEAR(duplicated[row * 4 + copy], cosine, 1e-7);
+                EXPECT_NEAR(duplicated[12 + row * 4 + copy], sine, 1e-7);
+            }
+            EXPECT_NEAR(woven[row * 4 + 2 * pair], cosine, 1e-7);
+            EXPECT_NEAR(woven[row * 4 + 2 * pair + 1], sine, 1e-7);
+            EXPECT_NEAR(arrays[row * 2 + pair], cosine, 1e-7);
+            EXPECT_NEAR(arrays[6 + row * 2 + pair], sine, 1e-7);
+        }
+    }
 }
 
 ROPE_ON_EVERY_DEVICE(Table);

@@ -1,4 +1,5 @@
 find_package(GTest REQUIRED)
+find_package(nlohmann_json REQUIRED)
 find_library(VKROPE_MPFR mpfr REQUIRED DOC "The judge of the frequencies (Debian: libmpfr-dev)")
 find_library(VKROPE_GMP gmp REQUIRED)
 
@@ -6,30 +7,40 @@ add_executable(vkrope-tests
     tests/angle_test.cpp
     tests/context_test.cpp
     tests/device_test.cpp
+    tests/element_test.cpp
     tests/examples_test.cpp
     tests/frequencies_test.cpp
+    tests/fuzz_npy.cpp
     tests/gpu.cpp
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
+    tests/npy_test.cpp
     tests/plan_test.cpp
     tests/reference_angle_test.cpp
     tests/resubmit_test.cpp
     tests/rotate_test.cpp
     tests/rotation.cpp
-    tests/table_test.cpp)
-target_link_libraries(vkrope-tests PRIVATE vkrope-device GTest::gtest_main ${VKROPE_MPFR} ${VKROPE_GMP})
+    tests/table_test.cpp
+    tests/vectors_test.cpp)
+target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json
+    ${VKROPE_MPFR} ${VKROPE_GMP})
+target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
+    VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS})
 
 include(GoogleTest)
 gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST)
 
-# A C99 host, linked by the C compiler alone.
-add_executable(vkrope-consumer-c99 tests/consumer_c99.c)
-target_link_libraries(vkrope-consumer-c99 PRIVATE vkrope m)
-set_target_properties(vkrope-consumer-c99 PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF LINKER_LANGUAGE C)
-target_compile_options(vkrope-consumer-c99 PRIVATE -pedantic -Wall -Wextra -Werror)
-target_link_options(vkrope-consumer-c99 PRIVATE -Wl,--gc-sections)
+# C99 hosts, linked by the C compiler alone.
+foreach(consumer consumer_c99 consumer_small)
+    string(REPLACE _ - target vkrope-${consumer})
+    add_executable(${target} tests/${consumer}.c)
+    target_link_libraries(${target} PRIVATE vkrope m)
+    set_target_properties(${target} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF LINKER_LANGUAGE C)
+    target_compile_options(${target} PRIVATE -pedantic -Wall -Wextra -Werror)
+    target_link_options(${target} PRIVATE -Wl,--gc-sections)
+endforeach()
 add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-c99>)
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>)

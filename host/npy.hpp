@@ -1,0 +1,62 @@
+// Arrays in NumPy's .npy files. No exception leaves these functions; they return false and one sentence instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rope {
+
+// An array in C order and the host's byte order. An empty shape is a single element. bfloat16 travels as u16.
+struct NpyArray {
+    enum class Type { f32, f64, f16, u16, i32, i64 };
+
+    Type type = Type::f32;
+    std::vector<uint64_t> shape;
+    std::vector<uint8_t> data;
+
+    size_t elementBytes() const; // 2, 4 or 8
+    uint64_t count() const;      // elements; the product of the shape
+};
+
+// NumPy's name: "float32" and so on.
+const char* npyTypeName(NpyArray::Type type);
+
+constexpr size_t kNpyMaxRank = 32;
+
+// Bytes at a file's beginning that are enough for parseNpyHeader.
+constexpr size_t kNpyMaxHeaderBytes = 65536;
+
+struct NpyHeader {
+    NpyArray::Type type = NpyArray::Type::f32;
+    std::vector<uint64_t> shape;
+    bool fortran_order = false;
+    bool swapped = false;     // the data's byte order is not the host's
+    uint64_t data_offset = 0; // bytes
+    uint64_t data_bytes = 0;
+};
+
+// Format versions 1.0, 2.0 and 3.0, either byte order, either element order. A file must have the very size that its
+// header says. Nothing is allocated before that is known. `error` may be null; on failure the result is unspecified.
+bool parseNpy(const uint8_t* bytes, size_t size, NpyArray* array, std::string* error);
+
+// The sentence begins with the path. Reads the data straight into the array; only Fortran order takes a second copy.
+bool readNpy(const std::string& path, NpyArray* array, std::string* error);
+
+// Format version 1.0, byte for byte what NumPy writes. The data must have as many bytes as the shape asks for, else
+// formatNpy returns nothing.
+std::vector<uint8_t> formatNpy(const NpyArray& array);
+
+// Writes beside `path` and renames, so that either the whole file or what was there before stands under that name.
+bool writeNpy(const std::string& path, const NpyArray& array, std::string* error);
+
+// The parts of the above, for those who map or stream files themselves.
+// `bytes` holds the first kNpyMaxHeaderBytes of the file, or all of a shorter one; `file_size` is the whole of it.
+bool parseNpyHeader(const uint8_t* bytes, size_t size, uint64_t file_size, NpyHeader* header, std::string* error);
+// Gives `array` the header's type and shape, and brings its `data`, as read, into C order and the host's byte order.
+void arrangeNpy(const NpyHeader& header, NpyArray* array);
+// What comes before the data; nothing where the data's size is not the shape's.
+std::string formatNpyHeader(const NpyArray& array);
+
+} // namespace rope

@@ -1,0 +1,29 @@
+// The order of a head's elements in one pairing in terms of the other.
+#include "refuse.h"
+
+RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
+                               uint32_t* permutation, RopeReason* reason) {
+    if (rotary_begin >= head_dim || rotary_dim > head_dim - rotary_begin || rotary_dim % 2 != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "a rotary part of %u elements from %u on does not fit a head of %u; it must be even and inside",
+                      rotary_dim, rotary_begin, head_dim);
+    }
+    if (to != ROPE_PAIRING_HALF && to != ROPE_PAIRING_INTERLEAVED) {
+        return refuse(reason, ROPE_ERROR_INVALID, "to is %d; it must be ROPE_PAIRING_HALF or ROPE_PAIRING_INTERLEAVED",
+                      static_cast<int>(to));
+    }
+    const uint32_t pairs = rotary_dim / 2;
+    for (uint32_t i = 0; i < head_dim; ++i) permutation[i] = i;
+    for (uint32_t pair = 0; pair < pairs; ++pair) {
+        for (uint32_t which = 0; which < 2; ++which) {
+            const uint32_t half = rotary_begin + pair + which * pairs;
+            const uint32_t interleaved = rotary_begin + 2 * pair + which;
+            if (to == ROPE_PAIRING_HALF) {
+                permutation[half] = interleaved;
+            } else {
+                permutation[interleaved] = half;
+            }
+        }
+    }
+    return accept(reason);
+}

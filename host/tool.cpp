@@ -1,0 +1,112 @@
+// vkrope, the program: makes tables of cos and sin, rotates arrays, permutes weights and checks devices.
+#include "tool.hpp"
+
+#include "rope.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <new>
+
+namespace tool {
+
+bool refuse(Failure* failure, const std::string& text) {
+    *failure = {2, text};
+    return false;
+}
+
+bool fail(Failure* failure, const std::string& text) {
+    *failure = {1, text};
+    return false;
+}
+
+std::string oneLine(std::string text) {
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
+    }
+    return text;
+}
+
+void warn(const char* command, const std::string& text) {
+    std::fprintf(stderr, "vkrope %s: warning: %s\n", command, oneLine(text).c_str());
+}
+
+} // namespace tool
+
+namespace {
+
+struct Command {
+    const char* name;
+    const char* summary;
+    tool::Work (*add)(CLI::App*);
+};
+
+const Command kCommands[] = {
+    {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevices},
+    {"table", "make the cos and sin of every position and pair", tool::addTable},
+    {"rotate", "rotate Q and K", tool::addRotate},
+    {"permute", "permute weights made for one pairing to the other", tool::addPermute},
+    {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
+};
+
+struct Entry {
+    CLI::App* app;
+    tool::Work work;
+};
+
+std::string commandOf(const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+        if (entry.app->parsed()) return "vkrope " + entry.app->get_name();
+    }
+    return "vkrope";
+}
+
+// CLI11's own sentence, without its hints in further lines.
+std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+int complain(const std::string& command, const tool::Failure& failure) {
+    std::fprintf(stderr, "%s: %s\n", command.c_str(), tool::oneLine(failure.text).c_str());
+    return failure.status;
+}
+
+int perform(const Entry& entry) {
+    tool::Failure failure;
+    try {
+        if (entry.work(&failure)) return 0;
+    } catch (const std::bad_alloc&) {
+        failure = {1, "this takes more memory than there is"};
+    } catch (const std::exception& exception) {
+        failure = {1, exception.what()};
+    }
+    // A command that has said itself what it missed leaves no text.
+    return failure.text.empty() ? failure.status : complain("vkrope " + entry.app->get_name(), failure);
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    CLI::App app("Rotary position encodings on Vulkan devices. `vkrope COMMAND --help` has an example of each command.",
+                 "vkrope");
+    const std::string version = std::to_string(ROPE_VERSION_MAJOR) + "." + std::to_string(ROPE_VERSION_MINOR) + "." +
+                                std::to_string(ROPE_VERSION_PATCH);
+    app.set_version_flag("--version", "vkrope " + version, "print the version");
+    app.require_subcommand(0, 1);
+    std::vector<Entry> entries;
+    for (const Command& command : kCommands) {
+        CLI::App* sub = app.add_subcommand(command.name, command.summary);
+        entries.push_back({sub, command.add(sub)});
+    }
+    try {
+        app.parse(count, values);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) // help or version
+            return app.exit(error);
+        return complain(commandOf(entries), {2, firstLine(error.what())});
+    }
+    for (const Entry& entry : entries) {
+        if (entry.app->parsed()) return perform(entry);
+    }
+    std::string names;
+    for (const Command& command : kCommands) names += (names.empty() ? "" : ", ") + std::string(command.name);
+    return complain("vkrope", {2, "a command is missing, one of " + names + "; --help says what they do"});
+}

@@ -1,0 +1,104 @@
+// Frequencies: a model's configuration, or the caller's own.
+#include "tool_input.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace tool {
+namespace {
+
+constexpr std::streamoff kMaxConfigBytes = 16 << 20;
+
+bool readText(const std::string& path, std::string* text, Failure* failure) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    if (!file) return refuse(failure, "--config: " + path + ": " + std::strerror(errno));
+    const std::streamoff size = file.tellg();
+    if (size < 0 || size > kMaxConfigBytes)
+        return refuse(failure, "--config: " + path + " is no file of at most 16 MiB, as configurations are");
+    text->resize(static_cast<size_t>(size));
+    file.seekg(0);
+    if (!file.read(&(*text)[0], size)) return refuse(failure, "--config: " + path + " cannot be read");
+    return true;
+}
+
+bool fromConfig(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    std::string text, error;
+    if (!readText(options.config, &text, failure)) return false;
+    rope::ConfigRequest request;
+    request.rotary_dim = options.rotary_dim;
+    rope::ModelEncoding model;
+    if (!rope::readConfig(text, request, &model, &error))
+        return refuse(failure, "--config: " + options.config + ": " + error);
+    encoding->frequencies = model.frequencies;
+    encoding->scale = model.scale;
+    encoding->head_dim = model.head_dim;
+    encoding->rotary_begin = model.rotary_begin;
+    encoding->pairing = model.pairing;
+    if (model.pairing == ROPE_PAIRING_DEFAULT) encoding->unknown_model = model.model_type;
+    return true;
+}
+
+bool fromArray(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    rope::NpyArray array;
+    if (!readArray("--frequencies", options.frequencies, &array, failure)) return false;
+    if (array.type != rope::NpyArray::Type::f64 || array.shape.size() != 1 || array.count() == 0) {
+        return refuse(failure, "--frequencies: " + options.frequencies + " is " + rope::npyTypeName(array.type) + " " +
+                                   shapeOf(array) + "; it must be float64 [pairs], in radians per position");
+    }
+    if (array.count() > ROPE_MAX_PAIRS)
+        return refuse(failure, "--frequencies has " + std::to_string(array.count()) + " pairs; at most " +
+                                   std::to_string(ROPE_MAX_PAIRS) + " are possible");
+    if (options.rotary_dim != 0 && options.rotary_dim != 2 * array.count()) {
+        return refuse(failure, "--rotary-dim is " + std::to_string(options.rotary_dim) + ", but --frequencies has " +
+                                   std::to_string(array.count()) + " pairs, of " + std::to_string(2 * array.count()) +
+                                   " elements");
+    }
+    encoding->frequencies.resize(static_cast<size_t>(array.count()));
+    std::memcpy(encoding->frequencies.data(), array.data.data(), array.data.size());
+    encoding->scale = options.scale == 0 ? 1 : options.scale;
+    return true;
+}
+
+// The plans refuse these too, but in the library's words.
+bool checkValues(const Encoding& encoding, bool compatible, Failure* failure) {
+    const RopeFrequencies frequencies = {encoding.frequencies.data(),
+                                         static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale};
+    std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
+    RopeReason reason;
+    const RopeAngle angle = compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
+    return ropeWriteFrequencies(&frequencies, angle, words.data(), &reason) == ROPE_SUCCESS ||
+           refuse(failure, reason.text);
+}
+
+} // namespace
+
+std::vector<uint8_t> wordsOf(const RopeFrequencies& frequencies, RopeAngle angle) {
+    std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
+    ropeWriteFrequencies(&frequencies, angle, words.data(), nullptr);
+    return words;
+}
+
+void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
+    CLI::Option* config = app->add_option("--config", options->config, "a model's config.json, as Hugging Face has it");
+    app->add_option("--frequencies", options->frequencies,
+                    "your own frequencies: an .npy of float64, radians per position, one per pair")
+        ->excludes(config);
+    app->add_option("--scale", options->scale, "factor on cos and sin that goes with --frequencies; without it 1")
+        ->check(CLI::Range(std::ldexp(1.0, -20), std::ldexp(1.0, 20)))
+        ->excludes(config);
+    app->add_option("--rotary-dim", options->rotary_dim, "elements of the head that are rotated, an even number")
+        ->check(CLI::Range(2u, 2 * ROPE_MAX_PAIRS));
+}
+
+bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    *encoding = {};
+    if (!options.config.empty())
+        return fromConfig(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
+    return fromArray(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
+}
+
+} // namespace tool

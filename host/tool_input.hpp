@@ -1,0 +1,92 @@
+// What the options name: positions, tensors, frequencies, given cos and sin.
+#pragma once
+
+#include "config.hpp"
+#include "npy.hpp"
+#include "tool.hpp"
+
+#include <string>
+#include <vector>
+
+namespace tool {
+
+bool readArray(const std::string& option, const std::string& path, rope::NpyArray* array, Failure* failure);
+
+// "2 x 5 x 64"
+std::string shapeOf(const rope::NpyArray& array);
+
+// Refuses what would not fit into this machine's memory.
+bool fitsMemory(const std::string& what, double bytes, Failure* failure);
+
+// ---- Positions ----------------------------------------------------------------------------------------------------
+
+struct Positions {
+    bool counted = false; // a range: first, first + 1, ...
+    int32_t first = 0;
+    uint32_t batch = 0; // 0: the same for every sequence
+    uint32_t tokens = 0;
+    std::vector<int32_t> values; // unless counted
+};
+
+// "first:last" or a path. int64 must fit int32.
+bool readPositions(const std::string& text, Positions* positions, Failure* failure);
+
+void setPositions(const Positions& from, RopePositions* to);
+int64_t lowest(const Positions& positions);
+int64_t highest(const Positions& positions);
+
+// ---- Tensors ------------------------------------------------------------------------------------------------------
+
+struct Tensor {
+    rope::NpyArray array;
+    RopeElement element = ROPE_ELEMENT_DEFAULT;
+    uint32_t batch = 0, tokens = 0, heads = 0, head_dim = 0;
+    RopeLayout layout = {};
+};
+
+// `element`: what --element says, default where it is not given.
+bool readTensor(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
+                Tensor* tensor, Failure* failure);
+
+rope::NpyArray::Type typeOf(RopeElement element); // bfloat16 travels as uint16
+
+// ---- Frequencies --------------------------------------------------------------------------------------------------
+
+// The options that several commands have in common.
+struct EncodingOptions {
+    std::string config, frequencies;
+    double scale = 0;        // 0: not given
+    uint32_t rotary_dim = 0; // 0: not given
+    bool compatible = false;
+};
+void addEncodingOptions(CLI::App* app, EncodingOptions* options);
+
+struct Encoding {
+    std::vector<double> frequencies;
+    double scale = 1;
+    uint32_t head_dim = 0; // 0: any
+    uint32_t rotary_begin = 0;
+    RopePairing pairing = ROPE_PAIRING_DEFAULT;
+    std::string unknown_model; // a model_type whose pairing is not known
+};
+
+// From --config, or --frequencies and --scale.
+bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure);
+
+// What the plans' slot of them holds, of values that readEncoding has let through.
+std::vector<uint8_t> wordsOf(const RopeFrequencies& frequencies, RopeAngle angle);
+
+// ---- Given cos and sin ----------------------------------------------------------------------------------------------
+
+struct GivenRows {
+    uint32_t batch = 0; // 0: the arrays have no batch axis
+    uint32_t count = 0; // rows, of one sequence where there is a batch axis
+    uint32_t pairs = 0;
+    std::vector<float> values; // native rows: a row's cosines, then its sines
+};
+
+// float32 or float16, and where `element` is bfloat16 uint16.
+bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
+              Failure* failure);
+
+} // namespace tool

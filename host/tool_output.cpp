@@ -1,0 +1,88 @@
+#include "tool_output.hpp"
+
+#include <filesystem>
+
+namespace tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isSame(const std::string& a, const std::string& b) {
+    std::error_code ignored;
+    if (fs::equivalent(a, b, ignored)) return true;
+    const fs::path left = fs::weakly_canonical(a, ignored);
+    const fs::path right = fs::weakly_canonical(b, ignored);
+    return !left.empty() && left == right;
+}
+
+// What is renamed onto a device or a pipe takes its place.
+bool checkOutput(const File& output, Failure* failure) {
+    std::error_code ignored;
+    const fs::file_status status = fs::status(output.path, ignored);
+    if (output.path.empty()) return refuse(failure, output.option + " is empty; it takes the path of a file");
+    if (fs::exists(status) && !fs::is_regular_file(status))
+        return refuse(failure, output.option + " is " + output.path + ", which is no file; outputs are .npy files");
+    const fs::path folder = fs::path(output.path).parent_path();
+    if (!folder.empty() && !fs::is_directory(folder, ignored))
+        return refuse(failure, output.option + " is " + output.path + ", but there is no folder " + folder.string());
+    return true;
+}
+
+// The file that a link leads to, so that the link stays one.
+std::string resolved(const std::string& path) {
+    std::error_code failed;
+    const fs::path found = fs::canonical(path, failed);
+    return failed ? path : found.string();
+}
+
+void removeAll(const std::vector<std::string>& paths) {
+    std::error_code ignored;
+    for (const std::string& path : paths) fs::remove(path, ignored);
+}
+
+} // namespace
+
+bool checkPaths(const std::vector<File>& inputs, const std::vector<File>& outputs, Failure* failure) {
+    std::vector<File> before;
+    for (const File& output : outputs) {
+        if (!checkOutput(output, failure)) return false;
+        for (const File& input : inputs) {
+            if (!input.path.empty() && input.path != output.may_replace && isSame(output.path, input.path))
+                return refuse(failure, output.option + " would overwrite " + input.path + ", which " + input.option +
+                                           " reads; give it a path of its own");
+        }
+        for (const File& other : before) {
+            if (isSame(output.path, other.path))
+                return refuse(failure, output.option + " and " + other.option + " are the same file, " + output.path +
+                                           "; give each a path of its own");
+        }
+        before.push_back(output);
+    }
+    return true;
+}
+
+// Everything is written beside its place first, so that a full disk is met before anything is replaced.
+bool writeAll(const std::vector<Output>& outputs, Failure* failure) {
+    std::vector<std::string> targets, staged;
+    std::string error;
+    for (const Output& output : outputs) {
+        targets.push_back(resolved(output.file.path));
+        staged.push_back(targets.back() + ".vkrope-new");
+        if (!rope::writeNpy(staged.back(), output.array, &error)) {
+            removeAll(staged);
+            return refuse(failure, output.file.option + ": " + error);
+        }
+    }
+    for (size_t i = 0; i < targets.size(); ++i) {
+        std::error_code failed;
+        fs::rename(staged[i], targets[i], failed);
+        if (failed) {
+            removeAll(staged);
+            removeAll({targets.begin(), targets.begin() + static_cast<ptrdiff_t>(i)});
+            return refuse(failure, outputs[i].file.option + ": " + targets[i] + ": " + failed.message());
+        }
+    }
+    return true;
+}
+
+} // namespace tool

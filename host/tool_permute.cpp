@@ -1,0 +1,92 @@
+// vkrope permute
+#include "tool.hpp"
+#include "tool_input.hpp"
+#include "tool_output.hpp"
+#include "tool_progress.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstring>
+#include <memory>
+
+namespace tool {
+namespace {
+
+struct Options {
+    std::string to, input, output;
+    uint32_t heads = 0, rotary_dim = 0, rotary_offset = 0;
+};
+
+bool findPermutation(const Options& options, const rope::NpyArray& weights, std::vector<uint32_t>* permutation,
+                     Failure* failure) {
+    const uint64_t rows = weights.shape.empty() ? 0 : weights.shape[0];
+    if (rows == 0 || rows % options.heads != 0) {
+        return refuse(failure, options.input + " has the shape " + shapeOf(weights) +
+                                   "; its first axis must be heads * head_dim with --heads " +
+                                   std::to_string(options.heads));
+    }
+    const uint64_t head_dim = rows / options.heads;
+    if (head_dim > UINT32_MAX || options.rotary_offset >= head_dim) {
+        return refuse(failure, "the rotary part from element " + std::to_string(options.rotary_offset) +
+                                   " on does not fit into heads of " + std::to_string(head_dim));
+    }
+    const uint32_t dim = static_cast<uint32_t>(head_dim);
+    const RopePairing to = options.to == "half" ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    const uint32_t rotary_dim = options.rotary_dim != 0 ? options.rotary_dim : dim - options.rotary_offset;
+    permutation->resize(dim);
+    RopeReason reason;
+    return ropePairPermutation(dim, options.rotary_offset, rotary_dim, to, permutation->data(), &reason) ==
+               ROPE_SUCCESS ||
+           refuse(failure, reason.text);
+}
+
+bool run(const Options& options, Failure* failure) {
+    Progress progress;
+    const File input = {"the input", options.input, ""};
+    const File output = {"--output", options.output, options.input};
+    Output result = {output, {}};
+    rope::NpyArray weights;
+    std::vector<uint32_t> permutation;
+    progress.show("reading " + options.input);
+    if (!checkPaths({input}, {output}, failure) || !readArray("the input", options.input, &weights, failure) ||
+        !findPermutation(options, weights, &permutation, failure))
+        return false;
+    result.array.type = weights.type;
+    result.array.shape = weights.shape;
+    result.array.data.resize(weights.data.size());
+    const size_t row_bytes = weights.data.size() / static_cast<size_t>(weights.shape[0]);
+    const size_t head_dim = permutation.size();
+    progress.show("permuting");
+    for (size_t row = 0; row < weights.shape[0] && row_bytes != 0; ++row) {
+        const size_t from = row - row % head_dim + permutation[row % head_dim];
+        std::memcpy(&result.array.data[row * row_bytes], &weights.data[from * row_bytes], row_bytes);
+    }
+    progress.show("writing " + options.output);
+    return writeAll({result}, failure);
+}
+
+const char kExample[] =
+    "example, weights of 2 heads of 64:\n"
+    "  python3 -c \"import numpy; numpy.save('w.npy', numpy.random.rand(128, 32).astype('float32'))\"\n"
+    "  vkrope permute --to half --heads 2 w.npy -o w_half.npy";
+
+} // namespace
+
+Work addPermute(CLI::App* app) {
+    const auto options = std::make_shared<Options>();
+    app->add_option("--to", options->to, "the pairing that the weights are wanted for: half or interleaved")
+        ->required()
+        ->check(CLI::IsMember({"half", "interleaved"}));
+    app->add_option("--heads", options->heads, "heads in the first axis of the weights")
+        ->required()
+        ->check(CLI::Range(1u, 1u << 30));
+    app->add_option("--rotary-dim", options->rotary_dim, "rotated elements of each head; without it all")
+        ->check(CLI::Range(2u, 2 * ROPE_MAX_PAIRS));
+    app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts");
+    app->add_option("weights", options->input, "an .npy of any type, [heads * head_dim, ...]")->required();
+    app->add_option("-o,--output", options->output, "the .npy to write")->required();
+    app->footer(kExample);
+    return [options](Failure* failure) { return run(*options, failure); };
+}
+
+} // namespace tool

@@ -1,0 +1,334 @@
+// vkrope rotate
+#include "tool.hpp"
+#include "tool_output.hpp"
+#include "tool_progress.hpp"
+#include "tool_rotation.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+namespace tool {
+namespace {
+
+struct Options {
+    EncodingOptions encoding;
+    std::string positions, cos, sin, q, q_out, k, k_out;
+    std::string order = "bshd", pairing, pairing_out, source, element, element_out, angle, device;
+    std::optional<uint32_t> rotary_offset;
+    bool transpose = false, inverse = false, shift = false;
+};
+
+RopePairing pairingOf(const std::string& name) {
+    return name == "half" ? ROPE_PAIRING_HALF : name == "interleaved" ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_DEFAULT;
+}
+
+RopeElement elementOf(const std::string& name) {
+    return name == "f32"    ? ROPE_ELEMENT_F32
+           : name == "f16"  ? ROPE_ELEMENT_F16
+           : name == "bf16" ? ROPE_ELEMENT_BF16
+                            : ROPE_ELEMENT_DEFAULT;
+}
+
+// ---- What is asked for -------------------------------------------------------------------------------------------
+
+bool checkOptions(const Options& options, Failure* failure) {
+    const bool given = !options.cos.empty();
+    if (!given && options.encoding.config.empty() && options.encoding.frequencies.empty())
+        return refuse(failure, "--config, --frequencies, or --cos and --sin are missing; one gives the angles");
+    if (!given && options.positions.empty())
+        return refuse(failure, "--positions is missing; it says where each token stands");
+    if (!given && options.encoding.frequencies.empty() && options.encoding.scale != 0)
+        return refuse(failure, "--scale goes with --frequencies, or with --cos and --sin");
+    if (given && options.source == "inline")
+        return refuse(failure, "--source inline computes cos and sin; with --cos and --sin it is table or rows");
+    if (given && !options.angle.empty())
+        return refuse(failure, "--angle says how cos and sin are made; --cos and --sin are made already");
+    const std::vector<File> inputs = {{"--config", options.encoding.config, ""},
+                                      {"--frequencies", options.encoding.frequencies, ""},
+                                      {"--positions", options.positions, ""},
+                                      {"--cos", options.cos, ""},
+                                      {"--sin", options.sin, ""},
+                                      {"--q", options.q, ""},
+                                      {"--k", options.k, ""}};
+    std::vector<File> outputs = {{"--q-out", options.q_out, options.q}};
+    if (!options.k.empty()) outputs.push_back({"--k-out", options.k_out, options.k});
+    return checkPaths(inputs, outputs, failure);
+}
+
+bool readTensors(const Options& options, Rotation* rotation, Failure* failure) {
+    const bool heads_first = options.order == "bhsd";
+    const RopeElement element = elementOf(options.element);
+    Tensor& q = rotation->q;
+    Tensor& k = rotation->k;
+    if (!readTensor("--q", options.q, heads_first, element, &q, failure)) return false;
+    RopeRotateDescription& d = rotation->description;
+    d.batch = q.batch;
+    d.tokens = q.tokens;
+    d.head_dim = q.head_dim;
+    d.element_in = q.element;
+    d.element_out = elementOf(options.element_out);
+    d.q = {q.heads, q.layout, q.layout};
+    if (options.k.empty()) return true;
+    if (!readTensor("--k", options.k, heads_first, element, &k, failure)) return false;
+    if (k.batch != q.batch || k.tokens != q.tokens || k.head_dim != q.head_dim) {
+        return refuse(failure, "--q has the shape " + shapeOf(q.array) + " and --k " + shapeOf(k.array) +
+                                   " in the order " + options.order + "; batch, tokens and head must be alike");
+    }
+    if (k.element != q.element) {
+        return refuse(failure, std::string("--q holds ") + rope::npyTypeName(q.array.type) + " and --k " +
+                                   rope::npyTypeName(k.array.type) + "; they must be alike");
+    }
+    d.k = {k.heads, k.layout, k.layout};
+    return true;
+}
+
+// ---- Positions ------------------------------------------------------------------------------------------------------
+
+bool readTokens(const Options& options, Rotation* rotation, Failure* failure) {
+    RopeRotateDescription& d = rotation->description;
+    Positions& positions = rotation->positions;
+    d.positions.kind = ROPE_POSITIONS_COUNTED; // read by none where rows are given
+    if (options.positions.empty()) return true;
+    if (!readPositions(options.positions, &positions, failure)) return false;
+    if (positions.batch == 1) positions.batch = 0; // one for all, as [1, tokens] is elsewhere too
+    const bool fits = positions.tokens == d.tokens && (positions.batch == 0 || positions.batch == d.batch);
+    if (!fits && d.source != ROPE_SOURCE_ROWS) {
+        return refuse(failure, "--positions has " +
+                                   (positions.batch == 0 ? std::string() : std::to_string(positions.batch) + " x ") +
+                                   std::to_string(positions.tokens) + " positions, but --q has " +
+                                   std::to_string(d.batch) + " x " + std::to_string(d.tokens) + " tokens");
+    }
+    if (!fits) return refuse(failure, "--positions do not fit --q, and a row per token needs none; leave them out");
+    setPositions(positions, &d.positions);
+    return true;
+}
+
+// ---- Cos and sin ----------------------------------------------------------------------------------------------------
+
+// Rows of one sequence serve all of them.
+void repeatRows(uint32_t times, std::vector<float>* rows) {
+    const size_t size = rows->size();
+    rows->reserve(size * times);
+    for (uint32_t i = 1; i < times; ++i)
+        rows->insert(rows->end(), rows->begin(), rows->begin() + static_cast<ptrdiff_t>(size));
+}
+
+bool placeRows(const Options& options, const GivenRows& given, Rotation* rotation, Failure* failure) {
+    RopeRotateDescription& d = rotation->description;
+    const bool by_token = given.batch != 0 || options.source == "rows" || options.positions.empty();
+    if (by_token && options.source == "table") {
+        return refuse(failure,
+                      given.batch != 0
+                          ? "--source table takes --cos of [max positions, pairs]; with a batch axis it is rows"
+                          : "--source table needs --positions");
+    }
+    d.source = by_token ? ROPE_SOURCE_ROWS : ROPE_SOURCE_TABLE;
+    d.rows.count = given.count;
+    d.count_outside = by_token ? 0 : 1;
+    if (!by_token) return true;
+    const uint64_t tokens = uint64_t{d.batch} * d.tokens;
+    const bool one_sequence = given.batch <= 1 && given.count == d.tokens;
+    const bool all = given.batch == 0 ? given.count == tokens : given.batch == d.batch && given.count == d.tokens;
+    if (!all && !one_sequence) {
+        return refuse(failure, "--cos has " + (given.batch == 0 ? "" : std::to_string(given.batch) + " x ") +
+                                   std::to_string(given.count) + " rows, but --q has " + std::to_string(d.batch) +
+                                   " x " + std::to_string(d.tokens) +
+                                   " tokens; give a row per token, or --positions with a table");
+    }
+    if (!all) repeatRows(d.batch, &rotation->given_rows);
+    return true;
+}
+
+bool checkHead(const Options& options, uint32_t rotary_dim, Rotation* rotation, Failure* failure) {
+    RopeRotateDescription& d = rotation->description;
+    d.rotary_dim = rotary_dim;
+    if (uint64_t{d.rotary_begin} + rotary_dim <= d.head_dim) return true;
+    const std::string text = "a rotary part of " + std::to_string(rotary_dim) + " elements from element " +
+                             std::to_string(d.rotary_begin) + " on does not fit into heads of " +
+                             std::to_string(d.head_dim);
+    // Hugging Face's arrays hold each half twice.
+    return refuse(failure, text + (!options.cos.empty() && rotary_dim == 2 * d.head_dim
+                                       ? "; if --cos and --sin hold each value twice, give their first halves"
+                                       : ""));
+}
+
+bool readGiven(const Options& options, Rotation* rotation, Failure* failure) {
+    RopeRotateDescription& d = rotation->description;
+    GivenRows given;
+    if (!readRows(options.cos, options.sin, elementOf(options.element), &given, failure)) return false;
+    if (options.encoding.rotary_dim != 0 && options.encoding.rotary_dim != 2 * given.pairs) {
+        return refuse(failure, "--rotary-dim is " + std::to_string(options.encoding.rotary_dim) + ", but --cos has " +
+                                   std::to_string(given.pairs) + " pairs, of " + std::to_string(2 * given.pairs) +
+                                   " elements");
+    }
+    d.rotary_begin = options.rotary_offset.value_or(0);
+    d.frequencies.count = given.pairs;
+    d.frequencies.scale = options.encoding.scale;
+    d.pairing_in = pairingOf(options.pairing);
+    rotation->given_rows = std::move(given.values);
+    return placeRows(options, given, rotation, failure) && readTokens(options, rotation, failure) &&
+           checkHead(options, 2 * given.pairs, rotation, failure);
+}
+
+bool readAngles(const Options& options, Rotation* rotation, Failure* failure) {
+    RopeRotateDescription& d = rotation->description;
+    Encoding& encoding = rotation->encoding;
+    if (!readEncoding(options.encoding, &encoding, failure) || !readTokens(options, rotation, failure)) return false;
+    if (encoding.head_dim != 0 && encoding.head_dim != d.head_dim) {
+        return refuse(failure, "--q has heads of " + std::to_string(d.head_dim) + " elements, but --config says " +
+                                   std::to_string(encoding.head_dim));
+    }
+    d.source = options.source == "table"  ? ROPE_SOURCE_TABLE
+               : options.source == "rows" ? ROPE_SOURCE_ROWS
+                                          : ROPE_SOURCE_INLINE;
+    d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
+    d.rotary_begin = options.rotary_offset.value_or(encoding.rotary_begin);
+    d.frequencies = {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale};
+    d.pairing_in = options.pairing.empty() ? encoding.pairing : pairingOf(options.pairing);
+    if (options.pairing.empty() && !encoding.unknown_model.empty()) {
+        warn("rotate", "the model type '" + encoding.unknown_model +
+                           "' is not known; taken as half pairing, the usual one (--pairing says otherwise)");
+    }
+    if (!checkHead(options, 2 * d.frequencies.count, rotation, failure)) return false;
+    if (d.source != ROPE_SOURCE_TABLE) return true;
+    const int64_t first = lowest(rotation->positions);
+    const int64_t count = highest(rotation->positions) - first + 1;
+    d.rows.first_position = static_cast<int32_t>(first);
+    d.rows.count = static_cast<uint32_t>(std::min<int64_t>(count, UINT32_MAX));
+    return fitsMemory("a table of " + std::to_string(count) + " positions",
+                      8.0 * static_cast<double>(count) * d.frequencies.count, failure);
+}
+
+bool read(const Options& options, Rotation* rotation, Failure* failure) {
+    RopeRotateDescription& d = rotation->description;
+    if (!readTensors(options, rotation, failure)) return false;
+    if (!(options.cos.empty() ? readAngles(options, rotation, failure) : readGiven(options, rotation, failure)))
+        return false;
+    d.operation = options.transpose ? ROPE_OPERATION_TRANSPOSE
+                  : options.inverse ? ROPE_OPERATION_INVERSE
+                  : options.shift   ? ROPE_OPERATION_SHIFT
+                                    : ROPE_OPERATION_FORWARD;
+    d.pairing_out = pairingOf(options.pairing_out);
+    const RopePairing in = d.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : d.pairing_in;
+    const bool moved = d.pairing_out != ROPE_PAIRING_DEFAULT && d.pairing_out != in;
+    const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element_in;
+    d.elsewhere = moved || converted ? 1 : 0;
+    return true;
+}
+
+// ---- The command
+// ------------------------------------------------------------------------------------------------------
+
+Output outputOf(const char* option, const std::string& path, const Rotation& rotation, const Tensor& tensor,
+                std::vector<uint8_t> data) {
+    const RopeRotateDescription& d = rotation.description;
+    Output output = {{option, path, ""}, {}};
+    output.array.type = typeOf(d.element_out == ROPE_ELEMENT_DEFAULT ? d.element_in : d.element_out);
+    output.array.shape = tensor.array.shape;
+    output.array.data = std::move(data);
+    return output;
+}
+
+bool run(Options options, Failure* failure) {
+    Progress progress;
+    options.encoding.compatible = options.angle == "compatible";
+    Rotation rotation;
+    Target target;
+    Rotated rotated;
+    progress.show("reading");
+    if (!checkOptions(options, failure) || !read(options, &rotation, failure) ||
+        !openTarget(options.device, &target, failure))
+        return false;
+    progress.show("rotating");
+    if (!(target.reference ? rotateOnReference(&rotation, &rotated, failure)
+                           : rotateOnDevice(&target.device, &rotation, &rotated, failure)))
+        return false;
+    progress.show("writing");
+    std::vector<Output> outputs;
+    outputs.push_back(outputOf("--q-out", options.q_out, rotation, rotation.q, std::move(rotated.q)));
+    if (!options.k.empty())
+        outputs.push_back(outputOf("--k-out", options.k_out, rotation, rotation.k, std::move(rotated.k)));
+    if (!writeAll(outputs, failure)) return false;
+    progress.show("");
+    if (rotated.outside != 0) {
+        const RopeRotateDescription& d = rotation.description;
+        warn("rotate", std::to_string(rotated.outside) + " of " + std::to_string(uint64_t{d.batch} * d.tokens) +
+                           " tokens have positions outside the table of " + std::to_string(d.rows.count) +
+                           "; they pass through unchanged");
+    }
+    return true;
+}
+
+// ---- Its options
+// --------------------------------------------------------------------------------------------------------
+
+void addFiles(CLI::App* app, Options* options) {
+    app->add_option("--positions", options->positions,
+                    "first:last, last excluded, or an .npy of int32 or int64, [tokens] or [batch, tokens]");
+    CLI::Option* cos = app->add_option("--cos", options->cos,
+                                       "in place of frequencies a given table, [max positions, pairs], read by "
+                                       "position; or, without --positions, with --source rows or as [batch, tokens, "
+                                       "pairs], one row per token");
+    CLI::Option* sin = app->add_option("--sin", options->sin, "the table's sines, alike");
+    cos->needs(sin)->excludes(app->get_option("--config"))->excludes(app->get_option("--frequencies"));
+    sin->needs(cos);
+    app->add_option("--q", options->q, "an .npy of rank 4 in the order of --order, or [batch, seq, dim] of one head")
+        ->required();
+    app->add_option("--q-out", options->q_out, "the .npy to write, of the same shape")->required();
+    CLI::Option* k = app->add_option("--k", options->k, "K beside Q, with heads of its own");
+    CLI::Option* k_out = app->add_option("--k-out", options->k_out, "the .npy to write");
+    k->needs(k_out);
+    k_out->needs(k);
+}
+
+void addChoices(CLI::App* app, Options* options) {
+    const CLI::IsMember pairing({"half", "interleaved"}), element({"f32", "f16", "bf16"});
+    app->add_option("--order", options->order, "bshd or bhsd: batch, seq, heads, dim; without it bshd")
+        ->check(CLI::IsMember({"bshd", "bhsd"}));
+    app->add_option("--pairing", options->pairing, "half or interleaved; without it the model's, else half")
+        ->check(pairing);
+    app->add_option("--pairing-out", options->pairing_out, "that of the output; without it the input's")
+        ->check(pairing);
+    app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts");
+    CLI::Option* transpose =
+        app->add_flag("--transpose", options->transpose, "turn back, keeping the scale: the gradient");
+    CLI::Option* inverse = app->add_flag("--inverse", options->inverse, "turn back and undo the scale");
+    app->add_flag("--shift", options->shift, "turn without scale: by a delta, what is rotated already")
+        ->excludes(transpose)
+        ->excludes(inverse);
+    inverse->excludes(transpose);
+    app->add_option("--source", options->source,
+                    "inline: cos and sin computed in the kernel; table: one by position; rows: one per token; without "
+                    "it inline")
+        ->check(CLI::IsMember({"table", "rows", "inline"}));
+    app->add_option("--element", options->element, "what the arrays hold: f32, f16 or bf16, which travels as uint16")
+        ->check(element);
+    app->add_option("--element-out", options->element_out, "what the output holds; without it the same")
+        ->check(element);
+    app->add_option("--angle", options->angle,
+                    "exact, or compatible: the float32 product that PyTorch forms; without it exact")
+        ->check(CLI::IsMember({"exact", "compatible"}));
+    app->add_option("--device", options->device, kDeviceHelp);
+}
+
+const char kExample[] =
+    "example:\n"
+    "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
+    "  python3 -c \"import numpy; numpy.save('q.npy', numpy.random.rand(1, 16, 32, 128).astype('float32'))\"\n"
+    "  vkrope rotate --config config.json --positions 0:16 --q q.npy --q-out q_rotated.npy";
+
+} // namespace
+
+Work addRotate(CLI::App* app) {
+    const auto options = std::make_shared<Options>();
+    addEncodingOptions(app, &options->encoding);
+    addFiles(app, options.get());
+    addChoices(app, options.get());
+    app->footer(kExample);
+    return [options](Failure* failure) { return run(*options, failure); };
+}
+
+} // namespace tool

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Builds and runs a fuzzer, and prints which lines its inputs reached: fuzz.sh [target] [seconds|merge]
+#   target   npy (the default)
+#   seconds  how long, 60 by default; 0 only measures the committed corpus
+#   merge    the committed corpus becomes the fewest inputs, of those there and those found, that reach as much
+# What is found goes to the build folder (VKROPE_BUILD, else build/). Takes clang with libFuzzer, and llvm-cov.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+target=${1:-npy}
+seconds=${2:-60}
+case $target in
+npy) sources=(host/npy.cpp host/npy_file.cpp) ;;
+*) echo "fuzz: there is no target '$target'; there is npy" >&2 && exit 2 ;;
+esac
+[[ $seconds =~ ^([0-9]+|merge)$ ]] || { echo "fuzz: '$seconds' is neither a number of seconds nor merge" >&2 && exit 2; }
+
+compiler=${CXX:-clang++}
+major=$("$compiler" -dumpversion | cut -d . -f 1)
+llvm() { # a tool of the compiler's own version, whose profiles no other reads
+    local tool=$1
+    shift
+    if command -v "$tool-$major" >/dev/null; then "$tool-$major" "$@"; else "$tool" "$@"; fi
+}
+
+corpus=$root/tests/corpus/$target
+work=${VKROPE_BUILD:-$root/build}/fuzz/$target
+mkdir -p "$work/found" "$corpus"
+build() {
+    local out=$1
+    shift
+    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost "$@" "${sources[@]}" "tests/fuzz_$target.cpp" -o "$out")
+}
+build "$work/fuzzer" -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+
+if [ "$seconds" = merge ]; then
+    rm -rf "$work/merged"
+    mkdir "$work/merged"
+    "$work/fuzzer" -merge=1 "$work/merged" "$corpus" "$work/found" 2>&1 | tail -n 1
+    rm -rf "$corpus"
+    mv "$work/merged" "$corpus"
+elif [ "$seconds" -gt 0 ]; then
+    "$work/fuzzer" -max_total_time="$seconds" -max_len=512 -timeout=5 -print_final_stats=1 \
+        -artifact_prefix="$work/" "$work/found" "$corpus"
+fi
+
+build "$work/measured" -O0 -fsanitize=fuzzer -fprofile-instr-generate -fcoverage-mapping
+measure() {
+    LLVM_PROFILE_FILE=$work/profile.raw "$work/measured" -runs=0 "$@" 2>/dev/null
+    llvm llvm-profdata merge "$work/profile.raw" -o "$work/profile"
+    (cd "$root" && llvm llvm-cov report "$work/measured" -instr-profile="$work/profile" "${sources[@]}")
+}
+echo "Reached by the committed corpus:"
+measure "$corpus"
+echo "Reached by it and what was found:"
+measure "$corpus" "$work/found"

@@ -1,0 +1,474 @@
+// Rotations that other projects' own code has made (tests/data), on every device: from their arrays of cos and sin,
+// read where they lie, and from their frequencies.
+//
+// Not covered yet, for they take more than one position axis (their rotations from given rows are covered, where the
+// rows are complete):
+//   - the angles of qwen3_vl, glm4v, ernie4_5_vl, pixtral_2d and wan_3d, and all of qwen2_vl, whose rows are per axis
+//   - ONNX Runtime's MRotaryEmbedding: SectionedRank3, InterleavedRank4, PartialRotaryDimensionCopiesTail
+#include "gpu.hpp"
+#include "npy.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+namespace {
+
+using nlohmann::json;
+using rope::NpyArray;
+using Bytes = std::vector<uint8_t>;
+
+// How far a result may be from the one given: absolutely, or in ulps of the stored type at the length of the pair.
+struct Tolerance {
+    double absolute;
+    double ulps;
+};
+
+// Elements are below 8 and their float32 ulp is at most 2^-21. Ours and theirs round two products, of which only one
+// reaches the length's binade (0.5 + 0.25), and a sum (0.5): 2.5 ulps apart at most, 1.2e-6. Their cos and sin, where
+// not given, are within 1 ulp of the angle's and ours within 0.51: sqrt(2) * 1.51 * 2^-24 * 4.7 (the longest pair's
+// length) is 0.6e-6 more.
+constexpr Tolerance kFloat32 = {2e-6, 0};
+// As ONNX Runtime's own tests allow: numbers printed with 4 digits, inputs among them.
+constexpr Tolerance kPrinted = {2e-3, 0};
+// Computed in float32 by both and stored once, in 16 bits: float32's last bits may decide a tie.
+constexpr Tolerance kStoredOnce = {0, 1};
+// Theirs rounds both products (0.5 + 0.25) and the sum (0.5) to 16 bits, ours the result alone (0.5): 1.75, and a
+// rounded row may be longer than 1 by 2^-8, which can lift a product into the next binade: 0.25 more.
+constexpr Tolerance kEveryStep = {0, 2};
+// The same against unrounded cos and sin: theirs are off by 2^-9 each, together sqrt(2) * 2^-9 of the length, which is
+// 0.71 ulp at most.
+constexpr Tolerance kEveryStepAndRows = {0, 2.75};
+
+struct Case {
+    std::string name;
+    RopeRotateDescription description = {};
+    Tolerance tolerance = kFloat32;
+    Bytes rows;
+    std::vector<int32_t> positions;
+    std::vector<double> frequencies;
+    Bytes in[2], wanted[2]; // q and k
+};
+
+// ---- Running a case, and its distance from what was given
+
+double valueAt(const Bytes& bytes, RopeElement element, uint64_t index) {
+    if (element == ROPE_ELEMENT_F32) {
+        float value;
+        std::memcpy(&value, &bytes[index * 4], 4);
+        return value;
+    }
+    uint16_t half;
+    std::memcpy(&half, &bytes[index * 2], 2);
+    if (element == ROPE_ELEMENT_BF16) {
+        const uint32_t wide = static_cast<uint32_t>(half) << 16;
+        float value;
+        std::memcpy(&value, &wide, 4);
+        return value;
+    }
+    const int exponent = half >> 10 & 31, fraction = half & 1023;
+    const double size = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+    return half >> 15 ? -size : size;
+}
+
+int fractionBits(RopeElement element) {
+    return element == ROPE_ELEMENT_F32 ? 23 : element == ROPE_ELEMENT_F16 ? 10 : 7;
+}
+
+struct Distance {
+    const Case& c;
+    const Bytes& got;
+    const Bytes& wanted;
+    double worst = 0;
+    std::string passing = {}; // the first element outside the rotary part that differs
+
+    void overTensor(const RopeTensor& tensor) {
+        const RopeRotateDescription& d = c.description;
+        const RopeLayout& to = d.elsewhere ? tensor.destination : tensor.source;
+        for (uint64_t batch = 0; batch < d.batch; ++batch)
+            for (uint64_t token = 0; token < d.tokens; ++token)
+                for (uint64_t head = 0; head < tensor.heads; ++head)
+                    overHead(to.offset + batch * to.batch_stride + token * to.token_stride + head * to.head_stride);
+    }
+
+    void overHead(uint64_t base) {
+        const RopeRotateDescription& d = c.description;
+        const RopeElement element = d.element_in;
+        for (uint32_t e = 0; e < d.head_dim; ++e) {
+            const uint32_t r = e - d.rotary_begin, pairs = d.rotary_dim / 2;
+            const uint32_t size = ropeElementBytes(element);
+            if (e < d.rotary_begin || r >= d.rotary_dim) {
+                if (std::memcmp(&got[(base + e) * size], &wanted[(base + e) * size], size) != 0 && passing.empty())
+                    passing = "element " + std::to_string(base + e) + " was to pass through";
+                continue;
+            }
+            const bool interleaved = d.pairing_out == ROPE_PAIRING_INTERLEAVED;
+            const uint64_t partner = base + d.rotary_begin + (interleaved ? r ^ 1 : (r + pairs) % d.rotary_dim);
+            const double a = valueAt(got, element, base + e), b = valueAt(wanted, element, base + e);
+            const double length = std::fmax(std::hypot(a, valueAt(got, element, partner)),
+                                            std::hypot(b, valueAt(wanted, element, partner)));
+            const double unit = c.tolerance.ulps != 0 ? std::ldexp(1, std::ilogb(length) - fractionBits(element)) : 1.0;
+            const double distance = length == 0 ? 0 : std::fabs(a - b) / unit;
+            worst = std::isnan(distance) ? INFINITY : std::fmax(worst, distance);
+        }
+    }
+};
+
+class Vectors : public gpu::OnDevice {
+  protected:
+    void run(Case c) {
+        SCOPED_TRACE(c.name);
+        RopeRotateDescription& d = c.description;
+        if (!c.frequencies.empty()) {
+            d.frequencies.values = c.frequencies.data();
+            d.frequencies.count = static_cast<uint32_t>(c.frequencies.size());
+        }
+        RopePlan plan;
+        ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        gpu::Slots slots;
+        fill(c, plan, &slots);
+        ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+
+        const RopeTensor* const tensors[] = {&d.q, &d.k};
+        double worst = 0;
+        for (int i = 0; i < 2; ++i) {
+            if (tensors[i]->heads == 0) continue;
+            const Bytes& out = slots.bytes[(d.elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q) + i];
+            Bytes got = d.elsewhere ? Bytes(c.wanted[i].size()) : c.in[i];
+            ASSERT_LE(out.size(), got.size());
+            std::copy(out.begin(), out.end(), got.begin());
+            Distance distance = {c, got, c.wanted[i]};
+            distance.overTensor(*tensors[i]);
+            EXPECT_EQ(distance.passing, "");
+            worst = std::fmax(worst, distance.worst);
+        }
+        EXPECT_LE(worst, c.tolerance.ulps != 0 ? c.tolerance.ulps : c.tolerance.absolute);
+        char figure[32];
+        std::snprintf(figure, sizeof figure, "%.3g", worst);
+        RecordProperty(c.name, figure);
+    }
+
+  private:
+    // A plan may ask for less than an array holds (the second of two equal halves), never for more.
+    static void fill(const Case& c, const RopePlan& plan, gpu::Slots* slots) {
+        slots->set(ROPE_SLOT_POSITIONS, c.positions);
+        slots->bytes[ROPE_SLOT_ROWS] = c.rows;
+        slots->bytes[ROPE_SLOT_Q] = c.in[0];
+        slots->bytes[ROPE_SLOT_K] = c.in[1];
+        slots->bytes[ROPE_SLOT_Q_OUT] = Bytes(c.wanted[0].size());
+        slots->bytes[ROPE_SLOT_K_OUT] = Bytes(c.wanted[1].size());
+        slots->bytes[ROPE_SLOT_FREQUENCIES].resize(plan.bytes[ROPE_SLOT_FREQUENCIES]);
+        if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0) {
+            ASSERT_EQ(ropeWriteFrequencies(&c.description.frequencies, c.description.angle,
+                                           slots->bytes[ROPE_SLOT_FREQUENCIES].data(), nullptr),
+                      ROPE_SUCCESS);
+        }
+        for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+            ASSERT_GE(slots->bytes[slot].size(), plan.bytes[slot]) << "slot " << slot;
+            slots->bytes[slot].resize(plan.bytes[slot]);
+        }
+    }
+};
+
+// ---- Arrays
+
+std::string dataPath(const std::string& name) { return VKROPE_TEST_DATA "/" + name; }
+
+json readManifest(const std::string& name) {
+    std::ifstream in(dataPath(name));
+    return json::parse(in);
+}
+
+NpyArray readArray(const std::string& name) {
+    NpyArray array;
+    std::string error;
+    EXPECT_TRUE(rope::readNpy(dataPath(name), &array, &error)) << error;
+    return array;
+}
+
+std::vector<int32_t> positionsOf(const NpyArray& array) {
+    std::vector<int32_t> positions(array.count());
+    for (size_t i = 0; i < positions.size(); ++i) {
+        EXPECT_EQ(array.type, NpyArray::Type::i64);
+        std::memcpy(&positions[i], &array.data[i * 8], 4); // the lower half, on the machines that these tests run on
+    }
+    return positions;
+}
+
+Bytes oneAfterTheOther(const Bytes& first, const Bytes& second) {
+    Bytes both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    return both;
+}
+
+// Rows of two arrays, one after the other in one buffer; one row per token, or a table, whichever their count says.
+void setRows(const NpyArray& cos, const NpyArray& sin, RopeElement element, Case* c) {
+    RopeRotateDescription& d = c->description;
+    c->rows = oneAfterTheOther(cos.data, sin.data);
+    d.rows.row_stride = cos.shape.back();
+    d.rows.sin_offset = static_cast<int64_t>(cos.count());
+    d.rows.count = static_cast<uint32_t>(cos.count() / cos.shape.back());
+    d.rows.element = element;
+    d.source = cos.shape.size() == 3 ? ROPE_SOURCE_ROWS : ROPE_SOURCE_TABLE;
+}
+
+RopeLayout tokenMajor(const RopeRotateDescription& d, uint64_t heads) {
+    return {0, d.tokens * heads * d.head_dim, heads * d.head_dim, d.head_dim};
+}
+
+RopeLayout headMajor(const RopeRotateDescription& d, uint64_t heads) {
+    return {0, d.tokens * heads * d.head_dim, d.head_dim, uint64_t(d.tokens) * d.head_dim};
+}
+
+// ---- ONNX's node tests, and ONNX Runtime's
+
+// What both manifests say, in their own words.
+struct Node {
+    std::string name;
+    uint32_t heads = 0, rotary_dim = 0; // 0: the input's shape says
+    bool interleaved = false;
+    json files;
+};
+
+Case caseOf(const Node& node, Tolerance tolerance) {
+    Case c;
+    c.name = node.name;
+    c.tolerance = tolerance;
+    auto array = [&](const char* key) { return readArray("onnx/" + node.files.at(key).get<std::string>()); };
+    const NpyArray input = array("input"), cos = array("cos_cache"), sin = array("sin_cache");
+    RopeRotateDescription& d = c.description;
+    const bool head_major = input.shape.size() == 4;
+    const uint32_t heads = head_major ? static_cast<uint32_t>(input.shape[1]) : node.heads;
+    d.batch = static_cast<uint32_t>(input.shape[0]);
+    d.tokens = static_cast<uint32_t>(input.shape[head_major ? 2 : 1]);
+    d.head_dim = static_cast<uint32_t>(head_major ? input.shape[3] : input.shape[2] / heads);
+    d.rotary_dim = node.rotary_dim != 0 ? node.rotary_dim : d.head_dim;
+    d.pairing_in = d.pairing_out = node.interleaved ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+    d.element_in = ROPE_ELEMENT_F32;
+    d.q.heads = heads;
+    d.q.source = head_major ? headMajor(d, heads) : tokenMajor(d, heads);
+    setRows(cos, sin, ROPE_ELEMENT_F32, &c);
+    EXPECT_EQ(cos.shape.size(), node.files.contains("position_ids") ? 2u : 3u);
+    if (node.files.contains("position_ids")) {
+        c.positions = positionsOf(array("position_ids"));
+        if (c.positions.size() == 1 && d.batch * d.tokens > 1) { // one offset, from which every sequence counts
+            d.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+            d.positions.shared = 1;
+        }
+    }
+    c.in[0] = input.data;
+    c.wanted[0] = array("output").data;
+    return c;
+}
+
+TEST_P(Vectors, OfOnnxsNodeTests) {
+    size_t cases = 0;
+    const json manifest = readManifest("onnx/manifest_onnx.json");
+    for (const json& one : manifest.at("cases")) {
+        Node node;
+        node.name = one.at("name");
+        const json& attributes = one.at("attributes");
+        node.heads = attributes.value("num_heads", 0u);
+        node.rotary_dim = attributes.value("rotary_embedding_dim", 0u);
+        node.interleaved = attributes.value("interleaved", 0) != 0;
+        node.files = one.at("inputs");
+        node.files["output"] = one.at("output");
+        run(caseOf(node, kFloat32));
+        ++cases;
+    }
+    EXPECT_EQ(cases, 8u);
+}
+
+TEST_P(Vectors, OfOnnxRuntimesTests) {
+    size_t cases = 0;
+    const json manifest = readManifest("onnx/manifest_ort.json");
+    for (const json& one : manifest.at("cases")) {
+        Node node;
+        node.name = one.at("name");
+        if (node.name.find("mrotary") != std::string::npos) continue;
+        node.heads = one.at("num_heads");
+        node.rotary_dim = one.value("rotary_embedding_dim", 0u);
+        node.interleaved = one.value("interleaved", 0) != 0;
+        node.files = one.at("files");
+        run(caseOf(node, kPrinted));
+        ++cases;
+    }
+    EXPECT_EQ(cases, 15u);
+}
+
+// ---- Rotations of Transformers, flash-attention and Diffusers
+
+enum class Order { kTokenMajor, kHeadMajor };
+
+enum class Rows {
+    kSingle,   // cos[row][pair], sin[row][pair]
+    kHalves,   // each value twice: pair j at j and j + pairs
+    kAdjacent, // each value twice: pair j at 2j and 2j + 1
+    kSinCos    // [row][sines, cosines]
+};
+
+// What the manifest says in prose.
+struct Given {
+    const char* name;
+    const char* in;
+    const char* out; // where there is a k, k and k_out are the other tensor's
+    Order order;
+    RopePairing pairing_in, pairing_out;
+    uint32_t rotary_begin, rotary_dim; // 0: the whole head
+    Rows rows;
+    RopeOperation operation;
+    Tolerance tolerance;
+};
+
+constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kInter = ROPE_PAIRING_INTERLEAVED;
+constexpr RopeOperation kForward = ROPE_OPERATION_FORWARD;
+// clang-format off
+constexpr Given kGiven[] = {
+    {"fa_neox_d128",           "x",   "out",   Order::kTokenMajor, kHalf,  kHalf,    0,  0, Rows::kSingle,   kForward, kFloat32},
+    {"fa_neox_d80_r32",        "x",   "out",   Order::kTokenMajor, kHalf,  kHalf,    0, 32, Rows::kSingle,   kForward, kFloat32},
+    {"fa_interleaved_d64_f16", "x",   "out",   Order::kTokenMajor, kInter, kInter,   0,  0, Rows::kSingle,   kForward, kEveryStep},
+    {"fa_conjugate_d64",       "dy",  "dx",    Order::kTokenMajor, kHalf,  kHalf,    0,  0, Rows::kSingle,   ROPE_OPERATION_TRANSPOSE, kFloat32},
+    {"llama_d128_bf16",        "q",   "q_out", Order::kHeadMajor,  kHalf,  kHalf,    0,  0, Rows::kHalves,   kForward, kEveryStep},
+    {"deepseek_v3_interleave_d64", "q", "q_out", Order::kHeadMajor, kInter, kHalf,   0,  0, Rows::kHalves,   kForward, kFloat32},
+    {"deepseek_v4_trailing64_of512_bf16", "x", "out", Order::kHeadMajor, kInter, kInter, 448, 64, Rows::kSingle, kForward, kStoredOnce},
+    {"deepseek_v4_trailing64_of512_bf16", "out", "out_then_inverse", Order::kHeadMajor, kInter, kInter, 448, 64, Rows::kSingle,
+                                                                                              ROPE_OPERATION_INVERSE, kStoredOnce},
+    {"gptj_d256_r64",          "x",   "out",   Order::kTokenMajor, kInter, kInter,   0, 64, Rows::kSinCos,   kForward, kFloat32},
+    {"qwen3_vl_d128",          "q",   "q_out", Order::kHeadMajor,  kHalf,  kHalf,    0,  0, Rows::kHalves,   kForward, kFloat32},
+    {"glm4v_d128_partial_interleaved", "q", "q_out", Order::kHeadMajor, kInter, kInter, 0, 64, Rows::kHalves, kForward, kFloat32},
+    {"ernie4_5_vl_d128",       "q",   "q_out", Order::kHeadMajor,  kInter, kInter,   0,  0, Rows::kAdjacent, kForward, kFloat32},
+    {"pixtral_2d_d64",         "q",   "q_out", Order::kHeadMajor,  kHalf,  kHalf,    0,  0, Rows::kHalves,   kForward, kFloat32},
+    {"wan_3d_d48",             "x",   "out",   Order::kHeadMajor,  kInter, kInter,   0,  0, Rows::kAdjacent, kForward, kFloat32}};
+// clang-format on
+
+// The tensors of one case of rotations/manifest.json.
+class Tensors {
+  public:
+    explicit Tensors(const std::string& name) {
+        const json manifest = readManifest("rotations/manifest.json");
+        for (const json& one : manifest.at("cases"))
+            if (one.at("name") == name) case_ = one;
+        std::ifstream in(dataPath("rotations/data.bin"), std::ios::binary);
+        data_.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    bool has(const char* tensor) const { return case_.at("tensors").contains(tensor); }
+    RopeElement element(const char* tensor) const {
+        const std::string type = case_.at("tensors").at(tensor).at("dtype");
+        return type == "float32" ? ROPE_ELEMENT_F32 : type == "float16" ? ROPE_ELEMENT_F16 : ROPE_ELEMENT_BF16;
+    }
+    NpyArray get(const char* tensor) const {
+        const json& entry = case_.at("tensors").at(tensor);
+        const std::string type = entry.at("dtype");
+        NpyArray array;
+        array.type = type == "float32"   ? NpyArray::Type::f32
+                     : type == "float16" ? NpyArray::Type::f16
+                     : type == "int64"   ? NpyArray::Type::i64
+                                         : NpyArray::Type::u16;
+        array.shape = entry.at("shape").get<std::vector<uint64_t>>();
+        const Bytes::const_iterator begin = data_.begin() + entry.at("offset").get<ptrdiff_t>();
+        array.data.assign(begin, begin + static_cast<ptrdiff_t>(array.count() * array.elementBytes()));
+        return array;
+    }
+    int32_t offset() const { return case_.at("params").value("offset", 0); }
+
+  private:
+    json case_;
+    Bytes data_;
+};
+
+void setTensor(const Given& given, const NpyArray& in, const NpyArray& out, int which, Case* c) {
+    RopeRotateDescription& d = c->description;
+    RopeTensor& tensor = which == 0 ? d.q : d.k;
+    tensor.heads = static_cast<uint32_t>(in.shape[given.order == Order::kHeadMajor ? 1 : 2]);
+    tensor.source = given.order == Order::kHeadMajor ? headMajor(d, tensor.heads) : tokenMajor(d, tensor.heads);
+    tensor.destination = tensor.source;
+    c->in[which] = in.data;
+    c->wanted[which] = out.data;
+}
+
+void setGivenRows(const Given& given, const Tensors& tensors, Case* c) {
+    RopeRotateDescription& d = c->description;
+    const NpyArray cos = tensors.get("cos"), sin = tensors.get("sin");
+    setRows(cos, sin, tensors.element("cos"), c);
+    d.rows.pair_stride = given.rows == Rows::kAdjacent ? 2 : 1;
+    const uint32_t pairs = d.rotary_dim / 2;
+    if (given.rows == Rows::kSinCos) {
+        c->rows.clear();
+        const size_t bytes = pairs * ropeElementBytes(d.rows.element);
+        for (size_t at = 0; at < cos.data.size(); at += bytes) {
+            c->rows.insert(c->rows.end(), &sin.data[at], &sin.data[at] + bytes);
+            c->rows.insert(c->rows.end(), &cos.data[at], &cos.data[at] + bytes);
+        }
+        d.rows.offset = pairs;
+        d.rows.row_stride = 2 * pairs;
+        d.rows.sin_offset = -static_cast<int64_t>(pairs);
+    }
+    d.positions.kind = ROPE_POSITIONS_COUNTED; // the tables, whose first row is token 0's
+    d.positions.first = d.rows.first_position = tensors.offset();
+}
+
+Case caseOf(const Given& given, const Tensors& tensors) {
+    Case c;
+    c.name = std::string(given.name) + "_" + given.out;
+    c.tolerance = given.tolerance;
+    RopeRotateDescription& d = c.description;
+    const NpyArray in = tensors.get(given.in);
+    const bool head_major = given.order == Order::kHeadMajor;
+    d.batch = static_cast<uint32_t>(in.shape[0]);
+    d.tokens = static_cast<uint32_t>(in.shape[head_major ? 2 : 1]);
+    d.head_dim = static_cast<uint32_t>(in.shape[3]);
+    d.rotary_begin = given.rotary_begin;
+    d.rotary_dim = given.rotary_dim != 0 ? given.rotary_dim : d.head_dim;
+    d.pairing_in = given.pairing_in;
+    d.pairing_out = given.pairing_out;
+    d.elsewhere = given.pairing_in != given.pairing_out;
+    d.element_in = tensors.element(given.in);
+    d.operation = given.operation;
+    setTensor(given, in, tensors.get(given.out), 0, &c);
+    if (tensors.has("k")) setTensor(given, tensors.get("k"), tensors.get("k_out"), 1, &c);
+    setGivenRows(given, tensors, &c);
+    return c;
+}
+
+TEST_P(Vectors, OfOtherLibrariesFromTheirRows) {
+    for (const Given& given : kGiven) run(caseOf(given, Tensors(given.name)));
+}
+
+// Where the scale is 1, the gradient and the inverse are one operation.
+TEST_P(Vectors, TurnBackByInverseAndTransposeAlike) {
+    for (const Given& given : kGiven) {
+        if (given.operation != ROPE_OPERATION_INVERSE && given.operation != ROPE_OPERATION_TRANSPOSE) continue;
+        Case c = caseOf(given, Tensors(given.name));
+        c.description.operation =
+            given.operation == ROPE_OPERATION_INVERSE ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_INVERSE;
+        run(c);
+    }
+}
+
+TEST_P(Vectors, OfOtherLibrariesFromTheirFrequencies) {
+    size_t cases = 0;
+    for (const Given& given : kGiven) {
+        const Tensors tensors(given.name);
+        if (!tensors.has("inv_freq") || tensors.get("position_ids").shape.size() > 2) continue;
+        Case c = caseOf(given, tensors);
+        if (given.tolerance.ulps == kEveryStep.ulps) c.tolerance = kEveryStepAndRows;
+        const NpyArray inverse = tensors.get("inv_freq");
+        for (uint64_t i = 0; i < inverse.count(); ++i)
+            c.frequencies.push_back(valueAt(inverse.data, ROPE_ELEMENT_F32, i));
+        c.description.source = ROPE_SOURCE_INLINE;
+        c.description.angle = ROPE_ANGLE_COMPATIBLE;
+        c.description.rows = {};
+        c.description.positions = {};
+        c.positions = positionsOf(tensors.get("position_ids"));
+        run(c);
+        ++cases;
+    }
+    EXPECT_EQ(cases, 2u);
+}
+
+ROPE_ON_EVERY_DEVICE(Vectors);
+
+} // namespace
