@@ -167,7 +167,9 @@ int main(int argc, char** argv) {
     if (!bench.device) fail(bench.error);
     if (!bench.device.hasTimestamps()) fail("the device's queue has no timestamps");
     std::printf("device: %s\n", rope::describe(bench.device.info()).c_str());
-    const RopeRule rule = {ROPE_RULE_DEFAULT, kHeadDim, 500000, 0};
+    RopeRule rule = {};
+    rule.rotary_dim = kHeadDim;
+    rule.base = 500000;
     double scale;
     ropeMakeFrequencies(&rule, bench.frequencies.data(), &scale, nullptr);
     registerAll();

@@ -69,23 +69,56 @@ ROPE_API const char* ropeResultName(RopeResult result);
 
 /* ---- Frequencies: any rule becomes an array of doubles -------------------------------------------------------- */
 
+/* d is rotary_dim, b the base, s the factor, L original_length, theta_i = b^(-2i/d). */
 typedef enum RopeRuleKind {
-    ROPE_RULE_DEFAULT = 0, /* base^(-2i/rotary_dim), correctly rounded */
-    ROPE_RULE_LINEAR = 1,  /* the default rule's doubles divided by factor (position interpolation) */
+    ROPE_RULE_DEFAULT = 0,          /* theta_i, correctly rounded */
+    ROPE_RULE_LINEAR = 1,           /* theta_i / s: position interpolation */
+    ROPE_RULE_NTK = 2,              /* base b * s^(d/(d-2)); HunYuan's alpha is this s */
+    ROPE_RULE_DYNAMIC_NTK = 3,      /* beyond L: base b * (s * length/L - (s - 1))^(d/(d-2)) */
+    ROPE_RULE_YARN = 4,             /* Peng et al. 2023, as Hugging Face reads its configuration */
+    ROPE_RULE_LONGROPE = 5,         /* theta_i / short_factors[i], beyond L / long_factors[i]; once called su */
+    ROPE_RULE_LLAMA3 = 6,           /* by wavelength: unchanged, divided by s, and blended between */
+    ROPE_RULE_PROPORTIONAL = 7,     /* theta_i / s for the first rotating_pairs pairs, 0 for the rest */
+    ROPE_RULE_YARN_RAMPED = 8,      /* the early form in MiniMind: beta grows along the pairs; only where length > L */
+    ROPE_RULE_YARN_TEMPERATURE = 9, /* theta_i / s^(t/(d/2)) and positions times s^-gamma */
     ROPE_RULE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeRuleKind;
 
+/* Members that a rule does not name are not read.
+ *
+ * A rule that takes `length` (the largest position so far plus 1) gives other frequencies as it grows: keys rotated
+ * before, and kept in a cache, are then of another rotation than the queries to come. Either choose the length that
+ * will be reached at the start, or rotate the cached keys anew (ROPE_OPERATION_INVERSE by the old, forward by the new);
+ * models that recompute it for each forward pass, as Hugging Face's dynamic and longrope do, live with the mixture. */
 typedef struct RopeRule {
     RopeRuleKind kind;
-    uint32_t rotary_dim; /* even, 2 to 2 * ROPE_MAX_PAIRS */
-    double base;         /* 1 or more and less than 2^64; 10000 in most older models, 500000 or 1000000 in newer */
-    double factor;       /* linear: how much longer the context is; greater than 0 */
+    uint32_t rotary_dim;     /* even, 2 to 2 * ROPE_MAX_PAIRS */
+    double base;             /* 1 or more and less than 2^64; 10000 in older models, 500000 or 1000000 in newer */
+    double factor;           /* s: how much longer the context is; linear, ntk, dynamic, yarn of any kind, llama3;
+                                longrope: for the scale; proportional: 0 means 1 */
+    double original_length;  /* L: positions the model was trained on; dynamic, yarn, longrope, llama3, yarn ramped */
+    double length;           /* dynamic, longrope, yarn ramped; 0: L */
+    double attention_factor; /* yarn, longrope: the scale outright; 0: yarn's 0.1 ln s + 1 or from mscale, longrope's
+                                sqrt(1 + ln s / ln L) */
+    double beta_fast;        /* yarn: 0 means 32; ramped: 0 means 4 */
+    double beta_slow;        /* yarn, ramped: 0 means 1 */
+    double mscale; /* yarn: with mscale_all_dim, where neither is 0, the scale is g(mscale)/g(mscale_all_dim), */
+    double mscale_all_dim;       /* g(m) = 0.1 m ln s + 1 */
+    uint32_t keep_bounds;        /* yarn: 1: the ramp's bounds are not rounded to whole pairs ("truncate": false) */
+    uint32_t rotating_pairs;     /* proportional */
+    double low_freq_factor;      /* llama3: 0 means 1 */
+    double high_freq_factor;     /* llama3: 0 means 4; may equal low_freq_factor */
+    const double* short_factors; /* longrope: rotary_dim / 2 of each */
+    const double* long_factors;
+    double temperature; /* yarn temperature: t, 0 means 0.25 */
+    double gamma;       /* yarn temperature: 0 means 0.8 */
 } RopeRule;
 
 #define ROPE_MAX_PAIRS 4096u
 
 /* Writes rotary_dim / 2 doubles (radians per position) and the scale on cos and sin. The same doubles on every
- * platform and compiler. `reason` may be null. */
+ * platform and compiler: the default rule's correctly rounded, every other's within 1e-15 of themselves. `reason` may
+ * be null. */
 ROPE_API RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason);
 
 /* Frequencies as the plans and the shaders take them, from a rule or your own. A negative frequency turns the other

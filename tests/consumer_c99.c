@@ -15,14 +15,14 @@ static int rotateOnHost(void) {
     double frequencies[2], scale;
     float out[4];
     int i, failures = 0;
-    RopeRule rule = {ROPE_RULE_DEFAULT, 4, 10000, 0};
+    RopeRule rule = {0};
     RopeRotateDescription d = {0};
     RopeHostRotate host = {0};
     RopeReason reason;
     RopePlan plan;
 
-
-
+    rule.rotary_dim = 4;
+    rule.base = 10000;
     failures += expect(ropeMakeFrequencies(&rule, frequencies, &scale, &reason) == ROPE_SUCCESS, reason.text);
     d.tokens = 1;
     d.head_dim = 4;

@@ -17,6 +17,7 @@ add_executable(vkrope-tests
     tests/large_test.cpp
     tests/npy_test.cpp
     tests/plan_test.cpp
+    tests/raw_test.cpp
     tests/reference_angle_test.cpp
     tests/resubmit_test.cpp
     tests/rotate_test.cpp
@@ -42,5 +43,6 @@ foreach(consumer consumer_c99 consumer_small)
     target_link_options(${target} PRIVATE -Wl,--gc-sections)
 endforeach()
 add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
+add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>)
