@@ -12,17 +12,25 @@ namespace rope {
 // What the caller wants otherwise than the configuration has it. Zeros: as it has it.
 struct ConfigRequest {
     uint32_t rotary_dim = 0; // elements; in place of the configuration's own
+    // Where the layers differ by type. Empty: full_attention (main, hybrid), or the only one.
+    std::string layer_type;
+    double length = 0; // the largest position so far plus 1, for rules that depend on it; 0: within the original
 };
 
 struct ModelEncoding {
-    std::string model_type; // empty where the configuration names none
-    RopeRule rule = {};
-    std::vector<double> frequencies; // radians per position, one per pair
+    std::string model_type;          // empty where the configuration names none
+    RopeRule rule = {};              // its lists are null: the frequencies have them in
+    std::vector<double> frequencies; // radians per position, one per pair; below 0 where the model turns backwards
     double scale = 1;
-    uint32_t head_dim = 0;
+    uint32_t head_dim = 0; // of the tensor that is rotated: q_pe and k_pe where a model splits them off
     uint32_t rotary_begin = 0;
     uint32_t rotary_dim = 0;
-    RopePairing pairing = ROPE_PAIRING_DEFAULT; // default: the configuration does not tell
+    RopePairing pairing = ROPE_PAIRING_DEFAULT;     // default: the configuration does not tell
+    RopePairing pairing_out = ROPE_PAIRING_DEFAULT; // default: as pairing
+    std::string layer_type;                         // the one that was read; empty where there are none
+    std::vector<std::string> layer_types;
+    std::string axes_note; // not empty: its positions have several axes, and the frequencies are those of all of them
+    std::string ignored_note; // not empty: a key that the model's own code does not heed, nor does this
 };
 
 // From a configuration's text. What it cannot honour is refused by name: false, and one sentence in *error. Throws

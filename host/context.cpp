@@ -92,6 +92,7 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
 
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
+    if ((pass.shader->needs & ~c->enabled) != 0) return VK_ERROR_FEATURE_NOT_PRESENT;
     void* memory = allocate(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
@@ -134,6 +135,7 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     c->device = info->device;
     c->cache = info->pipeline_cache;
     c->allocator = info->allocator;
+    c->enabled = info->limits.enabled;
     c->pushes = (info->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
     const bool loaded = loadFunctions(*info, &c->vk);
     const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;

@@ -50,6 +50,7 @@ struct RopeContext {
     VkPipelineLayout pipeline_layout;
     std::atomic<rope::PipelineNode*> pipelines;
     bool pushes;
+    uint32_t enabled; // ROPE_ENABLED_ bits
     RopeRounding rounding;
 };
 

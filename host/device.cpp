@@ -97,11 +97,9 @@ std::string lowered(std::string text) {
 
 // The devices that `select` may mean: one by its index, else those with it in their name or driver; all if empty.
 std::vector<DeviceInfo> matching(const std::vector<DeviceInfo>& infos, const std::string& select) {
-    const bool digits =
-        !select.empty() && select.size() < 9 && select.find_first_not_of("0123456789") == std::string::npos;
-    const size_t index = digits ? std::strtoul(select.c_str(), nullptr, 10) : infos.size();
-    if (index < infos.size()) {
-        return {infos[index]};
+    if (!select.empty() && select.find_first_not_of("0123456789") == std::string::npos) {
+        const size_t index = select.size() < 9 ? std::strtoul(select.c_str(), nullptr, 10) : infos.size();
+        return index < infos.size() ? std::vector<DeviceInfo>{infos[index]} : std::vector<DeviceInfo>();
     }
     std::vector<DeviceInfo> found;
     for (const DeviceInfo& info : infos) {

@@ -278,6 +278,7 @@ bool Device::makeBuffer(VkDeviceSize bytes, Buffer* buffer, std::string* error) 
         return false;
     }
     made.state_ = state_;
+    state_->sizes[made.allocation_.buffer] = bytes;
     *buffer = std::move(made);
     return true;
 }
@@ -300,6 +301,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 void Buffer::release() {
     if (state_) {
+        state_->sizes.erase(allocation_.buffer);
         state_->release(&allocation_);
         state_.reset();
     }

@@ -3,6 +3,8 @@
 
 #include "device.hpp"
 
+#include <map>
+
 namespace rope {
 
 struct DeviceState {
@@ -50,7 +52,8 @@ struct DeviceState {
     VkQueryPool queries = VK_NULL_HANDLE;
     Allocation staging;
     double timeout_seconds = 0;
-    bool stuck = false; // a submission did not end in time, so nothing may be destroyed any more
+    std::map<VkBuffer, VkDeviceSize> sizes; // of the buffers that makeBuffer made
+    bool stuck = false;                     // a submission did not end in time, so nothing may be destroyed any more
 
   private:
     VkResult giveMemory(bool for_staging, Allocation* allocation);

@@ -88,18 +88,24 @@ VkResult Sets::make(const RopePlan* plans, std::vector<RopeBuffers>* buffers) {
     return result;
 }
 
-constexpr const char* kSlotNames[ROPE_SLOT_COUNT] = {"POSITIONS", "FREQUENCIES", "ROWS",  "Q",
-                                                     "K",         "Q_OUT",       "K_OUT", "COUNTER"};
-
-bool checkPlan(const RopePlan& plan, const RopeBuffers& buffers, std::string* error) {
+bool checkPlan(const DeviceState& state, const RopePlan& plan, const RopeBuffers& buffers, std::string* error) {
     if (plan.reason.text[0]) {
         *error = std::string("was refused: ") + plan.reason.text;
         return false;
     }
     for (uint32_t slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
-        if (plan.bytes[slot] && !buffers.slots[slot].buffer) {
-            *error = std::string("has no buffer in ROPE_SLOT_") + kSlotNames[slot] + ": it takes " +
-                     std::to_string(plan.bytes[slot]) + " bytes";
+        const RopeBuffer& buffer = buffers.slots[slot];
+        const std::string wanted =
+            std::to_string(plan.bytes[slot]) + " bytes of " + ropeSlotName(static_cast<RopeSlot>(slot));
+        if (plan.bytes[slot] && !buffer.buffer) {
+            *error = "has no buffer for the " + wanted + " that it takes";
+            return false;
+        }
+        const auto known = state.sizes.find(buffer.buffer);
+        if (plan.bytes[slot] && known != state.sizes.end() &&
+            (buffer.offset > known->second || known->second - buffer.offset < plan.bytes[slot])) {
+            *error = "takes " + wanted + ", but the buffer has " + std::to_string(known->second) + " with " +
+                     std::to_string(buffer.offset) + " before the slot";
             return false;
         }
     }
@@ -151,7 +157,7 @@ bool DeviceState::finish(std::string* error, double* gpu_seconds) {
     }
     if (result == VK_SUCCESS) {
         result = vk.WaitForFences(device, 1, &fence, VK_TRUE, nanoseconds(timeout_seconds));
-        stuck = result == VK_TIMEOUT;
+        stuck = result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST;
     }
     if (result == VK_TIMEOUT) {
         char seconds[32];
@@ -193,7 +199,7 @@ bool Device::submit(const std::function<void(VkCommandBuffer)>& record, std::str
 bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffers, std::string* error,
                  double* gpu_seconds) {
     for (uint32_t i = 0; i < count; ++i) {
-        if (!checkPlan(plans[i], buffers[i], error)) {
+        if (!checkPlan(*state_, plans[i], buffers[i], error)) {
             *error = "plan " + std::to_string(i) + " " + *error;
             return false;
         }

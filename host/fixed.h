@@ -1,5 +1,5 @@
-// Fixed point numbers of 64 integer and 320 fraction bits, not negative: what the frequency rules compute in, so that
-// no platform's floating point or libm has a say in a frequency's bits.
+// Fixed point numbers of 64 integer and 320 fraction bits, not negative, so that no platform's floating point has a say
+// in a frequency's bits.
 #ifndef VKROPE_FIXED_H
 #define VKROPE_FIXED_H
 
@@ -26,6 +26,16 @@ static inline double doubleFromBits(uint64_t bits) {
     return value;
 }
 
+// Comparisons of values that may be anything are made on their bits: they hold under any compiler's floating point
+// flags. The bits of numbers that are not negative are ordered as the numbers are.
+static inline uint64_t magnitudeBits(double value) { return doubleBits(value) & ~(1ull << 63); }
+
+// From `least` (0 or more) to `greatest`; false for a NaN.
+static inline bool isFromTo(double value, double least, double greatest) {
+    const uint64_t bits = doubleBits(value);
+    return bits >= doubleBits(least) && bits <= doubleBits(greatest);
+}
+
 static constexpr Fixed fixedOne() {
     Fixed one = {};
     one.limbs[kFixedFractionLimbs] = 1;
@@ -34,8 +44,13 @@ static constexpr Fixed fixedOne() {
 
 static inline uint32_t fixedBit(const Fixed& a, int bit) { return bit < 0 ? 0 : (a.limbs[bit / 32] >> (bit % 32)) & 1; }
 
-static inline bool fixedIsBelowOne(const Fixed& a) {
-    return a.limbs[kFixedFractionLimbs] == 0 && a.limbs[kFixedFractionLimbs + 1] == 0;
+// The highest bit that is set, -1 for 0.
+static inline int fixedTop(const Fixed& a) {
+    int top = 32 * kFixedLimbs - 1;
+    while (top >= 0 && fixedBit(a, top) == 0) {
+        --top;
+    }
+    return top;
 }
 
 // Modulo 2^64.
@@ -91,20 +106,18 @@ static inline Fixed fixedDivide(const Fixed& a, uint32_t divisor) {
     return quotient;
 }
 
-// base^exponent, truncated after each product; exponent 1 or more, base at most 1.
-static inline Fixed fixedPower(const Fixed& base, uint32_t exponent) {
-    int bit = 31;
-    while ((exponent >> bit) == 0) {
-        --bit;
+// a * 2^bits: truncated below, modulo 2^64 above.
+static inline Fixed fixedShift(const Fixed& a, int bits) {
+    const int up = bits >= 0 ? bits / 32 : -((31 - bits) / 32); // whole limbs; the rest goes up by 0 to 31 bits
+    const int rest = bits - 32 * up;
+    Fixed shifted = {};
+    for (int i = 0; i < kFixedLimbs; ++i) {
+        const int from = i - up;
+        const uint64_t high = from >= 0 && from < kFixedLimbs ? a.limbs[from] : 0;
+        const uint64_t low = from >= 1 && from <= kFixedLimbs ? a.limbs[from - 1] : 0;
+        shifted.limbs[i] = static_cast<uint32_t>((high << 32 | low) >> (32 - rest));
     }
-    Fixed power = base;
-    while (--bit >= 0) {
-        power = fixedMultiply(power, power);
-        if ((exponent >> bit) & 1) {
-            power = fixedMultiply(power, base);
-        }
-    }
-    return power;
+    return shifted;
 }
 
 // |value|, which must be less than 2^64; exact save for bits below 2^-320.
@@ -126,10 +139,7 @@ static inline Fixed fixedFromDouble(double value) {
 
 // The nearest double, of two equally near the even one.
 static inline double fixedToDouble(const Fixed& a) {
-    int top = 32 * kFixedLimbs - 1;
-    while (top >= 0 && fixedBit(a, top) == 0) {
-        --top;
-    }
+    const int top = fixedTop(a);
     if (top < 0) {
         return 0.0;
     }

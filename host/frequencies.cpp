@@ -5,113 +5,11 @@
 
 namespace {
 
-constexpr uint64_t kSignBit = 1ull << 63;
-constexpr uint64_t kInfinity = 0x7FFull << 52;
-constexpr double kTwoTo64 = 18446744073709551616.0;
 constexpr double kMostRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
 
-// Comparisons of values that may be anything are made on their bits: they hold under any compiler's floating point
-// flags. The bits of numbers that are not negative are ordered as the numbers are.
-uint64_t magnitudeBits(double value) { return doubleBits(value) & ~kSignBit; }
-
-bool isFinite(double value) { return magnitudeBits(value) < kInfinity; }
-
-// From `least` (0 or more) to `greatest`; false for a NaN.
-bool isWithin(double value, double least, double greatest) {
-    const uint64_t bits = doubleBits(value);
-    return bits >= doubleBits(least) && bits <= doubleBits(greatest);
-}
+bool isFinite(double value) { return magnitudeBits(value) < 0x7FFull << 52; }
 
 bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMostRadians); }
-
-// ---- Rules
-
-// The largest multiple of 2^-48 whose n-th power times base is below 1: less than base^(-1/n), by 2^-48 at most.
-Fixed startRoot(const Fixed& base, uint32_t n) {
-    constexpr int kBits = 48;
-    Fixed root = {};
-    for (int bit = kFixedFractionBits - 1; bit >= kFixedFractionBits - kBits; --bit) {
-        Fixed candidate = root;
-        candidate.limbs[bit / 32] |= 1u << (bit % 32);
-        if (fixedIsBelowOne(fixedMultiply(base, fixedPower(candidate, n)))) {
-            root = candidate;
-        }
-    }
-    return root;
-}
-
-// base^(-1/n), n from 2 to ROPE_MAX_PAIRS, within 2^-254 of itself: the products' truncations, 2^-320 each, weigh most
-// where base^-1 is as small as 2^-64.
-//
-// Newton's y += y * (1 - base * y^n) / n comes from below and stays below. The relative error e becomes
-// e^2 * (n + 1) / 2; it starts at 2^-16 or less for n = 2, and n * e at 2^-25 or less for greater n, so that six steps
-// are one more than enough.
-Fixed inverseRoot(const Fixed& base, uint32_t n) {
-    constexpr int kSteps = 6;
-    Fixed root = startRoot(base, n);
-    for (int step = 0; step < kSteps; ++step) {
-        const Fixed reached = fixedMultiply(base, fixedPower(root, n));
-        if (!fixedIsBelowOne(reached)) {
-            break; // only truncation gets there
-        }
-        root = fixedAdd(root, fixedDivide(fixedMultiply(root, fixedSubtract(fixedOne(), reached)), n));
-    }
-    return root;
-}
-
-// The powers lose at most 2^-243 of themselves, which leaves 190 bits below the last of a double to tell which way to
-// round. None lies in the middle between two doubles, and only a power of two is a double: were the odd part of base^i
-// times the n-th power of the odd part of its inverse root to be 1, both would be 1.
-RopeResult makeDefault(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
-    const uint32_t pairs = rule.rotary_dim / 2;
-    const Fixed root = pairs > 1 ? inverseRoot(fixedFromDouble(rule.base), pairs) : fixedOne();
-    Fixed power = fixedOne();
-    for (uint32_t i = 0; i < pairs; ++i) {
-        frequencies[i] = fixedToDouble(power);
-        power = fixedMultiply(power, root);
-    }
-    *scale = 1.0;
-    return accept(reason);
-}
-
-RopeResult makeLinear(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
-    const uint64_t bits = doubleBits(rule.factor);
-    const bool is_positive = bits != 0 && bits < kInfinity;
-    // The first frequency is the greatest, and 1 before the division.
-    if (!is_positive || !isWithinTurnLimit(1.0 / rule.factor)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "factor is %.17g; it must be finite, greater than 0, and 1/factor less than 2^28 turns",
-                      rule.factor);
-    }
-    const RopeResult result = makeDefault(rule, frequencies, scale, reason);
-    for (uint32_t i = 0; i < rule.rotary_dim / 2; ++i) {
-        frequencies[i] /= rule.factor;
-    }
-    return result;
-}
-
-// A rule writes rotary_dim / 2 frequencies and the scale, or refuses what of the rule only it reads.
-struct Rule {
-    RopeRuleKind kind;
-    const char* name;
-    RopeResult (*make)(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason);
-};
-
-constexpr Rule kRules[] = {
-    {ROPE_RULE_DEFAULT, "default", makeDefault},
-    {ROPE_RULE_LINEAR, "linear", makeLinear},
-};
-
-const Rule* findRule(RopeRuleKind kind) {
-    for (const Rule& rule : kRules) {
-        if (rule.kind == kind) {
-            return &rule;
-        }
-    }
-    return nullptr;
-}
-
-// ---- Words
 
 // 1/(2 pi): turns per radian.
 constexpr Fixed kTurn = {{0x909374B8, 0x6DC91B8E, 0xF7AEF158, 0x7F9458EA, 0x4F10E410, 0x36D8A566, 0x7D4D3770,
@@ -164,7 +62,7 @@ void writePair(double frequency, RopeAngle angle, uint32_t words[4]) {
 } // namespace
 
 RopeResult checkScale(double scale, RopeReason* reason) {
-    if (magnitudeBits(scale) != 0 && !isWithin(scale, 1.0 / (1 << 20), 1 << 20)) {
+    if (magnitudeBits(scale) != 0 && !isFromTo(scale, 1.0 / (1 << 20), 1 << 20)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "frequencies.scale is %.17g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
     }
@@ -193,30 +91,6 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
         }
     }
     return checkScale(frequencies.scale, reason);
-}
-
-RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason) {
-    if (!rule) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rule is null; it must point to a RopeRule");
-    }
-    if (!frequencies || !scale) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s is null; frequencies must point to rotary_dim / 2 doubles and scale to one",
-                      frequencies ? "scale" : "frequencies");
-    }
-    const Rule* row = findRule(rule->kind);
-    if (!row) {
-        return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; it must be one of RopeRuleKind, the last of which is %s",
-                      static_cast<int>(rule->kind), kRules[sizeof kRules / sizeof *kRules - 1].name);
-    }
-    if (rule->rotary_dim == 0 || rule->rotary_dim % 2 != 0 || rule->rotary_dim > 2 * ROPE_MAX_PAIRS) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rotary_dim is %u; it must be even, from 2 to %u", rule->rotary_dim,
-                      2 * ROPE_MAX_PAIRS);
-    }
-    if (!isWithin(rule->base, 1.0, kTwoTo64) || rule->base == kTwoTo64) {
-        return refuse(reason, ROPE_ERROR_INVALID, "base is %.17g; it must be 1 or more and less than 2^64", rule->base);
-    }
-    return row->make(*rule, frequencies, scale, reason);
 }
 
 size_t ropeFrequencyBytes(uint32_t count) { return static_cast<size_t>(count) * 4 * sizeof(uint32_t); }

@@ -12,10 +12,12 @@ add_library(vkrope
     host/plan_rotate.cpp
     host/plan_table.cpp
     host/print_plan.cpp
+    host/real.cpp
     host/record.cpp
     host/reference_angle.cpp
     host/resolve.cpp
     host/rows.cpp
+    host/rules.cpp
     host/scale.cpp
     host/selftest.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
@@ -23,12 +25,20 @@ target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURC
 target_compile_features(vkrope PRIVATE cxx_std_17)
 set_target_properties(vkrope PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
 target_compile_definitions(vkrope PRIVATE VK_NO_PROTOTYPES)
+if(BUILD_SHARED_LIBS)
+    target_compile_definitions(vkrope PUBLIC VKROPE_SHARED PRIVATE VKROPE_BUILDING)
+    set_target_properties(vkrope PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden)
+endif()
 
 # The host's float32 arithmetic has the promised bits only where nothing is fused or rearranged, whatever the parent asks.
+set(VKROPE_FLOATING_POINT -fno-fast-math -ffp-contract=off)
 set(VKROPE_WARNINGS)
 if(NOT MSVC)
-    target_compile_options(vkrope PRIVATE -fno-fast-math -ffp-contract=off
+    target_compile_options(vkrope PRIVATE ${VKROPE_FLOATING_POINT}
         $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
+        target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions
+    endif()
     if(PROJECT_IS_TOP_LEVEL)
         set(VKROPE_WARNINGS -Wall -Wextra -Wpedantic -Werror=return-type)
     endif()
@@ -60,12 +70,13 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     find_package(CLI11 CONFIG REQUIRED)
     find_package(nlohmann_json CONFIG REQUIRED)
 
-    add_library(vkrope-config STATIC host/config.cpp)
+    add_library(vkrope-config STATIC host/config.cpp host/config_models.cpp host/gguf.cpp)
     target_link_libraries(vkrope-config PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
     target_compile_features(vkrope-config PUBLIC cxx_std_17)
     target_compile_options(vkrope-config PRIVATE ${VKROPE_WARNINGS})
 
     add_executable(vkrope-tool
+        host/chart.cpp
         host/tool.cpp
         host/tool_arrays.cpp
         host/tool_check.cpp
@@ -73,9 +84,11 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_devices.cpp
         host/tool_element.cpp
         host/tool_encoding.cpp
+        host/tool_frequencies.cpp
         host/tool_matrix.cpp
         host/tool_output.cpp
         host/tool_permute.cpp
+        host/tool_plot.cpp
         host/tool_positions.cpp
         host/tool_progress.cpp
         host/tool_rotate.cpp

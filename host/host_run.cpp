@@ -38,6 +38,7 @@ struct Rotation {
     double scale;  // what the operation wants
     float rescale; // what rows are multiplied by
     bool backward;
+    bool positioned; // positions are known
 };
 
 void shaderBits(const Rotation& r, int32_t position, uint32_t pair, double scale, float bits[2]) {
@@ -70,25 +71,26 @@ void turnFromAngle(const Rotation& r, int32_t position, uint32_t pair, Turn* tur
     turn->reference[1] *= r.scale;
 }
 
+// The table's row of a position; rows wrap as positions do.
+uint32_t rowOf(const RopeRotateDescription& d, int32_t position) {
+    return static_cast<uint32_t>(position) - static_cast<uint32_t>(d.rows.first_position);
+}
+
 bool isOutside(const RopeRotateDescription& d, int32_t position) {
-    const int64_t row = static_cast<int64_t>(position) - d.rows.first_position;
-    return d.source == ROPE_SOURCE_TABLE && (row < 0 || row >= d.rows.count);
+    return d.source == ROPE_SOURCE_TABLE && rowOf(d, position) >= d.rows.count;
 }
 
 bool findTurn(const Rotation& r, uint32_t batch, uint32_t token, uint32_t pair, Turn* turn) {
     const Shape shape = {r.d.batch, r.d.tokens, r.d.positions};
-    const bool positioned = r.d.source != ROPE_SOURCE_ROWS || r.d.frequencies.values != nullptr;
-    const int32_t position = positioned ? positionOf(shape, r.data.positions, batch, token) : 0;
+    const int32_t position = r.positioned ? positionOf(shape, r.data.positions, batch, token) : 0;
+    if (isOutside(r.d, position)) return false;
     if (r.d.source == ROPE_SOURCE_INLINE) {
         shaderBits(r, position, pair, r.scale, turn->bits);
     } else {
-        if (isOutside(r.d, position)) return false;
         const uint64_t by_token = static_cast<uint64_t>(batch) * r.d.tokens + token;
-        const int64_t by_position = static_cast<int64_t>(position) - r.d.rows.first_position;
-        const uint64_t row = r.d.source == ROPE_SOURCE_ROWS ? by_token : static_cast<uint64_t>(by_position);
-        turnFromRows(r, position, row, pair, turn);
+        turnFromRows(r, position, r.d.source == ROPE_SOURCE_ROWS ? by_token : rowOf(r.d, position), pair, turn);
     }
-    if (r.d.frequencies.values != nullptr) turnFromAngle(r, position, pair, turn);
+    if (r.positioned && r.d.frequencies.values != nullptr) turnFromAngle(r, position, pair, turn);
     if (r.backward) {
         turn->bits[1] = -turn->bits[1];
         turn->reference[1] = -turn->reference[1];
@@ -109,8 +111,8 @@ void put(const Arrays& arrays, uint64_t at, double reference, float bits) {
 }
 
 void copyElement(const Arrays& arrays, uint64_t from, uint64_t to) {
-    const float value = readElement(arrays.in, arrays.element_in, from);
-    put(arrays, to, static_cast<double>(value), value);
+    if (arrays.reference != nullptr) arrays.reference[to] = readElement(arrays.in, arrays.element_in, from);
+    if (arrays.out != nullptr) copyBits(arrays.in, arrays.element_in, from, arrays.out, arrays.element_out, to);
 }
 
 uint32_t element(RopePairing pairing, uint32_t pairs, uint32_t pair, uint32_t which) {
@@ -123,10 +125,11 @@ void rotatePair(const Rotation& r, const Arrays& arrays, uint64_t from, uint64_t
     const float y = readElement(arrays.in, arrays.element_in, from + element(r.d.pairing_in, pairs, pair, 1));
     const double c = turn.reference[0];
     const double s = turn.reference[1];
-    const float xc = x * turn.bits[0];
-    const float xs = x * turn.bits[1];
-    const float yc = y * turn.bits[0];
-    const float ys = y * turn.bits[1];
+    // Volatile, so that no compiler fuses a product into the sum, whatever flags a host builds this file with.
+    const volatile float xc = x * turn.bits[0];
+    const volatile float xs = x * turn.bits[1];
+    const volatile float yc = y * turn.bits[0];
+    const volatile float ys = y * turn.bits[1];
     put(arrays, to + element(r.d.pairing_out, pairs, pair, 0), x * c - y * s, xc - ys);
     put(arrays, to + element(r.d.pairing_out, pairs, pair, 1), x * s + y * c, xs + yc);
 }
@@ -161,7 +164,7 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
 }
 
 void rotateTensor(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays) {
-    if (tensor.heads == 0 || arrays.in == nullptr) return;
+    if (tensor.heads == 0) return;
     for (uint32_t batch = 0; batch < r.d.batch; ++batch) {
         for (uint32_t token = 0; token < r.d.tokens; ++token) rotateToken(r, tensor, arrays, batch, token);
     }
@@ -175,6 +178,10 @@ template <typename Number> void putRow(const RopeRows& layout, uint64_t at, Numb
     }
 }
 
+RopeResult refusePositions(RopeReason* reason) {
+    return refuse(reason, ROPE_ERROR_INVALID, "positions is null; the description reads an array of them");
+}
+
 } // namespace
 } // namespace rope
 
@@ -184,6 +191,7 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
     RopeTableDescription d;
     const RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
+    if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
     const Shape shape = {d.batch, d.tokens, d.positions};
     for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) {
         uint32_t words[4];
@@ -213,13 +221,23 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     RopeRotateDescription d;
     const RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (data->rows == nullptr && d.frequencies.values == nullptr) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "rows and frequencies.values are both null; one of them gives the angles");
+    if (data->rows == nullptr &&
+        (d.frequencies.values == nullptr ||
+         (d.source == ROPE_SOURCE_ROWS && data->positions == nullptr && readsPositions(d.positions)))) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "rows is null, and frequencies.values or positions are too; the rows or both of these give the angles");
     }
+    if (data->positions == nullptr && readsPositions(d)) return refusePositions(reason);
+    if ((d.q.heads != 0 && data->q == nullptr) || (d.k.heads != 0 && data->k == nullptr)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "q or k is null but has heads; each tensor with heads is an array here");
+    }
+    const bool positioned = data->positions != nullptr || !readsPositions(d.positions);
     const double wanted = operationScale(d.operation, d.frequencies.scale);
     const bool backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
-    const Rotation rotation = {d, *data, wanted, static_cast<float>(wanted / d.frequencies.scale), backward};
+    const Rotation rotation = {d,        *data,     wanted, static_cast<float>(wanted / d.frequencies.scale),
+                               backward, positioned};
     data->outside = 0;
     const Shape shape = {d.batch, d.tokens, d.positions};
     for (uint32_t batch = 0; d.source == ROPE_SOURCE_TABLE && batch < d.batch; ++batch) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing: install.sh [build|test]
-#   build: what the library and the quickstart are made and run with
+#   build: what the library, the quickstart and the program vkrope are made and run with
 #   test:  that, what the tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
 # Where nothing is missing it takes a fraction of a second and asks the network nothing.
 set -euo pipefail
@@ -45,15 +45,18 @@ update() {
 
 # The packages of the list that are not installed; those whose program came another way are left out.
 missing_packages() {
-    local -a wanted=(libvulkan-dev libvulkan1 mesa-vulkan-drivers)
+    local -a wanted=(libvulkan-dev libvulkan1 mesa-vulkan-drivers libcli11-dev nlohmann-json3-dev)
     has c++ || wanted+=(g++)
     has cmake || wanted+=(cmake)
     has glslc || wanted+=(glslc)
     has ninja || has make || wanted+=(ninja-build)
     if [ "$1" = test ]; then
-        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev nlohmann-json3-dev python3-numpy)
+        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev python3-numpy)
         has spirv-val || wanted+=(spirv-tools)
         has clang-format || wanted+=(clang-format)
+        if [ "$(uname -m)" = x86_64 ]; then
+            wanted+=(g++-aarch64-linux-gnu qemu-user) # the frequencies' doubles on arm64
+        fi
     fi
     local installed
     installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "${wanted[@]}" 2>/dev/null || true)
@@ -124,6 +127,7 @@ name_missing() {
     if has c++ && ! echo '#include <vulkan/vulkan_core.h>' | c++ -E -x c++ - >/dev/null 2>&1; then
         absent+=("the Vulkan headers")
     fi
+    say "the program vkrope also needs CLI11 and nlohmann-json, or -DVKROPE_BUILD_TOOL=OFF"
     say "no apt here; a Vulkan loader and a driver are needed to run anything"
     if [ "$1" = test ]; then
         say "the tests also need: GoogleTest, Google Benchmark, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"

@@ -50,3 +50,9 @@ const char* ropeResultName(RopeResult result) {
     }
     return "unknown RopeResult";
 }
+
+const char* ropeSlotName(RopeSlot slot) {
+    static const char* const kNames[ROPE_SLOT_COUNT] = {"positions", "frequencies", "rows",  "q",
+                                                        "k",         "q_out",       "k_out", "counter"};
+    return slot >= 0 && slot < ROPE_SLOT_COUNT ? kNames[slot] : "unknown slot";
+}

@@ -45,12 +45,22 @@ uint64_t wholeWords(const RopeAccess& access, uint64_t bytes) {
     return access.slot == ROPE_SLOT_ROWS && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
 }
 
-// A part fits where each binding spans no more than the device allows, wherever its offset is rounded down to.
+// What a binding's start loses to its alignment: for one that no split moves that is known, for others nearly all of
+// it. Two bytes more may go to a word's end.
+uint64_t lostBytes(const RopePass& pass, const RopeAccess& access, uint64_t alignment) {
+    for (int axis = 0; axis < kAxes; ++axis) {
+        if (pass.step[axis] != pass.count[axis] && access.stride[axis] != 0) return alignment + 2;
+    }
+    return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
+}
+
+// A part fits where each binding spans no more than the device allows.
 bool fitsRange(const RopePass& pass, const RopeLimits& limits) {
-    const uint64_t lost = limits.storage_alignment; // at most all but one of it, and up to a word's end
-    const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
     for (const RopeAccess& access : pass.access) {
-        if (access.extent != 0 && reachBytes(access, pass.step) > room) return false;
+        if (access.extent == 0) continue;
+        const uint64_t lost = lostBytes(pass, access, limits.storage_alignment);
+        const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
+        if (reachBytes(access, pass.step) > room) return false;
     }
     return true;
 }
@@ -90,6 +100,19 @@ void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     pass->step[axis] = low;
 }
 
+// Parts that start at the alignment bind nothing of their neighbours', which synchronization validation would take for
+// a hazard.
+void alignStep(int axis, uint64_t alignment, RopePass* pass) {
+    uint64_t multiple = 1;
+    for (const RopeAccess& access : pass->access) {
+        if (access.extent == 0 || access.stride[axis] == 0) continue;
+        while (multiple < alignment && access.stride[axis] * access.element_bytes * multiple % alignment != 0)
+            multiple *= 2;
+    }
+    uint32_t& step = pass->step[axis];
+    if (step != pass->count[axis] && step > multiple) step -= static_cast<uint32_t>(step % multiple);
+}
+
 // Splits along the axis of the widest stride first: its parts lie furthest apart.
 bool split(const RopeLimits& limits, RopePass* pass) {
     bool lowered[kAxes] = {false, false, false};
@@ -101,6 +124,7 @@ bool split(const RopeLimits& limits, RopePass* pass) {
         }
         lowered[axis] = true;
         lowerStep(axis, limits, pass);
+        alignStep(axis, limits.storage_alignment, pass);
     }
     for (int axis = 0; axis < kAxes; ++axis) {
         pass->parts[axis] = pass->count[axis] / pass->step[axis] + (pass->count[axis] % pass->step[axis] != 0);
@@ -170,37 +194,76 @@ RopeResult Planner::refused(RopeResult result) {
     return result;
 }
 
-RopeResult Planner::finish() {
-    uint64_t dispatches = 0;
-    for (uint32_t i = 0; i < plan_->pass_count; ++i) {
-        RopePass* pass = &plan_->passes[i];
-        for (const RopeAccess& access : pass->access) {
-            if (access.extent == 0) continue;
-            uint64_t bytes = reachBytes(access, pass->count);
-            if (bytes == UINT64_MAX || !addProduct(access.offset, access.element_bytes, &bytes)) {
-                return refused(refuse(
-                    reason(), ROPE_ERROR_TOO_LARGE,
-                    "slot %u would have more bytes than 64 bits count; use smaller strides or offsets", access.slot));
-            }
-            bytes = wholeWords(access, bytes);
-            if (bytes > plan_->bytes[access.slot]) plan_->bytes[access.slot] = bytes;
+RopeResult Planner::checkLimits() {
+    const uint32_t alignment = limits_.storage_alignment;
+    if ((alignment & (alignment - 1)) != 0) {
+        return refuse(reason(), ROPE_ERROR_INVALID, "limits.storage_alignment is %u; it must be a power of two",
+                      alignment);
+    }
+    if (limits_.group_size == 0 || limits_.group_count[0] == 0 || limits_.group_count[1] == 0) {
+        return refuse(reason(), ROPE_ERROR_INVALID,
+                      "limits.group_size or group_count is 0; ropeLimitsFromDevice fills them in");
+    }
+    return ROPE_SUCCESS;
+}
+
+// Bytes of every slot from its own offset on.
+RopeResult Planner::sumBytes(const RopePass& pass) {
+    for (const RopeAccess& access : pass.access) {
+        if (access.extent == 0) continue;
+        uint64_t bytes = reachBytes(access, pass.count);
+        if (bytes == UINT64_MAX || !addProduct(access.offset, access.element_bytes, &bytes)) {
+            return refuse(reason(), ROPE_ERROR_TOO_LARGE,
+                          "%s would have more bytes than 64 bits count; use smaller strides or offsets",
+                          slotName(access.slot));
         }
+        bytes = wholeWords(access, bytes);
+        if (bytes > plan_->bytes[access.slot]) plan_->bytes[access.slot] = bytes;
+    }
+    return ROPE_SUCCESS;
+}
+
+// Why no split helps: what one token of one head spans, above all a table that is read at any position.
+RopeResult Planner::refuseSplit(const RopePass& pass) {
+    const unsigned long long most = limits_.storage_range;
+    if (fitsRange(pass, limits_)) {
+        return refuse(reason(), ROPE_ERROR_TOO_LARGE,
+                      "one token takes more than the %u groups of %u threads of a dispatch", limits_.group_count[0],
+                      pass.constants[ROPE_ID_GROUP_SIZE]);
+    }
+    if (pass.constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE) {
+        return refuse(
+            reason(), ROPE_ERROR_TOO_LARGE,
+            "the table spans more than the %llu bytes that a binding may; use fewer rows, or ROPE_SOURCE_ROWS or "
+            "ROPE_SOURCE_INLINE",
+            most);
+    }
+    return refuse(
+        reason(), ROPE_ERROR_TOO_LARGE,
+        "one row or one head spans more than the %llu bytes that a binding may; its parts must lie closer together",
+        most);
+}
+
+RopeResult Planner::finish() {
+    RopeResult result = checkLimits();
+    uint64_t dispatches = 0;
+    for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
+        RopePass* pass = &plan_->passes[i];
+        result = sumBytes(*pass);
+        if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
         memcpy(pass->step, pass->count, sizeof pass->step);
         if (!split(limits_, pass)) {
-            return refused(refuse(reason(), ROPE_ERROR_TOO_LARGE,
-                                  "one part of shader %s spans more than the %llu bytes that a binding may; use a "
-                                  "smaller table, or ROPE_SOURCE_ROWS or ROPE_SOURCE_INLINE",
-                                  pass->shader->name, static_cast<unsigned long long>(limits_.storage_range)));
+            result = refuseSplit(*pass);
+            break;
         }
         dispatches += partCount(*pass);
         if (partCount(*pass) > (1u << 30) || dispatches > (1u << 30)) {
-            return refused(
-                refuse(reason(), ROPE_ERROR_TOO_LARGE,
-                       "the tensors would take more than 2^30 dispatches; split the call or use packed strides"));
+            result = refuse(reason(), ROPE_ERROR_TOO_LARGE,
+                            "the tensors would take more than 2^30 dispatches; split the call or use packed strides");
         }
     }
-    return accept(reason());
+    return result == ROPE_SUCCESS ? accept(reason()) : refused(result);
 }
 
 RopeAccess positionAccess(const RopePositions& positions) {
@@ -219,6 +282,15 @@ void setPositions(const RopePositions& positions, RopePush* push, RopePass* pass
 }
 
 namespace {
+
+// For a binding that is not read: something that is, where there is any.
+const RopeAccess& placeholder(const RopePass& pass) {
+    const int read[] = {ROPE_BINDING_COS_SIN, ROPE_BINDING_POSITIONS};
+    for (const int binding : read) {
+        if (pass.access[binding].extent != 0) return pass.access[binding];
+    }
+    return pass.access[ROPE_BINDING_DESTINATION];
+}
 
 struct Part {
     uint32_t begin[kAxes];
@@ -282,7 +354,7 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     RopePlace places[ROPE_BINDING_COUNT];
     for (int i = ROPE_BINDING_COUNT - 1; i >= 0; --i) {
         const RopeAccess& own = pass->access[i];
-        const RopeAccess& access = own.extent != 0 ? own : pass->access[ROPE_BINDING_DESTINATION];
+        const RopeAccess& access = own.extent != 0 ? own : placeholder(*pass);
         places[i] = bind(access, part, plan->storage_alignment, &dispatch->bindings[i]);
     }
     push.position_offset = places[ROPE_BINDING_POSITIONS].offset;

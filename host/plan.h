@@ -12,6 +12,8 @@ namespace rope {
 RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason);
 RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason);
 
+inline const char* slotName(uint32_t slot) { return ropeSlotName(static_cast<RopeSlot>(slot)); }
+
 inline bool readsPositions(const RopePositions& positions) { return positions.kind != ROPE_POSITIONS_COUNTED; }
 inline bool readsPositions(const RopeRotateDescription& d) {
     return d.source != ROPE_SOURCE_ROWS && readsPositions(d.positions);
@@ -28,6 +30,9 @@ void setRowPush(const RopeRows& rows, RopePush* push);
 uint32_t shaderElement(RopeElement element);
 float readElement(const void* array, RopeElement element, uint64_t at);
 void writeElement(void* array, RopeElement element, uint64_t at, float value);
+// As integers: a float in a register may lose a NaN's payload.
+void copyBits(const void* from, RopeElement from_element, uint64_t from_at, void* to, RopeElement to_element,
+              uint64_t to_at);
 
 // scale on cos and sin that an operation asks for.
 double operationScale(RopeOperation operation, double scale);
@@ -58,6 +63,10 @@ class Planner {
     RopeResult refused(RopeResult result);
 
   private:
+    RopeResult checkLimits();
+    RopeResult sumBytes(const RopePass& pass);
+    RopeResult refuseSplit(const RopePass& pass);
+
     RopeLimits limits_;
     RopePlan* plan_;
 };

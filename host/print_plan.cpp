@@ -8,9 +8,6 @@
 namespace rope {
 namespace {
 
-const char* const kSlotNames[ROPE_SLOT_COUNT] = {"positions", "frequencies", "rows",  "q",
-                                                 "k",         "q_out",       "k_out", "counter"};
-
 struct Text {
     char* begin;
     size_t size;
@@ -37,9 +34,9 @@ void printPass(const RopePass& pass, Text* text) {
     }
     print(text, ", group size %u, %u heads a thread; reads", pass.constants[ROPE_ID_GROUP_SIZE], pass.heads_per_thread);
     for (int i = 0; i < ROPE_BINDING_DESTINATION; ++i) {
-        if (pass.access[i].extent != 0) print(text, " %s", kSlotNames[pass.access[i].slot]);
+        if (pass.access[i].extent != 0) print(text, " %s", slotName(pass.access[i].slot));
     }
-    print(text, "; writes %s\n", kSlotNames[pass.access[ROPE_BINDING_DESTINATION].slot]);
+    print(text, "; writes %s\n", slotName(pass.access[ROPE_BINDING_DESTINATION].slot));
 }
 
 } // namespace
@@ -54,7 +51,8 @@ size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
     for (uint32_t i = 0; i < plan->pass_count; ++i) printPass(plan->passes[i], &text);
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         if (plan->bytes[slot] != 0) {
-            print(&text, "%s: %llu bytes\n", kSlotNames[slot], static_cast<unsigned long long>(plan->bytes[slot]));
+            print(&text, "%s: %llu bytes\n", slotName(static_cast<uint32_t>(slot)),
+                  static_cast<unsigned long long>(plan->bytes[slot]));
         }
     }
     return text.length;

@@ -25,11 +25,16 @@ void describe(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescri
     }
 }
 
+bool lacksBuffer(const RopePlan& plan, const RopeBuffers& buffers) {
+    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+        if (plan.bytes[slot] != 0 && buffers.slots[slot].buffer == VK_NULL_HANDLE) return true;
+    }
+    return false;
+}
+
 RopeResult check(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers) {
     if (plan.pass_count == 0) return ROPE_ERROR_INVALID;
-    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
-        if (plan.bytes[slot] != 0 && buffers.slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
-    }
+    if (lacksBuffer(plan, buffers)) return ROPE_ERROR_MISSING_BUFFER;
     for (uint32_t i = 0; i < plan.pass_count; ++i) {
         const RopePass& pass = plan.passes[i];
         if (findPipeline(context, pass.shader, pass.constants) == VK_NULL_HANDLE) return ROPE_ERROR_NOT_PREPARED;
@@ -45,6 +50,7 @@ using namespace rope;
 VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
     if (context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
+    if (lacksBuffer(*plan, *buffers)) return VK_ERROR_INITIALIZATION_FAILED;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
         VkDescriptorSetAllocateInfo info = {};

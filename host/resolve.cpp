@@ -117,6 +117,9 @@ RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint3
         }
         layout->batch_stride = d.tokens * layout->token_stride;
     }
+    if (d.batch == 1) layout->batch_stride = 0;
+    if (d.tokens == 1) layout->token_stride = 0;
+    if (heads == 1) layout->head_stride = 0;
     Axis axes[3] = {{layout->batch_stride, d.batch, "batch"},
                     {layout->token_stride, d.tokens, "token"},
                     {layout->head_stride, heads, "head"}};
@@ -184,6 +187,7 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a table has from 1 to %u rows", d->rows.count,
                       kMaxCount);
     }
+    d->rows.copy_offset = 0; // not read
     return resolveRows(pairs, &d->rows, reason);
 }
 

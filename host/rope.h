@@ -12,8 +12,9 @@
  *     x' = x*c - y*s              y' = x*s + y*c              float32, every operation rounded, none fused
  *
  * What is promised.
- *   - Cos and sin are within 2^-24.9 (times scale) of the true values at every int32 position; within 0.51 ulp
- *     wherever they are 2^-30 or more. Their bits are the same on every device and on the CPU.
+ *   - Cos and sin are within 0.51 ulp of the true values at every int32 position, wherever these are 2^-30 or more, and
+ *     within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their bits are the same on
+ *     every device and on the CPU.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
  *     inputs, products and results that are zero or normal. What passes through moves as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
@@ -37,7 +38,12 @@
 #define ROPE_VERSION_MINOR 1
 #define ROPE_VERSION_PATCH 0
 
-#if defined(VKROPE_SHARED) && defined(__GNUC__)
+/* The build defines VKROPE_SHARED for a shared library and its users, and VKROPE_BUILDING for itself. */
+#if defined(VKROPE_SHARED) && defined(_WIN32) && defined(VKROPE_BUILDING)
+#define ROPE_API __declspec(dllexport)
+#elif defined(VKROPE_SHARED) && defined(_WIN32)
+#define ROPE_API __declspec(dllimport)
+#elif defined(VKROPE_SHARED)
 #define ROPE_API __attribute__((visibility("default")))
 #else
 #define ROPE_API
@@ -94,21 +100,22 @@ typedef struct RopeRule {
     RopeRuleKind kind;
     uint32_t rotary_dim;     /* even, 2 to 2 * ROPE_MAX_PAIRS */
     double base;             /* 1 or more and less than 2^64; 10000 in older models, 500000 or 1000000 in newer */
-    double factor;           /* s: how much longer the context is; linear, ntk, dynamic, yarn of any kind, llama3;
-                                longrope: for the scale; proportional: 0 means 1 */
-    double original_length;  /* L: positions the model was trained on; dynamic, yarn, longrope, llama3, yarn ramped */
+    double factor;           /* s: how much longer the context is, 2^-30 to 2^900; linear, ntk, dynamic, yarn of any
+                                kind (ramped: 1 or more), llama3; longrope: for the scale; proportional: 0 means 1 */
+    double original_length;  /* L: positions the model was trained on, 1 to 2^53; dynamic, yarn, longrope, llama3, yarn
+                                ramped */
     double length;           /* dynamic, longrope, yarn ramped; 0: L */
-    double attention_factor; /* yarn, longrope: the scale outright; 0: yarn's 0.1 ln s + 1 or from mscale, longrope's
-                                sqrt(1 + ln s / ln L) */
+    double attention_factor; /* yarn, longrope: the scale outright, 2^-20 to 2^20; 0: yarn's 0.1 ln s + 1 or from
+                                mscale, longrope's sqrt(1 + ln s / ln L), 1 where s is 1 or less */
     double beta_fast;        /* yarn: 0 means 32; ramped: 0 means 4 */
-    double beta_slow;        /* yarn, ramped: 0 means 1 */
+    double beta_slow;        /* yarn, ramped: 0 means 1; yarn: at most beta_fast */
     double mscale; /* yarn: with mscale_all_dim, where neither is 0, the scale is g(mscale)/g(mscale_all_dim), */
     double mscale_all_dim;       /* g(m) = 0.1 m ln s + 1 */
     uint32_t keep_bounds;        /* yarn: 1: the ramp's bounds are not rounded to whole pairs ("truncate": false) */
-    uint32_t rotating_pairs;     /* proportional */
+    uint32_t rotating_pairs;     /* proportional: 1 to rotary_dim / 2 */
     double low_freq_factor;      /* llama3: 0 means 1 */
     double high_freq_factor;     /* llama3: 0 means 4; may equal low_freq_factor */
-    const double* short_factors; /* longrope: rotary_dim / 2 of each */
+    const double* short_factors; /* longrope: rotary_dim / 2 of each, 2^-30 to 2^900 */
     const double* long_factors;
     double temperature; /* yarn temperature: t, 0 means 0.25 */
     double gamma;       /* yarn temperature: 0 means 0.8 */
@@ -117,9 +124,13 @@ typedef struct RopeRule {
 #define ROPE_MAX_PAIRS 4096u
 
 /* Writes rotary_dim / 2 doubles (radians per position) and the scale on cos and sin. The same doubles on every
- * platform and compiler: the default rule's correctly rounded, every other's within 1e-15 of themselves. `reason` may
- * be null. */
+ * platform and compiler: the default rule's correctly rounded, every other's within 1e-15 of themselves. A refused rule
+ * writes nothing. `reason` may be null. */
 ROPE_API RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason);
+
+/* "default", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional", "yarn_ramped",
+ * "yarn_temperature"; null for any other kind. */
+ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 
 /* Frequencies as the plans and the shaders take them, from a rule or your own. A negative frequency turns the other
  * way; 0 leaves a pair where it is. Taken as exact: written out with 17 digits and read back they give the same bits.
@@ -192,7 +203,8 @@ typedef struct RopePositions {
 } RopePositions;
 
 /* Elements of tensors and of given rows. 16-bit results are the float32 result rounded to nearest even, in integers:
- * what is too large becomes infinite, a NaN stays one, denormals are kept. */
+ * what is too large becomes infinite, a NaN stays one, denormals are kept. (A denormal bfloat16 is a denormal float32,
+ * which a device's arithmetic may take for 0.) */
 typedef enum RopeElement {
     ROPE_ELEMENT_DEFAULT = 0, /* in, and of rows: float32; out: the same as in */
     ROPE_ELEMENT_F32 = 1,
@@ -230,7 +242,8 @@ typedef enum RopeRowsFormat {
     ROPE_ROWS_FORMAT_MAX_ENUM = 0x7FFFFFFF
 } RopeRowsFormat;
 
-/* Sets the strides and offsets of `rows`, and `count`, and leaves the other members as they are. */
+/* Sets the strides and offsets of `rows`, and `count`, and leaves the other members as they are. Where cosines and
+ * sines are two arrays, row_count is what tells where the second begins. */
 ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows);
 
 /* Makes cos and sin. By position: positions.kind ROPE_POSITIONS_COUNTED, tokens rows from positions.first. By token:
@@ -288,7 +301,8 @@ typedef struct RopeTensor {
 /* Rotates Q and K, or one of them, in place or elsewhere.
  *
  * Reads POSITIONS (per token or per sequence, unless the source is rows), FREQUENCIES (inline) or ROWS, and Q, K.
- * Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set.
+ * Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and the source is a table; with
+ * another source no token is outside.
  *
  * The source's rows hold frequencies.scale; inverse and shift from rows whose scale is not 1 correct it by one more
  * float32 factor, 1/scale^2 or 1/scale (a rounding more; inline has it folded in). */
@@ -328,6 +342,8 @@ typedef enum RopeSlot {
     ROPE_SLOT_COUNT = 8
 } RopeSlot;
 
+ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
+
 #define ROPE_BINDING_COUNT 4u   /* storage buffers, bindings 0 to 3 of set 0 */
 #define ROPE_CONSTANT_COUNT 13u /* specialization constants, ids 0 to 12, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
@@ -337,6 +353,7 @@ typedef struct RopeShader {
     const char* name;
     const uint32_t* words; /* SPIR-V 1.3 for Vulkan 1.1, entry point "main" */
     size_t bytes;
+    uint32_t needs; /* ROPE_ENABLED_ bits that the device must have */
 } RopeShader;
 
 /* One binding of one pass: the slot it takes, and where it lies for each batch, token and head. Without an extent it is
@@ -410,7 +427,10 @@ typedef struct RopeDispatch {
     uint32_t groups[3];
 } RopeDispatch;
 
-/* The dispatches of a plan may run in any order and need no barrier between them. `index` is less than the count. */
+/* The dispatches of a plan may run in any order and need no barrier between them. (Where Q and K, or the parts of one
+ * tensor, lie interleaved in one buffer, their bindings overlap, though no byte does: synchronization validation may
+ * take that for a hazard. Plans of Q and of K alone, with a barrier between them, keep it quiet.) `index` is less than
+ * the count. */
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
@@ -457,7 +477,8 @@ typedef struct RopeBuffers {
 
 /* Where push descriptors are not enabled: allocates ropeDispatchCount(plan) sets from your pool, outside the frame,
  * and points them at the buffers. Each takes ROPE_BINDING_COUNT descriptors of type storage buffer. They live
- * and go with your pool, those made before a failure too. `buffers->sets` is not read. */
+ * and go with your pool, those made before a failure too. VK_ERROR_INITIALIZATION_FAILED where a slot that the plan
+ * uses has no buffer. `buffers->sets` is not read. */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 
@@ -492,14 +513,14 @@ typedef struct RopeHostTable {
 } RopeHostTable;
 
 typedef struct RopeHostRotate {
-    const int32_t* positions;
-    const void* rows; /* table and rows: what the shader's bits are made from; the reference takes it too where
-                         frequencies.values is null, else the true angle */
+    const int32_t* positions; /* rows: only for the reference, and may be null */
+    const void* rows;         /* table and rows: what the shader's bits are made from; the reference takes it too where
+                                 frequencies.values is null, else the true angle */
     const void* q;
     const void* k;
     double* reference_q; /* in the destination's layout; in place: the source's */
     double* reference_k;
-    void* q_out; /* may be q itself */
+    void* q_out; /* in place: may be q itself */
     void* k_out;
     uint32_t outside; /* out: tokens outside the table */
 } RopeHostRotate;

@@ -28,7 +28,8 @@ inline std::string print(const RopePlan& plan) {
 class Frequencies {
   public:
     RopeResult make(const RopeRule& rule, RopeReason* reason = nullptr) {
-        values_.assign(rule.rotary_dim <= 2 * ROPE_MAX_PAIRS ? rule.rotary_dim / 2 : 0, 0.0);
+        const bool fits = rule.rotary_dim >= 2 && rule.rotary_dim <= 2 * ROPE_MAX_PAIRS;
+        values_.assign(fits ? rule.rotary_dim / 2 : 1, 0.0); // what does not fit is refused
         const RopeResult result = ropeMakeFrequencies(&rule, values_.data(), &scale_, reason);
         if (result != ROPE_SUCCESS) values_.clear();
         return result;

@@ -6,7 +6,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#define ROPE_SHADER(name, file, defines) extern const RopeShader rope_shader_##name;
+#define ROPE_SHADER(name, file, needs, defines) extern const RopeShader rope_shader_##name;
 #include "../shaders/list.def"
 #undef ROPE_SHADER
 #ifdef __cplusplus

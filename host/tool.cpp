@@ -1,4 +1,5 @@
-// vkrope, the program: makes tables of cos and sin, rotates arrays, permutes weights and checks devices.
+// vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, permutes weights and
+// checks devices.
 #include "tool.hpp"
 
 #include "rope.h"
@@ -43,6 +44,8 @@ struct Command {
 
 const Command kCommands[] = {
     {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevices},
+    {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequencies},
+    {"plot", "draw models' frequencies as an SVG", tool::addPlot},
     {"table", "make the cos and sin of every position and pair", tool::addTable},
     {"rotate", "rotate Q and K", tool::addRotate},
     {"permute", "permute weights made for one pairing to the other", tool::addPermute},

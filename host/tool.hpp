@@ -23,6 +23,8 @@ bool fail(Failure* failure, const std::string& text);   // status 1
 using Work = std::function<bool(Failure*)>;
 
 Work addDevices(CLI::App* app);
+Work addFrequencies(CLI::App* app);
+Work addPlot(CLI::App* app);
 Work addTable(CLI::App* app);
 Work addRotate(CLI::App* app);
 Work addPermute(CLI::App* app);

@@ -1,4 +1,5 @@
 // Frequencies: a model's configuration, or the caller's own.
+#include "gguf.hpp"
 #include "tool_input.hpp"
 
 #include <CLI/CLI.hpp>
@@ -18,26 +19,41 @@ bool readText(const std::string& path, std::string* text, Failure* failure) {
     if (!file) return refuse(failure, "--config: " + path + ": " + std::strerror(errno));
     const std::streamoff size = file.tellg();
     if (size < 0 || size > kMaxConfigBytes)
-        return refuse(failure, "--config: " + path + " is no file of at most 16 MiB, as configurations are");
+        return refuse(failure,
+                      "--config: " + path + " is no .gguf, and no file of at most 16 MiB, as configurations are");
     text->resize(static_cast<size_t>(size));
     file.seekg(0);
     if (!file.read(&(*text)[0], size)) return refuse(failure, "--config: " + path + " cannot be read");
     return true;
 }
 
+bool isGguf(const std::string& path) {
+    char magic[4] = {};
+    std::ifstream file(path, std::ios::binary);
+    return file.read(magic, sizeof magic) && std::memcmp(magic, "GGUF", sizeof magic) == 0;
+}
+
+bool fromGguf(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
+    if (rotary_dim != 0)
+        return refuse(failure, "--rotary-dim changes what a config.json says; a .gguf says it with the weights");
+    rope::GgufRequest request;
+    request.length = options.length;
+    request.layer_type = options.layer_type;
+    std::string error;
+    return rope::readGguf(options.config, request, model, &error) || refuse(failure, "--config: " + error);
+}
+
 bool fromConfig(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
-    std::string text, error;
-    if (!readText(options.config, &text, failure)) return false;
-    rope::ConfigRequest request;
-    request.rotary_dim = options.rotary_dim;
     rope::ModelEncoding model;
-    if (!rope::readConfig(text, request, &model, &error))
-        return refuse(failure, "--config: " + options.config + ": " + error);
+    if (!readModel(options.model, options.rotary_dim, &model, failure)) return false;
     encoding->frequencies = model.frequencies;
     encoding->scale = model.scale;
     encoding->head_dim = model.head_dim;
     encoding->rotary_begin = model.rotary_begin;
     encoding->pairing = model.pairing;
+    encoding->pairing_out = model.pairing_out;
+    encoding->axes_note = model.axes_note;
+    encoding->ignored_note = model.ignored_note;
     if (model.pairing == ROPE_PAIRING_DEFAULT) encoding->unknown_model = model.model_type;
     return true;
 }
@@ -82,8 +98,33 @@ std::vector<uint8_t> wordsOf(const RopeFrequencies& frequencies, RopeAngle angle
     return words;
 }
 
+void addLayerOptions(CLI::App* app, ModelOptions* options) {
+    app->add_option("--layer-type", options->layer_type,
+                    "where a model's layers differ, which of them: full_attention, sliding_attention, ...; without it "
+                    "full_attention");
+    app->add_option("--length", options->length,
+                    "for rules that depend on it the largest position so far plus 1; without it what the model was "
+                    "trained on")
+        ->check(CLI::Range(1.0, 0x1p53));
+}
+
+bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
+    if (isGguf(options.config)) return fromGguf(options, rotary_dim, model, failure);
+    std::string text, error;
+    if (!readText(options.config, &text, failure)) return false;
+    rope::ConfigRequest request;
+    request.rotary_dim = rotary_dim;
+    request.layer_type = options.layer_type;
+    request.length = options.length;
+    return rope::readConfig(text, request, model, &error) ||
+           refuse(failure, "--config: " + options.config + ": " + error);
+}
+
 void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
-    CLI::Option* config = app->add_option("--config", options->config, "a model's config.json, as Hugging Face has it");
+    CLI::Option* config = app->add_option("--config", options->model.config,
+                                          "a model's config.json, as Hugging Face has it, or its .gguf");
+    addLayerOptions(app, &options->model);
+    for (const char* name : {"--layer-type", "--length"}) app->get_option(name)->needs(config);
     app->add_option("--frequencies", options->frequencies,
                     "your own frequencies: an .npy of float64, radians per position, one per pair")
         ->excludes(config);
@@ -96,7 +137,7 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
 
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     *encoding = {};
-    if (!options.config.empty())
+    if (!options.model.config.empty())
         return fromConfig(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
     return fromArray(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
 }

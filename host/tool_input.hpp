@@ -52,9 +52,20 @@ rope::NpyArray::Type typeOf(RopeElement element); // bfloat16 travels as uint16
 
 // ---- Frequencies --------------------------------------------------------------------------------------------------
 
+// A model, and of its layers and lengths which.
+struct ModelOptions {
+    std::string config, layer_type;
+    double length = 0; // 0: not given
+};
+void addLayerOptions(CLI::App* app, ModelOptions* options); // all but --config
+
+// From a config.json, or a .gguf, which its first bytes tell. `rotary_dim`: 0 where the model's own is wanted.
+bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure);
+
 // The options that several commands have in common.
 struct EncodingOptions {
-    std::string config, frequencies;
+    ModelOptions model;
+    std::string frequencies;
     double scale = 0;        // 0: not given
     uint32_t rotary_dim = 0; // 0: not given
     bool compatible = false;
@@ -67,7 +78,10 @@ struct Encoding {
     uint32_t head_dim = 0; // 0: any
     uint32_t rotary_begin = 0;
     RopePairing pairing = ROPE_PAIRING_DEFAULT;
+    RopePairing pairing_out = ROPE_PAIRING_DEFAULT;
     std::string unknown_model; // a model_type whose pairing is not known
+    std::string axes_note;     // not empty: the model's positions have several axes
+    std::string ignored_note;  // not empty: a key that is ignored
 };
 
 // From --config, or --frequencies and --scale.

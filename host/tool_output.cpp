@@ -1,6 +1,7 @@
 #include "tool_output.hpp"
 
 #include <filesystem>
+#include <fstream>
 
 namespace tool {
 namespace {
@@ -10,8 +11,8 @@ namespace fs = std::filesystem;
 bool isSame(const std::string& a, const std::string& b) {
     std::error_code ignored;
     if (fs::equivalent(a, b, ignored)) return true;
-    const fs::path left = fs::weakly_canonical(a, ignored);
-    const fs::path right = fs::weakly_canonical(b, ignored);
+    const fs::path left = fs::weakly_canonical(fs::absolute(a, ignored), ignored);
+    const fs::path right = fs::weakly_canonical(fs::absolute(b, ignored), ignored);
     return !left.empty() && left == right;
 }
 
@@ -21,7 +22,7 @@ bool checkOutput(const File& output, Failure* failure) {
     const fs::file_status status = fs::status(output.path, ignored);
     if (output.path.empty()) return refuse(failure, output.option + " is empty; it takes the path of a file");
     if (fs::exists(status) && !fs::is_regular_file(status))
-        return refuse(failure, output.option + " is " + output.path + ", which is no file; outputs are .npy files");
+        return refuse(failure, output.option + " is " + output.path + ", which is no file; outputs are files");
     const fs::path folder = fs::path(output.path).parent_path();
     if (!folder.empty() && !fs::is_directory(folder, ignored))
         return refuse(failure, output.option + " is " + output.path + ", but there is no folder " + folder.string());
@@ -83,6 +84,19 @@ bool writeAll(const std::vector<Output>& outputs, Failure* failure) {
         }
     }
     return true;
+}
+
+bool writeText(const File& file, const std::string& text, Failure* failure) {
+    const std::string target = resolved(file.path), staged = target + ".vkrope-new";
+    std::ofstream stream(staged, std::ios::binary | std::ios::trunc);
+    stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+    stream.close();
+    std::error_code failed;
+    if (stream) fs::rename(staged, target, failed);
+    if (stream && !failed) return true;
+    removeAll({staged});
+    return refuse(failure, file.option + ": " + target + " cannot be written" +
+                               (failed ? ": " + failed.message() : std::string()));
 }
 
 } // namespace tool

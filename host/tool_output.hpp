@@ -24,4 +24,6 @@ struct Output {
 };
 bool writeAll(const std::vector<Output>& outputs, Failure* failure);
 
+bool writeText(const File& file, const std::string& text, Failure* failure);
+
 } // namespace tool

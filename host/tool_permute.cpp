@@ -65,10 +65,11 @@ bool run(const Options& options, Failure* failure) {
     return writeAll({result}, failure);
 }
 
-const char kExample[] =
-    "example, weights of 2 heads of 64:\n"
-    "  python3 -c \"import numpy; numpy.save('w.npy', numpy.random.rand(128, 32).astype('float32'))\"\n"
-    "  vkrope permute --to half --heads 2 w.npy -o w_half.npy";
+const char kExample[] = "example, weights of 2 heads of 64:\n"
+                        "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': "
+                        "(128, 32), }\" > w.npy\n"
+                        "  head -c 16384 /dev/urandom >> w.npy\n"
+                        "  vkrope permute --to half --heads 2 w.npy -o w_half.npy";
 
 } // namespace
 

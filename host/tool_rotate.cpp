@@ -36,7 +36,7 @@ RopeElement elementOf(const std::string& name) {
 
 bool checkOptions(const Options& options, Failure* failure) {
     const bool given = !options.cos.empty();
-    if (!given && options.encoding.config.empty() && options.encoding.frequencies.empty())
+    if (!given && options.encoding.model.config.empty() && options.encoding.frequencies.empty())
         return refuse(failure, "--config, --frequencies, or --cos and --sin are missing; one gives the angles");
     if (!given && options.positions.empty())
         return refuse(failure, "--positions is missing; it says where each token stands");
@@ -46,7 +46,7 @@ bool checkOptions(const Options& options, Failure* failure) {
         return refuse(failure, "--source inline computes cos and sin; with --cos and --sin it is table or rows");
     if (given && !options.angle.empty())
         return refuse(failure, "--angle says how cos and sin are made; --cos and --sin are made already");
-    const std::vector<File> inputs = {{"--config", options.encoding.config, ""},
+    const std::vector<File> inputs = {{"--config", options.encoding.model.config, ""},
                                       {"--frequencies", options.encoding.frequencies, ""},
                                       {"--positions", options.positions, ""},
                                       {"--cos", options.cos, ""},
@@ -188,6 +188,12 @@ bool readAngles(const Options& options, Rotation* rotation, Failure* failure) {
     d.rotary_begin = options.rotary_offset.value_or(encoding.rotary_begin);
     d.frequencies = {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale};
     d.pairing_in = options.pairing.empty() ? encoding.pairing : pairingOf(options.pairing);
+    if (!encoding.axes_note.empty()) {
+        return refuse(failure, "--config: " + encoding.axes_note +
+                                   "; `vkrope rotate` takes one position a token (--frequencies with them would turn "
+                                   "text, whose axes agree)");
+    }
+    if (!encoding.ignored_note.empty()) warn("rotate", encoding.ignored_note);
     if (options.pairing.empty() && !encoding.unknown_model.empty()) {
         warn("rotate", "the model type '" + encoding.unknown_model +
                            "' is not known; taken as half pairing, the usual one (--pairing says otherwise)");
@@ -212,6 +218,7 @@ bool read(const Options& options, Rotation* rotation, Failure* failure) {
                   : options.shift   ? ROPE_OPERATION_SHIFT
                                     : ROPE_OPERATION_FORWARD;
     d.pairing_out = pairingOf(options.pairing_out);
+    if (options.pairing_out.empty() && options.pairing.empty()) d.pairing_out = rotation->encoding.pairing_out;
     const RopePairing in = d.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : d.pairing_in;
     const bool moved = d.pairing_out != ROPE_PAIRING_DEFAULT && d.pairing_out != in;
     const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element_in;
@@ -290,7 +297,8 @@ void addChoices(CLI::App* app, Options* options) {
         ->check(CLI::IsMember({"bshd", "bhsd"}));
     app->add_option("--pairing", options->pairing, "half or interleaved; without it the model's, else half")
         ->check(pairing);
-    app->add_option("--pairing-out", options->pairing_out, "that of the output; without it the input's")
+    app->add_option("--pairing-out", options->pairing_out,
+                    "that of the output; without it the model's, else the input's")
         ->check(pairing);
     app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts");
     CLI::Option* transpose =
@@ -314,10 +322,13 @@ void addChoices(CLI::App* app, Options* options) {
     app->add_option("--device", options->device, kDeviceHelp);
 }
 
+// Needs nothing but a shell: an array of 0.747s.
 const char kExample[] =
     "example:\n"
     "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
-    "  python3 -c \"import numpy; numpy.save('q.npy', numpy.random.rand(1, 16, 32, 128).astype('float32'))\"\n"
+    "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16, 32, 128), "
+    "}\" > q.npy\n"
+    "  head -c 262144 /dev/zero | tr '\\0' '?' >> q.npy\n"
     "  vkrope rotate --config config.json --positions 0:16 --q q.npy --q-out q_rotated.npy";
 
 } // namespace

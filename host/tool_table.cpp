@@ -85,10 +85,10 @@ rope::NpyArray half(const Table& table, const std::vector<float>& rows, bool sin
 bool run(Options options, Failure* failure) {
     Progress progress;
     options.encoding.compatible = options.angle == "compatible";
-    if (options.encoding.config.empty() && options.encoding.frequencies.empty())
+    if (options.encoding.model.config.empty() && options.encoding.frequencies.empty())
         return refuse(failure, "--config or --frequencies is missing; one of them gives the frequencies");
     const File cosines = {"--cos", options.cos, ""}, sines = {"--sin", options.sin, ""};
-    const std::vector<File> inputs = {{"--config", options.encoding.config, ""},
+    const std::vector<File> inputs = {{"--config", options.encoding.model.config, ""},
                                       {"--frequencies", options.encoding.frequencies, ""},
                                       {"--positions", options.positions, ""}};
     Table table;

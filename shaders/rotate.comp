@@ -128,9 +128,9 @@ void main() {
     if (lane < push.pair_lanes) {
         turned = find_turn(batch, token, work, turn);
         if (!turned && kInPlace != 0u) return;
-        uint woven_out = turned ? kInterleavedOut : kInterleavedIn;
-        source_runs = runs_of(from + push.rotary_begin, work.j, work.count, kInterleavedIn != 0u);
-        destination_runs = runs_of(to + push.rotary_begin, work.j, work.count, woven_out != 0u);
+        // What is not turned moves as it lies, in runs that follow each other, whatever the pairings.
+        source_runs = runs_of(from + push.rotary_begin, work.j, work.count, !turned || kInterleavedIn != 0u);
+        destination_runs = runs_of(to + push.rotary_begin, work.j, work.count, !turned || kInterleavedOut != 0u);
     } else {
         source_runs = pass_runs(from, lane - push.pair_lanes);
         destination_runs = pass_runs(to, lane - push.pair_lanes);

@@ -9,12 +9,13 @@ set(VKROPE_SHADER_SOURCES)
 set(VKROPE_SPIRV)
 set(names)
 foreach(row IN LISTS rows)
-    if(NOT row MATCHES "^ROPE_SHADER\\(([a-z0-9_]+), ([a-z0-9_.]+), (.*)\\)$")
-        message(FATAL_ERROR "shaders/list.def: not a ROPE_SHADER(name, file, defines) row: ${row}")
+    if(NOT row MATCHES "^ROPE_SHADER\\(([a-z0-9_]+), ([a-z0-9_.]+), ([A-Z0-9_]+), (.*)\\)$")
+        message(FATAL_ERROR "shaders/list.def: not a ROPE_SHADER(name, file, needs, defines) row: ${row}")
     endif()
     set(name ${CMAKE_MATCH_1})
     set(source ${CMAKE_CURRENT_LIST_DIR}/${CMAKE_MATCH_2})
-    separate_arguments(defines UNIX_COMMAND "${CMAKE_MATCH_3}")
+    set(needs ${CMAKE_MATCH_3})
+    separate_arguments(defines UNIX_COMMAND "${CMAKE_MATCH_4}")
     if(name IN_LIST names)
         message(FATAL_ERROR "shaders/list.def names the shader ${name} twice")
     endif()
@@ -35,7 +36,7 @@ foreach(row IN LISTS rows)
 static const uint32_t kWords[] = {
 #include "@name@.inc"
 };
-const RopeShader rope_shader_@name@ = {"@name@", kWords, sizeof kWords};
+const RopeShader rope_shader_@name@ = {"@name@", kWords, sizeof kWords, @needs@};
 ]] @ONLY)
     set_property(SOURCE ${CMAKE_CURRENT_BINARY_DIR}/shaders/${name}.c PROPERTY OBJECT_DEPENDS ${numbers})
     list(APPEND VKROPE_SHADER_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/shaders/${name}.c)

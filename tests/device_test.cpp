@@ -12,9 +12,11 @@ TEST(DeviceOpen, NamesWhatIsPresentWhereNothingMatches) {
     EXPECT_FALSE(rope::Device::open(options, &error));
     EXPECT_NE(error.find("no such device"), std::string::npos) << error;
     EXPECT_NE(error.find("0 "), std::string::npos) << error;
-    options.select = "99";
-    EXPECT_FALSE(rope::Device::open(options, &error));
-    EXPECT_NE(error.find("99"), std::string::npos) << error;
+    for (const char* index : {"99", "256", "15"}) { // an index and nothing else, though names have these digits
+        options.select = index;
+        EXPECT_FALSE(rope::Device::open(options, &error));
+        EXPECT_NE(error.find(index), std::string::npos) << error;
+    }
 }
 
 TEST(DeviceOpen, SaysWhatToInstallWhereThereIsNoDriver) {
@@ -88,6 +90,10 @@ TEST_P(Submission, RefusesABufferThatIsMissingOrTooSmallATransfer) {
     rope::Buffer buffer;
     ASSERT_TRUE(device().makeBuffer(64, &buffer, &error)) << error;
     char bytes[128] = {};
+    RopeBuffers small = {};
+    small.slots[ROPE_SLOT_COUNTER] = buffer.slot(48);
+    EXPECT_FALSE(device().run(&plan, 1, &small, &error));
+    EXPECT_NE(error.find("32 bytes of counter"), std::string::npos) << error;
     EXPECT_FALSE(device().upload(buffer, 0, bytes, 65, &error));
     EXPECT_FALSE(device().download(buffer, 32, bytes, 33, &error));
     EXPECT_TRUE(device().download(buffer, 32, bytes, 32, &error)) << error;

@@ -178,6 +178,33 @@ TEST_P(Elements, HaveTheCpusBitsInEveryGeometryAndCombination) {
     }
 }
 
+// A token outside the table moves as it lies, whatever elements and pairings are on either side.
+TEST_P(Elements, OutsideATableMoveAsTheyLie) {
+    uint64_t seed = 300;
+    for (const uint32_t dim : {6u, 8u, 20u, 64u}) {
+        for (int code = 0; code < 36; ++code) {
+            RopeRotateDescription d = {};
+            d.tokens = 3;
+            d.head_dim = dim;
+            d.element_in = static_cast<RopeElement>(1 + code % 3);
+            d.element_out = static_cast<RopeElement>(1 + code / 3 % 3);
+            d.pairing_in = static_cast<RopePairing>(1 + code / 9 % 2);
+            d.pairing_out = static_cast<RopePairing>(1 + code / 18);
+            d.elsewhere = 1;
+            d.q.heads = 3;
+            d.source = ROPE_SOURCE_TABLE;
+            d.rows.count = 1;
+            d.rows.first_position = INT32_MAX; // which the made-up positions seldom hit
+            d.positions.kind = ROPE_POSITIONS_COUNTED;
+            d.count_outside = 1;
+            double worst = 0;
+            const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
+            const bool refused = std::strstr(result.message(), "storageBuffer16BitAccess") != nullptr;
+            EXPECT_TRUE(result || refused) << result.message() << ": dim " << dim << ", code " << code;
+        }
+    }
+}
+
 // Rows in every format, element and alignment, made on the CPU as another program would.
 TEST_P(Elements, OfRowsAreReadInEveryFormat) {
     uint64_t seed = 500;

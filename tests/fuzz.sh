@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs a fuzzer, and prints which lines its inputs reached: fuzz.sh [target] [seconds|merge]
-#   target   npy (the default)
+#   target   npy (the default) or gguf
 #   seconds  how long, 60 by default; 0 only measures the committed corpus
 #   merge    the committed corpus becomes the fewest inputs, of those there and those found, that reach as much
 # What is found goes to the build folder (VKROPE_BUILD, else build/). Takes clang with libFuzzer, and llvm-cov.
@@ -9,9 +9,16 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=${1:-npy}
 seconds=${2:-60}
+beside=() # what the sources under test call, built with them and not measured
+longest=512
 case $target in
 npy) sources=(host/npy.cpp host/npy_file.cpp) ;;
-*) echo "fuzz: there is no target '$target'; there is npy" >&2 && exit 2 ;;
+gguf)
+    sources=(host/gguf.cpp)
+    beside=(host/frequencies.cpp host/real.cpp host/rules.cpp)
+    longest=2048
+    ;;
+*) echo "fuzz: there is no target '$target'; there are npy and gguf" >&2 && exit 2 ;;
 esac
 [[ $seconds =~ ^([0-9]+|merge)$ ]] || { echo "fuzz: '$seconds' is neither a number of seconds nor merge" >&2 && exit 2; }
 
@@ -29,7 +36,8 @@ mkdir -p "$work/found" "$corpus"
 build() {
     local out=$1
     shift
-    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost "$@" "${sources[@]}" "tests/fuzz_$target.cpp" -o "$out")
+    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost "$@" "${sources[@]}" \
+        "${beside[@]}" "tests/fuzz_$target.cpp" -o "$out")
 }
 build "$work/fuzzer" -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
@@ -40,7 +48,7 @@ if [ "$seconds" = merge ]; then
     rm -rf "$corpus"
     mv "$work/merged" "$corpus"
 elif [ "$seconds" -gt 0 ]; then
-    "$work/fuzzer" -max_total_time="$seconds" -max_len=512 -timeout=5 -print_final_stats=1 \
+    "$work/fuzzer" -max_total_time="$seconds" -max_len="$longest" -timeout=5 -print_final_stats=1 \
         -artifact_prefix="$work/" "$work/found" "$corpus"
 fi
 

@@ -22,11 +22,11 @@ std::vector<float> inputOf(uint64_t token, uint64_t tokens) {
 
 class Large : public gpu::OnDevice {
   protected:
-    // The largest power of two of tokens that the device allocates, and the host has four times as much of.
+    // As many tokens as the device allocates, within a sixteenth, and the host has four times as much memory of.
     uint32_t makeLargest(rope::Buffer* q) {
         const uint64_t available = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
         std::string error;
-        for (uint32_t tokens = 1u << 18; tokens > 1024; tokens /= 2) {
+        for (uint32_t tokens = 1u << 18; tokens > 1024; tokens = tokens / 16 * 15 / 1024 * 1024) {
             const uint64_t bytes = uint64_t{tokens} * kRow * 4;
             if (bytes <= available / 4 && device().makeBuffer(bytes, q, &error)) return tokens;
         }

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -244,7 +245,7 @@ void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const
                   static_cast<uint64_t>(push.tokens) * push.head_lanes * ((push.heads + heads - 1) / heads));
         for (const RopeBinding& binding : dispatch.bindings) {
             ASSERT_LE(binding.range, limits.storage_range);
-            ASSERT_EQ(binding.offset % limits.storage_alignment, 0u);
+            ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
             ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
         }
         const uint64_t batches = dispatch.groups[1];
@@ -339,9 +340,75 @@ TEST(Plan, PrintsItselfAndItsRefusal) {
     EXPECT_EQ(std::string(text).find("refused: tokens is 0"), 0u) << text;
 }
 
-TEST(Plan, ReadsRoundingFromTheSelfTestsWords) {
-    uint32_t words[ROPE_SELF_TEST_WORDS] = {};
-    EXPECT_EQ(ropeReadSelfTest(words), ROPE_ROUNDING_OTHER);
+// The self-test's operations in each rounding mode, on the CPU.
+std::vector<uint32_t> selfTest(int sum_mode, int product_mode) {
+    volatile float one = 1, tiny = 0x1p-24f, next = 1 + 0x1p-23f, third = 1 + 0x3p-23f, more = 1.5f + 0x1p-23f;
+    const auto in = [](int mode, auto operation) {
+        std::fesetround(mode);
+        volatile float result = operation();
+        std::fesetround(FE_TONEAREST);
+        return static_cast<float>(result);
+    };
+    volatile float next_third = in(product_mode, [&] { return next * third; });
+    volatile float tiny_third = in(product_mode, [&] { return tiny * third; });
+    const float values[] = {
+        in(sum_mode, [&] { return one + tiny; }),       in(sum_mode, [&] { return next + tiny; }),
+        in(sum_mode, [&] { return -one - tiny; }),      in(product_mode, [&] { return next * next; }),
+        in(product_mode, [&] { return next * more; }),  in(sum_mode, [&] { return next_third - one; }),
+        in(sum_mode, [&] { return one + tiny_third; }), in(product_mode, [&] { return -next * more; })};
+    std::vector<uint32_t> words(ROPE_SELF_TEST_WORDS);
+    std::memcpy(words.data(), values, sizeof values);
+    return words;
+}
+
+TEST(Plan, ReadsRoundingToNearestFromTheSelfTestsWordsAndNoOtherMode) {
+    const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
+    for (const int sum : modes) {
+        for (const int product : modes) {
+            const bool nearest = sum == FE_TONEAREST && product == FE_TONEAREST;
+            EXPECT_EQ(ropeReadSelfTest(selfTest(sum, product).data()),
+                      nearest ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER)
+                << sum << ", " << product;
+        }
+    }
+}
+
+TEST(Plan, RefusesLimitsThatNoDeviceHas) {
+    const RopeRotateDescription d = llama();
+    RopePlan plan;
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.storage_alignment = 24;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(plan.reason.text).find("storage_alignment is 24"), std::string::npos) << plan.reason.text;
+    ropeFloorLimits(&limits);
+    limits.group_count[0] = 0;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(plan.reason.text).find("group_count is 0"), std::string::npos) << plan.reason.text;
+}
+
+TEST(Plan, TakesATableOfExactlyABindingsRange) {
+    static const std::vector<double> kFrequencies(128, 0.5);
+    RopeRotateDescription d = llama();
+    d.head_dim = 256;
+    d.frequencies = {kFrequencies.data(), 128, 1};
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.count = 131072; // 128 MiB
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    d.rows.count += 1;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
+}
+
+TEST(Plan, IgnoresStridesOfWhatThereIsOnlyOneOf) {
+    RopeRotateDescription d = llama();
+    d.tokens = 1;
+    d.k.heads = 0;
+    d.element_in = ROPE_ELEMENT_F16;
+    d.q.source = {0, 3, 257, 128};
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_STREQ(plan.passes[0].shader->name, "rotate_wide");
 }
 
 uint64_t anyStride(sample::Random* random) {
@@ -422,6 +489,9 @@ TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
         RopeLimits limits;
         ropeFloorLimits(&limits);
         limits.enabled = random.below(4);
+        limits.storage_alignment = 1u << random.below(9);
+        limits.group_size = 1 + random.below(200);
+        if (random.below(4) == 0) limits.group_count[0] = 1 + random.below(70000);
         if (random.below(2) == 0) limits.storage_range = 1u << (12 + random.below(20));
         RopePlan plan;
         if (ropePlanRotate(&d, &limits, &plan) != ROPE_SUCCESS) {

@@ -279,6 +279,60 @@ TEST_P(Rotate, PassesNansInfinitiesAndDenormalsOfTheTailThroughBitForBit) {
     }
 }
 
+// A table's window, like every sum of positions, wraps as int32 does.
+TEST_P(Rotate, WrapsATablesWindowWithItsPositions) {
+    RopeRotateDescription d = plain(4);
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.first_position = INT32_MAX - 1;
+    d.rows.count = 4;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.positions.first = INT32_MAX - 1;
+    d.count_outside = 1;
+    double worst = 0;
+    EXPECT_TRUE(rotation::check(&device(), d, 1, &worst));
+    EXPECT_GT(worst, 0); // it was rotated
+    d.positions.first = INT32_MIN + 1;
+    EXPECT_TRUE(rotation::check(&device(), d, 1, &worst));
+}
+
+// Parts start at the alignment, so that synchronization validation sees no neighbours.
+TEST_P(Rotate, SplitsIntoPartsThatDoNotOverlap) {
+    RopeRotateDescription d = plain(1000);
+    d.head_dim = 20;
+    d.q.heads = 3;
+    rotation::Inputs inputs = rotation::makeInputs(&d, 2);
+    const std::vector<float> whole = runPlain(&device(), d, inputs, inputs.slots.get<float>(ROPE_SLOT_Q));
+    RopeLimits limits = device().limits();
+    limits.storage_range = 40000;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_GT(ropeDispatchCount(&plan), 4u);
+    ASSERT_TRUE(gpu::run(&device(), plan, &inputs.slots));
+    EXPECT_EQ(inputs.slots.get<float>(ROPE_SLOT_Q), whole);
+}
+
+TEST(HostRun, RefusesArraysThatAreMissing) {
+    const std::vector<double> frequencies = sample::frequencies(10000, 64);
+    const std::vector<float> q = sample::values(64, 1), rows = sample::values(64, 2);
+    std::vector<float> out(64);
+    RopeRotateDescription d = plain(1);
+    d.q.heads = 1;
+    d.frequencies = {frequencies.data(), 32, 1};
+    RopeHostRotate host = {};
+    RopeReason reason;
+    host.q = q.data();
+    host.q_out = out.data();
+    EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(reason.text).find("positions is null"), std::string::npos) << reason.text;
+    d.source = ROPE_SOURCE_ROWS; // reads no position
+    EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
+    host.rows = rows.data();
+    EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_SUCCESS) << reason.text;
+    EXPECT_EQ(out[0], q[0] * rows[0] - q[32] * rows[32]);
+    host.q = nullptr;
+    EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
+}
+
 TEST_P(Rotate, LeavesATokenOutsideTheTableUnchangedAndCountsIt) {
     for (const bool elsewhere : {false, true}) {
         RopeRotateDescription d = plain(6);

@@ -22,10 +22,15 @@ add_executable(vkrope-tests
     tests/resubmit_test.cpp
     tests/rotate_test.cpp
     tests/rotation.cpp
+    tests/rules_test.cpp
     tests/table_test.cpp
     tests/vectors_test.cpp)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json
     ${VKROPE_MPFR} ${VKROPE_GMP})
+if(TARGET vkrope-config)
+    target_sources(vkrope-tests PRIVATE tests/fuzz_gguf.cpp tests/gguf_test.cpp)
+    target_link_libraries(vkrope-tests PRIVATE vkrope-config)
+endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
     VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS})
@@ -46,3 +51,44 @@ add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
 add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>)
+
+add_test(NAME Frequencies.AreTheSameDoublesFromEveryCompiler
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
+        -fno-exceptions -fno-rtti -fno-threadsafe-statics)
+
+# The program, as a stranger uses it. The system's Python is the one that has the distribution's numpy.
+if(TARGET vkrope-tool)
+    find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+    find_program(VKROPE_PYTHON python3)
+    foreach(name
+        AFailedOutputLeavesNoneBehind
+        CheckPassesOnEveryDevice
+        ConfigRulesAreThoseOfNumpy
+        ConfigsThatCannotBeHonouredAreRefusedByName
+        DevicesAreNamed
+        ExamplesInHelpRun
+        FrequenciesAreThoseOfTransformers
+        FrequenciesWrittenGiveTheSameBits
+        ModelsRotateAsTheirConfigsSay
+        NonsenseIsRefusedInOneLine
+        PermutedWeightsRotateAsTheOtherPairing
+        PlotsAreWellFormedAndNameTheirModels
+        PositionsOutsideATablePassThroughWithAWarning
+        ProgressShowsOnATerminalAlone
+        ReferenceIsRoundedOnce
+        RotateIsNumpysInEveryElement
+        RotateIsNumpysInEveryOrderPairingAndSource
+        RotateTakesAGivenTableOrRows
+        RotateTakesPartsOffsetsAndOperations
+        RotateTakesRank3AndWritesInPlace
+        TableIsNumpysCosAndSin
+        TableOfCompatibleAnglesIsFloat32s
+        TablesOfConfigsAreThoseOfTransformers
+        UnknownModelsAreTakenAsUsualWithAWarning)
+        if(VKROPE_PYTHON)
+            add_test(NAME Tool.${name}
+                COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool_test.py $<TARGET_FILE:vkrope-tool> ${name})
+            set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
+        endif()
+    endforeach()
+endif()

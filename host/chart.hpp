@@ -1,0 +1,33 @@
+// Pictures as self-contained SVG, readable on light and dark pages: lines over two axes, and arrows on circles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rope {
+
+struct Line {
+    std::string name; // in the legend
+    std::vector<double> x, y;
+    bool dashed = false;
+};
+
+struct Chart {
+    std::string title, x_label, y_label;
+    bool log_x = false, log_y = false; // points that are not positive are left out
+    std::vector<Line> lines;
+};
+
+std::string drawChart(const Chart& chart);
+
+// One row of circles for each name: a vector of length 1 at each of the angles, in radians, counted from the right and
+// turning left as mathematicians have it, with its label under the circle.
+struct Dial {
+    std::string name;
+    std::vector<double> angles;
+    std::vector<std::string> labels;
+};
+
+std::string drawDials(const std::string& title, const std::vector<Dial>& dials);
+
+} // namespace rope

@@ -1,0 +1,45 @@
+// Numbers of either sign and any size with 320 fraction bits, in integers alone: what the frequency rules compute in,
+// so that no platform's floating point or libm has a say in a frequency's bits.
+#ifndef VKROPE_REAL_H
+#define VKROPE_REAL_H
+
+#include "fixed.h"
+
+// The mantissa times 2^exponent; the mantissa is from 1 to 2, or 0.
+struct Real {
+    Fixed mantissa;
+    int exponent;
+    bool negative;
+
+    // Each within 2^-318 of its result, or (+ and -) of the greater operand. The divisor must not be 0.
+    Real operator-() const;
+    Real operator+(const Real& other) const;
+    Real operator-(const Real& other) const;
+    Real operator*(const Real& other) const;
+    Real operator/(const Real& other) const;
+    Real operator/(uint32_t divisor) const; // within 2^-288
+
+    bool operator<(const Real& other) const;
+};
+
+Real realFromDouble(double value); // finite; exact
+Real realFromInteger(uint32_t value);
+
+// The nearest double, of two equally near the even one; its magnitude must be 0 or from 2^-1022 to 2^1023.
+double realToDouble(const Real& a);
+
+Real realTimesPowerOfTwo(const Real& a, int exponent);
+
+bool realIsZero(const Real& a);
+
+Real realFloor(const Real& a); // exact
+Real realCeil(const Real& a);
+
+Real realPi();
+
+// Within 2^-280 of the result. The logarithm's operand must be greater than 0; the exponential's magnitude at most
+// 2^16, and its result is within 2^-280 of itself.
+Real realLog(const Real& a);
+Real realExp(const Real& a);
+
+#endif

@@ -1,0 +1,110 @@
+// vkrope frequencies
+#include "tool.hpp"
+#include "tool_input.hpp"
+#include "tool_output.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace tool {
+namespace {
+
+constexpr double kTurn = 6.283185307179586477;
+
+struct Options {
+    ModelOptions model;
+    uint32_t rotary_dim = 0;
+    bool json = false;
+    std::string npy;
+};
+
+const char* pairingName(RopePairing pairing) {
+    return pairing == ROPE_PAIRING_INTERLEAVED ? "interleaved" : pairing == ROPE_PAIRING_HALF ? "half" : "unknown";
+}
+
+void printJson(const rope::ModelEncoding& model) {
+    nlohmann::ordered_json json;
+    json["rule"] = ropeRuleName(model.rule.kind);
+    json["rotary_dim"] = model.rotary_dim;
+    json["rotary_offset"] = model.rotary_begin;
+    json["pairing"] = pairingName(model.pairing);
+    json["pairing_out"] = pairingName(model.pairing_out != ROPE_PAIRING_DEFAULT ? model.pairing_out : model.pairing);
+    json["scale"] = model.scale;
+    json["frequencies"] = model.frequencies;
+    std::printf("%s\n", json.dump(1).c_str());
+}
+
+void printText(const rope::ModelEncoding& model) {
+    std::printf("rule %s, rotary_dim %u from element %u of %u, pairing %s", ropeRuleName(model.rule.kind),
+                model.rotary_dim, model.rotary_begin, model.head_dim, pairingName(model.pairing));
+    if (model.pairing_out != ROPE_PAIRING_DEFAULT && model.pairing_out != model.pairing)
+        std::printf(" (out: %s)", pairingName(model.pairing_out));
+    std::printf("\nscale %.17g\n%6s  %-24s %s\n", model.scale, "pair", "radians per position", "positions per turn");
+    for (size_t i = 0; i < model.frequencies.size(); ++i) {
+        const double f = model.frequencies[i];
+        std::printf("%6zu  %-24.17g ", i, f);
+        if (f == 0) {
+            std::printf("never turns\n");
+        } else {
+            std::printf("%.10g\n", kTurn / std::fabs(f));
+        }
+    }
+}
+
+rope::NpyArray asArray(const std::vector<double>& frequencies) {
+    rope::NpyArray array;
+    array.type = rope::NpyArray::Type::f64;
+    array.shape = {frequencies.size()};
+    array.data.resize(frequencies.size() * sizeof(double));
+    std::memcpy(array.data.data(), frequencies.data(), array.data.size());
+    return array;
+}
+
+bool run(const Options& options, Failure* failure) {
+    const File npy = {"--npy", options.npy, ""};
+    std::vector<File> outputs;
+    if (!options.npy.empty()) outputs.push_back(npy);
+    rope::ModelEncoding model;
+    if (!checkPaths({{"--config", options.model.config, ""}}, outputs, failure) ||
+        !readModel(options.model, options.rotary_dim, &model, failure))
+        return false;
+    for (const std::string& note : {model.axes_note, model.ignored_note}) {
+        if (!note.empty()) warn("frequencies", note);
+    }
+    if (!options.npy.empty() && !writeAll({{npy, asArray(model.frequencies)}}, failure)) return false;
+    if (options.json) {
+        printJson(model);
+    } else {
+        printText(model);
+    }
+    return true;
+}
+
+const char kExample[] =
+    "example:\n"
+    "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
+    "  vkrope frequencies --config config.json --npy frequencies.npy";
+
+} // namespace
+
+Work addFrequencies(CLI::App* app) {
+    const auto options = std::make_shared<Options>();
+    app->add_option("--config", options->model.config, "a model's config.json, as Hugging Face has it, or its .gguf")
+        ->required();
+    addLayerOptions(app, &options->model);
+    app->add_option("--rotary-dim", options->rotary_dim, "elements of the head that are rotated, an even number")
+        ->check(CLI::Range(2u, 2 * ROPE_MAX_PAIRS));
+    app->add_flag("--json", options->json, "print JSON");
+    app->add_option(
+        "--npy", options->npy,
+        "write the frequencies to an .npy of float64; --frequencies with it, and --scale, give the same bits");
+    app->footer(kExample);
+    return [options](Failure* failure) { return run(*options, failure); };
+}
+
+} // namespace tool

@@ -1,0 +1,183 @@
+// vkrope plot
+#include "chart.hpp"
+#include "tool.hpp"
+#include "tool_input.hpp"
+#include "tool_output.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+namespace tool {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+struct Options {
+    std::string kind, out;
+    ModelOptions model;
+    std::vector<std::string> configs;
+    uint32_t pair = UINT32_MAX;
+};
+
+struct Model {
+    std::string name;
+    rope::ModelEncoding encoding;
+};
+
+std::vector<double> indices(size_t count) {
+    std::vector<double> x(count);
+    for (size_t i = 0; i < count; ++i) x[i] = static_cast<double>(i);
+    return x;
+}
+
+rope::Chart ladder(const std::vector<Model>& models) {
+    rope::Chart chart = {"Frequency ladder", "pair", "wavelength, positions per turn", false, true, {}};
+    for (const Model& model : models) {
+        const std::vector<double>& f = model.encoding.frequencies;
+        std::vector<double> wavelength(f.size());
+        for (size_t i = 0; i < f.size(); ++i) wavelength[i] = 2 * kPi / std::fabs(f[i]);
+        const auto still = std::count(f.begin(), f.end(), 0.0);
+        const std::string note =
+            still == 0 ? "" : ", " + std::to_string(still) + " of " + std::to_string(f.size()) + " never turn";
+        chart.lines.push_back({model.name + note, indices(f.size()), wavelength});
+    }
+    return chart;
+}
+
+// What the rule does to each pair of the model as it was before: 1 leaves it, 1/factor interpolates it.
+rope::Chart ramp(const std::vector<Model>& models) {
+    rope::Chart chart = {"Each pair's frequency beside the unextended model's",
+                         "pair",
+                         "frequency / unextended frequency",
+                         false,
+                         true,
+                         {}};
+    size_t longest = 1;
+    for (const Model& model : models) {
+        const std::vector<double>& f = model.encoding.frequencies;
+        RopeRule plain = {};
+        plain.rotary_dim = static_cast<uint32_t>(2 * f.size());
+        plain.base = model.encoding.rule.base;
+        std::vector<double> before(f.size());
+        double scale;
+        if (ropeMakeFrequencies(&plain, before.data(), &scale, nullptr) != ROPE_SUCCESS) continue;
+        for (size_t i = 0; i < f.size(); ++i) before[i] = std::fabs(f[i]) / before[i];
+        chart.lines.push_back({model.name, indices(f.size()), before});
+        for (size_t i = longest; i < f.size(); ++i) {
+            if (f[i] != 0) longest = i + 1;
+        }
+    }
+    chart.lines.push_back({"unextended", {0, static_cast<double>(longest - 1)}, {1, 1}, true});
+    return chart;
+}
+
+// The mean over j of |sum over i < j of e^(i m theta_i)|: RoFormer's bound on what attention at a distance can be.
+double decayAt(const std::vector<double>& frequencies, double distance) {
+    double real = 0, imaginary = 0, sum = 0;
+    for (const double f : frequencies) {
+        real += std::cos(distance * f);
+        imaginary += std::sin(distance * f);
+        sum += std::hypot(real, imaginary);
+    }
+    return sum / static_cast<double>(frequencies.size());
+}
+
+rope::Chart decay(const std::vector<Model>& models) {
+    rope::Chart chart = {"Long-range decay", "relative distance", "mean of |S_j|, at distance 0 = 1", false, false, {}};
+    for (const Model& model : models) {
+        std::vector<double> x, y;
+        const double most = decayAt(model.encoding.frequencies, 0);
+        for (int m = 0; m <= 256; ++m) {
+            x.push_back(m);
+            y.push_back(decayAt(model.encoding.frequencies, m) / most);
+        }
+        chart.lines.push_back({model.name, x, y});
+    }
+    return chart;
+}
+
+bool arrows(const std::vector<Model>& models, uint32_t wanted, std::string* svg, Failure* failure) {
+    std::vector<rope::Dial> dials;
+    for (const Model& model : models) {
+        const std::vector<double>& f = model.encoding.frequencies;
+        const uint32_t pair = wanted != UINT32_MAX ? wanted : static_cast<uint32_t>(f.size() / 16);
+        if (pair >= f.size())
+            return refuse(failure, "--pair is " + std::to_string(pair) + ", but " + model.name + " has " +
+                                       std::to_string(f.size()) + " pairs, 0 to " + std::to_string(f.size() - 1));
+        rope::Dial dial = {model.name + ", pair " + std::to_string(pair), {}, {}};
+        for (int position = 0; position < 12; ++position) {
+            dial.angles.push_back(position * f[pair]);
+            dial.labels.push_back("m = " + std::to_string(position));
+        }
+        dials.push_back(dial);
+    }
+    *svg = rope::drawDials("One pair turning through the positions", dials);
+    return true;
+}
+
+// "meta-llama/config.json" is told from "qwen/config.json" by its folder.
+std::string nameOf(const std::string& path, const rope::ModelEncoding& encoding) {
+    const size_t slash = path.find_last_of('/');
+    std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+    if (name == "config.json" && slash != std::string::npos) {
+        const size_t before = path.find_last_of('/', slash - 1);
+        name = path.substr(before == std::string::npos ? 0 : before + 1, slash - (before + 1));
+    }
+    const char* rule = ropeRuleName(encoding.rule.kind);
+    return name + (rule != nullptr ? std::string(" (") + rule + ")" : "");
+}
+
+bool run(const Options& options, Failure* failure) {
+    std::vector<File> inputs;
+    for (const std::string& config : options.configs) inputs.push_back({"--config", config, ""});
+    const File out = {"--out", options.out, ""};
+    if (!checkPaths(inputs, {out}, failure)) return false;
+    std::vector<Model> models;
+    for (const std::string& config : options.configs) {
+        Model model;
+        ModelOptions chosen = options.model;
+        chosen.config = config;
+        if (!readModel(chosen, 0, &model.encoding, failure)) return false;
+        model.name = nameOf(config, model.encoding);
+        models.push_back(model);
+    }
+    std::string svg;
+    if (options.kind == "arrows") {
+        if (!arrows(models, options.pair, &svg, failure)) return false;
+    } else {
+        svg = rope::drawChart(options.kind == "ladder" ? ladder(models)
+                              : options.kind == "ramp" ? ramp(models)
+                                                       : decay(models));
+    }
+    return writeText(out, svg, failure);
+}
+
+const char kExample[] =
+    "example:\n"
+    "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
+    "  vkrope plot ladder --config config.json --out ladder.svg";
+
+} // namespace
+
+Work addPlot(CLI::App* app) {
+    const auto options = std::make_shared<Options>();
+    app->add_option(
+           "kind", options->kind,
+           "ladder: each pair's wavelength; ramp: what an extension does to each pair; decay: attention's bound "
+           "over the distance; arrows: one pair turning")
+        ->required()
+        ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows"}));
+    app->add_option("--config", options->configs,
+                    "a model's config.json or .gguf; again for more models in one picture")
+        ->required();
+    addLayerOptions(app, &options->model);
+    app->add_option("--pair", options->pair, "arrows: which pair; without it one of the faster");
+    app->add_option("-o,--out", options->out, "the .svg to write")->required();
+    app->footer(kExample);
+    return [options](Failure* failure) { return run(*options, failure); };
+}
+
+} // namespace tool

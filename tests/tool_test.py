@@ -1,0 +1,756 @@
+#!/usr/bin/env python3
+"""The program vkrope as a stranger uses it: tool_test.py PROGRAM [TEST...]. Exit status 77: skipped."""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: this Python has no numpy")
+    sys.exit(77)
+
+PROGRAM = os.path.abspath(sys.argv[1])
+TESTS = {}
+LLAMA = {"model_type": "llama", "head_dim": 64, "rope_theta": 500000.0}
+
+
+def test(function):
+    """positions_outside is run as PositionsOutside."""
+    TESTS["".join(word.capitalize() for word in function.__name__.split("_"))] = function
+    return function
+
+
+def run(*arguments, status=0, shell=None):
+    """Runs a command in the current folder; returns what it printed, and on stderr."""
+    command = shell if shell is not None else [PROGRAM, *[str(a) for a in arguments]]
+    done = subprocess.run(command, shell=shell is not None, capture_output=True, text=True, timeout=600)
+    assert done.returncode == status, f"{command}: exit status {done.returncode}, not {status}: {done.stderr}"
+    return done.stdout, done.stderr
+
+
+def devices():
+    """What --device is tried with: every device that can be used, then the reference."""
+    done = subprocess.run([PROGRAM, "devices", "--json"], capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        return ["reference"]
+    return [str(d["index"]) for d in json.loads(done.stdout) if d["usable"]] + ["reference"]
+
+
+def write_config(path="config.json", **changes):
+    config = {k: v for k, v in {**LLAMA, **changes}.items() if v is not None}
+    with open(path, "w") as file:
+        json.dump(config, file)
+
+
+def frequencies(base=500000.0, rotary=64):
+    return np.float64(base) ** (-np.arange(0, rotary, 2, dtype=np.float64) / rotary)
+
+
+# ---- A small model -----------------------------------------------------------------------------------------------
+
+
+def to_bf16(values):
+    bits = np.asarray(values, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def widen(array):
+    if array.dtype == np.uint16:
+        return (array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    return array.astype(np.float64)
+
+
+def narrow(values, element):
+    if element == "bf16":
+        return to_bf16(values)
+    return values.astype({"f32": np.float32, "f16": np.float16}[element])
+
+
+def indices(pairing, rotary, begin):
+    half = rotary // 2
+    pair = np.arange(half)
+    if pairing == "half":
+        return begin + pair, begin + pair + half
+    return begin + 2 * pair, begin + 2 * pair + 1
+
+
+def rotate(x, cos, sin, pairing="half", pairing_out=None, begin=0, order="bshd"):
+    """x: [b, s, h, d] or in the order bhsd, float64; cos and sin: [b or 1, s, pairs]."""
+    axis = 2 if order == "bshd" else 1
+    c, s = np.expand_dims(cos, axis), np.expand_dims(sin, axis)
+    rotary = 2 * cos.shape[-1]
+    first, second = indices(pairing, rotary, begin)
+    first_out, second_out = indices(pairing_out or pairing, rotary, begin)
+    result = x.copy()
+    a, b = x[..., first], x[..., second]
+    result[..., first_out], result[..., second_out] = a * c - b * s, a * s + b * c
+    return result
+
+
+def angles(positions, values, scale=1.0):
+    turned = np.multiply.outer(np.asarray(positions, np.float64), values)
+    return np.cos(turned) * scale, np.sin(turned) * scale
+
+
+TOLERANCE = {"f32": 2e-6, "f16": 2e-3, "bf16": 1.6e-2}
+
+
+def expect_close(got, wanted, element, what):
+    assert got.shape == wanted.shape, f"{what}: shape {got.shape}, not {wanted.shape}"
+    assert got.dtype == {"f32": np.float32, "f16": np.float16, "bf16": np.uint16}[element], f"{what}: {got.dtype}"
+    error = np.abs(widen(got) - wanted).max()
+    assert error <= TOLERANCE[element] * max(1.0, np.abs(wanted).max()), f"{what}: off by {error}"
+
+
+def random(shape, element="f32", seed=1):
+    return narrow(np.random.default_rng(seed).uniform(-1, 1, shape), element)
+
+
+# ---- Tests ---------------------------------------------------------------------------------------------------------
+
+
+@test
+def examples_in_help_run():
+    folder = os.path.dirname(PROGRAM)
+    has_device = devices() != ["reference"]
+    assert re.fullmatch(r"vkrope \d+\.\d+\.\d+\n", run("--version")[0])
+    assert "devices" in run("--help")[0]
+    for command in ["devices", "frequencies", "plot", "table", "rotate", "permute", "check"]:
+        text = run(command, "--help")[0]
+        lines = re.search(r"example.*:\n((?:  .*\n?)+)", text).group(1)
+        assert "vkrope " + command in lines, lines
+        if command == "check" or (not has_device and command in ("table", "rotate")):
+            continue  # the one has a test of its own, the others need a device
+        # One of the name must be the program, whatever it is called here.
+        os.environ["PATH"] = folder + os.pathsep + os.environ["PATH"]
+        output, errors = run(shell="set -e\n" + lines)
+        assert errors == "", errors
+    if has_device:
+        assert np.load("cos.npy").shape == (4096, 64)
+        assert np.load("q_rotated.npy").shape == (1, 16, 32, 128)
+        assert np.allclose(np.load("q.npy"), 0x3F / 128 + 0x3F / 2**15 + 0.25, atol=0.01)
+    assert np.load("w_half.npy").shape == (128, 32)
+
+
+@test
+def devices_are_named():
+    found = devices()
+    if found == ["reference"]:
+        sys.exit(77)
+    text = run("devices")[0]
+    for device in json.loads(run("devices", "--json")[0]):
+        assert device["name"] in text
+        if device["usable"]:
+            assert device["rounding"] in ("nearest", "other")
+            assert isinstance(device["offers"]["push_descriptors"], bool)
+            assert device["limits"]["storage_range"] >= 2**27
+            assert device["driver"] is not None
+
+
+@test
+def table_is_numpys_cos_and_sin():
+    write_config()
+    np.save("f.npy", frequencies(10000, 10))
+    np.save("positions.npy", np.array([[0, -7, 4], [100000, 65535, -2]], np.int64))
+    tables = {}
+    for device in devices():
+        text, _ = run("table", "--config", "config.json", "--positions", "-8:4096", "--cos", "c.npy", "--sin", "s.npy",
+                      "--device", device)
+        assert text.startswith(str(4104 * 32 * 8)), text
+        cos, sin = np.load("c.npy"), np.load("s.npy")
+        assert cos.dtype == sin.dtype == np.float32 and cos.shape == sin.shape == (4104, 32)
+        wanted = angles(np.arange(-8, 4096), frequencies())
+        # numpy rounds its products and powers, 4096 radians by 2^-41 each
+        assert max(np.abs(cos - wanted[0]).max(), np.abs(sin - wanted[1]).max()) < 2**-24.8
+        tables[device] = (cos.tobytes(), sin.tobytes())
+        run("table", "--frequencies", "f.npy", "--scale", "1.25", "--positions", "positions.npy", "--cos", "c.npy",
+            "--sin", "s.npy", "--device", device)
+        wanted = angles(np.load("positions.npy"), frequencies(10000, 10), 1.25)
+        assert np.load("c.npy").shape == (2, 3, 5)
+        assert np.abs(np.load("c.npy") - wanted[0]).max() < 1.2e-7
+        assert np.abs(np.load("s.npy") - wanted[1]).max() < 1.2e-7
+    bits = [tables[device] for device in tables if device != "reference"]
+    assert all(b == bits[0] for b in bits), "the devices' tables differ"
+
+
+@test
+def table_of_compatible_angles_is_float32s():
+    write_config()
+    for device in devices():
+        run("table", "--config", "config.json", "--positions", "0:100000", "--angle", "compatible", "--cos", "c.npy",
+            "--sin", "s.npy", "--device", device)
+        turned = np.multiply.outer(np.arange(100000, dtype=np.float32), frequencies().astype(np.float32))
+        assert turned.dtype == np.float32
+        assert np.abs(np.load("c.npy") - np.cos(turned.astype(np.float64))).max() < 2**-24.8
+        assert np.abs(np.load("s.npy") - np.sin(turned.astype(np.float64))).max() < 2**-24.8
+
+
+@test
+def config_rules_are_those_of_numpy():
+    plain = frequencies(500000, 64)
+    cases = [
+        (dict(), plain, 64),
+        (dict(head_dim=None, hidden_size=1024, num_attention_heads=16), plain, 64),
+        (dict(rope_scaling=None), plain, 64),
+        (dict(rope_scaling={"type": "linear", "factor": 4.0}), plain / 4, 64),
+        (dict(rope_scaling={"rope_type": "linear", "type": "linear", "factor": 2}), plain / 2, 64),
+        (dict(rope_theta=None, rope_parameters={"rope_type": "default", "rope_theta": 500000.0}), plain, 64),
+        (dict(rope_theta=None), frequencies(10000, 64), 64),
+        (dict(model_type="stablelm", partial_rotary_factor=0.5), frequencies(500000, 32), 64),
+        (dict(model_type=None, partial_rotary_factor=0.25), frequencies(500000, 16), 64),
+        (dict(partial_rotary_factor=0.25), plain, 64),  # as its own code does
+        (dict(no_rope_layers=[1, 0]), plain, 64),
+        (dict(rope_parameters={"full_attention": {"rope_type": "default"}}), plain, 64),
+        (dict(model_type="gemma3", head_dim=None, rope_theta=None, text_config={"head_dim": 64}),
+         frequencies(1000000, 64), 64),
+        (dict(model_type="stablelm", head_dim=80), frequencies(500000, 20), 80),
+        (dict(model_type=None, vocab_size=32000, layer_types=["full_attention"], use_mrope=False,
+              properties=[1], position_embedding_type="rope"), plain, 64),
+    ]
+    for changes, wanted, head in cases:
+        write_config(**changes)
+        run("table", "--config", "config.json", "--positions", "0:50", "--cos", "c.npy", "--sin", "s.npy", "--device",
+            "reference")
+        cos = np.load("c.npy")
+        assert cos.shape == (50, len(wanted)), f"{changes}: {cos.shape}"
+        assert np.abs(cos - angles(np.arange(50), wanted)[0]).max() < 2**-24.8, changes
+    write_config(model_type="cohere")  # reads adjacent pairs
+    x = random((1, 5, 2, 64))
+    np.save("q.npy", x)
+    run("rotate", "--config", "config.json", "--positions", "0:5", "--q", "q.npy", "--q-out", "o.npy", "--device",
+        "reference")
+    cos, sin = angles(np.arange(5), plain)
+    expect_close(np.load("o.npy"), rotate(widen(x), cos[None], sin[None], "interleaved"), "f32", "cohere")
+
+
+def rotate_both(name, arguments, q, k, wanted, element):
+    np.save("q.npy", q)
+    np.save("k.npy", k)
+    outputs = {}
+    for device in devices():
+        _, errors = run("rotate", *arguments, "--q", "q.npy", "--k", "k.npy", "--q-out", "qo.npy", "--k-out", "ko.npy",
+                        "--device", device)
+        assert errors == "", errors
+        for path, x in (("qo.npy", q), ("ko.npy", k)):
+            expect_close(np.load(path), wanted(widen(x)), element, f"{name} on {device}, {path}")
+        outputs[device] = np.load("qo.npy").tobytes() + np.load("ko.npy").tobytes()
+    bits = [outputs[device] for device in outputs if device != "reference"]
+    assert all(b == bits[0] for b in bits), f"{name}: the devices' bits differ"
+
+
+@test
+def rotate_is_numpys_in_every_order_pairing_and_source():
+    write_config()
+    positions = np.array([3, -1, 70000, 12, 5], np.int64)
+    np.save("p.npy", positions)
+    cos, sin = (a[None] for a in angles(positions, frequencies()))
+    for order in ["bshd", "bhsd"]:
+        shape = (lambda h: (2, 5, h, 64)) if order == "bshd" else (lambda h: (2, h, 5, 64))
+        q, k = random(shape(6)), random(shape(2), seed=2)
+        for pairing, out in [("half", None), ("interleaved", None), ("half", "interleaved"), ("interleaved", "half")]:
+            for source in [None, "inline", "table", "rows"]:
+                arguments = ["--config", "config.json", "--positions", "p.npy", "--order", order, "--pairing", pairing]
+                arguments += ["--pairing-out", out] if out else []
+                arguments += ["--source", source] if source else []
+                rotate_both(" ".join(arguments), arguments, q, k,
+                            lambda x: rotate(x, cos, sin, pairing, out, 0, order), "f32")
+
+
+@test
+def rotate_is_numpys_in_every_element():
+    write_config()
+    cos, sin = (a[None] for a in angles(np.arange(-3, 6), frequencies()))
+    for element in ["f32", "f16", "bf16"]:
+        q, k = random((1, 9, 4, 64), element), random((1, 9, 1, 64), element, 2)
+        for out in [None, "f32", "f16", "bf16"]:
+            arguments = ["--config", "config.json", "--positions", "-3:6"]
+            arguments += ["--element", element] if element != "f16" else []  # float16 says so itself
+            arguments += ["--element-out", out] if out else []
+            rotate_both(" ".join(arguments), arguments, q, k, lambda x: rotate(x, cos, sin), out or element)
+
+
+@test
+def reference_is_rounded_once():
+    write_config()
+    q = random((1, 40, 8, 64), "f16")
+    np.save("q.npy", q)
+    cos, sin = (a[None] for a in angles(np.arange(40), frequencies()))
+    wanted = rotate(widen(q), cos, sin)
+    for element in ["f16", "bf16"]:
+        run("rotate", "--config", "config.json", "--positions", "0:40", "--q", "q.npy", "--q-out", "o.npy", "--element-out",
+            element, "--device", "reference")
+        got = np.load("o.npy")
+        nearest = narrow(wanted, element)  # numpy rounds float64 to float16 once
+        differing = np.count_nonzero(got != nearest)
+        assert differing <= (0 if element == "f16" else 4), f"{element}: {differing} differ"  # bf16 rounds twice here
+
+
+@test
+def rotate_takes_parts_offsets_and_operations():
+    values = frequencies(10000, 24)
+    np.save("f.npy", values)
+    cos, sin = (a[None] for a in angles(np.arange(7), values, 1.5))
+    q, k = random((2, 7, 3, 64)), random((2, 7, 1, 64), seed=2)
+    given = ["--frequencies", "f.npy", "--scale", "1.5", "--positions", "0:7", "--rotary-dim", "24"]
+    operations = {None: (cos, sin), "--transpose": (cos, -sin), "--inverse": (cos / 1.5**2, -sin / 1.5**2),
+                  "--shift": (cos / 1.5, sin / 1.5)}
+    for begin in [None, 40]:
+        for operation, (c, s) in operations.items():
+            for source in ["inline", "rows"]:
+                arguments = given + ["--source", source] + ([operation] if operation else [])
+                arguments += ["--rotary-offset", begin] if begin else []
+                rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, c, s, begin=begin or 0), "f32")
+    write_config()
+    plain = angles(np.arange(7), frequencies(500000, 32))
+    rotate_both("--rotary-dim of a model", ["--config", "config.json", "--positions", "0:7", "--rotary-dim", "32"], q, k,
+                lambda x: rotate(x, plain[0][None], plain[1][None]), "f32")
+
+
+@test
+def rotate_takes_a_given_table_or_rows():
+    rng = np.random.default_rng(5)
+    cos, sin = rng.uniform(-1, 1, (2, 20, 32)).astype(np.float32)
+    q, k = random((2, 5, 3, 64)), random((2, 5, 1, 64), seed=2)
+    positions = np.array([[0, 19, 4, 4, 7], [1, 2, 3, 11, 10]], np.int64)
+    np.save("c.npy", cos)
+    np.save("s.npy", sin)
+    np.save("p.npy", positions)
+    table = ["--cos", "c.npy", "--sin", "s.npy"]
+    rotate_both("table", table + ["--positions", "p.npy"], q, k,
+                lambda x: rotate(x, widen(cos)[positions], widen(sin)[positions]), "f32")
+    np.save("c.npy", cos[:10].reshape(2, 5, 32))
+    np.save("s.npy", sin[:10].reshape(2, 5, 32))
+    by_token = (widen(cos[:10].reshape(2, 5, 32)), widen(sin[:10].reshape(2, 5, 32)))
+    rotate_both("rows of a batch", table, q, k, lambda x: rotate(x, *by_token), "f32")
+    np.save("c.npy", cos[:10])
+    np.save("s.npy", sin[:10])
+    rotate_both("rows", table + ["--source", "rows"], q, k, lambda x: rotate(x, *by_token), "f32")
+    np.save("c.npy", cos[:5].astype(np.float16))
+    np.save("s.npy", sin[:5].astype(np.float16))
+    shared = (widen(cos[None, :5].astype(np.float16)), widen(sin[None, :5].astype(np.float16)))
+    rotate_both("float16 rows of one sequence", table, q, k, lambda x: rotate(x, *shared), "f32")
+
+
+@test
+def positions_outside_a_table_pass_through_with_a_warning():
+    np.save("c.npy", np.zeros((4, 16), np.float32))
+    np.save("s.npy", np.ones((4, 16), np.float32))
+    q = random((1, 6, 2, 32))
+    np.save("q.npy", q)
+    np.save("p.npy", np.array([-1, 0, 3, 4, 2000000000, 1], np.int32))
+    for device in devices():
+        _, errors = run("rotate", "--cos", "c.npy", "--sin", "s.npy", "--positions", "p.npy", "--q", "q.npy", "--q-out",
+                        "o.npy", "--device", device)
+        assert errors.count("\n") == 1 and "3 of 6 tokens" in errors and errors.startswith("vkrope rotate: "), errors
+        got = np.load("o.npy")
+        assert np.array_equal(got[:, [0, 3, 4]], q[:, [0, 3, 4]])
+        assert np.array_equal(got[:, [1, 2, 5], :, :16], -q[:, [1, 2, 5], :, 16:])
+
+
+@test
+def rotate_takes_rank_3_and_writes_in_place():
+    write_config()
+    q = random((2, 5, 64))
+    cos, sin = (a[None] for a in angles(np.arange(5), frequencies()))
+    np.save("p.npy", np.arange(5, dtype=np.int32)[None])
+    for device in devices():
+        np.save("q.npy", q)
+        run("rotate", "--config", "config.json", "--positions", "p.npy", "--q", "q.npy", "--q-out", "q.npy", "--device",
+            device)
+        expect_close(np.load("q.npy")[:, :, None], rotate(widen(q)[:, :, None], cos, sin), "f32", device)
+
+
+@test
+def permuted_weights_rotate_as_the_other_pairing():
+    values = frequencies(10000, 16)
+    np.save("f.npy", values)
+    weights, hidden = random((3 * 24, 40), seed=3).astype(np.float64), random((1, 6, 40), seed=4).astype(np.float64)
+    for to, old in [("half", "interleaved"), ("interleaved", "half")]:
+        np.save("w.npy", weights)
+        run("permute", "--to", to, "--heads", "3", "--rotary-dim", "16", "w.npy", "-o", "new.npy")
+        new = np.load("new.npy")
+        assert new.dtype == np.float64 and new.shape == weights.shape
+        results = []
+        for matrix, pairing in [(weights, old), (new, to)]:
+            np.save("q.npy", (hidden @ matrix.T).reshape(1, 6, 3, 24).astype(np.float32))
+            run("rotate", "--frequencies", "f.npy", "--positions", "0:6", "--q", "q.npy", "--q-out", "o.npy", "--pairing",
+                pairing, "--device", devices()[0])
+            results.append(np.load("o.npy"))
+        first, second = indices(old, 16, 0)
+        first_out, second_out = indices(to, 16, 0)
+        moved = results[0].copy()
+        moved[..., first_out], moved[..., second_out] = results[0][..., first], results[0][..., second]
+        assert np.array_equal(moved, results[1]), to
+        run("permute", "--to", old, "--heads", "3", "--rotary-dim", "16", "new.npy", "-o", "new.npy")
+        assert np.array_equal(np.load("new.npy"), weights)
+    np.save("bias.npy", np.arange(8, dtype=np.int32))
+    run("permute", "--to", "half", "--heads", "2", "bias.npy", "-o", "bias_half.npy")
+    assert np.load("bias_half.npy").tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
+
+
+@test
+def check_passes_on_every_device():
+    found = devices()[:-1]
+    if not found:
+        sys.exit(77)
+    for device in found:
+        text, errors = run("check", "--device", device)
+        assert errors == "" and "none missed" in text, text + errors
+
+
+def write_hostile_files():
+    np.save("q.npy", random((1, 4, 2, 64)))
+    np.save("rank2.npy", random((4, 64)))
+    np.save("f64.npy", np.zeros((1, 4, 2, 64)))
+    np.save("u16.npy", np.zeros((1, 4, 2, 64), np.uint16))
+    np.save("k3.npy", random((1, 3, 2, 64)))
+    np.save("k_f16.npy", random((1, 4, 2, 64), "f16"))
+    np.save("empty.npy", np.zeros((1, 0, 2, 64), np.float32))
+    np.save("p5.npy", np.arange(5))
+    np.save("far.npy", np.array([0, 1, 2, 2**40]))
+    np.save("fp.npy", np.arange(4.0))
+    np.save("f.npy", frequencies(10000, 64))
+    np.save("f32.npy", frequencies(10000, 64).astype(np.float32))
+    np.save("f_nan.npy", np.full(32, np.nan))
+    np.save("c.npy", np.ones((8, 32), np.float32))
+    np.save("c16.npy", np.ones((8, 16), np.float32))
+    np.save("wide.npy", np.ones((8, 64), np.float32))
+    whole = open("q.npy", "rb").read()
+    open("cut.npy", "wb").write(whole[:-9])
+    open("header.npy", "wb").write(whole[:40])
+    open("text.npy", "w").write("not an array")
+    open("huge.npy", "wb").write(whole[:128].replace(b"(1, 4, 2, 64), ", b"(2**9, 9**9,9),"))
+    open("big.npy", "wb").write(whole[:128].replace(b"(1, 4, 2, 64), ", b"(1,4,2,64e9,),")[:128])
+    os.mkdir("folder")
+
+
+def nonsense():
+    """Name of what is wrong, arguments, and what the sentence must say."""
+    rotation = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
+
+    def but(**changes):
+        result = list(rotation)
+        for name, value in changes.items():
+            option = "--" + name.replace("_", "-")
+            if option in result:
+                at = result.index(option)
+                result[at:at + 2] = [option, value] if value is not None else []
+            else:
+                result += [option] + ([value] if value is not None else [])
+        return result
+
+    table = ["table", "--config", "config.json", "--positions", "0:4", "--cos", "o.npy", "--sin", "o2.npy"]
+    given = but(config=None, cos="c.npy", sin="c.npy")
+    yield from [
+        ("no command", [], "command"),
+        ("unknown command", ["rotat"], "rotat"),
+        ("unknown option", rotation + ["--qq", "1"], "--qq"),
+        ("missing file", but(q="none.npy"), "none.npy"),
+        ("folder", but(q="folder"), "folder"),
+        ("cut file", but(q="cut.npy"), "cut.npy"),
+        ("cut header", but(q="header.npy"), "header.npy"),
+        ("text", but(q="text.npy"), "text.npy"),
+        ("hostile shape", but(q="huge.npy"), "huge.npy"),
+        ("rank", but(q="rank2.npy"), "[4, 64]"),
+        ("type", but(q="f64.npy"), "float64"),
+        ("uint16 unsaid", but(q="u16.npy"), "bf16"),
+        ("element", but(element="f16"), "float32"),
+        ("empty tensor", but(q="empty.npy"), "[1, 0, 2, 64]"),
+        ("k without k-out", but(k="q.npy"), "--k-out"),
+        ("k-out without k", but(k_out="o2.npy"), "--k"),
+        ("k of other length", but(k="k3.npy", k_out="o2.npy"), "[1, 3, 2, 64]"),
+        ("k of other type", but(k="k_f16.npy", k_out="o2.npy"), "float16"),
+        ("no positions", but(positions=None), "--positions"),
+        ("empty range", but(positions="4:4"), "4:4"),
+        ("no range", but(positions="1:x"), "1:x"),
+        ("range beyond int32", but(positions="2147483646:2147483650"), "int32"),
+        ("other count", but(positions="0:5"), "4"),
+        ("array of other count", but(positions="p5.npy"), "5"),
+        ("positions beyond int32", but(positions="far.npy"), "1099511627776"),
+        ("positions of floats", but(positions="fp.npy"), "float64"),
+        ("no config", but(config="none.json"), "none.json"),
+        ("no angles", but(config=None), "--config"),
+        ("config and frequencies", but(frequencies="f.npy"), "--frequencies"),
+        ("scale of a config", but(scale="2"), "--scale"),
+        ("frequencies of float32", but(config=None, frequencies="f32.npy"), "float32"),
+        ("frequencies that are NaN", but(config=None, frequencies="f_nan.npy"), "nan"),
+        ("cos without sin", but(config=None, cos="c.npy"), "--sin"),
+        ("config and cos", but(cos="c.npy", sin="c.npy"), "--config"),
+        ("cos and sin unlike", but(config=None, cos="c.npy", sin="c16.npy"), "[8, 16]"),
+        ("values twice", but(config=None, cos="wide.npy", sin="wide.npy"), "first halves"),
+        ("inline from a table", given + ["--source", "inline"], "inline"),
+        ("angle of a table", given + ["--angle", "exact"], "--angle"),
+        ("rows of other count", given + ["--source", "rows"], "8 rows"),
+        ("pairing", but(pairing="quarter"), "quarter"),
+        ("odd part", but(rotary_dim="33"), "33"),
+        ("part beyond the head", but(rotary_dim="66"), "66"),
+        ("offset beyond the head", but(rotary_offset="2"), "64"),
+        ("two operations", rotation + ["--shift", "--inverse"], "--inverse"),
+        ("no such device", but(device="Voodoo"), "Voodoo"),
+        ("no such index", but(device="99"), "99"),
+        ("output twice", but(k="q.npy", k_out="./o.npy"), "same file"),
+        ("output over another input", but(q_out="config.json"), "config.json"),
+        ("k-out over q", but(k="k_f16.npy", k_out="q.npy"), "q.npy"),
+        ("output in no folder", but(q_out="nowhere/o.npy"), "nowhere"),
+        ("output is a folder", but(q_out="folder"), "folder"),
+        ("output is a device", but(q_out="/dev/null"), "/dev/null"),
+        ("table to one file", table[:-1] + ["o.npy"], "same file"),
+        ("table of too much", table[:4] + ["0:1073741824"] + table[5:], "GiB"),
+        ("permute heads", ["permute", "--to", "half", "--heads", "3", "rank2.npy", "-o", "o.npy"], "[4, 64]"),
+        ("permute part", ["permute", "--to", "half", "--heads", "1", "--rotary-dim", "8", "rank2.npy", "-o", "o.npy"], "8"),
+        ("permute to nothing", ["permute", "--to", "full", "--heads", "1", "rank2.npy", "-o", "o.npy"], "full"),
+        ("check of the reference", ["check", "--device", "reference"], "reference"),
+    ]
+
+
+def expect_refusal(what, arguments, sentence, before):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2, f"{what}: exit status {done.returncode}: {done.stderr}"
+    assert done.stdout == "", f"{what}: {done.stdout}"
+    assert done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), f"{what}: {done.stderr}"
+    command = "vkrope " + arguments[0] if arguments and arguments[0] != "rotat" else "vkrope"
+    assert done.stderr.startswith(command + ": "), f"{what}: {done.stderr}"
+    assert sentence in done.stderr, f"{what}: '{sentence}' is not in: {done.stderr}"
+    assert sorted(os.listdir(".")) == before, f"{what}: left {set(os.listdir('.')) - set(before)}"
+    print(f"{what}: {done.stderr}", end="")
+
+
+@test
+def nonsense_is_refused_in_one_line():
+    write_config()
+    write_hostile_files()
+    before = sorted(os.listdir("."))
+    q = open("q.npy", "rb").read()
+    for what, arguments, sentence in nonsense():
+        expect_refusal(what, arguments, sentence, before)
+    assert open("q.npy", "rb").read() == q
+
+
+@test
+def a_failed_output_leaves_none_behind():
+    write_config()
+    np.save("q.npy", random((1, 4, 1, 64)))
+    np.save("k.npy", random((1, 4, 64, 64)))
+    np.save("o.npy", np.arange(3))
+    before = sorted(os.listdir("."))
+    command = f"'{PROGRAM}' rotate --config config.json --positions 0:4 --q q.npy --q-out o.npy --k k.npy --k-out o2.npy"
+    _, errors = run(shell=f"trap '' XFSZ; ulimit -f 16; {command} --device reference", status=2)
+    assert errors.count("\n") == 1 and "--k-out" in errors, errors
+    assert sorted(os.listdir(".")) == before
+    assert np.load("o.npy").tolist() == [0, 1, 2]
+
+
+@test
+def progress_shows_on_a_terminal_alone():
+    write_config()
+    arguments = [PROGRAM, "table", "--config", "config.json", "--positions", "0:64", "--cos", "c.npy", "--sin", "s.npy",
+                 "--device", "reference"]
+    assert run(*arguments[1:])[1] == ""
+    ours, theirs = os.openpty()
+    done = subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=theirs, timeout=600)
+    os.close(theirs)
+    shown = os.read(ours, 4096)
+    assert done.returncode == 0 and b"making 64 rows" in shown and b"\n" not in shown, shown
+    assert shown.split(b"\r")[-1] == b"", shown
+
+
+@test
+def configs_that_cannot_be_honoured_are_refused_by_name():
+    np.save("q.npy", random((1, 4, 2, 64)))
+    deep = "[" * 100000 + "]" * 100000
+    cases = [
+        ("", "JSON"), ("[]", "object"), ("{", "JSON"), ('{"head_dim": 64}', "rope_theta"), (deep, "nested"),
+        ('{"head_dim": 64, "rope_theta": 1e400}', "JSON"),
+        ('{"rope_scaling": ' + deep + ', "rope_parameters": ' + deep + "}", "nested"),
+    ]
+    changes = [
+        (dict(model_type=None, head_dim=None), "head_dim"), (dict(head_dim=64.5), "head_dim"), (dict(head_dim="64"), "head_dim"),
+        (dict(head_dim=0), "head_dim"), (dict(head_dim=-64), "head_dim"), (dict(head_dim=1e9), "head_dim"),
+        (dict(head_dim=None, hidden_size=100, num_attention_heads=7), "hidden_size"),
+        (dict(rope_theta="big"), "rope_theta"), (dict(rope_theta=0.5), "rope_theta"), (dict(rope_theta=True), "rope_theta"),
+        (dict(rope_theta=[1e4, 1e5]), "agree"), (dict(rope_theta=[0]), "rope_theta"),
+        (dict(partial_rotary_factor=1.5), "partial_rotary_factor"),
+        (dict(model_type="phi", partial_rotary_factor=0.33), "even"),
+        (dict(model_type="phi", partial_rotary_factor=0.5, rotary_dim=16), "agree"),
+        (dict(rope_scaling={"type": "yarn", "factor": 4.0}), "original_max_position_embeddings"),
+        (dict(rope_scaling={"type": "yarn", "original_max_position_embeddings": 4096}), "factor"),
+        (dict(rope_scaling={"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096},
+              original_max_position_embeddings=8192), "two values"),
+        (dict(rope_scaling={"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096,
+                            "attention_factor": 0}), "attention_factor"),
+        (dict(rope_scaling={"rope_type": "frobnicate"}), "frobnicate"),
+        (dict(rope_scaling={"type": "linear", "rope_type": "yarn", "factor": 4.0}), "yarn"),
+        (dict(rope_scaling={"type": "linear"}), "factor"), (dict(rope_scaling={"factor": 4.0}), "factor"),
+        (dict(rope_scaling={"type": "linear", "factor": 0}), "factor"),
+        (dict(rope_scaling={"type": "linear", "factor": 2, "beta_fast": 32}), "beta_fast"),
+        (dict(rope_scaling={"type": "dynamic", "factor": 2}), "max_position_embeddings"),
+        (dict(rope_scaling={"type": "dynamic", "alpha": 1000}, max_position_embeddings=64), "alpha"),
+        (dict(rope_scaling={"type": "llama3", "factor": 2}, max_position_embeddings=64), "low_freq_factor"),
+        (dict(rope_scaling={"type": "longrope"}, max_position_embeddings=64), "short_factor"),
+        (dict(rope_scaling={"type": "longrope", "short_factor": [1], "long_factor": ["1"]}, max_position_embeddings=64),
+         "long_factor"),
+        (dict(rope_scaling={"type": "longrope", "short_factor": [1], "long_factor": [1]}, max_position_embeddings=64),
+         "one per pair"),
+        (dict(rope_scaling={"type": "default", "mrope_section": [16, 24, 24]}), "mrope_section"),
+        (dict(rope_scaling=4), "rope_scaling"),
+        (dict(rope_scaling={"type": "linear", "factor": 2}, rope_parameters={"rope_type": "default"}), "differ"),
+        (dict(rope_parameters={"rope_type": "default", "rope_theta": 10000}), "two values of rope_theta"),
+        (dict(rope_parameters={"a_attention": {}, "b_attention": {"rope_theta": 1}}), "b_attention"),
+        (dict(rope_parameters={"full_attention": {}, "factor": 4}), "nested"),
+        (dict(model_type="gemma3_text", rope_parameters={"rope_type": "linear", "factor": 8}), "sliding_attention"),
+        (dict(rope_local_base_freq=10000), "rope_local_base_freq"), (dict(qk_rope_head_dim=64), "qk_rope_head_dim"),
+        (dict(rope_ratio=2), "rope_ratio"), (dict(position_embedding_type="alibi"), "alibi"), (dict(alibi=True), "alibi"),
+        (dict(use_rope=False), "use_rope"), (dict(use_rope=1), "use_rope"),
+        (dict(text_config={"head_dim": 64, "rope_theta": 7}), "text_config"),
+        (dict(rope_scaling={"type": "linear", "factor": 2}, text_config={"head_dim": 64}), "text_config"),
+        (dict(model_type="vjepa2"), "vjepa2"), (dict(model_type="hunyuan_vl\n"), "hunyuan_vl"),
+        (dict(model_type="qwen2_vl"), "qwen2_vl"), (dict(model_type=7), "model_type"),
+        (dict(model_type="unheard-of", rope_theta=None), "rope_theta"), (dict(head_dim=32), "32"),
+    ]
+    for change, sentence in changes:
+        cases.append((json.dumps({k: v for k, v in {**LLAMA, **change}.items() if v is not None}), sentence))
+    write_config()
+    before = sorted(os.listdir("."))
+    for text, sentence in cases:
+        with open("config.json", "w") as file:
+            file.write(text)
+        arguments = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy",
+                     "--device", "reference"]
+        expect_refusal(text[:60], arguments, sentence, before)
+
+
+# ---- Frequencies ---------------------------------------------------------------------------------------------------
+
+VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "frequencies")
+
+
+def frequency_cases():
+    """Each case of the manifest with its arrays, and the options that choose it."""
+    with open(os.path.join(VECTORS, "manifest.json")) as file:
+        manifest = json.load(file)
+    data = open(os.path.join(VECTORS, "data.bin"), "rb").read()
+    for case in manifest["cases"]:
+        arrays = {name: np.frombuffer(data, t["dtype"], int(np.prod(t["shape"])), t["offset"]).reshape(t["shape"])
+                  for name, t in case["tensors"].items()}
+        with open("config.json", "w") as file:
+            json.dump(case["config"], file)
+        options = ["--config", "config.json", "--length", case["seq_len_seen"]]
+        options += ["--layer-type", case["layer_type"]] if case["layer_type"] else []
+        yield case, arrays, options
+
+
+@test
+def frequencies_are_those_of_transformers():
+    worst, count = 0.0, 0
+    for case, arrays, options in frequency_cases():
+        got = json.loads(run("frequencies", *options, "--json")[0])
+        assert list(got) == ["rule", "rotary_dim", "rotary_offset", "pairing", "pairing_out", "scale", "frequencies"]
+        values, wanted = np.array(got["frequencies"]), arrays["inv_freq"].astype(np.float64)
+        assert values.shape == wanted.shape and got["rotary_dim"] == 2 * len(wanted), case["name"]
+        assert np.array_equal(values == 0, wanted == 0), case["name"]
+        error = np.abs(values / np.where(wanted == 0, 1, wanted) - 1)[wanted != 0].max()
+        assert error <= 5e-7, f"{case['name']}: frequencies off by {error}"
+        assert abs(got["scale"] / case["attention_scaling"] - 1) <= 1e-6, case["name"]
+        text = run("frequencies", *options)[0]
+        printed = [float(line.split()[1]) for line in text.splitlines()[3:]]
+        assert printed == got["frequencies"], case["name"]
+        worst, count = max(worst, error), count + 1
+    assert count == 20
+    print(f"worst relative error of {count} cases: {worst:.3g}")
+
+
+@test
+def tables_of_configs_are_those_of_transformers():
+    worst = 0.0
+    for case, arrays, options in frequency_cases():
+        np.save("p.npy", np.array(case["positions"], np.int64))
+        frequency, scale = arrays["inv_freq"].astype(np.float64), case["attention_scaling"]
+        allowed = np.multiply.outer(np.array(case["positions"], np.float64), frequency) * 5e-7 + 2e-7 * scale
+        for device in devices():
+            run("table", *options, "--positions", "p.npy", "--angle", "compatible", "--cos", "c.npy", "--sin", "s.npy",
+                "--device", device)
+            for name, path in (("cos", "c.npy"), ("sin", "s.npy")):
+                share = (np.abs(np.load(path).astype(np.float64) - arrays[name]) / allowed).max()
+                assert share <= 1, f"{case['name']} on {device}: {name} off by {share} of what is allowed"
+                worst = max(worst, share)
+    print(f"worst share of the allowed error: {worst:.3g}")
+
+
+@test
+def frequencies_written_give_the_same_bits():
+    for case, _, options in frequency_cases():
+        got = json.loads(run("frequencies", *options, "--json", "--npy", "f.npy")[0])
+        assert np.load("f.npy").tolist() == got["frequencies"]
+        bits = []
+        for source in [options, ["--frequencies", "f.npy", "--scale", repr(got["scale"])]]:
+            run("table", *source, "--positions", "-3:9000", "--cos", "c.npy", "--sin", "s.npy", "--device", "reference")
+            bits.append(open("c.npy", "rb").read() + open("s.npy", "rb").read())
+        assert bits[0] == bits[1], case["name"]
+
+
+@test
+def models_rotate_as_their_configs_say():
+    x = random((1, 6, 2, 64))
+    np.save("q.npy", x)
+    cos, sin = (a[None] for a in angles(np.arange(6), frequencies(10000, 64)))
+    cases = [
+        (dict(model_type="deepseek_v3", qk_rope_head_dim=64), lambda: rotate(widen(x), cos, sin, "interleaved", "half")),
+        (dict(model_type="deepseek_v3", qk_rope_head_dim=64, rope_interleave=False), lambda: rotate(widen(x), cos, sin)),
+        (dict(model_type="nanochat", head_dim=64), lambda: rotate(widen(x), cos, -sin)),
+        (dict(model_type="gptj", n_embd=128, n_head=2, rotary_dim=64), lambda: rotate(widen(x), cos, sin, "interleaved")),
+    ]
+    for config, wanted in cases:
+        with open("config.json", "w") as file:
+            json.dump(config, file)
+        run("rotate", "--config", "config.json", "--positions", "0:6", "--q", "q.npy", "--q-out", "o.npy", "--device",
+            "reference")
+        expect_close(np.load("o.npy"), wanted(), "f32", str(config))
+
+
+@test
+def plots_are_well_formed_and_name_their_models():
+    os.mkdir("long & wide")
+    write_config("long & wide/config.json", max_position_embeddings=131072,
+                 rope_scaling={"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 16384})
+    write_config()
+    for kind in ["ladder", "ramp", "decay", "arrows"]:
+        run("plot", kind, "--config", "config.json", "--config", "long & wide/config.json", "-o", "out.svg")
+        text = open("out.svg").read()
+        root = xml.etree.ElementTree.fromstring(text)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg" and "long & wide" in "".join(root.itertext()), kind
+        assert "http" not in text.replace("http://www.w3.org/2000/svg", "") and "nan" not in text, kind
+        assert "prefers-color-scheme: dark" in text
+    expect_refusal("a pair beyond", ["plot", "arrows", "--config", "config.json", "--pair", "32", "-o", "out.svg"], "--pair",
+                   sorted(os.listdir(".")))
+    expect_refusal("no such folder", ["plot", "ladder", "--config", "config.json", "-o", "none/out.svg"], "no folder",
+                   sorted(os.listdir(".")))
+
+
+@test
+def unknown_models_are_taken_as_usual_with_a_warning():
+    write_config(model_type="unheard-of")
+    np.save("q.npy", random((1, 4, 2, 64)))
+    arguments = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy", "--device",
+                 "reference"]
+    _, errors = run(*arguments)
+    assert errors.count("\n") == 1 and "unheard-of" in errors, errors
+    assert run(*arguments, "--pairing", "half")[1] == ""
+
+
+def main():
+    for wanted in sys.argv[2:] or TESTS:
+        with tempfile.TemporaryDirectory(prefix="vkrope-tool-") as folder:
+            os.chdir(folder)
+            TESTS[wanted]()
+            os.chdir("/")
+        print(f"{wanted}: passed")
+
+
+if __name__ == "__main__":
+    main()
