@@ -87,6 +87,7 @@ typedef enum RopeRuleKind {
     ROPE_RULE_PROPORTIONAL = 7,     /* theta_i / s for the first rotating_pairs pairs, 0 for the rest */
     ROPE_RULE_YARN_RAMPED = 8,      /* the early form in MiniMind: beta grows along the pairs; only where length > L */
     ROPE_RULE_YARN_TEMPERATURE = 9, /* theta_i / s^(t/(d/2)) and positions times s^-gamma */
+    ROPE_RULE_NTK_MIXED = 10,       /* theta_i / exp(a (i+1)^e), a = ln s / (d/2)^e: no pair is stretched past s */
     ROPE_RULE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeRuleKind;
 
@@ -117,8 +118,9 @@ typedef struct RopeRule {
     double high_freq_factor;     /* llama3: 0 means 4; may equal low_freq_factor */
     const double* short_factors; /* longrope: rotary_dim / 2 of each, 2^-30 to 2^900 */
     const double* long_factors;
-    double temperature; /* yarn temperature: t, 0 means 0.25 */
-    double gamma;       /* yarn temperature: 0 means 0.8 */
+    double temperature;    /* yarn temperature: t, 0 means 0.25 */
+    double gamma;          /* yarn temperature: 0 means 0.8 */
+    double mixed_exponent; /* ntk mixed: e, up to 16; 0 means 0.625 */
 } RopeRule;
 
 #define ROPE_MAX_PAIRS 4096u

@@ -403,6 +403,27 @@ RopeResult makeYarnRamped(const RopeRule& rule, double* frequencies, double* sca
 }
 
 // theta_i * s^-(t/(d/2) + gamma).
+// Each pair is stretched by more than the one before, the last by the whole factor.
+RopeResult makeNtkMixed(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
+    if (!hasFactor(rule, reason)) return ROPE_ERROR_INVALID;
+    if (isGiven(rule.mixed_exponent) &&
+        !hasFrom("mixed_exponent", rule.mixed_exponent, 0x1p-30, 16.0, "from 2^-30 to 16, or 0 for 0.625", reason)) {
+        return ROPE_ERROR_INVALID;
+    }
+    const Real exponent = givenOr(rule.mixed_exponent, 0.625);
+    const Real log_pairs = realLog(realFromInteger(pairsOf(rule)));
+    const Real log_factor = realLog(realFromDouble(rule.factor));
+    const Real step = ladderStep(rule, logOfBase(rule));
+    Real theta = one();
+    for (uint32_t i = 0; i < pairsOf(rule); ++i) {
+        const Real share = realExp(exponent * (realLog(realFromInteger(i + 1)) - log_pairs));
+        frequencies[i] = realToDouble(theta * realExp(-(log_factor * share)));
+        theta = theta * step;
+    }
+    *scale = 1.0;
+    return accept(reason);
+}
+
 RopeResult makeYarnTemperature(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
     if (!hasFactor(rule, reason) || !hasPositiveOrZero("temperature", rule.temperature, "0.25", reason) ||
         !hasPositiveOrZero("gamma", rule.gamma, "0.8", reason)) {
@@ -441,6 +462,7 @@ constexpr Rule kRules[] = {
     {ROPE_RULE_PROPORTIONAL, "proportional", makeProportional},
     {ROPE_RULE_YARN_RAMPED, "yarn_ramped", makeYarnRamped},
     {ROPE_RULE_YARN_TEMPERATURE, "yarn_temperature", makeYarnTemperature},
+    {ROPE_RULE_NTK_MIXED, "ntk_mixed", makeNtkMixed},
 };
 
 const Rule* findRule(RopeRuleKind kind) {

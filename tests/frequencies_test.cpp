@@ -323,7 +323,7 @@ TEST(Frequencies, RuleRefusesNullPointers) {
 }
 
 TEST(Frequencies, RuleRefusesAnUnknownKind) {
-    EXPECT_SAYS(ruleRefusal(ruleOf(static_cast<RopeRuleKind>(10), 4, 1e4, 1)), "kind is 10");
+    EXPECT_SAYS(ruleRefusal(ruleOf(static_cast<RopeRuleKind>(11), 4, 1e4, 1)), "kind is 11");
 }
 
 TEST(Frequencies, RuleRefusesAnOddOrOversizedRotaryDim) {

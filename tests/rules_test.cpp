@@ -170,6 +170,12 @@ Big trueTemperature(const RopeRule& r, uint32_t i) {
     return ladder * power(Big(1) / s, gamma);
 }
 
+// s^(((i + 1) / (d/2))^e) is exp(a (i + 1)^e).
+Big trueMixed(const RopeRule& r, uint32_t i) {
+    const Big share = power(Big(i + 1) / Big(r.rotary_dim / 2), Big(orElse(r.mixed_exponent, 0.625)));
+    return theta(r.base, i, r.rotary_dim) / power(Big(r.factor), share);
+}
+
 Big trueFrequency(const RopeRule& r, uint32_t i) {
     switch (r.kind) {
     case ROPE_RULE_LINEAR:
@@ -190,6 +196,8 @@ Big trueFrequency(const RopeRule& r, uint32_t i) {
         return trueRamped(r, i);
     case ROPE_RULE_YARN_TEMPERATURE:
         return trueTemperature(r, i);
+    case ROPE_RULE_NTK_MIXED:
+        return trueMixed(r, i);
     default:
         return theta(r.base, i, r.rotary_dim);
     }
@@ -374,9 +382,10 @@ bool says(const std::string& sentence, const std::string& piece) { return senten
 
 #define EXPECT_SAYS(sentence, piece) EXPECT_PRED2(says, sentence, piece)
 
-const RopeRuleKind kAll[] = {ROPE_RULE_DEFAULT,     ROPE_RULE_LINEAR,          ROPE_RULE_NTK,    ROPE_RULE_DYNAMIC_NTK,
-                             ROPE_RULE_YARN,        ROPE_RULE_LONGROPE,        ROPE_RULE_LLAMA3, ROPE_RULE_PROPORTIONAL,
-                             ROPE_RULE_YARN_RAMPED, ROPE_RULE_YARN_TEMPERATURE};
+const RopeRuleKind kAll[] = {ROPE_RULE_DEFAULT,          ROPE_RULE_LINEAR,       ROPE_RULE_NTK,
+                             ROPE_RULE_DYNAMIC_NTK,      ROPE_RULE_YARN,         ROPE_RULE_LONGROPE,
+                             ROPE_RULE_LLAMA3,           ROPE_RULE_PROPORTIONAL, ROPE_RULE_YARN_RAMPED,
+                             ROPE_RULE_YARN_TEMPERATURE, ROPE_RULE_NTK_MIXED};
 
 // One of each kind that is not refused.
 RopeRule sample(RopeRuleKind kind) {
@@ -527,6 +536,19 @@ TEST(Rules, YarnTemperatureIsTrue) {
                                        }));
 }
 
+TEST(Rules, NtkMixedIsTrue) {
+    expectTrue("ntk_mixed",
+               std::vector<RopeRule>{ruleOf(ROPE_RULE_NTK_MIXED, 128, 1e4, 8), ruleOf(ROPE_RULE_NTK_MIXED, 2, 1e4, 0.1),
+                                     ruleOf(ROPE_RULE_NTK_MIXED, 64, 5e5, 1048576)} +
+                   randomRules(ROPE_RULE_NTK_MIXED, 100,
+                               [](RopeRule& rule, double u) { rule.mixed_exponent = u < 0.3 ? 0 : 3 * u; }));
+    RopeRule rule = ruleOf(ROPE_RULE_NTK_MIXED, 128, 1e4, 8);
+    for (double value : {-1.0, 16.5, kInfinity, kNan}) {
+        rule.mixed_exponent = value;
+        EXPECT_SAYS(refusal(rule), "mixed_exponent is ");
+    }
+}
+
 TEST(Rules, YarnTemperatureGivesThePublishedExample) {
     const RopeRule rule = ruleOf(ROPE_RULE_YARN_TEMPERATURE, 128, 1e4, 8);
     const double frequency = made(rule).frequencies[32]; // 0.01 before
@@ -608,12 +630,12 @@ TEST(Rules, DoNotHearTheRoundingMode) {
 }
 
 TEST(Rules, HaveNames) {
-    const char* const names[] = {"default",  "linear", "ntk",          "dynamic",     "yarn",
-                                 "longrope", "llama3", "proportional", "yarn_ramped", "yarn_temperature"};
-    for (int kind = 0; kind < 10; ++kind) {
+    const char* const names[] = {"default", "linear",       "ntk",         "dynamic",          "yarn",     "longrope",
+                                 "llama3",  "proportional", "yarn_ramped", "yarn_temperature", "ntk_mixed"};
+    for (int kind = 0; kind < 11; ++kind) {
         EXPECT_STREQ(ropeRuleName(static_cast<RopeRuleKind>(kind)), names[kind]);
     }
-    EXPECT_EQ(ropeRuleName(static_cast<RopeRuleKind>(10)), nullptr);
+    EXPECT_EQ(ropeRuleName(static_cast<RopeRuleKind>(11)), nullptr);
     EXPECT_EQ(ropeRuleName(ROPE_RULE_KIND_MAX_ENUM), nullptr);
 }
 
