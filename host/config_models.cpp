@@ -22,7 +22,8 @@ const char kMinistral3[] = R"({"rope_type": "yarn", "factor": 16, "original_max_
 const char kMistral4[] = R"({"rope_type": "yarn", "factor": 128, "original_max_position_embeddings": 8192,
     "mscale": 1, "mscale_all_dim": 1})";
 
-// From the configuration and modeling files of Hugging Face Transformers c49429ed1f.
+// From the configuration and modeling files of Hugging Face Transformers c49429ed1f; deepseek, internlm, internlm2,
+// internlm3, kimi_k2 and minicpm, which are not among them, from general knowledge of their code, unchecked.
 // {head_dim, hidden_size, heads, rope_head_dim}
 constexpr Model kModels[] = {
     {"afmoe", kHalves, 10000, 0, 1, {128, 2048, 16, 0}, 0, nullptr},
@@ -48,6 +49,7 @@ constexpr Model kModels[] = {
     {"csm_depth_decoder_model", kHalves, 500000, 0, 1, {0, 1024, 8, 0}, 0, nullptr},
     {"cwm", kHalves, 1000000, 0, 1, {128, 6144, 48, 0}, 0, kCwm},
     {"dbrx", kHalves, 10000, 0, 1, {0, 2048, 16, 0}, 0, nullptr},
+    {"deepseek", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
     {"deepseek_ocr2_encoder", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"deepseek_ocr2_text", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"deepseek_v2", kNeighbours, 10000, 0, 1, {0, 4096, 32, 64}, 0, nullptr},
@@ -73,7 +75,7 @@ constexpr Model kModels[] = {
     {"ernie4_5_vl_moe_text", kNeighbours, 500000, 0, 1, {0, 2560, 20, 0}, kAxes, nullptr},
     {"esm", kHalves, 10000, 0, 1, {0, 768, 12, 0}, kAsksType, nullptr},
     {"eurobert", kHalves, 10000, 0, 1, {0, 768, 12, 0}, 0, nullptr},
-    {"evolla", kHalves, 500000, 0, 1, {0, 4096, 32, 0}, kAsksType, nullptr},
+    {"evolla", kHalves, 500000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"exaone4", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"exaone_moe", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"falcon", kHalves, 10000, 0, 1, {0, 4544, 71, 0}, 0, nullptr},
@@ -114,11 +116,14 @@ constexpr Model kModels[] = {
     {"hunyuan_v1_moe", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, kAlpha, nullptr},
     {"hy_v3", kHalves, 11158840, 0, 1, {128, 4096, 64, 0}, 0, nullptr},
     {"hyperclovax", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
+    {"idefics", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
+    {"internlm", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"internlm2", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"internlm3", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"jais2", kHalves, 10000, 0, 1, {0, 3328, 26, 0}, 0, nullptr},
     {"jetmoe", kHalves, 10000, 0, 1, {128, 2048, 16, 0}, 0, nullptr},
     {"jina_embeddings_v3", kHalves, 20000, 0, 1, {0, 1024, 16, 0}, 0, nullptr},
+    {"kimi_k2", kToHalves, 50000, 0, 1, {0, 7168, 64, 64}, 0, nullptr},
     {"kyutai_speech_to_text", kHalves, 10000, 0, 1, {0, 2048, 32, 0}, 0, nullptr},
     {"laguna", kHalves, 500000, 10000, 1, {128, 2048, 48, 0}, kPartial | kLayers, kLaguna},
     {"lasr_encoder", kHalves, 10000, 0, 1, {0, 512, 8, 0}, 0, nullptr},
@@ -130,6 +135,7 @@ constexpr Model kModels[] = {
     {"mellum", kHalves, 500000, 10000, 1, {128, 2304, 32, 0}, kPartial | kLayers, nullptr},
     {"mimi", kHalves, 10000, 0, 1, {0, 512, 8, 0}, 0, nullptr},
     {"mimo_v2_flash", kHalves, 5000000, 10000, 0.334, {192, 4096, 64, 0}, kPartial | kLayers, nullptr},
+    {"minicpm", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
     {"minicpm3", kHalves, 10000, 0, 1, {0, 2560, 40, 32}, 0, nullptr},
     {"minimax", kHalves, 1000000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"minimax_m2", kHalves, 5000000, 0, 1, {128, 3072, 48, 0}, kPartial, nullptr},
@@ -176,6 +182,7 @@ constexpr Model kModels[] = {
     {"qwen3_5_text", kHalves, 10000, 0, 0.25, {256, 4096, 16, 0}, kPartial | kAxes, nullptr},
     {"qwen3_moe", kHalves, 10000, 0, 1, {0, 2048, 32, 0}, 0, nullptr},
     {"qwen3_next", kHalves, 10000, 0, 0.25, {256, 2048, 16, 0}, kPartial, nullptr},
+    {"qwen3_omni_moe_code2_wav", kHalves, 10000, 0, 1, {0, 1024, 16, 0}, 0, nullptr},
     {"qwen3_omni_moe_talker_code_predictor", kHalves, 10000, 0, 1, {128, 1024, 16, 0}, 0, nullptr},
     {"qwen3_omni_moe_talker_text", kHalves, 10000, 0, 1, {0, 1024, 16, 0}, kAxes, nullptr},
     {"qwen3_omni_moe_text", kHalves, 1000000, 0, 1, {0, 2048, 28, 0}, kAxes, nullptr},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs a fuzzer, and prints which lines its inputs reached: fuzz.sh [target] [seconds|merge]
-#   target   npy (the default) or gguf
+#   target   npy (the default), config or gguf
 #   seconds  how long, 60 by default; 0 only measures the committed corpus
 #   merge    the committed corpus becomes the fewest inputs, of those there and those found, that reach as much
 # What is found goes to the build folder (VKROPE_BUILD, else build/). Takes clang with libFuzzer, and llvm-cov.
@@ -13,12 +13,17 @@ beside=() # what the sources under test call, built with them and not measured
 longest=512
 case $target in
 npy) sources=(host/npy.cpp host/npy_file.cpp) ;;
+config)
+    sources=(host/config.cpp host/config_models.cpp)
+    beside=(host/frequencies.cpp host/real.cpp host/rules.cpp)
+    longest=1024
+    ;;
 gguf)
-    sources=(host/gguf.cpp)
+    sources=(host/gguf.cpp host/gguf_header.cpp)
     beside=(host/frequencies.cpp host/real.cpp host/rules.cpp)
     longest=2048
     ;;
-*) echo "fuzz: there is no target '$target'; there are npy and gguf" >&2 && exit 2 ;;
+*) echo "fuzz: there is no target '$target'; there are npy, config and gguf" >&2 && exit 2 ;;
 esac
 [[ $seconds =~ ^([0-9]+|merge)$ ]] || { echo "fuzz: '$seconds' is neither a number of seconds nor merge" >&2 && exit 2; }
 

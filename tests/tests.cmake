@@ -28,7 +28,8 @@ add_executable(vkrope-tests
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json
     ${VKROPE_MPFR} ${VKROPE_GMP})
 if(TARGET vkrope-config)
-    target_sources(vkrope-tests PRIVATE tests/fuzz_gguf.cpp tests/gguf_test.cpp)
+    target_sources(vkrope-tests PRIVATE tests/config_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp
+        tests/gguf_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
