@@ -552,7 +552,11 @@ def progress_shows_on_a_terminal_alone():
     arguments = [PROGRAM, "table", "--config", "config.json", "--positions", "0:64", "--cos", "c.npy", "--sin", "s.npy",
                  "--device", "reference"]
     assert run(*arguments[1:])[1] == ""
-    ours, theirs = os.openpty()
+    try:
+        ours, theirs = os.openpty()
+    except OSError as error:
+        print(f"skipped: no terminal can be opened here: {error}")
+        sys.exit(77)
     done = subprocess.run(arguments, stdout=subprocess.DEVNULL, stderr=theirs, timeout=600)
     os.close(theirs)
     shown = os.read(ours, 4096)
