@@ -3,6 +3,7 @@
 #include "config_models.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include <algorithm>
 #include <cmath>
@@ -140,9 +141,15 @@ struct Source {
 // ---- The part of the configuration ---------------------------------------------------------------------------------
 
 bool parse(const std::string& text, Json* config, std::string* error) {
-    int deepest = 0; // values are copied, compared and printed by recursion
-    const auto follow = [&](int depth, Json::parse_event_t, Json&) {
+    int deepest = 0;                         // values are copied, compared and printed by recursion
+    std::vector<std::set<std::string>> keys; // of the objects that are open
+    std::string twice;
+    const auto follow = [&](int depth, Json::parse_event_t event, Json& value) {
         deepest = depth > deepest ? depth : deepest;
+        if (event == Json::parse_event_t::object_start) keys.emplace_back();
+        if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
+        const bool is_key = event == Json::parse_event_t::key && !keys.empty();
+        if (is_key && !keys.back().insert(value.get<std::string>()).second) twice = shown(value);
         return depth <= kMaxDepth;
     };
     try {
@@ -154,6 +161,8 @@ bool parse(const std::string& text, Json* config, std::string* error) {
     }
     if (deepest > kMaxDepth)
         return refuse(error, "the configuration is nested deeper than " + std::to_string(kMaxDepth) + " levels");
+    if (!twice.empty())
+        return refuse(error, "the configuration has the key " + twice + " twice; it must be there once");
     if (!config->is_object())
         return refuse(error, "the configuration is " + shown(*config) + "; it must be an object in braces");
     return true;

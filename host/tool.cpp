@@ -6,7 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 namespace tool {
@@ -21,9 +23,31 @@ bool fail(Failure* failure, const std::string& text) {
     return false;
 }
 
+namespace {
+
+// How many bytes of UTF-8 begin at `at`; 0: none that are well formed.
+size_t characterAt(const std::string& text, size_t at) {
+    const unsigned char first = static_cast<unsigned char>(text[at]);
+    const size_t length = first < 0x80                    ? 1
+                          : first >= 0xC2 && first < 0xE0 ? 2
+                          : (first & 0xF0) == 0xE0        ? 3
+                          : first >= 0xF0 && first < 0xF5 ? 4
+                                                          : 0;
+    if (length == 0 || at + length > text.size()) return 0;
+    for (size_t i = 1; i < length; ++i) {
+        if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
+    }
+    return length;
+}
+
+} // namespace
+
 std::string oneLine(std::string text) {
-    for (char& c : text) {
-        if (static_cast<unsigned char>(c) < 32 || c == 127) c = ' ';
+    for (size_t at = 0; at < text.size();) {
+        const size_t length = characterAt(text, at);
+        if (length == 0) text[at] = '?';
+        if (static_cast<unsigned char>(text[at]) < 32 || text[at] == 127) text[at] = ' ';
+        at += length == 0 ? 1 : length;
     }
     return text;
 }
@@ -75,7 +99,10 @@ int complain(const std::string& command, const tool::Failure& failure) {
 int perform(const Entry& entry) {
     tool::Failure failure;
     try {
-        if (entry.work(&failure)) return 0;
+        if (entry.work(&failure)) {
+            if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+            failure = {1, std::string("standard output cannot be written: ") + std::strerror(errno)};
+        }
     } catch (const std::bad_alloc&) {
         failure = {1, "this takes more memory than there is"};
     } catch (const std::exception& exception) {

@@ -109,6 +109,7 @@ void addLayerOptions(CLI::App* app, ModelOptions* options) {
 }
 
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
+    if (std::isnan(options.length)) return refuse(failure, "--length is not a number; it must be from 1 to 2^53");
     if (isGguf(options.config)) return fromGguf(options, rotary_dim, model, failure);
     std::string text, error;
     if (!readText(options.config, &text, failure)) return false;
@@ -128,7 +129,9 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
     app->add_option("--frequencies", options->frequencies,
                     "your own frequencies: an .npy of float64, radians per position, one per pair")
         ->excludes(config);
-    app->add_option("--scale", options->scale, "factor on cos and sin that goes with --frequencies; without it 1")
+    app->add_option(
+           "--scale", options->scale,
+           "factor on cos and sin that goes with --frequencies, or that given --cos and --sin hold; without it 1")
         ->check(CLI::Range(std::ldexp(1.0, -20), std::ldexp(1.0, 20)))
         ->excludes(config);
     app->add_option("--rotary-dim", options->rotary_dim, "elements of the head that are rotated, an even number")
@@ -137,6 +140,7 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
 
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     *encoding = {};
+    if (std::isnan(options.scale)) return refuse(failure, "--scale is not a number; it must be from 2^-20 to 2^20");
     if (!options.model.config.empty())
         return fromConfig(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
     return fromArray(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);

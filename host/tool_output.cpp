@@ -41,6 +41,15 @@ void removeAll(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) fs::remove(path, ignored);
 }
 
+// A name beside the target that nothing has.
+std::string freeName(const std::string& target) {
+    std::string name = target + ".vkrope-new";
+    std::error_code failed;
+    for (int i = 1; fs::symlink_status(name, failed).type() != fs::file_type::not_found && i < 1000; ++i)
+        name = target + ".vkrope-new" + std::to_string(i);
+    return name;
+}
+
 } // namespace
 
 bool checkPaths(const std::vector<File>& inputs, const std::vector<File>& outputs, Failure* failure) {
@@ -68,7 +77,7 @@ bool writeAll(const std::vector<Output>& outputs, Failure* failure) {
     std::string error;
     for (const Output& output : outputs) {
         targets.push_back(resolved(output.file.path));
-        staged.push_back(targets.back() + ".vkrope-new");
+        staged.push_back(freeName(targets.back()));
         if (!rope::writeNpy(staged.back(), output.array, &error)) {
             removeAll(staged);
             return refuse(failure, output.file.option + ": " + error);
@@ -87,7 +96,7 @@ bool writeAll(const std::vector<Output>& outputs, Failure* failure) {
 }
 
 bool writeText(const File& file, const std::string& text, Failure* failure) {
-    const std::string target = resolved(file.path), staged = target + ".vkrope-new";
+    const std::string target = resolved(file.path), staged = freeName(target);
     std::ofstream stream(staged, std::ios::binary | std::ios::trunc);
     stream.write(text.data(), static_cast<std::streamsize>(text.size()));
     stream.close();

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -155,6 +156,15 @@ bool checkHead(const Options& options, uint32_t rotary_dim, Rotation* rotation, 
                                        : ""));
 }
 
+// Given rows hold what scale they hold; without being told, what undoes a scale would leave it in.
+void warnOfScale(const Options& options, const GivenRows& given) {
+    if (options.encoding.scale != 0 || (!options.inverse && !options.shift) || given.values.size() < 2 * given.pairs)
+        return;
+    const double scale = std::hypot(given.values[0], given.values[given.pairs]);
+    if (std::fabs(scale - 1) < 1e-2) return;
+    warn("rotate", "--cos and --sin seem to hold a scale of " + std::to_string(scale) + "; it stays without --scale");
+}
+
 bool readGiven(const Options& options, Rotation* rotation, Failure* failure) {
     RopeRotateDescription& d = rotation->description;
     GivenRows given;
@@ -167,6 +177,7 @@ bool readGiven(const Options& options, Rotation* rotation, Failure* failure) {
     d.rotary_begin = options.rotary_offset.value_or(0);
     d.frequencies.count = given.pairs;
     d.frequencies.scale = options.encoding.scale;
+    warnOfScale(options, given);
     d.pairing_in = pairingOf(options.pairing);
     rotation->given_rows = std::move(given.values);
     return placeRows(options, given, rotation, failure) && readTokens(options, rotation, failure) &&

@@ -72,6 +72,7 @@ if(TARGET vkrope-tool)
         FrequenciesWrittenGiveTheSameBits
         ModelsRotateAsTheirConfigsSay
         NonsenseIsRefusedInOneLine
+        OddValuesAreRefusedAndFilesBesideAnOutputKept
         PermutedWeightsRotateAsTheOtherPairing
         PlotsAreWellFormedAndNameTheirModels
         PositionsOutsideATablePassThroughWithAWarning
@@ -85,7 +86,8 @@ if(TARGET vkrope-tool)
         TableIsNumpysCosAndSin
         TableOfCompatibleAnglesIsFloat32s
         TablesOfConfigsAreThoseOfTransformers
-        UnknownModelsAreTakenAsUsualWithAWarning)
+        UnknownModelsAreTakenAsUsualWithAWarning
+        WhatStandardOutputCannotTakeIsAFailure)
         if(VKROPE_PYTHON)
             add_test(NAME Tool.${name}
                 COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool_test.py $<TARGET_FILE:vkrope-tool> ${name})

@@ -565,6 +565,35 @@ def progress_shows_on_a_terminal_alone():
 
 
 @test
+def what_standard_output_cannot_take_is_a_failure():
+    write_config()
+    if not os.path.exists("/dev/full"):
+        sys.exit(77)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "frequencies", "--config", "config.json"], stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=600)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "standard output" in done.stderr, done
+
+
+@test
+def odd_values_are_refused_and_files_beside_an_output_kept():
+    write_config()
+    table = ["table", "--config", "config.json", "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy"]
+    before = sorted(os.listdir("."))
+    expect_refusal("a length that is none", table + ["--length", "nan"], "--length", before)
+    with open("twice.json", "w") as file:
+        file.write('{"model_type": "llama", "head_dim": 64, "rope_theta": 10000, "rope_theta": 500000}')
+    expect_refusal("a key twice", ["frequencies", "--config", "twice.json"], "twice", sorted(os.listdir(".")))
+    with open("bytes.json", "wb") as file:
+        file.write(b'{"model_type": "\xff\xfe"}')
+    expect_refusal("no UTF-8", ["frequencies", "--config", "bytes.json"], "JSON", sorted(os.listdir(".")))
+    with open("c.npy.vkrope-new", "w") as file:
+        file.write("keep")
+    run(*table)
+    assert open("c.npy.vkrope-new").read() == "keep"
+
+
+@test
 def configs_that_cannot_be_honoured_are_refused_by_name():
     np.save("q.npy", random((1, 4, 2, 64)))
     deep = "[" * 100000 + "]" * 100000
