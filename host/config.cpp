@@ -705,8 +705,8 @@ bool readYarn(const Source& source, RopeRule* rule, std::string* error) {
     const Json& values = source.layer.rule;
     bool truncate = true;
     if (source.has(kCompress)) rule->attention_factor = 1; // its code forces it
-    if (!readNumber(values, "beta_fast", 0, 1e9, &rule->beta_fast, error) ||
-        !readNumber(values, "beta_slow", 0, 1e9, &rule->beta_slow, error) ||
+    if (!readNumber(values, "beta_fast", 1e-9, 1e9, &rule->beta_fast, error) ||
+        !readNumber(values, "beta_slow", 1e-9, 1e9, &rule->beta_slow, error) ||
         !readNumber(values, "mscale", 0, 1e6, &rule->mscale, error) ||
         !readNumber(values, "mscale_all_dim", 0, 1e6, &rule->mscale_all_dim, error) ||
         !readSwitch(values, "truncate", &truncate, error))
@@ -764,8 +764,8 @@ bool readRule(const Source& source, double length, RopeRule* rule, std::string* 
         return require(source, *rule, "low_freq_factor", &rule->low_freq_factor, error) &&
                require(source, *rule, "high_freq_factor", &rule->high_freq_factor, error);
     case ROPE_RULE_YARN_RAMPED:
-        return readNumber(values, "beta_fast", 0, 1e9, &rule->beta_fast, error) &&
-               readNumber(values, "beta_slow", 0, 1e9, &rule->beta_slow, error);
+        return readNumber(values, "beta_fast", 1e-9, 1e9, &rule->beta_fast, error) &&
+               readNumber(values, "beta_slow", 1e-9, 1e9, &rule->beta_slow, error);
     case ROPE_RULE_YARN_TEMPERATURE:
         return readNumber(values, "temperature", 0, 1e6, &rule->temperature, error) &&
                readNumber(values, "gamma", 0, 1e6, &rule->gamma, error);
