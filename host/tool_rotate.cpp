@@ -6,8 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
