@@ -36,7 +36,7 @@ struct Rotation {
     const RopeRotateDescription& d;
     const RopeHostRotate& data;
     double scale;  // what the operation wants
-    float rescale; // what rows are multiplied by
+    Scale rescale; // what rows are multiplied by
     bool backward;
     bool positioned; // positions are known
 };
@@ -60,7 +60,7 @@ void turnFromRows(const Rotation& r, int32_t position, uint64_t row, uint32_t pa
     }
     const double factor = r.scale / r.d.frequencies.scale;
     for (int i = 0; i < 2; ++i) {
-        turn->bits[i] = r.scale == r.d.frequencies.scale ? given[i] : given[i] * r.rescale;
+        turn->bits[i] = r.scale == r.d.frequencies.scale ? given[i] : rescaled(given[i], r.rescale);
         turn->reference[i] = given[i] * factor;
     }
 }
@@ -236,8 +236,8 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     const bool positioned = data->positions != nullptr || !readsPositions(d.positions);
     const double wanted = operationScale(d.operation, d.frequencies.scale);
     const bool backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
-    const Rotation rotation = {d,        *data,     wanted, static_cast<float>(wanted / d.frequencies.scale),
-                               backward, positioned};
+    const Scale rescale = splitScale(wanted / d.frequencies.scale);
+    const Rotation rotation = {d, *data, wanted, rescale, backward, positioned};
     data->outside = 0;
     const Shape shape = {d.batch, d.tokens, d.positions};
     for (uint32_t batch = 0; d.source == ROPE_SOURCE_TABLE && batch < d.batch; ++batch) {

@@ -2,8 +2,6 @@
 #include "plan.h"
 #include "shaders.h"
 
-#include <string.h>
-
 namespace rope {
 namespace {
 
@@ -80,15 +78,11 @@ RopeAccess cosSinAccess(const RopeRotateDescription& d) {
 
 void setScale(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     const double wanted = operationScale(d.operation, d.frequencies.scale);
-    if (d.source == ROPE_SOURCE_INLINE) {
-        const Scale scale = splitScale(wanted);
-        push->scale_mantissa = scale.mantissa;
-        push->scale_exponent = scale.exponent;
-    } else if (wanted != d.frequencies.scale) {
-        const float factor = static_cast<float>(wanted / d.frequencies.scale);
-        memcpy(&push->scale_mantissa, &factor, sizeof factor);
-        pass->constants[ROPE_ID_RESCALE] = 1;
-    }
+    const bool from_rows = d.source != ROPE_SOURCE_INLINE;
+    const Scale scale = splitScale(from_rows ? wanted / d.frequencies.scale : wanted);
+    push->scale_mantissa = scale.mantissa;
+    push->scale_exponent = scale.exponent;
+    pass->constants[ROPE_ID_RESCALE] = from_rows && wanted != d.frequencies.scale;
 }
 
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {

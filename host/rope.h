@@ -306,10 +306,10 @@ typedef struct RopeTensor {
  * Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and the source is a table; with
  * another source no token is outside.
  *
- * The source's rows hold frequencies.scale; inverse and shift from rows whose scale is not 1 correct it by one more
- * float32 factor, 1/scale^2 or 1/scale: up to 3.2 ulp of the pair's length from the truth, where all else is within 2.
- * Where that matters, compute inline, or make rows with the wanted scale and say it in frequencies.scale: transpose by
- * rows of 1/scale is the inverse, forward by rows of 1 the shift. */
+ * The source's rows hold frequencies.scale; inverse and shift from rows whose scale is not 1 multiply it out of them by
+ * 1/scale^2 or 1/scale, rounded once more: within 2 ulp of the pair's length of what the rows say, and within 2.7 of
+ * the true angle's. To be within 2 of that too, compute inline, or make rows with the wanted scale and say it in
+ * frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1 the shift. */
 typedef struct RopeRotateDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;

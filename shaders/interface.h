@@ -26,7 +26,7 @@ using uint = uint32_t;
 #define ROPE_ID_IN_PLACE 6 // the source is not bound apart: read the destination
 #define ROPE_ID_BACKWARD 7 // negate the sine
 #define ROPE_ID_ANGLE 8    // 1: compatible
-#define ROPE_ID_RESCALE 9  // multiply cos and sin from rows by scale_mantissa, a float32
+#define ROPE_ID_RESCALE 9  // multiply cos and sin from rows by the scale
 #define ROPE_ID_ELEMENT_IN 10
 #define ROPE_ID_ELEMENT_OUT 11
 #define ROPE_ID_ROWS 12 // how rows are read
@@ -79,7 +79,7 @@ struct RopePush {
     uint table_rows;
     uint sin_offset;     // from a cosine to its sine, modulo 2^32
     uint row_copy;       // the table writes each value once more so much further; 0: once
-    uint scale_mantissa; // scale = scale_mantissa * 2^(scale_exponent - 31); RESCALE: the factor as a float32
+    uint scale_mantissa; // scale = scale_mantissa * 2^(scale_exponent - 31)
     int scale_exponent;
     RopePlace rows; // head: from a pair to the next
     RopePlace source;

@@ -50,13 +50,18 @@ Turn row_turn(uint row_element, Work work) {
     WORDS cosine;
     WORDS sine;
     load_row(row_element + work.j * push.rows.head, work.count, cosine, sine);
-    Turn turn = Turn(uintBitsToFloat(cosine), uintBitsToFloat(sine));
     if (kRescale != 0u) {
-        precise VALUES scaled_cosine = turn.cosine * VALUES(uintBitsToFloat(push.scale_mantissa));
-        precise VALUES scaled_sine = turn.sine * VALUES(uintBitsToFloat(push.scale_mantissa));
-        turn = Turn(scaled_cosine, scaled_sine);
+#if ROPE_LANE > 1
+        for (uint i = 0u; i < kLane; ++i) {
+            cosine[i] = rescaled_bits(cosine[i], push.scale_mantissa, push.scale_exponent);
+            sine[i] = rescaled_bits(sine[i], push.scale_mantissa, push.scale_exponent);
+        }
+#else
+        cosine = rescaled_bits(cosine, push.scale_mantissa, push.scale_exponent);
+        sine = rescaled_bits(sine, push.scale_mantissa, push.scale_exponent);
+#endif
     }
-    return turn;
+    return Turn(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
 // False where the position lies outside the table.
