@@ -13,11 +13,3 @@ void ropeShaderAngle(int32_t position, const uint32_t frequency[4], double scale
     rope::cos_sin_bits(phase, split.mantissa, split.exponent, bits[0], bits[1]);
     memcpy(cos_sin, bits, sizeof bits);
 }
-
-float rope::rescaled(float value, const Scale& scale) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits = rescaled_bits(bits, scale.mantissa, scale.exponent);
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}

@@ -35,8 +35,7 @@ struct Turn {
 struct Rotation {
     const RopeRotateDescription& d;
     const RopeHostRotate& data;
-    double scale;  // what the operation wants
-    Scale rescale; // what rows are multiplied by
+    double scale; // what the operation wants
     bool backward;
     bool positioned; // positions are known
 };
@@ -58,10 +57,9 @@ void turnFromRows(const Rotation& r, int32_t position, uint64_t row, uint32_t pa
     } else {
         shaderBits(r, position, pair, r.d.frequencies.scale, given);
     }
-    const double factor = r.scale / r.d.frequencies.scale;
     for (int i = 0; i < 2; ++i) {
-        turn->bits[i] = r.scale == r.d.frequencies.scale ? given[i] : rescaled(given[i], r.rescale);
-        turn->reference[i] = given[i] * factor;
+        turn->bits[i] = given[i];
+        turn->reference[i] = given[i];
     }
 }
 
@@ -236,8 +234,7 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     const bool positioned = data->positions != nullptr || !readsPositions(d.positions);
     const double wanted = operationScale(d.operation, d.frequencies.scale);
     const bool backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
-    const Scale rescale = splitScale(wanted / d.frequencies.scale);
-    const Rotation rotation = {d, *data, wanted, rescale, backward, positioned};
+    const Rotation rotation = {d, *data, wanted, backward, positioned};
     data->outside = 0;
     const Shape shape = {d.batch, d.tokens, d.positions};
     for (uint32_t batch = 0; d.source == ROPE_SOURCE_TABLE && batch < d.batch; ++batch) {

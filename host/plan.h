@@ -43,9 +43,6 @@ struct Scale {
 };
 Scale splitScale(double scale);
 
-// A float32 times a scale, rounded once, as the shaders do it to rows.
-float rescaled(float value, const Scale& scale);
-
 struct Divisor {
     uint32_t magic;
     uint32_t shift;

@@ -76,13 +76,10 @@ RopeAccess cosSinAccess(const RopeRotateDescription& d) {
     return access;
 }
 
-void setScale(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
-    const double wanted = operationScale(d.operation, d.frequencies.scale);
-    const bool from_rows = d.source != ROPE_SOURCE_INLINE;
-    const Scale scale = splitScale(from_rows ? wanted / d.frequencies.scale : wanted);
+void setScale(const RopeRotateDescription& d, RopePush* push) {
+    const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
     push->scale_mantissa = scale.mantissa;
     push->scale_exponent = scale.exponent;
-    pass->constants[ROPE_ID_RESCALE] = from_rows && wanted != d.frequencies.scale;
 }
 
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
@@ -129,7 +126,7 @@ RopeResult addRotation(const RopeRotateDescription& d, const char* name, const R
     push.table_first = d.rows.first_position;
     push.table_rows = d.rows.count;
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
-    setScale(d, &push, pass);
+    setScale(d, &push);
     writePush(push, pass);
     return ROPE_SUCCESS;
 }

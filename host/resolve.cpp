@@ -183,6 +183,14 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     if (result != ROPE_SUCCESS) return result;
     if (f->scale == 0) f->scale = 1;
     if (!from_rows) return accept(reason);
+    const double wanted = operationScale(d->operation, f->scale);
+    if (wanted != f->scale) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "operation %s wants a scale of %.9g, and the rows hold %.9g; use ROPE_SOURCE_INLINE, or rows of "
+                      "the wanted scale with %s",
+                      d->operation == ROPE_OPERATION_INVERSE ? "inverse" : "shift", wanted, f->scale,
+                      d->operation == ROPE_OPERATION_INVERSE ? "transpose" : "forward");
+    }
     if (d->source == ROPE_SOURCE_TABLE && (d->rows.count == 0 || d->rows.count > kMaxCount)) {
         return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a table has from 1 to %u rows", d->rows.count,
                       kMaxCount);

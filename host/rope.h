@@ -306,10 +306,9 @@ typedef struct RopeTensor {
  * Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and the source is a table; with
  * another source no token is outside.
  *
- * The source's rows hold frequencies.scale; inverse and shift from rows whose scale is not 1 multiply it out of them by
- * 1/scale^2 or 1/scale, rounded once more: within 2 ulp of the pair's length of what the rows say, and within 2.7 of
- * the true angle's. To be within 2 of that too, compute inline, or make rows with the wanted scale and say it in
- * frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1 the shift. */
+ * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. Inverse and
+ * shift want another scale unless it is 1, so from rows they are refused then. Make rows of the wanted scale and say it
+ * in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1 the shift. */
 typedef struct RopeRotateDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
@@ -349,7 +348,7 @@ typedef enum RopeSlot {
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
 
 #define ROPE_BINDING_COUNT 4u   /* storage buffers, bindings 0 to 3 of set 0 */
-#define ROPE_CONSTANT_COUNT 13u /* specialization constants, ids 0 to 12, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 12u /* specialization constants, ids 0 to 11, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 3u
 

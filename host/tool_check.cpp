@@ -148,13 +148,10 @@ bool checkTable(Check* check, const TableCase& given, uint64_t seed, Found* foun
 // ---- Rotations -----------------------------------------------------------------------------------------------------
 
 // Float32: at most 0.72 ulp of the pair's length from the roundings of cos and sin, 0.75 from the two products and 0.5
-// from the sum, 1.97 in all; rows rescaled for an inverse or a shift round the factor and each product once more, 0.72
-// each. A 16-bit element adds its own half ulp to that. A device that rounds otherwise than to nearest has twice as
-// much.
+// from the sum, 1.97 in all. A 16-bit element adds its own half ulp to that. A device that rounds otherwise than to
+// nearest has twice as much.
 double allowedError(const RopeRotateDescription& d, bool nearest) {
-    const bool rescaled =
-        d.operation >= ROPE_OPERATION_INVERSE && d.source != ROPE_SOURCE_INLINE && d.frequencies.scale != 1;
-    const double in_float = (rescaled ? 3.2 : 2.0) * (nearest ? 1 : 2);
+    const double in_float = nearest ? 2 : 4;
     if (d.element_out == ROPE_ELEMENT_F32) return in_float;
     return (nearest ? 0.5 : 1) + std::ldexp(in_float, d.element_out == ROPE_ELEMENT_F16 ? -13 : -16);
 }

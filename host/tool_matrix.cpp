@@ -97,6 +97,7 @@ void chooseRest(uint64_t number, RotateCase* made) {
     d.positions.shared = d.positions.kind == ROPE_POSITIONS_PER_TOKEN ? draw(&number, 2) : 0;
     d.angle = static_cast<RopeAngle>(draw(&number, 2));
     d.frequencies.scale = draw(&number, 2) == 0 ? 1 : kScale;
+    if (d.operation >= ROPE_OPERATION_INVERSE && d.source != ROPE_SOURCE_INLINE) d.frequencies.scale = 1;
     d.frequencies.count = d.rotary_dim / 2;
     const std::string rows = d.source == ROPE_SOURCE_INLINE ? "" : chooseRows(&number, &d);
     made->name = std::string(elementName(d.element_in)) + " to " + elementName(d.element_out) + ", " +

@@ -219,6 +219,19 @@ bool readAngles(const Options& options, Rotation* rotation, Failure* failure) {
                       8.0 * static_cast<double>(count) * d.frequencies.count, failure);
 }
 
+// Rows hold the scale that the operation wants, so that nothing is rounded twice: those made here from the start, given
+// ones multiplied once.
+void scaleRows(Rotation* rotation) {
+    RopeRotateDescription& d = rotation->description;
+    const bool inverse = d.operation == ROPE_OPERATION_INVERSE;
+    if (d.source == ROPE_SOURCE_INLINE || (!inverse && d.operation != ROPE_OPERATION_SHIFT)) return;
+    const double held = d.frequencies.scale == 0 ? 1 : d.frequencies.scale;
+    const double wanted = inverse ? 1 / held : 1;
+    for (float& value : rotation->given_rows) value = static_cast<float>(value * (wanted / held));
+    d.frequencies.scale = wanted;
+    d.operation = inverse ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
+}
+
 bool read(const Options& options, Rotation* rotation, Failure* failure) {
     RopeRotateDescription& d = rotation->description;
     if (!readTensors(options, rotation, failure)) return false;
@@ -234,6 +247,7 @@ bool read(const Options& options, Rotation* rotation, Failure* failure) {
     const bool moved = d.pairing_out != ROPE_PAIRING_DEFAULT && d.pairing_out != in;
     const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element_in;
     d.elsewhere = moved || converted ? 1 : 0;
+    scaleRows(rotation);
     return true;
 }
 

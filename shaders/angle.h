@@ -166,17 +166,5 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     sine = choose(sine == 0u, 0u, sine ^ turned ^ choose(swap, 0u, sign) ^ phase.sign);
 }
 
-// The bits of a float32 times a scale, rounded once. Below 2^-63 it counts as 0, and above 2^73 it is left as it is: no
-// cosine or sine lies there.
-ROPE_FUNCTION uint rescaled_bits(uint bits, uint scale_mantissa, int scale_exponent) {
-    uint exponent = (bits >> 23) & 0xFFu;
-    RopeScaled value;
-    value.high = ((bits & 0x7FFFFFu) | 0x800000u) << 8;
-    value.low = 0u;
-    value.exponent = int(exponent) - 126;
-    uint scaled = choose(exponent < 64u, 0u, to_float_bits(value, scale_mantissa, scale_exponent));
-    return choose(exponent > 200u, bits, scaled | (bits & 0x80000000u));
-}
-
 ROPE_DIALECT_END
 #endif

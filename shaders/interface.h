@@ -26,10 +26,9 @@ using uint = uint32_t;
 #define ROPE_ID_IN_PLACE 6 // the source is not bound apart: read the destination
 #define ROPE_ID_BACKWARD 7 // negate the sine
 #define ROPE_ID_ANGLE 8    // 1: compatible
-#define ROPE_ID_RESCALE 9  // multiply cos and sin from rows by the scale
-#define ROPE_ID_ELEMENT_IN 10
-#define ROPE_ID_ELEMENT_OUT 11
-#define ROPE_ID_ROWS 12 // how rows are read
+#define ROPE_ID_ELEMENT_IN 9
+#define ROPE_ID_ELEMENT_OUT 10
+#define ROPE_ID_ROWS 11 // how rows are read
 
 #define ROPE_F32 0
 #define ROPE_F16 1

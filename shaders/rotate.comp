@@ -17,7 +17,6 @@ layout(constant_id = ROPE_ID_COS_SIN) const uint kCosSin = ROPE_FROM_INLINE;
 layout(constant_id = ROPE_ID_PAIRING_IN) const uint kInterleavedIn = 0;
 layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kInterleavedOut = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
-layout(constant_id = ROPE_ID_RESCALE) const uint kRescale = 0;
 
 // What one thread turns: pairs j to j + count of `heads` heads.
 struct Work {
@@ -50,17 +49,6 @@ Turn row_turn(uint row_element, Work work) {
     WORDS cosine;
     WORDS sine;
     load_row(row_element + work.j * push.rows.head, work.count, cosine, sine);
-    if (kRescale != 0u) {
-#if ROPE_LANE > 1
-        for (uint i = 0u; i < kLane; ++i) {
-            cosine[i] = rescaled_bits(cosine[i], push.scale_mantissa, push.scale_exponent);
-            sine[i] = rescaled_bits(sine[i], push.scale_mantissa, push.scale_exponent);
-        }
-#else
-        cosine = rescaled_bits(cosine, push.scale_mantissa, push.scale_exponent);
-        sine = rescaled_bits(sine, push.scale_mantissa, push.scale_exponent);
-#endif
-    }
     return Turn(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 

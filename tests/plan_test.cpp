@@ -102,6 +102,27 @@ TEST(Plan, RefusesWhatContradictsItself) {
     expectRefused(invalid, "frequencies", [](RopeRotateDescription* d) { d->frequencies.values = nullptr; });
 }
 
+// A factor on rounded rows would be a second rounding.
+TEST(Plan, RefusesRowsOfAnotherScaleThanTheOperationWants) {
+    for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
+        for (const RopeOperation operation : {ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT}) {
+            RopeRotateDescription d = llama();
+            d.source = source;
+            d.rows.count = 10;
+            d.operation = operation;
+            RopePlan plan;
+            EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+            d.frequencies.scale = 1.25;
+            EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
+            const bool inverse = operation == ROPE_OPERATION_INVERSE;
+            const char* advice =
+                inverse ? "wants a scale of 0.8, and the rows hold 1.25" : "wants a scale of 1, and the rows hold 1.25";
+            EXPECT_NE(std::string(plan.reason.text).find(advice), std::string::npos) << plan.reason.text;
+            EXPECT_NE(std::string(plan.reason.text).find(inverse ? "transpose" : "forward"), std::string::npos);
+        }
+    }
+}
+
 TEST(Plan, RefusesElementsThatOverlap) {
     expectRefused(ROPE_ERROR_INVALID, "q.source.head_stride is 100", [](RopeRotateDescription* d) {
         d->q.source = {0, 0, 4096, 100};

@@ -302,10 +302,17 @@ def rotate_takes_parts_offsets_and_operations():
                   "--shift": (cos / 1.5, sin / 1.5)}
     for begin in [None, 40]:
         for operation, (c, s) in operations.items():
-            for source in ["inline", "rows"]:
+            for source in ["inline", "rows", "table"]:
                 arguments = given + ["--source", source] + ([operation] if operation else [])
                 arguments += ["--rotary-offset", begin] if begin else []
                 rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, c, s, begin=begin or 0), "f32")
+    np.save("c.npy", cos[0].astype(np.float32))
+    np.save("s.npy", sin[0].astype(np.float32))
+    for operation in ["--inverse", "--shift"]:
+        c, s = operations[operation]
+        rotate_both(f"{operation} by given rows of a scale",
+                    ["--cos", "c.npy", "--sin", "s.npy", "--scale", "1.5", operation], q, k,
+                    lambda x: rotate(x, c, s), "f32")
     write_config()
     plain = angles(np.arange(7), frequencies(500000, 32))
     rotate_both("--rotary-dim of a model", ["--config", "config.json", "--positions", "0:7", "--rotary-dim", "32"], q, k,
