@@ -1,10 +1,11 @@
 #include "frequencies.h"
 
 #include "fixed.h"
-#include "refuse.h"
+#include "plan.h"
 
 namespace {
 
+constexpr uint32_t kMaxSets = 65536;
 constexpr double kMostRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
 
 bool isFinite(double value) { return magnitudeBits(value) < 0x7FFull << 52; }
@@ -69,6 +70,15 @@ RopeResult checkScale(double scale, RopeReason* reason) {
     return accept(reason);
 }
 
+RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* reason) {
+    if (frequencies.sets > kMaxSets) {
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "frequencies.sets is %u; it may be at most %u", frequencies.sets,
+                      kMaxSets);
+    }
+    const RopeResult result = checkScale(frequencies.scale, reason);
+    return result == ROPE_SUCCESS ? rope::checkAxes(frequencies, reason) : result;
+}
+
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason) {
     if (!frequencies.values) {
         return refuse(reason, ROPE_ERROR_INVALID,
@@ -78,7 +88,8 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; it must be from 1 to %u", frequencies.count,
                       ROPE_MAX_PAIRS);
     }
-    for (uint32_t i = 0; i < frequencies.count; ++i) {
+    const uint32_t sets = frequencies.sets > 1 ? frequencies.sets : 1;
+    for (uint32_t i = 0; sets <= kMaxSets && i < frequencies.count * sets; ++i) {
         const double value = frequencies.values[i];
         if (!isFinite(value)) {
             return refuse(reason, ROPE_ERROR_INVALID, "frequencies.values[%u] is %.17g; it must be finite", i, value);
@@ -90,7 +101,7 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
                 value);
         }
     }
-    return checkScale(frequencies.scale, reason);
+    return checkWithoutValues(frequencies, reason);
 }
 
 size_t ropeFrequencyBytes(uint32_t count) { return static_cast<size_t>(count) * 4 * sizeof(uint32_t); }
@@ -112,7 +123,8 @@ RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle an
         return result;
     }
     unsigned char* bytes = static_cast<unsigned char*>(destination);
-    for (uint32_t i = 0; i < frequencies->count; ++i) {
+    const uint32_t sets = frequencies->sets > 1 ? frequencies->sets : 1;
+    for (uint32_t i = 0; i < frequencies->count * sets; ++i) {
         uint32_t words[4] = {};
         writePair(frequencies->values[i], angle, words);
         memcpy(bytes + i * sizeof words, words, sizeof words);

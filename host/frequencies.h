@@ -7,6 +7,9 @@
 // 0 (which means 1), or 2^-20 to 2^20.
 RopeResult checkScale(double scale, RopeReason* reason);
 
+// The scale, the sets and the axes.
+RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* reason);
+
 // The count, every value and the scale.
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);
 

@@ -2,6 +2,7 @@
 add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
     host/angle.cpp
+    host/axes.cpp
     host/context.cpp
     host/element.cpp
     host/frequencies.cpp
@@ -11,6 +12,7 @@ add_library(vkrope
     host/plan.cpp
     host/plan_rotate.cpp
     host/plan_table.cpp
+    host/positions.cpp
     host/print_plan.cpp
     host/real.cpp
     host/record.cpp
@@ -35,7 +37,10 @@ set(VKROPE_FLOATING_POINT -fno-fast-math -ffp-contract=off)
 set(VKROPE_WARNINGS)
 if(NOT MSVC)
     target_compile_options(vkrope PRIVATE ${VKROPE_FLOATING_POINT}
-        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>)
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> $<$<CONFIG:Release>:-Os>)
+    # A guest is small; only what works through whole tensors on the CPU is not.
+    set_property(SOURCE host/angle.cpp host/element.cpp host/host_run.cpp host/positions.cpp host/reference_angle.cpp
+        APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
         target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions
     endif()

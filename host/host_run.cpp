@@ -6,26 +6,6 @@
 namespace rope {
 namespace {
 
-struct Shape {
-    uint32_t batch, tokens;
-    const RopePositions& positions;
-};
-
-int32_t positionOf(const Shape& shape, const int32_t* positions, uint32_t batch, uint32_t token) {
-    const RopePositions& p = shape.positions;
-    uint32_t position = 0; // sums wrap
-    if (p.kind == ROPE_POSITIONS_PER_TOKEN) {
-        position = static_cast<uint32_t>(positions[p.offset + batch * p.batch_stride + token * p.token_stride]);
-    } else if (p.kind == ROPE_POSITIONS_START_PER_SEQUENCE) {
-        position = static_cast<uint32_t>(positions[p.offset + batch * p.batch_stride]) + token;
-    } else {
-        position = static_cast<uint32_t>(p.first) + token;
-    }
-    int32_t result;
-    memcpy(&result, &position, sizeof result);
-    return result;
-}
-
 struct Turn {
     double reference[2]; // cos and sin
     float bits[2];
@@ -40,60 +20,83 @@ struct Rotation {
     bool positioned; // positions are known
 };
 
-void shaderBits(const Rotation& r, int32_t position, uint32_t pair, double scale, float bits[2]) {
-    uint32_t words[4];
-    const RopeFrequencies one = {r.d.frequencies.values + pair, 1, 1};
-    ropeWriteFrequencies(&one, r.d.angle, words, nullptr);
-    ropeShaderAngle(position, words, scale, r.d.angle, bits);
+int64_t positionOf(const Rotation& r, const HostToken& token, uint32_t pair) {
+    return token.position[r.d.frequencies.axes != nullptr ? r.d.frequencies.axes[pair] : 0];
 }
 
-void turnFromRows(const Rotation& r, int32_t position, uint64_t row, uint32_t pair, Turn* turn) {
-    float given[2];
+double frequencyOf(const RopeFrequencies& f, uint32_t set, uint32_t pair) {
+    return f.values[static_cast<size_t>(set) * f.count + pair];
+}
+
+void shaderBits(int64_t position, double frequency, RopeAngle angle, double scale, float bits[2]) {
+    uint32_t words[4];
+    RopeFrequencies one = {};
+    one.values = &frequency;
+    one.count = 1;
+    ropeWriteFrequencies(&one, angle, words, nullptr);
+    ropeShaderAngle(position, words, scale, angle, bits);
+}
+
+void turnFromRows(const Rotation& r, const HostToken& token, uint64_t row, uint32_t pair, Turn* turn) {
     if (r.data.rows != nullptr) {
         const RopeRows& rows = r.d.rows;
         const uint64_t at = rows.offset + row * rows.row_stride + uint64_t(pair) * rows.pair_stride;
-        given[0] = readElement(r.data.rows, rows.element, at);
-        given[1] = readElement(r.data.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
+        turn->bits[0] = readElement(r.data.rows, rows.element, at);
+        turn->bits[1] = readElement(r.data.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
+    } else if (token.placed && token.known) {
+        shaderBits(positionOf(r, token, pair), frequencyOf(r.d.frequencies, token.set, pair), r.d.angle,
+                   r.d.frequencies.scale, turn->bits);
     } else {
-        shaderBits(r, position, pair, r.d.frequencies.scale, given);
+        turn->bits[0] = 1;
+        turn->bits[1] = 0;
     }
-    for (int i = 0; i < 2; ++i) {
-        turn->bits[i] = given[i];
-        turn->reference[i] = given[i];
-    }
-}
-
-void turnFromAngle(const Rotation& r, int32_t position, uint32_t pair, Turn* turn) {
-    ropeReferenceAngle(position, r.d.frequencies.values[pair], r.d.angle, turn->reference);
-    turn->reference[0] *= r.scale;
-    turn->reference[1] *= r.scale;
+    for (int i = 0; i < 2; ++i) turn->reference[i] = turn->bits[i];
 }
 
 // The table's row of a position; rows wrap as positions do.
-uint32_t rowOf(const RopeRotateDescription& d, int32_t position) {
-    return static_cast<uint32_t>(position) - static_cast<uint32_t>(d.rows.first_position);
+uint32_t rowOf(const RopeRotateDescription& d, int64_t position) {
+    return static_cast<uint32_t>(static_cast<uint64_t>(position) >> 32) - static_cast<uint32_t>(d.rows.first_position);
 }
 
-bool isOutside(const RopeRotateDescription& d, int32_t position) {
-    return d.source == ROPE_SOURCE_TABLE && rowOf(d, position) >= d.rows.count;
-}
-
-bool findTurn(const Rotation& r, uint32_t batch, uint32_t token, uint32_t pair, Turn* turn) {
-    const Shape shape = {r.d.batch, r.d.tokens, r.d.positions};
-    const int32_t position = r.positioned ? positionOf(shape, r.data.positions, batch, token) : 0;
-    if (isOutside(r.d, position)) return false;
-    if (r.d.source == ROPE_SOURCE_INLINE) {
-        shaderBits(r, position, pair, r.scale, turn->bits);
-    } else {
-        const uint64_t by_token = static_cast<uint64_t>(batch) * r.d.tokens + token;
-        turnFromRows(r, position, r.d.source == ROPE_SOURCE_ROWS ? by_token : rowOf(r.d, position), pair, turn);
+bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
+    bool outside = !token.known;
+    for (uint32_t axis = 0; d.source == ROPE_SOURCE_TABLE && axis < axisCount(d.frequencies); ++axis) {
+        outside |= rowOf(d, token.position[axis]) >= d.rows.count;
     }
-    if (r.positioned && r.d.frequencies.values != nullptr) turnFromAngle(r, position, pair, turn);
+    return outside;
+}
+
+// A token by its positions where they are known, and whether it is inside the window. Rows by token need to know of
+// packed sequences only where there is a window.
+HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turns) {
+    const RopeRotateDescription& d = r.d;
+    HostToken token = {true, true, number, d.tokens - number, 0, {}};
+    if (r.positioned) token = hostToken(d.positions, d.frequencies, r.data.positions, d.tokens, batch, number);
+    const bool window = d.skip_first != 0 || d.skip_last != 0;
+    *turns = d.source == ROPE_SOURCE_ROWS && !window;
+    if (!*turns) *turns = token.placed && token.index >= d.skip_first && token.left > d.skip_last;
+    return token;
+}
+
+void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, Turn* turn) {
+    const RopeFrequencies& f = r.d.frequencies;
+    const bool certain = r.positioned && f.values != nullptr && token.placed && token.known;
+    if (r.d.source == ROPE_SOURCE_INLINE) {
+        shaderBits(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, r.scale, turn->bits);
+    } else {
+        const uint64_t table = static_cast<uint64_t>(token.set) * r.d.rows.count;
+        const bool by_token = r.d.source == ROPE_SOURCE_ROWS;
+        turnFromRows(r, token, by_token ? number : table + rowOf(r.d, positionOf(r, token, pair)), pair, turn);
+    }
+    if (certain) {
+        ropeReferenceAngle(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, turn->reference);
+        turn->reference[0] *= r.scale;
+        turn->reference[1] *= r.scale;
+    }
     if (r.backward) {
         turn->bits[1] = -turn->bits[1];
         turn->reference[1] = -turn->reference[1];
     }
-    return true;
 }
 
 struct Arrays {
@@ -113,14 +116,15 @@ void copyElement(const Arrays& arrays, uint64_t from, uint64_t to) {
     if (arrays.out != nullptr) copyBits(arrays.in, arrays.element_in, from, arrays.out, arrays.element_out, to);
 }
 
-uint32_t element(RopePairing pairing, uint32_t pairs, uint32_t pair, uint32_t which) {
-    return pairing == ROPE_PAIRING_INTERLEAVED ? 2 * pair + which : pair + which * pairs;
+uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {
+    if (pairing == ROPE_PAIRING_INTERLEAVED) return 2 * pair + which;
+    const uint32_t half = d.chunk_dim / 2;
+    return pair / half * d.chunk_dim + pair % half + which * half;
 }
 
 void rotatePair(const Rotation& r, const Arrays& arrays, uint64_t from, uint64_t to, uint32_t pair, const Turn& turn) {
-    const uint32_t pairs = r.d.rotary_dim / 2;
-    const float x = readElement(arrays.in, arrays.element_in, from + element(r.d.pairing_in, pairs, pair, 0));
-    const float y = readElement(arrays.in, arrays.element_in, from + element(r.d.pairing_in, pairs, pair, 1));
+    const float x = readElement(arrays.in, arrays.element_in, from + element(r.d, r.d.pairing_in, pair, 0));
+    const float y = readElement(arrays.in, arrays.element_in, from + element(r.d, r.d.pairing_in, pair, 1));
     const double c = turn.reference[0];
     const double s = turn.reference[1];
     // Volatile, so that no compiler fuses a product into the sum, whatever flags a host builds this file with.
@@ -128,8 +132,8 @@ void rotatePair(const Rotation& r, const Arrays& arrays, uint64_t from, uint64_t
     const volatile float xs = x * turn.bits[1];
     const volatile float yc = y * turn.bits[0];
     const volatile float ys = y * turn.bits[1];
-    put(arrays, to + element(r.d.pairing_out, pairs, pair, 0), x * c - y * s, xc - ys);
-    put(arrays, to + element(r.d.pairing_out, pairs, pair, 1), x * s + y * c, xs + yc);
+    put(arrays, to + element(r.d, r.d.pairing_out, pair, 0), x * c - y * s, xc - ys);
+    put(arrays, to + element(r.d, r.d.pairing_out, pair, 1), x * s + y * c, xs + yc);
 }
 
 uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
@@ -145,9 +149,12 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
             if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim) copyElement(arrays, from + e, to + e);
         }
     }
+    bool turns;
+    const HostToken place = tokenOf(r, batch, token, &turns);
+    const bool inside = turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, place));
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
         Turn turn;
-        const bool inside = findTurn(r, batch, token, pair, &turn);
+        if (inside) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
         for (uint32_t head = 0; head < tensor.heads; ++head) {
             const uint64_t from = placeOf(tensor.source, batch, token, head) + d.rotary_begin;
             const uint64_t to = placeOf(tensor.destination, batch, token, head) + d.rotary_begin;
@@ -176,6 +183,24 @@ template <typename Number> void putRow(const RopeRows& layout, uint64_t at, Numb
     }
 }
 
+void putTurn(const RopeTableDescription& d, const RopeHostTable& data, uint64_t row, const HostToken& token,
+             uint32_t pair) {
+    const RopeFrequencies& f = d.frequencies;
+    const uint64_t at = d.rows.offset + row * d.rows.row_stride + uint64_t(pair) * d.rows.pair_stride;
+    double truth[2] = {1, 0};
+    float bits[2] = {1, 0};
+    if (token.placed && token.known) {
+        const int64_t position = token.position[f.axes != nullptr ? f.axes[pair] : 0];
+        const double frequency = frequencyOf(f, token.set, pair);
+        ropeReferenceAngle(position, frequency, d.angle, truth);
+        truth[0] *= f.scale;
+        truth[1] *= f.scale;
+        shaderBits(position, frequency, d.angle, f.scale, bits);
+    }
+    if (data.reference_rows != nullptr) putRow(d.rows, at, truth[0], truth[1], data.reference_rows);
+    if (data.rows != nullptr) putRow(d.rows, at, bits[0], bits[1], data.rows);
+}
+
 RopeResult refusePositions(RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "positions is null; the description reads an array of them");
 }
@@ -190,27 +215,10 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
     const RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
     if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
-    const Shape shape = {d.batch, d.tokens, d.positions};
-    for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) {
-        uint32_t words[4];
-        const RopeFrequencies one = {d.frequencies.values + pair, 1, 1};
-        ropeWriteFrequencies(&one, d.angle, words, nullptr);
-        for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
-            const int32_t position = positionOf(shape, data->positions, static_cast<uint32_t>(row / d.tokens),
-                                                static_cast<uint32_t>(row % d.tokens));
-            const uint64_t at = d.rows.offset + row * d.rows.row_stride + uint64_t(pair) * d.rows.pair_stride;
-            if (data->reference_rows != nullptr) {
-                double truth[2];
-                ropeReferenceAngle(position, d.frequencies.values[pair], d.angle, truth);
-                putRow(d.rows, at, truth[0] * d.frequencies.scale, truth[1] * d.frequencies.scale,
-                       data->reference_rows);
-            }
-            if (data->rows != nullptr) {
-                float bits[2];
-                ropeShaderAngle(position, words, d.frequencies.scale, d.angle, bits);
-                putRow(d.rows, at, bits[0], bits[1], data->rows);
-            }
-        }
+    for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
+        const HostToken token = hostToken(d.positions, d.frequencies, data->positions, d.tokens,
+                                          static_cast<uint32_t>(row / d.tokens), static_cast<uint32_t>(row % d.tokens));
+        for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) putTurn(d, *data, row, token, pair);
     }
     return result;
 }
@@ -226,7 +234,10 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
             reason, ROPE_ERROR_INVALID,
             "rows is null, and frequencies.values or positions are too; the rows or both of these give the angles");
     }
-    if (data->positions == nullptr && readsPositions(d)) return refusePositions(reason);
+    const bool packed_window = d.positions.kind >= ROPE_POSITIONS_PACKED && (d.skip_first != 0 || d.skip_last != 0);
+    if (data->positions == nullptr && readsPositions(d.positions) && (d.source != ROPE_SOURCE_ROWS || packed_window)) {
+        return refusePositions(reason);
+    }
     if ((d.q.heads != 0 && data->q == nullptr) || (d.k.heads != 0 && data->k == nullptr)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "q or k is null but has heads; each tensor with heads is an array here");
@@ -236,10 +247,11 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     const bool backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
     const Rotation rotation = {d, *data, wanted, backward, positioned};
     data->outside = 0;
-    const Shape shape = {d.batch, d.tokens, d.positions};
-    for (uint32_t batch = 0; d.source == ROPE_SOURCE_TABLE && batch < d.batch; ++batch) {
+    for (uint32_t batch = 0; d.source != ROPE_SOURCE_ROWS && batch < d.batch; ++batch) {
         for (uint32_t token = 0; token < d.tokens; ++token) {
-            data->outside += isOutside(d, positionOf(shape, data->positions, batch, token));
+            bool turns;
+            const HostToken place = tokenOf(rotation, batch, token, &turns);
+            data->outside += turns && isOutside(d, place);
         }
     }
     rotateTensor(rotation, d.q, {data->q, data->reference_q, data->q_out, d.element_in, d.element_out});

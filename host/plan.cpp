@@ -132,11 +132,16 @@ bool split(const RopeLimits& limits, RopePass* pass) {
     return fits(*pass, limits);
 }
 
+bool hasWindow(const RopePass& pass) {
+    const RopePush push = readPush(pass);
+    return push.window_begin != 0 || push.window_end != UINT32_MAX;
+}
+
 // Where sequences follow each other as tokens do, they are one long sequence: fewer, fuller groups.
 void joinSequences(RopePass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
     if (pass->count[kBatch] == 1 || tokens > (1u << 30)) return;
-    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN) return;
+    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN || hasWindow(*pass)) return;
     for (const RopeAccess& access : pass->access) {
         if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken]) return;
     }
@@ -155,6 +160,10 @@ Divisor makeDivisor(uint32_t divisor) {
     while ((1ull << shift) < divisor) ++shift;
     const uint64_t magic = ((1ull << (31 + shift)) + divisor - 1) / divisor;
     return {static_cast<uint32_t>(magic), shift};
+}
+
+RopeAccess frequencyAccess(const RopeFrequencies& frequencies) {
+    return {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, static_cast<uint64_t>(frequencies.sets) * frequencies.count};
 }
 
 RopePush readPush(const RopePass& pass) {
@@ -266,21 +275,6 @@ RopeResult Planner::finish() {
     return result == ROPE_SUCCESS ? accept(reason()) : refused(result);
 }
 
-RopeAccess positionAccess(const RopePositions& positions) {
-    const bool per_token = positions.kind == ROPE_POSITIONS_PER_TOKEN;
-    return {ROPE_SLOT_POSITIONS,
-            sizeof(int32_t),
-            positions.offset,
-            {positions.batch_stride, per_token ? positions.token_stride : 0, 0},
-            1};
-}
-
-void setPositions(const RopePositions& positions, RopePush* push, RopePass* pass) {
-    pass->constants[ROPE_ID_POSITIONS] = static_cast<uint32_t>(positions.kind);
-    push->first_position = positions.first;
-    if (readsPositions(positions)) pass->access[ROPE_BINDING_POSITIONS] = positionAccess(positions);
-}
-
 namespace {
 
 // For a binding that is not read: something that is, where there is any.
@@ -357,12 +351,13 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
         const RopeAccess& access = own.extent != 0 ? own : placeholder(*pass);
         places[i] = bind(access, part, plan->storage_alignment, &dispatch->bindings[i]);
     }
-    push.position_offset = places[ROPE_BINDING_POSITIONS].offset;
-    push.position_batch = places[ROPE_BINDING_POSITIONS].batch;
-    push.position_token = places[ROPE_BINDING_POSITIONS].token;
-    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN) {
-        const uint32_t first = static_cast<uint32_t>(push.first_position) + part.begin[kToken];
-        memcpy(&push.first_position, &first, sizeof first);
+    const RopePlace positions = places[ROPE_BINDING_POSITIONS];
+    const bool packed = pass->constants[ROPE_ID_POSITIONS] >= ROPE_KIND_PACKED;
+    push.first_token = part.begin[kToken];
+    if (pass->access[ROPE_BINDING_POSITIONS].extent != 0) {
+        push.position_offset = positions.offset;
+        push.position_batch = packed ? push.ROPE_SEQUENCES : positions.batch;
+        push.position_token = positions.token;
     }
     const RopePlace rows = places[ROPE_BINDING_COS_SIN];
     push.rows.offset += pass->access[ROPE_BINDING_COS_SIN].slot == ROPE_SLOT_ROWS ? rows.offset : 0;

@@ -14,10 +14,31 @@ RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* fi
 
 inline const char* slotName(uint32_t slot) { return ropeSlotName(static_cast<RopeSlot>(slot)); }
 
+constexpr uint32_t kMaxCount = 1u << 30; // of anything that a shader counts in 32 bits
+
+RopeResult checkAxes(const RopeFrequencies& frequencies, RopeReason* reason);
+uint32_t axisCount(const RopeFrequencies& frequencies);
+void setAxes(const RopeFrequencies& frequencies, RopePass* pass);
+
+// Positions of frequencies that are checked already.
+RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, uint32_t tokens,
+                            RopePositions* positions, RopeReason* reason);
 inline bool readsPositions(const RopePositions& positions) { return positions.kind != ROPE_POSITIONS_COUNTED; }
-inline bool readsPositions(const RopeRotateDescription& d) {
-    return d.source != ROPE_SOURCE_ROWS && readsPositions(d.positions);
-}
+RopeAccess positionAccess(const RopePositions& positions, const RopeFrequencies& frequencies);
+void setPositions(const RopePositions& positions, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass);
+// Whether a buffer can hold what is no position or no set.
+bool canLackPosition(const RopePositions& positions, const RopeFrequencies& frequencies);
+
+// One token on the CPU.
+struct HostToken {
+    bool placed;          // it is part of a sequence
+    bool known;           // each of its positions is one, and its set is there
+    uint32_t index, left; // in its sequence; tokens from it to the sequence's end, itself among them
+    uint32_t set;
+    int64_t position[ROPE_MAX_AXES]; // in 2^-32ths
+};
+HostToken hostToken(const RopePositions& positions, const RopeFrequencies& frequencies, const void* array,
+                    uint32_t tokens, uint32_t batch, uint32_t token);
 
 // Strides and offsets of rows and positions, small enough that sums of them stay within 64 bits.
 RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason);
@@ -71,9 +92,8 @@ class Planner {
     RopePlan* plan_;
 };
 
-RopeAccess positionAccess(const RopePositions& positions);
+RopeAccess frequencyAccess(const RopeFrequencies& frequencies);
 RopePush readPush(const RopePass& pass);
 void writePush(const RopePush& push, RopePass* pass);
-void setPositions(const RopePositions& positions, RopePush* push, RopePass* pass);
 
 } // namespace rope

@@ -16,7 +16,7 @@ bool isMultiple(const RopeLayout& layout, uint32_t bits) {
 
 // One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
-    const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.rotary_dim / 2 : 0;
+    const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.chunk_dim / 2 : 0;
     const uint32_t passed = d.elsewhere != 0 ? d.head_dim : 0;
     return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
 }
@@ -26,8 +26,9 @@ bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
            isAligned(d, tensor.destination, d.pairing_out, 2);
 }
 
-// The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
+// The narrow shader takes float32 anywhere, and 16-bit elements in pairs; its two pairs are of one chunk.
 bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
+    if (d.chunk_dim != d.rotary_dim && d.chunk_dim % 4 != 0) return false;
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
 }
@@ -48,8 +49,9 @@ Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, cons
 
 uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
     const RopeRows& rows = d.rows;
-    const bool by_four =
-        build.lane_pairs == 4 && rows.element == ROPE_ELEMENT_F32 && ((rows.offset | rows.row_stride) & 3) == 0;
+    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair has its own row
+    const bool by_four = !apart && build.lane_pairs == 4 && rows.element == ROPE_ELEMENT_F32 &&
+                         ((rows.offset | rows.row_stride) & 3) == 0;
     if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
     if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
     return ROPE_ROWS_SINGLE + shaderElement(rows.element);
@@ -65,21 +67,52 @@ RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement ele
 
 RopeAccess cosSinAccess(const RopeRotateDescription& d) {
     const uint32_t pairs = d.rotary_dim / 2;
-    if (d.source == ROPE_SOURCE_INLINE) return {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, pairs};
+    if (d.source == ROPE_SOURCE_INLINE) return frequencyAccess(d.frequencies);
     RopeAccess access = rowAccess(d.rows, pairs);
     if (d.source == ROPE_SOURCE_ROWS) {
         access.stride[0] = d.tokens * d.rows.row_stride;
         access.stride[1] = d.rows.row_stride;
     } else {
-        access.extent += (d.rows.count - 1) * d.rows.row_stride; // a table is bound whole
+        const uint64_t rows = static_cast<uint64_t>(d.frequencies.sets) * d.rows.count;
+        access.extent += (rows - 1) * d.rows.row_stride; // a table is bound whole
     }
     return access;
 }
 
-void setScale(const RopeRotateDescription& d, RopePush* push) {
+// Of the same words the one or the other.
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push) {
+    if (d.source == ROPE_SOURCE_TABLE) {
+        push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
+        push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rows.count);
+        return;
+    }
     const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
     push->scale_mantissa = scale.mantissa;
     push->scale_exponent = scale.exponent;
+}
+
+// Rows by token need no position, and without a window no sequence either.
+void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+    const bool packed = d.positions.kind >= ROPE_POSITIONS_PACKED;
+    const bool window = d.skip_first != 0 || d.skip_last != 0;
+    RopePositions positions = d.positions;
+    RopeFrequencies frequencies = d.frequencies;
+    if (d.source == ROPE_SOURCE_ROWS) {
+        frequencies.axes = nullptr;
+        frequencies.sets = 1;
+        if (!packed || !window) positions = {ROPE_POSITIONS_COUNTED, 0, 0, 0, 0, 0, 0, ROPE_POSITION_INT32, 0};
+        if (positions.kind == ROPE_POSITIONS_PACKED_STARTS) positions.kind = ROPE_POSITIONS_PACKED;
+    }
+    setPositions(positions, frequencies, push, pass);
+    if (!window) return;
+    push->window_begin = d.skip_first;
+    push->window_end = packed ? d.skip_last : d.tokens - d.skip_last;
+}
+
+// Pairs in a chunk of the rotary part, as the shaders take it.
+uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
+    if (pairing == ROPE_PAIRING_INTERLEAVED) return 1;
+    return d.chunk_dim == d.rotary_dim ? 0 : d.chunk_dim / 2;
 }
 
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
@@ -87,8 +120,8 @@ void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pa
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_HEADS] = pass->heads_per_thread;
     constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
-    constants[ROPE_ID_PAIRING_IN] = d.pairing_in == ROPE_PAIRING_INTERLEAVED;
-    constants[ROPE_ID_PAIRING_OUT] = d.pairing_out == ROPE_PAIRING_INTERLEAVED;
+    constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
+    constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
     constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
     constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
     constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
@@ -105,28 +138,26 @@ RopeResult addRotation(const RopeRotateDescription& d, const char* name, const R
     const Build build = chooseBuild(d, tensor, planner->limits());
     if (build.shader == nullptr) {
         return refuse(planner->reason(), ROPE_ERROR_INVALID,
-                      "%s has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
-                      "storageBuffer16BitAccess and say so in limits.enabled",
+                      "%s has 16-bit elements at an odd offset, stride or distance, or chunks of an odd number of "
+                      "pairs; make them even, or enable storageBuffer16BitAccess and say so in limits.enabled",
                       name);
     }
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, tensor.heads);
     RopePush push = {};
-    setPositions(d.positions, &push, pass);
-    if (!readsPositions(d)) pass->access[ROPE_BINDING_POSITIONS] = {};
+    setTokens(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
     pass->access[ROPE_BINDING_SOURCE] = tensorAccess(from, tensor.source, d.element_in, d.head_dim);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(to, tensor.destination, d.element_out, d.head_dim);
     setChoices(d, build, pass);
 
-    push.pairs = d.rotary_dim / 2;
+    const uint32_t pairs = d.rotary_dim / 2;
+    const uint32_t pair_lanes = (pairs + build.lane_pairs - 1) / build.lane_pairs;
+    push.pair_counts = pairs | pair_lanes << 16;
     push.rotary_begin = d.rotary_begin;
-    push.pair_lanes = (push.pairs + build.lane_pairs - 1) / build.lane_pairs;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
-    push.head_lanes = push.pair_lanes + (push.pass_elements + 2 * build.copy_step - 1) / (2 * build.copy_step);
-    push.table_first = d.rows.first_position;
-    push.table_rows = d.rows.count;
+    push.head_lanes = pair_lanes + (push.pass_elements + 2 * build.copy_step - 1) / (2 * build.copy_step);
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
-    setScale(d, &push);
+    setScaleOrTable(d, &push);
     writePush(push, pass);
     return ROPE_SUCCESS;
 }
@@ -134,11 +165,11 @@ RopeResult addRotation(const RopeRotateDescription& d, const char* name, const R
 void addCount(const RopeRotateDescription& d, Planner* planner) {
     RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
     RopePush push = {};
-    setPositions(d.positions, &push, pass);
+    setTokens(d, &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
+    pass->constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
     push.head_lanes = 1;
-    push.table_first = d.rows.first_position;
-    push.table_rows = d.rows.count;
+    setScaleOrTable(d, &push);
     writePush(push, pass);
 }
 
@@ -160,6 +191,8 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
         added = addRotation(d, "k", d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, &planner);
     }
     if (added != ROPE_SUCCESS) return planner.refused(added);
-    if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE) addCount(d, &planner);
+    const bool counts = d.source == ROPE_SOURCE_TABLE ||
+                        (d.source == ROPE_SOURCE_INLINE && canLackPosition(d.positions, d.frequencies));
+    if (d.count_outside != 0 && counts) addCount(d, &planner);
     return planner.finish();
 }

@@ -14,7 +14,7 @@ constexpr double kFrequencyLimit = 1686629714.0; // 2^28 turns
 constexpr int kTurnBits = 192;
 constexpr uint32_t kTurn[6] = {0x4F10E410, 0x36D8A566, 0x7D4D3770, 0x7F09D5F4, 0x9391054A, 0x28BE60DB};
 
-constexpr int kLimbs = 12; // 9 for the product, the rest zero
+constexpr int kLimbs = 13; // 10 for the product, the rest zero
 
 // product += a * b * 2^(32 * at).
 void addProduct(uint32_t a, uint32_t b, int at, uint32_t product[kLimbs]) {
@@ -34,22 +34,25 @@ uint64_t bitsAt(const uint32_t number[kLimbs], int bit) {
     return shift == 0 ? low : low | static_cast<uint64_t>(limb[2]) << (64 - shift);
 }
 
-// position * frequency, from 1/2 to 2^62, as whole quarter turns and the rest of the angle, in [-pi/4, pi/4]. The
-// product of the position, the frequency's 53 bits and 1/(2 pi) is exact; what 1/(2 pi) lacks makes 2^-130 turns.
-double reduce(uint32_t position, double frequency, uint32_t* quarters) {
+// position * frequency, position in 2^-32ths, from 1/2 to 2^62, as whole quarter turns and the rest of the angle, in
+// [-pi/4, pi/4]. The product of the position, the frequency's 53 bits and 1/(2 pi) is exact; what 1/(2 pi) lacks makes
+// 2^-130 turns.
+double reduce(uint64_t position, double frequency, uint32_t* quarters) {
     int exponent;
     const double fraction = std::frexp(frequency, &exponent);
     const uint64_t mantissa = static_cast<uint64_t>(std::ldexp(fraction, 53));
-    uint32_t head[kLimbs] = {}; // position * mantissa, 3 limbs
-    addProduct(position, static_cast<uint32_t>(mantissa), 0, head);
-    addProduct(position, static_cast<uint32_t>(mantissa >> 32), 1, head);
+    uint32_t head[kLimbs] = {}; // position * mantissa, 4 limbs
+    for (int i = 0; i < 2; ++i) {
+        addProduct(static_cast<uint32_t>(position >> 32 * i), static_cast<uint32_t>(mantissa), i, head);
+        addProduct(static_cast<uint32_t>(position >> 32 * i), static_cast<uint32_t>(mantissa >> 32), i + 1, head);
+    }
     uint32_t product[kLimbs] = {};
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 4; ++i) {
         for (int j = 0; j < 6; ++j) {
             addProduct(head[i], kTurn[j], i + j, product);
         }
     }
-    const int point = kTurnBits + 53 - exponent; // the bit of weight one turn
+    const int point = kTurnBits + 32 + 53 - exponent; // the bit of weight one turn
     const uint64_t turn = bitsAt(product, point - 64);
     const uint64_t below = bitsAt(product, point - 128);
     *quarters = static_cast<uint32_t>((turn + (1ull << 61)) >> 62);
@@ -58,9 +61,10 @@ double reduce(uint32_t position, double frequency, uint32_t* quarters) {
     return quarter * kHalfPi;
 }
 
-void angleOf(uint32_t position, double frequency, double cos_sin[2]) {
+void angleOf(uint64_t position, double frequency, double cos_sin[2]) {
     uint32_t quarters = 0;
-    double angle = position * frequency; // rounded, which is near enough for a small angle
+    double angle =
+        std::ldexp(static_cast<double>(position), -32) * frequency; // rounded, which is near enough for a small angle
     if (angle >= 0.5) {
         angle = reduce(position, frequency, &quarters);
     }
@@ -72,17 +76,18 @@ void angleOf(uint32_t position, double frequency, double cos_sin[2]) {
 
 } // namespace
 
-void ropeReferenceAngle(int32_t position, double frequency, RopeAngle angle, double cos_sin[2]) {
+void ropeReferenceAngle(int64_t position, double frequency, RopeAngle angle, double cos_sin[2]) {
     if (!(std::fabs(frequency) < kFrequencyLimit)) {
         cos_sin[0] = cos_sin[1] = std::numeric_limits<double>::quiet_NaN();
         return;
     }
     const bool backwards = (position < 0) != (frequency < 0);
     if (angle == ROPE_ANGLE_COMPATIBLE) {
-        const float product = static_cast<float>(position) * static_cast<float>(frequency);
-        angleOf(1, std::fabs(static_cast<double>(product)), cos_sin);
+        const float rounded = std::ldexp(static_cast<float>(position), -32);
+        const float product = rounded * static_cast<float>(frequency);
+        angleOf(1ull << 32, std::fabs(static_cast<double>(product)), cos_sin);
     } else {
-        const uint32_t distance = position < 0 ? 0u - static_cast<uint32_t>(position) : static_cast<uint32_t>(position);
+        const uint64_t distance = position < 0 ? 0u - static_cast<uint64_t>(position) : static_cast<uint64_t>(position);
         angleOf(distance, std::fabs(frequency), cos_sin);
     }
     if (backwards && cos_sin[1] != 0) {

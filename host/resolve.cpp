@@ -5,28 +5,8 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kMaxCount = 1u << 30;           // of anything that a shader counts in 32 bits
 constexpr uint64_t kMaxStride = 1ull << 33;        // so that kMaxCount of them stay within 64 bits
 constexpr uint64_t kMaxElements = UINT64_MAX / 64; // so that bytes do
-
-RopeResult resolvePositions(uint32_t batch, uint32_t tokens, RopePositions* p, RopeReason* reason) {
-    if (p->kind < ROPE_POSITIONS_PER_TOKEN || p->kind > ROPE_POSITIONS_COUNTED) {
-        return refuse(reason, ROPE_ERROR_INVALID, "positions.kind is %d; it must be a RopePositionKind, 0 to 2",
-                      static_cast<int>(p->kind));
-    }
-    if (p->kind == ROPE_POSITIONS_COUNTED) return accept(reason);
-    p->first = 0;
-    RopeResult result = checkStride("positions.token_stride", p->token_stride, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("positions.batch_stride", p->batch_stride, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("positions.offset", p->offset, reason);
-    if (result != ROPE_SUCCESS) return result;
-    if (p->token_stride == 0) p->token_stride = 1;
-    if (p->batch_stride == 0) {
-        p->batch_stride = p->kind == ROPE_POSITIONS_PER_TOKEN ? tokens * p->token_stride : 1;
-    }
-    if (p->shared != 0 || batch == 1) p->batch_stride = 0;
-    return accept(reason);
-}
 
 RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
     if (*batch == 0) *batch = 1;
@@ -87,6 +67,15 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
     }
     if (d->pairing_in == ROPE_PAIRING_DEFAULT) d->pairing_in = ROPE_PAIRING_HALF;
     if (d->pairing_out == ROPE_PAIRING_DEFAULT) d->pairing_out = d->pairing_in;
+    if (d->chunk_dim == 0) d->chunk_dim = d->rotary_dim;
+    if (d->chunk_dim % 2 != 0 || d->rotary_dim % d->chunk_dim != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "chunk_dim is %u; it must be even, and rotary_dim, %u, a multiple",
+                      d->chunk_dim, d->rotary_dim);
+    }
+    if (d->skip_first > d->tokens || d->skip_last > d->tokens - d->skip_first) {
+        return refuse(reason, ROPE_ERROR_INVALID, "skip_first is %u and skip_last is %u, together more than %u tokens",
+                      d->skip_first, d->skip_last, d->tokens);
+    }
     if (d->elsewhere == 0 && d->pairing_in != d->pairing_out) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "pairing_out differs from pairing_in, which moves elements between threads; set elsewhere to 1");
@@ -178,8 +167,9 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; a rotary part of %u elements has %u pairs",
                       f->count, d->rotary_dim, pairs);
     }
+    if (f->sets == 0) f->sets = 1;
     const RopeResult result =
-        f->values != nullptr || !from_rows ? checkFrequencies(*f, reason) : checkScale(f->scale, reason);
+        f->values != nullptr || !from_rows ? checkFrequencies(*f, reason) : checkWithoutValues(*f, reason);
     if (result != ROPE_SUCCESS) return result;
     if (f->scale == 0) f->scale = 1;
     if (!from_rows) return accept(reason);
@@ -191,9 +181,16 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
                       d->operation == ROPE_OPERATION_INVERSE ? "inverse" : "shift", wanted, f->scale,
                       d->operation == ROPE_OPERATION_INVERSE ? "transpose" : "forward");
     }
-    if (d->source == ROPE_SOURCE_TABLE && (d->rows.count == 0 || d->rows.count > kMaxCount)) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a table has from 1 to %u rows", d->rows.count,
-                      kMaxCount);
+    if (d->source == ROPE_SOURCE_TABLE && (d->rows.count == 0 || d->rows.count > kMaxCount / f->sets)) {
+        return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a table of %u sets has from 1 to %u rows each",
+                      d->rows.count, f->sets, kMaxCount / f->sets);
+    }
+    if (d->source == ROPE_SOURCE_TABLE && d->positions.kind != ROPE_POSITIONS_COUNTED &&
+        d->positions.element > ROPE_POSITION_INT64) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "positions.element is %d; a table has rows of whole positions, so use ROPE_SOURCE_INLINE or "
+                      "ROPE_SOURCE_ROWS, or INT32 or INT64",
+                      static_cast<int>(d->positions.element));
     }
     d->rows.copy_offset = 0; // not read
     return resolveRows(pairs, &d->rows, reason);
@@ -210,9 +207,10 @@ RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason) {
 RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason) {
     RopeTableDescription d = given;
     RopeResult result = resolveCounts(&d.batch, d.tokens, reason);
+    if (d.frequencies.sets == 0) d.frequencies.sets = 1;
     if (result == ROPE_SUCCESS) result = checkFrequencies(d.frequencies, reason);
     if (result == ROPE_SUCCESS) result = checkAngle(d.angle, reason);
-    if (result == ROPE_SUCCESS) result = resolvePositions(d.batch, d.tokens, &d.positions, reason);
+    if (result == ROPE_SUCCESS) result = resolvePositions(d.frequencies, d.batch, d.tokens, &d.positions, reason);
     if (result != ROPE_SUCCESS) return result;
     if (d.frequencies.scale == 0) d.frequencies.scale = 1;
     result = resolveRows(d.frequencies.count, &d.rows, reason);
@@ -232,7 +230,7 @@ RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* fi
     if (result == ROPE_SUCCESS) result = resolveHead(&d, reason);
     if (result == ROPE_SUCCESS) result = resolveElements(&d, reason);
     if (result == ROPE_SUCCESS) result = resolveCosSin(&d, reason);
-    if (result == ROPE_SUCCESS) result = resolvePositions(d.batch, d.tokens, &d.positions, reason);
+    if (result == ROPE_SUCCESS) result = resolvePositions(d.frequencies, d.batch, d.tokens, &d.positions, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("q.source", "q.destination", d, &d.q, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("k.source", "k.destination", d, &d.k, reason);
     *filled = d;

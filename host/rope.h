@@ -7,14 +7,14 @@
  *
  * What is computed. For token t and pair j of the rotary part, with x and y the pair's two elements:
  *
- *     angle = position[t] * frequency[j]                      frequency in radians per position, a double
+ *     angle = position[axis[j]][t] * frequency[j]             frequency in radians per position, a double
  *     c = scale * cos(angle)      s = scale * sin(angle)      rounded to float32 once
  *     x' = x*c - y*s              y' = x*s + y*c              float32, every operation rounded, none fused
  *
  * What is promised.
- *   - Cos and sin are within 0.51 ulp of the true values at every int32 position, wherever these are 2^-30 or more, and
- *     within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their bits are the same on
- *     every device and on the CPU.
+ *   - Cos and sin are within 0.51 ulp of the true values at every position, whole or in 2^-32ths, wherever these are
+ *     2^-30 or more, and within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their
+ * bits are the same on every device and on the CPU.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
  *     inputs, products and results that are zero or normal. What passes through moves as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
@@ -138,11 +138,26 @@ ROPE_API const char* ropeRuleName(RopeRuleKind kind);
  * way; 0 leaves a pair where it is. Taken as exact: written out with 17 digits and read back they give the same bits.
  */
 typedef struct RopeFrequencies {
-    const double*
-        values;     /* radians per position, one per pair, finite, each at most 2^28 turns; null where not needed */
-    uint32_t count; /* pairs */
-    double scale;   /* factor on cos and sin (YaRN, LongRoPE), 2^-20 to 2^20; 0 means 1 */
+    const double* values; /* radians per position, `count` for each set, finite, each less than 2^28 turns; null where
+                             not needed */
+    uint32_t count;       /* pairs */
+    double scale;         /* factor on cos and sin (YaRN, LongRoPE), 2^-20 to 2^20, of all sets; 0 means 1 */
+    const uint8_t* axes;  /* the axis of each pair, 0 to ROPE_MAX_AXES - 1; null: all 0 */
+    uint32_t sets;        /* 0 or 1: one. Else each token names the one it takes, see RopePositions */
 } RopeFrequencies;
+
+/* Positions of several axes (M-RoPE's t, h and w, rows and columns of an image) may turn so many pairs. */
+#define ROPE_MAX_AXES 4u
+#define ROPE_MAX_AXIS_PAIRS 256u
+
+/* How sections become axes: `sections` tells how many pairs each axis has, `axes` receives the axis of each pair. */
+typedef enum RopeAxesOrder {
+    ROPE_AXES_CONTIGUOUS = 0,  /* all of the first axis, then all of the second: Qwen2-VL, Wan */
+    ROPE_AXES_INTERLEAVED = 1, /* in turns while an axis has pairs left, the first taking the rest: Qwen3-VL */
+    ROPE_AXES_ORDER_MAX_ENUM = 0x7FFFFFFF
+} RopeAxesOrder;
+ROPE_API RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
+                                uint8_t* axes, RopeReason* reason);
 
 /* How the angle is formed. */
 typedef enum RopeAngle {
@@ -153,7 +168,8 @@ typedef enum RopeAngle {
 } RopeAngle;
 
 /* Frequencies as the shaders read them: 16 bytes a pair, for ROPE_SLOT_FREQUENCIES. They depend on nothing else, so
- * one buffer serves every plan of a layer type. Writes ropeFrequencyBytes(f->count) bytes to `destination`. */
+ * one buffer serves every plan of a layer type. Writes ropeFrequencyBytes(count of one set, or of all) bytes to
+ * `destination`. */
 ROPE_API size_t ropeFrequencyBytes(uint32_t count);
 ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                          RopeReason* reason);
@@ -189,19 +205,45 @@ ROPE_API uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, u
 
 /* Where each token's position comes from. Sums wrap as int32 does. */
 typedef enum RopePositionKind {
-    ROPE_POSITIONS_PER_TOKEN = 0,          /* one int32 per token, from ROPE_SLOT_POSITIONS */
-    ROPE_POSITIONS_START_PER_SEQUENCE = 1, /* one int32 per sequence, plus the token's index in it */
-    ROPE_POSITIONS_COUNTED = 2,            /* first plus the token's index; no buffer */
+    ROPE_POSITIONS_PER_TOKEN = 0,          /* one per token and axis, from ROPE_SLOT_POSITIONS */
+    ROPE_POSITIONS_START_PER_SEQUENCE = 1, /* one per sequence and axis, plus the token's index in its sequence */
+    ROPE_POSITIONS_COUNTED = 2,            /* first plus the token's index, on every axis; no buffer */
+    ROPE_POSITIONS_PACKED = 3,        /* the index in its sequence, where sequences of any lengths follow each other in
+                                         one batch: the buffer holds their cumulative lengths, sequences + 1 of them,
+                                         from 0 up. A token behind the last one turns not at all */
+    ROPE_POSITIONS_PACKED_STARTS = 4, /* and so plus a start for each sequence, in the row behind the lengths */
     ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopePositionKind;
 
+/* Positions in 2^-32ths, as the angles take them: Q32.32. */
+#define ROPE_WHOLE_POSITION(position) ((int64_t)(position)*4294967296)
+
+/* What the buffer holds. A token with a value that is no position is left unchanged and counted, as one outside a table
+ * is (a row made for it is 1 and 0). */
+typedef enum RopePositionElement {
+    ROPE_POSITION_INT32 = 0,
+    ROPE_POSITION_INT64 = 1,   /* PyTorch's own; one that int32 does not hold is no position */
+    ROPE_POSITION_FLOAT32 = 2, /* whole or not, what lies below 2^-32 cut off; 2^31 or more and NaN are no positions */
+    ROPE_POSITION_FIXED64 = 3, /* Q32.32 in an int64: exact */
+    ROPE_POSITION_ELEMENT_MAX_ENUM = 0x7FFFFFFF
+} RopePositionElement;
+ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /* 4 or 8 */
+
+/* The buffer holds rows of positions, one for each axis that the frequencies name: [axes][batch][tokens], or
+ * [axes][batch] of starts, unless strides say otherwise. Packed sequences have the same positions on every axis, and a
+ * row of cumulative lengths before any starts. Where the frequencies have several sets one more row follows, with the
+ * token's, start's or sequence's set (as int32 where positions are float32); a token whose set there is not is left
+ * unchanged and counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
     int32_t first;         /* counted: token 0's position */
     uint32_t shared;       /* 1: every sequence reads the same positions, batch_stride is not used */
-    uint64_t offset;       /* int32 elements before the first */
-    uint64_t batch_stride; /* int32 elements; 0: packed (tokens, or 1 for one start per sequence) */
-    uint64_t token_stride; /* int32 elements; 0: 1 */
+    uint64_t offset;       /* elements before the first */
+    uint64_t batch_stride; /* elements; 0: packed (tokens, or 1 for one start per sequence) */
+    uint64_t token_stride; /* elements; 0: 1 */
+    uint64_t axis_stride;  /* elements from one row to the next; 0: packed */
+    RopePositionElement element;
+    uint32_t sequences; /* packed kinds: how many; batch is 1 */
 } RopePositions;
 
 /* Elements of tensors and of given rows. 16-bit results are the float32 result rounded to nearest even, in integers:
@@ -231,7 +273,7 @@ typedef struct RopeRows {
     uint32_t copy_offset;   /* a table writes each value once more this many elements on; 0: once. Not read */
     RopeElement element;    /* a table is written in float32 only */
     int32_t first_position; /* ROPE_SOURCE_TABLE: the position of row 0 */
-    uint32_t count;         /* ROPE_SOURCE_TABLE: rows in the table */
+    uint32_t count; /* ROPE_SOURCE_TABLE: rows in the table; of several sets as many for each, one after the other */
 } RopeRows;
 
 typedef enum RopeRowsFormat {
@@ -264,7 +306,8 @@ typedef struct RopeTableDescription {
 
 typedef enum RopePairing {
     ROPE_PAIRING_DEFAULT = 0,     /* in: half; out: the same as in */
-    ROPE_PAIRING_HALF = 1,        /* pair i is elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama */
+    ROPE_PAIRING_HALF = 1,        /* pair i is elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama; with
+                                     chunk_dim so in each chunk of the rotary part */
     ROPE_PAIRING_INTERLEAVED = 2, /* pair i is elements (2i, 2i + 1): GPT-J, the original Llama */
     ROPE_PAIRING_MAX_ENUM = 0x7FFFFFFF
 } RopePairing;
@@ -279,9 +322,9 @@ typedef enum RopeOperation {
 
 typedef enum RopeSource {
     ROPE_SOURCE_INLINE = 0, /* computed in the kernel from FREQUENCIES; no table */
-    ROPE_SOURCE_TABLE = 1,  /* row (position - first_position) of ROWS; a position outside the table leaves its token
-                               unchanged (elsewhere: copied) */
-    ROPE_SOURCE_ROWS = 2,   /* row (batch * tokens + token) of ROWS; no position is read */
+    ROPE_SOURCE_TABLE = 1, /* row (position - first_position) of ROWS, whole positions; one outside the table leaves its
+                              token unchanged (elsewhere: copied) */
+    ROPE_SOURCE_ROWS = 2,  /* row (batch * tokens + token) of ROWS; no position is read */
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
@@ -302,9 +345,9 @@ typedef struct RopeTensor {
 
 /* Rotates Q and K, or one of them, in place or elsewhere.
  *
- * Reads POSITIONS (per token or per sequence, unless the source is rows), FREQUENCIES (inline) or ROWS, and Q, K.
- * Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and the source is a table; with
- * another source no token is outside.
+ * Reads POSITIONS (unless counted, or the source is rows), FREQUENCIES (inline) or ROWS, and Q, K. Writes Q, K, or
+ * elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can be without a position: with a
+ * table, with INT64 or FLOAT32 positions, with several sets; never where the source is rows.
  *
  * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. Inverse and
  * shift want another scale unless it is 1, so from rows they are refused then. Make rows of the wanted scale and say it
@@ -315,6 +358,10 @@ typedef struct RopeRotateDescription {
     uint32_t head_dim;
     uint32_t rotary_begin; /* element of the head where the rotary part starts */
     uint32_t rotary_dim;   /* even; 0: head_dim - rotary_begin. The rest of the head passes through bit for bit */
+    uint32_t chunk_dim;    /* half pairing: pairs lie in chunks of so many elements, each of two halves; even, and
+                              rotary_dim a multiple; 0: rotary_dim, one chunk. Gemma 4's vision: rotary_dim / axes */
+    uint32_t skip_first;   /* so many tokens at each sequence's begin are not turned (class and register tokens), */
+    uint32_t skip_last;    /* and so many at its end; positions and rows have entries for them too, not used */
     RopePairing pairing_in;
     RopePairing pairing_out; /* another than pairing_in only elsewhere */
     RopeElement element_in;
@@ -327,7 +374,8 @@ typedef struct RopeRotateDescription {
     RopeRows rows; /* table and rows */
     RopeTensor q, k;
     uint32_t elsewhere;     /* 0: in place. 1: to destination, in Q_OUT and K_OUT; must not overlap the source */
-    uint32_t count_outside; /* table: add to COUNTER (a uint32, cleared by you) one for each token outside the table */
+    uint32_t count_outside; /* add to COUNTER (a uint32, cleared by you) one for each token that should turn and has no
+                               position, or one outside the table */
 } RopeRotateDescription;
 
 /* ---- Plans: pure; every refusal, size and word is decided here -------------------------------------------------- */
@@ -348,7 +396,7 @@ typedef enum RopeSlot {
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
 
 #define ROPE_BINDING_COUNT 4u   /* storage buffers, bindings 0 to 3 of set 0 */
-#define ROPE_CONSTANT_COUNT 12u /* specialization constants, ids 0 to 11, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 31u /* specialization constants, ids 0 to 30, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 3u
 
@@ -498,9 +546,9 @@ ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeCon
 /* ---- On the CPU
  * ------------------------------------------------------------------------------------------------------- */
 
-/* The shaders' own cos and sin of one pair, bit for bit, from integers. `frequency` is one pair of
- * ropeWriteFrequencies: 4 words. cos_sin[0] is the cosine. */
-ROPE_API void ropeShaderAngle(int32_t position, const uint32_t frequency[4], double scale, RopeAngle angle,
+/* The shaders' own cos and sin of one pair, bit for bit, from integers. `position` is in 2^-32ths, `frequency` one pair
+ * of ropeWriteFrequencies: 4 words. cos_sin[0] is the cosine. */
+ROPE_API void ropeShaderAngle(int64_t position, const uint32_t frequency[4], double scale, RopeAngle angle,
                               float cos_sin[2]);
 
 /* The descriptions carried out on the CPU, pair by pair, in both ways at once, each optional:
@@ -510,22 +558,22 @@ ROPE_API void ropeShaderAngle(int32_t position, const uint32_t frequency[4], dou
  * the description does not touch are left as they were. Refuses what the plans refuse, in the same words, save for
  * what only a device's limits forbid. */
 typedef struct RopeHostTable {
-    const int32_t* positions;
+    const void* positions;
     double* reference_rows; /* in the description's row layout */
     float* rows;
 } RopeHostTable;
 
 typedef struct RopeHostRotate {
-    const int32_t* positions; /* rows: only for the reference, and may be null */
-    const void* rows;         /* table and rows: what the shader's bits are made from; the reference takes it too where
-                                 frequencies.values is null, else the true angle */
+    const void* positions; /* rows: only for the reference, and may be null */
+    const void* rows;      /* table and rows: what the shader's bits are made from; the reference takes it too where
+                              frequencies.values is null, else the true angle */
     const void* q;
     const void* k;
     double* reference_q; /* in the destination's layout; in place: the source's */
     double* reference_k;
     void* q_out; /* in place: may be q itself */
     void* k_out;
-    uint32_t outside; /* out: tokens outside the table */
+    uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
@@ -538,8 +586,9 @@ ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, 
 ROPE_API RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
                                         uint32_t* permutation, RopeReason* reason);
 
-/* The true cos and sin of position * frequency (ROPE_ANGLE_COMPATIBLE: of the float32 angle), within 2^-51. */
-ROPE_API void ropeReferenceAngle(int32_t position, double frequency, RopeAngle angle, double cos_sin[2]);
+/* The true cos and sin of position * frequency (ROPE_ANGLE_COMPATIBLE: of the float32 angle), within 2^-51. `position`
+ * is in 2^-32ths. */
+ROPE_API void ropeReferenceAngle(int64_t position, double frequency, RopeAngle angle, double cos_sin[2]);
 
 #ifdef __cplusplus
 }

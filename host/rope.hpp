@@ -38,7 +38,7 @@ class Frequencies {
         values_ = std::move(values);
         scale_ = scale;
     }
-    RopeFrequencies get() const { return {values_.data(), static_cast<uint32_t>(values_.size()), scale_}; }
+    RopeFrequencies get() const { return {values_.data(), static_cast<uint32_t>(values_.size()), scale_, nullptr, 1}; }
 
     // What ROPE_SLOT_FREQUENCIES holds; empty where the values are refused.
     std::vector<uint32_t> words(RopeAngle angle, RopeReason* reason = nullptr) const {

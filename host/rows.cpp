@@ -90,7 +90,6 @@ void setRowPush(const RopeRows& rows, RopePush* push) {
     push->rows.head = rows.pair_stride;
     push->rows.token = static_cast<uint32_t>(rows.row_stride);
     push->sin_offset = static_cast<uint32_t>(rows.sin_offset);
-    push->row_copy = rows.copy_offset;
 }
 
 } // namespace rope

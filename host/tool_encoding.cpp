@@ -81,8 +81,8 @@ bool fromArray(const EncodingOptions& options, Encoding* encoding, Failure* fail
 
 // The plans refuse these too, but in the library's words.
 bool checkValues(const Encoding& encoding, bool compatible, Failure* failure) {
-    const RopeFrequencies frequencies = {encoding.frequencies.data(),
-                                         static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale};
+    const RopeFrequencies frequencies = {
+        encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale, nullptr, 1};
     std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
     RopeReason reason;
     const RopeAngle angle = compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;

@@ -197,7 +197,8 @@ bool readAngles(const Options& options, Rotation* rotation, Failure* failure) {
                                           : ROPE_SOURCE_INLINE;
     d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
     d.rotary_begin = options.rotary_offset.value_or(encoding.rotary_begin);
-    d.frequencies = {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale};
+    d.frequencies = {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale,
+                     nullptr, 1};
     d.pairing_in = options.pairing.empty() ? encoding.pairing : pairingOf(options.pairing);
     if (!encoding.axes_note.empty()) {
         return refuse(failure, "--config: " + encoding.axes_note +

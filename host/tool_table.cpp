@@ -33,7 +33,7 @@ bool read(const Options& options, Table* table, Failure* failure) {
         return false;
     RopeTableDescription& d = table->description;
     d.frequencies = {table->encoding.frequencies.data(), static_cast<uint32_t>(table->encoding.frequencies.size()),
-                     table->encoding.scale};
+                     table->encoding.scale, nullptr, 1};
     d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
     d.batch = table->positions.batch == 0 ? 1 : table->positions.batch;
     d.tokens = table->positions.tokens;

@@ -21,16 +21,29 @@ struct RopeScaled {
     int exponent;
 };
 
-ROPE_FUNCTION uint magnitude(int position) {
-    uint negative = uint(position >> 31);
-    return (uint(position) ^ negative) - negative;
+// A position's magnitude, in Q32.32, and in bit 31 its sign.
+struct RopeDistance {
+    uint whole;
+    uint fraction;
+    uint sign;
+};
+
+ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
+    uint negative = 0u - (whole >> 31);
+    RopeDistance d;
+    d.fraction = (fraction ^ negative) - negative;
+    d.whole = (whole ^ negative) + (negative & uint(d.fraction == 0u));
+    d.sign = negative & 0x80000000u;
+    return d;
 }
 
-ROPE_FUNCTION uint sine_sign(int position, uvec4 frequency) { return (uint(position) ^ frequency.x) & 0x80000000u; }
+ROPE_FUNCTION uint sine_sign(RopeDistance position, uvec4 frequency) {
+    return (position.sign ^ frequency.x) & 0x80000000u;
+}
 
-// position * frequency, whole turns dropped. Whole turns of the frequency itself are dropped with them.
-ROPE_FUNCTION RopePhase exact_phase(int position, uvec4 frequency) {
-    uint p = magnitude(position);
+// position.whole * frequency, whole turns dropped. Whole turns of the frequency itself are dropped with them.
+ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
+    uint p = position.whole;
     RopePhase phase;
     phase.low = p * frequency.w;
     uint carry = multiply_high(p, frequency.w);
@@ -38,6 +51,27 @@ ROPE_FUNCTION RopePhase exact_phase(int position, uvec4 frequency) {
     carry = multiply_high(p, frequency.z) + uint(phase.middle < carry);
     phase.high = p * frequency.y + carry;
     phase.sign = sine_sign(position, frequency);
+    return phase;
+}
+
+// phase + position.fraction * frequency, whose whole turns count here: 28 bits in the word of the sign.
+ROPE_FUNCTION RopePhase add_fraction(RopePhase phase, RopeDistance position, uvec4 frequency) {
+    uint p = position.fraction;
+    uint term = p * frequency.z;
+    phase.low += term;
+    uint carry = uint(phase.low < term);
+    term = multiply_high(p, frequency.w);
+    phase.low += term;
+    carry += uint(phase.low < term);
+    phase.middle += carry;
+    carry = uint(phase.middle < carry);
+    term = multiply_high(p, frequency.z);
+    phase.middle += term;
+    carry += uint(phase.middle < term);
+    term = p * frequency.y;
+    phase.middle += term;
+    carry += uint(phase.middle < term);
+    phase.high += carry + multiply_high(p, frequency.y) + p * (frequency.x & 0x0FFFFFFFu);
     return phase;
 }
 
@@ -58,34 +92,53 @@ ROPE_FUNCTION uint inverse_turn_word(uint word, uint shift) {
     return (kInverseTurn[word] << shift) | ((kInverseTurn[word + 1u] >> 1) >> (31u - shift));
 }
 
+// A float32 as two's complement Q32.32, what lies below cut off; false where it is none below 2^31 in magnitude.
+ROPE_FUNCTION bool fixed_from_float(uint bits, ROPE_OUT(uint) whole, ROPE_OUT(uint) fraction) {
+    uint places = 157u - ((bits >> 23) & 0xFFu); // to shift 2^30 and what follows it
+    uint high = (bits << 7 & 0x3FFFFFFFu) | 0x40000000u;
+    uint shifted = high >> (places & 31u);
+    uint rest = (high << 1) << (31u - (places & 31u));
+    uint negative = 0u - (bits >> 31);
+    whole = choose(places < 32u, shifted, 0u);
+    fraction = choose(places < 32u, rest, choose(places < 64u, shifted, 0u));
+    fraction = (fraction ^ negative) - negative;
+    whole = (whole ^ negative) + (negative & uint(fraction == 0u));
+    return places < 158u;
+}
+
+// mantissa * 2^exponent
+struct RopeRounded {
+    uint mantissa;
+    int exponent;
+};
+
+// high * 2^32 + low to the 24 bits of a float32, to nearest even.
+ROPE_FUNCTION RopeRounded round_to_float(uint high, uint low) {
+    uint first = choose(high != 0u, high, low);
+    uint second = choose(high != 0u, low, 0u);
+    uint shift = uint(31 - highest_bit(first | 1u));
+    RopeRounded rounded;
+    rounded.mantissa = round_off((first << shift) | ((second >> 1) >> (31u - shift)), second << shift, 8u);
+    rounded.exponent = 8 - int(shift) + (high != 0u ? 32 : 0);
+    return rounded;
+}
+
 // float32(position) * float32(frequency), rounded once to float32, then reduced exactly.
-ROPE_FUNCTION RopePhase compatible_phase(int position, uvec4 frequency) {
+ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency) {
     RopePhase phase;
     phase.high = 0u;
     phase.middle = 0u;
     phase.low = 0u;
     phase.sign = sine_sign(position, frequency);
 
-    uint p = magnitude(position);
-    int exponent = max(int(frequency.y >> 23), 1) - 150;
     uint f = (frequency.y & 0x7FFFFFu) | choose(frequency.y >= 0x800000u, 0x800000u, 0u);
-    int excess = highest_bit(p) - 23;
-    if (excess > 0) {
-        p = round_off(p, 0u, uint(excess));
-        exponent += excess;
-    }
-    uint high = multiply_high(p, f);
-    uint low = p * f;
-    int excess_bits = (high != 0u ? 32 + highest_bit(high) : highest_bit(low)) - 23;
-    if (excess_bits > 16) {
-        low = round_off((high << 16) | (low >> 16), low & 0xFFFFu, uint(excess_bits - 16));
-    } else if (excess_bits > 0) {
-        low = round_off(low, 0u, uint(excess_bits)) + (high << uint(32 - excess_bits));
-    }
-    exponent += max(excess_bits, 0);
+    RopeRounded p = round_to_float(position.whole, position.fraction);
+    RopeRounded angle = round_to_float(multiply_high(p.mantissa, f), p.mantissa * f);
+    uint low = angle.mantissa;
+    int exponent = angle.exponent + p.exponent - 32 + max(int(frequency.y >> 23), 1) - 150;
     // The angle is low * 2^exponent. Of 1/(2 pi) the bits above 2^-exponent make whole turns.
-    if (low == 0u || exponent < -128 || exponent > 127) return phase;
-    uint word = uint(exponent + 128) >> 5;
+    low = choose(exponent < -128 || exponent > 127, 0u, low);
+    uint word = (uint(exponent + 128) >> 5) & 7u;
     uint shift = uint(exponent + 128) & 31u;
     uint carry = multiply_high(low, inverse_turn_word(word + 3u, shift));
     for (uint i = 3u; i > 0u; --i) {

@@ -1,7 +1,8 @@
-// Counts the tokens whose position lies outside a table: one thread per token.
+// Counts the tokens that should turn and cannot: one thread per token.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "start.glsl"
+#include "angle.h"
 #include "position.glsl"
 
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Counter {
@@ -9,8 +10,9 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Counter {
 };
 
 void main() {
-    uint token = gl_GlobalInvocationID.x;
-    if (token >= push.tokens) return;
-    uint row = uint(position_of(gl_WorkGroupID.y, token)) - uint(push.table_first);
-    if (row >= push.table_rows) atomicAdd(counter[push.destination.offset], 1u);
+    push = given;
+    uint index = gl_GlobalInvocationID.x;
+    if (index >= push.tokens) return;
+    Token token = find_token(gl_WorkGroupID.y, index);
+    if (token.turns && !token.known) atomicAdd(counter[push.destination.offset], 1u);
 }

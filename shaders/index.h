@@ -7,10 +7,11 @@
 // n / d for n < 2^31, given shift = ceil(log2 d) and magic = ceil(2^(31 + shift) / d).
 ROPE_FUNCTION uint divide(uint n, uint magic, uint shift) { return multiply_high(n << 1, magic) >> shift; }
 
-// The elements of pair j within the rotary part.
-ROPE_FUNCTION uint pair_first(uint j, uint interleaved) { return interleaved != 0u ? 2u * j : j; }
-ROPE_FUNCTION uint pair_second(uint j, uint pairs, uint interleaved) {
-    return interleaved != 0u ? 2u * j + 1u : j + pairs;
+// The elements of pair j within the rotary part, whose pairs lie in chunks, each chunk's first elements before its
+// second ones. One pair in a chunk is interleaved pairing, 0 means all of them in one: half pairing.
+ROPE_FUNCTION uint pair_first(uint j, uint chunk) { return chunk == 0u ? j : j + j / chunk * chunk; }
+ROPE_FUNCTION uint pair_second(uint j, uint pairs, uint chunk) {
+    return pair_first(j, chunk) + (chunk == 0u ? pairs : chunk);
 }
 
 // The i-th element of a head that does not rotate: those before the rotary part, then those behind it.

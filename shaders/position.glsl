@@ -1,12 +1,127 @@
-// Position source: the one place that knows where a token's position comes from.
+// Position source: the one place that knows where a token stands, on each of its axes, and which of several sets of
+// frequencies it takes.
 layout(set = 0, binding = ROPE_BINDING_POSITIONS) readonly buffer Positions {
-    int positions[];
+    uint positions[];
 };
 layout(constant_id = ROPE_ID_POSITIONS) const uint kPositions = ROPE_KIND_PER_TOKEN;
+layout(constant_id = ROPE_ID_POSITION_ELEMENT) const uint kPositionElement = ROPE_WHOLE_32;
+layout(constant_id = ROPE_ID_AXES) const uint kAxes = 1;
+layout(constant_id = ROPE_ID_SETS) const uint kSets = 0;
+layout(constant_id = ROPE_ID_COS_SIN) const uint kCosSin = ROPE_FROM_INLINE;
 
-int position_of(uint batch, uint token) {
-    if (kPositions == ROPE_KIND_COUNTED) return push.first_position + int(token);
+layout(constant_id = ROPE_ID_AXIS_MAP + 0) const uint kAxes0 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 1) const uint kAxes1 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 2) const uint kAxes2 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 3) const uint kAxes3 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 4) const uint kAxes4 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 5) const uint kAxes5 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 6) const uint kAxes6 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 7) const uint kAxes7 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 8) const uint kAxes8 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 9) const uint kAxes9 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 10) const uint kAxes10 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 11) const uint kAxes11 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 12) const uint kAxes12 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 13) const uint kAxes13 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 14) const uint kAxes14 = 0;
+layout(constant_id = ROPE_ID_AXIS_MAP + 15) const uint kAxes15 = 0;
+
+const bool kPacked = kPositions >= ROPE_KIND_PACKED;
+const uint kEightBytes = uint(kPositionElement == ROPE_WHOLE_64 || kPositionElement == ROPE_FIXED_64);
+// Rows of positions or starts, one for each axis; packed sequences' begin with their cumulative lengths.
+const uint kPositionRows = kPacked ? kPositions - ROPE_KIND_PACKED : kAxes;
+
+struct Token {
+    uvec4 whole; // its position on each axis: two's complement Q32.32
+    uvec4 fraction;
+    uint index; // in its sequence
+    uint set;
+    bool turns; // it is part of a sequence, and inside the window
+    bool known; // each of its positions is one, and its set is there
+};
+
+// Of eight bytes the low word, or the high one.
+uint position_word(uint element, uint high) { return positions[(element << kEightBytes) + high]; }
+
+bool load_position(uint at, out uint whole, out uint fraction) {
+    whole = position_word(at, 0u);
+    fraction = 0u;
+    bool is_one = true;
+    if (kPositionElement == ROPE_FLOAT_32) {
+        is_one = fixed_from_float(whole, whole, fraction);
+    } else if (kPositionElement != ROPE_WHOLE_32) {
+        uint high = position_word(at, 1u);
+        is_one = kPositionElement == ROPE_FIXED_64 || high == uint(int(whole) >> 31);
+        fraction = kPositionElement == ROPE_FIXED_64 ? whole : 0u;
+        whole = kPositionElement == ROPE_FIXED_64 ? high : whole;
+    }
+    return is_one;
+}
+
+// The last sequence that begins at or before the token; whatever the lengths say, nothing but them is read.
+uint find_sequence(uint token) {
+    uint low = 0u;
+    uint high = push.ROPE_SEQUENCES;
+    while (high - low > 1u) {
+        uint middle = (low + high) / 2u;
+        bool before = position_word(push.position_offset + middle, 0u) <= token;
+        low = before ? middle : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
+// Without its positions; returns the element where they begin.
+uint place_token(uint batch, uint number, out Token token) {
+    token = Token(uvec4(0u), uvec4(0u), push.first_token + number, 0u, true, true);
     uint at = push.position_offset + batch * push.position_batch;
-    if (kPositions == ROPE_KIND_PER_SEQUENCE) return positions[at] + push.first_position + int(token);
-    return positions[at + token * push.position_token];
+    if (kPacked) {
+        at = push.position_offset + find_sequence(token.index);
+        uint begin = position_word(at, 0u);
+        uint end = position_word(at + 1u, 0u);
+        token.turns = token.index >= begin && token.index < end && end - token.index > push.window_end;
+        token.index -= begin;
+        token.turns = token.turns && token.index >= push.window_begin;
+        at += push.position_axis;
+    } else {
+        if (kPositions == ROPE_KIND_PER_TOKEN) at += number * push.position_token;
+        token.turns = token.index >= push.window_begin && token.index < push.window_end;
+    }
+    return at;
+}
+
+Token find_token(uint batch, uint number) {
+    Token token;
+    uint at = place_token(batch, number, token);
+    for (uint axis = 0u; axis < kAxes; ++axis) {
+        uint whole = kPositions == ROPE_KIND_COUNTED ? push.ROPE_FIRST_POSITION : 0u;
+        uint fraction = 0u;
+        if (kPositions != ROPE_KIND_COUNTED && kPositionRows != 0u) {
+            token.known = load_position(at + (kPacked ? 0u : axis * push.position_axis), whole, fraction) && token.known;
+        }
+        if (kPositions != ROPE_KIND_PER_TOKEN) whole += token.index;
+        token.whole[axis] = whole;
+        token.fraction[axis] = fraction;
+        if (kCosSin == ROPE_FROM_TABLE) {
+            token.known = token.known && whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
+        }
+    }
+    if (kSets != 0u) {
+        token.set = position_word(at + kPositionRows * push.position_axis, 0u);
+        token.known = token.known && token.set < push.sets;
+    }
+    return token;
+}
+
+uint axis_of(uint pair) {
+    const uint map[ROPE_AXIS_WORDS] = uint[](kAxes0, kAxes1, kAxes2, kAxes3, kAxes4, kAxes5, kAxes6, kAxes7, kAxes8,
+                                             kAxes9, kAxes10, kAxes11, kAxes12, kAxes13, kAxes14, kAxes15);
+    uint axis = 0u;
+    if (kAxes != 1u) axis = (map[pair / ROPE_AXIS_PAIRS] >> (2u * (pair % ROPE_AXIS_PAIRS))) & 3u;
+    return axis;
+}
+
+// The table's row for a position on one axis.
+uint row_of(Token token, uint axis) {
+    return token.set * uint(push.ROPE_TABLE_ROWS) + token.whole[axis] - push.ROPE_TABLE_FIRST;
 }

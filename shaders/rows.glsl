@@ -12,38 +12,30 @@ layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsByFour {
 
 // Not yet widened.
 uint row_entry(uint at) {
-    if (kRows == ROPE_ROWS_SINGLE) return rows[at];
-    return (rows[at / 2u] >> (16u * (at & 1u))) & 0xFFFFu;
+    bool packed = kRows > ROPE_ROWS_SINGLE;
+    uint word = rows[packed ? at / 2u : at];
+    return packed ? (word >> (16u * (at & 1u))) & 0xFFFFu : word;
 }
 
-// `at` is the element of the first pair's cosine.
-void load_row(uint at, uint count, out WORDS cosine, out WORDS sine) {
+// `at` is the element of each pair's cosine; those of one row follow each other.
+void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
 #if ROPE_LANE == 4
-    if (kRows == ROPE_ROWS_BY_FOUR) {
-        cosine = rows_by_four[at / 4u];
-        sine = rows_by_four[(at + push.sin_offset) / 4u];
-        return;
-    }
-    if (kRows == ROPE_ROWS_WOVEN) {
-        WORDS low = rows_by_four[at / 4u];
-        WORDS high = rows_by_four[at / 4u + 1u];
-        cosine = uvec4(low.xz, high.xz);
-        sine = uvec4(low.yw, high.yw);
-        return;
-    }
+    if (kRows <= ROPE_ROWS_WOVEN) {
+        bool woven = kRows == ROPE_ROWS_WOVEN;
+        WORDS low = rows_by_four[at.x / 4u];
+        WORDS high = rows_by_four[(at.x + (woven ? 4u : push.sin_offset)) / 4u];
+        cosine = woven ? uvec4(low.xz, high.xz) : low;
+        sine = woven ? uvec4(low.yw, high.yw) : high;
+    } else
 #endif
-#if ROPE_LANE > 1
-    for (uint i = 0u; i < kLane; ++i) {
-        uint entry = at + min(i, count - 1u) * push.rows.head;
-        cosine[i] = row_entry(entry);
-        sine[i] = row_entry(entry + push.sin_offset);
-    }
-#else
-    cosine = row_entry(at);
-    sine = row_entry(at + push.sin_offset);
-#endif
-    if (kRows > ROPE_ROWS_SINGLE) {
-        cosine = widen(cosine, kRows - ROPE_ROWS_SINGLE);
-        sine = widen(sine, kRows - ROPE_ROWS_SINGLE);
+    {
+        for (uint i = 0u; i < kLane; ++i) {
+            NTH(cosine, i) = row_entry(NTH(at, i));
+            NTH(sine, i) = row_entry(NTH(at, i) + push.sin_offset);
+        }
+        if (kRows > ROPE_ROWS_SINGLE) {
+            cosine = widen(cosine, kRows - ROPE_ROWS_SINGLE);
+            sine = widen(sine, kRows - ROPE_ROWS_SINGLE);
+        }
     }
 }

@@ -11,16 +11,19 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Rows {
 };
 
 void main() {
-    uint token = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
-    if (token >= push.tokens) return;
-    uint pair = gl_GlobalInvocationID.x - token * push.head_lanes;
+    push = given;
+    uint index = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
+    if (index >= push.tokens) return;
+    uint pair = gl_GlobalInvocationID.x - index * push.head_lanes;
     uint batch = gl_WorkGroupID.y;
-    uvec2 bits = cos_sin_of(position_of(batch, token), pair);
-    uint at = push.destination.offset + batch * push.destination.batch + token * push.destination.token +
+    Token token = find_token(batch, index);
+    uvec2 bits = uvec2(0x3F800000u, 0u); // 1 and 0: leaves its token as it is
+    if (token.turns && token.known) bits = cos_sin_of(token, axis_of(pair), pair);
+    uint at = push.destination.offset + batch * push.destination.batch + index * push.destination.token +
               push.rows.offset + pair * push.rows.head;
     rows[at] = bits.x;
     rows[at + push.sin_offset] = bits.y;
-    if (push.row_copy == 0u) return;
-    rows[at + push.row_copy] = bits.x;
-    rows[at + push.row_copy + push.sin_offset] = bits.y;
+    if (push.ROPE_ROW_COPY == 0u) return;
+    rows[at + push.ROPE_ROW_COPY] = bits.x;
+    rows[at + push.ROPE_ROW_COPY + push.sin_offset] = bits.y;
 }

@@ -1,6 +1,11 @@
 // Elements in memory, as whole 32-bit words. A lane takes LANE pairs: four with 16-byte loads of float32 (8 bytes of
 // 16-bit elements), two where float32 lies anywhere and 16-bit elements at even places, one where they lie at odd ones,
 // which takes 16-bit storage. Loads give float32 bits, stores take them.
+#if ROPE_LANE > 1
+#define NTH(words, i) words[i]
+#else
+#define NTH(words, i) words
+#endif
 #if ROPE_LANE == 4
 #define WORDS uvec4
 #define INTEGERS ivec4
@@ -58,46 +63,65 @@ UNPACKED fetch_packed(uint at) {
     return kInPlace != 0u ? UNPACKED(destination_packed[at]) : UNPACKED(source_packed[at]);
 }
 
-// Up to LANE elements from `element` on: float32 that lies anywhere may be fewer, 16-bit elements only none or all.
+// Up to LANE elements from `element` on: float32 that lies anywhere may be fewer, 16-bit elements only none or all. As
+// they lie in memory, 16-bit ones apart from each other.
 WORDS load(uint element, uint count) {
 #if ROPE_LANE == 4
-    if (kElementIn == ROPE_F32) return fetch(element / 4u);
-    uvec2 packed = fetch_packed(element / 4u);
-    return widen(uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16), kElementIn);
+    uvec2 packed = kElementIn == ROPE_F32 ? uvec2(0u) : fetch_packed(element / 4u);
+    return kElementIn == ROPE_F32 ? fetch(element / 4u)
+                                  : uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16);
 #elif ROPE_LANE == 2
-    if (count == 0u) return uvec2(0u);
-    if (kElementIn == ROPE_F32) return uvec2(fetch(element), count > 1u ? fetch(element + 1u) : 0u);
-    uint packed = fetch_packed(element / 2u);
-    return widen(uvec2(packed & 0xFFFFu, packed >> 16), kElementIn);
+    WORDS words = uvec2(0u);
+    if (kElementIn != ROPE_F32) {
+        if (count != 0u) words.x = fetch_packed(element / 2u);
+        words = uvec2(words.x & 0xFFFFu, words.x >> 16);
+    } else {
+        if (count != 0u) words.x = fetch(element);
+        if (count > 1u) words.y = fetch(element + 1u);
+    }
+    return words;
 #else
-    return kElementIn == ROPE_F32 ? fetch(element) : widen(fetch_packed(element), kElementIn);
+    return kElementIn == ROPE_F32 ? fetch(element) : fetch_packed(element);
 #endif
 }
 
-void store(uint element, WORDS bits, uint count) {
+void store(uint element, WORDS words, uint count) {
 #if ROPE_LANE == 4
     if (kElementOut == ROPE_F32) {
-        destination[element / 4u] = bits;
-        return;
+        destination[element / 4u] = words;
+    } else {
+        destination_packed[element / 4u] = words.xz | words.yw << 16;
     }
-    uvec4 packed = narrow(bits, kElementOut);
-    destination_packed[element / 4u] = packed.xz | packed.yw << 16;
 #elif ROPE_LANE == 2
-    if (count == 0u) return;
-    if (kElementOut == ROPE_F32) {
-        destination[element] = bits.x;
-        if (count > 1u) destination[element + 1u] = bits.y;
-        return;
+    if (kElementOut != ROPE_F32) {
+        if (count != 0u) destination_packed[element / 2u] = words.x | words.y << 16;
+    } else {
+        if (count != 0u) destination[element] = words.x;
+        if (count > 1u) destination[element + 1u] = words.y;
     }
-    uvec2 packed = narrow(bits, kElementOut);
-    destination_packed[element / 2u] = packed.x | packed.y << 16;
 #else
     if (kElementOut == ROPE_F32) {
-        destination[element] = bits;
+        destination[element] = words;
     } else {
-        destination_packed[element] = uint16_t(narrow(bits, kElementOut));
+        destination_packed[element] = uint16_t(words);
     }
 #endif
+}
+
+// Both runs to float32 bits and back; a loop, so that the code is there once.
+void widen_runs(inout WORDS first, inout WORDS second) {
+    for (uint run = 0u; run < 2u && kElementIn != ROPE_F32; ++run) {
+        WORDS wide = widen(first, kElementIn);
+        first = second;
+        second = wide;
+    }
+}
+void narrow_runs(inout WORDS first, inout WORDS second) {
+    for (uint run = 0u; run < 2u && kElementOut != ROPE_F32; ++run) {
+        WORDS narrowed = narrow(first, kElementOut);
+        first = second;
+        second = narrowed;
+    }
 }
 
 // Elements that a copying lane moves at a time.
@@ -114,12 +138,11 @@ struct Runs {
     uint high_count;
 };
 
-Runs runs_of(uint base, uint j, uint count, bool interleaved) {
-    if (kLane == 1u || !interleaved) {
-        uint woven = uint(interleaved);
-        return Runs(base + pair_first(j, woven), base + pair_second(j, push.pairs, woven), count, count);
-    }
-    return Runs(base + 2u * j, base + 2u * j + kLane, kLane, 2u * count - kLane);
+Runs runs_of(uint j, uint count, uint chunk) {
+    bool woven = kLane > 1u && chunk == 1u;
+    uint first = push.rotary_begin + pair_first(j, chunk);
+    uint second = push.rotary_begin + pair_second(j, pair_count(), chunk);
+    return Runs(first, woven ? first + kLane : second, woven ? kLane : count, woven ? 2u * count - kLane : count);
 }
 
 // Two runs of interleaved elements as first and second elements.

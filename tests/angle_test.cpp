@@ -51,10 +51,10 @@ TEST(Angle, TurnsBackForNegativePositionsAndFrequencies) {
         const int32_t position = static_cast<int32_t>(random.next() >> 1);
         uint32_t words[4] = {random.next() >> 4, random.next(), random.next(), random.next()};
         float plain[2], back[2], both[2];
-        ropeShaderAngle(position, words, 1, ROPE_ANGLE_EXACT, plain);
-        ropeShaderAngle(-position, words, 1, ROPE_ANGLE_EXACT, back);
+        ropeShaderAngle(ROPE_WHOLE_POSITION(position), words, 1, ROPE_ANGLE_EXACT, plain);
+        ropeShaderAngle(ROPE_WHOLE_POSITION(-position), words, 1, ROPE_ANGLE_EXACT, back);
         words[0] |= 0x80000000u;
-        ropeShaderAngle(-position, words, 1, ROPE_ANGLE_EXACT, both);
+        ropeShaderAngle(ROPE_WHOLE_POSITION(-position), words, 1, ROPE_ANGLE_EXACT, both);
         ASSERT_EQ(plain[0], back[0]);
         ASSERT_EQ(plain[1], -back[1]);
         ASSERT_EQ(plain[0], both[0]);
@@ -75,8 +75,8 @@ TEST(Angle, IsWithinItsPromiseForAnyPositionAndFrequency) {
             const std::vector<uint32_t> words = sample::words({frequency}, mode);
             float bits[2];
             double truth[2];
-            ropeShaderAngle(position, words.data(), 1, mode, bits);
-            ropeReferenceAngle(position, frequency, mode, truth);
+            ropeShaderAngle(ROPE_WHOLE_POSITION(position), words.data(), 1, mode, bits);
+            ropeReferenceAngle(ROPE_WHOLE_POSITION(position), frequency, mode, truth);
             double& worst = mode == ROPE_ANGLE_EXACT ? worst_exact : worst_compatible;
             for (int k = 0; k < 2; ++k) {
                 worst = std::fmax(worst, std::fabs(bits[k] - truth[k]));
@@ -100,7 +100,7 @@ TEST(Angle, OfCompatibleModeIsTheFloat32Product) {
         const std::vector<uint32_t> words = sample::words({frequency}, ROPE_ANGLE_COMPATIBLE);
         volatile float product = static_cast<float>(position) * frequency;
         float bits[2];
-        ropeShaderAngle(position, words.data(), 1, ROPE_ANGLE_COMPATIBLE, bits);
+        ropeShaderAngle(ROPE_WHOLE_POSITION(position), words.data(), 1, ROPE_ANGLE_COMPATIBLE, bits);
         // Both sides of the true value may round apart only by a tie's width.
         ASSERT_NEAR(bits[0], std::cos(static_cast<double>(product)), 0x1p-24) << position << " * " << frequency;
         ASSERT_NEAR(bits[1], std::sin(static_cast<double>(product)), 0x1p-24) << position << " * " << frequency;

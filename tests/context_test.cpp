@@ -130,7 +130,7 @@ struct Plans {
 
     explicit Plans(const RopeLimits& limits) {
         RopeTableDescription table = {};
-        table.frequencies = {frequencies.data(), 32, 1};
+        table.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
         table.tokens = 10;
         ropePlanTable(&table, &limits, &plans[0]);
         RopeRotateDescription rotate = {};
@@ -280,7 +280,7 @@ TEST_P(Context, RefusesToPrepareWhatItsDeviceLacks) {
     d.tokens = 3;
     d.head_dim = 64;
     d.element_in = ROPE_ELEMENT_F16;
-    d.frequencies = {frequencies.data(), 32, 1};
+    d.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
     d.q.heads = 2;
     d.q.source.offset = 1;
     d.q.source.token_stride = 129;

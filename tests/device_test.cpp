@@ -35,7 +35,7 @@ TEST_P(Submission, MakesRowsAndRotatesByThemInOrder) {
     const std::vector<double> frequencies = sample::frequencies(10000, 64);
     const std::vector<uint32_t> words = sample::words(frequencies, ROPE_ANGLE_EXACT);
     RopeTableDescription table = {};
-    table.frequencies = {frequencies.data(), 32, 1};
+    table.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
     table.tokens = 100;
     RopeRotateDescription rotate = {};
     rotate.tokens = 100;

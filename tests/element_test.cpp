@@ -85,7 +85,7 @@ class Elements : public gpu::OnDevice {
                                 const std::vector<double>& frequencies) {
         d.element_in = in;
         d.element_out = out;
-        d.frequencies = {frequencies.data(), static_cast<uint32_t>(frequencies.size()), 1};
+        d.frequencies = {frequencies.data(), static_cast<uint32_t>(frequencies.size()), 1, nullptr, 1};
         RopePlan plan;
         EXPECT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         gpu::Slots slots;

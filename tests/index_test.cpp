@@ -33,14 +33,15 @@ TEST(Index, DividesExactly) {
 
 // Each element of the head once: the rotary ones in pairs, the others as passed.
 TEST(Index, CoversEachElementOfAHeadOnce) {
-    for (const uint32_t interleaved : {0u, 1u}) {
+    for (const uint32_t chunk : {0u, 1u, 2u, 3u}) {
         for (uint32_t head_dim = 1; head_dim < 40; ++head_dim) {
             for (uint32_t begin = 0; begin < head_dim; ++begin) {
                 for (uint32_t pairs = 0; begin + 2 * pairs <= head_dim; ++pairs) {
+                    if (chunk != 0 && pairs % chunk != 0) continue;
                     std::multiset<uint32_t> seen;
                     for (uint32_t j = 0; j < pairs; ++j) {
-                        seen.insert(begin + rope::pair_first(j, interleaved));
-                        seen.insert(begin + rope::pair_second(j, pairs, interleaved));
+                        seen.insert(begin + rope::pair_first(j, chunk));
+                        seen.insert(begin + rope::pair_second(j, pairs, chunk));
                     }
                     for (uint32_t i = 0; i < head_dim - 2 * pairs; ++i)
                         seen.insert(rope::pass_element(i, begin, pairs));

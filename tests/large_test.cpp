@@ -52,7 +52,7 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     RopeRotateDescription d = {};
     d.tokens = tokens;
     d.head_dim = kHeadDim;
-    d.frequencies = {frequencies.data(), kHeadDim / 2, 1};
+    d.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 7;
     d.q.heads = kHeads;

@@ -20,7 +20,7 @@ RopeRotateDescription llama() {
     RopeRotateDescription d = {};
     d.tokens = 4096;
     d.head_dim = 128;
-    d.frequencies = {kFrequencies.data(), 64, 1};
+    d.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
     d.q.heads = 32;
     d.k.heads = 8;
     return d;
@@ -412,7 +412,7 @@ TEST(Plan, TakesATableOfExactlyABindingsRange) {
     static const std::vector<double> kFrequencies(128, 0.5);
     RopeRotateDescription d = llama();
     d.head_dim = 256;
-    d.frequencies = {kFrequencies.data(), 128, 1};
+    d.frequencies = {kFrequencies.data(), 128, 1, nullptr, 1};
     d.source = ROPE_SOURCE_TABLE;
     d.rows.count = 131072; // 128 MiB
     RopePlan plan;
@@ -497,7 +497,7 @@ RopeRotateDescription anyDescription(sample::Random* random) {
         }
     }
     const uint32_t room = d.rotary_begin < d.head_dim ? d.head_dim - d.rotary_begin : 0;
-    d.frequencies = {kFrequencies.data(), (d.rotary_dim != 0 ? d.rotary_dim : room) / 2, 1};
+    d.frequencies = {kFrequencies.data(), (d.rotary_dim != 0 ? d.rotary_dim : room) / 2, 1, nullptr, 1};
     return d;
 }
 

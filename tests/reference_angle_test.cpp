@@ -66,7 +66,7 @@ struct Truth {
 
 double worstError(int32_t position, double frequency, RopeAngle kind) {
     double found[2] = {9, 9};
-    ropeReferenceAngle(position, frequency, kind, found);
+    ropeReferenceAngle(ROPE_WHOLE_POSITION(position), frequency, kind, found);
     Truth truth(position, frequency, kind);
     const double cos_error = truth.errorOf(found, 0), sin_error = truth.errorOf(found, 1);
     return cos_error > sin_error ? cos_error : sin_error;
@@ -122,7 +122,7 @@ TEST(ReferenceAngle, SinesOfTinyAnglesKeepTheirRelativeAccuracy) {
         for (int32_t position : {1, -1, 3, 1000, 2147483647}) {
             if (std::fabs(position * frequency) < 0.5) {
                 double found[2];
-                ropeReferenceAngle(position, frequency, ROPE_ANGLE_EXACT, found);
+                ropeReferenceAngle(ROPE_WHOLE_POSITION(position), frequency, ROPE_ANGLE_EXACT, found);
                 Truth truth(position, frequency, ROPE_ANGLE_EXACT);
                 EXPECT_LE(truth.errorOf(found, 1), std::fabs(truth.sine()) * 0x1p-51) << position << " * " << frequency;
             }
@@ -134,7 +134,7 @@ TEST(ReferenceAngle, SinesOfTinyAnglesKeepTheirRelativeAccuracy) {
 TEST(ReferenceAngle, SinesNearWholeTurnsKeepTheirFirstThirtyBits) {
     for (int32_t position : {1, 2, 3, 5, 1000, 65536, 2147483647, -2147483647}) {
         double found[2];
-        ropeReferenceAngle(position, 6.283185307179586, ROPE_ANGLE_EXACT, found);
+        ropeReferenceAngle(ROPE_WHOLE_POSITION(position), 6.283185307179586, ROPE_ANGLE_EXACT, found);
         Truth truth(position, 6.283185307179586, ROPE_ANGLE_EXACT);
         EXPECT_LE(truth.errorOf(found, 1), std::fabs(truth.sine()) * 0x1p-30) << position;
     }
@@ -144,7 +144,7 @@ TEST(ReferenceAngle, PositionZeroIsExactlyOneAndPlusZero) {
     for (RopeAngle kind : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
         for (double frequency : {1.0, -1.0, 0.0, -0.0, 1e-300, kMostRadians, -kMostRadians}) {
             double found[2] = {9, 9};
-            ropeReferenceAngle(0, frequency, kind, found);
+            ropeReferenceAngle(ROPE_WHOLE_POSITION(0), frequency, kind, found);
             EXPECT_EQ(found[0], 1.0);
             EXPECT_EQ(found[1], 0.0);
             EXPECT_FALSE(std::signbit(found[1]));
@@ -156,7 +156,7 @@ TEST(ReferenceAngle, FrequencyZeroLeavesEveryPositionUnturned) {
     for (RopeAngle kind : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
         for (int32_t position : kPositions) {
             double found[2] = {9, 9};
-            ropeReferenceAngle(position, -0.0, kind, found);
+            ropeReferenceAngle(ROPE_WHOLE_POSITION(position), -0.0, kind, found);
             EXPECT_EQ(found[0], 1.0);
             EXPECT_EQ(found[1], 0.0);
             EXPECT_FALSE(std::signbit(found[1]));
@@ -167,9 +167,9 @@ TEST(ReferenceAngle, FrequencyZeroLeavesEveryPositionUnturned) {
 TEST(ReferenceAngle, NegativeFrequenciesAndPositionsTurnTheOtherWay) {
     for (RopeAngle kind : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
         double forward[2], backward[2], twice[2];
-        ropeReferenceAngle(1000, 0.7, kind, forward);
-        ropeReferenceAngle(-1000, 0.7, kind, backward);
-        ropeReferenceAngle(-1000, -0.7, kind, twice);
+        ropeReferenceAngle(ROPE_WHOLE_POSITION(1000), 0.7, kind, forward);
+        ropeReferenceAngle(ROPE_WHOLE_POSITION(-1000), 0.7, kind, backward);
+        ropeReferenceAngle(ROPE_WHOLE_POSITION(-1000), -0.7, kind, twice);
         EXPECT_EQ(backward[0], forward[0]);
         EXPECT_EQ(backward[1], -forward[1]);
         EXPECT_EQ(twice[0], forward[0]);
@@ -179,9 +179,9 @@ TEST(ReferenceAngle, NegativeFrequenciesAndPositionsTurnTheOtherWay) {
 
 TEST(ReferenceAngle, CompatibleRoundsPositionAndProductToFloat) {
     double a[2], b[2], exact[2];
-    ropeReferenceAngle(16777217, 0.1, ROPE_ANGLE_COMPATIBLE, a);
-    ropeReferenceAngle(16777216, 0.1, ROPE_ANGLE_COMPATIBLE, b);
-    ropeReferenceAngle(16777217, 0.1, ROPE_ANGLE_EXACT, exact);
+    ropeReferenceAngle(ROPE_WHOLE_POSITION(16777217), 0.1, ROPE_ANGLE_COMPATIBLE, a);
+    ropeReferenceAngle(ROPE_WHOLE_POSITION(16777216), 0.1, ROPE_ANGLE_COMPATIBLE, b);
+    ropeReferenceAngle(ROPE_WHOLE_POSITION(16777217), 0.1, ROPE_ANGLE_EXACT, exact);
     EXPECT_EQ(a[0], b[0]);
     EXPECT_EQ(a[1], b[1]);
     EXPECT_GT(std::fabs(a[0] - exact[0]), 1e-3);
@@ -192,7 +192,7 @@ TEST(ReferenceAngle, IsNotANumberWhereTheFrequencyIsNotAllowed) {
          {1e10, -1e10, 1e308, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
         for (RopeAngle kind : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
             double found[2] = {9, 9};
-            ropeReferenceAngle(7, frequency, kind, found);
+            ropeReferenceAngle(ROPE_WHOLE_POSITION(7), frequency, kind, found);
             EXPECT_TRUE(std::isnan(found[0]) && std::isnan(found[1])) << frequency;
         }
     }

@@ -71,7 +71,7 @@ TEST_P(Resubmit, OneRecordingServesEveryStep) {
     RopeRotateDescription d = {};
     d.tokens = 1;
     d.head_dim = 64;
-    d.frequencies = {frequencies.data(), 32, 1};
+    d.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
     d.q.heads = 3;
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;

@@ -321,7 +321,7 @@ TEST(HostRun, RefusesArraysThatAreMissing) {
     std::vector<float> out(64);
     RopeRotateDescription d = plain(1);
     d.q.heads = 1;
-    d.frequencies = {frequencies.data(), 32, 1};
+    d.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
     RopeHostRotate host = {};
     RopeReason reason;
     host.q = q.data();

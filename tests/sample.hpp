@@ -46,7 +46,7 @@ inline std::vector<double> frequencies(double base, uint32_t rotary_dim) {
 
 inline std::vector<uint32_t> words(const std::vector<double>& frequencies, RopeAngle angle) {
     std::vector<uint32_t> all(frequencies.size() * 4);
-    const RopeFrequencies f = {frequencies.data(), static_cast<uint32_t>(frequencies.size()), 1};
+    const RopeFrequencies f = {frequencies.data(), static_cast<uint32_t>(frequencies.size()), 1, nullptr, 1};
     ropeWriteFrequencies(&f, angle, all.data(), nullptr);
     return all;
 }

@@ -54,7 +54,7 @@ TEST_P(Table, IsWithinItsPromiseAtEveryPositionWithTheCpusBits) {
         for (const uint32_t dim : kDims) {
             const std::vector<double> frequencies = sample::frequencies(base, dim);
             RopeTableDescription d = {};
-            d.frequencies = {frequencies.data(), dim / 2, 1};
+            d.frequencies = {frequencies.data(), dim / 2, 1, nullptr, 1};
             d.tokens = static_cast<uint32_t>(positions.size());
             const TableRun run = runTable(&device(), d, positions);
             ASSERT_EQ(run.device, run.host) << base << ", " << dim;
@@ -79,7 +79,7 @@ TEST_P(Table, OfCompatibleAnglesIsWithinHalfAnUlp) {
     for (const double base : kBases) {
         const std::vector<double> frequencies = sample::frequencies(base, 128);
         RopeTableDescription d = {};
-        d.frequencies = {frequencies.data(), 64, 1};
+        d.frequencies = {frequencies.data(), 64, 1, nullptr, 1};
         d.angle = ROPE_ANGLE_COMPATIBLE;
         d.tokens = static_cast<uint32_t>(positions.size());
         const TableRun run = runTable(&device(), d, positions);
@@ -99,7 +99,7 @@ TEST_P(Table, AtPositionZeroIsExactlyTheScaleAndZero) {
     for (const double scale : {1.0, 1.3465735902799727, 0.1}) {
         for (const RopeAngle angle : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
             RopeTableDescription d = {};
-            d.frequencies = {frequencies.data(), 32, scale};
+            d.frequencies = {frequencies.data(), 32, scale, nullptr, 1};
             d.angle = angle;
             d.tokens = 1;
             const std::vector<float> row = runTable(&device(), d, {0}).device;
@@ -115,7 +115,7 @@ TEST_P(Table, FoldsTheScaleInBeforeTheOnlyRounding) {
     const std::vector<double> frequencies = sample::frequencies(1e4, 128);
     for (const double scale : {1.3465735902799727, 0.7071067811865476, 0x1p-20, 0x1.fp+19}) {
         RopeTableDescription d = {};
-        d.frequencies = {frequencies.data(), 64, scale};
+        d.frequencies = {frequencies.data(), 64, scale, nullptr, 1};
         d.tokens = 1000;
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.positions.first = 131000;
@@ -133,7 +133,7 @@ TEST_P(Table, FoldsTheScaleInBeforeTheOnlyRounding) {
 TEST_P(Table, IsTheSameByWindowByTokenAndBySequence) {
     const std::vector<double> frequencies = sample::frequencies(1e4, 20);
     RopeTableDescription d = {};
-    d.frequencies = {frequencies.data(), 10, 1};
+    d.frequencies = {frequencies.data(), 10, 1, nullptr, 1};
     d.tokens = 7;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = -3;
@@ -147,7 +147,7 @@ TEST_P(Table, IsTheSameByWindowByTokenAndBySequence) {
 TEST_P(Table, WritesRowsWithGapsAndSeparateArraysAndNothingElse) {
     const std::vector<double> frequencies = sample::frequencies(1e4, 20);
     RopeTableDescription d = {};
-    d.frequencies = {frequencies.data(), 10, 1};
+    d.frequencies = {frequencies.data(), 10, 1, nullptr, 1};
     d.batch = 2;
     d.tokens = 3;
     d.rows.offset = 5;
@@ -165,7 +165,7 @@ TEST_P(Table, IsWrittenInEveryFormatInUse) {
     const std::vector<double> frequencies = sample::frequencies(1e4, 20);
     for (int format = 0; format <= ROPE_ROWS_TWO_ARRAYS; ++format) {
         RopeTableDescription d = {};
-        d.frequencies = {frequencies.data(), 10, 1};
+        d.frequencies = {frequencies.data(), 10, 1, nullptr, 1};
         d.tokens = 6;
         d.rows.offset = 3;
         ropeSetRows(static_cast<RopeRowsFormat>(format), 10, 6, &d.rows);
@@ -178,7 +178,7 @@ TEST_P(Table, IsWrittenInEveryFormatInUse) {
 TEST_P(Table, FormatsLieAsTheirUsersIndexThem) {
     const std::vector<double> frequencies = sample::frequencies(1e4, 4);
     RopeTableDescription d = {};
-    d.frequencies = {frequencies.data(), 2, 1};
+    d.frequencies = {frequencies.data(), 2, 1, nullptr, 1};
     d.tokens = 3;
     const auto made = [&](RopeRowsFormat format) {
         ropeSetRows(format, 2, 3, &d.rows);
