@@ -62,6 +62,16 @@ void noteAxes(const Source& source, ModelEncoding* model) {
                        (section != nullptr ? ", by its mrope_section " + shown(*section) : std::string());
 }
 
+// The factor is no part of the rotation, but what comes of the rotation alone is not all that the model does.
+void noteLogn(const Source& source, double length, ModelEncoding* model) {
+    const Json* logn = find(source.config, "use_logn_attn");
+    const Json* from = find(source.config, "seq_length");
+    const bool given = logn != nullptr ? *logn == true : source.has(kSteppedNtk);
+    if (!given || length <= (from != nullptr ? from->get<double>() : 0)) return;
+    model->ignored_note = "the configuration's use_logn_attn scales queries beyond its seq_length too, which is no "
+                          "rotation and is left to the caller";
+}
+
 } // namespace
 
 bool readConfig(const std::string& text, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
@@ -82,6 +92,7 @@ bool readConfig(const std::string& text, const ConfigRequest& request, ModelEnco
     }
     if (source.has(kTrailing)) model->rotary_begin = model->head_dim - model->rotary_dim;
     noteAxes(source, model);
+    noteLogn(source, request.length, model);
     return makeFrequencies(source, model, error);
 }
 

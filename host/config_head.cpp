@@ -13,9 +13,17 @@ bool readRotaryDim(const Source& source, uint32_t* rotary_dim, std::string* erro
     *rotary_dim = 0;
     if (source.has(kTrailing) && !readCount(source.config, "qk_rope_head_dim", kMaxHeadDim, rotary_dim, error))
         return false;
-    if (!readFirstCount(source.config, {"rotary_dim", "attn_rotary_emb"}, kMaxHeadDim, rotary_dim, error)) return false;
+    if (!readNamedCount(source.config, {"rotary_dim", "attn_rotary_emb"}, kMaxHeadDim, rotary_dim, error)) return false;
     if (*rotary_dim == 0 && source.has(kRotary64)) *rotary_dim = 64;
     return true;
+}
+
+// Where the configuration says outright what turns, of a model whose own code does not read that, and another part.
+bool checkUnread(const Source& source, uint32_t outright, uint32_t rotary_dim, std::string* error) {
+    return outright == rotary_dim ||
+           refuse(error, "the configuration's rotary part is of " + std::to_string(outright) +
+                             " elements, but the model type " + shown(source.type) + " turns " +
+                             std::to_string(rotary_dim) + " whatever a rotary_dim says; they must agree");
 }
 
 } // namespace
@@ -27,18 +35,17 @@ bool readHeadDim(const Source& source, uint32_t* head_dim, std::string* error) {
     if (!readCount(config, "qk_rope_head_dim", kMaxHeadDim, &split, error) ||
         !readCount(config, "global_head_dim", kMaxHeadDim, &global, error))
         return false;
-    *head_dim = split;
-    if (split != 0 && !source.has(kTrailing)) return true;
-    *head_dim = global;
-    if (source.has(kGlobalHead) && !source.layer.other) return true;
     *head_dim = config.contains("head_dim") ? 0 : sizes.head_dim;
-    const bool zamba = source.type == "zamba2";
-    if (!readFirstCount(config, {"head_dim", "kv_channels", zamba ? "attention_head_dim" : "head_dim"}, kMaxHeadDim,
-                        head_dim, error) ||
-        !readFirstCount(config, {"hidden_size", "n_embd", "d_model", "n_embed"}, 1 << 30, &sizes.hidden_size, error) ||
-        !readFirstCount(config, {"num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads"}, 1 << 30,
+    const bool zamba = source.type == "zamba2"; // whose kv_channels are another thing
+    if (!readNamedCount(config,
+                        {zamba ? "attention_head_dim" : "head_dim", zamba ? "attention_head_dim" : "kv_channels"},
+                        kMaxHeadDim, head_dim, error) ||
+        !readNamedCount(config, {"hidden_size", "n_embd", "d_model", "n_embed"}, 1 << 30, &sizes.hidden_size, error) ||
+        !readNamedCount(config, {"num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads"}, 1 << 30,
                         &sizes.heads, error))
         return false;
+    const bool apart = split != 0 && !source.has(kTrailing), wide = source.has(kGlobalHead) && !source.layer.other;
+    if (apart || wide) *head_dim = apart ? split : global;
     if (*head_dim != 0) return true;
     if (sizes.hidden_size == 0 || sizes.heads == 0)
         return refuse(error, "the configuration has neither head_dim nor both hidden_size and num_attention_heads");
@@ -62,7 +69,8 @@ bool findRotaryDim(const Source& source, ModelEncoding* model, std::string* erro
     const uint32_t part = static_cast<uint32_t>(model->head_dim * partial); // truncated, as the models' code does
     if (proportional) model->rule.rotating_pairs = static_cast<uint32_t>(partial * model->head_dim / 2);
     model->rotary_dim = split || proportional ? model->head_dim : part;
-    if (outright != 0) {
+    const bool reads = source.known == nullptr || source.has(kRotaryDim) || source.has(kTrailing);
+    if (outright != 0 && reads) {
         if (given && part != outright) {
             return refuse(error, "the configuration's rotary part is of " + std::to_string(outright) +
                                      " elements, but its partial_rotary_factor makes it " + std::to_string(part) +
@@ -74,7 +82,7 @@ bool findRotaryDim(const Source& source, ModelEncoding* model, std::string* erro
         model->ignored_note = "the model type " + shown(source.type) +
                               " turns the whole head whatever its partial_rotary_factor, which is ignored";
     }
-    return true;
+    return outright == 0 || reads || checkUnread(source, outright, model->rotary_dim, error);
 }
 
 } // namespace config

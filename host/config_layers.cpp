@@ -10,6 +10,28 @@ bool isScalarBeside(const std::string& key) { // of rules that are nested
     return isOneOf(key, {"rope_theta", "rope_type", "type", "truncate", "partial_rotary_factor"});
 }
 
+bool checkRuleKinds(const Json& rule, std::string* error) {
+    for (const char* key : {"rope_theta", "partial_rotary_factor", "factor", "original_max_position_embeddings",
+                            "max_position_embeddings", "llama_4_scaling_beta", "attention_factor", "beta_fast",
+                            "beta_slow", "mscale", "mscale_all_dim", "low_freq_factor", "high_freq_factor",
+                            "short_mscale", "long_mscale", "alpha", "temperature", "gamma"}) {
+        if (!checkKind(rule, key, Kind::number, error)) return false;
+    }
+    for (const char* key : {"truncate", "finetuned", "mrope_interleaved"}) {
+        if (!checkKind(rule, key, Kind::choice, error)) return false;
+    }
+    for (const char* key : {"mrope_section", "long_factor", "short_factor"}) {
+        if (!checkKind(rule, key, Kind::numbers, error)) return false;
+    }
+    for (const char* key : {"type", "rope_type"}) {
+        const Json* name = find(rule, key);
+        if (!checkKind(rule, key, Kind::name, error)) return false;
+        if (name != nullptr && *name == "")
+            return refuse(error, std::string("the configuration's ") + key + " is empty; it must be a rule's name");
+    }
+    return true;
+}
+
 bool readRules(const Source& source, Rules* rules, std::string* error) {
     const Json* parameters = find(source.config, "rope_parameters");
     const Json* scaling = find(source.config, "rope_scaling");
@@ -23,13 +45,11 @@ bool readRules(const Source& source, Rules* rules, std::string* error) {
         rules->values = Json::parse(source.known->parameters);
         rules->implied = true;
     }
-    if (!rules->values.is_object()) {
-        return refuse(error, "the configuration's " + rules->name + " is " + shown(*found) +
-                                 "; it must be an object in braces, or null");
-    }
+    if (!checkRuleKinds(rules->values, error)) return false;
     for (const Json& value : rules->values) rules->nested = rules->nested || value.is_object();
     for (const auto& item : rules->values.items()) {
         const Json& value = item.value();
+        if (value.is_object() && !checkRuleKinds(value, error)) return false;
         if (rules->nested && !value.is_object() && !value.is_null() && !isScalarBeside(item.key())) {
             return refuse(error, "the configuration's " + rules->name +
                                      " is nested per layer type, and beside the types has " + shown(item.key()) +
@@ -77,10 +97,7 @@ std::vector<std::string> layerTypes(const Source& source, bool* alike) {
     if (!names.empty()) return names;
     const Json* types = find(source.config, "layer_types");
     *alike = find(source.config, "layer_rope_theta") == nullptr;
-    if (types == nullptr || !types->is_array()) return names;
-    for (const Json& type : *types) {
-        if (type.is_string()) add(&names, type.get<std::string>());
-    }
+    for (const Json& type : types != nullptr ? *types : Json::array()) add(&names, type.get<std::string>());
     return names;
 }
 
@@ -112,15 +129,36 @@ bool chooseName(const std::vector<std::string>& names, bool alike, const std::st
            refuse(error, "the configuration's layer types differ, and none of them is chosen: " + listed(names));
 }
 
+// A list is of one number per layer, or it is no list that a model's code would read.
+bool checkList(const Source& source, const char* key, std::string* error) {
+    const Json* list = find(source.config, key);
+    const Json* types = find(source.config, "layer_types");
+    const Json* count = find(source.config, "num_hidden_layers");
+    const bool counted = types != nullptr || count != nullptr;
+    if (source.known != nullptr ? !source.has(kLists) : !counted) {
+        return refuse(error, std::string("the configuration's ") + key + " is " + shown(*list) +
+                                 "; it must be a number" +
+                                 (source.known != nullptr ? "" : ", or a list beside num_hidden_layers"));
+    }
+    const double layers = types != nullptr   ? static_cast<double>(types->size())
+                          : count != nullptr ? count->get<double>()
+                                             : 0;
+    if (static_cast<double>(list->size()) >= layers) return true;
+    return refuse(error, std::string("the configuration's ") + key + " has " + std::to_string(list->size()) +
+                             " numbers for " + shown(layers) + " layers; it must have one per layer");
+}
+
 // A list with a number for each layer becomes the number that the chosen layers have in common.
-bool resolveList(const char* key, const char* as, const std::string& layer, Json* config, std::string* error) {
+bool resolveList(const char* key, const char* as, Source* source, std::string* error) {
+    Json* config = &source->config;
+    const std::string& layer = source->layer.name;
     const Json* list = find(*config, key);
     if (list == nullptr || !list->is_array()) return true;
+    if (!checkList(*source, key, error)) return false;
     const Json* types = find(*config, "layer_types");
-    const bool typed = types != nullptr && types->is_array() && types->size() <= list->size();
     Json common;
     for (size_t i = 0; i < list->size(); ++i) {
-        if (typed && !layer.empty() && (i >= types->size() || (*types)[i] != layer)) continue;
+        if (types != nullptr && !layer.empty() && (i >= types->size() || (*types)[i] != layer)) continue;
         if ((*list)[i] == 0) continue; // no rotation in that layer
         if (!common.is_null() && common != (*list)[i]) {
             return refuse(error, std::string("the configuration's ") + key + " has " + shown(common) + " and " +
@@ -168,10 +206,9 @@ bool chooseLayer(const std::string& wanted, Source* source, ModelEncoding* model
 }
 
 bool resolveLists(Source* source, std::string* error) {
-    const std::string& layer = source->layer.name;
-    return resolveList("rope_theta", "rope_theta", layer, &source->config, error) &&
-           resolveList("layer_rope_theta", "rope_theta", layer, &source->config, error) &&
-           resolveList("partial_rotary_factors", "partial_rotary_factor", layer, &source->config, error);
+    return resolveList("rope_theta", "rope_theta", source, error) &&
+           resolveList("layer_rope_theta", "rope_theta", source, error) &&
+           resolveList("partial_rotary_factors", "partial_rotary_factor", source, error);
 }
 
 } // namespace config

@@ -42,7 +42,11 @@ bool readBase(const Source& source, double* base, std::string* error) {
         return false;
     const bool has_own = other && (!std::isnan(own) || (known != nullptr && known->other_base != 0));
     *base = known == nullptr ? 0 : other && known->other_base != 0 ? known->other_base : known->base;
-    if (!pick(source, "rope_theta", has_own ? own : outer, inner, base, error)) return false;
+    double ratio = 1; // of ChatGLM
+    if (!pick(source, "rope_theta", has_own ? own : outer, inner, base, error) ||
+        !readNumber(config, "rope_ratio", 1e-3, 1e9, &ratio, error))
+        return false;
+    *base *= ratio;
     if (*base != 0) return true;
     return refuse(error, source.type.empty()
                              ? "the configuration has neither rope_theta nor a model_type that implies one"

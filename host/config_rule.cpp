@@ -155,6 +155,25 @@ bool readAlpha(const Source& source, RopeRule* rule, std::string* error) {
     return true;
 }
 
+// Qwen's first: the base is stretched as the text grows, by 1, 3, 7, 15, ... as each doubling of seq_length is begun.
+bool readSteppedNtk(const Source& source, double length, RopeRule* rule, std::string* error) {
+    bool stepped = true;
+    double original = 0;
+    if (!readSwitch(source.config, "use_dynamic_ntk", &stepped, error) ||
+        !readNumber(source.config, "seq_length", 1, 1e9, &original, error))
+        return false;
+    if (!stepped || length == 0) return true;
+    if (original == 0)
+        return refuse(error, "the configuration's use_dynamic_ntk is true, and it has no seq_length from which on the "
+                             "base is stretched");
+    double times = 1;
+    while (original * times < length) times *= 2;
+    if (times == 1) return true;
+    rule->kind = ROPE_RULE_NTK;
+    rule->factor = 2 * times - 1;
+    return true;
+}
+
 } // namespace
 
 bool readFactors(const Source& source, const char* key, std::vector<double>* factors, std::string* error) {
@@ -194,6 +213,8 @@ bool readRule(const Source& source, double length, RopeRule* rule, std::string* 
     case ROPE_RULE_YARN_TEMPERATURE:
         return readNumber(values, "temperature", 0, 1e6, &rule->temperature, error) &&
                readNumber(values, "gamma", 0, 1e6, &rule->gamma, error);
+    case ROPE_RULE_DEFAULT:
+        return !source.has(kSteppedNtk) || readSteppedNtk(source, length, rule, error);
     default:
         return true;
     }

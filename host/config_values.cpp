@@ -72,11 +72,12 @@ bool readCount(const Json& object, const char* key, double high, uint32_t* value
 }
 
 // The first of the names that is there.
-bool readFirstCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error) {
+bool readNamedCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error) {
+    double ignored = 0;
     for (const char* key : keys) {
-        if (find(object, key) != nullptr) return readCount(object, key, high, value, error);
+        if (!readCount(object, key, high, value, error)) return false;
     }
-    return true;
+    return readNamed(object, keys, 1, high, &ignored, error);
 }
 
 bool readText(const Json& object, const char* key, std::string* value, std::string* error) {
@@ -99,6 +100,47 @@ bool readSwitch(const Json& object, const char* key, bool* value, std::string* e
     }
     *value = found->get<bool>();
     return true;
+}
+
+namespace {
+
+bool isOf(const Json& value, Kind kind) {
+    const auto all = [&](bool (*fits)(const Json&)) {
+        return value.is_array() && std::all_of(value.begin(), value.end(), fits);
+    };
+    switch (kind) {
+    case Kind::number:
+        return value.is_number();
+    case Kind::name:
+        return value.is_string();
+    case Kind::choice:
+        return value.is_boolean();
+    case Kind::object:
+        return value.is_object();
+    case Kind::numbers:
+        return all([](const Json& item) { return item.is_number(); });
+    case Kind::choices:
+        return all([](const Json& item) { return item.is_boolean() || item == 0 || item == 1; });
+    case Kind::names:
+        return all([](const Json& item) { return item.is_string(); });
+    }
+    return false;
+}
+
+} // namespace
+
+bool checkKind(const Json& object, const char* key, Kind kind, std::string* error) {
+    constexpr const char* kKinds[] = {"a number",
+                                      "a name in quotes",
+                                      "true or false",
+                                      "an object in braces",
+                                      "a list of numbers",
+                                      "a list of 1 and 0, one per layer",
+                                      "a list of names in quotes"};
+    const Json* found = find(object, key);
+    return found == nullptr || isOf(*found, kind) ||
+           refuse(error, std::string("the configuration's ") + key + " is " + shown(*found) + "; it must be " +
+                             kKinds[static_cast<int>(kind)]);
 }
 
 } // namespace config

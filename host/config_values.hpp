@@ -31,11 +31,16 @@ bool readCount(const Json& object, const char* key, double high, uint32_t* value
 bool readText(const Json& object, const char* key, std::string* value, std::string* error);
 bool readSwitch(const Json& object, const char* key, bool* value, std::string* error);
 
-// One number that has several names. *value is NaN where there is none.
+// One number that has several names, which must agree. *value is NaN where there is none.
 bool readNamed(const Json& object, Keys keys, double low, double high, double* value, std::string* error);
 
-// The first of the names that is there.
-bool readFirstCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error);
+// Likewise. *value is left as it is where there is none.
+bool readNamedCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error);
+
+enum class Kind { number, name, choice, object, numbers, choices, names };
+
+// Whether a key is of the kind that it is read as, or absent, even where nothing comes to read it.
+bool checkKind(const Json& object, const char* key, Kind kind, std::string* error);
 
 } // namespace config
 } // namespace rope
