@@ -103,7 +103,8 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_progress.cpp
         host/tool_rotate.cpp
         host/tool_rotation.cpp
-        host/tool_table.cpp)
+        host/tool_table.cpp
+        host/tool_values.cpp)
     target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)

@@ -14,7 +14,7 @@ longest=512
 case $target in
 npy) sources=(host/npy.cpp host/npy_file.cpp) ;;
 config)
-    sources=(host/config*.cpp)
+    sources=("$root"/host/config*.cpp)
     beside=(host/frequencies.cpp host/real.cpp host/rules.cpp)
     longest=1024
     ;;
