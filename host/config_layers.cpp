@@ -14,10 +14,10 @@ bool checkRuleKinds(const Json& rule, std::string* error) {
     for (const char* key : {"rope_theta", "partial_rotary_factor", "factor", "original_max_position_embeddings",
                             "max_position_embeddings", "llama_4_scaling_beta", "attention_factor", "beta_fast",
                             "beta_slow", "mscale", "mscale_all_dim", "low_freq_factor", "high_freq_factor",
-                            "short_mscale", "long_mscale", "alpha", "temperature", "gamma"}) {
+                            "short_mscale", "long_mscale", "alpha", "temperature", "gamma", "mixed_b"}) {
         if (!checkKind(rule, key, Kind::number, error)) return false;
     }
-    for (const char* key : {"truncate", "finetuned", "mrope_interleaved"}) {
+    for (const char* key : {"truncate", "finetuned", "mrope_interleaved", "interleaved"}) {
         if (!checkKind(rule, key, Kind::choice, error)) return false;
     }
     for (const char* key : {"mrope_section", "long_factor", "short_factor"}) {
@@ -191,10 +191,6 @@ bool chooseLayer(const std::string& wanted, Source* source, ModelEncoding* model
     layer.other = !alike && (layer.name == "compress" || layer.name.find("sliding") != layer.name.npos);
     if (rules.nested) {
         const Json* own = find(rules.values, layer.name.c_str());
-        if (own != nullptr && !own->is_object()) {
-            return refuse(error, "the configuration's " + rules.name + " has for " + shown(layer.name) + " " +
-                                     shown(*own) + "; it must be an object in braces");
-        }
         if (own != nullptr) layer.rule = *own;
         const Json* truncate = find(rules.values, "truncate");
         if (truncate != nullptr && !layer.rule.contains("truncate")) layer.rule["truncate"] = *truncate;

@@ -24,10 +24,11 @@ const char kMistral4[] = R"({"rope_type": "yarn", "factor": 128, "original_max_p
 
 // From the configuration and modeling files of Hugging Face Transformers c49429ed1f. Not among them: qwen, from its own
 // modeling_qwen.py; arctic and exaone, whose bases are from their own configuration files, and mimo, whose own class is
-// Qwen 2's. From general knowledge of their code, unchecked: RefinedWeb, RefinedWebModel, Yi, aquila, baichuan,
-// bailing_moe, chatglm, codeshell, deepseek, hf_olmo, hunyuan, internlm, internlm2, internlm3, kimi_k2, minicpm,
-// minimax_m1, minimax_text_01, nemotron-nas, orion, phi-msft, phi3_v, phi4mm, skywork, solar, stablelm_epoch, xverse.
-// {head_dim, hidden_size, heads, rope_head_dim}
+// Qwen 2's. From general knowledge of their code, unchecked: RefinedWeb, RefinedWebModel, Yi, apriel, aquila,
+// baichuan, bailing_moe, bailing_moe_v2, chatglm, codeshell, deci, deepseek, ernie4_5_moe_vl, hf_olmo, hunyuan,
+// internlm, internlm2, internlm3, kimi_k2, minicpm, minicpmo, minicpmv, minimax_m1, minimax_text_01, nemotron-nas, new
+// (GTE), orion, phi-msft, phi3_v, phi4mm, skywork, solar, stablelm_epoch, xverse. {head_dim, hidden_size, heads,
+// rope_head_dim}
 constexpr Model kModels[] = {
     {"RefinedWeb", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
     {"RefinedWebModel", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
@@ -35,6 +36,7 @@ constexpr Model kModels[] = {
     {"afmoe", kHalves, 10000, 0, 1, {128, 2048, 16, 0}, 0, nullptr},
     {"apertus", kHalves, 12000000, 0, 1, {0, 4096, 32, 0}, 0, kApertus},
     {"arcee", kHalves, 10000, 0, 1, {0, 2560, 32, 0}, 0, nullptr},
+    {"apriel", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
     {"aquila", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"arctic", kHalves, 1000000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"aria_text", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
@@ -42,6 +44,7 @@ constexpr Model kModels[] = {
     {"axk2", kToHalves, 10000, 0, 1, {64, 2048, 32, 32}, 0, nullptr},
     {"baichuan", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"bailing_moe", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
+    {"bailing_moe_v2", kHalves, 10000, 0, 1, {0, 0, 0, 0}, kPartial | kRotaryDim, nullptr},
     {"bamba", kHalves, 10000, 0, 0.5, {0, 4096, 32, 0}, kPartial | kRotaryDim, nullptr},
     {"bitnet", kHalves, 500000, 0, 1, {0, 2560, 20, 0}, 0, nullptr},
     {"blt_global_transformer", kNeighbours, 500000, 0, 1, {0, 2048, 16, 0}, 0, nullptr},
@@ -61,6 +64,7 @@ constexpr Model kModels[] = {
     {"csm_depth_decoder_model", kHalves, 500000, 0, 1, {0, 1024, 8, 0}, 0, nullptr},
     {"cwm", kHalves, 1000000, 0, 1, {128, 6144, 48, 0}, 0, kCwm},
     {"dbrx", kHalves, 10000, 0, 1, {0, 2048, 16, 0}, 0, nullptr},
+    {"deci", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"deepseek", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
     {"deepseek_ocr2_encoder", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"deepseek_ocr2_text", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
@@ -84,6 +88,7 @@ constexpr Model kModels[] = {
     {"emu3_text_model", kHalves, 1000000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"ernie4_5", kNeighbours, 500000, 0, 1, {128, 1024, 16, 0}, 0, nullptr},
     {"ernie4_5_moe", kNeighbours, 500000, 0, 1, {0, 2560, 20, 0}, 0, nullptr},
+    {"ernie4_5_moe_vl", kNeighbours, 500000, 0, 1, {0, 2560, 20, 0}, kAxes, nullptr},
     {"ernie4_5_vl_moe_text", kNeighbours, 500000, 0, 1, {0, 2560, 20, 0}, kAxes, nullptr},
     {"esm", kHalves, 10000, 0, 1, {0, 768, 12, 0}, kAsksType, nullptr},
     {"eurobert", kHalves, 10000, 0, 1, {0, 768, 12, 0}, 0, nullptr},
@@ -153,6 +158,8 @@ constexpr Model kModels[] = {
     {"mimo_v2_flash", kHalves, 5000000, 10000, 0.334, {192, 4096, 64, 0}, kPartial | kLayers, nullptr},
     {"minicpm", kHalves, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
     {"minicpm3", kHalves, 10000, 0, 1, {0, 2560, 40, 32}, 0, nullptr},
+    {"minicpmo", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
+    {"minicpmv", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"minimax", kHalves, 1000000, 0, 1, {0, 4096, 32, 0}, kRotaryDim, nullptr},
     {"minimax_m1", kHalves, 1000000, 0, 1, {0, 4096, 32, 0}, kPartial | kRotaryDim, nullptr},
     {"minimax_m2", kHalves, 5000000, 0, 1, {128, 3072, 48, 0}, kPartial | kRotaryDim, nullptr},
@@ -174,6 +181,7 @@ constexpr Model kModels[] = {
     {"nanochat", kHalves, 10000, 0, 1, {0, 768, 6, 0}, kBackwards, nullptr},
     {"nemotron", kHalves, 10000, 0, 0.5, {0, 6144, 48, 0}, kPartial, nullptr},
     {"nemotron-nas", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
+    {"new", kHalves, 10000, 0, 1, {0, 768, 12, 0}, kMixedNtk, nullptr},
     {"nomic_bert", kHalves, 1000, 0, 1, {0, 768, 12, 0}, 0, nullptr},
     {"olmo", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
     {"olmo2", kHalves, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},

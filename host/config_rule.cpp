@@ -61,6 +61,8 @@ bool checkRuleKeys(const Source& source, const RuleName& name, std::string* erro
         if (source.has(kAlpha) && name.kind == ROPE_RULE_DYNAMIC_NTK &&
             holds(" alpha beta_fast beta_slow mscale mscale_all_dim ", key))
             continue;
+        if (source.has(kMixedNtk) && name.kind == ROPE_RULE_NTK && key == "mixed_b") continue;
+        if (key == "interleaved" && find(source.layer.rule, "mrope_section") != nullptr) continue; // of the axes
         if (source.has(kMscales) && holds(" short_mscale long_mscale ", key)) continue;
         return refuse(error, "the configuration's " + source.rules.name + " has the key " + shown(key) +
                                  ", which the rule '" + name.name + "' does not take");
@@ -182,14 +184,8 @@ bool readFactors(const Source& source, const char* key, std::vector<double>* fac
         return refuse(error,
                       "the configuration's " + source.rules.name + " has the rule 'longrope' without its " + key);
     }
-    bool numbers = list->is_array() && list->size() <= ROPE_MAX_PAIRS;
-    for (size_t i = 0; numbers && i < list->size(); ++i) {
-        numbers = (*list)[i].is_number();
-        if (numbers) factors->push_back((*list)[i].get<double>());
-    }
-    if (numbers) return true;
-    return refuse(error, std::string("the configuration's ") + key + " is " + shown(*list) +
-                             "; it must be a list of numbers, one per pair");
+    *factors = list->get<std::vector<double>>();
+    return true;
 }
 
 bool readRule(const Source& source, double length, RopeRule* rule, std::string* error) {
@@ -197,6 +193,11 @@ bool readRule(const Source& source, double length, RopeRule* rule, std::string* 
     if (!readKind(source, rule, error) || !readLength(source, length, rule, error) || !readFactor(source, rule, error))
         return false;
     switch (rule->kind) {
+    case ROPE_RULE_NTK:
+        if (!source.has(kMixedNtk)) return true;
+        rule->kind = ROPE_RULE_NTK_MIXED;
+        rule->mixed_exponent = 1;
+        return readNumber(values, "mixed_b", 1e-6, 16, &rule->mixed_exponent, error);
     case ROPE_RULE_DYNAMIC_NTK:
         return readAlpha(source, rule, error);
     case ROPE_RULE_YARN:

@@ -280,6 +280,12 @@ const Row kRows[] = {
      ROPE_RULE_DEFAULT},
     {R"({"model_type": "llava", "rope_theta": 70, "text_config": {"model_type": "llama", "rope_parameters": {"rope_theta": 70}}})",
      "", 0, 128, 128, 0, kHalf, kHalf, 70, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "qwen3_omni_moe_text", "head_dim": 128, "rope_scaling": {"interleaved": true, "mrope_interleaved": true, "mrope_section": [24, 20, 20], "rope_type": "default", "type": "default"}})",
+     "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "ernie4_5_moe_vl", "rope_3d": true, "freq_allocation": 20})", "", 0, 128, 128, 0, kNear, kNear,
+     500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "bailing_moe_v2", "head_dim": 128, "partial_rotary_factor": 0.5, "rotary_dim": 64, "rope_theta": 600000})",
+     "", 0, 128, 64, 0, kHalf, kHalf, 600000, ROPE_RULE_DEFAULT},
     {R"({"head_dim": 64, "rope_theta": 500, "rope_scaling": {"type": "ntk", "factor": 4}})", "", 0, 64, 64, 0, kUnknown,
      kUnknown, 500, ROPE_RULE_NTK},
     {R"({"head_dim": 64, "rope_theta": 500, "rope_scaling": {"type": "yarn_ramped", "factor": 4, "original_max_position_embeddings": 100}})",
@@ -392,6 +398,17 @@ TEST(Config, QwensFirstStretchesItsBaseByStepsOfTwo) {
     EXPECT_NE(error.find("seq_length"), std::string::npos) << error;
 }
 
+// Its code takes the base times s, and every frequency times s^(-2/d).
+TEST(Config, GtesNtkIsOfItsOwn) {
+    const std::string text = R"({"model_type": "new", "head_dim": 64, "rope_theta": 500, "rope_scaling": )";
+    const rope::ModelEncoding model = read(text + R"({"type": "ntk", "factor": 8}})");
+    for (int i = 0; i < 32; ++i)
+        EXPECT_NEAR(model.frequencies[i] * std::pow(4000, i / 32.0) * std::pow(8, 1 / 32.0), 1, 1e-14) << i;
+    const rope::ModelEncoding mixed = read(text + R"({"type": "ntk", "factor": 8, "mixed_b": 0.625}})");
+    EXPECT_NEAR(mixed.frequencies[31] * std::pow(500, 31 / 32.0) * 8, 1, 1e-14);
+    EXPECT_NE(refusal(R"({"model_type": "llama", "rope_scaling": {"type": "ntk", "factor": 8, "mixed_b": 0.6}})"), "");
+}
+
 TEST(Config, ModelsThatDoNotRotateAreRefused) {
     for (const char* text :
          {R"({"model_type": "baichuan", "hidden_size": 5120, "num_attention_heads": 40, "num_hidden_layers": 40})",
@@ -445,6 +462,9 @@ TEST(Config, KeysOfAnotherKindAreRefusedByName) {
         }
         read(std::string(R"({"model_type": "llama", ")") + key[0] + "\": null}");
     }
+}
+
+TEST(Config, KeysOfARuleOfAnotherKindAreRefusedByName) {
     const char* const rules[][2] = {
         {"type", R"("")"},
         {"rope_type", "1"},
