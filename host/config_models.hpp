@@ -14,19 +14,24 @@ enum class Turn {
 };
 
 enum ModelTraits : unsigned {
-    kPartial = 1,     // the default rule turns only partial_rotary_factor of the head, too
-    kLayers = 2,      // layers of two types differ; a rule that is not nested holds for one of them
-    kCompress = 4,    // the two are called main and compress
-    kScaleBoth = 8,   // a rule that is not nested holds for both
-    kGlobalHead = 16, // the full layers' heads are of global_head_dim
-    kTrailing = 32,   // the rotary part is the head's end
-    kBackwards = 64,  // turns the other way
-    kAxes = 128,      // positions of several axes
-    kRotary64 = 256,  // 64 elements turn where rotary_dim is absent
-    kSuNames = 512,   // su and yarn are names of longrope
-    kAlpha = 1024,    // dynamic may have an alpha
-    kMscales = 2048,  // longrope always by short_factor, scaled by short_mscale or long_mscale
-    kAsksType = 4096  // rotates only where position_embedding_type says so
+    kPartial = 1,        // the default rule turns only partial_rotary_factor of the head, too
+    kLayers = 2,         // layers of two types differ; a rule that is not nested holds for one of them
+    kCompress = 4,       // the two are called main and compress
+    kScaleBoth = 8,      // a rule that is not nested holds for both
+    kGlobalHead = 16,    // the full layers' heads are of global_head_dim
+    kTrailing = 32,      // the rotary part is the head's end
+    kBackwards = 64,     // turns the other way
+    kAxes = 128,         // positions of several axes
+    kRotary64 = 256,     // 64 elements turn where rotary_dim is absent
+    kSuNames = 512,      // su and yarn are names of longrope
+    kAlpha = 1024,       // dynamic may have an alpha
+    kMscales = 2048,     // longrope always by short_factor, scaled by short_mscale or long_mscale
+    kAsksType = 4096,    // rotates only where position_embedding_type says so
+    kLists = 8192,       // bases and parts may be lists, of one number per layer
+    kRotaryDim = 16384,  // reads how many elements turn, outright
+    kRatio = 32768,      // its base may be a multiple, rope_ratio
+    kSteppedNtk = 65536, // use_dynamic_ntk stretches the base, by steps
+    kMixedNtk = 131072   // ntk is ntk_mixed, with the exponent mixed_b, else 1
 };
 
 struct ModelSizes { // 0: there is none

@@ -216,23 +216,32 @@ bool readHead(const Keys& keys, const std::string& name, uint32_t* head_dim, uin
     return keys.count("rope.dimension_count", kMaxHeadDim, rotary_dim, error);
 }
 
-bool checkHead(const std::string& name, const ModelEncoding& model, std::string* error) {
+bool checkPart(const ModelEncoding& model, std::string* error) {
     const uint32_t rotary = model.rotary_dim;
     if (rotary > model.head_dim) {
         return refuse(error, "a rotary part of " + std::to_string(rotary) + " elements does not fit into a head of " +
                                  std::to_string(model.head_dim));
     }
+    if (rotary % 2 == 0 && rotary != 0 && rotary <= 2 * ROPE_MAX_PAIRS) return true;
+    return refuse(error, "the rotary part has " + std::to_string(rotary) + " elements; it must be even and from 2 to " +
+                             std::to_string(2 * ROPE_MAX_PAIRS));
+}
+
+bool checkHead(const std::string& name, const ModelEncoding& model, std::string* error) {
     // llama.cpp refuses these too.
-    if (rotary != model.head_dim && isIn(" llama deci falcon llama-embed ", name)) {
-        return refuse(error, "a rotary part of " + std::to_string(rotary) + " elements in a head of " +
+    if (model.rotary_dim < model.head_dim && isIn(" llama deci falcon llama-embed ", name)) {
+        return refuse(error, "a rotary part of " + std::to_string(model.rotary_dim) + " elements in a head of " +
                                  std::to_string(model.head_dim) + " is not what the architecture " + shown(name) +
                                  " has, which rotates the whole head");
     }
-    if (rotary % 2 != 0 || rotary > 2 * ROPE_MAX_PAIRS) {
-        return refuse(error, "the rotary part has " + std::to_string(rotary) +
-                                 " elements; it must be even and from 2 to " + std::to_string(2 * ROPE_MAX_PAIRS));
-    }
-    return true;
+    return checkPart(model, error);
+}
+
+// A part that the caller wants, whatever the architecture has.
+bool replaceRotaryDim(uint32_t wanted, ModelEncoding* model, std::string* error) {
+    if (wanted == 0) return true;
+    model->rotary_dim = wanted;
+    return checkPart(*model, error);
 }
 
 // ---- The rule ----------------------------------------------------------------------------------------------------
@@ -467,7 +476,7 @@ bool resolve(Cursor* file, const Header& header, const GgufRequest& request, Mod
     if (!chooseLayer(keys, name, request.layer_type, !header.factors.empty(), &layer, error)) return false;
     model->head_dim = layer.head_dim;
     model->rotary_dim = layer.rotary_dim;
-    if (!checkHead(name, *model, error)) return false;
+    if (!checkHead(name, *model, error) || !replaceRotaryDim(request.rotary_dim, model, error)) return false;
     model->rotary_begin = turnsItsEnd(name) ? model->head_dim - model->rotary_dim : 0;
     if (layer.factors && !readAllFactors(file, header, model->rotary_dim / 2, &factors, error)) return false;
     if (scaling.type == "longrope" && factors.by_long.empty())

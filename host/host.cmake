@@ -75,7 +75,17 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     find_package(CLI11 CONFIG REQUIRED)
     find_package(nlohmann_json CONFIG REQUIRED)
 
-    add_library(vkrope-config STATIC host/config.cpp host/config_models.cpp host/gguf.cpp host/gguf_header.cpp)
+    add_library(vkrope-config STATIC 
+        host/config.cpp
+        host/config_head.cpp
+        host/config_layers.cpp
+        host/config_models.cpp
+        host/config_numbers.cpp
+        host/config_rule.cpp
+        host/config_source.cpp
+        host/config_values.cpp
+        host/gguf.cpp
+        host/gguf_header.cpp)
     target_link_libraries(vkrope-config PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
     target_compile_features(vkrope-config PUBLIC cxx_std_17)
     target_compile_options(vkrope-config PRIVATE ${VKROPE_WARNINGS})
@@ -98,7 +108,8 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_progress.cpp
         host/tool_rotate.cpp
         host/tool_rotation.cpp
-        host/tool_table.cpp)
+        host/tool_table.cpp
+        host/tool_values.cpp)
     target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)

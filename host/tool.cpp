@@ -1,6 +1,7 @@
 // vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, permutes weights and
 // checks devices.
 #include "tool.hpp"
+#include "tool_values.hpp"
 
 #include "rope.h"
 
@@ -88,9 +89,6 @@ std::string commandOf(const std::vector<Entry>& entries) {
     return "vkrope";
 }
 
-// CLI11's own sentence, without its hints in further lines.
-std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 int complain(const std::string& command, const tool::Failure& failure) {
     std::fprintf(stderr, "%s: %s\n", command.c_str(), tool::oneLine(failure.text).c_str());
     return failure.status;
@@ -125,13 +123,14 @@ int main(int count, char** values) {
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.summary);
         entries.push_back({sub, command.add(sub)});
+        tool::refuseEmpty(sub);
     }
     try {
         app.parse(count, values);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) // help or version
             return app.exit(error);
-        return complain(commandOf(entries), {2, firstLine(error.what())});
+        return complain(commandOf(entries), {2, tool::sentenceOf(error)});
     }
     for (const Entry& entry : entries) {
         if (entry.app->parsed()) return perform(entry);

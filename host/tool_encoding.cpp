@@ -1,10 +1,10 @@
 // Frequencies: a model's configuration, or the caller's own.
 #include "gguf.hpp"
 #include "tool_input.hpp"
+#include "tool_values.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -34,9 +34,8 @@ bool isGguf(const std::string& path) {
 }
 
 bool fromGguf(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
-    if (rotary_dim != 0)
-        return refuse(failure, "--rotary-dim changes what a config.json says; a .gguf says it with the weights");
     rope::GgufRequest request;
+    request.rotary_dim = rotary_dim;
     request.length = options.length;
     request.layer_type = options.layer_type;
     std::string error;
@@ -54,7 +53,8 @@ bool fromConfig(const EncodingOptions& options, Encoding* encoding, Failure* fai
     encoding->pairing_out = model.pairing_out;
     encoding->axes_note = model.axes_note;
     encoding->ignored_note = model.ignored_note;
-    if (model.pairing == ROPE_PAIRING_DEFAULT) encoding->unknown_model = model.model_type;
+    encoding->model_type = model.model_type;
+    encoding->unknown_pairing = model.pairing == ROPE_PAIRING_DEFAULT;
     return true;
 }
 
@@ -102,14 +102,20 @@ void addLayerOptions(CLI::App* app, ModelOptions* options) {
     app->add_option("--layer-type", options->layer_type,
                     "where a model's layers differ, which of them: full_attention, sliding_attention, ...; without it "
                     "full_attention");
-    app->add_option("--length", options->length,
-                    "for rules that depend on it the largest position so far plus 1; without it what the model was "
-                    "trained on")
-        ->check(CLI::Range(1.0, 0x1p53));
+    CLI::Option* length =
+        app->add_option("--length", options->length,
+                        "for rules that depend on it the largest position so far plus 1; without it what the model was "
+                        "trained on");
+    takesNumber(length, "a whole number of positions", 1, 0x1p53, true);
+}
+
+void addRotaryDim(CLI::App* app, uint32_t* rotary_dim) {
+    CLI::Option* option =
+        app->add_option("--rotary-dim", *rotary_dim, "elements of the head that are rotated, an even number");
+    takesCount(option, "a whole number", 2, 2 * ROPE_MAX_PAIRS);
 }
 
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
-    if (std::isnan(options.length)) return refuse(failure, "--length is not a number; it must be from 1 to 2^53");
     if (isGguf(options.config)) return fromGguf(options, rotary_dim, model, failure);
     std::string text, error;
     if (!readText(options.config, &text, failure)) return false;
@@ -129,18 +135,16 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
     app->add_option("--frequencies", options->frequencies,
                     "your own frequencies: an .npy of float64, radians per position, one per pair")
         ->excludes(config);
-    app->add_option(
-           "--scale", options->scale,
-           "factor on cos and sin that goes with --frequencies, or that given --cos and --sin hold; without it 1")
-        ->check(CLI::Range(std::ldexp(1.0, -20), std::ldexp(1.0, 20)))
-        ->excludes(config);
-    app->add_option("--rotary-dim", options->rotary_dim, "elements of the head that are rotated, an even number")
-        ->check(CLI::Range(2u, 2 * ROPE_MAX_PAIRS));
+    CLI::Option* scale = app->add_option(
+        "--scale", options->scale,
+        "factor on cos and sin that goes with --frequencies, or that given --cos and --sin hold; without it 1");
+    scale->excludes(config);
+    takesNumber(scale, "a number", 0x1p-20, 0x1p20);
+    addRotaryDim(app, &options->rotary_dim);
 }
 
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     *encoding = {};
-    if (std::isnan(options.scale)) return refuse(failure, "--scale is not a number; it must be from 2^-20 to 2^20");
     if (!options.model.config.empty())
         return fromConfig(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
     return fromArray(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);

@@ -97,8 +97,7 @@ Work addFrequencies(CLI::App* app) {
     app->add_option("--config", options->model.config, "a model's config.json, as Hugging Face has it, or its .gguf")
         ->required();
     addLayerOptions(app, &options->model);
-    app->add_option("--rotary-dim", options->rotary_dim, "elements of the head that are rotated, an even number")
-        ->check(CLI::Range(2u, 2 * ROPE_MAX_PAIRS));
+    addRotaryDim(app, &options->rotary_dim);
     app->add_flag("--json", options->json, "print JSON");
     app->add_option(
         "--npy", options->npy,

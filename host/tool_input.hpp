@@ -58,6 +58,7 @@ struct ModelOptions {
     double length = 0; // 0: not given
 };
 void addLayerOptions(CLI::App* app, ModelOptions* options); // all but --config
+void addRotaryDim(CLI::App* app, uint32_t* rotary_dim);
 
 // From a config.json, or a .gguf, which its first bytes tell. `rotary_dim`: 0 where the model's own is wanted.
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure);
@@ -79,9 +80,10 @@ struct Encoding {
     uint32_t rotary_begin = 0;
     RopePairing pairing = ROPE_PAIRING_DEFAULT;
     RopePairing pairing_out = ROPE_PAIRING_DEFAULT;
-    std::string unknown_model; // a model_type whose pairing is not known
-    std::string axes_note;     // not empty: the model's positions have several axes
-    std::string ignored_note;  // not empty: a key that is ignored
+    std::string model_type;
+    bool unknown_pairing = false; // the configuration does not tell
+    std::string axes_note;        // not empty: the model's positions have several axes
+    std::string ignored_note;     // not empty: a key that is ignored
 };
 
 // From --config, or --frequencies and --scale.

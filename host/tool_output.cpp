@@ -8,11 +8,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The file that a link leads to, so that the link stays one; it need not be there yet. Empty: it leads round in a
+// circle.
+std::string resolved(const std::string& path) {
+    std::error_code failed;
+    fs::path at = path;
+    for (int links = 0; fs::is_symlink(fs::symlink_status(at, failed)); ++links) {
+        const fs::path to = fs::read_symlink(at, failed);
+        if (failed || links == 40) return "";
+        at = to.is_absolute() ? to : at.parent_path() / to;
+    }
+    return at.string();
+}
+
 bool isSame(const std::string& a, const std::string& b) {
     std::error_code ignored;
     if (fs::equivalent(a, b, ignored)) return true;
-    const fs::path left = fs::weakly_canonical(fs::absolute(a, ignored), ignored);
-    const fs::path right = fs::weakly_canonical(fs::absolute(b, ignored), ignored);
+    const fs::path left = fs::weakly_canonical(fs::absolute(resolved(a), ignored), ignored);
+    const fs::path right = fs::weakly_canonical(fs::absolute(resolved(b), ignored), ignored);
     return !left.empty() && left == right;
 }
 
@@ -23,17 +36,14 @@ bool checkOutput(const File& output, Failure* failure) {
     if (output.path.empty()) return refuse(failure, output.option + " is empty; it takes the path of a file");
     if (fs::exists(status) && !fs::is_regular_file(status))
         return refuse(failure, output.option + " is " + output.path + ", which is no file; outputs are files");
-    const fs::path folder = fs::path(output.path).parent_path();
+    const std::string target = resolved(output.path);
+    if (target.empty())
+        return refuse(failure,
+                      output.option + " is " + output.path + ", a link that leads to no file; outputs are files");
+    const fs::path folder = fs::path(target).parent_path();
     if (!folder.empty() && !fs::is_directory(folder, ignored))
         return refuse(failure, output.option + " is " + output.path + ", but there is no folder " + folder.string());
     return true;
-}
-
-// The file that a link leads to, so that the link stays one.
-std::string resolved(const std::string& path) {
-    std::error_code failed;
-    const fs::path found = fs::canonical(path, failed);
-    return failed ? path : found.string();
 }
 
 void removeAll(const std::vector<std::string>& paths) {

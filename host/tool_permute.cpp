@@ -3,6 +3,7 @@
 #include "tool_input.hpp"
 #include "tool_output.hpp"
 #include "tool_progress.hpp"
+#include "tool_values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -78,12 +79,14 @@ Work addPermute(CLI::App* app) {
     app->add_option("--to", options->to, "the pairing that the weights are wanted for: half or interleaved")
         ->required()
         ->check(CLI::IsMember({"half", "interleaved"}));
-    app->add_option("--heads", options->heads, "heads in the first axis of the weights")
-        ->required()
-        ->check(CLI::Range(1u, 1u << 30));
-    app->add_option("--rotary-dim", options->rotary_dim, "rotated elements of each head; without it all")
-        ->check(CLI::Range(2u, 2 * ROPE_MAX_PAIRS));
-    app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts");
+    CLI::Option* heads = app->add_option("--heads", options->heads, "heads in the first axis of the weights");
+    heads->required();
+    takesCount(heads, "a whole number", 1, 1u << 30);
+    takesCount(app->add_option("--rotary-dim", options->rotary_dim, "rotated elements of each head; without it all"),
+               "a whole number", 2, 2 * ROPE_MAX_PAIRS);
+    takesCount(
+        app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
+        "a whole number", 0, UINT32_MAX);
     app->add_option("weights", options->input, "an .npy of any type, [heads * head_dim, ...]")->required();
     app->add_option("-o,--output", options->output, "the .npy to write")->required();
     app->footer(kExample);

@@ -3,6 +3,7 @@
 #include "tool.hpp"
 #include "tool_input.hpp"
 #include "tool_output.hpp"
+#include "tool_values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -174,7 +175,8 @@ Work addPlot(CLI::App* app) {
                     "a model's config.json or .gguf; again for more models in one picture")
         ->required();
     addLayerOptions(app, &options->model);
-    app->add_option("--pair", options->pair, "arrows: which pair; without it one of the faster");
+    takesCount(app->add_option("--pair", options->pair, "arrows: which pair; without it one of the faster"),
+               "a whole number", 0, ROPE_MAX_PAIRS - 1);
     app->add_option("-o,--out", options->out, "the .svg to write")->required();
     app->footer(kExample);
     return [options](Failure* failure) { return run(*options, failure); };

@@ -3,6 +3,7 @@
 #include "tool_output.hpp"
 #include "tool_progress.hpp"
 #include "tool_rotation.hpp"
+#include "tool_values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -206,9 +207,11 @@ bool readAngles(const Options& options, Rotation* rotation, Failure* failure) {
                                    "text, whose axes agree)");
     }
     if (!encoding.ignored_note.empty()) warn("rotate", encoding.ignored_note);
-    if (options.pairing.empty() && !encoding.unknown_model.empty()) {
-        warn("rotate", "the model type '" + encoding.unknown_model +
-                           "' is not known; taken as half pairing, the usual one (--pairing says otherwise)");
+    if (options.pairing.empty() && encoding.unknown_pairing) {
+        return refuse(failure, (encoding.model_type.empty() ? "--config has no model_type, which would tell the pairing"
+                                                            : "--config is of the model type '" + encoding.model_type +
+                                                                  "', whose pairing is not known") +
+                                   std::string("; --pairing half or --pairing interleaved says it"));
     }
     if (!checkHead(options, 2 * d.frequencies.count, rotation, failure)) return false;
     if (d.source != ROPE_SOURCE_TABLE) return true;
@@ -321,12 +324,15 @@ void addChoices(CLI::App* app, Options* options) {
     const CLI::IsMember pairing({"half", "interleaved"}), element({"f32", "f16", "bf16"});
     app->add_option("--order", options->order, "bshd or bhsd: batch, seq, heads, dim; without it bshd")
         ->check(CLI::IsMember({"bshd", "bhsd"}));
-    app->add_option("--pairing", options->pairing, "half or interleaved; without it the model's, else half")
+    app->add_option("--pairing", options->pairing,
+                    "half or interleaved; without it the model's, which must be known, and with other frequencies half")
         ->check(pairing);
     app->add_option("--pairing-out", options->pairing_out,
                     "that of the output; without it the model's, else the input's")
         ->check(pairing);
-    app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts");
+    takesCount(
+        app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
+        "a whole number", 0, UINT32_MAX);
     CLI::Option* transpose =
         app->add_flag("--transpose", options->transpose, "turn back, keeping the scale: the gradient");
     CLI::Option* inverse = app->add_flag("--inverse", options->inverse, "turn back and undo the scale");

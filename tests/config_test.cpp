@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -234,6 +235,57 @@ const Row kRows[] = {
      "", 0, 64, 64, 0, kNear, kHalf, 50000, ROPE_RULE_YARN},
     {R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12, "rotary_emb_fraction": 1.0, "rotary_emb_base": 1000, "rotary_emb_interleaved": false, "rotary_scaling_factor": null})",
      "", 0, 64, 64, 0, kHalf, kHalf, 1000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "rotary_pct": 1.0, "rotary_emb_base": 10000, "seq_length": 8192, "use_logn_attn": true, "use_dynamic_ntk": true})",
+     "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "rotary_pct": 1.0, "rotary_emb_base": 10000, "seq_length": 8192, "use_logn_attn": true, "use_dynamic_ntk": true})",
+     "", 8192, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "rotary_pct": 1.0, "rotary_emb_base": 10000, "seq_length": 8192, "use_logn_attn": true, "use_dynamic_ntk": true})",
+     "", 8193, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_NTK},
+    {R"({"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "rotary_pct": 1.0, "rotary_emb_base": 10000, "seq_length": 8192, "use_logn_attn": true, "use_dynamic_ntk": false})",
+     "", 32768, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "chatglm", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "original_rope": true, "seq_length": 8192})",
+     "", 0, 128, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "chatglm", "kv_channels": 128, "original_rope": true, "rope_ratio": 500, "seq_length": 131072})",
+     "", 0, 128, 64, 0, kNear, kNear, 5000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "baichuan", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 32})", "", 0,
+     128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "stablelm", "hidden_size": 2048, "num_attention_heads": 32, "partial_rotary_factor": 0.25, "rotary_scaling_factor": 1.0})",
+     "", 0, 64, 16, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "stablelm_epoch", "hidden_size": 2560, "num_attention_heads": 32, "rope_pct": 0.25, "rope_theta": 10000})",
+     "", 0, 80, 20, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "mimo", "head_dim": 128, "rope_theta": 640000})", "", 0, 128, 128, 0, kHalf, kHalf, 640000,
+     ROPE_RULE_DEFAULT},
+    {R"({"model_type": "exaone", "hidden_size": 4096, "num_attention_heads": 32, "num_layers": 32, "rope_theta": 1000000})",
+     "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "solar", "hidden_size": 5120, "num_attention_heads": 40})", "", 0, 128, 128, 0, kHalf, kHalf,
+     10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "arctic", "hidden_size": 7168, "num_attention_heads": 56})", "", 0, 128, 128, 0, kHalf, kHalf,
+     1000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "minimax_text_01", "head_dim": 128, "rope_theta": 10000000, "rotary_dim": 64})", "", 0, 128, 64,
+     0, kHalf, kHalf, 10000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "minimax", "head_dim": 128, "rope_theta": 10000000, "rotary_dim": 64})", "", 0, 128, 64, 0,
+     kHalf, kHalf, 10000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "llama", "head_dim": 64, "rotary_dim": 64})", "", 0, 64, 64, 0, kHalf, kHalf, 10000,
+     ROPE_RULE_DEFAULT},
+    {R"({"model_type": "phi", "rotary_dim": 32})", "", 0, 64, 32, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "hf_olmo", "d_model": 4096, "n_heads": 32, "rope": true, "rope_full_precision": true})", "", 0,
+     128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "zamba2", "attention_head_dim": 224, "hidden_size": 3584, "kv_channels": 112, "use_mem_rope": true})",
+     "", 0, 224, 224, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "nemotron-nas", "hidden_size": 8192, "num_attention_heads": 64, "rope_theta": 500000})", "", 0,
+     128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "phi4mm", "hidden_size": 3072, "num_attention_heads": 24, "partial_rotary_factor": 0.75})", "",
+     0, 128, 96, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"head_dim": 64, "rope_theta": [100, 100], "num_hidden_layers": 2})", "", 0, 64, 64, 0, kUnknown, kUnknown, 100,
+     ROPE_RULE_DEFAULT},
+    {R"({"model_type": "llava", "rope_theta": 70, "text_config": {"model_type": "llama", "rope_parameters": {"rope_theta": 70}}})",
+     "", 0, 128, 128, 0, kHalf, kHalf, 70, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "qwen3_omni_moe_text", "head_dim": 128, "rope_scaling": {"interleaved": true, "mrope_interleaved": true, "mrope_section": [24, 20, 20], "rope_type": "default", "type": "default"}})",
+     "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "ernie4_5_moe_vl", "rope_3d": true, "freq_allocation": 20})", "", 0, 128, 128, 0, kNear, kNear,
+     500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "bailing_moe_v2", "head_dim": 128, "partial_rotary_factor": 0.5, "rotary_dim": 64, "rope_theta": 600000})",
+     "", 0, 128, 64, 0, kHalf, kHalf, 600000, ROPE_RULE_DEFAULT},
     {R"({"head_dim": 64, "rope_theta": 500, "rope_scaling": {"type": "ntk", "factor": 4}})", "", 0, 64, 64, 0, kUnknown,
      kUnknown, 500, ROPE_RULE_NTK},
     {R"({"head_dim": 64, "rope_theta": 500, "rope_scaling": {"type": "yarn_ramped", "factor": 4, "original_max_position_embeddings": 100}})",
@@ -320,11 +372,145 @@ TEST(Config, LayerTypesAreChosenFromThoseThatThereAre) {
     EXPECT_NE(refusal(nested, "c").find("\"a\", \"b\""), std::string::npos);
     EXPECT_NE(refusal(R"({"model_type": "llama"})", "sliding_attention").find("no layer types"), std::string::npos);
     EXPECT_EQ(read(R"({"model_type": "llama"})", "full_attention").layer_type, "");
-    const std::string typed =
-        R"({"model_type": "llama", "layer_types": ["sliding_attention", 7, "sliding_attention"]})";
+    const std::string typed = R"({"model_type": "llama", "layer_types": ["sliding_attention", "sliding_attention"]})";
     EXPECT_EQ(read(typed, "sliding_attention").layer_types.size(), 1u);
     EXPECT_EQ(read(typed).layer_type, "sliding_attention");
     EXPECT_NE(refusal(R"({"head_dim": 8, "rope_parameters": {"full_attention": null, "b": {}}, "rope_theta": 0})"), "");
+}
+
+TEST(Config, QwensFirstStretchesItsBaseByStepsOfTwo) {
+    const std::string text = R"({"model_type": "qwen", "seq_length": 2048, "max_position_embeddings": 32768})";
+    EXPECT_EQ(read(text, "", 2048).rule.kind, ROPE_RULE_DEFAULT);
+    EXPECT_EQ(read(text, "", 2049).rule.factor, 3);
+    EXPECT_EQ(read(text, "", 4096).rule.factor, 3);
+    EXPECT_EQ(read(text, "", 4097).rule.factor, 7);
+    EXPECT_EQ(read(text, "", 32768).rule.factor, 31);
+    const std::vector<double> stretched = read(text, "", 4096).frequencies;
+    EXPECT_NEAR(stretched[1], std::pow(10000 * std::pow(3.0, 128.0 / 126), -1.0 / 64), 1e-15);
+    EXPECT_NE(read(text, "", 2049).ignored_note.find("use_logn_attn"), std::string::npos);
+    EXPECT_EQ(read(text, "", 2048).ignored_note, "");
+    EXPECT_EQ(read(text).ignored_note, "");
+    rope::ConfigRequest longer;
+    longer.length = 5000;
+    rope::ModelEncoding model;
+    std::string error;
+    EXPECT_FALSE(rope::readConfig(R"({"model_type": "qwen"})", longer, &model, &error));
+    EXPECT_NE(error.find("seq_length"), std::string::npos) << error;
+}
+
+// Its code takes the base times s, and every frequency times s^(-2/d).
+TEST(Config, GtesNtkIsOfItsOwn) {
+    const std::string text = R"({"model_type": "new", "head_dim": 64, "rope_theta": 500, "rope_scaling": )";
+    const rope::ModelEncoding model = read(text + R"({"type": "ntk", "factor": 8}})");
+    for (int i = 0; i < 32; ++i)
+        EXPECT_NEAR(model.frequencies[i] * std::pow(4000, i / 32.0) * std::pow(8, 1 / 32.0), 1, 1e-14) << i;
+    const rope::ModelEncoding mixed = read(text + R"({"type": "ntk", "factor": 8, "mixed_b": 0.625}})");
+    EXPECT_NEAR(mixed.frequencies[31] * std::pow(500, 31 / 32.0) * 8, 1, 1e-14);
+    EXPECT_NE(refusal(R"({"model_type": "llama", "rope_scaling": {"type": "ntk", "factor": 8, "mixed_b": 0.6}})"), "");
+}
+
+TEST(Config, ModelsThatDoNotRotateAreRefused) {
+    for (const char* text :
+         {R"({"model_type": "baichuan", "hidden_size": 5120, "num_attention_heads": 40, "num_hidden_layers": 40})",
+          R"({"model_type": "nemotron_h", "head_dim": 128, "rope_theta": 10000})", R"({"model_type": "jamba"})",
+          R"({"model_type": "chatglm", "position_encoding_2d": true})", R"({"model_type": "llama", "rope": false})"})
+        EXPECT_NE(refusal(text), "");
+}
+
+// Each is refused by the key's name, and where nothing would read it, too.
+TEST(Config, KeysOfAnotherKindAreRefusedByName) {
+    const char* const keys[][2] = {
+        {"max_position_embeddings", R"("x")"},
+        {"max_position_embeddings", "true"},
+        {"seq_length", "[1]"},
+        {"original_max_position_embeddings", R"("4096")"},
+        {"layer_types", "5"},
+        {"layer_types", "[7]"},
+        {"layer_types", R"("full_attention")"},
+        {"text_config", "1"},
+        {"text_config", "[]"},
+        {"llm_config", R"("x")"},
+        {"rope_theta", "[1e4]"},
+        {"rope_theta", R"("10000")"},
+        {"rope_theta", "true"},
+        {"rope_scaling", R"("linear")"},
+        {"rope_scaling", "[]"},
+        {"rope_scaling", "true"},
+        {"rope_parameters", "[]"},
+        {"partial_rotary_factor", R"("0.5")"},
+        {"partial_rotary_factor", "true"},
+        {"head_dim", R"("128")"},
+        {"head_dim", "false"},
+        {"hidden_size", R"("4096")"},
+        {"num_attention_heads", "true"},
+        {"rotary_dim", R"("64")"},
+        {"no_rope_layers", R"("x")"},
+        {"no_rope_layers", "[2]"},
+        {"no_rope_layer_interval", "[]"},
+        {"rotary_value", "1"},
+        {"layer_rope_theta", "10000"},
+        {"attn_config", "1"},
+        {"use_dynamic_ntk", "1"},
+        {"use_logn_attn", R"("yes")"},
+        {"position_encoding_2d", "1"},
+    };
+    for (const auto& key : keys) {
+        for (const char* type : {"llama", "deepseek_v3", "phi"}) {
+            const std::string text =
+                std::string(R"({"model_type": ")") + type + R"(", ")" + key[0] + "\": " + key[1] + "}";
+            EXPECT_NE(refusal(text).find(key[0]), std::string::npos) << text << ": " << refusal(text);
+        }
+        read(std::string(R"({"model_type": "llama", ")") + key[0] + "\": null}");
+    }
+}
+
+TEST(Config, KeysOfARuleOfAnotherKindAreRefusedByName) {
+    const char* const rules[][2] = {
+        {"type", R"("")"},
+        {"rope_type", "1"},
+        {"rope_theta", R"("x")"},
+        {"factor", "true"},
+        {"factor", R"("2")"},
+        {"attention_factor", "true"},
+        {"truncate", "1"},
+        {"finetuned", R"("yes")"},
+        {"mrope_section", "16"},
+        {"mrope_interleaved", "1"},
+        {"long_factor", R"(["1"])"},
+        {"llama_4_scaling_beta", R"("x")"},
+        {"max_position_embeddings", "true"},
+    };
+    for (const auto& key : rules) {
+        const std::string rule = std::string(R"({")") + key[0] + "\": " + key[1] + "}";
+        const std::string flat = R"({"model_type": "llama", "rope_scaling": )" + rule + "}";
+        EXPECT_NE(refusal(flat).find(key[0]), std::string::npos) << flat << ": " << refusal(flat);
+        const std::string nested =
+            R"({"model_type": "llama", "rope_parameters": {"full_attention": {}, "b": )" + rule + "}}";
+        EXPECT_NE(refusal(nested).find(key[0]), std::string::npos) << nested << ": " << refusal(nested);
+    }
+}
+
+TEST(Config, WhatContradictsIsRefusedByName) {
+    const char* const cases[][2] = {
+        {R"({"model_type": "llama", "head_dim": 128, "rotary_dim": 64})", "rotary_dim"},
+        {R"({"model_type": "deepseek_v3", "rotary_dim": 32})", "rotary_dim"},
+        {R"({"model_type": "phi", "rotary_dim": 64})", "rotary_dim"},
+        {R"({"model_type": "minimax_m2", "rotary_dim": 64, "partial_rotary_factor": 0.25})", "partial_rotary_factor"},
+        {R"({"model_type": "gptj", "rotary_dim": 64, "attn_rotary_emb": 32})", "attn_rotary_emb"},
+        {R"({"model_type": "llama", "head_dim": 128, "kv_channels": 64})", "kv_channels"},
+        {R"({"model_type": "llama", "hidden_size": 4096, "n_embd": 2048})", "n_embd"},
+        {R"({"model_type": "gpt_neox", "num_attention_heads": 64, "n_head": 32})", "n_head"},
+        {R"({"model_type": "llama", "use_dynamic_ntk": true})", "use_dynamic_ntk"},
+        {R"({"model_type": "llama", "rotary_scaling_factor": 2.0})", "rotary_scaling_factor"},
+        {R"({"model_type": "llama", "rope_ratio": 2})", "rope_ratio"},
+        {R"({"model_type": "llama", "original_rope": true})", "original_rope"},
+        {R"({"model_type": "llama", "layer_rope_theta": [1, 2]})", "layer_rope_theta"},
+        {R"({"model_type": "step3p5", "rope_theta": [7], "num_hidden_layers": 2})", "one per layer"},
+        {R"({"model_type": "step3p5", "rope_theta": [7], "layer_types": ["a", "b"]})", "one per layer"},
+        {R"({"model_type": "llava", "rope_theta": 70, "text_config": {"model_type": "llama"}})", "text_config"},
+    };
+    for (const auto& each : cases)
+        EXPECT_NE(refusal(each[0]).find(each[1]), std::string::npos) << each[0] << ": " << refusal(each[0]);
 }
 
 TEST(Config, SurvivesItsCorpus) {

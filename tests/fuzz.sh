@@ -14,7 +14,7 @@ longest=512
 case $target in
 npy) sources=(host/npy.cpp host/npy_file.cpp) ;;
 config)
-    sources=(host/config.cpp host/config_models.cpp)
+    sources=("$root"/host/config*.cpp)
     beside=(host/frequencies.cpp host/real.cpp host/rules.cpp)
     longest=1024
     ;;
@@ -49,7 +49,7 @@ build "$work/fuzzer" -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recov
 if [ "$seconds" = merge ]; then
     rm -rf "$work/merged"
     mkdir "$work/merged"
-    "$work/fuzzer" -merge=1 "$work/merged" "$corpus" "$work/found" 2>&1 | tail -n 1
+    "$work/fuzzer" -set_cover_merge=1 -use_counters=0 "$work/merged" "$corpus" "$work/found" 2>&1 | tail -n 1
     rm -rf "$corpus"
     mv "$work/merged" "$corpus"
 elif [ "$seconds" -gt 0 ]; then

@@ -39,11 +39,13 @@ void requireWhole(const rope::ModelEncoding& model) {
 void fuzzGguf(const uint8_t* bytes, size_t size) {
     for (const char* type : {"", "full_attention", "sliding_attention"}) {
         for (const double length : {0.0, 1e6}) {
-            rope::ModelEncoding model;
-            std::string error;
-            const bool accepted = rope::parseGguf(bytes, size, {length, type}, &model, &error);
-            require(accepted == error.empty());
-            if (accepted) requireWhole(model);
+            for (const uint32_t rotary_dim : {0u, 16u}) {
+                rope::ModelEncoding model;
+                std::string error;
+                const bool accepted = rope::parseGguf(bytes, size, {length, type, rotary_dim}, &model, &error);
+                require(accepted == error.empty());
+                if (accepted) requireWhole(model);
+            }
         }
     }
     static const Folder folder;

@@ -645,6 +645,21 @@ TEST(Gguf, RefusesScalingsByName) {
     EXPECT_NE(refusal(one), "accepted"); // in the rule's own words
 }
 
+TEST(Gguf, TurnsAnotherPartWhereItIsAskedTo) {
+    const ModelEncoding part = read(modelOf("llama", 64), {0, "", 32});
+    EXPECT_EQ(part.rotary_dim, 32u);
+    EXPECT_EQ(part.frequencies, read(modelOf("llama", 32)).frequencies);
+    File latent = modelOf("deepseek2", 64);
+    const ModelEncoding end = read(latent, {0, "", 16});
+    EXPECT_EQ(end.rotary_begin + 16, end.head_dim);
+    EXPECT_EQ(refusal(modelOf("llama", 64), {0, "", 66}),
+              "a rotary part of 66 elements does not fit into a head of 64");
+    EXPECT_EQ(refusal(modelOf("llama", 64), {0, "", 33}),
+              "the rotary part has 33 elements; it must be even and from 2 to 8192");
+    EXPECT_EQ(refusal(modelOf("llama", 16).factors("rope_freqs.weight", someFactors(8, 1)), {0, "", 8}),
+              "the tensor 'rope_freqs.weight' has 1 dimensions and the first is 8; it must have one, of 4 pairs");
+}
+
 TEST(Gguf, RefusesLayerTypesByName) {
     EXPECT_EQ(
         refusal(modelOf("gemma3", 64), {0, "linear_attention"}),

@@ -70,6 +70,7 @@ if(TARGET vkrope-tool)
         ExamplesInHelpRun
         FrequenciesAreThoseOfTransformers
         FrequenciesWrittenGiveTheSameBits
+        LinksAreFollowedToWhatIsNotThereYet
         ModelsRotateAsTheirConfigsSay
         NonsenseIsRefusedInOneLine
         OddValuesAreRefusedAndFilesBesideAnOutputKept
@@ -86,7 +87,8 @@ if(TARGET vkrope-tool)
         TableIsNumpysCosAndSin
         TableOfCompatibleAnglesIsFloat32s
         TablesOfConfigsAreThoseOfTransformers
-        UnknownModelsAreTakenAsUsualWithAWarning
+        UnknownPairingsAreAskedFor
+        ValuesAreRefusedInWords
         WhatStandardOutputCannotTakeIsAFailure)
         if(VKROPE_PYTHON)
             add_test(NAME Tool.${name}

@@ -614,7 +614,8 @@ def configs_that_cannot_be_honoured_are_refused_by_name():
         (dict(head_dim=0), "head_dim"), (dict(head_dim=-64), "head_dim"), (dict(head_dim=1e9), "head_dim"),
         (dict(head_dim=None, hidden_size=100, num_attention_heads=7), "hidden_size"),
         (dict(rope_theta="big"), "rope_theta"), (dict(rope_theta=0.5), "rope_theta"), (dict(rope_theta=True), "rope_theta"),
-        (dict(rope_theta=[1e4, 1e5]), "agree"), (dict(rope_theta=[0]), "rope_theta"),
+        (dict(rope_theta=[1e4, 1e4]), "a number"), (dict(model_type="step3p5", rope_theta=[1e4, 1e5]), "agree"),
+        (dict(model_type="step3p5", rope_theta=[0]), "no layer"),
         (dict(partial_rotary_factor=1.5), "partial_rotary_factor"),
         (dict(model_type="phi", partial_rotary_factor=0.33), "even"),
         (dict(model_type="phi", partial_rotary_factor=0.5, rotary_dim=16), "agree"),
@@ -773,14 +774,90 @@ def plots_are_well_formed_and_name_their_models():
 
 
 @test
-def unknown_models_are_taken_as_usual_with_a_warning():
-    write_config(model_type="unheard-of")
+def unknown_pairings_are_asked_for():
     np.save("q.npy", random((1, 4, 2, 64)))
-    arguments = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy", "--device",
-                 "reference"]
-    _, errors = run(*arguments)
-    assert errors.count("\n") == 1 and "unheard-of" in errors, errors
-    assert run(*arguments, "--pairing", "half")[1] == ""
+    np.save("p.npy", np.arange(4))
+    rotation = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy", "--device",
+                "reference"]
+    for model_type in ["unheard-of", None]:
+        write_config(model_type=model_type)
+        before = sorted(os.listdir("."))
+        expect_refusal(f"model type {model_type}", rotation, "--pairing half or --pairing interleaved", before)
+        expect_refusal("out alone", rotation + ["--pairing-out", "half"], model_type or "model_type", before)
+        for pairing in ["half", "interleaved"]:
+            assert run(*rotation, "--pairing", pairing)[1] == ""
+            cos, sin = angles(np.arange(4), frequencies())
+            wanted = rotate(widen(np.load("q.npy")), cos[None], sin[None], pairing)
+            expect_close(np.load("o.npy"), wanted, "f32", pairing)
+        os.remove("o.npy")
+        assert '"pairing": "unknown"' in run("frequencies", "--config", "config.json", "--json")[0]
+        assert "pairing unknown" in run("frequencies", "--config", "config.json")[0]
+        run("table", "--config", "config.json", "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy", "--device",
+            "reference")
+        os.remove("c.npy")
+        os.remove("s.npy")
+
+
+@test
+def values_are_refused_in_words():
+    write_config()
+    np.save("q.npy", random((1, 4, 2, 64)))
+    np.save("f.npy", frequencies(10000, 64))
+    before = sorted(os.listdir("."))
+    rotation = ["rotate", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
+    config = ["frequencies", "--config", "config.json"]
+    permute = ["permute", "--to", "half", "q.npy", "-o", "o.npy"]
+    length = "--length takes a whole number of positions from 1 to 9007199254740992, not "
+    cases = [
+        (config + ["--length", "x"], length + "'x'"), (config + ["--length", "1.5"], length + "'1.5'"),
+        (config + ["--length", "0x10"], length + "'0x10'"), (config + ["--length", "nan"], length + "'nan'"),
+        (config + ["--length", "0"], length + "'0'"), (config + ["--length"], "--length needs a value"),
+        (config + ["--length", "3", "--length", "4"], "--length is given more than once"),
+        (config + ["--rotary-dim", "-2"], "--rotary-dim takes a whole number from 2 to 8192, not '-2'"),
+        (config + ["--rotary-dim", "99999999999999999999"], "--rotary-dim takes a whole number"),
+        (config + ["--json=x"], "--json does not take 'x'"),
+        (rotation + ["--frequencies", "f.npy", "--scale", "big"], "--scale takes a number from"),
+        (rotation + ["--frequencies", "f.npy", "--scale", "inf"], "--scale takes a number from"),
+        (rotation + ["--frequencies", "f.npy", "--rotary-offset", "x"], "--rotary-offset takes a whole number"),
+        (permute + ["--heads", "two"], "--heads takes a whole number"),
+        (permute + ["--heads", "1", "--rotary-offset", "1e3"], "--rotary-offset takes a whole number"),
+        (["plot", "arrows", "--config", "config.json", "--pair", "x", "-o", "o.svg"], "--pair takes a whole number"),
+        (permute[:3] + ["", "--heads", "1", "-o", "o.npy"], "weights is empty"), (["check", "--device", ""], "--device is"),
+        (["plot", "arrows", "--config", "", "-o", "o.svg"], "--config is empty"),
+    ]
+    for name in ["--config", "--layer-type", "--length", "--rotary-dim", "--npy"]:
+        cases.append((config + [name, ""], name + " is empty; it takes a value") if name != "--config" else
+                     (["frequencies", name, ""], name + " is empty; it takes a value"))
+    for name in ["--pairing", "--device", "--element", "--source", "--k", "--k-out", "--scale", "--angle", "--order"]:
+        cases.append((rotation + ["--frequencies", "f.npy", name, ""], name + " is empty; it takes a value"))
+    for arguments, sentence in cases:
+        expect_refusal(" ".join(arguments[:1] + arguments[-2:]), arguments, sentence, before)
+    assert run(*config, "--length", "1e6") == run(*config)
+    assert run(*config, "--rotary-dim", "010")[0].startswith("rule default, rotary_dim 10 ")
+
+
+@test
+def links_are_followed_to_what_is_not_there_yet():
+    write_config()
+    os.mkdir("there")
+    os.symlink("there/f.npy", "f.npy")
+    os.symlink("f.npy", "again.npy")
+    os.symlink("nowhere/f.npy", "astray.npy")
+    os.symlink("round.npy", "circle.npy")
+    os.symlink("circle.npy", "round.npy")
+    config = ["frequencies", "--config", "config.json", "--npy"]
+    run(*config, "again.npy")
+    assert os.path.islink("f.npy") and os.path.islink("again.npy") and os.listdir("there") == ["f.npy"]
+    assert np.array_equal(np.load("there/f.npy"), np.load("f.npy"))
+    run(*config, "f.npy")
+    assert os.path.islink("f.npy") and os.listdir("there") == ["f.npy"]
+    os.remove("there/f.npy")
+    before = sorted(os.listdir("."))
+    expect_refusal("a link to no folder", config + ["astray.npy"], "no folder", before)
+    expect_refusal("links in a circle", config + ["circle.npy"], "circle.npy", before)
+    expect_refusal("two links to one file", ["table", "--config", "config.json", "--positions", "0:4", "--cos", "f.npy",
+                                             "--sin", "again.npy", "--device", "reference"], "same file", before)
+    assert os.listdir("there") == []
 
 
 def main():

@@ -1,0 +1,86 @@
+#include "config_numbers.hpp"
+
+#include <cmath>
+
+namespace rope {
+namespace config {
+namespace {
+
+constexpr double kMaxBase = 1.8e19;
+constexpr double kMaxLength = 9007199254740992.0; // 2^53
+
+// Of a rule that is nested its own goes first, of one that the model type implies what stands at the top; else the two
+// must agree. *value is left as it is where there is neither.
+bool pick(const Source& source, const char* key, double outer, double inner, double* value, std::string* error) {
+    const Rules& rules = source.rules;
+    if (!rules.nested && !rules.implied && !std::isnan(outer) && !std::isnan(inner) && outer != inner) {
+        return refuse(error, std::string("the configuration has two values of ") + key + ", " + shown(outer) +
+                                 " and in its " + rules.name + " " + shown(inner) + "; they must agree");
+    }
+    const bool outer_first = rules.implied || std::isnan(inner);
+    const double first = outer_first ? outer : inner, second = outer_first ? inner : outer;
+    if (!std::isnan(first) || !std::isnan(second)) *value = std::isnan(first) ? second : first;
+    return true;
+}
+
+} // namespace
+
+bool readBase(const Source& source, double* base, std::string* error) {
+    const Json& config = source.config;
+    const bool other = source.layer.other;
+    const Model* known = source.known;
+    double own = NAN, inner = NAN, outer = NAN;
+    if (!readNamed(config, {"rope_theta", "global_rope_theta", "rotary_emb_base", "rotary_embedding_base"}, 1, kMaxBase,
+                   &outer, error) ||
+        !readNamed(config, {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta", "compress_rope_theta"}, 1,
+                   kMaxBase, &own, error) ||
+        !readNumber(source.layer.rule, "rope_theta", 1, kMaxBase, &inner, error))
+        return false;
+    const Json* attention = find(config, "attn_config"); // of DBRX
+    if (std::isnan(outer) && attention != nullptr && attention->is_object() &&
+        !readNumber(*attention, "rope_theta", 1, kMaxBase, &outer, error))
+        return false;
+    const bool has_own = other && (!std::isnan(own) || (known != nullptr && known->other_base != 0));
+    *base = known == nullptr ? 0 : other && known->other_base != 0 ? known->other_base : known->base;
+    double ratio = 1; // of ChatGLM
+    if (!pick(source, "rope_theta", has_own ? own : outer, inner, base, error) ||
+        !readNumber(config, "rope_ratio", 1e-3, 1e9, &ratio, error))
+        return false;
+    *base *= ratio;
+    if (*base != 0) return true;
+    return refuse(error, source.type.empty()
+                             ? "the configuration has neither rope_theta nor a model_type that implies one"
+                             : "the configuration has no rope_theta, and the model type " + shown(source.type) +
+                                   " is not one that is known to imply one");
+}
+
+bool readPartial(const Source& source, double* partial, bool* given, std::string* error) {
+    double outer = NAN, inner = NAN;
+    if (!readNamed(source.config,
+                   {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_percent", "rope_percent",
+                    "rotary_emb_fraction"},
+                   1e-6, 1, &outer, error) ||
+        !readNumber(source.layer.rule, "partial_rotary_factor", 1e-6, 1, &inner, error))
+        return false;
+    *partial = source.known != nullptr ? source.known->partial : 1;
+    *given = !std::isnan(outer) || !std::isnan(inner);
+    return pick(source, "partial_rotary_factor", outer, inner, partial, error);
+}
+
+bool readPositions(const Source& source, double* count, std::string* error) {
+    for (const char* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
+        if (find(source.config, key) != nullptr) return readNumber(source.config, key, 1, kMaxLength, count, error);
+    }
+    return true;
+}
+
+bool readOriginalLength(const Source& source, double* length, std::string* error) {
+    const char* key = "original_max_position_embeddings";
+    double outer = NAN, inner = NAN;
+    return readPositions(source, length, error) && readNumber(source.config, key, 1, kMaxLength, &outer, error) &&
+           readNumber(source.layer.rule, key, 1, kMaxLength, &inner, error) &&
+           pick(source, key, outer, inner, length, error);
+}
+
+} // namespace config
+} // namespace rope
