@@ -69,6 +69,7 @@ endif()
 if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     find_package(CLI11 CONFIG REQUIRED)
     find_package(nlohmann_json CONFIG REQUIRED)
+    find_package(Threads REQUIRED)
 
     add_library(vkrope-config STATIC host/config.cpp host/config_models.cpp host/gguf.cpp host/gguf_header.cpp)
     target_link_libraries(vkrope-config PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
@@ -80,6 +81,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool.cpp
         host/tool_arrays.cpp
         host/tool_check.cpp
+        host/tool_check_case.cpp
         host/tool_device.cpp
         host/tool_devices.cpp
         host/tool_element.cpp
@@ -94,7 +96,8 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_rotate.cpp
         host/tool_rotation.cpp
         host/tool_table.cpp)
-    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json)
+    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
+        Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)
 endif()
