@@ -74,6 +74,7 @@ endif()
 if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     find_package(CLI11 CONFIG REQUIRED)
     find_package(nlohmann_json CONFIG REQUIRED)
+    find_package(Threads REQUIRED)
 
     add_library(vkrope-config STATIC 
         host/config.cpp
@@ -95,6 +96,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool.cpp
         host/tool_arrays.cpp
         host/tool_check.cpp
+        host/tool_check_case.cpp
         host/tool_device.cpp
         host/tool_devices.cpp
         host/tool_element.cpp
@@ -110,7 +112,8 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_rotation.cpp
         host/tool_table.cpp
         host/tool_values.cpp)
-    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json)
+    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
+        Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)
 endif()

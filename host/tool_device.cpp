@@ -19,29 +19,35 @@ bool openTarget(const std::string& name, Target* target, Failure* failure) {
     return target->device || refuse(failure, error);
 }
 
+bool Buffers::hold(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error) {
+    return each[slot].size() >= bytes || device->makeBuffer(bytes, &each[slot], error);
+}
+
 bool runPlans(rope::Device* device, const std::vector<RopePlan>& plans, const std::vector<RopeSlot>& wanted,
-              Slots* slots, Failure* failure) {
-    rope::Buffer buffers[ROPE_SLOT_COUNT];
+              Slots* slots, Failure* failure, Buffers* buffers) {
+    Buffers own;
+    if (buffers == nullptr) buffers = &own;
     RopeBuffers bound = {};
+    uint64_t sizes[ROPE_SLOT_COUNT] = {};
     std::string error;
-    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
-        uint64_t bytes = 0;
-        for (const RopePlan& plan : plans) bytes = std::max(bytes, plan.bytes[slot]);
-        if (bytes == 0) continue;
+    for (int number = 0; number < ROPE_SLOT_COUNT; ++number) {
+        const RopeSlot slot = static_cast<RopeSlot>(number);
+        for (const RopePlan& plan : plans) sizes[slot] = std::max(sizes[slot], plan.bytes[slot]);
+        if (sizes[slot] == 0) continue;
         const std::vector<uint8_t>& held = slots->bytes[slot];
-        bytes = std::max<uint64_t>(bytes, held.size());
-        if (!device->makeBuffer(bytes, &buffers[slot], &error) ||
-            (!held.empty() && !device->upload(buffers[slot], 0, held.data(), held.size(), &error)))
+        sizes[slot] = std::max<uint64_t>(sizes[slot], held.size());
+        if (!buffers->hold(device, slot, sizes[slot], &error) ||
+            (!held.empty() && !device->upload(buffers->each[slot], 0, held.data(), held.size(), &error)))
             return fail(failure, error);
-        bound.slots[slot] = buffers[slot].slot();
+        bound.slots[slot] = buffers->each[slot].slot();
     }
     const std::vector<RopeBuffers> each(plans.size(), bound);
     if (!device->run(plans.data(), static_cast<uint32_t>(plans.size()), each.data(), &error))
         return fail(failure, error);
     for (const RopeSlot slot : wanted) {
-        if (!buffers[slot]) continue;
-        slots->bytes[slot].resize(buffers[slot].size());
-        if (!device->download(buffers[slot], 0, slots->bytes[slot].data(), buffers[slot].size(), &error))
+        if (sizes[slot] == 0) continue;
+        slots->bytes[slot].resize(static_cast<size_t>(sizes[slot]));
+        if (!device->download(buffers->each[slot], 0, slots->bytes[slot].data(), sizes[slot], &error))
             return fail(failure, error);
     }
     return true;

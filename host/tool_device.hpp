@@ -26,10 +26,17 @@ struct Slots {
     }
 };
 
+// Buffers of one device for many runs, each as long as the longest run yet.
+struct Buffers {
+    rope::Buffer each[ROPE_SLOT_COUNT];
+    bool hold(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error);
+};
+
 // Runs the plans one after the other on the same buffers, which begin with what the slots hold, and reads back the
-// slots in `wanted`: as many bytes as the plans ask for, or as the slot held if it held more.
+// slots in `wanted`: as many bytes as the plans ask for, or as the slot held if it held more. Without `buffers` it
+// makes its own.
 bool runPlans(rope::Device* device, const std::vector<RopePlan>& plans, const std::vector<RopeSlot>& wanted,
-              Slots* slots, Failure* failure);
+              Slots* slots, Failure* failure, Buffers* buffers = nullptr);
 
 extern const char kDeviceHelp[];
 

@@ -1,39 +1,168 @@
 #include "tool_matrix.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
 
 namespace tool {
+
+// ---- The axes ------------------------------------------------------------------------------------------------------
+
 namespace {
 
-const char* const kPairings[] = {"", "half", "interleaved"};
-const char* const kOperations[] = {"forward", "transpose", "inverse", "shift"};
-const char* const kSources[] = {"inline", "table", "rows"};
-const char* const kPositions[] = {"per token", "start per sequence", "counted"};
-const char* const kFormats[] = {"split", "duplicated", "interleaved", "complex", "two arrays"};
-const char* const kAngles[] = {"exact", "compatible"};
-
+// Of a head: what it takes for four, two or one element at a time.
 struct Head {
     uint32_t dim, begin, rotary;
 };
-constexpr Head kHeads[] = {{128, 0, 128},  {64, 0, 64}, {80, 0, 32}, {96, 16, 40},
-                           {256, 192, 64}, {20, 4, 12}, {33, 5, 6}};
+constexpr Head kHeads[] = {{64, 16, 32}, {30, 6, 20}, {33, 5, 6}};
+constexpr uint8_t kByOne = 2;
+const char kAlignment[] = "alignment";
 
 struct Counts {
     uint32_t batch, tokens, q_heads, k_heads;
 };
-constexpr Counts kCounts[] = {{2, 5, 9, 2}, {1, 1, 32, 8}, {1, 33, 5, 0}, {3, 7, 1, 1}, {1, 65, 4, 1}};
+constexpr Counts kCounts[] = {{2, 3, 5, 2}, {1, 1, 9, 1}, {1, 33, 5, 0}};
 
-enum Order { kTokensFirst, kHeadsFirst, kGapped };
-const char* const kOrders[] = {"bshd", "bhsd", "gapped"};
+enum Order { kTokensFirst, kHeadsFirst };
 
 constexpr double kScale = 1.3465735902799727;
 
-// Takes a choice out of a number, and gives the next choice the rest of it.
-uint32_t draw(uint64_t* number, uint32_t choices) {
-    const uint32_t choice = static_cast<uint32_t>(*number % choices);
-    *number /= choices;
-    return choice;
+} // namespace
+
+struct Draft {
+    RopeRotateDescription d = {};
+    Order from = kTokensFirst, to = kTokensFirst;
+    RopeRowsFormat format = ROPE_ROWS_SPLIT;
+    bool gapped = false;
+};
+
+namespace {
+
+bool mayStay(const Draft& draft) {
+    return draft.d.element_in == draft.d.element_out && draft.d.pairing_in == draft.d.pairing_out;
 }
+bool isElsewhere(const Draft& draft) { return draft.d.elsewhere != 0; }
+bool isInline(const Draft& draft) { return draft.d.source == ROPE_SOURCE_INLINE; }
+bool hasRows(const Draft& draft) { return draft.d.source != ROPE_SOURCE_INLINE; }
+bool hasPositions(const Draft& draft) { return draft.d.source != ROPE_SOURCE_ROWS; }
+bool isPerToken(const Draft& draft) {
+    return hasPositions(draft) && draft.d.positions.kind == ROPE_POSITIONS_PER_TOKEN;
+}
+// Inverse and shift want rows of the scale that they need.
+bool mayScale(const Draft& draft) { return isInline(draft) || draft.d.operation < ROPE_OPERATION_INVERSE; }
+
+// An axis more is a row more. What chooses a pipeline comes first and what does not comes last, for it is compiling
+// that takes the time; so alignment, which would have three times as much compiled, goes in turn.
+const std::vector<Axis> kAxes = {
+    {"element in",
+     false,
+     {"f32 in", "f16 in", "bf16 in"},
+     [](uint32_t choice, Draft* draft) { draft->d.element_in = static_cast<RopeElement>(1 + choice); },
+     nullptr},
+    {"element out",
+     false,
+     {"f32 out", "f16 out", "bf16 out"},
+     [](uint32_t choice, Draft* draft) { draft->d.element_out = static_cast<RopeElement>(1 + choice); },
+     nullptr},
+    {"pairing in",
+     false,
+     {"half in", "interleaved in"},
+     [](uint32_t choice, Draft* draft) { draft->d.pairing_in = static_cast<RopePairing>(1 + choice); },
+     nullptr},
+    {"pairing out",
+     false,
+     {"half out", "interleaved out"},
+     [](uint32_t choice, Draft* draft) { draft->d.pairing_out = static_cast<RopePairing>(1 + choice); },
+     nullptr},
+    {"place",
+     false,
+     {"elsewhere", "in place"},
+     [](uint32_t choice, Draft* draft) { draft->d.elsewhere = 1 - choice; },
+     mayStay},
+    {"source",
+     false,
+     {"inline", "table", "rows"},
+     [](uint32_t choice, Draft* draft) { draft->d.source = static_cast<RopeSource>(choice); },
+     nullptr},
+    {"angle",
+     false,
+     {"exact", "compatible"},
+     [](uint32_t choice, Draft* draft) { draft->d.angle = static_cast<RopeAngle>(choice); },
+     isInline},
+    {"row element",
+     false,
+     {"f32 rows", "f16 rows", "bf16 rows"},
+     [](uint32_t choice, Draft* draft) { draft->d.rows.element = static_cast<RopeElement>(1 + choice); },
+     hasRows},
+    {"positions",
+     false,
+     {"position per token", "start per sequence", "counted"},
+     [](uint32_t choice, Draft* draft) { draft->d.positions.kind = static_cast<RopePositionKind>(choice); },
+     hasPositions},
+    {kAlignment,
+     true,
+     {"by four", "by two", "by one"},
+     [](uint32_t choice, Draft* draft) {
+         draft->d.head_dim = kHeads[choice].dim;
+         draft->d.rotary_begin = kHeads[choice].begin;
+         draft->d.rotary_dim = kHeads[choice].rotary;
+     },
+     nullptr},
+    {"size",
+     true,
+     {"2 x 3 tokens", "1 token", "33 tokens"},
+     [](uint32_t choice, Draft* draft) {
+         draft->d.batch = kCounts[choice].batch;
+         draft->d.tokens = kCounts[choice].tokens;
+         draft->d.q.heads = kCounts[choice].q_heads;
+         draft->d.k.heads = kCounts[choice].k_heads;
+     },
+     nullptr},
+    {"operation",
+     false,
+     {"forward", "transpose", "inverse", "shift"},
+     [](uint32_t choice, Draft* draft) { draft->d.operation = static_cast<RopeOperation>(choice); },
+     nullptr},
+    {"row format",
+     false,
+     {"split", "duplicated", "interleaved", "two arrays"}, // complex rows are the interleaved ones
+     [](uint32_t choice, Draft* draft) {
+         draft->format = choice == 3 ? ROPE_ROWS_TWO_ARRAYS : static_cast<RopeRowsFormat>(choice);
+     },
+     hasRows},
+    {"scale",
+     false,
+     {"not scaled", "scaled"},
+     [](uint32_t choice, Draft* draft) { draft->d.frequencies.scale = choice == 0 ? 1 : kScale; },
+     mayScale},
+    {"order",
+     false,
+     {"bshd", "bhsd"},
+     [](uint32_t choice, Draft* draft) { draft->from = static_cast<Order>(choice); },
+     nullptr},
+    {"order of the destination",
+     true,
+     {"to bshd", "to bhsd"},
+     [](uint32_t choice, Draft* draft) { draft->to = static_cast<Order>(choice); },
+     isElsewhere},
+    {"gaps", true, {"packed", "gapped"}, [](uint32_t choice, Draft* draft) { draft->gapped = choice != 0; }, nullptr},
+    {"rotary part",
+     true,
+     {"part of the head", "whole head"},
+     [](uint32_t choice, Draft* draft) {
+         if (choice == 0) return;
+         draft->d.head_dim = draft->d.rotary_dim;
+         draft->d.rotary_begin = 0;
+     },
+     nullptr},
+    {"sharing",
+     true,
+     {"own positions", "shared positions"},
+     [](uint32_t choice, Draft* draft) { draft->d.positions.shared = choice; },
+     isPerToken},
+};
+
+// ---- Combinations --------------------------------------------------------------------------------------------------
 
 // Numbers whose remainders run through all combinations in no simple order.
 uint64_t scrambled(uint64_t index) {
@@ -43,98 +172,173 @@ uint64_t scrambled(uint64_t index) {
     return x >> 8;
 }
 
-RopeLayout layoutOf(Order order, const RopeRotateDescription& d, uint32_t heads) {
+uint64_t numberOf(const Choices& choices) {
+    uint64_t number = 1;
+    for (const uint8_t choice : choices) number = number * 7 + choice;
+    return number;
+}
+
+// All combinations that begin with `choices`, from which the draft was made.
+void extend(const Draft& draft, Choices* choices, std::vector<Choices>* all) {
+    if (choices->size() == kAxes.size()) {
+        all->push_back(*choices);
+        return;
+    }
+    const Axis& axis = kAxes[choices->size()];
+    const bool applies = axis.applies == nullptr || axis.applies(draft);
+    uint32_t first = 0, end = applies ? static_cast<uint32_t>(axis.names.size()) : 1;
+    if (axis.in_turn) {
+        first = static_cast<uint32_t>(scrambled(numberOf(*choices)) % end);
+        end = first + 1;
+    }
+    for (uint32_t choice = first; choice < end; ++choice) {
+        Draft next = draft;
+        axis.choose(choice, &next);
+        choices->push_back(applies ? static_cast<uint8_t>(choice) : kNone);
+        extend(next, choices, all);
+        choices->pop_back();
+    }
+}
+
+// Which three choices have met.
+class Meetings {
+  public:
+    Meetings() {
+        for (const Axis& axis : kAxes) {
+            first_.push_back(count_);
+            count_ += axis.names.size();
+        }
+        met_.resize(count_ * count_ * count_);
+    }
+
+    size_t countNew(const Choices& choices) const {
+        size_t found = 0;
+        each(choices, [&](size_t three) { found += !met_[three]; });
+        return found;
+    }
+    void add(const Choices& choices) {
+        each(choices, [&](size_t three) { met_[three] = true; });
+    }
+
+  private:
+    template <typename Function> void each(const Choices& choices, Function function) const {
+        std::vector<size_t> present;
+        for (size_t axis = 0; axis < choices.size(); ++axis) {
+            if (choices[axis] != kNone) present.push_back(first_[axis] + choices[axis]);
+        }
+        for (size_t a = 0; a < present.size(); ++a) {
+            for (size_t b = 0; b < a; ++b) {
+                for (size_t c = 0; c < b; ++c) function((present[a] * count_ + present[b]) * count_ + present[c]);
+            }
+        }
+    }
+
+    std::vector<size_t> first_; // of each axis
+    size_t count_ = 0;
+    std::vector<bool> met_;
+};
+
+// ---- Cases ---------------------------------------------------------------------------------------------------------
+
+RopeLayout layoutOf(Order order, bool gapped, const RopeRotateDescription& d, uint32_t heads) {
     const uint64_t dim = d.head_dim;
-    const uint64_t gap = dim % 2 == 0 ? 12 : 11; // odd heads take odd gaps too
-    switch (order) {
-    case kHeadsFirst:
-        return {0, d.tokens * heads * dim, dim, d.tokens * dim};
-    case kGapped:
-        return {gap - 4, d.tokens * (heads * dim + gap) + gap, heads * dim + gap, dim};
-    default:
-        return {0, d.tokens * heads * dim, heads * dim, dim};
+    const uint64_t gap = !gapped ? 0 : dim % 2 == 0 ? 12 : 11; // odd heads take odd gaps too
+    const uint64_t offset = gapped ? gap - 4 : 0;
+    if (order == kHeadsFirst) return {offset, heads * (d.tokens * dim + gap) + gap, dim, d.tokens * dim + gap};
+    return {offset, d.tokens * (heads * dim + gap) + gap, heads * dim + gap, dim};
+}
+
+void place(Draft* draft) {
+    RopeRotateDescription& d = draft->d;
+    for (RopeTensor* tensor : {&d.q, &d.k}) {
+        tensor->source = layoutOf(draft->from, draft->gapped, d, tensor->heads);
+        tensor->destination = d.elsewhere != 0 ? layoutOf(draft->to, draft->gapped, d, tensor->heads) : tensor->source;
     }
-}
-
-void place(Order from, Order to, RopeRotateDescription* d) {
-    for (RopeTensor* tensor : {&d->q, &d->k}) {
-        tensor->source = layoutOf(from, *d, tensor->heads);
-        tensor->destination = d->elsewhere != 0 ? layoutOf(to, *d, tensor->heads) : tensor->source;
-    }
-}
-
-// Rows of one format and element, and the name of them.
-std::string chooseRows(uint64_t* number, RopeRotateDescription* d) {
-    const uint32_t format = draw(number, 5);
-    d->rows.element = static_cast<RopeElement>(1 + draw(number, 3));
-    d->rows.first_position = -3;
-    const uint32_t rows = d->source == ROPE_SOURCE_TABLE ? 12 : d->batch * d->tokens;
-    ropeSetRows(static_cast<RopeRowsFormat>(format), d->rotary_dim / 2, rows, &d->rows);
-    d->count_outside = d->source == ROPE_SOURCE_TABLE ? 1 : 0;
-    return std::string(" of ") + elementName(d->rows.element) + " " + kFormats[format];
-}
-
-void chooseRest(uint64_t number, RotateCase* made) {
-    RopeRotateDescription& d = made->description;
-    const Head head = kHeads[draw(&number, 7)];
-    const Counts counts = kCounts[draw(&number, 5)];
-    d.batch = counts.batch;
-    d.tokens = counts.tokens;
-    d.head_dim = head.dim;
-    d.rotary_begin = head.begin;
-    d.rotary_dim = head.rotary;
-    d.q.heads = counts.q_heads;
-    d.k.heads = counts.k_heads;
-    if (d.pairing_in == d.pairing_out && d.element_in == d.element_out)
-        d.elsewhere = draw(&number, 2);
-    else
-        d.elsewhere = 1;
-    const Order from = static_cast<Order>(draw(&number, 3)), to = static_cast<Order>(draw(&number, 3));
-    place(from, to, &d);
-    d.positions.kind = static_cast<RopePositionKind>(draw(&number, 3));
-    d.positions.first = -5;
-    d.positions.offset = d.positions.kind == ROPE_POSITIONS_COUNTED ? 0 : 3;
-    d.positions.shared = d.positions.kind == ROPE_POSITIONS_PER_TOKEN ? draw(&number, 2) : 0;
-    d.angle = static_cast<RopeAngle>(draw(&number, 2));
-    d.frequencies.scale = draw(&number, 2) == 0 ? 1 : kScale;
-    if (d.operation >= ROPE_OPERATION_INVERSE && d.source != ROPE_SOURCE_INLINE) d.frequencies.scale = 1;
-    d.frequencies.count = d.rotary_dim / 2;
-    const std::string rows = d.source == ROPE_SOURCE_INLINE ? "" : chooseRows(&number, &d);
-    made->name = std::string(elementName(d.element_in)) + " to " + elementName(d.element_out) + ", " +
-                 kSources[d.source] + rows + ", " + kPairings[d.pairing_in] + " to " + kPairings[d.pairing_out] + ", " +
-                 kOperations[d.operation] + (d.elsewhere != 0 ? ", elsewhere, " : ", in place, ") + kOrders[from] +
-                 ", head " + std::to_string(head.dim) + " part " + std::to_string(head.begin) + "+" +
-                 std::to_string(head.rotary) + ", " + std::to_string(d.batch) + " x " + std::to_string(d.tokens) +
-                 " tokens, positions " + kPositions[d.positions.kind] + ", angle " + kAngles[d.angle] +
-                 (d.frequencies.scale != 1 ? ", scaled" : "");
 }
 
 } // namespace
+
+const std::vector<Axis>& axes() { return kAxes; }
+
+std::vector<Choices> rotateChoices() {
+    std::vector<Choices> all;
+    Choices none;
+    extend(Draft(), &none, &all);
+    return all;
+}
+
+bool alignForAll(Choices* choices) {
+    for (size_t axis = 0; axis < kAxes.size(); ++axis) {
+        if (kAxes[axis].what != kAlignment || (*choices)[axis] != kByOne) continue;
+        (*choices)[axis] = kByOne - 1;
+        return true;
+    }
+    return false;
+}
+
+std::vector<Choices> quickChoices(const std::vector<Choices>& all) {
+    std::vector<size_t> order(all.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [](size_t a, size_t b) { return scrambled(a + 1) < scrambled(b + 1); });
+    Meetings meetings;
+    std::vector<size_t> taken;
+    for (const size_t least : {400, 200, 100, 50, 20, 5, 1}) { // those that bring much together come first
+        for (const size_t index : order) {
+            if (meetings.countNew(all[index]) < least) continue;
+            meetings.add(all[index]);
+            taken.push_back(index);
+        }
+    }
+    std::sort(taken.begin(), taken.end());
+    std::vector<Choices> few;
+    for (const size_t index : taken) few.push_back(all[index]);
+    return few;
+}
+
+RotateCase rotateCase(const Choices& choices) {
+    Draft draft;
+    RotateCase made;
+    for (size_t axis = 0; axis < kAxes.size(); ++axis) {
+        const bool applies = choices[axis] != kNone;
+        kAxes[axis].choose(applies ? choices[axis] : 0, &draft);
+        if (applies) made.name += (made.name.empty() ? "" : ", ") + std::string(kAxes[axis].names[choices[axis]]);
+    }
+    place(&draft);
+    RopeRotateDescription& d = draft.d;
+    d.frequencies.count = d.rotary_dim / 2;
+    d.positions.first = -5;
+    d.positions.offset = hasPositions(draft) && d.positions.kind != ROPE_POSITIONS_COUNTED ? 3 : 0;
+    if (hasRows(draft)) {
+        const bool table = d.source == ROPE_SOURCE_TABLE;
+        d.rows.first_position = -3;
+        ropeSetRows(draft.format, d.rotary_dim / 2, table ? 12 : d.batch * d.tokens, &d.rows);
+        d.count_outside = table ? 1 : 0;
+    }
+    made.description = d;
+    return made;
+}
 
 const char* elementName(RopeElement element) {
     static const char* const names[] = {"f32", "f32", "f16", "bf16"};
     return names[element];
 }
 
-std::vector<RotateCase> rotateCases() {
-    // Nearly every case compiles a pipeline of its own, which takes a CPU driver a tenth of a second.
-    constexpr uint64_t kChosen = 3 * 3 * 3 * 2 * 2 * 4;
-    std::vector<RotateCase> cases;
-    for (uint64_t index = 0; index < kChosen; ++index) {
-        uint64_t number = index;
-        RotateCase made;
-        RopeRotateDescription& d = made.description;
-        d.pairing_in = static_cast<RopePairing>(1 + draw(&number, 2));
-        d.pairing_out = static_cast<RopePairing>(1 + draw(&number, 2));
-        d.operation = static_cast<RopeOperation>(draw(&number, 4));
-        d.element_in = static_cast<RopeElement>(1 + draw(&number, 3));
-        d.element_out = static_cast<RopeElement>(1 + draw(&number, 3));
-        d.source = static_cast<RopeSource>(draw(&number, 3));
-        chooseRest(scrambled(index + 1), &made);
-        cases.push_back(made);
-    }
-    return cases;
+// ---- Tables --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+const char* const kPositions[] = {"per token", "start per sequence", "counted"};
+const char* const kFormats[] = {"split", "duplicated", "interleaved", "complex", "two arrays"};
+const char* const kAngles[] = {"exact", "compatible"};
+
+// Takes a choice out of a number, and gives the next choice the rest of it.
+uint32_t draw(uint64_t* number, uint32_t choices) {
+    const uint32_t choice = static_cast<uint32_t>(*number % choices);
+    *number /= choices;
+    return choice;
 }
+
+} // namespace
 
 std::vector<TableCase> tableCases() {
     constexpr uint32_t kPairCounts[] = {1, 5, 32, 64};

@@ -8,14 +8,34 @@
 
 namespace tool {
 
+struct Draft; // a rotation that is being chosen
+
+// One thing to choose. Each knows the choices of those before it.
+struct Axis {
+    const char* what;
+    bool in_turn;                   // one choice for each combination of the axes before it, else every choice
+    std::vector<const char*> names; // one per choice
+    void (*choose)(uint32_t choice, Draft* draft);
+    bool (*applies)(const Draft& draft); // where not, it is the first choice and goes without a name
+};
+const std::vector<Axis>& axes();
+
+// For each axis its choice, or kNone where the axis does not apply.
+using Choices = std::vector<uint8_t>;
+constexpr uint8_t kNone = 255;
+
+// Every combination of the axes; neighbours share their pipelines.
+std::vector<Choices> rotateChoices();
+// Of these a few that still bring together every three choices that ever meet.
+std::vector<Choices> quickChoices(const std::vector<Choices>& all);
+// The same for a device without 16-bit storage; false where nothing had to change.
+bool alignForAll(Choices* choices);
+
 struct RotateCase {
-    std::string name;                       // "f16 to f32, table in f16, half to interleaved, ..."
+    std::string name;                       // "by four, f16 in, f32 out, half in, ..."
     RopeRotateDescription description = {}; // all but frequencies.values; layouts and rows filled in
 };
-
-// Every combination of elements, source, pairings and operation; what else there is to choose changes from each to the
-// next in no simple order.
-std::vector<RotateCase> rotateCases();
+RotateCase rotateCase(const Choices& choices);
 
 struct TableCase {
     std::string name;

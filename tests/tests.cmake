@@ -57,12 +57,24 @@ add_test(NAME Frequencies.AreTheSameDoublesFromEveryCompiler
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
         -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 
+if(TARGET vkrope-tool)
+    target_sources(vkrope-tests PRIVATE tests/matrix_test.cpp host/tool_matrix.cpp)
+
+    # The program with one plan spoiled, to see that its check finds it.
+    if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+        add_executable(vkrope-spoiled tests/spoiled_plan.cpp $<TARGET_OBJECTS:vkrope-tool>)
+        target_link_libraries(vkrope-spoiled PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
+        target_link_options(vkrope-spoiled PRIVATE -Wl,--wrap=ropePlanRotate)
+    endif()
+endif()
+
 # The program, as a stranger uses it. The system's Python is the one that has the distribution's numpy.
 if(TARGET vkrope-tool)
     find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
     find_program(VKROPE_PYTHON python3)
     foreach(name
         AFailedOutputLeavesNoneBehind
+        CheckFindsASpoiledPlan
         CheckPassesOnEveryDevice
         ConfigRulesAreThoseOfNumpy
         ConfigsThatCannotBeHonouredAreRefusedByName
