@@ -29,6 +29,10 @@ struct ModelEncoding {
     RopePairing pairing_out = ROPE_PAIRING_DEFAULT; // default: as pairing
     std::string layer_type;                         // the one that was read; empty where there are none
     std::vector<std::string> layer_types;
+    std::vector<uint8_t> axes;              // of each pair; empty: one axis
+    std::vector<std::string> axis_names;    // in the order that positions have them: t, h, w; empty: one axis
+    uint32_t chunk_dim = 0;                 // half pairing inside chunks of so many elements; 0: of the whole part
+    uint32_t skip_first = 0, skip_last = 0; // tokens that its own code leaves as they are: class and register tokens
     std::string axes_note; // not empty: its positions have several axes, and the frequencies are those of all of them
     std::string ignored_note; // not empty: a key that the model's own code does not heed, nor does this
 };
