@@ -24,6 +24,41 @@ inline std::string print(const RopePlan& plan) {
     return text;
 }
 
+// Tensors in the layouts in use, the same on both sides. `tokens` are those of one sequence; strides that only several
+// sequences or tokens need are filled in all the same.
+inline RopeTensor tensorAt(uint32_t heads, const RopeLayout& layout) { return {heads, layout, layout}; }
+
+// [batch, seq, heads, dim]
+inline RopeTensor bshd(uint64_t tokens, uint32_t heads, uint64_t dim) {
+    return tensorAt(heads, {0, tokens * heads * dim, heads * dim, dim});
+}
+// [batch, heads, seq, dim]
+inline RopeTensor bhsd(uint64_t tokens, uint32_t heads, uint64_t dim) {
+    return tensorAt(heads, {0, tokens * heads * dim, dim, tokens * dim});
+}
+// [tokens, heads, dim]: one batch, of packed sequences or of one
+inline RopeTensor thd(uint32_t heads, uint64_t dim) { return tensorAt(heads, {0, 0, heads * dim, dim}); }
+
+struct QueryAndKey {
+    RopeTensor q, k;
+};
+
+// Q and K inside rows of [Q heads | K heads | V heads], one row a token.
+inline QueryAndKey packedQkv(uint64_t tokens, uint32_t q_heads, uint32_t kv_heads, uint64_t dim) {
+    const uint64_t row = (q_heads + 2ull * kv_heads) * dim;
+    return {tensorAt(q_heads, {0, tokens * row, row, dim}),
+            tensorAt(kv_heads, {q_heads * dim, tokens * row, row, dim})};
+}
+
+// Multi-head latent attention: of each query head the last rope_dim elements behind nope_dim others, and one key head
+// for all, behind the latent of kv_rank. The description's head_dim is rope_dim.
+inline QueryAndKey latent(uint64_t tokens, uint32_t heads, uint64_t nope_dim, uint64_t rope_dim, uint64_t kv_rank) {
+    const uint64_t head = nope_dim + rope_dim;
+    const uint64_t row = kv_rank + rope_dim;
+    return {tensorAt(heads, {nope_dim, tokens * heads * head, heads * head, head}),
+            tensorAt(1, {kv_rank, tokens * row, row, rope_dim})};
+}
+
 // A rule's frequencies with the memory they lie in.
 class Frequencies {
   public:

@@ -235,8 +235,9 @@ TEST_P(Rotate, AShardOfTokensHasTheBitsOfTheWhole) {
     const std::vector<float> all = runPlain(&device(), d, whole, q);
     const uint32_t first = 123, count = 31, row = 4 * 64;
     rotation::Inputs shard = whole;
+    const std::vector<int32_t> positions = whole.slots.get<int32_t>(ROPE_SLOT_POSITIONS);
     shard.slots.set(ROPE_SLOT_POSITIONS,
-                    std::vector<int32_t>(whole.positions.begin() + first, whole.positions.begin() + first + count));
+                    std::vector<int32_t>(positions.begin() + first, positions.begin() + first + count));
     d.tokens = count;
     const std::vector<float> part =
         runPlain(&device(), d, shard, std::vector<float>(q.begin() + first * row, q.begin() + (first + count) * row));

@@ -3,6 +3,7 @@
 
 #include "../host/plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -27,14 +28,58 @@ std::vector<uint8_t> makeTensor(RopeElement element, uint64_t bytes, uint64_t se
     return tensor;
 }
 
-std::vector<int32_t> makePositions(const RopeRotateDescription& d, size_t count, sample::Random* random) {
+int32_t makePosition(const RopeRotateDescription& d, sample::Random* random) {
     static const int32_t kFar[] = {0, 131071, 1000000, INT32_MAX, INT32_MIN, -1, -131071, (1 << 24) + 1};
-    std::vector<int32_t> all(count);
-    for (size_t i = 0; i < count; ++i) {
-        const bool far = random->below(4) == 0;
-        all[i] = far ? kFar[random->below(8)] : static_cast<int32_t>(random->below(8192)) - 4096;
-        if (d.source == ROPE_SOURCE_TABLE && random->below(8) != 0) {
-            all[i] = d.rows.first_position + static_cast<int32_t>(random->below(d.rows.count));
+    const bool far = random->below(4) == 0;
+    const int32_t any = far ? kFar[random->below(8)] : static_cast<int32_t>(random->below(8192)) - 4096;
+    const bool inside = d.source == ROPE_SOURCE_TABLE && random->below(8) != 0;
+    return inside ? d.rows.first_position + static_cast<int32_t>(random->below(d.rows.count)) : any;
+}
+
+// A position, or now and then what is none.
+void putPosition(int32_t position, RopePositionElement element, sample::Random* random, uint8_t* to) {
+    const uint32_t bits = random->below(1u << 31);
+    float number = static_cast<float>(position) + static_cast<float>(bits) * 0x1p-31f;
+    if (random->below(16) == 0) number = random->below(2) == 0 ? std::nanf("") : -3e9f;
+    int64_t wide = position;
+    if (element == ROPE_POSITION_FIXED64) wide = ROPE_WHOLE_POSITION(position) + bits * 2;
+    if (element == ROPE_POSITION_INT64 && random->below(16) == 0) wide += int64_t{1} << 32;
+    if (element == ROPE_POSITION_FLOAT32) std::memcpy(to, &number, 4);
+    if (element == ROPE_POSITION_INT32) std::memcpy(to, &position, 4);
+    if (ropePositionBytes(element) == 8) std::memcpy(to, &wide, 8);
+}
+
+// Lengths of sequences that leave the last few of the tokens out.
+void putLengths(const RopeRotateDescription& d, sample::Random* random, uint8_t* to) {
+    const uint32_t bytes = ropePositionBytes(d.positions.element);
+    uint64_t end = 0; // in both elements a length begins with its low word
+    for (uint32_t i = 0; i <= d.positions.sequences; ++i) {
+        std::memcpy(to + i * bytes, &end, bytes);
+        end = std::min<uint64_t>(end + random->below(2 * d.tokens / d.positions.sequences), d.tokens - 1);
+    }
+}
+
+// The whole buffer, gaps and all: positions, and where they say so lengths and sets.
+std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Random* random) {
+    const RopePositions& p = d.positions;
+    if (p.kind == ROPE_POSITIONS_COUNTED) return {};
+    const RopeAccess access = rope::positionAccess(p, d.frequencies);
+    const uint64_t bytes = access.element_bytes;
+    const uint64_t reach = access.extent + (d.batch - 1) * access.stride[0] + (d.tokens - 1) * access.stride[1];
+    std::vector<uint8_t> all((p.offset + reach) * bytes);
+    for (uint64_t at = 0; at < all.size(); at += bytes) {
+        putPosition(makePosition(d, random), p.element, random, &all[at]);
+    }
+    if (p.kind >= ROPE_POSITIONS_PACKED) putLengths(d, random, &all[p.offset * bytes]);
+    if (d.frequencies.sets < 2) return all;
+    const bool packed = p.kind >= ROPE_POSITIONS_PACKED;
+    const uint32_t rows = packed ? p.kind - ROPE_POSITIONS_PACKED + 1 : rope::axisCount(d.frequencies);
+    const uint64_t entries = packed ? p.sequences : access.stride[1] != 0 ? d.tokens : 1;
+    for (uint64_t batch = 0; batch < d.batch; ++batch) {
+        for (uint64_t i = 0; i < entries; ++i) {
+            const uint64_t at = p.offset + rows * p.axis_stride + batch * p.batch_stride + i * p.token_stride;
+            const uint64_t set = random->below(d.frequencies.sets + 1); // one of them there is not
+            std::memcpy(&all[at * bytes], &set, bytes);
         }
     }
     return all;
@@ -48,18 +93,23 @@ void makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs) {
     table.positions = d.positions;
     table.batch = d.batch;
     table.tokens = d.tokens;
-    if (d.source == ROPE_SOURCE_TABLE) {
+    table.rows.element = ROPE_ELEMENT_F32;
+    std::vector<float> rows(bytes / ropeElementBytes(d.rows.element), 9.0f);
+    const RopeHostTable data = {inputs->slots.bytes[ROPE_SLOT_POSITIONS].data(), nullptr, rows.data()};
+    RopeReason reason;
+    for (uint32_t set = 0; set < d.frequencies.sets && d.source == ROPE_SOURCE_TABLE; ++set) {
         table.positions = {};
         table.positions.kind = ROPE_POSITIONS_COUNTED;
         table.positions.first = d.rows.first_position;
         table.batch = 1;
         table.tokens = d.rows.count;
+        table.frequencies.sets = 1;
+        table.frequencies.values = d.frequencies.values + size_t{set} * d.frequencies.count;
+        table.rows.offset = d.rows.offset + uint64_t{set} * d.rows.count * d.rows.row_stride;
+        if (ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
     }
-    table.rows.element = ROPE_ELEMENT_F32;
-    std::vector<float> rows(bytes / ropeElementBytes(d.rows.element), 9.0f);
-    const RopeHostTable data = {inputs->positions.data(), nullptr, rows.data()};
-    RopeReason reason;
-    if (ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
+    if (d.source == ROPE_SOURCE_ROWS && ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS)
+        ADD_FAILURE() << reason.text;
     inputs->slots.bytes[ROPE_SLOT_ROWS].resize(bytes);
     ropeConvertElements(rows.data(), ROPE_ELEMENT_F32, inputs->slots.bytes[ROPE_SLOT_ROWS].data(), d.rows.element,
                         rows.size());
@@ -82,7 +132,11 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     Inputs inputs;
     RopePlan plan;
     const uint32_t pairs = (d->rotary_dim != 0 ? d->rotary_dim : d->head_dim - d->rotary_begin) / 2;
-    inputs.frequencies = sample::frequencies(10000, pairs * 2);
+    const uint32_t sets = std::max(d->frequencies.sets, 1u);
+    for (uint32_t set = 0; set < sets; ++set) {
+        const std::vector<double> one = sample::frequencies(10000 * (set + 1), pairs * 2);
+        inputs.frequencies.insert(inputs.frequencies.end(), one.begin(), one.end());
+    }
     if (pairs > 1) inputs.frequencies[1] = -inputs.frequencies[1];
     d->frequencies.values = inputs.frequencies.data();
     d->frequencies.count = pairs;
@@ -97,13 +151,7 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     rope::resolve(*d, &filled, nullptr);
     sample::Random random(seed);
     // Rows by token are made from positions even though the rotation itself reads none.
-    size_t position_count = plan.bytes[ROPE_SLOT_POSITIONS] / 4;
-    if (d->source == ROPE_SOURCE_ROWS) {
-        const RopePositions& p = filled.positions;
-        position_count = p.offset + (filled.batch - 1) * p.batch_stride + (filled.tokens - 1) * p.token_stride + 1;
-    }
-    inputs.positions = makePositions(filled, position_count, &random);
-    inputs.slots.set(ROPE_SLOT_POSITIONS, inputs.positions);
+    inputs.slots.bytes[ROPE_SLOT_POSITIONS] = makePositions(filled, &random);
     inputs.slots.set(ROPE_SLOT_FREQUENCIES, sample::words(inputs.frequencies, d->angle));
     inputs.slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000});
     if (plan.bytes[ROPE_SLOT_ROWS] != 0) makeRows(filled, plan.bytes[ROPE_SLOT_ROWS], &inputs);
@@ -117,7 +165,7 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
 double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, const std::vector<double>& reference,
                   const std::vector<float>& bits) {
     const uint32_t pairs = d.rotary_dim / 2;
-    const bool interleaved = d.pairing_out == ROPE_PAIRING_INTERLEAVED;
+    const uint32_t half = d.pairing_out == ROPE_PAIRING_INTERLEAVED ? 1 : d.chunk_dim / 2;
     const RopeLayout& to = tensor.destination;
     const int mantissa = d.element_out == ROPE_ELEMENT_F16 ? 10 : d.element_out == ROPE_ELEMENT_BF16 ? 7 : 23;
     double worst = 0;
@@ -128,8 +176,8 @@ double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, cons
         const uint32_t batch = i / pairs / tensor.heads / d.tokens;
         const uint64_t base =
             to.offset + batch * to.batch_stride + token * to.token_stride + head * to.head_stride + d.rotary_begin;
-        const uint64_t first = base + (interleaved ? 2 * pair : pair);
-        const uint64_t second = interleaved ? first + 1 : first + pairs;
+        const uint64_t first = base + pair / half * 2 * half + pair % half;
+        const uint64_t second = first + half;
         const double length = std::hypot(reference[first], reference[second]);
         const double ulp = std::ldexp(1, std::ilogb(length) - mantissa);
         worst = std::fmax(worst, std::fabs(bits[first] - reference[first]) / ulp);
@@ -145,7 +193,9 @@ testing::AssertionResult check(rope::Device* device, const RopeRotateDescription
     if (ropePlanRotate(&d, &device->limits(), &plan) != ROPE_SUCCESS) {
         return testing::AssertionFailure() << plan.reason.text;
     }
-    const gpu::Slots before = inputs.slots;
+    const std::vector<uint8_t> positions = inputs.slots.bytes[ROPE_SLOT_POSITIONS];
+    gpu::Slots before = inputs.slots;
+    before.bytes[ROPE_SLOT_POSITIONS].resize(plan.bytes[ROPE_SLOT_POSITIONS]); // rows were made from more
     gpu::Slots after = before;
     const testing::AssertionResult ran = gpu::run(device, plan, &after);
     if (!ran) return ran;
@@ -154,7 +204,7 @@ testing::AssertionResult check(rope::Device* device, const RopeRotateDescription
     rope::resolve(d, &filled, nullptr);
     gpu::Slots wanted = before;
     RopeHostRotate host = {};
-    host.positions = inputs.positions.data();
+    host.positions = positions.data();
     host.rows = d.source == ROPE_SOURCE_INLINE ? nullptr : before.bytes[ROPE_SLOT_ROWS].data();
     const Tensor tensors[] = {{filled.q, ROPE_SLOT_Q, d.elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
                               {filled.k, ROPE_SLOT_K, d.elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K}};
@@ -169,7 +219,7 @@ testing::AssertionResult check(rope::Device* device, const RopeRotateDescription
     }
     RopeReason reason;
     if (ropeHostRunRotate(&d, &host, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
-    if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE) {
+    if (plan.bytes[ROPE_SLOT_COUNTER] != 0) {
         wanted.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000 + host.outside});
     }
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {

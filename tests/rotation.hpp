@@ -8,7 +8,6 @@ namespace rotation {
 // The host's side of a description: every slot filled with values that depend on `seed`.
 struct Inputs {
     gpu::Slots slots;
-    std::vector<int32_t> positions;
     std::vector<double> frequencies;
 };
 

@@ -17,6 +17,7 @@ add_executable(vkrope-tests
     tests/large_test.cpp
     tests/npy_test.cpp
     tests/plan_test.cpp
+    tests/position_test.cpp
     tests/raw_test.cpp
     tests/reference_angle_test.cpp
     tests/resubmit_test.cpp
