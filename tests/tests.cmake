@@ -24,6 +24,7 @@ add_executable(vkrope-tests
     tests/rotate_test.cpp
     tests/rotation.cpp
     tests/rules_test.cpp
+    tests/shapes_test.cpp
     tests/table_test.cpp
     tests/vectors_test.cpp)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json
