@@ -18,30 +18,73 @@ struct Random {
     }
 };
 
-std::vector<double> frequenciesOf(uint32_t pairs) {
-    RopeRule rule = {};
-    rule.rotary_dim = 2 * pairs;
-    rule.base = 10000;
-    std::vector<double> values(pairs);
-    double scale = 1;
-    ropeMakeFrequencies(&rule, values.data(), &scale, nullptr);
-    if (pairs > 1) values[1] = -values[1]; // turns the other way
+std::vector<double> frequenciesOf(const RopeFrequencies& f) {
+    std::vector<double> values;
+    for (uint32_t set = 0; set < (f.sets > 1 ? f.sets : 1); ++set) {
+        RopeRule rule = {};
+        rule.rotary_dim = 2 * f.count;
+        rule.base = 10000 * (set + 1);
+        std::vector<double> one(f.count);
+        double scale = 1;
+        ropeMakeFrequencies(&rule, one.data(), &scale, nullptr);
+        values.insert(values.end(), one.begin(), one.end());
+    }
+    if (f.count > 1) values[1] = -values[1]; // turns the other way
     return values;
 }
 
-std::vector<int32_t> positionsOf(size_t count, bool near_table, Random* random) {
+int32_t positionOf(bool near_table, Random* random) {
     constexpr int32_t kFar[] = {INT32_MIN, INT32_MAX, -1, 0, 1, 131072, -2000000000};
-    std::vector<int32_t> values(count);
-    for (size_t i = 0; i < count; ++i) {
-        const uint32_t drawn = random->next();
-        if (near_table)
-            values[i] = static_cast<int32_t>(drawn % 18) - 6;
-        else if (drawn % 3 == 0)
-            values[i] = kFar[drawn / 3 % 7];
-        else
-            values[i] = static_cast<int32_t>(drawn % 3 == 1 ? drawn % 40000 : drawn * 2u);
+    const uint32_t drawn = random->next();
+    if (near_table) return static_cast<int32_t>(drawn % 18) - 6;
+    if (drawn % 3 == 0) return kFar[drawn / 3 % 7];
+    return static_cast<int32_t>(drawn % 3 == 1 ? drawn % 40000 : drawn * 2u);
+}
+
+// One of any element; now and then none that int32 or Q32.32 holds.
+void putPosition(int32_t position, RopePositionElement element, Random* random, uint8_t* to) {
+    const uint32_t drawn = random->next();
+    const float number = drawn % 16 == 0 ? 3e9f : static_cast<float>(position) + static_cast<float>(drawn) * 0x1p-31f;
+    int64_t wide = position;
+    if (element == ROPE_POSITION_FIXED64) wide = ROPE_WHOLE_POSITION(position) + drawn;
+    if (element == ROPE_POSITION_INT64 && drawn % 16 == 0) wide -= int64_t{1} << 33;
+    if (element == ROPE_POSITION_FLOAT32)
+        std::memcpy(to, &number, sizeof number);
+    else if (ropePositionBytes(element) == 4)
+        std::memcpy(to, &position, sizeof position);
+    else
+        std::memcpy(to, &wide, sizeof wide);
+}
+
+uint32_t axesOf(const RopeFrequencies& f) {
+    uint32_t last = 0;
+    for (uint32_t i = 0; f.axes != nullptr && i < f.count; ++i) last = f.axes[i] > last ? f.axes[i] : last;
+    return last + 1;
+}
+
+// Rows of positions one after the other, then where there are several sets one that names them.
+std::vector<uint8_t> positionsOf(const RopeFrequencies& f, const RopePositions& p, uint32_t batch, uint32_t tokens,
+                                 bool near_table, Random* random) {
+    const bool packed = p.kind >= ROPE_POSITIONS_PACKED, named = f.sets > 1;
+    const uint32_t bytes = ropePositionBytes(p.element);
+    const size_t rows = packed ? size_t{1} + (p.kind - ROPE_POSITIONS_PACKED) : axesOf(f);
+    const size_t length = packed ? p.sequences + 1 : size_t{p.shared != 0 ? 1 : batch} * tokens;
+    const size_t row = !packed && p.kind == ROPE_POSITIONS_START_PER_SEQUENCE ? batch : length;
+    const size_t first = static_cast<size_t>(p.offset);
+    std::vector<uint8_t> all((first + (rows + named) * row) * bytes);
+    for (size_t i = 0; i < all.size() / bytes; ++i)
+        putPosition(positionOf(near_table, random), p.element, random, &all[i * bytes]);
+    uint64_t end = 0; // lengths and sets begin with their low words in each element
+    for (size_t i = 0; packed && i < row; ++i) {
+        std::memcpy(&all[(first + i) * bytes], &end, bytes);
+        end = end + random->next() % tokens;
+        if (end > tokens) end = tokens;
     }
-    return values;
+    for (size_t i = 0; named && i < row; ++i) {
+        const uint64_t set = random->next() % (f.sets + 1); // the last there is not
+        std::memcpy(&all[(first + rows * row + i) * bytes], &set, bytes);
+    }
+    return all;
 }
 
 std::vector<uint8_t> elementsOf(size_t bytes, RopeElement element, Random* random) {
@@ -63,10 +106,10 @@ constexpr double kSmallest = 1.0 / (1 << 30);
 
 bool checkTable(Bench* bench, const TableCase& given, uint64_t seed, Found* found, Failure* failure) {
     RopeTableDescription d = given.description;
-    const std::vector<double> frequencies = frequenciesOf(d.frequencies.count);
+    const std::vector<double> frequencies = frequenciesOf(d.frequencies);
     d.frequencies.values = frequencies.data();
     Random random = {seed};
-    const std::vector<int32_t> positions = positionsOf(size_t{d.batch} * d.tokens, false, &random);
+    const std::vector<uint8_t> positions = positionsOf(d.frequencies, d.positions, d.batch, d.tokens, false, &random);
     RopePlan plan;
     if (ropePlanTable(&d, &bench->device.limits(), &plan) != ROPE_SUCCESS)
         return fail(failure, given.name + ": " + plan.reason.text);
@@ -76,7 +119,7 @@ bool checkTable(Bench* bench, const TableCase& given, uint64_t seed, Found* foun
     Slots slots;
     slots.set(ROPE_SLOT_POSITIONS, positions);
     slots.set(ROPE_SLOT_ROWS, expected);
-    slots.bytes[ROPE_SLOT_FREQUENCIES].resize(ropeFrequencyBytes(d.frequencies.count));
+    slots.bytes[ROPE_SLOT_FREQUENCIES].resize(frequencies.size() * ropeFrequencyBytes(1));
     ropeWriteFrequencies(&d.frequencies, d.angle, slots.bytes[ROPE_SLOT_FREQUENCIES].data(), nullptr);
     const RopeHostTable data = {positions.data(), truth.data(), expected.data()};
     RopeReason reason;
@@ -110,7 +153,6 @@ double allowedError(const RopeRotateDescription& d, bool nearest) {
 
 struct Inputs {
     std::vector<double> frequencies;
-    std::vector<int32_t> positions;
     Slots slots;
 };
 
@@ -124,18 +166,24 @@ bool makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs, Fa
     table.batch = d.batch;
     table.tokens = d.tokens;
     table.positions = d.positions;
-    if (d.source == ROPE_SOURCE_TABLE) {
-        table.batch = 1;
-        table.tokens = d.rows.count;
-        table.positions = {};
-        table.positions.kind = ROPE_POSITIONS_COUNTED;
-        table.positions.first = d.rows.first_position;
-    }
     const size_t count = static_cast<size_t>(bytes / ropeElementBytes(d.rows.element));
     std::vector<float> values(count + 2 * d.frequencies.count); // a table's last row may reach beyond what is read
-    const RopeHostTable data = {inputs->positions.data(), nullptr, values.data()};
+    const RopeHostTable data = {inputs->slots.bytes[ROPE_SLOT_POSITIONS].data(), nullptr, values.data()};
     RopeReason reason;
-    if (ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS) return fail(failure, reason.text);
+    const bool by_position = d.source == ROPE_SOURCE_TABLE;
+    for (uint32_t set = 0; set < (by_position && d.frequencies.sets > 1 ? d.frequencies.sets : 1); ++set) {
+        if (by_position) {
+            table.batch = 1;
+            table.tokens = d.rows.count;
+            table.positions = {};
+            table.positions.kind = ROPE_POSITIONS_COUNTED;
+            table.positions.first = d.rows.first_position;
+            table.frequencies.sets = 1;
+            table.frequencies.values = d.frequencies.values + size_t{set} * d.frequencies.count;
+            table.rows.offset = d.rows.offset + uint64_t{set} * d.rows.count * d.rows.row_stride;
+        }
+        if (ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS) return fail(failure, reason.text);
+    }
     std::vector<uint8_t>& rows = inputs->slots.bytes[ROPE_SLOT_ROWS];
     rows.resize(static_cast<size_t>(bytes));
     ropeConvertElements(values.data(), ROPE_ELEMENT_F32, rows.data(), d.rows.element, count);
@@ -144,14 +192,13 @@ bool makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs, Fa
 
 bool makeInputs(const RopePlan& plan, uint64_t seed, RopeRotateDescription* d, Inputs* inputs, Failure* failure) {
     Random random = {seed};
-    inputs->frequencies = frequenciesOf(d->frequencies.count);
+    inputs->frequencies = frequenciesOf(d->frequencies);
     d->frequencies.values = inputs->frequencies.data();
-    const size_t positions = static_cast<size_t>(d->positions.offset) + size_t{d->batch} * d->tokens;
-    inputs->positions = positionsOf(positions, d->source == ROPE_SOURCE_TABLE, &random);
     Slots& slots = inputs->slots;
-    slots.set(ROPE_SLOT_POSITIONS, inputs->positions);
+    slots.bytes[ROPE_SLOT_POSITIONS] =
+        positionsOf(d->frequencies, d->positions, d->batch, d->tokens, d->source == ROPE_SOURCE_TABLE, &random);
     slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000});
-    slots.bytes[ROPE_SLOT_FREQUENCIES].resize(ropeFrequencyBytes(d->frequencies.count));
+    slots.bytes[ROPE_SLOT_FREQUENCIES].resize(inputs->frequencies.size() * ropeFrequencyBytes(1));
     ropeWriteFrequencies(&d->frequencies, d->angle, slots.bytes[ROPE_SLOT_FREQUENCIES].data(), nullptr);
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K})
         slots.bytes[slot] = elementsOf(static_cast<size_t>(plan.bytes[slot]), d->element_in, &random);
@@ -163,7 +210,8 @@ bool makeInputs(const RopePlan& plan, uint64_t seed, RopeRotateDescription* d, I
 double errorOf(const RopeRotateDescription& d, const RopeTensor& tensor, const std::vector<double>& truth,
                const std::vector<uint8_t>& bytes) {
     const uint32_t pairs = d.rotary_dim / 2;
-    const bool interleaved = d.pairing_out == ROPE_PAIRING_INTERLEAVED;
+    const uint32_t chunk = d.chunk_dim != 0 ? d.chunk_dim : d.rotary_dim;
+    const uint32_t half = d.pairing_out == ROPE_PAIRING_INTERLEAVED ? 1 : chunk / 2;
     std::vector<float> values(truth.size());
     ropeConvertElements(bytes.data(), d.element_out, values.data(), ROPE_ELEMENT_F32, values.size());
     double worst = 0;
@@ -173,7 +221,7 @@ double errorOf(const RopeRotateDescription& d, const RopeTensor& tensor, const s
         const RopeLayout& to = tensor.destination;
         const uint64_t base =
             to.offset + batch * to.batch_stride + token * to.token_stride + head * to.head_stride + d.rotary_begin;
-        const uint64_t x = base + (interleaved ? 2 * pair : pair), y = interleaved ? x + 1 : x + pairs;
+        const uint64_t x = base + pair / half * 2 * half + pair % half, y = x + half;
         const double ulp = ulpOf(std::hypot(truth[x], truth[y]), d.element_out);
         const double error = std::fmax(std::fabs(values[x] - truth[x]), std::fabs(values[y] - truth[y])) / ulp;
         const bool lost = std::isnan(values[x]) || std::isnan(values[y]);
@@ -191,7 +239,7 @@ bool runOnHost(RopeRotateDescription d, const Slots& before, const RopePlan& pla
     truth[0].resize(static_cast<size_t>(plan.bytes[q_out] / ropeElementBytes(d.element_out)));
     truth[1].resize(static_cast<size_t>(plan.bytes[k_out] / ropeElementBytes(d.element_out)));
     RopeHostRotate data = {};
-    data.positions = reinterpret_cast<const int32_t*>(before.bytes[ROPE_SLOT_POSITIONS].data());
+    data.positions = before.bytes[ROPE_SLOT_POSITIONS].data();
     data.rows = d.source == ROPE_SOURCE_INLINE ? nullptr : before.bytes[ROPE_SLOT_ROWS].data();
     data.q = before.bytes[ROPE_SLOT_Q].data();
     data.k = before.bytes[ROPE_SLOT_K].data();
@@ -202,7 +250,8 @@ bool runOnHost(RopeRotateDescription d, const Slots& before, const RopePlan& pla
     if (d.source != ROPE_SOURCE_INLINE && d.rows.element != ROPE_ELEMENT_F32) d.frequencies.values = nullptr;
     RopeReason reason;
     if (ropeHostRunRotate(&d, &data, &reason) != ROPE_SUCCESS) return fail(failure, reason.text);
-    if (d.count_outside != 0) expected->set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000 + data.outside});
+    if (plan.bytes[ROPE_SLOT_COUNTER] != 0)
+        expected->set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000 + data.outside});
     return true;
 }
 
@@ -217,7 +266,7 @@ bool isOdd16Bit(const RopeRotateDescription& d) {
 bool checkRotation(Bench* bench, const RotateCase& given, uint64_t seed, Found* found, Failure* failure) {
     RopeRotateDescription d = given.description;
     RopePlan plan;
-    const std::vector<double> frequencies = frequenciesOf(d.frequencies.count);
+    const std::vector<double> frequencies = frequenciesOf(d.frequencies);
     d.frequencies.values = frequencies.data();
     const RopeLimits& limits = bench->device.limits();
     if (ropePlanRotate(&d, &limits, &plan) != ROPE_SUCCESS) {

@@ -27,6 +27,8 @@ enum Order { kTokensFirst, kHeadsFirst };
 
 constexpr double kScale = 1.3465735902799727;
 
+constexpr uint8_t kThreeAxes[] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 0, 0};
+
 } // namespace
 
 struct Draft {
@@ -47,6 +49,15 @@ bool hasRows(const Draft& draft) { return draft.d.source != ROPE_SOURCE_INLINE; 
 bool hasPositions(const Draft& draft) { return draft.d.source != ROPE_SOURCE_ROWS; }
 bool isPerToken(const Draft& draft) {
     return hasPositions(draft) && draft.d.positions.kind == ROPE_POSITIONS_PER_TOKEN;
+}
+bool readsPositions(const Draft& draft) {
+    return hasPositions(draft) && draft.d.positions.kind != ROPE_POSITIONS_COUNTED;
+}
+bool mayHaveFractions(const Draft& draft) { return readsPositions(draft) && draft.d.source != ROPE_SOURCE_TABLE; }
+bool hasFractions(const Draft& draft) { return draft.d.positions.element == ROPE_POSITION_FLOAT32; }
+bool mayBePacked(const Draft& draft) { return readsPositions(draft) && !hasFractions(draft); }
+bool hasHalves(const Draft& draft) {
+    return draft.d.pairing_in == ROPE_PAIRING_HALF || draft.d.pairing_out == ROPE_PAIRING_HALF;
 }
 // Inverse and shift want rows of the scale that they need.
 bool mayScale(const Draft& draft) { return isInline(draft) || draft.d.operation < ROPE_OPERATION_INVERSE; }
@@ -99,6 +110,13 @@ const std::vector<Axis> kAxes = {
      {"position per token", "start per sequence", "counted"},
      [](uint32_t choice, Draft* draft) { draft->d.positions.kind = static_cast<RopePositionKind>(choice); },
      hasPositions},
+    {"fractions",
+     false,
+     {"whole positions", "fractions"},
+     [](uint32_t choice, Draft* draft) {
+         draft->d.positions.element = choice == 0 ? ROPE_POSITION_INT32 : ROPE_POSITION_FLOAT32;
+     },
+     mayHaveFractions},
     {kAlignment,
      true,
      {"by four", "by two", "by one"},
@@ -116,6 +134,53 @@ const std::vector<Axis> kAxes = {
          draft->d.tokens = kCounts[choice].tokens;
          draft->d.q.heads = kCounts[choice].q_heads;
          draft->d.k.heads = kCounts[choice].k_heads;
+     },
+     nullptr},
+    {"chunks",
+     true,
+     {"one chunk", "chunks"},
+     [](uint32_t choice, Draft* draft) {
+         const uint32_t rotary = draft->d.rotary_dim;
+         if (choice != 0) draft->d.chunk_dim = rotary % 16 == 0 ? 16 : rotary % 4 == 0 ? 4 : 2;
+     },
+     hasHalves},
+    {"packing",
+     true,
+     {"sequences alike", "packed sequences"},
+     [](uint32_t choice, Draft* draft) {
+         RopeRotateDescription& d = draft->d;
+         if (choice == 0) return;
+         const bool starts = d.positions.kind == ROPE_POSITIONS_START_PER_SEQUENCE;
+         d.positions.kind = starts ? ROPE_POSITIONS_PACKED_STARTS : ROPE_POSITIONS_PACKED;
+         d.positions.sequences = 3;
+         d.tokens *= d.batch;
+         d.batch = 1;
+     },
+     mayBePacked},
+    {"width of positions",
+     true,
+     {"32-bit positions", "64-bit positions"},
+     [](uint32_t choice, Draft* draft) {
+         RopePositionElement& element = draft->d.positions.element;
+         if (choice != 0) element = hasFractions(*draft) ? ROPE_POSITION_FIXED64 : ROPE_POSITION_INT64;
+     },
+     readsPositions},
+    {"axes",
+     true,
+     {"one axis", "three axes"},
+     [](uint32_t choice, Draft* draft) { draft->d.frequencies.axes = choice == 0 ? nullptr : kThreeAxes; },
+     hasPositions},
+    {"sets",
+     true,
+     {"one set", "three sets"},
+     [](uint32_t choice, Draft* draft) { draft->d.frequencies.sets = choice == 0 ? 1 : 3; },
+     readsPositions},
+    {"window",
+     true,
+     {"all tokens", "window"},
+     [](uint32_t choice, Draft* draft) {
+         draft->d.skip_first = choice;
+         draft->d.skip_last = draft->d.tokens > 1 ? choice : 0;
      },
      nullptr},
     {"operation",
@@ -167,8 +232,8 @@ const std::vector<Axis> kAxes = {
 // Numbers whose remainders run through all combinations in no simple order.
 uint64_t scrambled(uint64_t index) {
     uint64_t x = index * 0x9E3779B97F4A7C15ull;
-    x ^= x >> 31;
-    x *= 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
     return x >> 8;
 }
 
@@ -310,10 +375,12 @@ RotateCase rotateCase(const Choices& choices) {
     d.positions.offset = hasPositions(draft) && d.positions.kind != ROPE_POSITIONS_COUNTED ? 3 : 0;
     if (hasRows(draft)) {
         const bool table = d.source == ROPE_SOURCE_TABLE;
+        const uint32_t rows = table ? 12 : d.batch * d.tokens;
         d.rows.first_position = -3;
-        ropeSetRows(draft.format, d.rotary_dim / 2, table ? 12 : d.batch * d.tokens, &d.rows);
-        d.count_outside = table ? 1 : 0;
+        ropeSetRows(draft.format, d.rotary_dim / 2, table ? rows * d.frequencies.sets : rows, &d.rows);
+        d.rows.count = rows;
     }
+    d.count_outside = 1;
     made.description = d;
     return made;
 }

@@ -123,6 +123,77 @@ TEST(Plan, RefusesRowsOfAnotherScaleThanTheOperationWants) {
     }
 }
 
+TEST(Plan, RefusesAxesSetsAndPositionsThatContradict) {
+    const RopeResult invalid = ROPE_ERROR_INVALID;
+    static const std::vector<uint8_t> kFive(64, 4), kTwo(512, 1);
+    expectRefused(invalid, "frequencies.axes names axis 4; there are at most 4",
+                  [](RopeRotateDescription* d) { d->frequencies.axes = kFive.data(); });
+    expectRefused(ROPE_ERROR_TOO_LARGE, "frequencies.axes of 512 pairs; with several axes at most 256 turn",
+                  [](RopeRotateDescription* d) {
+                      static const std::vector<double> kMany(512, 0.5);
+                      d->head_dim = 1024;
+                      d->frequencies = {kMany.data(), 512, 1, kTwo.data(), 1};
+                  });
+    expectRefused(invalid, "positions.element is 4",
+                  [](RopeRotateDescription* d) { d->positions.element = static_cast<RopePositionElement>(4); });
+    expectRefused(invalid, "a table has rows of whole positions", [](RopeRotateDescription* d) {
+        d->source = ROPE_SOURCE_TABLE;
+        d->rows.count = 10;
+        d->positions.element = ROPE_POSITION_FLOAT32;
+    });
+    expectRefused(invalid, "packed positions with batch 2 and 3 sequences; batch must be 1",
+                  [](RopeRotateDescription* d) {
+                      d->batch = 2;
+                      d->positions.kind = ROPE_POSITIONS_PACKED;
+                      d->positions.sequences = 3;
+                  });
+    expectRefused(invalid, "and 0 sequences",
+                  [](RopeRotateDescription* d) { d->positions.kind = ROPE_POSITIONS_PACKED_STARTS; });
+    expectRefused(invalid, "cumulative lengths are INT32", [](RopeRotateDescription* d) {
+        d->positions.kind = ROPE_POSITIONS_PACKED;
+        d->positions.sequences = 3;
+        d->positions.element = ROPE_POSITION_FIXED64;
+    });
+    expectRefused(invalid, "frequencies.sets is 2, and counted positions read no buffer", [](RopeRotateDescription* d) {
+        static const std::vector<double> kTwice(128, 0.5);
+        d->frequencies.values = kTwice.data();
+        d->frequencies.sets = 2;
+        d->positions.kind = ROPE_POSITIONS_COUNTED;
+    });
+    expectRefused(ROPE_ERROR_TOO_LARGE, "frequencies.sets is 65537",
+                  [](RopeRotateDescription* d) { d->frequencies.sets = 65537; });
+    expectRefused(invalid, "chunk_dim is 48; it must be even, and rotary_dim, 128, a multiple",
+                  [](RopeRotateDescription* d) { d->chunk_dim = 48; });
+    expectRefused(invalid, "skip_first is 4000 and skip_last is 100, together more than 4096 tokens",
+                  [](RopeRotateDescription* d) {
+                      d->skip_first = 4000;
+                      d->skip_last = 100;
+                  });
+}
+
+TEST(Plan, TellsWhatAxesSetsAndLengthsTakeOfThePositions) {
+    static const std::vector<uint8_t> kThree = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
+    static const std::vector<double> kTwice(32, 0.5);
+    RopeRotateDescription d = llama();
+    d.batch = 2;
+    d.tokens = 10;
+    d.rotary_dim = 32;
+    d.frequencies = {kTwice.data(), 16, 1, kThree.data(), 2};
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], 4u * 2 * 10 * 4) << "three axes and the sets, of two sequences";
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_FREQUENCIES], 2u * 16 * 16);
+    d.positions.element = ROPE_POSITION_INT64;
+    d.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], 4u * 2 * 8);
+    d.batch = 1;
+    d.positions.kind = ROPE_POSITIONS_PACKED_STARTS;
+    d.positions.sequences = 5;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], (6u + 6 + 5) * 8) << "lengths, starts and sets";
+}
+
 TEST(Plan, RefusesElementsThatOverlap) {
     expectRefused(ROPE_ERROR_INVALID, "q.source.head_stride is 100", [](RopeRotateDescription* d) {
         d->q.source = {0, 0, 4096, 100};
@@ -250,6 +321,47 @@ Touched touched(const RopeBinding& binding, const rope::RopePlace& place, uint64
     return {binding.offset + place.offset * size, binding.offset + (last + 1) * size};
 }
 
+// The last position, length or set that any token can ask for, whatever the buffer holds.
+void checkPositions(const RopeDispatch& dispatch, const rope::RopePush& push) {
+    const RopeBinding& binding = dispatch.bindings[ROPE_BINDING_POSITIONS];
+    const uint32_t* constants = dispatch.constants;
+    const uint32_t kind = constants[ROPE_ID_POSITIONS];
+    if (kind == ROPE_KIND_COUNTED) return;
+    const bool packed = kind >= ROPE_KIND_PACKED;
+    const uint64_t rows = (packed ? kind - ROPE_KIND_PACKED + 1 : constants[ROPE_ID_AXES]) + constants[ROPE_ID_SETS];
+    uint64_t last = push.position_offset + (rows - 1) * push.position_axis;
+    if (packed) {
+        last = std::max(last + push.ROPE_SEQUENCES - 1, uint64_t{push.position_offset} + push.ROPE_SEQUENCES);
+    } else {
+        last += (dispatch.groups[1] - 1ull) * push.position_batch;
+        if (kind == ROPE_KIND_PER_TOKEN) last += (push.tokens - 1ull) * push.position_token;
+    }
+    const bool wide =
+        constants[ROPE_ID_POSITION_ELEMENT] == ROPE_WHOLE_64 || constants[ROPE_ID_POSITION_ELEMENT] == ROPE_FIXED_64;
+    ASSERT_EQ(binding.slot, ROPE_SLOT_POSITIONS);
+    ASSERT_LE((last + 1) * (wide ? 8 : 4), binding.range);
+}
+
+// The last frequency, or the first and last entry of a row.
+void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push) {
+    const RopeBinding& binding = dispatch.bindings[ROPE_BINDING_COS_SIN];
+    const uint32_t* constants = dispatch.constants;
+    const uint64_t pairs = push.pair_counts & 0xFFFF, sets = constants[ROPE_ID_SETS] != 0 ? push.sets : 1;
+    if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_INLINE) {
+        ASSERT_EQ(binding.slot, ROPE_SLOT_FREQUENCIES);
+        ASSERT_LE(sets * pairs * 16, binding.range);
+        return;
+    }
+    uint64_t row = (dispatch.groups[1] - 1ull) * push.rows.batch + (push.tokens - 1ull) * push.rows.token;
+    if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE) row = (sets * push.ROPE_TABLE_ROWS - 1) * push.rows.token;
+    const int64_t sine = static_cast<int32_t>(push.sin_offset);
+    const uint64_t last = push.rows.offset + row + (pairs - 1) * push.rows.head + (sine > 0 ? sine : 0);
+    const uint64_t bytes = constants[ROPE_ID_ROWS] > ROPE_ROWS_SINGLE ? 2 : 4;
+    ASSERT_EQ(binding.slot, ROPE_SLOT_ROWS);
+    ASSERT_GE(push.rows.offset + sine, 0);
+    ASSERT_LE((last + 1) * bytes, binding.range);
+}
+
 // Every dispatch stays inside what the plan names, and together they turn every token of every head.
 void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
     uint64_t turned = 0;
@@ -269,6 +381,8 @@ void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const
             ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
             ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
         }
+        checkPositions(dispatch, push);
+        checkCosSin(dispatch, push);
         const uint64_t batches = dispatch.groups[1];
         const Touched to = touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, batches, push,
                                    d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
@@ -464,8 +578,25 @@ uint32_t anyCount(sample::Random* random) {
     }
 }
 
+void anyPositions(sample::Random* random, RopeRotateDescription* d) {
+    RopePositions& p = d->positions;
+    p.kind = static_cast<RopePositionKind>(random->below(5));
+    p.element = static_cast<RopePositionElement>(random->below(4));
+    p.batch_stride = anyStride(random);
+    p.token_stride = anyStride(random);
+    p.axis_stride = anyStride(random);
+    p.offset = anyStride(random);
+    p.shared = random->below(2);
+    p.sequences = anyCount(random);
+    d->skip_first = random->below(4) == 0 ? anyCount(random) : 0;
+    d->skip_last = random->below(4) == 0 ? anyCount(random) : 0;
+    d->chunk_dim = random->below(4) == 0 ? random->below(100) : 0;
+    if (p.kind >= ROPE_POSITIONS_PACKED && random->below(2) == 0) d->batch = 1;
+}
+
 RopeRotateDescription anyDescription(sample::Random* random) {
-    static const std::vector<double> kFrequencies(ROPE_MAX_PAIRS, 0.5);
+    static const std::vector<double> kFrequencies(4 * ROPE_MAX_PAIRS, 0.5);
+    static const std::vector<uint8_t> kAxes(ROPE_MAX_PAIRS, 2);
     RopeRotateDescription d = {};
     d.batch = anyCount(random) >> random->below(32);
     d.tokens = anyCount(random);
@@ -478,9 +609,7 @@ RopeRotateDescription anyDescription(sample::Random* random) {
     d.source = static_cast<RopeSource>(random->below(3));
     d.elsewhere = random->below(2);
     d.count_outside = random->below(2);
-    d.positions.kind = static_cast<RopePositionKind>(random->below(3));
-    d.positions.batch_stride = anyStride(random);
-    d.positions.offset = anyStride(random);
+    anyPositions(random, &d);
     d.rows.count = anyCount(random);
     d.rows.row_stride = anyStride(random);
     d.rows.sin_offset = static_cast<int64_t>(random->below(300)) - 100;
@@ -497,7 +626,12 @@ RopeRotateDescription anyDescription(sample::Random* random) {
         }
     }
     const uint32_t room = d.rotary_begin < d.head_dim ? d.head_dim - d.rotary_begin : 0;
-    d.frequencies = {kFrequencies.data(), (d.rotary_dim != 0 ? d.rotary_dim : room) / 2, 1, nullptr, 1};
+    const uint32_t pairs = (d.rotary_dim != 0 ? d.rotary_dim : room) / 2;
+    d.frequencies = {nullptr, pairs, 1, nullptr, random->below(3) == 0 ? anyCount(random) >> random->below(32) : 1};
+    const bool fits = pairs <= ROPE_MAX_PAIRS && d.frequencies.sets <= 4;
+    if (fits || d.source == ROPE_SOURCE_INLINE) d.frequencies.values = kFrequencies.data();
+    if (!fits && d.source == ROPE_SOURCE_INLINE) d.frequencies.sets = 1;
+    if (random->below(3) == 0 && pairs <= ROPE_MAX_PAIRS) d.frequencies.axes = kAxes.data();
     return d;
 }
 
@@ -505,7 +639,7 @@ RopeRotateDescription anyDescription(sample::Random* random) {
 TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
     sample::Random random(42);
     uint32_t accepted = 0;
-    for (int i = 0; i < 300000; ++i) {
+    for (int i = 0; i < 1000000; ++i) {
         const RopeRotateDescription d = anyDescription(&random);
         RopeLimits limits;
         ropeFloorLimits(&limits);
@@ -521,11 +655,47 @@ TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
             continue;
         }
         ++accepted;
-        if (d.count_outside != 0 && d.source == ROPE_SOURCE_TABLE) continue; // the count pass turns nothing
+        if (plan.bytes[ROPE_SLOT_COUNTER] != 0) continue; // the count pass turns nothing
         checkDispatches(plan, d, limits);
         if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "description " << i;
     }
     EXPECT_GT(accepted, 10000u);
+}
+
+// The same of tables, which the rotation's positions and rows describe as well.
+TEST(Plan, OfAnyTableIsRefusedOrInsideItsSizes) {
+    sample::Random random(43);
+    uint32_t accepted = 0;
+    for (int i = 0; i < 300000; ++i) {
+        const RopeRotateDescription from = anyDescription(&random);
+        RopeTableDescription d = {from.frequencies, from.angle, from.batch, from.tokens, from.positions, from.rows};
+        d.rows.element = ROPE_ELEMENT_DEFAULT;
+        d.rows.copy_offset = random.below(3) == 0 ? random.below(300) : 0;
+        RopePlan plan;
+        if (ropePlanTable(&d, nullptr, &plan) != ROPE_SUCCESS) {
+            ASSERT_NE(plan.reason.text[0], '\0');
+            continue;
+        }
+        ++accepted;
+        const uint32_t count = std::min(ropeDispatchCount(&plan), 1000u);
+        for (uint32_t part = 0; part < count; ++part) {
+            RopeDispatch dispatch;
+            ropeGetDispatch(&plan, part, &dispatch);
+            rope::RopePush push;
+            std::memcpy(&push, dispatch.push, sizeof push);
+            checkPositions(dispatch, push);
+            checkCosSin(dispatch, push);
+            const int64_t sine = static_cast<int32_t>(push.sin_offset);
+            const rope::RopePlace& to = push.destination;
+            const uint64_t first = uint64_t{to.offset} + push.rows.offset;
+            const uint64_t last = first + (dispatch.groups[1] - 1ull) * to.batch + (push.tokens - 1ull) * to.token +
+                                  (d.frequencies.count - 1ull) * push.rows.head + push.ROPE_ROW_COPY +
+                                  (sine > 0 ? sine : 0);
+            ASSERT_GE(static_cast<int64_t>(first) + sine, 0);
+            ASSERT_LE((last + 1) * 4, dispatch.bindings[ROPE_BINDING_DESTINATION].range);
+        }
+    }
+    EXPECT_GT(accepted, 3000u);
 }
 
 } // namespace
