@@ -105,7 +105,7 @@ Case makeCase(uint32_t tokens, RopeSource source) {
     c.description.k.heads = 8;
     c.description.source = source;
     c.description.rows.count = tokens;
-    c.description.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1};
+    c.description.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
     if (ropePlanRotate(&c.description, &bench.device.limits(), &c.plan) != ROPE_SUCCESS) fail(c.plan.reason.text);
     c.input[0] = noise(c.plan.bytes[ROPE_SLOT_Q] / 4);
     c.input[1] = noise(c.plan.bytes[ROPE_SLOT_K] / 4);

@@ -102,7 +102,7 @@ bool rotate(rope::Device& device, const Example& example, std::vector<float>* va
     description.tokens = static_cast<uint32_t>(values->size()) / example.head_dim;
     description.head_dim = example.head_dim;
     description.pairing_in = example.pairing;
-    description.frequencies = {frequencies.data(), rule.rotary_dim / 2, scale};
+    description.frequencies = {frequencies.data(), rule.rotary_dim / 2, scale, nullptr, 1};
     description.positions.kind = ROPE_POSITIONS_COUNTED;
     description.positions.first = example.position;
     description.q.heads = 1;
@@ -205,7 +205,7 @@ bool plan(const rope::Device& device, uint32_t tokens, Prefill* p, std::string* 
     if (ropeMakeFrequencies(&rule, p->frequencies.data(), &scale, &reason) != ROPE_SUCCESS) {
         return refused(reason, error);
     }
-    p->table.frequencies = {p->frequencies.data(), kHeadDim / 2, scale};
+    p->table.frequencies = {p->frequencies.data(), kHeadDim / 2, scale, nullptr, 1};
     p->table.tokens = tokens;
     p->table.positions.kind = ROPE_POSITIONS_PER_TOKEN;
     p->rotate.tokens = tokens;

@@ -15,6 +15,8 @@
  *   - Cos and sin are within 0.51 ulp of the true values at every position, whole or in 2^-32ths, wherever these are
  *     2^-30 or more, and within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their
  * bits are the same on every device and on the CPU.
+ *   - A rotated pair is within 1.97 ulp of its length from the true one, with a scale within 2.28: 0.72 (scaled up to
+ *     1.03) from the roundings of cos and sin, 0.75 from those of the products and 0.5 from that of the sum.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
  *     inputs, products and results that are zero or normal. What passes through moves as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.

@@ -63,7 +63,7 @@ std::vector<double> made(const RopeRule& rule) {
 }
 
 std::vector<uint32_t> written(const std::vector<double>& values, RopeAngle angle) {
-    const RopeFrequencies frequencies = {values.data(), static_cast<uint32_t>(values.size()), 0};
+    const RopeFrequencies frequencies = {values.data(), static_cast<uint32_t>(values.size()), 0, nullptr, 1};
     std::vector<uint32_t> words(ropeFrequencyBytes(frequencies.count) / sizeof(uint32_t), 0xDEADBEEF);
     RopeReason reason;
     EXPECT_EQ(ropeWriteFrequencies(&frequencies, angle, words.data(), &reason), ROPE_SUCCESS) << reason.text;
@@ -177,7 +177,7 @@ std::string writeRefusal(const RopeFrequencies& frequencies, RopeAngle angle = R
 
 std::string valueRefusal(double value, RopeAngle angle = ROPE_ANGLE_EXACT) {
     const double values[] = {1.0, 0.5, value};
-    return writeRefusal({values, 3, 1.0}, angle);
+    return writeRefusal({values, 3, 1.0, nullptr, 1}, angle);
 }
 
 bool says(const std::string& sentence, const std::string& piece) { return sentence.find(piece) != std::string::npos; }
@@ -300,7 +300,7 @@ TEST(Frequencies, ZeroOfEitherSignIsAllZeroWords) {
 
 TEST(Frequencies, AreWrittenToAnyAddress) {
     const double value = 1.0;
-    const RopeFrequencies frequencies = {&value, 1, 1.0};
+    const RopeFrequencies frequencies = {&value, 1, 1.0, nullptr, 1};
     unsigned char bytes[18];
     memset(bytes, 0xA5, sizeof bytes);
     ASSERT_EQ(ropeWriteFrequencies(&frequencies, ROPE_ANGLE_EXACT, bytes + 1, nullptr), ROPE_SUCCESS);
@@ -347,25 +347,25 @@ TEST(Frequencies, DefaultRuleDoesNotReadTheFactor) {
 
 TEST(Frequencies, WriteRefusesNullPointers) {
     const double value = 1.0;
-    const RopeFrequencies frequencies = {&value, 1, 1.0};
+    const RopeFrequencies frequencies = {&value, 1, 1.0, nullptr, 1};
     uint32_t words[4];
     RopeReason reason;
     EXPECT_EQ(ropeWriteFrequencies(nullptr, ROPE_ANGLE_EXACT, words, &reason), ROPE_ERROR_INVALID);
     EXPECT_SAYS(reason.text, "frequencies is null");
     EXPECT_EQ(ropeWriteFrequencies(&frequencies, ROPE_ANGLE_EXACT, nullptr, &reason), ROPE_ERROR_INVALID);
     EXPECT_SAYS(reason.text, "destination is null");
-    EXPECT_SAYS(writeRefusal({nullptr, 1, 1.0}), "frequencies.values is null");
+    EXPECT_SAYS(writeRefusal({nullptr, 1, 1.0, nullptr, 1}), "frequencies.values is null");
 }
 
 TEST(Frequencies, WriteRefusesAnUnknownAngle) {
     const double value = 1.0;
-    EXPECT_SAYS(writeRefusal({&value, 1, 1.0}, static_cast<RopeAngle>(2)), "angle is 2;");
+    EXPECT_SAYS(writeRefusal({&value, 1, 1.0, nullptr, 1}, static_cast<RopeAngle>(2)), "angle is 2;");
 }
 
 TEST(Frequencies, WriteRefusesACountOfZeroOrAboveTheMost) {
     const std::vector<double> values(ROPE_MAX_PAIRS + 1, 1.0);
-    EXPECT_EQ(writeRefusal({values.data(), 0, 1.0}), "frequencies.count is 0; it must be from 1 to 4096");
-    EXPECT_SAYS(writeRefusal({values.data(), ROPE_MAX_PAIRS + 1, 1.0}), "frequencies.count is 4097;");
+    EXPECT_EQ(writeRefusal({values.data(), 0, 1.0, nullptr, 1}), "frequencies.count is 0; it must be from 1 to 4096");
+    EXPECT_SAYS(writeRefusal({values.data(), ROPE_MAX_PAIRS + 1, 1.0, nullptr, 1}), "frequencies.count is 4097;");
 }
 
 TEST(Frequencies, WriteRefusesAValueThatIsNotFinite) {
@@ -395,12 +395,12 @@ TEST(Frequencies, WriteRefusesAScaleOutside2ToMinus20To2To20) {
     const double value = 1.0;
     const double least = std::ldexp(1.0, -20), most = std::ldexp(1.0, 20);
     for (double scale : {0.0, -0.0, 1.0, least, most}) {
-        const RopeFrequencies frequencies = {&value, 1, scale};
+        const RopeFrequencies frequencies = {&value, 1, scale, nullptr, 1};
         EXPECT_EQ(checkFrequencies(frequencies, nullptr), ROPE_SUCCESS) << scale;
     }
     for (double scale :
          {-1.0, std::nextafter(least, 0.0), std::nextafter(most, kInfinity), 5e-324, kInfinity, -kInfinity, kNan}) {
-        EXPECT_SAYS(writeRefusal({&value, 1, scale}), "it must be from 2^-20 to 2^20, or 0 for 1");
+        EXPECT_SAYS(writeRefusal({&value, 1, scale, nullptr, 1}), "it must be from 2^-20 to 2^20, or 0 for 1");
     }
-    EXPECT_SAYS(writeRefusal({&value, 1, -1.0}), "frequencies.scale is -1;");
+    EXPECT_SAYS(writeRefusal({&value, 1, -1.0, nullptr, 1}), "frequencies.scale is -1;");
 }

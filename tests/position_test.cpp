@@ -118,7 +118,8 @@ TEST_P(Positions, WithFractionsAreAsExactAsWholeOnes) {
     const std::vector<float> positions = fractions();
     double worst = 0;
     for (const double base : {100.0, 10000.0, 1e7}) {
-        const std::vector<double> frequencies = sample::frequencies(base, 32);
+        std::vector<double> frequencies = sample::frequencies(base, 32);
+        frequencies[1] = -base; // more than a turn, and the other way
         const std::vector<float> rows =
             rowsOf(&device(), tableOf(frequencies, positions.size()), ROPE_POSITION_FLOAT32, positions);
         for (size_t i = 0; i < positions.size(); ++i) {

@@ -70,7 +70,7 @@ void make(const RopeRule& rule, bool print) {
 // What the shaders read is made of the doubles, and so is as much the same.
 void write(RopeAngle angle) {
     uint32_t words[4 * 32];
-    const RopeFrequencies values = {frequencies, 32, 0};
+    const RopeFrequencies values = {frequencies, 32, 0, nullptr, 1};
     if (ropeWriteFrequencies(&values, angle, words, nullptr) != ROPE_SUCCESS) {
         exit(1);
     }
