@@ -25,7 +25,7 @@ bool readSections(const Json& list, Sections* sections, std::string* error) {
 // In the order of the configuration: its own, else ERNIE's older key's, else the model type's.
 bool findSections(const Source& source, uint32_t pairs, Sections* sections, std::string* error) {
     const Json* list = find(source.layer.rule, "mrope_section");
-    if (list != nullptr) return readSections(*list, sections, error);
+    if (list != nullptr && !source.rules.implied) return readSections(*list, sections, error);
     uint32_t of_t = 0;
     if (source.has(kErnieAxes) && !readCount(source.config, "freq_allocation", kMostPairs, &of_t, error)) return false;
     if (of_t != 0) {
@@ -35,7 +35,8 @@ bool findSections(const Source& source, uint32_t pairs, Sections* sections, std:
     }
     const Json implied = Json::parse(source.has(kAxes) ? source.known->parameters : "{}");
     if (implied.contains("mrope_section")) return readSections(implied["mrope_section"], sections, error);
-    return refuse(error, "the configuration's " + source.rules.name + " has the rule 'mrope' without its mrope_section");
+    return refuse(error,
+                  "the configuration's " + source.rules.name + " has the rule 'mrope' without its mrope_section");
 }
 
 bool isDealt(const Source& source, bool* dealt, std::string* error) {

@@ -111,8 +111,8 @@ bool checkKeys(const Grid& grid, const std::vector<std::string>& read, std::stri
         const std::string& key = item.key();
         if (isOff(item.value()) || !tellsOfRotation(key)) continue;
         if (std::find(read.begin(), read.end(), key) != read.end()) continue;
-        return refuse(error, "the configuration's key " + shown(key) + " is not one that is read for " +
-                                 shown(grid.type));
+        return refuse(error,
+                      "the configuration's key " + shown(key) + " is not one that is read for " + shown(grid.type));
     }
     return true;
 }
@@ -136,7 +136,8 @@ bool makeLadder(uint32_t dim, double base, double stretch, std::vector<double>* 
     double scale;
     RopeReason reason;
     if (dim < 2 || dim % 2 != 0 || dim > 2 * ROPE_MAX_PAIRS) {
-        return refuse(error, "an axis has " + std::to_string(dim) + " elements of a head; it must be even and from 2 to " +
+        return refuse(error, "an axis has " + std::to_string(dim) +
+                                 " elements of a head; it must be even and from 2 to " +
                                  std::to_string(2 * ROPE_MAX_PAIRS));
     }
     ladder->resize(dim / 2);
@@ -214,9 +215,8 @@ bool readPrefix(const Grid& grid, uint32_t* prefix, std::string* error) {
     double registers = grid.type == "sapiens2" ? 8 : 0;
     if (!readNumber(grid.config, "num_register_tokens", 0, 1e6, &registers, error)) return false;
     *prefix = 1 + static_cast<uint32_t>(registers);
-    return registers == std::floor(registers) ||
-           refuse(error, "the configuration's num_register_tokens is " + shown(registers) +
-                             "; it must be a whole number");
+    return registers == std::floor(registers) || refuse(error, "the configuration's num_register_tokens is " +
+                                                                   shown(registers) + "; it must be a whole number");
 }
 
 bool shareHead(const Grid& grid, const ModelEncoding& model, std::vector<uint32_t>* dims, std::string* error) {
@@ -248,8 +248,7 @@ bool readTower(const Grid& grid, const std::string& layer_type, ModelEncoding* m
         !shareHead(grid, *model, &ladders.dims, error) ||
         (grid.has(kPrefix) && !readPrefix(grid, &model->skip_first, error)))
         return false;
-    if (grid.has(kWindows) && model->layer_type == "full_attention" &&
-        !readWindows(grid.config, &ladders.times, error))
+    if (grid.has(kWindows) && model->layer_type == "full_attention" && !readWindows(grid.config, &ladders.times, error))
         return false;
     model->skip_last = grid.has(kClassLast) ? 1 : 0;
     model->chunk_dim = grid.has(kChunked) ? ladders.dims[0] : 0;
@@ -295,8 +294,8 @@ bool checkAsked(const Grid& grid, std::string* error) {
     bool turns = grid.painter->share != Share::cogvideo || grid.type == "EasyAnimateTransformer3DModel";
     const char* key = "use_rotary_positional_embeddings";
     if (!readSwitch(grid.config, key, &turns, error)) return false;
-    return turns || refuse(error, std::string("the configuration's ") + key +
-                                      " is not true: the model has no rotation");
+    return turns ||
+           refuse(error, std::string("the configuration's ") + key + " is not true: the model has no rotation");
 }
 
 bool readStretches(const Json& config, std::vector<double>* stretches, std::string* error) {
@@ -353,8 +352,8 @@ bool findGrid(const Json& config, const std::string& layer_type, Grid* grid, std
 
 bool readGrid(const Grid& grid, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
     model->model_type = grid.type;
-    const bool read = grid.painter != nullptr ? readPainter(grid, model, error)
-                                              : readTower(grid, request.layer_type, model, error);
+    const bool read =
+        grid.painter != nullptr ? readPainter(grid, model, error) : readTower(grid, request.layer_type, model, error);
     if (!read || request.rotary_dim == 0 || request.rotary_dim == model->rotary_dim) return read;
     return refuse(error, "the axes of " + shown(grid.type) + " share " + std::to_string(model->rotary_dim) +
                              " elements; a part of " + std::to_string(request.rotary_dim) + " is of another model");

@@ -94,7 +94,8 @@ struct NameAndText {
 
 constexpr NameAndText kPositionNotes[] = {
     {"AllegroTransformer3DModel", "positions are those that its code has divided by interpolation_scale_t, _h and _w"},
-    {"CosmosTransformer3DModel", "of a video the position on t is its frame's, times base_fps over its frames a second"},
+    {"CosmosTransformer3DModel",
+     "of a video the position on t is its frame's, times base_fps over its frames a second"},
 };
 
 constexpr NameAndText kNoPainters[] = {

@@ -23,7 +23,7 @@ enum GridTraits : unsigned {
     kCentres = 4096     // positions are centres of patches, from -1 to 1
 };
 
-struct Tower { // of vision, in Hugging Face Transformers
+struct Tower {        // of vision, in Hugging Face Transformers
     const char* type; // as model_type has it
     RopePairing pairing;
     const char* axes; // names, in the order of their pairs
@@ -37,10 +37,10 @@ const Tower* findTower(const std::string& type, bool within);
 
 enum class Share { listed, wan, cogvideo, thirds }; // how a head's elements are shared among the axes
 
-struct Painter { // of images and videos, in diffusers
+struct Painter {      // of images and videos, in diffusers
     const char* name; // as _class_name has it
     Share share;
-    const char* list; // listed: the key of the axes' elements
+    const char* list;             // listed: the key of the axes' elements
     uint32_t dims[ROPE_MAX_AXES]; // listed: where there are none
     const char* axes;
     RopePairing pairing;
