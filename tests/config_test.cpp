@@ -654,6 +654,10 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
          "", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
         {R"({"model_type": "sam3", "vision_config": {"model_type": "sam3_vision_model", "backbone_config": {"model_type": "sam3_vit_model"}}})",
          "vision", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32) / 3, power(10000, 30, 32) / 3, 0, 0, 0},
+        {R"({"model_type": "sam3_video", "detector_config": {"model_type": "sam3", "vision_config": {"backbone_config": {"model_type": "sam3_vit_model"}}}})",
+         "window_attention", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
+        {R"({"model_type": "sam3_video", "tracker_config": {"model_type": "sam3_tracker_video", "memory_attention_num_attention_heads": 4}})",
+         "memory_attention", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
         {R"({"model_type": "sam3_vit_model", "image_size": [672, 672], "patch_size": 14})", "", 64, kNear, "16*0 16*1",
          "x y", power(10000, 2, 32) / 2, power(10000, 30, 32) / 2, 0, 0, 0},
         {R"({"model_type": "sam3_vit_model"})", "window_attention", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32),
@@ -743,6 +747,7 @@ TEST(Config, GridsThatItDoesNotKnowAreRefusedByName) {
     const char* const cases[][3] = {
         {R"({"model_type": "llama"})", "vision", "no vision_config"},
         {R"({"model_type": "llava", "vision_config": {"model_type": "clip_vision_model"}})", "vision", "clip_vision"},
+        {R"({"model_type": "llama"})", "memory_attention", "no tracker_config"},
         {R"({"model_type": "llava", "vision_config": 1})", "vision", "vision_config"},
         {R"({"model_type": "pixtral"})", "memory_attention", "memory_attention"},
         {R"({"model_type": "qwen2_vl_vision", "rope_theta": 5})", "", "rope_theta"},

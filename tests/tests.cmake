@@ -81,6 +81,7 @@ if(TARGET vkrope-tool)
         DevicesAreNamed
         ExamplesInHelpRun
         FrequenciesAreThoseOfTransformers
+        FrequenciesTellTheAxes
         FrequenciesWrittenGiveTheSameBits
         LinksAreFollowedToWhatIsNotThereYet
         ModelsRotateAsTheirConfigsSay
