@@ -22,10 +22,12 @@ constexpr double kMaxHeadDim = 65536;
 // ---- Architectures -----------------------------------------------------------------------------------------------
 
 // What llama_model_rope_type in src/llama-model.cpp of llama.cpp (ggml-org, late 2026) says of each name in its
-// src/llama-arch.cpp: NORM are neighbours, NEOX are halves, MROPE and IMROPE are axes. Those that stand there with a
-// type and whose graphs never rotate (bert, starcoder) are unturned here. The weights in a .gguf were permuted to suit
-// when it was made, so that the pairing is another than in the same model's config.json: llama, say.
-enum class Turn { neighbours, halves, axes, unturned, beyond };
+// src/llama-arch.cpp: NORM are neighbours, NEOX are halves, MROPE are axes, IMROPE dealt_axes. Those that stand there
+// with a type and whose graphs never rotate (bert, starcoder) are unturned here. Of those with axes dimension_sections
+// tells which pair is whose, in turns for IMROPE; glm4 and glm4moe have axes, and halves, where they have sections. The
+// weights in a .gguf were permuted to suit when it was made, so that the pairing is another than in the same model's
+// config.json: llama, say.
+enum class Turn { neighbours, halves, axes, dealt_axes, unturned, beyond };
 
 struct Family {
     Turn turn;
@@ -44,7 +46,8 @@ constexpr Family kFamilies[] = {
      "exaone exaone4 exaone-moe minicpm3 bailingmoe2 dots1 hunyuan-moe jais2 gpt-oss hunyuan-dense hunyuan_vl hy_v3 "
      "lfm2 lfm2moe smallthinker seed_oss grovemoe apertus minimax-m2 cogvlm pangu-embedded afmoe qwen3next mimo2 "
      "talkie mellum glm4moe "},
-    {Turn::axes, " qwen2vl paddleocr qwen3vl qwen3vlmoe qwen35 qwen35moe "},
+    {Turn::axes, " qwen2vl paddleocr "},
+    {Turn::dealt_axes, " qwen3vl qwen3vlmoe qwen35 qwen35moe "},
     {Turn::unturned,
      " clip gpt2 gptj mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 rwkv7 arwkv7 "
      "wavtokenizer-dec nemotron_h nemotron_h_moe kimi-linear bert starcoder "},
@@ -153,7 +156,6 @@ bool readArchitecture(const Header& header, std::string* name, RopePairing* pair
     const Family* family = findFamily(*name);
     const std::string subject = "the architecture " + shown(*name);
     if (family == nullptr) return refuse(error, subject + " is not one that is known");
-    if (family->turn == Turn::axes) return refuse(error, subject + " is not read: its positions have several axes");
     if (family->turn == Turn::unturned) return refuse(error, subject + " has no rotary position encoding");
     if (family->turn == Turn::beyond)
         return refuse(error,
@@ -167,12 +169,6 @@ bool checkModel(const Keys& keys, const Header& header, const std::string& name,
     const auto part = header.values.find("split.no");
     if (part != header.values.end() && part->second.numbers != std::vector<double>{0})
         return refuse(error, "the file is a later part of a split model; the first part has the keys");
-    const Value* sections = keys.find("rope.dimension_sections");
-    if (sections != nullptr &&
-        (sections->kind == Value::Kind::unread ||
-         std::any_of(sections->numbers.begin(), sections->numbers.end(), [](double number) { return number != 0; })))
-        return refuse(error, "the key " + keys.name("rope.dimension_sections") +
-                                 " asks for positions of several axes, which are not read");
     double finetuned = 1, alpha = 0, blocks = 0;
     if (!keys.number("rope.scaling.finetuned", 0, 1, &finetuned, error) ||
         !keys.number("rope.scaling.alpha", 0, 1e6, &alpha, error) ||
@@ -242,6 +238,61 @@ bool replaceRotaryDim(uint32_t wanted, ModelEncoding* model, std::string* error)
     if (wanted == 0) return true;
     model->rotary_dim = wanted;
     return checkPart(*model, error);
+}
+
+// ---- The axes ------------------------------------------------------------------------------------------------------
+
+const char kSections[] = "rope.dimension_sections";
+
+// Pairs of t, h, w and a fourth axis. All 0, or none: one axis.
+bool readSections(const Keys& keys, const std::string& name, std::array<uint32_t, 4>* sections, std::string* error) {
+    const Value* value = keys.find(kSections);
+    *sections = {};
+    bool any = false, fits = value == nullptr || value->kind == Value::Kind::list;
+    for (size_t i = 0; fits && value != nullptr && i < value->numbers.size(); ++i) {
+        const double pairs = value->numbers[i];
+        fits = i < sections->size() && pairs >= 0 && pairs <= ROPE_MAX_PAIRS && pairs == std::floor(pairs);
+        if (fits) (*sections)[i] = static_cast<uint32_t>(pairs);
+        any = any || pairs != 0;
+    }
+    if (!fits) return refuse(error, "the key " + keys.name(kSections) + " must be up to four counts of pairs");
+    const Turn turn = findFamily(name)->turn;
+    const bool always = turn == Turn::axes || turn == Turn::dealt_axes;
+    if (always && !any) {
+        return refuse(error, "the architecture " + shown(name) + " has positions of several axes, and the header no " +
+                                 keys.name(kSections));
+    }
+    return !any || always || isIn(" glm4 glm4moe ", name) ||
+           refuse(error, "the key " + keys.name(kSections) +
+                             " asks for positions of several axes, which are not read for the architecture " +
+                             shown(name));
+}
+
+// llama.cpp leaves to the fourth axis, which it holds at 0, what IMROPE's turns do not reach: two of Qwen3-VL's slowest
+// pairs. The model's own code turns those by t, and so does this.
+bool setAxes(const Keys& keys, const std::string& name, ModelEncoding* model, std::string* error) {
+    std::array<uint32_t, 4> sections;
+    if (!readSections(keys, name, &sections, error)) return false;
+    const uint32_t pairs = model->rotary_dim / 2;
+    uint64_t sum = 0;
+    for (const uint32_t section : sections) sum += section;
+    if (sum == 0) return true;
+    const bool dealt = findFamily(name)->turn == Turn::dealt_axes;
+    if (dealt && sections[3] != 0)
+        return refuse(error, "the key " + keys.name(kSections) + " has pairs of a fourth axis, and three take turns");
+    if (sum != pairs) {
+        return refuse(error, "the key " + keys.name(kSections) + " is of " + std::to_string(sum) + " pairs, but " +
+                                 std::to_string(pairs) + " turn");
+    }
+    const uint32_t count = sections[3] != 0 ? 4 : 3;
+    model->axes.resize(pairs);
+    model->axis_names = {"t", "h", "w"};
+    if (count == 4) model->axis_names.push_back("e");
+    model->pairing = ROPE_PAIRING_HALF;
+    RopeReason reason;
+    return ropeSetAxes(dealt ? ROPE_AXES_INTERLEAVED : ROPE_AXES_CONTIGUOUS, sections.data(), count, pairs,
+                       model->axes.data(), &reason) == ROPE_SUCCESS ||
+           refuse(error, reason.text);
 }
 
 // ---- The rule ----------------------------------------------------------------------------------------------------
@@ -482,7 +533,8 @@ bool resolve(Cursor* file, const Header& header, const GgufRequest& request, Mod
     if (scaling.type == "longrope" && factors.by_long.empty())
         return refuse(error, "the scaling 'longrope' has no tensors 'rope_factors_short.weight' and "
                              "'rope_factors_long.weight'");
-    return makeFrequencies(layer, model, error) && applyFactors(keys, factors, request.length, model, error);
+    return setAxes(keys, name, model, error) && makeFrequencies(layer, model, error) &&
+           applyFactors(keys, factors, request.length, model, error);
 }
 
 } // namespace

@@ -78,12 +78,18 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
 
     add_library(vkrope-config STATIC 
         host/config.cpp
+        host/config_axes.cpp
+        host/config_grid.cpp
+        host/config_grid_models.cpp
         host/config_head.cpp
+        host/config_ladders.cpp
         host/config_layers.cpp
         host/config_models.cpp
         host/config_numbers.cpp
+        host/config_painter.cpp
         host/config_rule.cpp
         host/config_source.cpp
+        host/config_tower.cpp
         host/config_values.cpp
         host/gguf.cpp
         host/gguf_header.cpp)

@@ -17,6 +17,9 @@ void requireWhole(const rope::ModelEncoding& model) {
     require(model.scale > 0 && std::isfinite(model.scale));
     require(model.rule.short_factors == nullptr && model.rule.long_factors == nullptr);
     for (const double frequency : model.frequencies) require(std::isfinite(frequency));
+    require(model.axes.empty() ? model.axis_names.empty() : model.axes.size() == model.frequencies.size());
+    for (const uint8_t axis : model.axes) require(axis < model.axis_names.size() && axis < ROPE_MAX_AXES);
+    require(model.chunk_dim == 0 || (model.chunk_dim % 2 == 0 && model.rotary_dim % model.chunk_dim == 0));
 }
 
 void read(const std::string& text, const rope::ConfigRequest& request, rope::ModelEncoding* model) {
@@ -36,6 +39,7 @@ void fuzzConfig(const uint8_t* bytes, size_t size) {
     types.resize(types.size() < 4 ? types.size() : 4);
     types.push_back("");
     types.push_back("none");
+    types.push_back("vision");
     for (const std::string& type : types) {
         rope::ConfigRequest request;
         request.layer_type = type;

@@ -83,6 +83,7 @@ if(TARGET vkrope-tool)
         DevicesAreNamed
         ExamplesInHelpRun
         FrequenciesAreThoseOfTransformers
+        FrequenciesTellTheAxes
         FrequenciesWrittenGiveTheSameBits
         LinksAreFollowedToWhatIsNotThereYet
         ModelsRotateAsTheirConfigsSay

@@ -667,7 +667,7 @@ def configs_that_cannot_be_honoured_are_refused_by_name():
         (dict(text_config={"head_dim": 64, "rope_theta": 7}), "text_config"),
         (dict(rope_scaling={"type": "linear", "factor": 2}, text_config={"head_dim": 64}), "text_config"),
         (dict(model_type="vjepa2"), "vjepa2"), (dict(model_type="hunyuan_vl\n"), "hunyuan_vl"),
-        (dict(model_type="qwen2_vl"), "qwen2_vl"), (dict(model_type=7), "model_type"),
+        (dict(model_type="qwen2_vl"), "mrope_section"), (dict(model_type=7), "model_type"),
         (dict(model_type="unheard-of", rope_theta=None), "rope_theta"), (dict(head_dim=32), "32"),
     ]
     for change, sentence in changes:
@@ -720,6 +720,32 @@ def frequencies_are_those_of_transformers():
         worst, count = max(worst, error), count + 1
     assert count == 20
     print(f"worst relative error of {count} cases: {worst:.3g}")
+
+
+@test
+def frequencies_tell_the_axes():
+    plain = ["rule", "rotary_dim", "rotary_offset", "pairing", "pairing_out", "scale", "frequencies"]
+    wan = {"_class_name": "WanTransformer3DModel", "attention_head_dim": 12}
+    cases = [
+        (dict(model_type="qwen2_vl"), [], dict(axes=[0] * 16 + [1] * 24 + [2] * 24, axis_names=["t", "h", "w"])),
+        (wan, [], dict(axes=[0, 0, 1, 1, 2, 2], axis_names=["t", "h", "w"])),
+        (dict(model_type="llama4", vision_config=dict(hidden_size=128)), ["--layer-type", "vision"],
+         dict(axes=[0, 0, 1, 1], axis_names=["x", "y"], skip_last=1)),
+        (dict(model_type="gemma4_vision", head_dim=8), [], dict(axes=[0, 0, 1, 1], axis_names=["x", "y"], chunk_dim=4)),
+        (dict(model_type="dinov3_vit", hidden_size=48, num_register_tokens=4), [],
+         dict(axes=[0, 0, 1, 1], axis_names=["h", "w"], skip_first=5)),
+    ]
+    for config, options, wanted in cases:
+        with open("config.json", "w") as file:
+            json.dump(config, file)
+        got = json.loads(run("frequencies", "--config", "config.json", *options, "--json")[0])
+        assert {key: value for key, value in got.items() if key not in plain} == wanted, config
+        lines = run("frequencies", "--config", "config.json", *options)[0].splitlines()
+        assert lines[2].split() == "pair radians per position axis positions per turn".split(), lines[2]
+        names = [line.split()[2] for line in lines[3:]]
+        assert names == [wanted["axis_names"][axis] for axis in wanted["axes"]], config
+        for key, words in (("chunk_dim", "in chunks of 4"), ("skip_first", "first 5"), ("skip_last", "last 1")):
+            assert (words in lines[0]) == (key in wanted), lines[0]
 
 
 @test

@@ -1,0 +1,108 @@
+#include "config_ladders.hpp"
+
+#include "config_source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+namespace rope {
+namespace config {
+namespace {
+
+constexpr double kMaxBase = 1.8e19;
+
+bool checkRule(const Json& rule, const std::string& name, std::string* error) {
+    for (const auto& item : rule.items()) {
+        const bool kind = isOneOf(item.key(), {"rope_type", "type"}) && item.value() == "default";
+        const bool whole = item.key() == "partial_rotary_factor" && item.value() == 1;
+        if (isOff(item.value()) || kind || whole || item.key() == "rope_theta") continue;
+        return refuse(error, "the configuration's " + name + " has the key " + shown(item.key()) + " of " +
+                                 shown(item.value()) + ", which its code does not take on a grid");
+    }
+    return true;
+}
+
+bool makeLadder(uint32_t dim, double base, double stretch, std::vector<double>* ladder, std::string* error) {
+    RopeRule rule = {};
+    rule.kind = stretch == 1 ? ROPE_RULE_DEFAULT : ROPE_RULE_NTK;
+    rule.rotary_dim = dim;
+    rule.base = base;
+    rule.factor = stretch;
+    double scale;
+    RopeReason reason;
+    if (dim < 2 || dim % 2 != 0 || dim > 2 * ROPE_MAX_PAIRS) {
+        return refuse(error, "an axis has " + std::to_string(dim) +
+                                 " elements of a head; it must be even and from 2 to " +
+                                 std::to_string(2 * ROPE_MAX_PAIRS));
+    }
+    ladder->resize(dim / 2);
+    return ropeMakeFrequencies(&rule, ladder->data(), &scale, &reason) == ROPE_SUCCESS || refuse(error, reason.text);
+}
+
+} // namespace
+
+bool readBase(const Json& config, const char* key, double* base, std::string* error) {
+    double outer = NAN, inner = NAN;
+    if (!readNumber(config, key, 1, kMaxBase, &outer, error)) return false;
+    for (const char* name : {"rope_parameters", "rope_scaling"}) {
+        const Json* rule = find(config, name);
+        if (rule == nullptr) continue;
+        if (!checkKind(config, name, Kind::object, error) || !checkRule(*rule, name, error) ||
+            !readNumber(*rule, "rope_theta", 1, kMaxBase, &inner, error))
+            return false;
+    }
+    if (!std::isnan(outer) && !std::isnan(inner) && outer != inner)
+        return refuse(error, "the configuration has two values of rope_theta, " + shown(outer) + " and " +
+                                 shown(inner) + "; they must agree");
+    if (!std::isnan(outer) || !std::isnan(inner)) *base = std::isnan(outer) ? inner : outer;
+    return true;
+}
+
+bool checkKeys(const Grid& grid, const std::vector<std::string>& read, std::string* error) {
+    for (const auto& item : grid.config.items()) {
+        const std::string& key = item.key();
+        if (isOff(item.value()) || !tellsOfRotation(key)) continue;
+        if (std::find(read.begin(), read.end(), key) != read.end()) continue;
+        return refuse(error,
+                      "the configuration's key " + shown(key) + " is not one that is read for " + shown(grid.type));
+    }
+    return true;
+}
+
+bool makeFrequencies(const Ladders& ladders, ModelEncoding* model, std::string* error) {
+    const size_t axes = ladders.dims.size();
+    uint64_t elements = 0;
+    for (const uint32_t dim : ladders.dims) elements += dim;
+    if (elements > model->head_dim || elements > 2 * ROPE_MAX_PAIRS) {
+        return refuse(error, "axes of " + std::to_string(elements) + " elements do not fit into a head of " +
+                                 std::to_string(model->head_dim) + ", or one of " + std::to_string(2 * ROPE_MAX_PAIRS));
+    }
+    model->rotary_dim = static_cast<uint32_t>(elements);
+    model->rule.base = ladders.base;
+    model->rule.rotary_dim = model->rotary_dim;
+    model->frequencies.resize(elements / 2);
+    model->axes.resize(elements / 2);
+    std::vector<double> ladder;
+    for (size_t axis = 0, begin = 0; axis < axes; begin += ladders.dims[axis++] / 2) {
+        const uint32_t dim = ladders.every_other ? model->rotary_dim : ladders.dims[axis];
+        if (!makeLadder(dim, ladders.base, ladders.stretches.empty() ? 1 : ladders.stretches[axis], &ladder, error))
+            return false;
+        for (size_t i = 0; i < ladders.dims[axis] / 2; ++i) {
+            const size_t pair = ladders.in_turns ? i * axes + axis : begin + i;
+            model->frequencies[pair] = ladders.times * ladder[ladders.every_other ? i * axes + axis : i];
+            model->axes[pair] = static_cast<uint8_t>(axis);
+        }
+    }
+    return true;
+}
+
+std::vector<std::string> words(const char* text) {
+    std::istringstream in(text);
+    std::vector<std::string> all;
+    for (std::string word; in >> word;) all.push_back(word);
+    return all;
+}
+
+} // namespace config
+} // namespace rope
