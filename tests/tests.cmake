@@ -74,20 +74,27 @@ if(TARGET vkrope-tool)
     find_program(VKROPE_PYTHON python3)
     foreach(name
         AFailedOutputLeavesNoneBehind
+        AGivenTableIsReadByAxis
         CheckFindsASpoiledPlan
         CheckPassesOnEveryDevice
+        ChunksHoldHalvesOfTheirOwn
         ConfigRulesAreThoseOfNumpy
         ConfigsThatCannotBeHonouredAreRefusedByName
         DevicesAreNamed
         ExamplesInHelpRun
+        FractionalPositionsTurnAsNumpys
         FrequenciesAreThoseOfTransformers
         FrequenciesWrittenGiveTheSameBits
         LinksAreFollowedToWhatIsNotThereYet
+        ModelsOfSeveralAxesRotateAsTheirOwnCode
         ModelsRotateAsTheirConfigsSay
+        MrotaryOfOnnxRuntime
+        NonsenseAboutAxesIsRefusedInOneLine
         NonsenseIsRefusedInOneLine
         OddValuesAreRefusedAndFilesBesideAnOutputKept
         PermutedWeightsRotateAsTheOtherPairing
         PlotsAreWellFormedAndNameTheirModels
+        PositionsOfEveryShapeTurnAsNumpys
         PositionsOutsideATablePassThroughWithAWarning
         ProgressShowsOnATerminalAlone
         ReferenceIsRoundedOnce
@@ -96,9 +103,12 @@ if(TARGET vkrope-tool)
         RotateTakesAGivenTableOrRows
         RotateTakesPartsOffsetsAndOperations
         RotateTakesRank3AndWritesInPlace
+        SeveralAxesTurnAsNumpys
+        SkippedTokensStay
         TableIsNumpysCosAndSin
         TableOfCompatibleAnglesIsFloat32s
         TablesOfConfigsAreThoseOfTransformers
+        TablesOfSeveralAxesAreNumpys
         UnknownPairingsAreAskedFor
         ValuesAreRefusedInWords
         WhatStandardOutputCannotTakeIsAFailure)
