@@ -1,5 +1,7 @@
 #include "config.hpp"
 
+#include "config_axes.hpp"
+#include "config_grid.hpp"
 #include "config_head.hpp"
 #include "config_layers.hpp"
 #include "config_numbers.hpp"
@@ -55,13 +57,6 @@ bool findPairing(const Source& source, ModelEncoding* model, std::string* error)
     return true;
 }
 
-void noteAxes(const Source& source, ModelEncoding* model) {
-    const Json* section = find(source.layer.rule, "mrope_section");
-    if (!source.has(kAxes) && section == nullptr) return;
-    model->axes_note = "the positions of the model type " + shown(source.type) + " have several axes" +
-                       (section != nullptr ? ", by its mrope_section " + shown(*section) : std::string());
-}
-
 // The factor is no part of the rotation, but what comes of the rotation alone is not all that the model does.
 void noteLogn(const Source& source, double length, ModelEncoding* model) {
     const Json* logn = find(source.config, "use_logn_attn");
@@ -72,12 +67,9 @@ void noteLogn(const Source& source, double length, ModelEncoding* model) {
                           "rotation and is left to the caller";
 }
 
-} // namespace
-
-bool readConfig(const std::string& text, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
+bool readTextModel(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
     Source source;
-    *model = {};
-    if (!openSource(text, &source, error) || !findRules(&source, error)) return false;
+    if (!openSource(config, &source, error) || !findRules(&source, error)) return false;
     model->model_type = source.type;
     if (!chooseLayer(request.layer_type, &source, model, error)) return false;
     if (!resolveLists(&source, error) || !readHeadDim(source, &model->head_dim, error) ||
@@ -91,9 +83,19 @@ bool readConfig(const std::string& text, const ConfigRequest& request, ModelEnco
                                  std::to_string(model->head_dim));
     }
     if (source.has(kTrailing)) model->rotary_begin = model->head_dim - model->rotary_dim;
-    noteAxes(source, model);
     noteLogn(source, request.length, model);
-    return makeFrequencies(source, model, error);
+    return makeFrequencies(source, model, error) && findAxes(source, model, error);
+}
+
+} // namespace
+
+bool readConfig(const std::string& text, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
+    Json config;
+    Grid grid;
+    *model = {};
+    if (!parseConfig(text, &config, error) || !findGrid(config, request.layer_type, &grid, error)) return false;
+    if (grid.tower != nullptr || grid.painter != nullptr) return readGrid(grid, request, model, error);
+    return readTextModel(config, request, model, error);
 }
 
 } // namespace rope

@@ -21,7 +21,7 @@ enum ModelTraits : unsigned {
     kGlobalHead = 16,    // the full layers' heads are of global_head_dim
     kTrailing = 32,      // the rotary part is the head's end
     kBackwards = 64,     // turns the other way
-    kAxes = 128,         // positions of several axes
+    kAxes = 128,         // positions of three axes, t, h and w; each turns pairs that lie together
     kRotary64 = 256,     // 64 elements turn where rotary_dim is absent
     kSuNames = 512,      // su and yarn are names of longrope
     kAlpha = 1024,       // dynamic may have an alpha
@@ -31,7 +31,9 @@ enum ModelTraits : unsigned {
     kRotaryDim = 16384,  // reads how many elements turn, outright
     kRatio = 32768,      // its base may be a multiple, rope_ratio
     kSteppedNtk = 65536, // use_dynamic_ntk stretches the base, by steps
-    kMixedNtk = 131072   // ntk is ntk_mixed, with the exponent mixed_b, else 1
+    kMixedNtk = 131072,  // ntk is ntk_mixed, with the exponent mixed_b, else 1
+    kDealtAxes = 262144, // of kAxes: the axes take pairs in turns
+    kErnieAxes = 524288  // of kAxes: h and w take pairs in turns, then t the rest
 };
 
 struct ModelSizes { // 0: there is none
@@ -46,7 +48,8 @@ struct Model {
     double partial;    // where partial_rotary_factor is absent
     ModelSizes sizes;  // where they are absent
     unsigned traits;
-    const char* parameters; // rope_parameters where there are none; null: the default rule
+    const char* parameters; // rope_parameters where there are none; null: the default rule. An mrope_section goes in
+                            // wherever there is none
 };
 
 // Null where the type is not known. A model of several parts stands for its text.

@@ -8,7 +8,9 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 
-bool parse(const std::string& text, Json* config, std::string* error) {
+} // namespace
+
+bool parseConfig(const std::string& text, Json* config, std::string* error) {
     int deepest = 0;                         // values are copied, compared and printed by recursion
     std::vector<std::set<std::string>> keys; // of the objects that are open
     std::string twice;
@@ -35,6 +37,8 @@ bool parse(const std::string& text, Json* config, std::string* error) {
         return refuse(error, "the configuration is " + shown(*config) + "; it must be an object in braces");
     return true;
 }
+
+namespace {
 
 // The base that a part of a configuration names, in either place; null where it names none.
 const Json* baseOf(const Json& part) {
@@ -119,6 +123,8 @@ bool checkModel(const Source& source, std::string* error) {
 
 // ---- Keys that are not read ----------------------------------------------------------------------------------------
 
+} // namespace
+
 bool tellsOfRotation(const std::string& key) {
     for (const char* word : {"rope", "rotary", "mrope"}) {
         const size_t at = key.find(word);
@@ -126,6 +132,8 @@ bool tellsOfRotation(const std::string& key) {
     }
     return key == "global_head_dim";
 }
+
+namespace {
 
 constexpr Keys kReadKeys = {"rope_theta",
                             "rope_scaling",
@@ -165,7 +173,8 @@ bool isReadHere(const Source& source, const std::string& key) {
     if (key == "global_head_dim") return source.has(kGlobalHead);
     if (key == "qk_rope_head_dim") return unknown || source.known->sizes.rope_head_dim != 0 || source.has(kTrailing);
     if (key == "rope_ratio" || key == "original_rope") return source.has(kRatio);
-    return key == "rope_3d" && source.has(kAxes);
+    if (isOneOf(key, {"rope_is_neox_style", "use_3d_rope"})) return source.type.rfind("paddleocr_vl", 0) == 0;
+    return key == "rope_3d" && source.has(kErnieAxes);
 }
 
 // Of the many keys of a configuration those that tell of the position encoding, and are not read.
@@ -220,10 +229,9 @@ bool checkKinds(const Json& config, std::string* error) {
 
 } // namespace
 
-bool openSource(const std::string& text, Source* source, std::string* error) {
-    if (!parse(text, &source->config, error) || !readText(source->config, "model_type", &source->type, error) ||
-        !descend(source, error))
-        return false;
+bool openSource(const Json& config, Source* source, std::string* error) {
+    source->config = config;
+    if (!readText(source->config, "model_type", &source->type, error) || !descend(source, error)) return false;
     source->known = findModel(source->type);
     return checkModel(*source, error) && checkKinds(source->config, error) && checkKeys(*source, error) &&
            checkNtk(*source, error);

@@ -31,9 +31,15 @@ struct Source {
     bool has(unsigned trait) const { return known != nullptr && (known->traits & trait) != 0; }
 };
 
-// Parses the text, goes down to the part that reads text, and refuses models without a rotation and keys about rotation
-// that are not read.
-bool openSource(const std::string& text, Source* source, std::string* error);
+// The text's object, in which no key stands twice.
+bool parseConfig(const std::string& text, Json* config, std::string* error);
+
+// Whether a key's name is about rotation, so that it may not be passed over.
+bool tellsOfRotation(const std::string& key);
+
+// Goes down to the part that reads text, and refuses models without a rotation and keys about rotation that are not
+// read.
+bool openSource(const Json& config, Source* source, std::string* error);
 
 } // namespace config
 } // namespace rope

@@ -78,6 +78,9 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
 
     add_library(vkrope-config STATIC 
         host/config.cpp
+        host/config_axes.cpp
+        host/config_grid.cpp
+        host/config_grid_models.cpp
         host/config_head.cpp
         host/config_layers.cpp
         host/config_models.cpp

@@ -36,6 +36,13 @@ void printJson(const rope::ModelEncoding& model) {
     json["pairing_out"] = pairingName(model.pairing_out != ROPE_PAIRING_DEFAULT ? model.pairing_out : model.pairing);
     json["scale"] = model.scale;
     json["frequencies"] = model.frequencies;
+    if (!model.axes.empty()) {
+        json["axes"] = model.axes;
+        json["axis_names"] = model.axis_names;
+    }
+    if (model.chunk_dim != 0) json["chunk_dim"] = model.chunk_dim;
+    if (model.skip_first != 0) json["skip_first"] = model.skip_first;
+    if (model.skip_last != 0) json["skip_last"] = model.skip_last;
     std::printf("%s\n", json.dump(1).c_str());
 }
 
@@ -44,10 +51,16 @@ void printText(const rope::ModelEncoding& model) {
                 model.rotary_dim, model.rotary_begin, model.head_dim, pairingName(model.pairing));
     if (model.pairing_out != ROPE_PAIRING_DEFAULT && model.pairing_out != model.pairing)
         std::printf(" (out: %s)", pairingName(model.pairing_out));
-    std::printf("\nscale %.17g\n%6s  %-24s %s\n", model.scale, "pair", "radians per position", "positions per turn");
+    if (model.chunk_dim != 0) std::printf(", in chunks of %u elements", model.chunk_dim);
+    if (model.skip_first != 0) std::printf(", not the first %u tokens", model.skip_first);
+    if (model.skip_last != 0) std::printf(", not the last %u tokens", model.skip_last);
+    const bool several = !model.axes.empty();
+    std::printf("\nscale %.17g\n%6s  %-24s %s%s\n", model.scale, "pair", "radians per position",
+                several ? "axis  " : "", "positions per turn");
     for (size_t i = 0; i < model.frequencies.size(); ++i) {
         const double f = model.frequencies[i];
         std::printf("%6zu  %-24.17g ", i, f);
+        if (several) std::printf("%-5s ", model.axis_names[model.axes[i]].c_str());
         if (f == 0) {
             std::printf("never turns\n");
         } else {
@@ -73,9 +86,7 @@ bool run(const Options& options, Failure* failure) {
     if (!checkPaths({{"--config", options.model.config, ""}}, outputs, failure) ||
         !readModel(options.model, options.rotary_dim, &model, failure))
         return false;
-    for (const std::string& note : {model.axes_note, model.ignored_note}) {
-        if (!note.empty()) warn("frequencies", note);
-    }
+    if (!model.ignored_note.empty()) warn("frequencies", model.ignored_note);
     if (!options.npy.empty() && !writeAll({{npy, asArray(model.frequencies)}}, failure)) return false;
     if (options.json) {
         printJson(model);

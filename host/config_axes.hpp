@@ -1,0 +1,13 @@
+// Which axis of a text's positions each pair turns by.
+#pragma once
+
+#include "config_source.hpp"
+
+namespace rope {
+namespace config {
+
+// Takes the rule and the rotary part as found. Leaves model->axes empty where there is one axis.
+bool findAxes(const Source& source, ModelEncoding* model, std::string* error);
+
+} // namespace config
+} // namespace rope
