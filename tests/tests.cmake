@@ -79,6 +79,7 @@ if(TARGET vkrope-tool)
         CheckPassesOnEveryDevice
         ChunksHoldHalvesOfTheirOwn
         ConfigRulesAreThoseOfNumpy
+        ConfigsOfSeveralAxesNeedNoOption
         ConfigsThatCannotBeHonouredAreRefusedByName
         DevicesAreNamed
         ExamplesInHelpRun
@@ -109,6 +110,7 @@ if(TARGET vkrope-tool)
         TableOfCompatibleAnglesIsFloat32s
         TablesOfConfigsAreThoseOfTransformers
         TablesOfSeveralAxesAreNumpys
+        TowersOfVisionSkipAndChunkByTheirConfigs
         UnknownPairingsAreAskedFor
         ValuesAreRefusedInWords
         WhatStandardOutputCannotTakeIsAFailure)
