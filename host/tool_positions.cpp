@@ -122,8 +122,8 @@ bool takeShape(const std::string& path, const rope::NpyArray& array, uint32_t ax
 } // namespace
 
 const char kPositionsHelp[] =
-    "first:last, last excluded, or an .npy of int32, int64, float32 or float64: [tokens], [batch, tokens], or [axes, "
-    "batch, tokens], as [axes, tokens] where no batch is of so many sequences; those of one axis serve all axes";
+    "first:last, last excluded, or an .npy of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
+    "batch, tokens]; of several axes also [axes, tokens], unless the batch is of as many; without axes they serve all";
 
 bool readPositions(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure) {
     *positions = {};
