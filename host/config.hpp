@@ -33,7 +33,6 @@ struct ModelEncoding {
     std::vector<std::string> axis_names;    // in the order that positions have them: t, h, w; empty: one axis
     uint32_t chunk_dim = 0;                 // half pairing inside chunks of so many elements; 0: of the whole part
     uint32_t skip_first = 0, skip_last = 0; // tokens that its own code leaves as they are: class and register tokens
-    std::string axes_note;                  // always empty
     std::string ignored_note; // not empty: a key that the model's own code does not heed, nor does this, or what it
                               // does beside that is left to the caller
 };

@@ -101,6 +101,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/chart.cpp
         host/tool.cpp
         host/tool_arrays.cpp
+        host/tool_axes.cpp
         host/tool_check.cpp
         host/tool_check_case.cpp
         host/tool_device.cpp

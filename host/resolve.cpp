@@ -76,6 +76,9 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "skip_first is %u and skip_last is %u, together more than %u tokens",
                       d->skip_first, d->skip_last, d->tokens);
     }
+    if (d->chunk_dim == 2) d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are that
+    const bool halves = d->pairing_in == ROPE_PAIRING_HALF || d->pairing_out == ROPE_PAIRING_HALF;
+    if (!halves) d->chunk_dim = d->rotary_dim;
     if (d->elsewhere == 0 && d->pairing_in != d->pairing_out) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "pairing_out differs from pairing_in, which moves elements between threads; set elsewhere to 1");

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -51,9 +52,13 @@ bool fromConfig(const EncodingOptions& options, Encoding* encoding, Failure* fai
     encoding->rotary_begin = model.rotary_begin;
     encoding->pairing = model.pairing;
     encoding->pairing_out = model.pairing_out;
-    encoding->axes_note = model.axes_note;
     encoding->ignored_note = model.ignored_note;
     encoding->model_type = model.model_type;
+    encoding->axes = {std::max<uint32_t>(1, static_cast<uint32_t>(model.axis_names.size())), model.axes};
+    for (const uint8_t axis : model.axes) encoding->axes.count = std::max(encoding->axes.count, axis + 1u);
+    encoding->chunk_dim = model.chunk_dim;
+    encoding->skip_first = model.skip_first;
+    encoding->skip_last = model.skip_last;
     encoding->unknown_pairing = model.pairing == ROPE_PAIRING_DEFAULT;
     return true;
 }
@@ -96,6 +101,12 @@ std::vector<uint8_t> wordsOf(const RopeFrequencies& frequencies, RopeAngle angle
     std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
     ropeWriteFrequencies(&frequencies, angle, words.data(), nullptr);
     return words;
+}
+
+RopeFrequencies frequenciesOf(const Encoding& encoding, const Positions& positions) {
+    const bool several = positions.axes > 1 && !encoding.axes.of_pair.empty();
+    return {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale,
+            several ? encoding.axes.of_pair.data() : nullptr, 1};
 }
 
 void addLayerOptions(CLI::App* app, ModelOptions* options) {
@@ -141,13 +152,14 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
     scale->excludes(config);
     takesNumber(scale, "a number", 0x1p-20, 0x1p20);
     addRotaryDim(app, &options->rotary_dim);
+    addAxesOptions(app, &options->axes);
 }
 
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     *encoding = {};
-    if (!options.model.config.empty())
-        return fromConfig(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
-    return fromArray(options, encoding, failure) && checkValues(*encoding, options.compatible, failure);
+    return (options.model.config.empty() ? fromArray : fromConfig)(options, encoding, failure) &&
+           checkValues(*encoding, options.compatible, failure) &&
+           readAxes(options.axes, static_cast<uint32_t>(encoding->frequencies.size()), &encoding->axes, failure);
 }
 
 } // namespace tool

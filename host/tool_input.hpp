@@ -23,16 +23,26 @@ bool fitsMemory(const std::string& what, double bytes, Failure* failure);
 struct Positions {
     bool counted = false; // a range: first, first + 1, ...
     int32_t first = 0;
+    uint32_t axes = 1;  // 1: the same on every axis
     uint32_t batch = 0; // 0: the same for every sequence
     uint32_t tokens = 0;
-    std::vector<int32_t> values; // unless counted
+    bool ambiguous = false;      // two dimensions of one size, taken as [batch, tokens]
+    bool whole = true;           // else in 2^-32ths
+    std::vector<int64_t> values; // [axes, batch, tokens], unless counted
 };
 
-// "first:last" or a path. int64 must fit int32.
-bool readPositions(const std::string& text, Positions* positions, Failure* failure);
+extern const char kPositionsHelp[];
+
+// "first:last" or a path. Whole ones must fit int32. `axes` and `batch` tell what two dimensions mean: [batch, tokens],
+// or [axes, tokens] where the first has as many as there are axes and no batch that has as many too.
+bool readPositions(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure);
+
+// Of each sequence's positions those of the tokens that turn, with the others' places around them, which are not read.
+// There may be positions for all tokens or for these alone.
+void surround(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions);
 
 void setPositions(const Positions& from, RopePositions* to);
-int64_t lowest(const Positions& positions);
+int64_t lowest(const Positions& positions); // whole ones
 int64_t highest(const Positions& positions);
 
 // ---- Tensors ------------------------------------------------------------------------------------------------------
@@ -63,9 +73,25 @@ void addRotaryDim(CLI::App* app, uint32_t* rotary_dim);
 // From a config.json, or a .gguf, which its first bytes tell. `rotary_dim`: 0 where the model's own is wanted.
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure);
 
+// The axis of each pair. Without a list all are of one.
+struct Axes {
+    uint32_t count = 1; // rows that positions have, though no pair may turn by the last
+    std::vector<uint8_t> of_pair;
+};
+
+struct AxesOptions {
+    std::string sections, axes;
+};
+void addAxesOptions(CLI::App* app, AxesOptions* options);
+bool isGiven(const AxesOptions& options);
+
+// Leaves *axes as they are where no option is given.
+bool readAxes(const AxesOptions& options, uint32_t pairs, Axes* axes, Failure* failure);
+
 // The options that several commands have in common.
 struct EncodingOptions {
     ModelOptions model;
+    AxesOptions axes;
     std::string frequencies;
     double scale = 0;        // 0: not given
     uint32_t rotary_dim = 0; // 0: not given
@@ -78,16 +104,21 @@ struct Encoding {
     double scale = 1;
     uint32_t head_dim = 0; // 0: any
     uint32_t rotary_begin = 0;
+    Axes axes;
+    uint32_t chunk_dim = 0;
+    uint32_t skip_first = 0, skip_last = 0; // where positions leave them out
     RopePairing pairing = ROPE_PAIRING_DEFAULT;
     RopePairing pairing_out = ROPE_PAIRING_DEFAULT;
     std::string model_type;
     bool unknown_pairing = false; // the configuration does not tell
-    std::string axes_note;        // not empty: the model's positions have several axes
     std::string ignored_note;     // not empty: a key that is ignored
 };
 
 // From --config, or --frequencies and --scale.
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure);
+
+// Of one set. Positions that are the same on every axis need none.
+RopeFrequencies frequenciesOf(const Encoding& encoding, const Positions& positions);
 
 // What the plans' slot of them holds, of values that readEncoding has let through.
 std::vector<uint8_t> wordsOf(const RopeFrequencies& frequencies, RopeAngle angle);

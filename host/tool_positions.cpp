@@ -1,7 +1,9 @@
-// --positions: a range, or an array of int32 or int64.
+// --positions: a range, or an array.
 #include "tool_input.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -37,28 +39,93 @@ bool takeRange(const std::string& text, int64_t first, int64_t last, Positions* 
     return true;
 }
 
-bool narrow(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
-    const size_t count = static_cast<size_t>(array.count());
-    positions->values.resize(count);
-    if (array.type == rope::NpyArray::Type::i32) {
-        std::memcpy(positions->values.data(), array.data.data(), count * 4);
-        return true;
-    }
-    for (size_t i = 0; i < count; ++i) {
-        int64_t value;
-        std::memcpy(&value, array.data.data() + i * 8, 8);
+// Whole positions, of int32 or int64.
+bool takeWhole(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
+    for (size_t i = 0; i < positions->values.size(); ++i) {
+        int64_t value = 0;
+        int32_t narrow = 0;
+        if (array.type == rope::NpyArray::Type::i32) {
+            std::memcpy(&narrow, array.data.data() + i * 4, 4);
+            value = narrow;
+        } else {
+            std::memcpy(&value, array.data.data() + i * 8, 8);
+        }
         if (value < kLowest || value > kHighest) {
             return refuse(failure, "--positions: " + path + " has the position " + std::to_string(value) +
                                        ", which is beyond int32");
         }
-        positions->values[i] = static_cast<int32_t>(value);
+        positions->values[i] = value;
     }
     return true;
 }
 
+// Whole ones as such, so that a table may be read by them; else to the nearest 2^-32th, which float32 from 2^-9 up and
+// float64 from 2^20 up are themselves.
+bool takeFloats(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
+    std::vector<double> floats(positions->values.size());
+    for (size_t i = 0; i < floats.size(); ++i) {
+        float narrow = 0;
+        if (array.type == rope::NpyArray::Type::f32) {
+            std::memcpy(&narrow, array.data.data() + i * 4, 4);
+            floats[i] = narrow;
+        } else {
+            std::memcpy(&floats[i], array.data.data() + i * 8, 8);
+        }
+        if (!(std::fabs(floats[i]) < 0x1p31)) {
+            char value[32];
+            std::snprintf(value, sizeof value, "%.17g", floats[i]);
+            return refuse(failure, "--positions: " + path + " has the position " + value +
+                                       "; it must be finite and less than 2^31 from 0");
+        }
+        positions->whole = positions->whole && floats[i] == std::floor(floats[i]);
+    }
+    const double unit = positions->whole ? 1 : 0x1p32;
+    for (size_t i = 0; i < floats.size(); ++i) positions->values[i] = std::llrint(floats[i] * unit);
+    return true;
+}
+
+bool takeNumbers(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
+    positions->values.resize(static_cast<size_t>(array.count()));
+    switch (array.type) {
+    case rope::NpyArray::Type::i32:
+    case rope::NpyArray::Type::i64:
+        return takeWhole(path, array, positions, failure);
+    case rope::NpyArray::Type::f32:
+    case rope::NpyArray::Type::f64:
+        return takeFloats(path, array, positions, failure);
+    default:
+        return refuse(failure, "--positions: " + path + " holds " + rope::npyTypeName(array.type) +
+                                   "; positions are int32, int64, float32 or float64");
+    }
+}
+
+bool takeShape(const std::string& path, const rope::NpyArray& array, uint32_t axes, uint32_t batch,
+               Positions* positions, Failure* failure) {
+    const size_t rank = array.shape.size();
+    if (rank < 1 || rank > 3 || array.count() == 0 || array.count() > uint64_t(kMaxTokens)) {
+        return refuse(failure, "--positions: " + path + " has the shape " + shapeOf(array) +
+                                   "; it must be [tokens], [batch, tokens] or [axes, batch, tokens], and not empty");
+    }
+    const uint32_t first = static_cast<uint32_t>(array.shape[0]);
+    positions->tokens = static_cast<uint32_t>(array.shape.back());
+    const bool by_axis = rank == 2 && axes > 1 && first == axes && first != batch;
+    if (rank == 3 || by_axis) positions->axes = first;
+    if (rank == 3) positions->batch = static_cast<uint32_t>(array.shape[1]);
+    if (rank == 2 && !by_axis) positions->batch = first;
+    positions->ambiguous = rank == 2 && axes > 1 && first == axes && !by_axis;
+    if (positions->axes == 1 || positions->axes == axes) return true;
+    return refuse(failure, "--positions: " + path + " has the shape " + shapeOf(array) + ", positions of " +
+                               std::to_string(first) + " axes, but the pairs turn by " + std::to_string(axes) +
+                               (axes == 1 ? "; --sections or --axes say which pair turns by which" : ""));
+}
+
 } // namespace
 
-bool readPositions(const std::string& text, Positions* positions, Failure* failure) {
+const char kPositionsHelp[] =
+    "first:last, last excluded, or an .npy of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
+    "batch, tokens]; of several axes also [axes, tokens], unless the batch is of as many; without axes they serve all";
+
+bool readPositions(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure) {
     *positions = {};
     int64_t first = 0, last = 0;
     if (isRange(text, &first, &last)) return takeRange(text, first, last, positions, failure);
@@ -67,24 +134,35 @@ bool readPositions(const std::string& text, Positions* positions, Failure* failu
                                    "'; it takes first:last in whole numbers, such as 0:4096, or an .npy file");
     }
     rope::NpyArray array;
-    if (!readArray("--positions", text, &array, failure)) return false;
-    if (array.type != rope::NpyArray::Type::i32 && array.type != rope::NpyArray::Type::i64) {
-        return refuse(failure, "--positions: " + text + " holds " + rope::npyTypeName(array.type) +
-                                   "; positions are int32 or int64");
+    return readArray("--positions", text, &array, failure) && takeShape(text, array, axes, batch, positions, failure) &&
+           takeNumbers(text, array, positions, failure);
+}
+
+void surround(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions) {
+    const uint32_t kept = tokens - skip_first - skip_last;
+    const bool all = positions->tokens == tokens;
+    if (kept == 0 || (all && positions->counted)) return;
+    if (positions->counted) {
+        positions->counted = false;
+        for (uint32_t i = 0; i < kept; ++i) positions->values.push_back(int64_t{positions->first} + i);
     }
-    const size_t rank = array.shape.size();
-    if ((rank != 1 && rank != 2) || array.count() == 0 || array.count() > uint64_t(kMaxTokens)) {
-        return refuse(failure, "--positions: " + text + " has the shape " + shapeOf(array) +
-                                   "; it must be [tokens] or [batch, tokens], and not empty");
+    // A turning neighbour's value widens no table.
+    std::vector<int64_t> whole;
+    for (size_t row = 0; row < positions->values.size(); row += positions->tokens) {
+        const auto first = positions->values.begin() + static_cast<ptrdiff_t>(row + (all ? skip_first : 0));
+        const auto last = first + static_cast<ptrdiff_t>(kept);
+        whole.insert(whole.end(), skip_first, *first);
+        whole.insert(whole.end(), first, last);
+        whole.insert(whole.end(), skip_last, last[-1]);
     }
-    positions->batch = rank == 2 ? static_cast<uint32_t>(array.shape[0]) : 0;
-    positions->tokens = static_cast<uint32_t>(array.shape.back());
-    return narrow(text, array, positions, failure);
+    positions->values = std::move(whole);
+    positions->tokens = tokens;
 }
 
 void setPositions(const Positions& from, RopePositions* to) {
     *to = {};
     to->kind = from.counted ? ROPE_POSITIONS_COUNTED : ROPE_POSITIONS_PER_TOKEN;
+    to->element = from.whole ? ROPE_POSITION_INT64 : ROPE_POSITION_FIXED64;
     to->first = from.first;
     to->shared = from.batch == 0 ? 1 : 0;
 }

@@ -19,7 +19,8 @@ struct Options {
     EncodingOptions encoding;
     std::string positions, cos, sin, q, q_out, k, k_out;
     std::string order = "bshd", pairing, pairing_out, source, element, element_out, angle, device;
-    std::optional<uint32_t> rotary_offset;
+    std::optional<uint32_t> rotary_offset, skip_first, skip_last;
+    uint32_t chunk_dim = 0; // 0: not given
     bool transpose = false, inverse = false, shift = false;
 };
 
@@ -89,21 +90,68 @@ bool readTensors(const Options& options, Rotation* rotation, Failure* failure) {
 
 // ---- Positions ------------------------------------------------------------------------------------------------------
 
+// What the options say; without them the model's own, where positions leave those tokens out.
+bool readSkips(const Options& options, RopeRotateDescription* d, Failure* failure) {
+    const uint64_t first = options.skip_first.value_or(0), last = options.skip_last.value_or(0);
+    if (first + last > d->tokens) {
+        return refuse(failure, "--skip-first and --skip-last are " + std::to_string(first + last) +
+                                   " tokens together, but --q has " + std::to_string(d->tokens));
+    }
+    d->skip_first = static_cast<uint32_t>(first);
+    d->skip_last = static_cast<uint32_t>(last);
+    return true;
+}
+
+void takeModelsSkips(const Options& options, Rotation* rotation) {
+    RopeRotateDescription& d = rotation->description;
+    const Encoding& encoding = rotation->encoding;
+    if (options.skip_first || options.skip_last) return;
+    if (uint64_t{rotation->positions.tokens} + encoding.skip_first + encoding.skip_last != d.tokens) return;
+    d.skip_first = encoding.skip_first;
+    d.skip_last = encoding.skip_last;
+}
+
+uint32_t turning(const RopeRotateDescription& d) { return d.tokens - d.skip_first - d.skip_last; }
+
+bool refuseTokens(const Rotation& rotation, Failure* failure) {
+    const RopeRotateDescription& d = rotation.description;
+    const Positions& positions = rotation.positions;
+    const std::string shape = (positions.axes == 1 ? "" : std::to_string(positions.axes) + " x ") +
+                              (positions.batch == 0 ? "" : std::to_string(positions.batch) + " x ");
+    const uint32_t axes = rotation.encoding.axes.count;
+    return refuse(failure, "--positions has " + shape + std::to_string(positions.tokens) + " positions, but --q has " +
+                               std::to_string(d.batch) + " x " + std::to_string(d.tokens) + " tokens" +
+                               (turning(d) == d.tokens ? "" : ", of which " + std::to_string(turning(d)) + " turn") +
+                               (axes == 1 ? ""
+                                          : "; [axes, batch, tokens] gives them for each of the " +
+                                                std::to_string(axes) + " axes, [batch, tokens] for all"));
+}
+
 bool readTokens(const Options& options, Rotation* rotation, Failure* failure) {
     RopeRotateDescription& d = rotation->description;
     Positions& positions = rotation->positions;
+    const uint32_t axes = rotation->encoding.axes.count;
     d.positions.kind = ROPE_POSITIONS_COUNTED; // read by none where rows are given
     if (options.positions.empty()) return true;
-    if (!readPositions(options.positions, &positions, failure)) return false;
-    if (positions.batch == 1) positions.batch = 0; // one for all, as [1, tokens] is elsewhere too
-    const bool fits = positions.tokens == d.tokens && (positions.batch == 0 || positions.batch == d.batch);
-    if (!fits && d.source != ROPE_SOURCE_ROWS) {
-        return refuse(failure, "--positions has " +
-                                   (positions.batch == 0 ? std::string() : std::to_string(positions.batch) + " x ") +
-                                   std::to_string(positions.tokens) + " positions, but --q has " +
-                                   std::to_string(d.batch) + " x " + std::to_string(d.tokens) + " tokens");
+    if (!readPositions(options.positions, axes, d.batch, &positions, failure)) return false;
+    if (positions.ambiguous) {
+        warn("rotate", "--positions has as many rows as there are sequences and axes, and is taken as [batch, tokens]; "
+                       "[axes, batch, tokens] says the other");
     }
+    if (positions.batch == 1) positions.batch = 0; // one for all, as [1, tokens] is elsewhere too
+    takeModelsSkips(options, rotation);
+    const bool fits = (positions.tokens == d.tokens || positions.tokens == turning(d)) &&
+                      (positions.batch == 0 || positions.batch == d.batch);
+    if (!fits && d.source != ROPE_SOURCE_ROWS) return refuseTokens(*rotation, failure);
     if (!fits) return refuse(failure, "--positions do not fit --q, and a row per token needs none; leave them out");
+    if (d.source == ROPE_SOURCE_TABLE && !positions.whole) {
+        return refuse(failure, options.cos.empty()
+                                   ? "--source table has rows of whole positions, and not all of --positions are; "
+                                     "inline and rows take them"
+                                   : "--cos and --sin have rows of whole positions, and not all of --positions are; "
+                                     "--frequencies take them");
+    }
+    surround(d.tokens, d.skip_first, d.skip_last, &positions);
     setPositions(positions, &d.positions);
     return true;
 }
@@ -116,6 +164,17 @@ void repeatRows(uint32_t times, std::vector<float>* rows) {
     rows->reserve(size * times);
     for (uint32_t i = 1; i < times; ++i)
         rows->insert(rows->end(), rows->begin(), rows->begin() + static_cast<ptrdiff_t>(size));
+}
+
+// Rows of the tokens that turn, each sequence's `count` of them, become rows of all.
+void surroundRows(const RopeRotateDescription& d, size_t count, size_t width, std::vector<float>* rows) {
+    std::vector<float> all;
+    for (auto row = rows->begin(); row != rows->end(); row += static_cast<ptrdiff_t>(count * width)) {
+        all.resize(all.size() + d.skip_first * width);
+        all.insert(all.end(), row, row + static_cast<ptrdiff_t>(count * width));
+        all.resize(all.size() + d.skip_last * width);
+    }
+    *rows = std::move(all);
 }
 
 bool placeRows(const Options& options, const GivenRows& given, Rotation* rotation, Failure* failure) {
@@ -131,16 +190,23 @@ bool placeRows(const Options& options, const GivenRows& given, Rotation* rotatio
     d.rows.count = given.count;
     d.count_outside = by_token ? 0 : 1;
     if (!by_token) return true;
-    const uint64_t tokens = uint64_t{d.batch} * d.tokens;
-    const bool one_sequence = given.batch <= 1 && given.count == d.tokens;
-    const bool all = given.batch == 0 ? given.count == tokens : given.batch == d.batch && given.count == d.tokens;
-    if (!all && !one_sequence) {
+    if (isGiven(options.encoding.axes)) {
+        return refuse(failure,
+                      "--sections and --axes go with --positions and --cos of [max positions, pairs]; a row per "
+                      "token has its axes in it");
+    }
+    const bool one = given.batch == 0 && (given.count == d.tokens || given.count == turning(d));
+    const uint32_t sequences = given.batch != 0 ? given.batch : one ? 1 : d.batch;
+    const uint32_t count = given.batch != 0 ? given.count : given.count / sequences;
+    if ((sequences != 1 && sequences != d.batch) || (given.batch == 0 && given.count % sequences != 0) ||
+        (count != d.tokens && count != turning(d))) {
         return refuse(failure, "--cos has " + (given.batch == 0 ? "" : std::to_string(given.batch) + " x ") +
                                    std::to_string(given.count) + " rows, but --q has " + std::to_string(d.batch) +
                                    " x " + std::to_string(d.tokens) +
                                    " tokens; give a row per token, or --positions with a table");
     }
-    if (!all) repeatRows(d.batch, &rotation->given_rows);
+    if (count != d.tokens) surroundRows(d, count, 2 * given.pairs, &rotation->given_rows);
+    if (sequences != d.batch) repeatRows(d.batch, &rotation->given_rows);
     return true;
 }
 
@@ -181,31 +247,29 @@ bool readGiven(const Options& options, Rotation* rotation, Failure* failure) {
     warnOfScale(options, given);
     d.pairing_in = pairingOf(options.pairing);
     rotation->given_rows = std::move(given.values);
-    return placeRows(options, given, rotation, failure) && readTokens(options, rotation, failure) &&
-           checkHead(options, 2 * given.pairs, rotation, failure);
+    if (!readAxes(options.encoding.axes, given.pairs, &rotation->encoding.axes, failure) ||
+        !placeRows(options, given, rotation, failure) || !readTokens(options, rotation, failure))
+        return false;
+    d.frequencies.axes = frequenciesOf(rotation->encoding, rotation->positions).axes;
+    return checkHead(options, 2 * given.pairs, rotation, failure);
 }
 
 bool readAngles(const Options& options, Rotation* rotation, Failure* failure) {
     RopeRotateDescription& d = rotation->description;
     Encoding& encoding = rotation->encoding;
-    if (!readEncoding(options.encoding, &encoding, failure) || !readTokens(options, rotation, failure)) return false;
+    d.source = options.source == "table"  ? ROPE_SOURCE_TABLE
+               : options.source == "rows" ? ROPE_SOURCE_ROWS
+                                          : ROPE_SOURCE_INLINE;
+    if (!readEncoding(options.encoding, &encoding, failure)) return false;
+    if (!readTokens(options, rotation, failure)) return false;
     if (encoding.head_dim != 0 && encoding.head_dim != d.head_dim) {
         return refuse(failure, "--q has heads of " + std::to_string(d.head_dim) + " elements, but --config says " +
                                    std::to_string(encoding.head_dim));
     }
-    d.source = options.source == "table"  ? ROPE_SOURCE_TABLE
-               : options.source == "rows" ? ROPE_SOURCE_ROWS
-                                          : ROPE_SOURCE_INLINE;
     d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
     d.rotary_begin = options.rotary_offset.value_or(encoding.rotary_begin);
-    d.frequencies = {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale,
-                     nullptr, 1};
+    d.frequencies = frequenciesOf(encoding, rotation->positions);
     d.pairing_in = options.pairing.empty() ? encoding.pairing : pairingOf(options.pairing);
-    if (!encoding.axes_note.empty()) {
-        return refuse(failure, "--config: " + encoding.axes_note +
-                                   "; `vkrope rotate` takes one position a token (--frequencies with them would turn "
-                                   "text, whose axes agree)");
-    }
     if (!encoding.ignored_note.empty()) warn("rotate", encoding.ignored_note);
     if (options.pairing.empty() && encoding.unknown_pairing) {
         return refuse(failure, (encoding.model_type.empty() ? "--config has no model_type, which would tell the pairing"
@@ -223,6 +287,19 @@ bool readAngles(const Options& options, Rotation* rotation, Failure* failure) {
                       8.0 * static_cast<double>(count) * d.frequencies.count, failure);
 }
 
+bool readChunks(const Options& options, Rotation* rotation, Failure* failure) {
+    RopeRotateDescription& d = rotation->description;
+    const bool interleaved = d.pairing_in == ROPE_PAIRING_INTERLEAVED && d.pairing_out != ROPE_PAIRING_HALF;
+    if (options.chunk_dim != 0 && interleaved)
+        return refuse(failure, "--chunk-dim goes with half pairing, and the pairs are interleaved");
+    if (!interleaved) d.chunk_dim = options.chunk_dim != 0 ? options.chunk_dim : rotation->encoding.chunk_dim;
+    if (options.chunk_dim == 0) return true;
+    if (d.chunk_dim % 2 == 0 && d.rotary_dim % d.chunk_dim == 0) return true;
+    return refuse(failure, "--chunk-dim is " + std::to_string(d.chunk_dim) +
+                               "; it must be even and divide the rotary part of " + std::to_string(d.rotary_dim) +
+                               " elements");
+}
+
 // Rows hold the scale that the operation wants, so that nothing is rounded twice: those made here from the start, given
 // ones multiplied once.
 void scaleRows(Rotation* rotation) {
@@ -238,7 +315,7 @@ void scaleRows(Rotation* rotation) {
 
 bool read(const Options& options, Rotation* rotation, Failure* failure) {
     RopeRotateDescription& d = rotation->description;
-    if (!readTensors(options, rotation, failure)) return false;
+    if (!readTensors(options, rotation, failure) || !readSkips(options, &d, failure)) return false;
     if (!(options.cos.empty() ? readAngles(options, rotation, failure) : readGiven(options, rotation, failure)))
         return false;
     d.operation = options.transpose ? ROPE_OPERATION_TRANSPOSE
@@ -252,7 +329,7 @@ bool read(const Options& options, Rotation* rotation, Failure* failure) {
     const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element_in;
     d.elsewhere = moved || converted ? 1 : 0;
     scaleRows(rotation);
-    return true;
+    return readChunks(options, rotation, failure);
 }
 
 // ---- The command
@@ -302,8 +379,7 @@ bool run(Options options, Failure* failure) {
 // --------------------------------------------------------------------------------------------------------
 
 void addFiles(CLI::App* app, Options* options) {
-    app->add_option("--positions", options->positions,
-                    "first:last, last excluded, or an .npy of int32 or int64, [tokens] or [batch, tokens]");
+    app->add_option("--positions", options->positions, kPositionsHelp);
     CLI::Option* cos = app->add_option("--cos", options->cos,
                                        "in place of frequencies a given table, [max positions, pairs], read by "
                                        "position; or, without --positions, with --source rows or as [batch, tokens, "
@@ -333,6 +409,10 @@ void addChoices(CLI::App* app, Options* options) {
     takesCount(
         app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
         "a whole number", 0, UINT32_MAX);
+    takesCount(app->add_option("--chunk-dim", options->chunk_dim,
+                               "half pairing inside chunks of so many elements; without it the model's, else of the "
+                               "whole rotary part"),
+               "a whole number", 2, 2 * ROPE_MAX_PAIRS);
     CLI::Option* transpose =
         app->add_flag("--transpose", options->transpose, "turn back, keeping the scale: the gradient");
     CLI::Option* inverse = app->add_flag("--inverse", options->inverse, "turn back and undo the scale");
@@ -354,14 +434,28 @@ void addChoices(CLI::App* app, Options* options) {
     app->add_option("--device", options->device, kDeviceHelp);
 }
 
-// Needs nothing but a shell: an array of 0.747s.
+void addSkips(CLI::App* app, Options* options) {
+    takesCount(app->add_option("--skip-first", options->skip_first,
+                               "tokens at each sequence's begin that are not turned; --positions may leave them out. "
+                               "Without it the model's, where they do"),
+               "a whole number", 0, UINT32_MAX);
+    takesCount(app->add_option("--skip-last", options->skip_last, "and at its end"), "a whole number", 0, UINT32_MAX);
+}
+
+// Needs nothing but a shell: an array of 0.747s, and positions of 4 x 4 patches.
 const char kExample[] =
-    "example:\n"
+    "examples, of text and of an image whose positions are [axes, batch, tokens]:\n"
     "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
     "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16, 32, 128), "
     "}\" > q.npy\n"
     "  head -c 262144 /dev/zero | tr '\\0' '?' >> q.npy\n"
-    "  vkrope rotate --config config.json --positions 0:16 --q q.npy --q-out q_rotated.npy";
+    "  vkrope rotate --config config.json --positions 0:16 --q q.npy --q-out q_rotated.npy\n"
+    "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<i4', 'fortran_order': False, 'shape': (3, 1, 16), }\" "
+    "> thw.npy\n"
+    "  for at in 0 i/4 i%4; do\n"
+    "    for i in $(seq 0 15); do printf \"\\\\$(printf %03o $(($at)))\\0\\0\\0\"; done\n"
+    "  done >> thw.npy\n"
+    "  vkrope rotate --config config.json --sections 16,24,24 --positions thw.npy --q q.npy --q-out q_image.npy";
 
 } // namespace
 
@@ -369,6 +463,7 @@ Work addRotate(CLI::App* app) {
     const auto options = std::make_shared<Options>();
     addEncodingOptions(app, &options->encoding);
     addFiles(app, options.get());
+    addSkips(app, options.get());
     addChoices(app, options.get());
     app->footer(kExample);
     return [options](Failure* failure) { return run(*options, failure); };

@@ -29,11 +29,10 @@ struct Table {
 
 bool read(const Options& options, Table* table, Failure* failure) {
     if (!readEncoding(options.encoding, &table->encoding, failure) ||
-        !readPositions(options.positions, &table->positions, failure))
+        !readPositions(options.positions, table->encoding.axes.count, 0, &table->positions, failure))
         return false;
     RopeTableDescription& d = table->description;
-    d.frequencies = {table->encoding.frequencies.data(), static_cast<uint32_t>(table->encoding.frequencies.size()),
-                     table->encoding.scale, nullptr, 1};
+    d.frequencies = frequenciesOf(table->encoding, table->positions);
     d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
     d.batch = table->positions.batch == 0 ? 1 : table->positions.batch;
     d.tokens = table->positions.tokens;
@@ -120,9 +119,7 @@ const char kExample[] =
 Work addTable(CLI::App* app) {
     const auto options = std::make_shared<Options>();
     addEncodingOptions(app, &options->encoding);
-    app->add_option("--positions", options->positions,
-                    "first:last, last excluded, or an .npy of int32 or int64, [tokens] or [batch, tokens]")
-        ->required();
+    app->add_option("--positions", options->positions, kPositionsHelp)->required();
     app->add_option("--cos", options->cos, "the .npy to write the cosines to, float32 [positions, pairs]")->required();
     app->add_option("--sin", options->sin, "the .npy to write the sines to")->required();
     app->add_option("--angle", options->angle,

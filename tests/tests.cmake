@@ -76,21 +76,29 @@ if(TARGET vkrope-tool)
     find_program(VKROPE_PYTHON python3)
     foreach(name
         AFailedOutputLeavesNoneBehind
+        AGivenTableIsReadByAxis
         CheckFindsASpoiledPlan
         CheckPassesOnEveryDevice
+        ChunksHoldHalvesOfTheirOwn
         ConfigRulesAreThoseOfNumpy
+        ConfigsOfSeveralAxesNeedNoOption
         ConfigsThatCannotBeHonouredAreRefusedByName
         DevicesAreNamed
         ExamplesInHelpRun
+        FractionalPositionsTurnAsNumpys
         FrequenciesAreThoseOfTransformers
         FrequenciesTellTheAxes
         FrequenciesWrittenGiveTheSameBits
         LinksAreFollowedToWhatIsNotThereYet
+        ModelsOfSeveralAxesRotateAsTheirOwnCode
         ModelsRotateAsTheirConfigsSay
+        MrotaryOfOnnxRuntime
+        NonsenseAboutAxesIsRefusedInOneLine
         NonsenseIsRefusedInOneLine
         OddValuesAreRefusedAndFilesBesideAnOutputKept
         PermutedWeightsRotateAsTheOtherPairing
         PlotsAreWellFormedAndNameTheirModels
+        PositionsOfEveryShapeTurnAsNumpys
         PositionsOutsideATablePassThroughWithAWarning
         ProgressShowsOnATerminalAlone
         ReferenceIsRoundedOnce
@@ -99,9 +107,13 @@ if(TARGET vkrope-tool)
         RotateTakesAGivenTableOrRows
         RotateTakesPartsOffsetsAndOperations
         RotateTakesRank3AndWritesInPlace
+        SeveralAxesTurnAsNumpys
+        SkippedTokensStay
         TableIsNumpysCosAndSin
         TableOfCompatibleAnglesIsFloat32s
         TablesOfConfigsAreThoseOfTransformers
+        TablesOfSeveralAxesAreNumpys
+        TowersOfVisionSkipAndChunkByTheirConfigs
         UnknownPairingsAreAskedFor
         ValuesAreRefusedInWords
         WhatStandardOutputCannotTakeIsAFailure)

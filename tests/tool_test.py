@@ -72,21 +72,22 @@ def narrow(values, element):
     return values.astype({"f32": np.float32, "f16": np.float16}[element])
 
 
-def indices(pairing, rotary, begin):
-    half = rotary // 2
-    pair = np.arange(half)
+def indices(pairing, rotary, begin, chunk=None):
+    half = (chunk or rotary) // 2
+    pair = np.arange(rotary // 2)
     if pairing == "half":
-        return begin + pair, begin + pair + half
+        first = begin + pair // half * 2 * half + pair % half
+        return first, first + half
     return begin + 2 * pair, begin + 2 * pair + 1
 
 
-def rotate(x, cos, sin, pairing="half", pairing_out=None, begin=0, order="bshd"):
+def rotate(x, cos, sin, pairing="half", pairing_out=None, begin=0, order="bshd", chunk=None):
     """x: [b, s, h, d] or in the order bhsd, float64; cos and sin: [b or 1, s, pairs]."""
     axis = 2 if order == "bshd" else 1
     c, s = np.expand_dims(cos, axis), np.expand_dims(sin, axis)
     rotary = 2 * cos.shape[-1]
-    first, second = indices(pairing, rotary, begin)
-    first_out, second_out = indices(pairing_out or pairing, rotary, begin)
+    first, second = indices(pairing, rotary, begin, chunk)
+    first_out, second_out = indices(pairing_out or pairing, rotary, begin, chunk)
     result = x.copy()
     a, b = x[..., first], x[..., second]
     result[..., first_out], result[..., second_out] = a * c - b * s, a * s + b * c
@@ -96,6 +97,22 @@ def rotate(x, cos, sin, pairing="half", pairing_out=None, begin=0, order="bshd")
 def angles(positions, values, scale=1.0):
     turned = np.multiply.outer(np.asarray(positions, np.float64), values)
     return np.cos(turned) * scale, np.sin(turned) * scale
+
+
+def axis_angles(positions, axes, values, scale=1.0):
+    """positions: [axes, b, s]; axes: that of each pair."""
+    turned = np.moveaxis(np.asarray(positions, np.float64)[axes], 0, -1) * values
+    return np.cos(turned) * scale, np.sin(turned) * scale
+
+
+def axes_of(order, sections):
+    """The axis of each pair, as Qwen2-VL's and Qwen3-VL's own code say it."""
+    if order == "contiguous":
+        return np.repeat(np.arange(len(sections)), sections)
+    axes = np.zeros(sum(sections), int)
+    for axis in range(1, len(sections)):
+        axes[axis:axis + len(sections) * sections[axis]:len(sections)] = axis
+    return axes
 
 
 TOLERANCE = {"f32": 2e-6, "f16": 2e-3, "bf16": 1.6e-2}
@@ -134,6 +151,9 @@ def examples_in_help_run():
     if has_device:
         assert np.load("cos.npy").shape == (4096, 64)
         assert np.load("q_rotated.npy").shape == (1, 16, 32, 128)
+        assert np.load("thw.npy")[:, 0].tolist() == [[0] * 16, sorted([0, 1, 2, 3] * 4), [0, 1, 2, 3] * 4]
+        cos, sin = axis_angles(np.load("thw.npy"), axes_of("contiguous", [16, 24, 24]), frequencies(rotary=128))
+        expect_close(np.load("q_image.npy"), rotate(widen(np.load("q.npy")), cos, sin), "f32", "the image in the help")
         assert np.allclose(np.load("q.npy"), 0x3F / 128 + 0x3F / 2**15 + 0.25, atol=0.01)
     assert np.load("w_half.npy").shape == (128, 32)
 
@@ -229,14 +249,14 @@ def config_rules_are_those_of_numpy():
     expect_close(np.load("o.npy"), rotate(widen(x), cos[None], sin[None], "interleaved"), "f32", "cohere")
 
 
-def rotate_both(name, arguments, q, k, wanted, element):
+def rotate_both(name, arguments, q, k, wanted, element, warning=""):
     np.save("q.npy", q)
     np.save("k.npy", k)
     outputs = {}
     for device in devices():
         _, errors = run("rotate", *arguments, "--q", "q.npy", "--k", "k.npy", "--q-out", "qo.npy", "--k-out", "ko.npy",
                         "--device", device)
-        assert errors == "", errors
+        assert errors == "" if warning == "" else errors.count("\n") == 1 and warning in errors, errors
         for path, x in (("qo.npy", q), ("ko.npy", k)):
             expect_close(np.load(path), wanted(widen(x)), element, f"{name} on {device}, {path}")
         outputs[device] = np.load("qo.npy").tobytes() + np.load("ko.npy").tobytes()
@@ -496,7 +516,7 @@ def nonsense():
         ("other count", but(positions="0:5"), "4"),
         ("array of other count", but(positions="p5.npy"), "5"),
         ("positions beyond int32", but(positions="far.npy"), "1099511627776"),
-        ("positions of floats", but(positions="fp.npy"), "float64"),
+        ("positions of halves", but(positions="k_f16.npy"), "[1, 4, 2, 64]"),
         ("no config", but(config="none.json"), "none.json"),
         ("no angles", but(config=None), "--config"),
         ("config and frequencies", but(frequencies="f.npy"), "--frequencies"),
@@ -667,7 +687,8 @@ def configs_that_cannot_be_honoured_are_refused_by_name():
         (dict(text_config={"head_dim": 64, "rope_theta": 7}), "text_config"),
         (dict(rope_scaling={"type": "linear", "factor": 2}, text_config={"head_dim": 64}), "text_config"),
         (dict(model_type="vjepa2"), "vjepa2"), (dict(model_type="hunyuan_vl\n"), "hunyuan_vl"),
-        (dict(model_type="qwen2_vl"), "mrope_section"), (dict(model_type=7), "model_type"),
+        (dict(model_type="qwen2_vl", rope_scaling={"type": "mrope", "mrope_section": [9, 9, 9]}), "mrope_section"),
+        (dict(model_type=7), "model_type"),
         (dict(model_type="unheard-of", rope_theta=None), "rope_theta"), (dict(head_dim=32), "32"),
     ]
     for change, sentence in changes:
@@ -680,6 +701,431 @@ def configs_that_cannot_be_honoured_are_refused_by_name():
         arguments = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy",
                      "--device", "reference"]
         expect_refusal(text[:60], arguments, sentence, before)
+
+
+# ---- Several axes --------------------------------------------------------------------------------------------------
+
+
+def positions_of_axes(axes, batch, tokens, seed=7):
+    return np.random.default_rng(seed).integers(-9, 400, (axes, batch, tokens))
+
+
+@test
+def several_axes_turn_as_numpys():
+    np.save("f.npy", frequencies(10000, 48))
+    given = ["--frequencies", "f.npy", "--scale", "1.25", "--positions", "p.npy"]
+    listed = np.random.default_rng(3).integers(0, 4, 24)
+    cases = [(axes_of(order, sections), ["--sections", ",".join(map(str, sections)), "--axes", order])
+             for order in ["contiguous", "interleaved"] for sections in [[8, 8, 8], [6, 9, 9], [4, 20], [5, 0, 9, 10]]]
+    cases += [(axes_of("contiguous", [10, 8, 6]), ["--sections", "10,8,6"]),
+              (listed, ["--axes", ",".join(map(str, listed))])]
+    q, k = random((2, 6, 3, 64)), random((2, 6, 1, 64), seed=2)
+    for number, (axes, options) in enumerate(cases):
+        positions = positions_of_axes(max(axes) + 1, 2, 6, number)
+        np.save("p.npy", positions.astype([np.int64, np.int32, np.float32, np.float64][number % 4]))
+        cos, sin = axis_angles(positions, axes, frequencies(10000, 48), 1.25)
+        pairing = ["half", "interleaved"][number // 2 % 2]
+        for source in ["inline", "table", "rows"]:
+            arguments = given + options + ["--source", source, "--pairing", pairing]
+            rotate_both(" ".join(arguments), arguments, q, k, lambda x: rotate(x, cos, sin, pairing), "f32")
+
+
+@test
+def positions_of_every_shape_turn_as_numpys():
+    np.save("f.npy", frequencies(10000, 32))
+    axes, values = axes_of("contiguous", [4, 6, 6]), frequencies(10000, 32)
+    given = ["--frequencies", "f.npy", "--sections", "4,6,6"]
+    q, k = random((2, 7, 2, 32)), random((2, 7, 1, 32), seed=2)
+    full = positions_of_axes(3, 2, 7)
+    cases = [("[axes, batch, tokens]", full, full), ("[axes, 1, tokens]", full[:, :1], full[:, [0, 0]]),
+             ("[axes, tokens]", full[:, 0], full[:, [0, 0]]), ("[batch, tokens]", full[0], full[[0, 0, 0]]),
+             ("[1, batch, tokens]", full[:1], full[[0, 0, 0]]), ("[tokens]", full[0, 0], full[[0, 0, 0]][:, [0, 0]])]
+    for name, array, meant in cases:
+        np.save("p.npy", array)
+        cos, sin = axis_angles(meant, axes, values)
+        rotate_both(name, given + ["--positions", "p.npy"], q, k, lambda x: rotate(x, cos, sin), "f32")
+    cos, sin = axis_angles(np.broadcast_to(np.arange(-2, 5), (3, 2, 7)), axes, values)
+    rotate_both("a range", given + ["--positions", "-2:5"], q, k, lambda x: rotate(x, cos, sin), "f32")
+    # As many axes as sequences: [batch, tokens] is meant, and said.
+    np.save("q.npy", random((3, 7, 2, 32)))
+    np.save("p.npy", positions_of_axes(3, 1, 7)[:, 0])
+    for options, warned in [([], 1), (["--axes", "1,0," * 7 + "0,1"], 0)]:
+        arguments = ["--frequencies", "f.npy"] + (options or ["--sections", "4,6,6"])
+        _, errors = run("rotate", *arguments, "--positions", "p.npy", "--q", "q.npy", "--q-out", "o.npy", "--device",
+                        "reference")
+        assert errors.count("\n") == warned and ("[axes, batch, tokens]" in errors) == bool(warned), errors
+        cos, sin = angles(np.load("p.npy"), values)
+        expect_close(np.load("o.npy"), rotate(widen(np.load("q.npy")), cos, sin), "f32", "a batch of as many as axes")
+
+
+@test
+def fractional_positions_turn_as_numpys():
+    values = frequencies(10000, 32)
+    np.save("f.npy", values)
+    axes = axes_of("interleaved", [6, 5, 5])
+    q, k = random((2, 6, 2, 32)), random((2, 6, 1, 32), seed=2)
+    rng = np.random.default_rng(11)
+    for kind in [np.float32, np.float64]:
+        for count, options in [(1, []), (3, ["--sections", "6,5,5", "--axes", "interleaved"])]:
+            positions = rng.uniform(-300, 300, (count, 2, 6)).astype(kind)
+            np.save("p.npy", positions)
+            cos, sin = axis_angles(positions, axes if count == 3 else np.zeros(16, int), values)
+            for source in ["inline", "rows"]:
+                arguments = ["--frequencies", "f.npy", "--positions", "p.npy", "--source", source, *options]
+                rotate_both(f"{np.dtype(kind)} on {count} axes, {source}", arguments, q, k,
+                            lambda x: rotate(x, cos, sin), "f32")
+    # float64 holds 2^-32ths of large positions too, and float32 ones give the bits of the same float64.
+    far = np.array([2**31 - 2**-22, -(2**31) + 2**-22, 2**20 + 2**-32, 2.0**-32, 1e9 + 1 / 3, 0.5])
+    np.save("far.npy", far)
+    near = rng.uniform(0, 100, 6).astype(np.float32)
+    np.save("near.npy", near)
+    np.save("near64.npy", near.astype(np.float64))
+    slow = np.float64(2.0) ** -np.arange(16)  # so that numpy's product is exact
+    np.save("f2.npy", slow)
+    for device in devices():
+        for name in ["far", "near", "near64"]:
+            run("table", "--frequencies", "f2.npy", "--positions", name + ".npy", "--cos", name + "_c.npy", "--sin",
+                name + "_s.npy", "--device", device)
+        cos, sin = angles(far, slow)
+        assert np.abs(np.load("far_c.npy") - cos).max() < 1e-7 and np.abs(np.load("far_s.npy") - sin).max() < 1e-7
+        for end in ["_c.npy", "_s.npy"]:
+            assert open("near" + end, "rb").read() == open("near64" + end, "rb").read()
+
+
+@test
+def tables_of_several_axes_are_numpys():
+    values = frequencies(10000, 32)
+    np.save("f.npy", values)
+    axes = axes_of("contiguous", [4, 6, 6])
+    whole, fractions = positions_of_axes(3, 2, 9), positions_of_axes(3, 2, 9) / 8 + 1 / 3
+    bits = {}
+    for device in devices():
+        for name, array, meant, shape in [
+                ("[axes, batch, tokens]", whole, whole, (2, 9)), ("[axes, tokens]", whole[:, 1], whole[:, 1:], (9,)),
+                ("[axes, 1, tokens]", whole[:, 1:], whole[:, 1:], (1, 9)),
+                ("[2, tokens]", whole[0], whole[[0, 0, 0]], (2, 9)), ("floats", fractions, fractions, (2, 9)),
+                ("a range", None, np.broadcast_to(np.arange(5, 14), (3, 1, 9)), (9,))]:
+            if array is not None:
+                np.save("p.npy", array)
+            run("table", "--frequencies", "f.npy", "--scale", "1.5", "--sections", "4,6,6", "--positions",
+                "5:14" if array is None else "p.npy", "--cos", "c.npy", "--sin", "s.npy", "--device", device)
+            cos, sin = axis_angles(meant, axes, values, 1.5)
+            got = np.load("c.npy"), np.load("s.npy")
+            assert got[0].shape == got[1].shape == (*shape, 16), f"{name}: {got[0].shape}"
+            for one, wanted in zip(got, (cos, sin)):
+                assert np.abs(one - wanted.reshape(one.shape)).max() < 1.2e-7, name
+            if device != "reference":
+                bits.setdefault(name, set()).add(got[0].tobytes() + got[1].tobytes())
+    assert all(len(one) == 1 for one in bits.values()), "the devices' tables differ"
+
+
+@test
+def skipped_tokens_stay():
+    values = frequencies(10000, 32)
+    np.save("f.npy", values)
+    axes = axes_of("contiguous", [8, 8])
+    q, k = random((2, 9, 2, 32)), random((2, 9, 1, 32), seed=2)
+    full = positions_of_axes(2, 2, 9)
+    full[:, :, 0] = 2**31 - 1  # a skipped token's widens no table
+    for first, last in [(1, 0), (0, 2), (1, 2), (4, 5)]:
+        skips = ["--skip-first", first, "--skip-last", last]
+        turning = slice(first, 9 - last)
+
+        def window(cos, sin):
+            held = np.ones((2, 9, 16)), np.zeros((2, 9, 16))
+            for to, given in zip(held, (cos, sin)):
+                to[:, turning] = given
+            return held
+
+        cos, sin = window(*axis_angles(full[:, :, turning], axes, values))
+        arrays = [full] + ([full[:, :, turning]] if first + last < 9 else [])
+        for array in arrays:
+            np.save("p.npy", array)
+            for source in ["inline", "table", "rows"]:
+                if source == "table" and first in (0, 4):
+                    continue  # the far token turns, or none does
+                arguments = ["--frequencies", "f.npy", "--sections", "8,8", "--positions", "p.npy", "--source", source]
+                rotate_both(str(skips + [source, array.shape]), arguments + skips, q, k,
+                            lambda x: rotate(x, cos, sin), "f32")
+        if first + last == 9:
+            continue
+        cos, sin = window(*angles(np.arange(3, 12 - first - last), values))
+        for source in ["inline", "table", "rows"] if first == 1 else ["inline"]:
+            arguments = ["--frequencies", "f.npy", "--positions", f"3:{12 - first - last}", "--source", source]
+            rotate_both(str(skips + [source, "range"]), arguments + skips, q, k, lambda x: rotate(x, cos, sin), "f32")
+        np.save("c.npy", cos[0, turning].astype(np.float32))
+        np.save("s.npy", sin[0, turning].astype(np.float32))
+        rotate_both(str(skips + ["given rows"]), ["--cos", "c.npy", "--sin", "s.npy", *skips], q, k,
+                    lambda x: rotate(x, cos, sin), "f32")
+    # Positions for every token: those skipped are not turned all the same.
+    cos, sin = (a[None].copy() for a in angles(np.arange(9), values))
+    cos[:, :2], sin[:, :2], cos[:, 8], sin[:, 8] = 1, 0, 1, 0
+    rotate_both("a range of all", ["--frequencies", "f.npy", "--positions", "0:9", "--skip-first", "2", "--skip-last",
+                                   "1"], q, k, lambda x: rotate(x, cos, sin), "f32")
+
+
+@test
+def chunks_hold_halves_of_their_own():
+    values = frequencies(10000, 32)
+    np.save("f.npy", values)
+    cos, sin = (a[None] for a in angles(np.arange(5), values))
+    q, k = random((1, 5, 2, 40)), random((1, 5, 1, 40), seed=2)
+    for chunk in [4, 8, 16, 32]:
+        for pairing, out in [("half", None), ("half", "interleaved"), ("interleaved", "half")]:
+            arguments = ["--frequencies", "f.npy", "--positions", "0:5", "--rotary-offset", "4", "--chunk-dim", chunk]
+            arguments += ["--pairing", pairing] + (["--pairing-out", out] if out else [])
+            rotate_both(str(arguments), arguments, q, k, lambda x: rotate(x, cos, sin, pairing, out, 4, chunk=chunk),
+                        "f32")
+
+
+@test
+def a_given_table_is_read_by_axis():
+    rng = np.random.default_rng(5)
+    cos, sin = rng.uniform(-1, 1, (2, 20, 24)).astype(np.float32)
+    np.save("c.npy", cos)
+    np.save("s.npy", sin)
+    q, k = random((2, 5, 3, 64)), random((2, 5, 1, 64), seed=2)
+    positions = rng.integers(0, 20, (3, 2, 5))
+    np.save("p.npy", positions)
+    for order in ["contiguous", "interleaved"]:
+        axes = axes_of(order, [10, 7, 7])
+        rows = [np.stack([widen(t)[positions[axes[j]], j] for j in range(24)], -1) for t in (cos, sin)]
+        arguments = ["--cos", "c.npy", "--sin", "s.npy", "--sections", "10,7,7", "--axes", order, "--positions", "p.npy"]
+        rotate_both("a table by axis, " + order, arguments, q, k, lambda x: rotate(x, *rows), "f32")
+    positions[2, 1, 3], positions[0, 0, 0] = 20, -1
+    np.save("p.npy", positions)
+    np.save("q.npy", q)
+    for device in devices():
+        _, errors = run("rotate", *arguments, "--q", "q.npy", "--q-out", "o.npy", "--device", device)
+        assert errors.count("\n") == 1 and "2 of 10 tokens" in errors, errors
+        assert np.array_equal(np.load("o.npy")[[0, 1], [0, 3]], q[[0, 1], [0, 3]])
+
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
+
+
+@test
+def mrotary_of_onnx_runtime():
+    with open(os.path.join(DATA, "onnx", "manifest_ort.json")) as file:
+        cases = [case for case in json.load(file)["cases"] if "mrope_section" in case]
+    assert len(cases) == 3
+    for case in cases:
+        arrays = {name: np.load(os.path.join(DATA, "onnx", path)) for name, path in case["files"].items()}
+        x, order = arrays["input"], "bhsd"
+        if x.ndim == 3:
+            x, order = x.reshape(*x.shape[:2], case["num_heads"], case["head_size"]), "bshd"
+        np.save("q.npy", x)
+        np.save("p.npy", arrays["position_ids"])
+        np.save("c.npy", arrays["cos_cache"] * np.float32(case["scale"]))
+        np.save("s.npy", arrays["sin_cache"] * np.float32(case["scale"]))
+        for device in devices():
+            run("rotate", "--cos", "c.npy", "--sin", "s.npy", "--sections", ",".join(map(str, case["mrope_section"])),
+                "--axes", ["contiguous", "interleaved"][case["mrope_layout"]], "--pairing",
+                ["half", "interleaved"][case["interleaved"]], "--order", order, "--positions", "p.npy", "--q", "q.npy",
+                "--q-out", "o.npy", "--device", device)
+            error = np.abs(np.load("o.npy").reshape(arrays["output"].shape) - arrays["output"]).max()
+            assert error <= 2e-3, f"{case['name']} on {device}: off by {error}"
+
+
+def rotation_cases():
+    with open(os.path.join(DATA, "rotations", "manifest.json")) as file:
+        manifest = json.load(file)
+    data = open(os.path.join(DATA, "rotations", "data.bin"), "rb").read()
+    for case in manifest["cases"]:
+        yield case, {name: np.frombuffer(data, t["dtype"], int(np.prod(t["shape"])), t["offset"]).reshape(t["shape"])
+                     for name, t in case["tensors"].items() if not t["dtype"].startswith("bf16")}
+
+
+def several_axes_of(case, arrays):
+    """Positions [axes, batch, tokens], frequencies, and the options that tell the rest; None for the other cases."""
+    name, position_ids = case["name"], arrays.get("position_ids")
+    if name == "pixtral_2d_d64":
+        side, values = case["params"]["max_side"], 10000.0 ** (-np.arange(0, 64, 2) / 64)
+        return (np.stack([position_ids // side, position_ids % side])[:, None],
+                np.concatenate([values[::2], values[1::2]]), ["--sections", "16,16"])
+    if name == "wan_3d_d48":
+        return (arrays["position_thw"].T[:, None], np.tile(10000.0 ** (-np.arange(8) / 8), 3),
+                ["--sections", "8,8,8", "--pairing", "interleaved"])
+    if name == "ernie4_5_vl_d128":
+        held = arrays["inv_freq_prerotated"].astype(np.float64)
+        held[0:44:2], held[1:44:2] = held[:22].copy(), held[22:44].copy()
+        return position_ids, held, ["--axes", "1,2," * 22 + ",".join("0" * 20), "--pairing", "interleaved"]
+    if "mrope_section" not in case["params"]:
+        return None
+    options = ["--sections", ",".join(map(str, case["params"]["mrope_section"]))]
+    options += ["--axes", "interleaved"] if name.startswith("qwen3") else []
+    options += ["--pairing", "interleaved"] if name.startswith("glm4v") else []
+    return position_ids, arrays["inv_freq"].astype(np.float64), options
+
+
+@test
+def models_of_several_axes_rotate_as_their_own_code():
+    count = 0
+    for case, arrays in rotation_cases():
+        told = several_axes_of(case, arrays)
+        if told is None:
+            continue
+        positions, values, options = told
+        np.save("p.npy", positions)
+        np.save("f.npy", values)
+        worst = 0.0
+        for name, result in [("q", "q_out"), ("k", "k_out"), ("x", "out")]:
+            if name not in arrays:
+                continue
+            np.save("q.npy", arrays[name])
+            for device in devices():
+                for source in ["inline", "table", "rows"]:
+                    _, errors = run("rotate", "--frequencies", "f.npy", *options, "--positions", "p.npy", "--angle",
+                                    "compatible", "--order", "bhsd", "--source", source, "--q", "q.npy", "--q-out",
+                                    "o.npy", "--device", device)
+                    worst = max(worst, np.abs(np.load("o.npy").astype(np.float64) - arrays[result]).max())
+                    assert errors == "" and worst <= 2e-6, f"{case['name']}, {name} on {device}: off by {worst}"
+        print(f"{case['name']}: off by {worst:.3g} at most")
+        count += 1
+    assert count == 6
+
+
+@test
+def configs_of_several_axes_need_no_option():
+    types = {"qwen2_vl_d128": "qwen2_vl", "qwen3_vl_d128": "qwen3_vl_text", "pixtral_2d_d64": "pixtral",
+             "glm4v_d128_partial_interleaved": "glm4v_text", "ernie4_5_vl_d128": "ernie4_5_vl_moe_text"}
+    wan = {"_class_name": "WanTransformer3DModel", "attention_head_dim": 48, "patch_size": [1, 2, 2], "rope_max_seq_len": 64}
+    for case, arrays in rotation_cases():
+        told, name = several_axes_of(case, arrays), case["name"]
+        if told is None:
+            continue
+        with open("config.json", "w") as file:
+            json.dump(wan if name.startswith("wan") else {**case["params"]["config"], "model_type": types[name]}, file)
+        np.save("p.npy", told[0])
+        q, wanted = (arrays["x"], arrays["out"]) if "x" in arrays else (arrays["q"], arrays["q_out"])
+        np.save("q.npy", q)
+        for device in devices():
+            _, errors = run("rotate", "--config", "config.json", "--positions", "p.npy", "--angle", "compatible", "--order",
+                            "bhsd", "--q", "q.npy", "--q-out", "o.npy", "--device", device)
+            error = np.abs(np.load("o.npy").astype(np.float64) - wanted).max()
+            assert errors == "" and error <= 2e-6, f"{name} on {device}: off by {error}, {errors}"
+        print(f"{name}: off by {error:.3g}")
+
+
+@test
+def towers_of_vision_skip_and_chunk_by_their_configs():
+    """Against numpy by what `vkrope frequencies` says of them."""
+    size = dict(hidden_size=128, num_attention_heads=2)
+    configs = [(dict(size, model_type="dinov3_vit", num_register_tokens=4), "centres of patches"),
+               (dict(size, model_type="llama4_vision_model"), "from 1"),
+               (dict(size, model_type="gemma4_vision", head_dim=64), "")]
+    skipped = chunked = 0
+    for config, warning in configs:
+        with open("config.json", "w") as file:
+            json.dump(config, file)
+        told = json.loads(run("frequencies", "--config", "config.json", "--json")[0])
+        first, last, chunk = (told.get(key, 0) for key in ("skip_first", "skip_last", "chunk_dim"))
+        skipped, chunked = skipped + first + last, chunked + chunk
+        tokens = 6 + first + last
+        q, k = random((2, tokens, 2, 64)), random((2, tokens, 1, 64), seed=2)
+        for positions in [positions_of_axes(2, 2, 6) / 7, positions_of_axes(2, 2, tokens)]:
+            np.save("p.npy", positions)
+            cos, sin = axis_angles(positions, told["axes"], np.array(told["frequencies"]))
+            if positions.shape[-1] != tokens:
+                around = [(0, 0), (first, last), (0, 0)]
+                cos, sin = np.pad(cos, around, constant_values=1), np.pad(sin, around)
+            rotate_both(f"{config['model_type']}, {positions.shape}", ["--config", "config.json", "--positions", "p.npy"], q, k,
+                        lambda x: rotate(x, cos, sin, told["pairing"], chunk=chunk), "f32", warning)
+        cos, sin = (a[None] for a in angles(np.arange(tokens), np.array(told["frequencies"])))
+        cos, sin = cos.copy(), sin.copy()
+        cos[:, :2], sin[:, :2] = 1, 0
+        rotate_both(f"{config['model_type']}, --skip-first in place of its own",
+                    ["--config", "config.json", "--positions", f"2:{tokens}", "--skip-first", "2"], q, k,
+                    lambda x: rotate(x, cos, sin, told["pairing"], chunk=chunk), "f32", warning)
+    assert skipped > 0 and chunked > 0
+
+
+@test
+def nonsense_about_axes_is_refused_in_one_line():
+    write_config()
+    np.save("q.npy", random((2, 6, 2, 64)))
+    np.save("f.npy", frequencies(10000, 64))
+    np.save("long.npy", frequencies(10000, 600))
+    np.save("wide.npy", random((2, 6, 1, 600)))
+    np.save("c.npy", np.ones((9, 32), np.float32))
+    np.save("rows.npy", np.ones((2, 6, 32), np.float32))
+    for name, shape in [("p3", (3, 2, 6)), ("p4", (4, 2, 6)), ("p5", (5, 2, 6)), ("pb", (3, 3, 6)), ("pt", (3, 2, 5)),
+                        ("p36", (3, 6)), ("p46", (4, 6)), ("p1111", (1, 1, 2, 6)), ("p0", (3, 0, 6)), ("p", (6,))]:
+        np.save(name + ".npy", np.zeros(shape, np.int64))
+    for name, value in [("nan", np.nan), ("inf", -np.inf), ("far", 2.0**31), ("below", -(2.0**31)), ("half", 0.5)]:
+        np.save(name + ".npy", np.full((3, 2, 6), value))
+        np.save(name + "32.npy", np.full((3, 2, 6), value, np.float32))
+    np.save("far64.npy", np.full((3, 2, 6), 2**31))
+    np.save("f16.npy", np.zeros((3, 2, 6), np.float16))
+    np.save("bool.npy", np.zeros((3, 2, 6), bool))
+    sections = ["--sections", "8,12,12"]
+    model, given, table = ["--config", "config.json"], ["--frequencies", "f.npy"], ["--cos", "c.npy", "--sin", "c.npy"]
+    rows = ["--cos", "rows.npy", "--sin", "rows.npy"]
+
+    def by(positions="p3.npy"):
+        return ["--positions", positions]
+
+    cases = [
+        (given + ["--sections", "8,12,13"] + by(), "33 pairs together"),
+        (model + ["--sections", "8,12"] + by(), "20 pairs together, but there are 32"),
+        (table + ["--sections", "8,12,13"] + by(), "there are 32"),
+        (given + ["--sections", "8,8,8,4,4"] + by(), "at most 4"),
+        (given + ["--sections", "8,12,"] + by(), "16,24,24"), (given + ["--sections", ",32"] + by(), "16,24,24"),
+        (given + ["--sections", "8,-12,36"] + by(), "16,24,24"), (given + ["--sections", "8;24"] + by(), "16,24,24"),
+        (given + ["--sections", "8,1e1,14"] + by(), "16,24,24"), (given + ["--sections", "t,h,w"] + by(), "16,24,24"),
+        (given + ["--sections", "4294967296,32"] + by(), "16,24,24"),
+        (given + ["--sections", "1," * 9000 + "1"] + by(), "not '1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,...'"),
+        (given + ["--sections", ""] + by(), "--sections is empty"),
+        (given + sections + ["--axes", "woven"] + by(), "woven"),
+        (given + sections + ["--axes", "0,1,2"] + by(), "0,1,2"),
+        (given + ["--axes", "interleaved"] + by(), "needs --sections"),
+        (given + ["--axes", "contiguous"] + by(), "needs --sections"),
+        (given + ["--axes", "0,1,2"] + by(), "3 pairs, but there are 32"),
+        (given + ["--axes", "0," * 31 + "4"] + by(), "axis 4"), (given + ["--axes", "0," * 31 + "x"] + by(), "0,0,1,2"),
+        (given + ["--axes", "0," * 32] + by(), "0,0,1,2"), (given + ["--axes", "Interleaved"] + by(), "Interleaved"),
+        (given + by(), "--sections or --axes"), (model + by(), "positions of 3 axes, but the pairs turn by 1"),
+        (given + sections + by("p4.npy"), "positions of 4 axes, but the pairs turn by 3"),
+        (given + sections + by("p5.npy"), "[5, 2, 6]"),
+        (given + ["--sections", "16,16"] + by(), "positions of 3 axes, but the pairs turn by 2"),
+        (given + ["--axes", "0," * 31 + "1"] + by(), "turn by 2"),
+        (given + sections + by("pb.npy"), "3 x 3 x 6 positions"), (given + sections + by("pt.npy"), "3 x 2 x 5"),
+        (given + sections + by("p46.npy"), "4 x 6"), (given + by("p36.npy"), "3 x 6"),
+        (given + sections + by("p1111.npy"), "[1, 1, 2, 6]"), (given + sections + by("p0.npy"), "not empty"),
+        (given + sections + by("0:5"), "[axes, batch, tokens]"),
+        (given + sections + by("nan.npy"), "nan"), (given + sections + by("inf.npy"), "-inf"),
+        (given + sections + by("far.npy"), "2147483648"), (given + sections + by("below.npy"), "-2147483648"),
+        (given + sections + by("nan32.npy"), "nan"), (given + sections + by("far32.npy"), "2147483648"),
+        (given + sections + by("far64.npy"), "2147483648, which is beyond int32"),
+        (given + sections + by("f16.npy"), "float16"), (given + sections + by("bool.npy"), "bool.npy"),
+        (given + sections + by("half.npy") + ["--source", "table"], "whole positions"),
+        (given + sections + by("half32.npy") + ["--source", "table"], "whole positions"),
+        (table + sections + by("half.npy"), "whole positions"),
+        (table + sections, "--sections and --axes"), (rows + sections + by(), "--sections and --axes"),
+        (rows + by("p36.npy"), "leave them out"),
+        (["--frequencies", "long.npy", "--sections", "100,100,100"] + by() + ["--q", "wide.npy"], "at most 256"),
+        (given + sections + by() + ["--skip-first", "7"], "7 tokens together"),
+        (given + sections + by() + ["--skip-first", "4", "--skip-last", "3"], "but --q has 6"),
+        (given + sections + by() + ["--skip-last", "4294967295", "--skip-first", "4294967295"], "8589934590"),
+        (given + sections + by() + ["--skip-first", "-1"], "--skip-first takes a whole number"),
+        (given + sections + by() + ["--skip-last", "one"], "--skip-last takes a whole number"),
+        (given + sections + by("pt.npy") + ["--skip-first", "2"], "of which 4 turn"),
+        (given + by("p.npy") + ["--chunk-dim", "3"], "--chunk-dim is 3"),
+        (given + by("p.npy") + ["--chunk-dim", "24"], "divide the rotary part of 64"),
+        (given + by("p.npy") + ["--chunk-dim", "128"], "--chunk-dim is 128"),
+        (given + by("p.npy") + ["--chunk-dim", "0"], "--chunk-dim takes"),
+        (given + by("p.npy") + ["--chunk-dim", "16", "--pairing", "interleaved"], "half pairing"),
+        (sections + by(), "--config"),
+    ]
+    before = sorted(os.listdir("."))
+    for arguments, sentence in cases:
+        arguments = [str(a) for a in arguments]
+        files = [] if "--q" in arguments else ["--q", "q.npy"]
+        expect_refusal(" ".join(arguments)[:90], ["rotate", *arguments, *files, "--q-out", "o.npy"], sentence, before)
+    for arguments, sentence in [(given + by(), "--sections or --axes"), (given + sections + by("p4.npy"), "4 axes"),
+                                (given + sections + by("inf.npy"), "-inf"), (given + ["--sections", "8"] + by(), "8 pairs"),
+                                (sections + by(), "--config")]:
+        expect_refusal("table " + " ".join(arguments), ["table", *arguments, "--cos", "o.npy", "--sin", "o2.npy"], sentence,
+                       before)
 
 
 # ---- Frequencies ---------------------------------------------------------------------------------------------------

@@ -1,10 +1,5 @@
 // Rotations that other projects' own code has made (tests/data), on every device: from their arrays of cos and sin,
-// read where they lie, and from their frequencies.
-//
-// Not covered yet, for they take more than one position axis (their rotations from given rows are covered, where the
-// rows are complete):
-//   - the angles of qwen3_vl, glm4v, ernie4_5_vl, pixtral_2d and wan_3d, and all of qwen2_vl, whose rows are per axis
-//   - ONNX Runtime's MRotaryEmbedding: SectionedRank3, InterleavedRank4, PartialRotaryDimensionCopiesTail
+// read where they lie, and from their frequencies and positions.
 #include "gpu.hpp"
 #include "npy.hpp"
 
@@ -14,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 
 namespace {
 
@@ -48,9 +44,10 @@ struct Case {
     RopeRotateDescription description = {};
     Tolerance tolerance = kFloat32;
     Bytes rows;
-    std::vector<int32_t> positions;
+    Bytes positions; // int64, as PyTorch has them
     std::vector<double> frequencies;
-    Bytes in[2], wanted[2]; // q and k
+    std::vector<uint8_t> axes; // of each pair; empty: all of one
+    Bytes in[2], wanted[2];    // q and k
 };
 
 // ---- Running a case, and its distance from what was given
@@ -126,6 +123,8 @@ class Vectors : public gpu::OnDevice {
             d.frequencies.values = c.frequencies.data();
             d.frequencies.count = static_cast<uint32_t>(c.frequencies.size());
         }
+        if (!c.axes.empty()) d.frequencies.axes = c.axes.data();
+        d.positions.element = ROPE_POSITION_INT64;
         RopePlan plan;
         ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         gpu::Slots slots;
@@ -189,13 +188,15 @@ NpyArray readArray(const std::string& name) {
     return array;
 }
 
-std::vector<int32_t> positionsOf(const NpyArray& array) {
-    std::vector<int32_t> positions(array.count());
-    for (size_t i = 0; i < positions.size(); ++i) {
-        EXPECT_EQ(array.type, NpyArray::Type::i64);
-        std::memcpy(&positions[i], &array.data[i * 8], 4); // the lower half, on the machines that these tests run on
-    }
-    return positions;
+Bytes positionsOf(const NpyArray& array) {
+    EXPECT_EQ(array.type, NpyArray::Type::i64);
+    return array.data;
+}
+
+Bytes bytesOf(const std::vector<int64_t>& values) {
+    Bytes bytes(values.size() * sizeof(int64_t));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
 }
 
 Bytes oneAfterTheOther(const Bytes& first, const Bytes& second) {
@@ -231,14 +232,36 @@ struct Node {
     uint32_t heads = 0, rotary_dim = 0; // 0: the input's shape says
     bool interleaved = false;
     json files;
+    std::vector<uint32_t> sections; // M-RoPE
+    RopeAxesOrder order = ROPE_AXES_CONTIGUOUS;
+    float scale = 1; // on what comes out
 };
+
+std::vector<uint8_t> axesOf(RopeAxesOrder order, const std::vector<uint32_t>& sections) {
+    std::vector<uint8_t> axes(std::accumulate(sections.begin(), sections.end(), size_t{0}));
+    const uint32_t pairs = static_cast<uint32_t>(axes.size());
+    const uint32_t count = static_cast<uint32_t>(sections.size());
+    EXPECT_EQ(ropeSetAxes(order, sections.data(), count, pairs, axes.data(), nullptr), ROPE_SUCCESS);
+    return axes;
+}
+
+NpyArray scaled(NpyArray array, float scale) {
+    for (size_t at = 0; at < array.data.size(); at += sizeof(float)) {
+        float value;
+        std::memcpy(&value, &array.data[at], sizeof value);
+        value *= scale;
+        std::memcpy(&array.data[at], &value, sizeof value);
+    }
+    return array;
+}
 
 Case caseOf(const Node& node, Tolerance tolerance) {
     Case c;
     c.name = node.name;
     c.tolerance = tolerance;
     auto array = [&](const char* key) { return readArray("onnx/" + node.files.at(key).get<std::string>()); };
-    const NpyArray input = array("input"), cos = array("cos_cache"), sin = array("sin_cache");
+    const NpyArray input = array("input");
+    const NpyArray cos = scaled(array("cos_cache"), node.scale), sin = scaled(array("sin_cache"), node.scale);
     RopeRotateDescription& d = c.description;
     const bool head_major = input.shape.size() == 4;
     const uint32_t heads = head_major ? static_cast<uint32_t>(input.shape[1]) : node.heads;
@@ -254,11 +277,13 @@ Case caseOf(const Node& node, Tolerance tolerance) {
     EXPECT_EQ(cos.shape.size(), node.files.contains("position_ids") ? 2u : 3u);
     if (node.files.contains("position_ids")) {
         c.positions = positionsOf(array("position_ids"));
-        if (c.positions.size() == 1 && d.batch * d.tokens > 1) { // one offset, from which every sequence counts
+        if (c.positions.size() == sizeof(int64_t) &&
+            d.batch * d.tokens > 1) { // one offset, from which every sequence counts
             d.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
             d.positions.shared = 1;
         }
     }
+    if (!node.sections.empty()) c.axes = axesOf(node.order, node.sections);
     c.in[0] = input.data;
     c.wanted[0] = array("output").data;
     return c;
@@ -288,7 +313,9 @@ TEST_P(Vectors, OfOnnxRuntimesTests) {
     for (const json& one : manifest.at("cases")) {
         Node node;
         node.name = one.at("name");
-        if (node.name.find("mrotary") != std::string::npos) continue;
+        node.sections = one.value("mrope_section", node.sections);
+        if (one.value("mrope_layout", 0) != 0) node.order = ROPE_AXES_INTERLEAVED;
+        node.scale = one.value("scale", 1.0f);
         node.heads = one.at("num_heads");
         node.rotary_dim = one.value("rotary_embedding_dim", 0u);
         node.interleaved = one.value("interleaved", 0) != 0;
@@ -296,7 +323,7 @@ TEST_P(Vectors, OfOnnxRuntimesTests) {
         run(caseOf(node, kPrinted));
         ++cases;
     }
-    EXPECT_EQ(cases, 15u);
+    EXPECT_EQ(cases, 18u);
 }
 
 // ---- Rotations of Transformers, flash-attention and Diffusers
@@ -337,6 +364,7 @@ constexpr Given kGiven[] = {
     {"deepseek_v4_trailing64_of512_bf16", "out", "out_then_inverse", Order::kHeadMajor, kInter, kInter, 448, 64, Rows::kSingle,
                                                                                               ROPE_OPERATION_INVERSE, kStoredOnce},
     {"gptj_d256_r64",          "x",   "out",   Order::kTokenMajor, kInter, kInter,   0, 64, Rows::kSinCos,   kForward, kFloat32},
+    {"qwen2_vl_d128",          "q",   "q_out", Order::kHeadMajor,  kHalf,  kHalf,    0,  0, Rows::kHalves,   kForward, kFloat32},
     {"qwen3_vl_d128",          "q",   "q_out", Order::kHeadMajor,  kHalf,  kHalf,    0,  0, Rows::kHalves,   kForward, kFloat32},
     {"glm4v_d128_partial_interleaved", "q", "q_out", Order::kHeadMajor, kInter, kInter, 0, 64, Rows::kHalves, kForward, kFloat32},
     {"ernie4_5_vl_d128",       "q",   "q_out", Order::kHeadMajor,  kInter, kInter,   0,  0, Rows::kAdjacent, kForward, kFloat32},
@@ -373,6 +401,7 @@ class Tensors {
         return array;
     }
     int32_t offset() const { return case_.at("params").value("offset", 0); }
+    int64_t side() const { return case_.at("params").at("max_side"); }
 
   private:
     json case_;
@@ -389,8 +418,44 @@ void setTensor(const Given& given, const NpyArray& in, const NpyArray& out, int 
     c->wanted[which] = out.data;
 }
 
+// ---- Several axes
+
+struct Several {
+    const char* name;
+    RopeAxesOrder order;
+    std::vector<uint32_t> sections;
+};
+const Several kSeveral[] = {{"qwen2_vl_d128", ROPE_AXES_CONTIGUOUS, {16, 24, 24}},
+                            {"qwen3_vl_d128", ROPE_AXES_INTERLEAVED, {24, 20, 20}},
+                            {"glm4v_d128_partial_interleaved", ROPE_AXES_CONTIGUOUS, {8, 12, 12}},
+                            {"pixtral_2d_d64", ROPE_AXES_CONTIGUOUS, {16, 16}},
+                            {"wan_3d_d48", ROPE_AXES_CONTIGUOUS, {8, 8, 8}}};
+
+constexpr uint32_t kErnieSpatial = 44; // pairs that h and w share in turns; those of t follow
+
+std::vector<uint8_t> axesOf(const std::string& name) {
+    for (const Several& several : kSeveral)
+        if (several.name == name) return axesOf(several.order, several.sections);
+    std::vector<uint8_t> axes;
+    for (uint32_t pair = 0; name == "ernie4_5_vl_d128" && pair < 64; ++pair)
+        axes.push_back(pair < kErnieSpatial ? 1 + pair % 2 : 0);
+    return axes;
+}
+
+// Cos and sin of each axis and token: a table whose rows are numbered as these are.
+void setRowsByAxis(const NpyArray& cos3, const NpyArray& sin3, const std::string& name, Case* c) {
+    NpyArray cos = cos3, sin = sin3;
+    cos.shape = sin.shape = {cos3.count() / cos3.shape.back(), cos3.shape.back()};
+    setRows(cos, sin, ROPE_ELEMENT_F32, c);
+    std::vector<int64_t> numbers(cos.shape[0]);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    c->positions = bytesOf(numbers);
+    c->axes = axesOf(name);
+}
+
 void setGivenRows(const Given& given, const Tensors& tensors, Case* c) {
     RopeRotateDescription& d = c->description;
+    if (tensors.has("cos3")) return setRowsByAxis(tensors.get("cos3"), tensors.get("sin3"), given.name, c);
     const NpyArray cos = tensors.get("cos"), sin = tensors.get("sin");
     setRows(cos, sin, tensors.element("cos"), c);
     d.rows.pair_stride = given.rows == Rows::kAdjacent ? 2 : 1;
@@ -448,25 +513,73 @@ TEST_P(Vectors, TurnBackByInverseAndTransposeAlike) {
     }
 }
 
+std::vector<double> valuesOf(const NpyArray& floats) {
+    std::vector<double> values;
+    for (uint64_t i = 0; i < floats.count(); ++i) values.push_back(valueAt(floats.data, ROPE_ELEMENT_F32, i));
+    return values;
+}
+
+// ERNIE's own code keeps the frequencies of h, of w and of t one behind the other.
+std::vector<double> inOrder(const std::vector<double>& prerotated) {
+    std::vector<double> values = prerotated;
+    for (uint32_t pair = 0; pair < kErnieSpatial; ++pair)
+        values[pair] = prerotated[pair / 2 + (pair % 2) * kErnieSpatial / 2];
+    return values;
+}
+
+// What the case has, or by the rule that the manifest names: Pixtral's rows take every second of the frequencies and
+// its columns the others; each of Wan's axes has all of its own.
+std::vector<double> frequenciesOf(const std::string& name, const Tensors& tensors, uint32_t pairs) {
+    if (tensors.has("inv_freq")) return valuesOf(tensors.get("inv_freq"));
+    if (tensors.has("inv_freq_prerotated")) return inOrder(valuesOf(tensors.get("inv_freq_prerotated")));
+    std::vector<double> values;
+    for (uint32_t pair = 0; pair < pairs; ++pair) {
+        const uint32_t turn = name == "wan_3d_d48" ? pair % 8 * 6 : pair % 16 * 4 + pair / 16 * 2; // of 2 * pairs
+        values.push_back(std::pow(10000.0, -static_cast<double>(turn) / (2.0 * pairs)));
+    }
+    return values;
+}
+
+void setPositionsOf(const std::string& name, const Tensors& tensors, Case* c) {
+    RopePositions& positions = c->description.positions;
+    positions = {};
+    if (tensors.has("position_thw")) { // [tokens, axes]
+        c->positions = positionsOf(tensors.get("position_thw"));
+        positions.token_stride = 3;
+        positions.axis_stride = 1;
+        return;
+    }
+    const NpyArray array = tensors.get("position_ids");
+    c->positions = positionsOf(array);
+    if (name != "pixtral_2d_d64") return;
+    const uint64_t tokens = array.count(); // each is row * side + column
+    std::vector<int64_t> apart(2 * tokens);
+    std::memcpy(apart.data(), array.data.data(), array.data.size());
+    for (uint64_t token = 0; token < tokens; ++token) {
+        apart[tokens + token] = apart[token] % tensors.side();
+        apart[token] /= tensors.side();
+    }
+    c->positions = bytesOf(apart);
+}
+
 TEST_P(Vectors, OfOtherLibrariesFromTheirFrequencies) {
     size_t cases = 0;
     for (const Given& given : kGiven) {
         const Tensors tensors(given.name);
-        if (!tensors.has("inv_freq") || tensors.get("position_ids").shape.size() > 2) continue;
+        const std::vector<uint8_t> axes = axesOf(std::string(given.name));
+        if (!tensors.has("inv_freq") && axes.empty()) continue;
         Case c = caseOf(given, tensors);
         if (given.tolerance.ulps == kEveryStep.ulps) c.tolerance = kEveryStepAndRows;
-        const NpyArray inverse = tensors.get("inv_freq");
-        for (uint64_t i = 0; i < inverse.count(); ++i)
-            c.frequencies.push_back(valueAt(inverse.data, ROPE_ELEMENT_F32, i));
+        c.axes = axes;
+        c.frequencies = frequenciesOf(given.name, tensors, c.description.rotary_dim / 2);
         c.description.source = ROPE_SOURCE_INLINE;
         c.description.angle = ROPE_ANGLE_COMPATIBLE;
         c.description.rows = {};
-        c.description.positions = {};
-        c.positions = positionsOf(tensors.get("position_ids"));
+        setPositionsOf(given.name, tensors, &c);
         run(c);
         ++cases;
     }
-    EXPECT_EQ(cases, 2u);
+    EXPECT_EQ(cases, 8u);
 }
 
 ROPE_ON_EVERY_DEVICE(Vectors);
