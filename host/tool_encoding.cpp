@@ -110,9 +110,10 @@ RopeFrequencies frequenciesOf(const Encoding& encoding, const Positions& positio
 }
 
 void addLayerOptions(CLI::App* app, ModelOptions* options) {
-    app->add_option("--layer-type", options->layer_type,
-                    "where a model's layers differ, which of them: full_attention, sliding_attention, ...; without it "
-                    "full_attention");
+    app->add_option(
+        "--layer-type", options->layer_type,
+        "where a model's layers differ, which of them: full_attention, sliding_attention, ...; vision for the image "
+        "tower of a model that has one; without it full_attention");
     CLI::Option* length =
         app->add_option("--length", options->length,
                         "for rules that depend on it the largest position so far plus 1; without it what the model was "
