@@ -55,7 +55,8 @@ RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t s
     for (uint32_t i = 0; i < pairs; ++i) {
         if (order == ROPE_AXES_INTERLEAVED) {
             axis = static_cast<uint8_t>(i % section_count);
-            axes[i] = i / section_count < sections[axis] ? axis : 0;
+            if (i / section_count >= sections[axis]) axis = 0;
+            axes[i] = axis;
         } else {
             while (i >= end) end += sections[++axis];
             axes[i] = axis;

@@ -6,6 +6,7 @@ add_library(vkrope
     host/context.cpp
     host/element.cpp
     host/frequencies.cpp
+    host/host_position.cpp
     host/host_run.cpp
     host/limits.cpp
     host/permutation.cpp
@@ -39,7 +40,7 @@ if(NOT MSVC)
     target_compile_options(vkrope PRIVATE ${VKROPE_FLOATING_POINT}
         $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> $<$<CONFIG:Release>:-Os>)
     # A guest is small; only what works through whole tensors on the CPU is not.
-    set_property(SOURCE host/angle.cpp host/element.cpp host/host_run.cpp host/positions.cpp host/reference_angle.cpp
+    set_property(SOURCE host/angle.cpp host/element.cpp host/host_position.cpp host/host_run.cpp host/reference_angle.cpp
         APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
         target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions

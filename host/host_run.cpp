@@ -66,15 +66,17 @@ bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
     return outside;
 }
 
-// A token by its positions where they are known, and whether it is inside the window. Rows by token need to know of
-// packed sequences only where there is a window.
+// A token, and whether it is inside the window. Rows by token ask for no position, but the reference by the true angle
+// does.
 HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turns) {
     const RopeRotateDescription& d = r.d;
-    HostToken token = {true, true, number, d.tokens - number, 0, {}};
-    if (r.positioned) token = hostToken(d.positions, d.frequencies, r.data.positions, d.tokens, batch, number);
-    const bool window = d.skip_first != 0 || d.skip_last != 0;
-    *turns = d.source == ROPE_SOURCE_ROWS && !window;
-    if (!*turns) *turns = token.placed && token.index >= d.skip_first && token.left > d.skip_last;
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    positionsRead(d, &positions, &frequencies);
+    HostToken token = hostToken(positions, frequencies, r.data.positions, d.tokens, batch, number);
+    *turns = token.placed && token.index >= d.skip_first && token.left > d.skip_last;
+    if (d.source == ROPE_SOURCE_ROWS && r.positioned && d.frequencies.values != nullptr)
+        token = hostToken(d.positions, d.frequencies, r.data.positions, d.tokens, batch, number);
     return token;
 }
 
@@ -161,8 +163,10 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
             if (inside) {
                 rotatePair(r, arrays, from, to, pair, turn);
             } else {
-                copyElement(arrays, from + 2 * pair, to + 2 * pair);
-                copyElement(arrays, from + 2 * pair + 1, to + 2 * pair + 1);
+                for (uint32_t which = 0; which < 2; ++which) {
+                    copyElement(arrays, from + element(d, d.pairing_in, pair, which),
+                                to + element(d, d.pairing_out, pair, which));
+                }
             }
         }
     }

@@ -141,7 +141,8 @@ bool hasWindow(const RopePass& pass) {
 void joinSequences(RopePass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
     if (pass->count[kBatch] == 1 || tokens > (1u << 30)) return;
-    if (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN || hasWindow(*pass)) return;
+    const bool by_row = pass->constants[ROPE_ID_COS_SIN] == ROPE_FROM_ROWS;
+    if (hasWindow(*pass) || (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN && !by_row)) return;
     for (const RopeAccess& access : pass->access) {
         if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken]) return;
     }
@@ -247,10 +248,14 @@ RopeResult Planner::refuseSplit(const RopePass& pass) {
             "ROPE_SOURCE_INLINE",
             most);
     }
-    return refuse(
-        reason(), ROPE_ERROR_TOO_LARGE,
-        "one row or one head spans more than the %llu bytes that a binding may; its parts must lie closer together",
-        most);
+    uint32_t slot = pass.access[ROPE_BINDING_DESTINATION].slot;
+    for (const RopeAccess& access : pass.access) {
+        if (access.extent * access.element_bytes > most) slot = access.slot;
+    }
+    return refuse(reason(), ROPE_ERROR_TOO_LARGE,
+                  "%s: what one token of one head needs at once spans more than the %llu bytes that a binding may; it "
+                  "must lie closer together",
+                  slotName(slot), most);
 }
 
 RopeResult Planner::finish() {

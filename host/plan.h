@@ -23,11 +23,19 @@ void setAxes(const RopeFrequencies& frequencies, RopePass* pass);
 // Positions of frequencies that are checked already.
 RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, uint32_t tokens,
                             RopePositions* positions, RopeReason* reason);
+// What a rotation itself reads of them. By rows that is nothing but the lengths of packed sequences, for a window.
+void positionsRead(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies);
 inline bool readsPositions(const RopePositions& positions) { return positions.kind != ROPE_POSITIONS_COUNTED; }
 RopeAccess positionAccess(const RopePositions& positions, const RopeFrequencies& frequencies);
 void setPositions(const RopePositions& positions, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass);
 // Whether a buffer can hold what is no position or no set.
 bool canLackPosition(const RopePositions& positions, const RopeFrequencies& frequencies);
+
+inline bool isPacked(const RopePositions& positions) { return positions.kind >= ROPE_POSITIONS_PACKED; }
+// Rows of axes or starts, without those of lengths and sets.
+inline uint32_t positionRows(const RopePositions& p, uint32_t axes) {
+    return isPacked(p) ? (p.kind == ROPE_POSITIONS_PACKED_STARTS ? 1 : 0) : axes;
+}
 
 // One token on the CPU.
 struct HostToken {

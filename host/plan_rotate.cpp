@@ -26,9 +26,8 @@ bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
            isAligned(d, tensor.destination, d.pairing_out, 2);
 }
 
-// The narrow shader takes float32 anywhere, and 16-bit elements in pairs; its two pairs are of one chunk.
+// The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
 bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    if (d.chunk_dim != d.rotary_dim && d.chunk_dim % 4 != 0) return false;
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
 }
@@ -91,22 +90,14 @@ void setScaleOrTable(const RopeRotateDescription& d, RopePush* push) {
     push->scale_exponent = scale.exponent;
 }
 
-// Rows by token need no position, and without a window no sequence either.
 void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
-    const bool packed = d.positions.kind >= ROPE_POSITIONS_PACKED;
-    const bool window = d.skip_first != 0 || d.skip_last != 0;
-    RopePositions positions = d.positions;
-    RopeFrequencies frequencies = d.frequencies;
-    if (d.source == ROPE_SOURCE_ROWS) {
-        frequencies.axes = nullptr;
-        frequencies.sets = 1;
-        if (!packed || !window) positions = {ROPE_POSITIONS_COUNTED, 0, 0, 0, 0, 0, 0, ROPE_POSITION_INT32, 0};
-        if (positions.kind == ROPE_POSITIONS_PACKED_STARTS) positions.kind = ROPE_POSITIONS_PACKED;
-    }
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    positionsRead(d, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
-    if (!window) return;
+    if (d.skip_first == 0 && d.skip_last == 0) return;
     push->window_begin = d.skip_first;
-    push->window_end = packed ? d.skip_last : d.tokens - d.skip_last;
+    push->window_end = positions.kind >= ROPE_POSITIONS_PACKED ? d.skip_last : d.tokens - d.skip_last;
 }
 
 // Pairs in a chunk of the rotary part, as the shaders take it.
@@ -138,8 +129,8 @@ RopeResult addRotation(const RopeRotateDescription& d, const char* name, const R
     const Build build = chooseBuild(d, tensor, planner->limits());
     if (build.shader == nullptr) {
         return refuse(planner->reason(), ROPE_ERROR_INVALID,
-                      "%s has 16-bit elements at an odd offset, stride or distance, or chunks of an odd number of "
-                      "pairs; make them even, or enable storageBuffer16BitAccess and say so in limits.enabled",
+                      "%s has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
+                      "storageBuffer16BitAccess and say so in limits.enabled",
                       name);
     }
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, tensor.heads);
@@ -151,7 +142,8 @@ RopeResult addRotation(const RopeRotateDescription& d, const char* name, const R
     setChoices(d, build, pass);
 
     const uint32_t pairs = d.rotary_dim / 2;
-    const uint32_t pair_lanes = (pairs + build.lane_pairs - 1) / build.lane_pairs;
+    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs are of one chunk
+    const uint32_t pair_lanes = pairs / chunk_pairs * ((chunk_pairs + build.lane_pairs - 1) / build.lane_pairs);
     push.pair_counts = pairs | pair_lanes << 16;
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;

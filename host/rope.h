@@ -14,7 +14,7 @@
  * What is promised.
  *   - Cos and sin are within 0.51 ulp of the true values at every position, whole or in 2^-32ths, wherever these are
  *     2^-30 or more, and within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their
- * bits are the same on every device and on the CPU.
+ *     bits are the same on every device and on the CPU.
  *   - A rotated pair is within 1.97 ulp of its length from the true one, with a scale within 2.28: 0.72 (scaled up to
  *     1.03) from the roundings of cos and sin, 0.75 from those of the products and 0.5 from that of the sum.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
@@ -133,7 +133,7 @@ typedef struct RopeRule {
 ROPE_API RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason);
 
 /* "default", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional", "yarn_ramped",
- * "yarn_temperature"; null for any other kind. */
+ * "yarn_temperature", "ntk_mixed"; null for any other kind. */
 ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 
 /* Frequencies as the plans and the shaders take them, from a rule or your own. A negative frequency turns the other
@@ -155,7 +155,9 @@ typedef struct RopeFrequencies {
 /* How sections become axes: `sections` tells how many pairs each axis has, `axes` receives the axis of each pair. */
 typedef enum RopeAxesOrder {
     ROPE_AXES_CONTIGUOUS = 0,  /* all of the first axis, then all of the second: Qwen2-VL, Wan */
-    ROPE_AXES_INTERLEAVED = 1, /* in turns while an axis has pairs left, the first taking the rest: Qwen3-VL */
+    ROPE_AXES_INTERLEAVED = 1, /* of n axes, a has the pairs i with i % n = a and i / n < sections[a], and the first all
+                                  others: Qwen3-VL. Where the first is not the largest, counts so differ from
+                                  sections, as they do in the models' own code */
     ROPE_AXES_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeAxesOrder;
 ROPE_API RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
@@ -164,7 +166,8 @@ ROPE_API RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, u
 /* How the angle is formed. */
 typedef enum RopeAngle {
     ROPE_ANGLE_EXACT = 0,      /* position times the double, no rounding before the sine */
-    ROPE_ANGLE_COMPATIBLE = 1, /* float32(position) * float32(frequency), rounded once to float32, as PyTorch does it;
+    ROPE_ANGLE_COMPATIBLE = 1, /* float32(position) * float32(frequency), rounded once to float32, as PyTorch does it
+                                 (a float32 position below 2^-8 is cut to 2^-32 before);
                                  for those who need their training framework's own numbers */
     ROPE_ANGLE_MAX_ENUM = 0x7FFFFFFF
 } RopeAngle;
@@ -212,7 +215,8 @@ typedef enum RopePositionKind {
     ROPE_POSITIONS_COUNTED = 2,            /* first plus the token's index, on every axis; no buffer */
     ROPE_POSITIONS_PACKED = 3,        /* the index in its sequence, where sequences of any lengths follow each other in
                                          one batch: the buffer holds their cumulative lengths, sequences + 1 of them,
-                                         from 0 up. A token behind the last one turns not at all */
+                                         from 0 up. A token behind the last one turns not at all. Of lengths that do not rise
+                                         from        0 it is open which tokens turn */
     ROPE_POSITIONS_PACKED_STARTS = 4, /* and so plus a start for each sequence, in the row behind the lengths */
     ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopePositionKind;
@@ -234,14 +238,14 @@ ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /* 4 or 8 */
 /* The buffer holds rows of positions, one for each axis that the frequencies name: [axes][batch][tokens], or
  * [axes][batch] of starts, unless strides say otherwise. Packed sequences have the same positions on every axis, and a
  * row of cumulative lengths before any starts. Where the frequencies have several sets one more row follows, with the
- * token's, start's or sequence's set (as int32 where positions are float32); a token whose set there is not is left
- * unchanged and counted. */
+ * token's, start's or sequence's set (a plain integer, int32 where positions are float32); a token whose set there is
+ * not is left unchanged and counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
     int32_t first;         /* counted: token 0's position */
     uint32_t shared;       /* 1: every sequence reads the same positions, batch_stride is not used */
     uint64_t offset;       /* elements before the first */
-    uint64_t batch_stride; /* elements; 0: packed (tokens, or 1 for one start per sequence) */
+    uint64_t batch_stride; /* elements; 0: packed (tokens * token_stride, or 1 for one start per sequence) */
     uint64_t token_stride; /* elements; 0: 1 */
     uint64_t axis_stride;  /* elements from one row to the next; 0: packed */
     RopePositionElement element;
@@ -325,8 +329,9 @@ typedef enum RopeOperation {
 typedef enum RopeSource {
     ROPE_SOURCE_INLINE = 0, /* computed in the kernel from FREQUENCIES; no table */
     ROPE_SOURCE_TABLE = 1, /* row (position - first_position) of ROWS, whole positions; one outside the table leaves its
-                              token unchanged (elsewhere: copied) */
-    ROPE_SOURCE_ROWS = 2,  /* row (batch * tokens + token) of ROWS; no position is read */
+                              token unchanged (elsewhere: copied, in pairing_out) */
+    ROPE_SOURCE_ROWS = 2,  /* row (batch * tokens + token) of ROWS; no position is read, and of packed
+                               sequences with a window only the lengths */
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
@@ -347,9 +352,9 @@ typedef struct RopeTensor {
 
 /* Rotates Q and K, or one of them, in place or elsewhere.
  *
- * Reads POSITIONS (unless counted, or the source is rows), FREQUENCIES (inline) or ROWS, and Q, K. Writes Q, K, or
- * elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can be without a position: with a
- * table, with INT64 or FLOAT32 positions, with several sets; never where the source is rows.
+ * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
+ * ROWS, and Q, K. Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can be
+ * without a position: with a table, with INT64 or FLOAT32 positions, with several sets; never where the source is rows.
  *
  * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. Inverse and
  * shift want another scale unless it is 1, so from rows they are refused then. Make rows of the wanted scale and say it
@@ -566,7 +571,8 @@ typedef struct RopeHostTable {
 } RopeHostTable;
 
 typedef struct RopeHostRotate {
-    const void* positions; /* rows: only for the reference, and may be null */
+    const void* positions; /* rows: as the plan says, and for a reference by the true angle as an inline source's; may
+                              be null where the plan reads none */
     const void* rows;      /* table and rows: what the shader's bits are made from; the reference takes it too where
                               frequencies.values is null, else the true angle */
     const void* q;

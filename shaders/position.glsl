@@ -109,6 +109,7 @@ Token find_token(uint batch, uint number) {
     if (kSets != 0u) {
         token.set = position_word(at + kPositionRows * push.position_axis, 0u);
         token.known = token.known && token.set < push.sets;
+        if (kEightBytes != 0u) token.known = token.known && position_word(at + kPositionRows * push.position_axis, 1u) == 0u;
     }
     return token;
 }

@@ -60,23 +60,38 @@ Runs pass_runs(uint lane) {
                 copy_step(), copy_step());
 }
 
-// The one loop over the heads. Without a turn the elements are brought over as they lie.
-void move_heads(Work work, uint from_head, Runs from, uint to_head, Runs to, bool turned, Turn turn) {
+// A lane's pairs are of one chunk.
+Work work_of(uint lane, uint heads) {
+    const uint chunk = max(kChunkIn, kChunkOut);
+    const uint lanes = (chunk + kLane - 1u) / kLane;
+    uint first = lane * kLane;
+    uint end = pair_count();
+    uint begin = 0u;
+    if (chunk > 1u) {
+        begin = lane / lanes * chunk;
+        first = lane % lanes * kLane;
+        end = chunk;
+    }
+    return Work(heads, begin + first, min(kLane, end - first));
+}
+
+// The one loop over the heads. Pairs without a turn move as integers.
+void move_heads(Work work, uint from_head, Runs from, uint to_head, Runs to, bool paired, bool turned, Turn turn) {
     for (uint h = 0u; h < kHeads; ++h) {
         if (h >= work.heads) break;
         WORDS first = load(from_head + from.low, from.low_count);
         WORDS second = load(from_head + from.high, from.high_count);
         widen_runs(first, second);
-        if (kInPlace != 0u || turned) { // in place, what is not turned is not moved
-            if (kChunkIn == 1u) unweave(first, second);
+        if (paired && kChunkIn == 1u) unweave(first, second);
+        if (turned) {
             VALUES x = uintBitsToFloat(first);
             VALUES y = uintBitsToFloat(second);
             precise VALUES left = x * turn.cosine - y * turn.sine;
             precise VALUES right = x * turn.sine + y * turn.cosine;
             first = floatBitsToUint(left);
             second = floatBitsToUint(right);
-            if (kChunkOut == 1u) weave(first, second);
         }
+        if (paired && kChunkOut == 1u) weave(first, second);
         narrow_runs(first, second);
         store(to_head + to.low, first, to.low_count);
         store(to_head + to.high, second, to.high_count);
@@ -99,22 +114,23 @@ void main() {
     uint from = push.source.offset + batch * push.source.batch + number * push.source.token + head * push.source.head;
     uint to = push.destination.offset + batch * push.destination.batch + number * push.destination.token +
               head * push.destination.head;
-    Work work = Work(min(kHeads, push.heads - head), lane * kLane, min(kLane, pair_count() - lane * kLane));
+    Work work = work_of(lane, min(kHeads, push.heads - head));
     Turn turn = Turn(VALUES(1.0), VALUES(0.0));
-    bool turned = false;
+    bool paired = kInPlace != 0u || lane < pair_lanes(); // in place, nothing else is moved
+    bool turned = paired;
     Runs source_runs;
     Runs destination_runs;
-    if (lane < pair_lanes()) {
+    if (paired) {
         Token token = find_token(batch, number);
-        turned = token.turns && token.known;
-        if (!turned && kInPlace != 0u) return;
-        if (turned) turn = turn_of(token, batch * push.rows.batch + number * push.rows.token, work);
-        // What is not turned moves as it lies, in runs that follow each other, whatever the pairings.
-        source_runs = runs_of(work.j, work.count, turned ? kChunkIn : 1u);
-        destination_runs = runs_of(work.j, work.count, turned ? kChunkOut : 1u);
+        bool turns = token.turns && token.known;
+        if (!turns && kInPlace != 0u) return;
+        turned = kInPlace != 0u || turns;
+        if (turns) turn = turn_of(token, batch * push.rows.batch + number * push.rows.token, work);
+        source_runs = runs_of(work.j, work.count, kChunkIn);
+        destination_runs = runs_of(work.j, work.count, kChunkOut);
     } else {
         source_runs = pass_runs(lane - pair_lanes());
         destination_runs = source_runs;
     }
-    move_heads(work, from, source_runs, to, destination_runs, turned, turn);
+    move_heads(work, from, source_runs, to, destination_runs, paired, turned, turn);
 }

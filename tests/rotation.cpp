@@ -186,11 +186,12 @@ double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, cons
     return worst;
 }
 
-testing::AssertionResult check(rope::Device* device, const RopeRotateDescription& given, uint64_t seed, double* worst) {
+testing::AssertionResult check(rope::Device* device, const RopeRotateDescription& given, uint64_t seed, double* worst,
+                               const RopeLimits* limits) {
     RopeRotateDescription d = given;
     Inputs inputs = makeInputs(&d, seed);
     RopePlan plan;
-    if (ropePlanRotate(&d, &device->limits(), &plan) != ROPE_SUCCESS) {
+    if (ropePlanRotate(&d, limits != nullptr ? limits : &device->limits(), &plan) != ROPE_SUCCESS) {
         return testing::AssertionFailure() << plan.reason.text;
     }
     const std::vector<uint8_t> positions = inputs.slots.bytes[ROPE_SLOT_POSITIONS];

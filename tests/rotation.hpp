@@ -15,9 +15,9 @@ struct Inputs {
 Inputs makeInputs(RopeRotateDescription* description, uint64_t seed);
 
 // Plans, runs on the device, and compares every bit of every slot with the CPU's, then the rotated elements with the
-// reference. *worst grows to the largest error, in ulps of the pair's length.
+// reference. *worst grows to the largest error, in ulps of the pair's length. `limits`: narrower than the device's.
 testing::AssertionResult check(rope::Device* device, const RopeRotateDescription& description, uint64_t seed,
-                               double* worst);
+                               double* worst, const RopeLimits* limits = nullptr);
 
 // The largest error of `bits` against `reference` over a tensor, in ulps of each pair's length.
 double worstError(const RopeRotateDescription& filled, const RopeTensor& tensor, const std::vector<double>& reference,
