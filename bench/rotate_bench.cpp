@@ -97,22 +97,36 @@ void verify(const Case& c) {
     }
 }
 
-Case makeCase(uint32_t tokens, RopeSource source) {
+// Sections of a text model whose images have positions of three axes; here all three are the token's index.
+const uint8_t* axesOfSections() {
+    static uint8_t axes[kHeadDim / 2];
+    const uint32_t sections[3] = {16, 24, 24};
+    if (ropeSetAxes(ROPE_AXES_CONTIGUOUS, sections, 3, kHeadDim / 2, axes, nullptr) != ROPE_SUCCESS) fail("sections");
+    return axes;
+}
+
+struct Kind {
+    const char* name;
+    RopeSource source;
+    bool axes;
+};
+
+Case makeCase(uint32_t tokens, const Kind& kind) {
     Case c;
     c.description.tokens = tokens;
     c.description.head_dim = kHeadDim;
     c.description.q.heads = 32;
     c.description.k.heads = 8;
-    c.description.source = source;
+    c.description.source = kind.source;
     c.description.rows.count = tokens;
-    c.description.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
+    c.description.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, kind.axes ? axesOfSections() : nullptr, 1};
     if (ropePlanRotate(&c.description, &bench.device.limits(), &c.plan) != ROPE_SUCCESS) fail(c.plan.reason.text);
     c.input[0] = noise(c.plan.bytes[ROPE_SLOT_Q] / 4);
     c.input[1] = noise(c.plan.bytes[ROPE_SLOT_K] / 4);
     c.add(ROPE_SLOT_Q, c.input[0].data());
     c.add(ROPE_SLOT_K, c.input[1].data());
-    std::vector<int32_t> positions(tokens);
-    for (uint32_t t = 0; t < tokens; ++t) positions[t] = static_cast<int32_t>(t);
+    std::vector<int32_t> positions(3 * tokens);
+    for (uint32_t t = 0; t < 3 * tokens; ++t) positions[t] = static_cast<int32_t>(t % tokens);
     if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0) c.add(ROPE_SLOT_POSITIONS, positions.data());
     fillRows(&c);
     if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error)) fail(bench.error);
@@ -120,8 +134,8 @@ Case makeCase(uint32_t tokens, RopeSource source) {
     return c;
 }
 
-void rotate(benchmark::State& state, RopeSource source) {
-    const Case c = makeCase(static_cast<uint32_t>(state.range(0)), source);
+void rotate(benchmark::State& state, const Kind& kind) {
+    const Case c = makeCase(static_cast<uint32_t>(state.range(0)), kind);
     for (auto _ : state) {
         double seconds = 0;
         if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error, &seconds)) fail(bench.error);
@@ -147,12 +161,41 @@ void copy(benchmark::State& state) {
     state.SetBytesProcessed(static_cast<int64_t>(2 * bytes * state.iterations()));
 }
 
+// On the CPU: what a host pays for a plan, and for each dispatch of it before the Vulkan calls.
+void plan(benchmark::State& state) {
+    RopeRotateDescription d = {};
+    d.tokens = 4096;
+    d.head_dim = kHeadDim;
+    d.q.heads = 32;
+    d.k.heads = 8;
+    d.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
+    RopePlan made;
+    for (auto _ : state) {
+        if (ropePlanRotate(&d, &bench.device.limits(), &made) != ROPE_SUCCESS) fail(made.reason.text);
+        benchmark::DoNotOptimize(made);
+    }
+}
+
+void dispatch(benchmark::State& state) {
+    const Case c = makeCase(1, {"", ROPE_SOURCE_INLINE, false});
+    RopeDispatch made;
+    for (auto _ : state) {
+        ropeGetDispatch(&c.plan, 0, &made);
+        benchmark::DoNotOptimize(made);
+    }
+}
+
 void registerAll() {
-    const std::pair<const char*, RopeSource> sources[] = {
-        {"rotate/inline", ROPE_SOURCE_INLINE}, {"rotate/table", ROPE_SOURCE_TABLE}, {"rotate/rows", ROPE_SOURCE_ROWS}};
+    static const Kind kKinds[] = {{"rotate/inline", ROPE_SOURCE_INLINE, false},
+                                  {"rotate/table", ROPE_SOURCE_TABLE, false},
+                                  {"rotate/rows", ROPE_SOURCE_ROWS, false},
+                                  {"rotate/axes/inline", ROPE_SOURCE_INLINE, true},
+                                  {"rotate/axes/table", ROPE_SOURCE_TABLE, true}};
+    benchmark::RegisterBenchmark("plan", plan);
+    benchmark::RegisterBenchmark("dispatch", dispatch);
     for (const int tokens : {1, 32, 512, 4096}) {
-        for (const auto& source : sources) {
-            benchmark::RegisterBenchmark(source.first, rotate, source.second)->Arg(tokens)->UseManualTime();
+        for (const Kind& kind : kKinds) {
+            benchmark::RegisterBenchmark(kind.name, rotate, kind)->Arg(tokens)->UseManualTime();
         }
         benchmark::RegisterBenchmark("vkCmdCopyBuffer", copy)->Arg(tokens)->UseManualTime();
     }
