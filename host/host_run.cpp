@@ -191,18 +191,23 @@ void putTurn(const RopeTableDescription& d, const RopeHostTable& data, uint64_t 
              uint32_t pair) {
     const RopeFrequencies& f = d.frequencies;
     const uint64_t at = d.rows.offset + row * d.rows.row_stride + uint64_t(pair) * d.rows.pair_stride;
-    double truth[2] = {1, 0};
-    float bits[2] = {1, 0};
-    if (token.placed && token.known) {
-        const int64_t position = token.position[f.axes != nullptr ? f.axes[pair] : 0];
-        const double frequency = frequencyOf(f, token.set, pair);
-        ropeReferenceAngle(position, frequency, d.angle, truth);
-        truth[0] *= f.scale;
-        truth[1] *= f.scale;
-        shaderBits(position, frequency, d.angle, f.scale, bits);
+    const bool known = token.placed && token.known;
+    const int64_t position = token.position[f.axes != nullptr ? f.axes[pair] : 0];
+    const double frequency = known ? frequencyOf(f, token.set, pair) : 0;
+    if (data.reference_rows != nullptr) {
+        double truth[2] = {1, 0};
+        if (known) {
+            ropeReferenceAngle(position, frequency, d.angle, truth);
+            truth[0] *= f.scale;
+            truth[1] *= f.scale;
+        }
+        putRow(d.rows, at, truth[0], truth[1], data.reference_rows);
     }
-    if (data.reference_rows != nullptr) putRow(d.rows, at, truth[0], truth[1], data.reference_rows);
-    if (data.rows != nullptr) putRow(d.rows, at, bits[0], bits[1], data.rows);
+    if (data.rows != nullptr) {
+        float bits[2] = {1, 0};
+        if (known) shaderBits(position, frequency, d.angle, f.scale, bits);
+        putRow(d.rows, at, bits[0], bits[1], data.rows);
+    }
 }
 
 RopeResult refusePositions(RopeReason* reason) {
@@ -238,10 +243,10 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
             reason, ROPE_ERROR_INVALID,
             "rows is null, and frequencies.values or positions are too; the rows or both of these give the angles");
     }
-    const bool packed_window = d.positions.kind >= ROPE_POSITIONS_PACKED && (d.skip_first != 0 || d.skip_last != 0);
-    if (data->positions == nullptr && readsPositions(d.positions) && (d.source != ROPE_SOURCE_ROWS || packed_window)) {
-        return refusePositions(reason);
-    }
+    RopePositions read;
+    RopeFrequencies frequencies;
+    positionsRead(d, &read, &frequencies);
+    if (data->positions == nullptr && readsPositions(read)) return refusePositions(reason);
     if ((d.q.heads != 0 && data->q == nullptr) || (d.k.heads != 0 && data->k == nullptr)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "q or k is null but has heads; each tensor with heads is an array here");

@@ -283,7 +283,7 @@ RopeResult Planner::finish() {
 namespace {
 
 // For a binding that is not read: something that is, where there is any.
-const RopeAccess& placeholder(const RopePass& pass) {
+const RopeAccess& boundInstead(const RopePass& pass) {
     const int read[] = {ROPE_BINDING_COS_SIN, ROPE_BINDING_POSITIONS};
     for (const int binding : read) {
         if (pass.access[binding].extent != 0) return pass.access[binding];
@@ -353,7 +353,7 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     RopePlace places[ROPE_BINDING_COUNT];
     for (int i = ROPE_BINDING_COUNT - 1; i >= 0; --i) {
         const RopeAccess& own = pass->access[i];
-        const RopeAccess& access = own.extent != 0 ? own : placeholder(*pass);
+        const RopeAccess& access = own.extent != 0 ? own : boundInstead(*pass);
         places[i] = bind(access, part, plan->storage_alignment, &dispatch->bindings[i]);
     }
     const RopePlace positions = places[ROPE_BINDING_POSITIONS];

@@ -1,6 +1,7 @@
 // The judge is MPFR, at 400 bits and more.
 #include "fixed.h"
 #include "frequencies.h"
+#include "refusal.hpp"
 
 #include <algorithm>
 #include <cfenv>
@@ -150,19 +151,6 @@ std::vector<double> floatSamples() {
         }
     }
     return samples;
-}
-
-// Of a refused rule: the sentence. Nothing may have been written.
-std::string ruleRefusal(const RopeRule& rule) {
-    std::vector<double> frequencies(2 * ROPE_MAX_PAIRS, -7.0);
-    const std::vector<double> untouched = frequencies;
-    double scale = -7.0;
-    RopeReason reason;
-    EXPECT_EQ(ropeMakeFrequencies(&rule, frequencies.data(), &scale, nullptr), ROPE_ERROR_INVALID);
-    EXPECT_EQ(ropeMakeFrequencies(&rule, frequencies.data(), &scale, &reason), ROPE_ERROR_INVALID);
-    EXPECT_EQ(frequencies, untouched);
-    EXPECT_EQ(scale, -7.0);
-    return reason.text;
 }
 
 std::string writeRefusal(const RopeFrequencies& frequencies, RopeAngle angle = ROPE_ANGLE_EXACT) {

@@ -1,20 +1,12 @@
 // Any bytes are either refused with one sentence, from memory and from a file alike, or give an encoding that is whole.
+#include "folder.hpp"
 #include "gguf.hpp"
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <random>
 
 namespace {
-
-struct Folder {
-    Folder() { std::filesystem::create_directory(path); }
-    ~Folder() { std::filesystem::remove_all(path); }
-    const std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("vkrope-fuzz-" + std::to_string(std::random_device()()));
-};
 
 void require(bool condition) {
     if (!condition) std::abort();
@@ -49,7 +41,7 @@ void fuzzGguf(const uint8_t* bytes, size_t size) {
         }
     }
     static const Folder folder;
-    const std::string path = (folder.path / "in.gguf").string();
+    const std::string path = folder / "in.gguf";
     std::FILE* file = std::fopen(path.c_str(), "wb");
     require(file != nullptr && (size == 0 || std::fwrite(bytes, 1, size, file) == size));
     std::fclose(file);

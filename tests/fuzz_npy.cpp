@@ -1,20 +1,12 @@
 // Any bytes are either refused with one sentence, from memory and from a file alike, or give an array that is the same
 // after it was written and read again.
+#include "folder.hpp"
 #include "npy.hpp"
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <random>
 
 namespace {
-
-struct Folder {
-    Folder() { std::filesystem::create_directory(path); }
-    ~Folder() { std::filesystem::remove_all(path); }
-    const std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("vkrope-fuzz-" + std::to_string(std::random_device()()));
-};
 
 void require(bool condition) {
     if (!condition) std::abort();
@@ -28,7 +20,7 @@ bool same(const rope::NpyArray& a, const rope::NpyArray& b) {
 
 void fuzzNpy(const uint8_t* bytes, size_t size) {
     static const Folder folder;
-    const std::string path = (folder.path / "in.npy").string(), copy = (folder.path / "out.npy").string();
+    const std::string path = folder / "in.npy", copy = folder / "out.npy";
     std::FILE* file = std::fopen(path.c_str(), "wb");
     require(file != nullptr && (size == 0 || std::fwrite(bytes, 1, size, file) == size));
     std::fclose(file);

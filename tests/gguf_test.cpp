@@ -1,4 +1,5 @@
 // Models in .gguf files: which frequencies their headers mean, and which headers are refused in which words.
+#include "folder.hpp"
 #include "gguf.hpp"
 
 #include <gtest/gtest.h>
@@ -781,20 +782,6 @@ TEST(Gguf, SaysWhereASourceCannotBeRead) {
 }
 
 // ---- Files
-
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "vkrope-gguf-XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~Folder() { fs::remove_all(path_); }
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-    std::string path() const { return path_.string(); }
-
-  private:
-    fs::path path_;
-};
 
 void put(const std::string& path, const Bytes& bytes) {
     std::ofstream(path, std::ios::binary)

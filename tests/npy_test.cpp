@@ -1,4 +1,5 @@
 // Arrays in files: what is read back, what is refused and in which words, and what is left on the disk.
+#include "folder.hpp"
 #include "npy.hpp"
 
 #include <gtest/gtest.h>
@@ -74,26 +75,6 @@ std::string refusal(const Bytes& bytes) {
     std::string error;
     return rope::parseNpy(bytes.data(), bytes.size(), &array, &error) ? "accepted" : error;
 }
-
-class Folder {
-  public:
-    Folder() {
-        std::string name = (fs::temp_directory_path() / "vkrope-npy-XXXXXX").string();
-        path_ = mkdtemp(name.data());
-    }
-    ~Folder() { fs::remove_all(path_); }
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-    std::string path() const { return path_.string(); }
-    std::vector<std::string> names() const {
-        std::vector<std::string> all;
-        for (const fs::directory_entry& entry : fs::directory_iterator(path_))
-            all.push_back(entry.path().filename().string());
-        return all;
-    }
-
-  private:
-    fs::path path_;
-};
 
 void put(const std::string& path, const Bytes& bytes) {
     std::ofstream(path, std::ios::binary)

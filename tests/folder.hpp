@@ -1,0 +1,27 @@
+// A folder for a test's files, gone with it.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+class Folder {
+  public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "vkrope-XXXXXX").string(); // mkdtemp's own mark
+        path_ = mkdtemp(name.data());
+    }
+    ~Folder() { std::filesystem::remove_all(path_); }
+    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+    std::string path() const { return path_.string(); }
+    std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const std::filesystem::directory_entry& entry : std::filesystem::directory_iterator(path_))
+            all.push_back(entry.path().filename().string());
+        return all;
+    }
+
+  private:
+    std::filesystem::path path_;
+};
