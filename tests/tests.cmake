@@ -19,6 +19,7 @@ add_executable(vkrope-tests
     tests/plan_test.cpp
     tests/position_test.cpp
     tests/raw_test.cpp
+    tests/reciprocal_test.cpp
     tests/reference_angle_test.cpp
     tests/resubmit_test.cpp
     tests/rotate_test.cpp

@@ -1,0 +1,94 @@
+// 1/sqrt(x), 1/x and x/127 of positive float32 bits, each the nearest float32, in integers: Newton from a line, and the
+// last bit by the exact remainder. The same text for GLSL and C++ (in namespace rope).
+#ifndef ROPE_RECIPROCAL_H
+#define ROPE_RECIPROCAL_H
+
+#include "dialect.h"
+
+// x = significand * 2^(exponent - 23), the significand's highest bit bit 23; x > 0 and finite.
+struct RopeParts {
+    uint significand;
+    int exponent;
+};
+
+ROPE_FUNCTION RopeParts parts_of(uint bits) {
+    RopeParts parts;
+    parts.significand = (bits & 0x7FFFFFu) | 0x800000u;
+    parts.exponent = int(bits >> 23) - 127;
+    if (bits < 0x800000u) {
+        int up = 23 - highest_bit(bits);
+        parts.significand = bits << uint(up);
+        parts.exponent = -126 - up;
+    }
+    return parts;
+}
+
+// Of root^2 * m - 2^73, whose magnitude is below 2^63: whether it is negative.
+ROPE_FUNCTION bool is_below_root(uint root, uint m) {
+    uint low = root * root;
+    uint high = multiply_high(root, root) * m + multiply_high(low, m);
+    return (high & 0x80000000u) != 0u;
+}
+
+ROPE_FUNCTION uint reciprocal_root_bits(uint bits) {
+    if (bits == 0u) return 0x7F800000u;
+    if (bits >= 0x7F800000u) return bits == 0x7F800000u ? 0u : bits | 0x400000u;
+    RopeParts x = parts_of(bits);
+    uint odd = uint(x.exponent) & 1u;
+    uint m = x.significand << odd;                             // 1 to 4, in 2^-23ths
+    uint y = 2291386000u - multiply_high(m << 7, 1331439862u); // in 2^-31ths
+    for (int i = 0; i < 4; ++i) {
+        uint one = multiply_high(m << 7, multiply_high(y, y)); // in 2^-28ths
+        y = multiply_high(y, 0x30000000u - one) << 3;
+    }
+    uint root = (y + 64u) >> 7; // in 2^-24ths
+    if (is_below_root(2u * root + 1u, m)) {
+        root += 1u;
+    } else if (!is_below_root(2u * root - 1u, m)) {
+        root -= 1u;
+    }
+    return (uint(126 - (x.exponent >> 1)) << 23) + (root - 0x800000u);
+}
+
+// Infinite where 1/x is 2^128 or more; x less than 2^126.
+ROPE_FUNCTION uint reciprocal_bits(uint bits) {
+    RopeParts x = parts_of(bits);
+    if (bits == 0u || x.exponent < -128) return 0x7F800000u;
+    uint y = 3128884000u - (x.significand << 7); // in 2^-31ths
+    for (int i = 0; i < 4; ++i) {
+        uint one = multiply_high(x.significand << 8, y); // in 2^-30ths
+        y = multiply_high(y, 0x80000000u - one) << 2;
+    }
+    uint quotient = (y + 64u) >> 7;                    // of 2^47
+    int rest = 2 * int(0u - quotient * x.significand); // twice the remainder
+    int most = int(x.significand);
+    if (rest > most) {
+        quotient += 1u;
+    } else if (rest < -most) {
+        quotient -= 1u;
+    }
+    return (uint(126 - x.exponent) << 23) + (quotient - 0x800000u);
+}
+
+ROPE_FUNCTION uint share_127_bits(uint bits) {
+    if (bits == 0u || bits >= 0x7F800000u) return bits;
+    RopeParts x = parts_of(bits);
+    uint dividend = x.significand << 8;
+    uint quotient = dividend / 127u;
+    uint sticky = quotient * 127u != dividend ? 1u : 0u;
+    uint value = quotient << 1 | sticky;
+    uint places = uint(highest_bit(value)) - 23u;
+    int field = x.exponent + int(places) + 118;
+    if (field < 1) { // a denormal
+        places = min(places + uint(1 - field), 31u);
+        field = 1;
+    }
+    uint kept = value >> places;
+    uint rest = value & ((1u << places) - 1u);
+    uint half_way = 1u << (places - 1u);
+    if (rest > half_way || (rest == half_way && (kept & 1u) != 0u)) kept += 1u;
+    return (uint(field - 1) << 23) + kept;
+}
+
+ROPE_DIALECT_END
+#endif
