@@ -67,6 +67,15 @@ void noteLogn(const Source& source, double length, ModelEncoding* model) {
                           "rotation and is left to the caller";
 }
 
+void noteQueryScale(const Source& source, ModelEncoding* model) {
+    const Json* beta = find(source.layer.rule, "llama_4_scaling_beta");
+    const Json* length = find(source.layer.rule, "original_max_position_embeddings");
+    if (beta == nullptr || *beta == 0.0 || length == nullptr) return;
+    model->ignored_note = "the configuration's llama_4_scaling_beta scales queries too, by 1 + " + shown(*beta) +
+                          " * ln(1 + floor(position / " + shown(*length) +
+                          ")): ropeMakeQueryScale and a fused pass do that";
+}
+
 bool readTextModel(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
     Source source;
     if (!openSource(config, &source, error) || !findRules(&source, error)) return false;
@@ -84,6 +93,7 @@ bool readTextModel(const Json& config, const ConfigRequest& request, ModelEncodi
     }
     if (source.has(kTrailing)) model->rotary_begin = model->head_dim - model->rotary_dim;
     noteLogn(source, request.length, model);
+    noteQueryScale(source, model);
     return makeFrequencies(source, model, error) && findAxes(source, model, error);
 }
 

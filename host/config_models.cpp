@@ -18,9 +18,9 @@ const char kHiggs[] = R"({"rope_type": "llama3", "factor": 32, "original_max_pos
 const char kGptOss[] =
     R"({"rope_type": "yarn", "factor": 32, "original_max_position_embeddings": 4096, "truncate": false})";
 const char kMinistral3[] = R"({"rope_type": "yarn", "factor": 16, "original_max_position_embeddings": 16384,
-    "mscale": 1, "mscale_all_dim": 1, "rope_theta": 1000000})";
+    "mscale": 1, "mscale_all_dim": 1, "rope_theta": 1000000, "llama_4_scaling_beta": 0.1})";
 const char kMistral4[] = R"({"rope_type": "yarn", "factor": 128, "original_max_position_embeddings": 8192,
-    "mscale": 1, "mscale_all_dim": 1})";
+    "mscale": 1, "mscale_all_dim": 1, "llama_4_scaling_beta": 0.1})";
 
 const char kGlmAxes[] = R"({"mrope_section": [8, 12, 12]})";
 const char kErnieAxesOfHwt[] = R"({"mrope_section": [22, 22, 20]})";

@@ -41,16 +41,16 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
 
 VkResult makeLayouts(RopeContext* c) {
     VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT] = {};
-    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+    for (uint32_t i = 0; i < c->binding_count; ++i) {
         bindings[i].binding = i;
-        bindings[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        bindings[i].descriptorType = descriptorType(i);
         bindings[i].descriptorCount = 1;
         bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
     }
     VkDescriptorSetLayoutCreateInfo set = {};
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
     if (c->pushes) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-    set.bindingCount = ROPE_BINDING_COUNT;
+    set.bindingCount = c->binding_count;
     set.pBindings = bindings;
     const VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
     if (result != VK_SUCCESS) return result;
@@ -92,7 +92,8 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
 
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
-    if ((pass.shader->needs & ~c->enabled) != 0) return VK_ERROR_FEATURE_NOT_PRESENT;
+    const bool lacks_bindings = pass.access[ROPE_BINDING_SOURCE_V].extent != 0 && c->binding_count < ROPE_BINDING_COUNT;
+    if ((pass.shader->needs & ~c->enabled) != 0 || lacks_bindings) return VK_ERROR_FEATURE_NOT_PRESENT;
     void* memory = allocate(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
@@ -136,6 +137,7 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     c->cache = info->pipeline_cache;
     c->allocator = info->allocator;
     c->enabled = info->limits.enabled;
+    c->binding_count = info->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
     c->pushes = (info->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
     const bool loaded = loadFunctions(*info, &c->vk);
     const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;

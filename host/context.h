@@ -20,7 +20,8 @@
     X(CmdBindPipeline)                                                                                                 \
     X(CmdBindDescriptorSets)                                                                                           \
     X(CmdPushConstants)                                                                                                \
-    X(CmdDispatch)
+    X(CmdDispatch)                                                                                                     \
+    X(CmdDispatchIndirect)
 
 namespace rope {
 
@@ -50,6 +51,7 @@ struct RopeContext {
     VkPipelineLayout pipeline_layout;
     std::atomic<rope::PipelineNode*> pipelines;
     bool pushes;
+    uint32_t binding_count;
     uint32_t enabled; // ROPE_ENABLED_ bits
     RopeRounding rounding;
 };
@@ -57,5 +59,14 @@ struct RopeContext {
 namespace rope {
 
 VkPipeline findPipeline(const RopeContext& context, const RopeShader* shader, const uint32_t* constants);
+
+inline VkDescriptorType descriptorType(uint32_t binding) {
+    return binding == ROPE_BINDING_UNIFORM ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
+// Whether a plan can be recorded, and all of one dispatch but the dispatch itself.
+RopeResult checkRecording(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers);
+void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
+                  uint32_t index, const RopeDispatch& dispatch);
 
 } // namespace rope

@@ -55,7 +55,9 @@ bool DeviceState::allocate(VkDeviceSize bytes, bool for_staging, Allocation* all
     create.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     create.size = bytes;
     create.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                   (for_staging ? 0u : uint32_t{VK_BUFFER_USAGE_STORAGE_BUFFER_BIT});
+                   (for_staging ? 0u
+                                : uint32_t{VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+                                           VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT});
     VkResult result = vk.CreateBuffer(device, &create, nullptr, &allocation->buffer);
     if (result == VK_SUCCESS) {
         allocation->size = bytes;

@@ -26,7 +26,7 @@ constexpr Side kAllUses = {kEverywhere, VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_ME
 // What rope.h asks for around ropeCmdExecute.
 constexpr Side kPlanWrites = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT};
 constexpr Side kPlanUses = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                            VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+                            VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
 
 uint64_t nanoseconds(double seconds) {
     return seconds >= 1e9 ? UINT64_MAX : static_cast<uint64_t>(std::fmax(seconds, 0) * 1e9);
@@ -56,12 +56,13 @@ class Sets {
 };
 
 VkResult Sets::makePool(uint32_t count) {
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * ROPE_BINDING_COUNT};
+    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * (ROPE_BINDING_COUNT - 1)},
+                                          {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, count}};
     VkDescriptorPoolCreateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
     info.maxSets = count;
-    info.poolSizeCount = 1;
-    info.pPoolSizes = &size;
+    info.poolSizeCount = 2;
+    info.pPoolSizes = sizes;
     return state_.vk.CreateDescriptorPool(state_.device, &info, nullptr, &pool_);
 }
 

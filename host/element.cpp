@@ -7,10 +7,9 @@
 namespace rope {
 
 uint32_t shaderElement(RopeElement element) {
-    return element == ROPE_ELEMENT_F16 ? ROPE_F16 : element == ROPE_ELEMENT_BF16 ? ROPE_BF16 : ROPE_F32;
+    static constexpr uint32_t kElements[] = {ROPE_F32, ROPE_F32, ROPE_F16, ROPE_BF16, ROPE_I8, ROPE_Q8_0};
+    return kElements[element];
 }
-
-namespace {
 
 uint32_t readBits(const void* array, RopeElement element, uint64_t at) {
     uint32_t bits;
@@ -32,8 +31,6 @@ void writeBits(void* array, RopeElement element, uint64_t at, uint32_t bits) {
     }
 }
 
-} // namespace
-
 float readElement(const void* array, RopeElement element, uint64_t at) {
     const uint32_t bits = readBits(array, element, at);
     float value;
@@ -41,25 +38,16 @@ float readElement(const void* array, RopeElement element, uint64_t at) {
     return value;
 }
 
-void writeElement(void* array, RopeElement element, uint64_t at, float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, 4);
-    writeBits(array, element, at, bits);
-}
-
-void copyBits(const void* from, RopeElement from_element, uint64_t from_at, void* to, RopeElement to_element,
-              uint64_t to_at) {
-    writeBits(to, to_element, to_at, readBits(from, from_element, from_at));
-}
-
 } // namespace rope
 
 using namespace rope;
 
 uint32_t ropeElementBytes(RopeElement element) {
-    return element == ROPE_ELEMENT_F16 || element == ROPE_ELEMENT_BF16 ? 2 : 4;
+    static constexpr uint32_t kBytes[] = {4, 4, 2, 2, 1, 0};
+    return static_cast<uint32_t>(element) <= ROPE_ELEMENT_Q8_0 ? kBytes[element] : 4;
 }
 
 void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element, size_t count) {
-    for (size_t i = 0; i < count; ++i) copyBits(from, from_element, i, to, to_element, i);
+    if (from_element > ROPE_ELEMENT_BF16 || to_element > ROPE_ELEMENT_BF16) return;
+    for (size_t i = 0; i < count; ++i) writeBits(to, to_element, i, readBits(from, from_element, i));
 }

@@ -6,21 +6,30 @@ add_library(vkrope
     host/context.cpp
     host/element.cpp
     host/frequencies.cpp
+    host/host_fused.cpp
     host/host_position.cpp
     host/host_run.cpp
     host/limits.cpp
+    host/parameters.cpp
     host/permutation.cpp
     host/plan.cpp
+    host/plan_fused.cpp
     host/plan_rotate.cpp
     host/plan_table.cpp
+    host/plan_tensor.cpp
     host/positions.cpp
     host/print_plan.cpp
+    host/query_scale.cpp
     host/real.cpp
     host/record.cpp
+    host/record_indirect.cpp
     host/reference_angle.cpp
     host/resolve.cpp
+    host/resolve_cache.cpp
+    host/resolve_fused.cpp
     host/rows.cpp
     host/rules.cpp
+    host/runs.cpp
     host/scale.cpp
     host/selftest.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
@@ -38,9 +47,10 @@ set(VKROPE_FLOATING_POINT -fno-fast-math -ffp-contract=off)
 set(VKROPE_WARNINGS)
 if(NOT MSVC)
     target_compile_options(vkrope PRIVATE ${VKROPE_FLOATING_POINT}
-        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> $<$<CONFIG:Release>:-Os>)
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> -ffunction-sections $<$<CONFIG:Release>:-Os>)
     # A guest is small; only what works through whole tensors on the CPU is not.
-    set_property(SOURCE host/angle.cpp host/element.cpp host/host_position.cpp host/host_run.cpp host/reference_angle.cpp
+    set_property(SOURCE host/angle.cpp host/element.cpp host/host_fused.cpp host/host_position.cpp host/host_run.cpp
+        host/reference_angle.cpp
         APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
         target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions

@@ -4,9 +4,6 @@
 #include <string.h>
 
 namespace rope {
-// ------------------------------------------------------------------------------------------------------
-
-namespace {
 
 int64_t readInteger(const void* array, RopePositionElement element, uint64_t at) {
     int32_t narrow;
@@ -19,6 +16,8 @@ int64_t readInteger(const void* array, RopePositionElement element, uint64_t at)
     memcpy(&wide, from, sizeof wide);
     return wide;
 }
+
+namespace {
 
 // In 2^-32ths; false where it is no position.
 bool readPosition(const void* array, RopePositionElement element, uint64_t at, int64_t* position) {
@@ -55,12 +54,13 @@ bool findSequence(const RopePositions& p, const void* positions, uint32_t token,
 
 HostToken hostToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
                     uint32_t batch, uint32_t token) {
-    HostToken found = {true, true, token, tokens - token, 0, {}};
+    HostToken found = {true, true, token, tokens - token, batch, 0, {}};
     uint64_t at = p.offset + batch * p.batch_stride + (p.kind == ROPE_POSITIONS_PER_TOKEN ? token * p.token_stride : 0);
     if (isPacked(p)) {
         uint64_t sequence = 0;
         found.placed = findSequence(p, positions, token, &found, &sequence);
         if (!found.placed) return found;
+        found.sequence = static_cast<uint32_t>(sequence);
         at = p.offset + sequence + p.axis_stride;
     }
     const uint32_t axes = axisCount(frequencies);

@@ -1,24 +1,10 @@
 // The descriptions carried out on the CPU, pair by pair: the reference in double, and the shaders' own bits.
-#include "plan.h"
+#include "host_run.h"
 
 #include <string.h>
 
 namespace rope {
 namespace {
-
-struct Turn {
-    double reference[2]; // cos and sin
-    float bits[2];
-};
-
-// Everything that is the same for all heads of a rotation.
-struct Rotation {
-    const RopeRotateDescription& d;
-    const RopeHostRotate& data;
-    double scale; // what the operation wants
-    bool backward;
-    bool positioned; // positions are known
-};
 
 int64_t positionOf(const Rotation& r, const HostToken& token, uint32_t pair) {
     return token.position[r.d.frequencies.axes != nullptr ? r.d.frequencies.axes[pair] : 0];
@@ -38,11 +24,11 @@ void shaderBits(int64_t position, double frequency, RopeAngle angle, double scal
 }
 
 void turnFromRows(const Rotation& r, const HostToken& token, uint64_t row, uint32_t pair, Turn* turn) {
-    if (r.data.rows != nullptr) {
+    if (r.rows != nullptr) {
         const RopeRows& rows = r.d.rows;
         const uint64_t at = rows.offset + row * rows.row_stride + uint64_t(pair) * rows.pair_stride;
-        turn->bits[0] = readElement(r.data.rows, rows.element, at);
-        turn->bits[1] = readElement(r.data.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
+        turn->bits[0] = readElement(r.rows, rows.element, at);
+        turn->bits[1] = readElement(r.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
     } else if (token.placed && token.known) {
         shaderBits(positionOf(r, token, pair), frequencyOf(r.d.frequencies, token.set, pair), r.d.angle,
                    r.d.frequencies.scale, turn->bits);
@@ -58,6 +44,8 @@ uint32_t rowOf(const RopeRotateDescription& d, int64_t position) {
     return static_cast<uint32_t>(static_cast<uint64_t>(position) >> 32) - static_cast<uint32_t>(d.rows.first_position);
 }
 
+} // namespace
+
 bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
     bool outside = !token.known;
     for (uint32_t axis = 0; d.source == ROPE_SOURCE_TABLE && axis < axisCount(d.frequencies); ++axis) {
@@ -66,17 +54,13 @@ bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
     return outside;
 }
 
-// A token, and whether it is inside the window. Rows by token ask for no position, but the reference by the true angle
-// does.
+// Rows by token ask for no position, but the reference by the true angle does.
 HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turns) {
     const RopeRotateDescription& d = r.d;
-    RopePositions positions;
-    RopeFrequencies frequencies;
-    positionsRead(d, &positions, &frequencies);
-    HostToken token = hostToken(positions, frequencies, r.data.positions, d.tokens, batch, number);
+    const HostToken token = hostToken(r.read, r.frequencies, r.positions, d.tokens, batch, number);
     *turns = token.placed && token.index >= d.skip_first && token.left > d.skip_last;
     if (d.source == ROPE_SOURCE_ROWS && r.positioned && d.frequencies.values != nullptr)
-        token = hostToken(d.positions, d.frequencies, r.data.positions, d.tokens, batch, number);
+        return hostToken(d.positions, d.frequencies, r.positions, d.tokens, batch, number);
     return token;
 }
 
@@ -101,21 +85,26 @@ void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32
     }
 }
 
-struct Arrays {
-    const void* in;
-    double* reference;
-    void* out;
-    RopeElement element_in, element_out;
-};
-
-void put(const Arrays& arrays, uint64_t at, double reference, float bits) {
-    if (arrays.reference != nullptr) arrays.reference[at] = reference;
-    if (arrays.out != nullptr) writeElement(arrays.out, arrays.element_out, at, bits);
+float floatOf(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
-void copyElement(const Arrays& arrays, uint64_t from, uint64_t to) {
-    if (arrays.reference != nullptr) arrays.reference[to] = readElement(arrays.in, arrays.element_in, from);
-    if (arrays.out != nullptr) copyBits(arrays.in, arrays.element_in, from, arrays.out, arrays.element_out, to);
+uint32_t bitsOf(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+Value load(const Arrays& arrays, uint64_t at) {
+    const uint32_t bits = readBits(arrays.in, arrays.element_in, at);
+    return {floatOf(bits), bits};
+}
+
+void put(const Arrays& arrays, uint64_t at, const Value& value) {
+    if (arrays.reference != nullptr) arrays.reference[at] = value.reference;
+    if (arrays.out != nullptr) writeBits(arrays.out, arrays.element_out, at, value.bits);
 }
 
 uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {
@@ -124,23 +113,24 @@ uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t p
     return pair / half * d.chunk_dim + pair % half + which * half;
 }
 
-void rotatePair(const Rotation& r, const Arrays& arrays, uint64_t from, uint64_t to, uint32_t pair, const Turn& turn) {
-    const float x = readElement(arrays.in, arrays.element_in, from + element(r.d, r.d.pairing_in, pair, 0));
-    const float y = readElement(arrays.in, arrays.element_in, from + element(r.d, r.d.pairing_in, pair, 1));
+void turnPair(const Turn& turn, Value pair[2]) {
+    const Value x = pair[0];
+    const Value y = pair[1];
     const double c = turn.reference[0];
     const double s = turn.reference[1];
-    // Volatile, so that no compiler fuses a product into the sum, whatever flags a host builds this file with.
-    const volatile float xc = x * turn.bits[0];
-    const volatile float xs = x * turn.bits[1];
-    const volatile float yc = y * turn.bits[0];
-    const volatile float ys = y * turn.bits[1];
-    put(arrays, to + element(r.d, r.d.pairing_out, pair, 0), x * c - y * s, xc - ys);
-    put(arrays, to + element(r.d, r.d.pairing_out, pair, 1), x * s + y * c, xs + yc);
+    const float cosine = turn.bits[0];
+    const float sine = turn.bits[1];
+    pair[0] = {x.reference * c - y.reference * s,
+               bitsOf(product(floatOf(x.bits), cosine) - product(floatOf(y.bits), sine))};
+    pair[1] = {x.reference * s + y.reference * c,
+               bitsOf(product(floatOf(x.bits), sine) + product(floatOf(y.bits), cosine))};
 }
 
 uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
     return layout.offset + batch * layout.batch_stride + token * layout.token_stride + head * layout.head_stride;
 }
+
+namespace {
 
 void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays, uint32_t batch, uint32_t token) {
     const RopeRotateDescription& d = r.d;
@@ -148,7 +138,8 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
         const uint64_t from = placeOf(tensor.source, batch, token, head);
         const uint64_t to = placeOf(tensor.destination, batch, token, head);
         for (uint32_t e = 0; e < d.head_dim; ++e) {
-            if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim) copyElement(arrays, from + e, to + e);
+            const bool passes = e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim;
+            if (passes) put(arrays, to + e, load(arrays, from + e));
         }
     }
     bool turns;
@@ -160,14 +151,11 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
         for (uint32_t head = 0; head < tensor.heads; ++head) {
             const uint64_t from = placeOf(tensor.source, batch, token, head) + d.rotary_begin;
             const uint64_t to = placeOf(tensor.destination, batch, token, head) + d.rotary_begin;
-            if (inside) {
-                rotatePair(r, arrays, from, to, pair, turn);
-            } else {
-                for (uint32_t which = 0; which < 2; ++which) {
-                    copyElement(arrays, from + element(d, d.pairing_in, pair, which),
-                                to + element(d, d.pairing_out, pair, which));
-                }
-            }
+            Value values[2] = {load(arrays, from + element(d, d.pairing_in, pair, 0)),
+                               load(arrays, from + element(d, d.pairing_in, pair, 1))};
+            if (inside) turnPair(turn, values);
+            for (uint32_t which = 0; which < 2; ++which)
+                put(arrays, to + element(d, d.pairing_out, pair, which), values[which]);
         }
     }
 }
@@ -210,11 +198,29 @@ void putTurn(const RopeTableDescription& d, const RopeHostTable& data, uint64_t 
     }
 }
 
+} // namespace
+
+Rotation makeRotation(const RopeRotateDescription& d, const void* positions, const void* rows) {
+    Rotation r = {d, positions, rows, {}, {}, operationScale(d.operation, d.frequencies.scale), false, false};
+    positionsRead(d, &r.read, &r.frequencies);
+    r.backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    r.positioned = positions != nullptr || !readsPositions(d.positions);
+    return r;
+}
+
+RopeResult checkRows(const Rotation& r, RopeReason* reason) {
+    const RopeRotateDescription& d = r.d;
+    const bool certain = d.frequencies.values != nullptr && (d.source != ROPE_SOURCE_ROWS || r.positioned);
+    if (r.rows != nullptr || certain) return accept(reason);
+    return refuse(
+        reason, ROPE_ERROR_INVALID,
+        "rows is null, and frequencies.values or positions are too; the rows or both of these give the angles");
+}
+
 RopeResult refusePositions(RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "positions is null; the description reads an array of them");
 }
 
-} // namespace
 } // namespace rope
 
 using namespace rope;
@@ -234,27 +240,16 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
 
 RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data, RopeReason* reason) {
     RopeRotateDescription d;
-    const RopeResult result = resolve(*description, &d, reason);
+    RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (data->rows == nullptr &&
-        (d.frequencies.values == nullptr ||
-         (d.source == ROPE_SOURCE_ROWS && data->positions == nullptr && readsPositions(d.positions)))) {
-        return refuse(
-            reason, ROPE_ERROR_INVALID,
-            "rows is null, and frequencies.values or positions are too; the rows or both of these give the angles");
-    }
-    RopePositions read;
-    RopeFrequencies frequencies;
-    positionsRead(d, &read, &frequencies);
-    if (data->positions == nullptr && readsPositions(read)) return refusePositions(reason);
+    const Rotation rotation = makeRotation(d, data->positions, data->rows);
+    result = checkRows(rotation, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (data->positions == nullptr && readsPositions(rotation.read)) return refusePositions(reason);
     if ((d.q.heads != 0 && data->q == nullptr) || (d.k.heads != 0 && data->k == nullptr)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "q or k is null but has heads; each tensor with heads is an array here");
     }
-    const bool positioned = data->positions != nullptr || !readsPositions(d.positions);
-    const double wanted = operationScale(d.operation, d.frequencies.scale);
-    const bool backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
-    const Rotation rotation = {d, *data, wanted, backward, positioned};
     data->outside = 0;
     for (uint32_t batch = 0; d.source != ROPE_SOURCE_ROWS && batch < d.batch; ++batch) {
         for (uint32_t token = 0; token < d.tokens; ++token) {

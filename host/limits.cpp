@@ -10,6 +10,9 @@ void ropeFloorLimits(RopeLimits* limits) {
     limits->group_count[1] = 65535;
     limits->group_size = 128;
     limits->enabled = 0;
+    limits->storage_buffers = 4;
+    limits->uniform_range = 16384;
+    limits->shared_bytes = 16384;
 }
 
 void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, uint32_t enabled, RopeLimits* limits) {
@@ -20,6 +23,9 @@ void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, uint32_t enabled
     limits->group_count[1] = device->maxComputeWorkGroupCount[1];
     limits->group_size = sizes[0] < sizes[1] ? sizes[0] : sizes[1];
     limits->enabled = enabled;
+    limits->storage_buffers = device->maxPerStageDescriptorStorageBuffers;
+    limits->uniform_range = device->maxUniformBufferRange;
+    limits->shared_bytes = device->maxComputeSharedMemorySize;
 }
 
 uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {
@@ -52,7 +58,7 @@ const char* ropeResultName(RopeResult result) {
 }
 
 const char* ropeSlotName(RopeSlot slot) {
-    static const char* const kNames[ROPE_SLOT_COUNT] = {"positions", "frequencies", "rows",  "q",
-                                                        "k",         "q_out",       "k_out", "counter"};
+    static const char* const kNames[ROPE_SLOT_COUNT] = {
+        "positions", "frequencies", "rows", "q", "k", "q_out", "k_out", "counter", "v", "v_out", "parameters"};
     return slot >= 0 && slot < ROPE_SLOT_COUNT ? kNames[slot] : "unknown slot";
 }

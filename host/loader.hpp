@@ -74,6 +74,7 @@ namespace rope {
     X(CmdBindDescriptorSets)                                                                                           \
     X(CmdPushConstants)                                                                                                \
     X(CmdDispatch)                                                                                                     \
+    X(CmdDispatchIndirect)                                                                                             \
     X(CmdCopyBuffer)                                                                                                   \
     X(CmdFillBuffer)                                                                                                   \
     X(CmdPipelineBarrier)                                                                                              \

@@ -140,12 +140,13 @@ bool hasWindow(const RopePass& pass) {
 // Where sequences follow each other as tokens do, they are one long sequence: fewer, fuller groups.
 void joinSequences(RopePass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
-    if (pass->count[kBatch] == 1 || tokens > (1u << 30)) return;
+    if (pass->count[kBatch] == 1 || tokens > (1u << 30) || pass->whole != 0) return;
     const bool by_row = pass->constants[ROPE_ID_COS_SIN] == ROPE_FROM_ROWS;
     if (hasWindow(*pass) || (pass->constants[ROPE_ID_POSITIONS] != ROPE_KIND_PER_TOKEN && !by_row)) return;
     for (const RopeAccess& access : pass->access) {
         if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken]) return;
     }
+    pass->joined_tokens = pass->count[kToken];
     pass->count[kBatch] = 1;
     pass->count[kToken] = static_cast<uint32_t>(tokens);
 }
@@ -182,6 +183,9 @@ Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     if (limits_.storage_alignment < kLeastAlignment) limits_.storage_alignment = kLeastAlignment;
     if (limits_.storage_range > UINT32_MAX) limits_.storage_range = UINT32_MAX;
     if (limits_.group_size == 0) limits_.group_size = 1;
+    if (limits_.storage_buffers == 0) limits_.storage_buffers = 4;
+    if (limits_.uniform_range == 0) limits_.uniform_range = 16384;
+    if (limits_.shared_bytes == 0) limits_.shared_bytes = 16384;
     plan->storage_alignment = limits_.storage_alignment;
 }
 
@@ -284,7 +288,7 @@ namespace {
 
 // For a binding that is not read: something that is, where there is any.
 const RopeAccess& boundInstead(const RopePass& pass) {
-    const int read[] = {ROPE_BINDING_COS_SIN, ROPE_BINDING_POSITIONS};
+    const int read[] = {ROPE_BINDING_COS_SIN, ROPE_BINDING_POSITIONS, ROPE_BINDING_SOURCE};
     for (const int binding : read) {
         if (pass.access[binding].extent != 0) return pass.access[binding];
     }
@@ -333,6 +337,25 @@ void placeThreads(const RopePass& pass, const Part& part, RopePush* push) {
     push->shifts = lanes.shift | head_lanes.shift << 16;
 }
 
+// What a fused pass takes of a part, in words that its other counts leave free.
+void placeFused(const RopePass& pass, const Part& part, const RopePush& planned, const RopePlace* places,
+                RopePush* push) {
+    if (pass.constants[ROPE_ID_HEAD_LANES] == 0) return;
+    push->ROPE_FIRST_BATCH = part.begin[kBatch];
+    push->ROPE_SOURCE_V_AT = places[ROPE_BINDING_SOURCE_V].offset;
+    push->ROPE_DESTINATION_V_AT = planned.ROPE_DESTINATION_V_AT + places[ROPE_BINDING_DESTINATION_V].offset;
+    if ((pass.whole & 1u << ROPE_BINDING_POSITIONS) != 0) {
+        push->position_offset = planned.position_offset + part.begin[kBatch] * planned.position_batch +
+                                part.begin[kToken] * planned.position_token;
+        push->position_batch = planned.position_batch;
+        push->position_token = planned.position_token;
+    }
+    if ((pass.whole & 1u << ROPE_BINDING_DESTINATION) != 0) {
+        push->destination = planned.destination;
+        push->destination.offset += places[ROPE_BINDING_DESTINATION].offset;
+    }
+}
+
 } // namespace
 } // namespace rope
 
@@ -350,9 +373,12 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
 
     const Part part = partOf(*pass, index);
     RopePush push = readPush(*pass);
-    RopePlace places[ROPE_BINDING_COUNT];
-    for (int i = ROPE_BINDING_COUNT - 1; i >= 0; --i) {
+    const RopePush planned = push;
+    RopePlace places[ROPE_BINDING_COUNT] = {};
+    memset(dispatch->bindings, 0, sizeof dispatch->bindings);
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const RopeAccess& own = pass->access[i];
+        if (own.extent == 0 && i >= ROPE_BINDING_PARAMETERS) continue;
         const RopeAccess& access = own.extent != 0 ? own : boundInstead(*pass);
         places[i] = bind(access, part, plan->storage_alignment, &dispatch->bindings[i]);
     }
@@ -371,6 +397,7 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     push.source = places[ROPE_BINDING_SOURCE];
     push.destination = places[ROPE_BINDING_DESTINATION];
     placeThreads(*pass, part, &push);
+    placeFused(*pass, part, planned, places, &push);
 
     dispatch->shader = pass->shader;
     memcpy(dispatch->constants, pass->constants, sizeof dispatch->constants);
@@ -378,4 +405,15 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     dispatch->groups[0] = static_cast<uint32_t>(groupsX(*pass, part.count[kToken], part.count[kHead]));
     dispatch->groups[1] = part.count[kBatch];
     dispatch->groups[2] = 1;
+}
+
+void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]) {
+    const RopePass* pass = plan->passes;
+    while (index >= partCount(*pass)) index -= static_cast<uint32_t>(partCount(*pass++));
+    const Part part = partOf(*pass, index);
+    uint32_t count = tokens > part.begin[kToken] ? tokens - part.begin[kToken] : 0;
+    if (count > part.count[kToken] || (pass->joined_tokens != 0 && tokens != 0)) count = part.count[kToken];
+    groups[0] = static_cast<uint32_t>(groupsX(*pass, count, part.count[kHead]));
+    groups[1] = part.count[kBatch];
+    groups[2] = 1;
 }

@@ -12,6 +12,34 @@ namespace rope {
 RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason);
 RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason);
 
+// Of a rotation what is not the tensors' own; where nothing turns its source and operation are not read.
+RopeResult resolveRotation(bool turned, RopeRotateDescription* d, RopeReason* reason);
+
+// What only a move could bring about.
+RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason);
+
+// A stride and how many times it is taken; "batch" and so on.
+struct StrideAxis {
+    uint64_t* stride;
+    uint32_t count;
+    const char* name;
+};
+// Clears strides of a single one. *reach grows from the elements of one to those from the first to the last; what is
+// written may not overlap itself.
+RopeResult checkStrides(const char* name, StrideAxis* axes, uint32_t count, bool written, uint64_t* reach,
+                        RopeReason* reason);
+RopeResult checkProduct(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason);
+RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason);
+RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
+                         RopeLayout* layout, RopeReason* reason);
+RopeResult checkHeads(uint32_t heads, RopeReason* reason);
+// Both sides of a tensor, or where it is changed in place the one.
+RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
+                         RopeTensor* tensor, RopeReason* reason);
+
+// Whether a tensor's runs of four elements, and the pairs' partners, lie at multiples of four.
+bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor);
+
 inline const char* slotName(uint32_t slot) { return ropeSlotName(static_cast<RopeSlot>(slot)); }
 
 constexpr uint32_t kMaxCount = 1u << 30; // of anything that a shader counts in 32 bits
@@ -23,6 +51,8 @@ void setAxes(const RopeFrequencies& frequencies, RopePass* pass);
 // Positions of frequencies that are checked already.
 RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, uint32_t tokens,
                             RopePositions* positions, RopeReason* reason);
+// Of positions that are not read themselves: the lengths of packed sequences, or nothing.
+void keepLengths(bool wanted, RopePositions* positions);
 // What a rotation itself reads of them. By rows that is nothing but the lengths of packed sequences, for a window.
 void positionsRead(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies);
 inline bool readsPositions(const RopePositions& positions) { return positions.kind != ROPE_POSITIONS_COUNTED; }
@@ -42,11 +72,15 @@ struct HostToken {
     bool placed;          // it is part of a sequence
     bool known;           // each of its positions is one, and its set is there
     uint32_t index, left; // in its sequence; tokens from it to the sequence's end, itself among them
+    uint32_t sequence;    // the batch's, or of packed ones
     uint32_t set;
     int64_t position[ROPE_MAX_AXES]; // in 2^-32ths
 };
 HostToken hostToken(const RopePositions& positions, const RopeFrequencies& frequencies, const void* array,
                     uint32_t tokens, uint32_t batch, uint32_t token);
+
+// Of the buffer, as it stands there; of floats their bits.
+int64_t readInteger(const void* array, RopePositionElement element, uint64_t at);
 
 // Strides and offsets of rows and positions, small enough that sums of them stay within 64 bits.
 RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason);
@@ -57,11 +91,10 @@ RopeAccess rowAccess(const RopeRows& rows, uint32_t pairs); // of one row; the s
 void setRowPush(const RopeRows& rows, RopePush* push);
 
 uint32_t shaderElement(RopeElement element);
+// The bits of the float32, as integers: a float in a register may lose a NaN's payload.
+uint32_t readBits(const void* array, RopeElement element, uint64_t at);
+void writeBits(void* array, RopeElement element, uint64_t at, uint32_t bits);
 float readElement(const void* array, RopeElement element, uint64_t at);
-void writeElement(void* array, RopeElement element, uint64_t at, float value);
-// As integers: a float in a register may lose a NaN's payload.
-void copyBits(const void* from, RopeElement from_element, uint64_t from_at, void* to, RopeElement to_element,
-              uint64_t to_at);
 
 // scale on cos and sin that an operation asks for.
 double operationScale(RopeOperation operation, double scale);

@@ -1,138 +1,24 @@
 // The plan of a rotation.
-#include "plan.h"
+#include "plan_tensor.h"
 #include "shaders.h"
 
 namespace rope {
 namespace {
-
-// Heads that one thread takes: as many as leave a device enough threads.
-uint32_t headsPerThread(uint64_t tokens) { return tokens >= 256 ? 8 : tokens >= 32 ? 4 : 2; }
-
-// Whether all offsets and strides are multiples of 2^bits.
-bool isMultiple(const RopeLayout& layout, uint32_t bits) {
-    const uint64_t all = layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
-    return (all & ((1u << bits) - 1)) == 0;
-}
-
-// One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
-bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
-    const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.chunk_dim / 2 : 0;
-    const uint32_t passed = d.elsewhere != 0 ? d.head_dim : 0;
-    return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
-}
-
-bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    return d.rotary_dim % 8 == 0 && isAligned(d, tensor.source, d.pairing_in, 2) &&
-           isAligned(d, tensor.destination, d.pairing_out, 2);
-}
-
-// The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
-bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
-           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
-}
-
-struct Build {
-    const RopeShader* shader; // null: none on this device
-    uint32_t lane_pairs;
-    uint32_t copy_step; // elements that a copying lane moves at a time, twice
-};
-
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeLimits& limits) {
-    const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
-    if (isWide(d, tensor)) return {&rope_shader_rotate_wide, 4, 4};
-    if (isNarrow(d, tensor)) return {&rope_shader_rotate_narrow, 2, float32 ? 1u : 2u};
-    if ((limits.enabled & ROPE_ENABLED_STORAGE_16) != 0) return {&rope_shader_rotate_odd, 1, 1};
-    return {nullptr, 0, 0};
-}
-
-uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
-    const RopeRows& rows = d.rows;
-    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair has its own row
-    const bool by_four = !apart && build.lane_pairs == 4 && rows.element == ROPE_ELEMENT_F32 &&
-                         ((rows.offset | rows.row_stride) & 3) == 0;
-    if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
-    if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
-    return ROPE_ROWS_SINGLE + shaderElement(rows.element);
-}
-
-RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim) {
-    return {static_cast<uint32_t>(slot),
-            ropeElementBytes(element),
-            layout.offset,
-            {layout.batch_stride, layout.token_stride, layout.head_stride},
-            head_dim};
-}
-
-RopeAccess cosSinAccess(const RopeRotateDescription& d) {
-    const uint32_t pairs = d.rotary_dim / 2;
-    if (d.source == ROPE_SOURCE_INLINE) return frequencyAccess(d.frequencies);
-    RopeAccess access = rowAccess(d.rows, pairs);
-    if (d.source == ROPE_SOURCE_ROWS) {
-        access.stride[0] = d.tokens * d.rows.row_stride;
-        access.stride[1] = d.rows.row_stride;
-    } else {
-        const uint64_t rows = static_cast<uint64_t>(d.frequencies.sets) * d.rows.count;
-        access.extent += (rows - 1) * d.rows.row_stride; // a table is bound whole
-    }
-    return access;
-}
-
-// Of the same words the one or the other.
-void setScaleOrTable(const RopeRotateDescription& d, RopePush* push) {
-    if (d.source == ROPE_SOURCE_TABLE) {
-        push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
-        push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rows.count);
-        return;
-    }
-    const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
-    push->scale_mantissa = scale.mantissa;
-    push->scale_exponent = scale.exponent;
-}
 
 void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     RopePositions positions;
     RopeFrequencies frequencies;
     positionsRead(d, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
-    if (d.skip_first == 0 && d.skip_last == 0) return;
-    push->window_begin = d.skip_first;
-    push->window_end = positions.kind >= ROPE_POSITIONS_PACKED ? d.skip_last : d.tokens - d.skip_last;
-}
-
-// Pairs in a chunk of the rotary part, as the shaders take it.
-uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
-    if (pairing == ROPE_PAIRING_INTERLEAVED) return 1;
-    return d.chunk_dim == d.rotary_dim ? 0 : d.chunk_dim / 2;
-}
-
-void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
-    pass->heads_per_thread = headsPerThread(static_cast<uint64_t>(d.batch) * d.tokens);
-    uint32_t* constants = pass->constants;
-    constants[ROPE_ID_HEADS] = pass->heads_per_thread;
-    constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
-    constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
-    constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
-    constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
-    constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
-    constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
-    constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
-    if (d.source == ROPE_SOURCE_INLINE) {
-        constants[ROPE_ID_ANGLE] = static_cast<uint32_t>(d.angle);
-    } else {
-        constants[ROPE_ID_ROWS] = chooseRows(d, build);
-    }
+    setWindow(d, push);
 }
 
 RopeResult addRotation(const RopeRotateDescription& d, const char* name, const RopeTensor& tensor, RopeSlot from,
                        RopeSlot to, Planner* planner) {
-    const Build build = chooseBuild(d, tensor, planner->limits());
-    if (build.shader == nullptr) {
-        return refuse(planner->reason(), ROPE_ERROR_INVALID,
-                      "%s has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
-                      "storageBuffer16BitAccess and say so in limits.enabled",
-                      name);
-    }
+    static const RopeShader* const kShaders[3] = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow,
+                                                  &rope_shader_rotate_odd};
+    const Build build = chooseBuild(d, tensor, kShaders, planner->limits());
+    if (build.shader == nullptr) return refuseBuild(name, planner->reason());
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, tensor.heads);
     RopePush push = {};
     setTokens(d, &push, pass);
@@ -141,13 +27,11 @@ RopeResult addRotation(const RopeRotateDescription& d, const char* name, const R
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(to, tensor.destination, d.element_out, d.head_dim);
     setChoices(d, build, pass);
 
-    const uint32_t pairs = d.rotary_dim / 2;
-    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs are of one chunk
-    const uint32_t pair_lanes = pairs / chunk_pairs * ((chunk_pairs + build.lane_pairs - 1) / build.lane_pairs);
-    push.pair_counts = pairs | pair_lanes << 16;
+    const uint32_t pair_lanes = pairLanes(d, build);
+    push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
-    push.head_lanes = pair_lanes + (push.pass_elements + 2 * build.copy_step - 1) / (2 * build.copy_step);
+    push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
     setScaleOrTable(d, &push);
     writePush(push, pass);

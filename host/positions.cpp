@@ -69,18 +69,22 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
     return accept(reason);
 }
 
+void keepLengths(bool wanted, RopePositions* positions) {
+    if (isPacked(*positions) && wanted) {
+        positions->kind = ROPE_POSITIONS_PACKED;
+    } else {
+        memset(positions, 0, sizeof *positions);
+        positions->kind = ROPE_POSITIONS_COUNTED;
+    }
+}
+
 void positionsRead(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies) {
     *positions = d.positions;
     *frequencies = d.frequencies;
     if (d.source != ROPE_SOURCE_ROWS) return;
     frequencies->axes = nullptr;
     frequencies->sets = 1;
-    if (isPacked(d.positions) && (d.skip_first != 0 || d.skip_last != 0)) {
-        positions->kind = ROPE_POSITIONS_PACKED;
-    } else {
-        memset(positions, 0, sizeof *positions);
-        positions->kind = ROPE_POSITIONS_COUNTED;
-    }
+    keepLengths(d.skip_first != 0 || d.skip_last != 0, positions);
 }
 
 RopeAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequencies) {

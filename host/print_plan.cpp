@@ -26,17 +26,37 @@ void print(Text* text, const char* format, ...) {
     if (printed > 0) text->length += static_cast<size_t>(printed);
 }
 
+// What a fused pass does beside turning.
+void printStages(const RopePass& pass, Text* text) {
+    static const char* const kNorms[] = {"", "norm, ", ""};
+    static const char* const kLast[] = {"", "", "norm, "};
+    static const char* const kCaches[] = {"", " at slots", " at positions", " in a ring", " by block table"};
+    static const char* const kElements[] = {"float32", "float16", "bfloat16", "int8", "Q8_0"};
+    const uint32_t* c = pass.constants;
+    const bool turns = (c[ROPE_ID_PAIR_COUNTS] & 0xFFFFu) != 0;
+    print(text, ": %s%s%s%sto %s%s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
+          c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElements[c[ROPE_ID_ELEMENT_OUT]], kCaches[c[ROPE_ID_CACHE]]);
+}
+
 void printPass(const RopePass& pass, Text* text) {
-    print(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1],
-          pass.count[2]);
+    // A fused pass counts tokens alone, its heads are constants; the one that counts tokens has none.
+    const bool fused = pass.constants[ROPE_ID_ALL_HEADS] != 0;
+    const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : pass.count[2];
+    const uint32_t per_thread = fused ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
+    print(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
+    if (fused) printStages(pass, text);
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
         print(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     }
-    print(text, ", group size %u, %u heads a thread; reads", pass.constants[ROPE_ID_GROUP_SIZE], pass.heads_per_thread);
-    for (int i = 0; i < ROPE_BINDING_DESTINATION; ++i) {
+    print(text, ", group size %u, %u heads a thread; reads", pass.constants[ROPE_ID_GROUP_SIZE], per_thread);
+    const int reads[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_COS_SIN, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V,
+                         ROPE_BINDING_PARAMETERS};
+    for (const int i : reads) {
         if (pass.access[i].extent != 0) print(text, " %s", slotName(pass.access[i].slot));
     }
-    print(text, "; writes %s\n", slotName(pass.access[ROPE_BINDING_DESTINATION].slot));
+    const RopeAccess& v = pass.access[ROPE_BINDING_DESTINATION_V];
+    print(text, "; writes %s%s%s\n", slotName(pass.access[ROPE_BINDING_DESTINATION].slot), v.extent != 0 ? " " : "",
+          v.extent != 0 ? slotName(v.slot) : "");
 }
 
 } // namespace

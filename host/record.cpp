@@ -10,19 +10,24 @@ struct Writes {
     VkWriteDescriptorSet writes[ROPE_BINDING_COUNT];
 };
 
-void describe(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set, Writes* w) {
+// Returns how many bindings the dispatch has.
+uint32_t describe(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set, Writes* w) {
+    uint32_t count = 0;
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const RopeBinding& binding = dispatch.bindings[i];
+        if (binding.range == 0) continue;
         const RopeBuffer& buffer = buffers.slots[binding.slot];
-        w->buffers[i] = {buffer.buffer, buffer.offset + binding.offset, binding.range};
-        w->writes[i] = {};
-        w->writes[i].sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-        w->writes[i].dstSet = set;
-        w->writes[i].dstBinding = i;
-        w->writes[i].descriptorCount = 1;
-        w->writes[i].descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-        w->writes[i].pBufferInfo = &w->buffers[i];
+        VkWriteDescriptorSet& write = w->writes[count];
+        w->buffers[count] = {buffer.buffer, buffer.offset + binding.offset, binding.range};
+        write = {};
+        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+        write.dstSet = set;
+        write.dstBinding = i;
+        write.descriptorCount = 1;
+        write.descriptorType = descriptorType(i);
+        write.pBufferInfo = &w->buffers[count++];
     }
+    return count;
 }
 
 bool lacksBuffer(const RopePlan& plan, const RopeBuffers& buffers) {
@@ -32,7 +37,9 @@ bool lacksBuffer(const RopePlan& plan, const RopeBuffers& buffers) {
     return false;
 }
 
-RopeResult check(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers) {
+} // namespace
+
+RopeResult checkRecording(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers) {
     if (plan.pass_count == 0) return ROPE_ERROR_INVALID;
     if (lacksBuffer(plan, buffers)) return ROPE_ERROR_MISSING_BUFFER;
     for (uint32_t i = 0; i < plan.pass_count; ++i) {
@@ -42,7 +49,24 @@ RopeResult check(const RopeContext& context, const RopePlan& plan, const RopeBuf
     return !context.pushes && buffers.sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
 }
 
-} // namespace
+void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
+                  uint32_t index, const RopeDispatch& dispatch) {
+    const Functions& vk = context.vk;
+    const VkPipeline pipeline = findPipeline(context, dispatch.shader, dispatch.constants);
+    vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    if (context.pushes) {
+        Writes w;
+        const uint32_t bound = describe(dispatch, buffers, VK_NULL_HANDLE, &w);
+        vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context.pipeline_layout, 0, bound,
+                                   w.writes);
+    } else {
+        vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context.pipeline_layout, 0, 1,
+                                 &buffers.sets[index], 0, nullptr);
+    }
+    vk.CmdPushConstants(command_buffer, context.pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof dispatch.push,
+                        dispatch.push);
+}
+
 } // namespace rope
 
 using namespace rope;
@@ -63,35 +87,22 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
         RopeDispatch dispatch;
         ropeGetDispatch(plan, i, &dispatch);
         Writes w;
-        describe(dispatch, *buffers, sets[i], &w);
-        context->vk.UpdateDescriptorSets(context->device, ROPE_BINDING_COUNT, w.writes, 0, nullptr);
+        const uint32_t bound = describe(dispatch, *buffers, sets[i], &w);
+        context->vk.UpdateDescriptorSets(context->device, bound, w.writes, 0, nullptr);
     }
     return VK_SUCCESS;
 }
 
 RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                           const RopeBuffers* buffers) {
-    const RopeResult result = check(*context, *plan, *buffers);
+    const RopeResult result = checkRecording(*context, *plan, *buffers);
     if (result != ROPE_SUCCESS) return result;
-    const Functions& vk = context->vk;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
         RopeDispatch dispatch;
         ropeGetDispatch(plan, i, &dispatch);
-        const VkPipeline pipeline = findPipeline(*context, dispatch.shader, dispatch.constants);
-        vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-        if (context->pushes) {
-            Writes w;
-            describe(dispatch, *buffers, VK_NULL_HANDLE, &w);
-            vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context->pipeline_layout, 0,
-                                       ROPE_BINDING_COUNT, w.writes);
-        } else {
-            vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context->pipeline_layout, 0, 1,
-                                     &buffers->sets[i], 0, nullptr);
-        }
-        vk.CmdPushConstants(command_buffer, context->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                            sizeof dispatch.push, dispatch.push);
-        vk.CmdDispatch(command_buffer, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
+        bindDispatch(command_buffer, *context, *buffers, i, dispatch);
+        context->vk.CmdDispatch(command_buffer, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
     }
     return ROPE_SUCCESS;
 }

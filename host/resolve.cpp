@@ -46,10 +46,12 @@ RopeResult checkChoices(const RopeRotateDescription& d, RopeReason* reason) {
     return checkAngle(d.angle, reason);
 }
 
+RopeResult checkHeadDim(const RopeRotateDescription& d, RopeReason* reason) {
+    if (d.head_dim != 0 && d.head_dim <= kMaxCount) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID, "head_dim is %u; it must be from 1 to %u", d.head_dim, kMaxCount);
+}
+
 RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
-    if (d->head_dim == 0 || d->head_dim > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_INVALID, "head_dim is %u; it must be from 1 to %u", d->head_dim, kMaxCount);
-    }
     if (d->rotary_begin >= d->head_dim) {
         return refuse(reason, ROPE_ERROR_INVALID, "rotary_begin is %u; it must be less than head_dim, %u",
                       d->rotary_begin, d->head_dim);
@@ -79,86 +81,25 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
     if (d->chunk_dim == 2) d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are that
     const bool halves = d->pairing_in == ROPE_PAIRING_HALF || d->pairing_out == ROPE_PAIRING_HALF;
     if (!halves) d->chunk_dim = d->rotary_dim;
-    if (d->elsewhere == 0 && d->pairing_in != d->pairing_out) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "pairing_out differs from pairing_in, which moves elements between threads; set elsewhere to 1");
-    }
     return accept(reason);
 }
 
-RopeResult resolveElements(RopeRotateDescription* d, RopeReason* reason) {
+void resolveElements(RopeRotateDescription* d) {
     if (d->element_in == ROPE_ELEMENT_DEFAULT) d->element_in = ROPE_ELEMENT_F32;
     if (d->element_out == ROPE_ELEMENT_DEFAULT) d->element_out = d->element_in;
-    if (d->elsewhere != 0 || d->element_in == d->element_out) return accept(reason);
-    return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set elsewhere to 1");
 }
 
-RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
-                         RopeLayout* layout, RopeReason* reason) {
-    struct Axis {
-        uint64_t stride;
-        uint32_t count;
-        const char* name;
-    };
-    if (layout->batch_stride == 0 && layout->token_stride == 0 && layout->head_stride == 0) {
-        layout->head_stride = d.head_dim;
-        layout->token_stride = static_cast<uint64_t>(heads) * d.head_dim;
-        if (layout->token_stride > kMaxElements / d.tokens) {
-            return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s has %u tokens of %llu elements, more than 64 bits count",
-                          name, d.tokens, static_cast<unsigned long long>(layout->token_stride));
-        }
-        layout->batch_stride = d.tokens * layout->token_stride;
-    }
-    if (d.batch == 1) layout->batch_stride = 0;
-    if (d.tokens == 1) layout->token_stride = 0;
-    if (heads == 1) layout->head_stride = 0;
-    Axis axes[3] = {{layout->batch_stride, d.batch, "batch"},
-                    {layout->token_stride, d.tokens, "token"},
-                    {layout->head_stride, heads, "head"}};
-    for (int i = 0; i < 3; ++i) {
-        for (int j = i + 1; j < 3; ++j) {
-            if (axes[j].stride < axes[i].stride) {
-                const Axis held = axes[i];
+// The axis of the least stride first, so that what lies inside the next is known.
+void sortStrides(StrideAxis* axes, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        for (uint32_t j = i + 1; j < count; ++j) {
+            if (*axes[j].stride < *axes[i].stride) {
+                const StrideAxis held = axes[i];
                 axes[i] = axes[j];
                 axes[j] = held;
             }
         }
     }
-    uint64_t reach = d.head_dim;
-    for (const Axis& axis : axes) {
-        if (axis.count == 1) continue;
-        if (axis.stride == 0 || (written && axis.stride < reach)) {
-            return refuse(reason, ROPE_ERROR_INVALID,
-                          "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, axis.name,
-                          static_cast<unsigned long long>(axis.stride), static_cast<unsigned long long>(reach));
-        }
-        if (axis.stride > (kMaxElements - reach) / axis.count) {
-            return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                          "%s.%s_stride is %llu; the tensor has more bytes than 64 bits count", name, axis.name,
-                          static_cast<unsigned long long>(axis.stride));
-        }
-        reach += axis.stride * (axis.count - 1);
-    }
-    if (layout->offset > kMaxElements) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.offset is %llu; it lies beyond what 64 bits count", name,
-                      static_cast<unsigned long long>(layout->offset));
-    }
-    return accept(reason);
-}
-
-RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
-                         RopeTensor* tensor, RopeReason* reason) {
-    if (tensor->heads == 0) return accept(reason);
-    if (tensor->heads > kMaxCount) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "heads is %u; it may be at most %u", tensor->heads, kMaxCount);
-    }
-    const RopeResult result = resolveLayout(source_name, d, tensor->heads, d.elsewhere == 0, &tensor->source, reason);
-    if (result != ROPE_SUCCESS) return result;
-    if (d.elsewhere == 0) {
-        tensor->destination = tensor->source;
-        return accept(reason);
-    }
-    return resolveLayout(destination_name, d, tensor->heads, true, &tensor->destination, reason);
 }
 
 RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
@@ -199,7 +140,99 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     return resolveRows(pairs, &d->rows, reason);
 }
 
+void clearTurn(RopeRotateDescription* d) {
+    d->source = ROPE_SOURCE_INLINE;
+    d->operation = ROPE_OPERATION_FORWARD;
+    d->angle = ROPE_ANGLE_EXACT;
+    d->pairing_in = d->pairing_out = ROPE_PAIRING_HALF;
+    d->rotary_begin = d->rotary_dim = d->chunk_dim = d->skip_first = d->skip_last = 0;
+}
+
+// Nothing turns, but where the positions lie still depends on the axes, where they are given.
+RopeResult resolveUnturned(RopeRotateDescription* d, RopeReason* reason) {
+    d->rows = {};
+    RopeFrequencies* f = &d->frequencies;
+    f->values = nullptr;
+    f->scale = 1;
+    if (f->axes == nullptr) f->count = 1;
+    if (f->axes == nullptr || f->sets == 0) f->sets = 1;
+    return checkWithoutValues(*f, reason);
+}
+
 } // namespace
+
+RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason) {
+    if (offset <= kMaxElements) return accept(reason);
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.offset is %llu; it lies beyond what 64 bits count", name,
+                  static_cast<unsigned long long>(offset));
+}
+
+RopeResult checkProduct(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason) {
+    if (elements <= kMaxElements / count) return accept(reason);
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s has %u %ss of %llu elements, more than 64 bits count", name, count,
+                  what, static_cast<unsigned long long>(elements));
+}
+
+RopeResult checkStrides(const char* name, StrideAxis* axes, uint32_t count, bool written, uint64_t* reach,
+                        RopeReason* reason) {
+    for (uint32_t i = 0; i < count; ++i) {
+        if (axes[i].count == 1) *axes[i].stride = 0;
+    }
+    sortStrides(axes, count);
+    for (uint32_t i = 0; i < count; ++i) {
+        const StrideAxis& axis = axes[i];
+        const uint64_t stride = *axis.stride;
+        if (axis.count == 1) continue;
+        if (stride == 0 || (written && stride < *reach)) {
+            return refuse(reason, ROPE_ERROR_INVALID,
+                          "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, axis.name,
+                          static_cast<unsigned long long>(stride), static_cast<unsigned long long>(*reach));
+        }
+        if (stride > (kMaxElements - *reach) / axis.count) {
+            return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                          "%s.%s_stride is %llu; the tensor has more bytes than 64 bits count", name, axis.name,
+                          static_cast<unsigned long long>(stride));
+        }
+        *reach += stride * (axis.count - 1);
+    }
+    return accept(reason);
+}
+
+RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
+                         RopeLayout* layout, RopeReason* reason) {
+    if (layout->batch_stride == 0 && layout->token_stride == 0 && layout->head_stride == 0) {
+        layout->head_stride = d.head_dim;
+        layout->token_stride = static_cast<uint64_t>(heads) * d.head_dim;
+        const RopeResult result = checkProduct(name, "token", layout->token_stride, d.tokens, reason);
+        if (result != ROPE_SUCCESS) return result;
+        layout->batch_stride = d.tokens * layout->token_stride;
+    }
+    StrideAxis axes[3] = {{&layout->batch_stride, d.batch, "batch"},
+                          {&layout->token_stride, d.tokens, "token"},
+                          {&layout->head_stride, heads, "head"}};
+    uint64_t reach = d.head_dim;
+    const RopeResult result = checkStrides(name, axes, 3, written, &reach, reason);
+    return result != ROPE_SUCCESS ? result : checkOffset(name, layout->offset, reason);
+}
+
+RopeResult checkHeads(uint32_t heads, RopeReason* reason) {
+    if (heads <= kMaxCount) return accept(reason);
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "heads is %u; it may be at most %u", heads, kMaxCount);
+}
+
+RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
+                         RopeTensor* tensor, RopeReason* reason) {
+    if (tensor->heads == 0) return accept(reason);
+    RopeResult result = checkHeads(tensor->heads, reason);
+    if (result == ROPE_SUCCESS)
+        result = resolveLayout(source_name, d, tensor->heads, d.elsewhere == 0, &tensor->source, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (d.elsewhere == 0) {
+        tensor->destination = tensor->source;
+        return accept(reason);
+    }
+    return resolveLayout(destination_name, d, tensor->heads, true, &tensor->destination, reason);
+}
 
 RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason) {
     if (value <= kMaxStride) return accept(reason);
@@ -223,17 +256,36 @@ RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* fill
     return result;
 }
 
+RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
+    if (d.elsewhere != 0) return accept(reason);
+    if (d.pairing_in != d.pairing_out) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "pairing_out differs from pairing_in, which moves elements between threads; set elsewhere to 1");
+    }
+    if (d.element_in == d.element_out) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set elsewhere to 1");
+}
+
+RopeResult resolveRotation(bool turned, RopeRotateDescription* d, RopeReason* reason) {
+    if (!turned) clearTurn(d);
+    RopeResult result = checkChoices(*d, reason);
+    if (result == ROPE_SUCCESS) result = resolveCounts(&d->batch, d->tokens, reason);
+    if (result == ROPE_SUCCESS) result = checkHeadDim(*d, reason);
+    if (result == ROPE_SUCCESS && turned) result = resolveHead(d, reason);
+    if (result != ROPE_SUCCESS) return result;
+    resolveElements(d);
+    result = checkInPlace(*d, reason);
+    if (result == ROPE_SUCCESS) result = turned ? resolveCosSin(d, reason) : resolveUnturned(d, reason);
+    if (result == ROPE_SUCCESS) result = resolvePositions(d->frequencies, d->batch, d->tokens, &d->positions, reason);
+    return result;
+}
+
 RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason) {
     RopeRotateDescription d = given;
     if (d.q.heads == 0 && d.k.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID, "q.heads and k.heads are both 0; one tensor at least has heads");
     }
-    RopeResult result = checkChoices(d, reason);
-    if (result == ROPE_SUCCESS) result = resolveCounts(&d.batch, d.tokens, reason);
-    if (result == ROPE_SUCCESS) result = resolveHead(&d, reason);
-    if (result == ROPE_SUCCESS) result = resolveElements(&d, reason);
-    if (result == ROPE_SUCCESS) result = resolveCosSin(&d, reason);
-    if (result == ROPE_SUCCESS) result = resolvePositions(d.frequencies, d.batch, d.tokens, &d.positions, reason);
+    RopeResult result = resolveRotation(true, &d, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("q.source", "q.destination", d, &d.q, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("k.source", "k.destination", d, &d.k, reason);
     *filled = d;

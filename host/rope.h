@@ -187,6 +187,9 @@ typedef struct RopeLimits {
     uint32_t group_count[2];    /* work groups in x and y */
     uint32_t group_size;        /* invocations in one group */
     uint32_t enabled;           /* ROPE_ENABLED_ bits */
+    uint32_t storage_buffers;   /* storage buffers of one stage (maxPerStageDescriptorStorageBuffers); 0: 4 */
+    uint32_t uniform_range;     /* bytes one uniform binding may span (maxUniformBufferRange); 0: 16384 */
+    uint32_t shared_bytes;      /* bytes of shared memory (maxComputeSharedMemorySize); 0: 16384 */
 } RopeLimits;
 
 /* What is enabled on the device beyond Vulkan 1.1; each is used where it is there and needed nowhere but for odd
@@ -260,11 +263,14 @@ typedef enum RopeElement {
     ROPE_ELEMENT_F32 = 1,
     ROPE_ELEMENT_F16 = 2,
     ROPE_ELEMENT_BF16 = 3,
+    ROPE_ELEMENT_I8 = 4,   /* caches only: int8 with a float32 scale for each slot and head */
+    ROPE_ELEMENT_Q8_0 = 5, /* caches only: llama.cpp's blocks of a float16 scale and 32 int8 */
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
-ROPE_API uint32_t ropeElementBytes(RopeElement element); /* 4 or 2 */
+ROPE_API uint32_t ropeElementBytes(RopeElement element); /* 4, 2 or 1; 0: Q8_0, 34 bytes for 32 */
 
-/* Elements from one kind to another, rounded as the shaders do; `to` may be `from` where both are of one size. */
+/* Elements from one kind to another, rounded as the shaders do; `to` may be `from` where both are of one size.
+ * Nothing is done with I8 and Q8_0. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
@@ -385,6 +391,143 @@ typedef struct RopeRotateDescription {
                                position, or one outside the table */
 } RopeRotateDescription;
 
+/* ---- One pass from projection to cache -------------------------------------------------------------------------
+ *
+ * What stands beside the rotation in a decoder, without a trip through memory of its own: for each token
+ *
+ *     load -> norm -> rotate -> norm -> scale of queries -> convert -> destination
+ *
+ * with every stage that the description leaves at 0 switched off. Each pass gives the bits of the passes that it
+ * replaces with float32 between them. Norms, the scale of queries and caches of I8 and Q8_0 take heads of at most 1024
+ * elements, of any float element, with rotary_dim (and chunk_dim) a multiple of 8, and head_dim, rotary_begin, offsets
+ * and strides multiples of 4 elements; other geometry is refused with them.
+ *
+ * I8 and Q8_0: of each head, or block of 32, d = max |x| / 127, and each element x * (1/d) rounded to the nearest int,
+ * halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. Where d is less than
+ * 2^-126 all is 0, and in Q8_0 beyond float16's 65504 infinite. What holds an infinity or a NaN comes out undefined,
+ * and nothing else with it. */
+
+typedef enum RopeNormKind {
+    ROPE_NORM_NONE = 0,
+    ROPE_NORM_RMS =
+        1, /* x / sqrt(mean of x*x + epsilon), times the weight. Llama 4's "L2Norm" is this without weights */
+    ROPE_NORM_L2 = 2, /* x / sqrt(sum of x*x + epsilon), times the weight */
+    ROPE_NORM_KIND_MAX_ENUM = 0x7FFFFFFF
+} RopeNormKind;
+
+/* y = (x * factor) * (weight + weight_offset), float32, every operation rounded; factor = 1/sqrt rounded once, of a sum
+ * in an order that depends on nothing but head_dim: of every four elements (a*a + b*b) + (c*c + d*d), those sums in
+ * turns on four totals, (t0 + t1) + (t2 + t3), and of several heads one after the other; a mean is the sum times
+ * float32(1 / count). */
+typedef struct RopeNorm {
+    RopeNormKind kind;
+    uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
+    uint32_t all_heads;   /* 0: each head by itself. 1: all heads of a token together (OLMo 2, MiniMax-M2) */
+    float epsilon;        /* finite, 0 or more */
+    const float* weights; /* head_dim of them, with all_heads heads * head_dim, in the order of the elements that they
+                             meet (after: of pairing_out); null: none */
+    float weight_offset;  /* with weights: added to each; 1 for Gemma */
+} RopeNorm;
+
+/* Queries times values[(position + offset) / interval], the position on axis 0 without its fraction, before the first
+ * value and without a position the first, behind the last the last. */
+typedef struct RopeQueryScale {
+    const float* values;
+    uint32_t count;    /* 0: no such scale */
+    uint32_t interval; /* positions of one value, 1 or more: Llama 4's floor_scale, Ministral 3's original length */
+    uint32_t offset;   /* Llama 4: 1; Ministral 3: 0; less than 2^31 */
+} RopeQueryScale;
+
+/* values[i] = 1 + beta * ln(1 + i), each rounded once, the same on every platform: both models' formula, beta being
+ * Llama 4's attn_scale and Ministral 3's llama_4_scaling_beta, |beta| at most 2^20; count from 1 to 65536. */
+ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason);
+
+/* Where a token's K and V go. A slot outside the cache writes nothing and is counted, and so is a negative position, or
+ * one that is none, where slots go by it; a slot of -1 (SLOTS) writes nothing and is not. A token of no packed sequence
+ * has no slot. Two tokens of one pass must not take one slot. Of packed sequences each has its cache, or its row of the
+ * table. */
+typedef enum RopeCacheKind {
+    ROPE_CACHE_NONE = 0,
+    ROPE_CACHE_SLOTS = 1,     /* a slot for each token, from POSITIONS at steps_offset: [batch][tokens] */
+    ROPE_CACHE_POSITIONS = 2, /* its position on axis 0, in a cache for each sequence */
+    ROPE_CACHE_RING = 3,      /* the position modulo slots (sliding windows), in a cache for each sequence; of a longer
+                                 prefill plan the last `slots` tokens */
+    ROPE_CACHE_BLOCK_TABLE = 4, /* in page table[sequence][position / page_size]; the table of int32 or int64 lies in
+                                  POSITIONS at steps_offset: [batch][table_pages] */
+    ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
+} RopeCacheKind;
+
+typedef enum RopeCacheOrder {
+    ROPE_CACHE_NHD = 0, /* [page][slot][head][element] */
+    ROPE_CACHE_HND = 1, /* [page][head][slot][element] */
+    ROPE_CACHE_ORDER_MAX_ENUM = 0x7FFFFFFF
+} RopeCacheOrder;
+
+/* One tensor of a cache. Elements; all strides 0: packed in the cache's order. Q8_0: as many elements as the blocks
+ * hold, multiples of 64. */
+typedef struct RopeCacheLayout {
+    uint64_t offset;
+    uint64_t batch_stride; /* POSITIONS and RING: from a sequence's cache to the next; else not read */
+    uint64_t page_stride;  /* with pages */
+    uint64_t slot_stride;
+    uint64_t head_stride;
+} RopeCacheLayout;
+
+typedef struct RopeCache {
+    RopeCacheKind kind;
+    RopeCacheOrder order;
+    RopeElement element; /* 0: the rotation's element_out */
+    uint32_t slots;      /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
+    uint32_t page_size;  /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
+    RopePositionElement steps_element; /* INT32 or INT64, of slots or table */
+    uint64_t steps_offset;             /* elements of that kind from the beginning of POSITIONS */
+    uint64_t steps_batch_stride;       /* 0: tokens * steps_token_stride, or table_pages. One for all token counts lets
+                                          their plans share pipelines */
+    uint64_t steps_token_stride;       /* slots; 0: 1 */
+    uint32_t table_pages;              /* BLOCK_TABLE: pages of one sequence */
+    RopeCacheLayout k, v;
+    RopeCacheLayout
+        k_scales; /* I8: float32s in the same buffer (offset counts float32s), all strides 0: packed in the */
+    RopeCacheLayout v_scales; /* cache's order with heads of one. They must not overlap the int8 */
+    uint32_t together;        /* 1: V's cache is in K_OUT too, else in V_OUT */
+    uint32_t shift;           /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
+                                 positions; a float32, float16 or bfloat16 cache, operation SHIFT, no V */
+    int32_t delta;
+} RopeCache;
+
+/* Q in place or elsewhere (rotate.elsewhere), K and V to the cache or, without one, as Q; V is not turned. Q takes one
+ * dispatch, K and V one of their own together: they must be alike (heads, head_dim, strides of the source, strides of
+ * the cache). Where K and V lie in one buffer on each side (packed, cache.together) it takes the floor's 4 storage
+ * buffers; otherwise it needs limits.storage_buffers of 6, and is refused with fewer. Set `apart` then: V takes a
+ * dispatch of its own, which moves the same bytes and has the same bits.
+ *
+ * Reads POSITIONS (positions, slots or block table, and the count of tokens; bound from its beginning), FREQUENCIES or
+ * ROWS, PARAMETERS (where a norm has weights, or queries a scale), Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and
+ * V_OUT. Adds to COUNTER where rotate.count_outside is set: one for each token that should turn and has no position, or
+ * one outside the table, or that has no slot in the cache. */
+typedef struct RopeFusedDescription {
+    RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
+    uint32_t unturned; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation are
+                          not read */
+    RopeTensor v;
+    RopeNorm q_norm, k_norm;
+    RopeQueryScale query_scale;
+    RopeCache cache;
+    uint32_t packed;         /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
+                                [batch][token][Q heads, then K heads, then V heads], offsets beside that */
+    uint32_t apart;          /* 1: V by a dispatch of its own */
+    uint32_t tokens_counted; /* 1: how many of `tokens` are there, in each sequence, is read from POSITIONS, a plain
+                                integer of positions.element (int32 for floats), at element tokens_offset: none where it
+                                is negative, all where it is more. The rest is not touched, and not counted. Not with
+                                packed positions, whose lengths say it */
+    uint64_t tokens_offset;
+    uint32_t frequency_gradient; /* must be 0: gradients with respect to frequencies are not computed */
+} RopeFusedDescription;
+
+/* What PARAMETERS holds: weights of norms and values of the scale, as float32. Writes plan.bytes[ROPE_SLOT_PARAMETERS]
+ * bytes, the same for every plan of the same norms and scale. */
+ROPE_API RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason);
+
 /* ---- Plans: pure; every refusal, size and word is decided here -------------------------------------------------- */
 
 /* The caller's buffers. */
@@ -397,15 +540,20 @@ typedef enum RopeSlot {
     ROPE_SLOT_Q_OUT = 5,
     ROPE_SLOT_K_OUT = 6,
     ROPE_SLOT_COUNTER = 7, /* also the self-test's result */
-    ROPE_SLOT_COUNT = 8
+    ROPE_SLOT_V = 8,
+    ROPE_SLOT_V_OUT = 9,
+    ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer */
+    ROPE_SLOT_COUNT = 11
 } RopeSlot;
 
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
 
-#define ROPE_BINDING_COUNT 4u   /* storage buffers, bindings 0 to 3 of set 0 */
-#define ROPE_CONSTANT_COUNT 31u /* specialization constants, ids 0 to 30, 4 bytes each */
+#define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
+#define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
+#define ROPE_FLOOR_BINDING_COUNT 5u
+#define ROPE_CONSTANT_COUNT 68u /* specialization constants, ids 0 to 67, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
-#define ROPE_MAX_PASSES 3u
+#define ROPE_MAX_PASSES 4u
 
 typedef struct RopeShader {
     const char* name;
@@ -434,6 +582,9 @@ typedef struct RopePass {
     uint32_t step[3];               /* of them in one part */
     uint32_t parts[3];
     uint32_t heads_per_thread;
+    uint32_t joined_tokens; /* sequences that follow each other as tokens do are taken as one: tokens of each; or 0 */
+    uint32_t
+        whole; /* bit i: binding i is bound whole for every part, its strides are in the constants and push words */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
@@ -449,6 +600,7 @@ typedef struct RopePlan {
 /* Fill *plan, or refuse with a result and plan->reason; a refused plan has no pass. `limits` null: the floor. */
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
+ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);
 
 /* A few float32 operations whose results tell how the device rounds; writes ROPE_SELF_TEST_WORDS uint32 to COUNTER.
  * Read them back and give them to ropeReadSelfTest. */
@@ -474,7 +626,7 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* text, size_t size);
 typedef struct RopeBinding {
     RopeSlot slot;
     uint64_t offset; /* bytes from the slot's own offset, a multiple of storage_alignment */
-    uint64_t range;  /* bytes */
+    uint64_t range;  /* bytes; 0: nothing is bound there */
 } RopeBinding;
 
 typedef struct RopeDispatch {
@@ -491,6 +643,11 @@ typedef struct RopeDispatch {
  * the count. */
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
+
+/* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for
+ * more of them, as many as for all. 0 groups where none of its tokens are there. Plans of tables and plain rotations
+ * take sequences that lie one after the other as one: there it is always as many as for all. */
+ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
 /* ---- Context: pipelines on a borrowed device ----------------------------------------------------------------------
  */
@@ -524,8 +681,9 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  */
 
 typedef struct RopeBuffer {
-    VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT */
-    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment; finer ones go into a layout's offset */
+    VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; PARAMETERS with UNIFORM_BUFFER_BIT */
+    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment, of PARAMETERS
+                            minUniformBufferOffsetAlignment; finer ones go into a layout's offset */
 } RopeBuffer;
 
 typedef struct RopeBuffers {
@@ -534,7 +692,8 @@ typedef struct RopeBuffers {
 } RopeBuffers;
 
 /* Where push descriptors are not enabled: allocates ropeDispatchCount(plan) sets from your pool, outside the frame,
- * and points them at the buffers. Each takes ROPE_BINDING_COUNT descriptors of type storage buffer. They live
+ * and points them at the buffers. Each takes 6 descriptors of type storage buffer (4 where
+ * limits.storage_buffers is less than 6) and one of type uniform buffer. They live
  * and go with your pool, those made before a failure too. VK_ERROR_INITIALIZATION_FAILED where a slot that the plan
  * uses has no buffer. `buffers->sets` is not read. */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
@@ -549,6 +708,17 @@ ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* p
  *   Clobbers: the compute bind point's pipeline, its set 0 and layout, and the push constants. */
 ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                                    const RopeBuffers* buffers);
+
+/* The same with the group counts in a buffer (with VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT): a VkDispatchIndirectCommand
+ * for each dispatch of the plan from `offset` on, a multiple of 4, written with ropeGroups before the command buffer is
+ * executed. So one recording serves every step of a decoder. The first count may be more than the plan's, as long as
+ * threads are fewer than 2^31: no token beyond the planned ones is touched, nor, with tokens_counted, beyond the count.
+ * The second and third must be those of ropeGroups.
+ *   Before also: make the counts visible to VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_ACCESS_INDIRECT_COMMAND_READ_BIT.
+ */
+ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const RopeContext* context,
+                                           const RopePlan* plan, const RopeBuffers* buffers, VkBuffer groups,
+                                           VkDeviceSize offset);
 
 /* ---- On the CPU
  * ------------------------------------------------------------------------------------------------------- */
@@ -584,10 +754,29 @@ typedef struct RopeHostRotate {
     uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
+/* Caches: k_out and v_out (with cache.together k_out alone), the references at the same elements, before they are
+ * quantized. With cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place goes to
+ * k_out, which may be q itself. */
+typedef struct RopeHostFused {
+    const void* positions;
+    const void* rows;
+    const void* q;
+    const void* k;
+    const void* v;
+    double* reference_q;
+    double* reference_k;
+    double* reference_v;
+    void* q_out;
+    void* k_out;
+    void* v_out;
+    uint32_t outside; /* out: what COUNTER would count */
+} RopeHostFused;
+
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,
                                       RopeReason* reason);
+ROPE_API RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFused* data, RopeReason* reason);
 
 /* For weights made for the other pairing: element i of the new order is element permutation[i] of the old. `to` is the
  * new pairing; only the rotary part moves. Writes head_dim entries. */

@@ -16,6 +16,9 @@ inline RopeResult plan(const RopeTableDescription& description, const RopeLimits
 inline RopeResult plan(const RopeRotateDescription& description, const RopeLimits& limits, RopePlan* result) {
     return ropePlanRotate(&description, &limits, result);
 }
+inline RopeResult plan(const RopeFusedDescription& description, const RopeLimits& limits, RopePlan* result) {
+    return ropePlanFused(&description, &limits, result);
+}
 
 inline std::string print(const RopePlan& plan) {
     std::string text(ropePrintPlan(&plan, nullptr, 0) + 1, '\0');

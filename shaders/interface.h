@@ -15,6 +15,9 @@ using uint = uint32_t;
 #define ROPE_BINDING_COS_SIN 1 // frequencies, or rows
 #define ROPE_BINDING_SOURCE 2
 #define ROPE_BINDING_DESTINATION 3
+#define ROPE_BINDING_PARAMETERS 4 // a uniform buffer
+#define ROPE_BINDING_SOURCE_V 5   // where K and V do not share a buffer
+#define ROPE_BINDING_DESTINATION_V 6
 
 // Specialization constants: choices.
 #define ROPE_ID_GROUP_SIZE 0
@@ -34,12 +37,64 @@ using uint = uint32_t;
 #define ROPE_ID_SETS 14             // 1: each token names its set of frequencies, or of table rows
 #define ROPE_ID_AXIS_MAP 15         // first of ROPE_AXIS_WORDS: the axis of 16 pairs, two bits each
 
+// Of the fused passes alone. What a model and its cache leave as it is are constants there.
+#define ROPE_ID_PAIR_COUNTS 31 // pairs in bits 0..15, lanes of pairs above
+#define ROPE_ID_ROTARY_BEGIN 32
+#define ROPE_ID_PASS_ELEMENTS 33
+#define ROPE_ID_HEAD_LANES 34   // per group of heads
+#define ROPE_ID_ALL_HEADS 35    // K's and V's
+#define ROPE_ID_TURNED_HEADS 36 // those before V's
+#define ROPE_ID_SOURCE_HEAD 37  // strides
+#define ROPE_ID_DESTINATION_HEAD 38
+#define ROPE_ID_SOURCE_V 39      // from K's first element to V's, in one buffer
+#define ROPE_ID_DESTINATION_V 40 // of integers: from K's first word to V's
+#define ROPE_ID_COUNTED 41       // 1: the count of tokens is read
+#define ROPE_ID_CACHE 42         // cache kind
+#define ROPE_ID_STEPS_WIDE 43    // 1: slots or table are of int64
+#define ROPE_ID_STEPS_BATCH 44
+#define ROPE_ID_STEPS_TOKEN 45 // slots: from a token's to the next; table: pages of a sequence
+#define ROPE_ID_SLOTS 46
+#define ROPE_ID_PAGE_SIZE 47
+#define ROPE_ID_PAGE_STRIDE 48
+#define ROPE_ID_NORM 49
+#define ROPE_ID_NORM_HEADS 50 // heads normed together: 1 or all
+#define ROPE_ID_NORM_SHARE 51 // float32 bits: what the sum of squares is multiplied by
+#define ROPE_ID_EPSILON 52    // float32 bits
+#define ROPE_ID_WEIGHTS 53    // elements of the parameters before the weights; ROPE_NOWHERE: none
+#define ROPE_ID_WEIGHT_OFFSET 54
+#define ROPE_ID_QUERY_SCALE 55 // positions of one value; 0: none
+#define ROPE_ID_QUERY_OFFSET 56
+#define ROPE_ID_QUERY_COUNT 57
+#define ROPE_ID_QUERY_VALUES 58
+#define ROPE_ID_SCALE_PAGE 59 // strides of I8's scales
+#define ROPE_ID_SCALE_SLOT 60
+#define ROPE_ID_SCALE_HEAD 61
+#define ROPE_ID_SCALE_BATCH 62
+#define ROPE_ID_SCALE_AT 63   // from K's first word to its first scale, modulo 2^32
+#define ROPE_ID_SCALE_V 64    // to V's
+#define ROPE_ID_SHIFT 65      // 1: turn by push.ROPE_DELTA
+#define ROPE_ID_PARAMETERS 66 // vectors of four
+#define ROPE_ID_RUNS 67       // of four elements in a head
+
+#define ROPE_CACHE_OFF 0
+#define ROPE_CACHE_BY_SLOTS 1
+#define ROPE_CACHE_BY_POSITION 2
+#define ROPE_CACHE_BY_RING 3
+#define ROPE_CACHE_BY_TABLE 4
+
+#define ROPE_NOWHERE 0xFFFFFFFFu
+#define ROPE_NORM_OFF 0
+#define ROPE_NORM_FIRST 1 // before the rotation
+#define ROPE_NORM_LAST 2
+
 #define ROPE_AXIS_WORDS 16
 #define ROPE_AXIS_PAIRS 16 // in a word
 
 #define ROPE_F32 0
 #define ROPE_F16 1
 #define ROPE_BF16 2
+#define ROPE_I8 3
+#define ROPE_Q8_0 4
 
 #define ROPE_ROWS_BY_FOUR 0 // float32, four cosines or sines at a time
 #define ROPE_ROWS_WOVEN 1   // float32, cosine and sine in turns, two of each at a time
@@ -104,6 +159,13 @@ struct RopePush {
 #define ROPE_SEQUENCES position_batch       // packed positions
 #define ROPE_TABLE_FIRST scale_mantissa     // a table's first position
 #define ROPE_TABLE_ROWS scale_exponent      // of one set
+// Fused passes have these as constants.
+#define ROPE_COUNT_AT pair_counts  // element of the positions' buffer
+#define ROPE_STEPS_AT rotary_begin // slots or table, there too
+#define ROPE_DELTA pass_elements   // by which a cache is shifted
+#define ROPE_FIRST_BATCH head_lanes
+#define ROPE_SOURCE_V_AT heads // where K and V do not share a buffer
+#define ROPE_DESTINATION_V_AT head_lanes_magic
 
 #ifdef __cplusplus
 } // namespace rope

@@ -34,11 +34,17 @@ const uint kPositionRows = kPacked ? kPositions - ROPE_KIND_PACKED : kAxes;
 struct Token {
     uvec4 whole; // its position on each axis: two's complement Q32.32
     uvec4 fraction;
-    uint index; // in its sequence
+    uint index;    // in its sequence
+    uint sequence;
     uint set;
-    bool turns; // it is part of a sequence, and inside the window
-    bool known; // each of its positions is one, and its set is there
+    bool placed;   // it is part of a sequence
+    bool turns;    // and inside the window
+    bool positioned; // each of its positions is one
+    bool first_positioned; // that on axis 0 is
+    bool inside;     // its set is there, and its rows of the table
 };
+
+bool is_known(Token token) { return token.positioned && token.inside; }
 
 // Of eight bytes the low word, or the high one.
 uint position_word(uint element, uint high) { return positions[(element << kEightBytes) + high]; }
@@ -73,13 +79,15 @@ uint find_sequence(uint token) {
 
 // Without its positions; returns the element where they begin.
 uint place_token(uint batch, uint number, out Token token) {
-    token = Token(uvec4(0u), uvec4(0u), push.first_token + number, 0u, true, true);
+    token = Token(uvec4(0u), uvec4(0u), push.first_token + number, batch, 0u, true, true, true, true, true);
     uint at = push.position_offset + batch * push.position_batch;
     if (kPacked) {
-        at = push.position_offset + find_sequence(token.index);
+        token.sequence = find_sequence(token.index);
+        at = push.position_offset + token.sequence;
         uint begin = position_word(at, 0u);
         uint end = position_word(at + 1u, 0u);
-        token.turns = token.index >= begin && token.index < end && end - token.index > push.window_end;
+        token.placed = token.index >= begin && token.index < end;
+        token.turns = token.placed && end - token.index > push.window_end;
         token.index -= begin;
         token.turns = token.turns && token.index >= push.window_begin;
         at += push.position_axis;
@@ -97,19 +105,23 @@ Token find_token(uint batch, uint number) {
         uint whole = kPositions == ROPE_KIND_COUNTED ? push.ROPE_FIRST_POSITION : 0u;
         uint fraction = 0u;
         if (kPositions != ROPE_KIND_COUNTED && kPositionRows != 0u) {
-            token.known = load_position(at + (kPacked ? 0u : axis * push.position_axis), whole, fraction) && token.known;
+            uint row = kPacked ? 0u : axis * push.position_axis;
+            token.positioned = load_position(at + row, whole, fraction) && token.positioned;
+            if (axis == 0u) token.first_positioned = token.positioned;
         }
         if (kPositions != ROPE_KIND_PER_TOKEN) whole += token.index;
         token.whole[axis] = whole;
         token.fraction[axis] = fraction;
         if (kCosSin == ROPE_FROM_TABLE) {
-            token.known = token.known && whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
+            token.inside = token.inside && whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
         }
     }
     if (kSets != 0u) {
         token.set = position_word(at + kPositionRows * push.position_axis, 0u);
-        token.known = token.known && token.set < push.sets;
-        if (kEightBytes != 0u) token.known = token.known && position_word(at + kPositionRows * push.position_axis, 1u) == 0u;
+        token.inside = token.inside && token.set < push.sets;
+        if (kEightBytes != 0u) {
+            token.inside = token.inside && position_word(at + kPositionRows * push.position_axis, 1u) == 0u;
+        }
     }
     return token;
 }

@@ -8,5 +8,18 @@ layout(push_constant) uniform Push {
     RopePush given;
 };
 RopePush push;
-uint pair_count() { return push.pair_counts & 0xFFFFu; }
-uint pair_lanes() { return push.pair_counts >> 16; }
+// Of a head's elements: fused passes are made for one geometry.
+#ifdef ROPE_FUSED
+layout(constant_id = ROPE_ID_PAIR_COUNTS) const uint kPairCounts = 0;
+layout(constant_id = ROPE_ID_ROTARY_BEGIN) const uint kRotaryBegin = 0;
+layout(constant_id = ROPE_ID_PASS_ELEMENTS) const uint kPassElements = 0;
+uint pair_counts() { return kPairCounts; }
+uint rotary_begin() { return kRotaryBegin; }
+uint pass_elements() { return kPassElements; }
+#else
+uint pair_counts() { return push.pair_counts; }
+uint rotary_begin() { return push.rotary_begin; }
+uint pass_elements() { return push.pass_elements; }
+#endif
+uint pair_count() { return pair_counts() & 0xFFFFu; }
+uint pair_lanes() { return pair_counts() >> 16; }

@@ -55,12 +55,42 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer DestinationPacked {
     PACKED destination_packed[];
 };
 
+// K and V from and to buffers of their own.
+#if ROPE_BUFFERS == 6
+layout(set = 0, binding = ROPE_BINDING_SOURCE_V) readonly buffer SourceV {
+    WHOLE source_v[];
+};
+layout(set = 0, binding = ROPE_BINDING_SOURCE_V) readonly buffer SourceVPacked {
+    PACKED source_v_packed[];
+};
+layout(set = 0, binding = ROPE_BINDING_DESTINATION_V) buffer DestinationV {
+    WHOLE destination_v[];
+};
+layout(set = 0, binding = ROPE_BINDING_DESTINATION_V) buffer DestinationVPacked {
+    PACKED destination_v_packed[];
+};
+bool of_v = false;
+#define IF_V(statement) if (of_v) { statement; } else
+#else
+#define IF_V(statement)
+#endif
+
 // In place one binding does both, so that no compiler may take load and store for strangers.
 WHOLE fetch(uint at) {
+    IF_V(return source_v[at])
     return kInPlace != 0u ? destination[at] : source[at];
 }
 UNPACKED fetch_packed(uint at) {
+    IF_V(return UNPACKED(source_v_packed[at]))
     return kInPlace != 0u ? UNPACKED(destination_packed[at]) : UNPACKED(source_packed[at]);
+}
+void put(uint at, WHOLE words) {
+    IF_V(destination_v[at] = words)
+    destination[at] = words;
+}
+void put_packed(uint at, UNPACKED words) {
+    IF_V(destination_v_packed[at] = PACKED(words))
+    destination_packed[at] = PACKED(words);
 }
 
 // Up to LANE elements from `element` on: float32 that lies anywhere may be fewer, 16-bit elements only none or all. As
@@ -88,22 +118,22 @@ WORDS load(uint element, uint count) {
 void store(uint element, WORDS words, uint count) {
 #if ROPE_LANE == 4
     if (kElementOut == ROPE_F32) {
-        destination[element / 4u] = words;
+        put(element / 4u, words);
     } else {
-        destination_packed[element / 4u] = words.xz | words.yw << 16;
+        put_packed(element / 4u, words.xz | words.yw << 16);
     }
 #elif ROPE_LANE == 2
     if (kElementOut != ROPE_F32) {
-        if (count != 0u) destination_packed[element / 2u] = words.x | words.y << 16;
+        if (count != 0u) put_packed(element / 2u, words.x | words.y << 16);
     } else {
-        if (count != 0u) destination[element] = words.x;
-        if (count > 1u) destination[element + 1u] = words.y;
+        if (count != 0u) put(element, words.x);
+        if (count > 1u) put(element + 1u, words.y);
     }
 #else
     if (kElementOut == ROPE_F32) {
-        destination[element] = words;
+        put(element, words);
     } else {
-        destination_packed[element] = uint16_t(words);
+        put_packed(element, words);
     }
 #endif
 }
@@ -140,8 +170,8 @@ struct Runs {
 
 Runs runs_of(uint j, uint count, uint chunk) {
     bool woven = kLane > 1u && chunk == 1u;
-    uint first = push.rotary_begin + pair_first(j, chunk);
-    uint second = push.rotary_begin + pair_second(j, pair_count(), chunk);
+    uint first = rotary_begin() + pair_first(j, chunk);
+    uint second = rotary_begin() + pair_second(j, pair_count(), chunk);
     return Runs(first, woven ? first + kLane : second, woven ? kLane : count, woven ? 2u * count - kLane : count);
 }
 

@@ -378,6 +378,12 @@ TEST(Config, LayerTypesAreChosenFromThoseThatThereAre) {
     EXPECT_NE(refusal(R"({"head_dim": 8, "rope_parameters": {"full_attention": null, "b": {}}, "rope_theta": 0})"), "");
 }
 
+TEST(Config, NamesTheScaleOfQueriesThatIsNoRotation) {
+    const std::string note = read(R"({"model_type": "ministral3"})").ignored_note;
+    EXPECT_NE(note.find("1 + 0.1 * ln(1 + floor(position / 16384))"), std::string::npos) << note;
+    EXPECT_EQ(read(R"({"model_type": "llama"})").ignored_note, "");
+}
+
 TEST(Config, QwensFirstStretchesItsBaseByStepsOfTwo) {
     const std::string text = R"({"model_type": "qwen", "seq_length": 2048, "max_position_embeddings": 32768})";
     EXPECT_EQ(read(text, "", 2048).rule.kind, ROPE_RULE_DEFAULT);

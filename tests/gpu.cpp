@@ -1,5 +1,6 @@
 #include "gpu.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -82,10 +83,21 @@ void OnDevice::TearDown() {
     }
 }
 
+void OnDevice::renew() {
+    EXPECT_EQ(device_->messages()->count(), messages_before_) << device_->messages()->text();
+    const std::shared_ptr<const rope::Messages> messages = device_->messages();
+    opened().erase(GetParam().name);
+    EXPECT_EQ(messages->count(), messages_before_) << messages->text();
+    std::string error;
+    device_ = &open(GetParam(), &error);
+    ASSERT_TRUE(*device_) << error;
+    messages_before_ = device_->messages()->count();
+}
+
 bool Guarded::make(rope::Device* device, const void* data, size_t bytes, std::string* error) {
     device_ = device;
     bytes_ = bytes;
-    guard_ = device->limits().storage_alignment;
+    guard_ = std::max(device->limits().storage_alignment, 256u); // that of uniform buffers may be coarser
     if (!device->makeBuffer(bytes + 2 * guard_, &buffer_, error)) return false;
     const std::vector<uint8_t> guard(guard_, kGuardByte);
     return device->upload(buffer_, 0, guard.data(), guard_, error) &&

@@ -27,6 +27,8 @@ class OnDevice : public testing::TestWithParam<Way> {
     void SetUp() override;
     void TearDown() override;
     rope::Device& device() { return *device_; }
+    // Closes the device and opens it again: pipelines stay with their context, thousands of them would fill the memory.
+    void renew();
 
   private:
     rope::Device* device_ = nullptr;

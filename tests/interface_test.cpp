@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <set>
 #include <string>
@@ -152,10 +153,19 @@ TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
 TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     const std::map<std::string, std::set<uint32_t>> bindings = {{"table", {0, 1, 3}},
                                                                 {"count", {0, 3}},
+                                                                {"count_fused", {0, 3}},
                                                                 {"selftest", {3}},
                                                                 {"rotate_wide", {0, 1, 2, 3}},
                                                                 {"rotate_narrow", {0, 1, 2, 3}},
-                                                                {"rotate_odd", {0, 1, 2, 3}}};
+                                                                {"rotate_odd", {0, 1, 2, 3}},
+                                                                {"fused_wide", {0, 1, 2, 3}},
+                                                                {"fused_wide_parameters", {0, 1, 2, 3, 4}},
+                                                                {"fused_narrow", {0, 1, 2, 3}},
+                                                                {"fused_odd", {0, 1, 2, 3}},
+                                                                {"fused_apart_wide", {0, 1, 2, 3, 5, 6}},
+                                                                {"fused_apart_wide_parameters", {0, 1, 2, 3, 4, 5, 6}},
+                                                                {"fused_apart_narrow", {0, 1, 2, 3, 5, 6}},
+                                                                {"fused_apart_odd", {0, 1, 2, 3, 5, 6}}};
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
@@ -163,27 +173,32 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         EXPECT_LT(*m.spec_ids.rbegin(), ROPE_CONSTANT_COUNT) << shader->name;
     }
     std::set<uint32_t> all;
-    for (uint32_t id = 0; id < ROPE_CONSTANT_COUNT; ++id) all.insert(id);
+    for (uint32_t id = 0; id < ROPE_ID_PAIR_COUNTS; ++id) all.insert(id);
     EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
+    for (uint32_t id = ROPE_ID_PAIR_COUNTS; id < ROPE_CONSTANT_COUNT; ++id) all.insert(id);
+    EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
 }
 
 TEST(Interface, NeedsNothingBeyondThePortableFloor) {
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_LE(m.version, 0x00010300u) << shader->name;
-        const bool odd = shader == &rope_shader_rotate_odd; // Shader, and StorageBuffer16BitAccess for it alone
+        const std::string name = shader->name;
+        const bool odd = name.find("_odd") != name.npos; // Shader, and StorageBuffer16BitAccess for these alone
+        const bool meets = name.find("fused") == 0 && name.find("_wide") != name.npos;
         EXPECT_EQ(m.capabilities, odd ? (std::set<uint32_t>{1, 4433}) : std::set<uint32_t>{1}) << shader->name;
         EXPECT_EQ(m.widths, odd ? (std::set<uint32_t>{16, 32}) : std::set<uint32_t>{32}) << shader->name;
         EXPECT_EQ(m.entry, "main") << shader->name;
-        EXPECT_EQ(m.storage_classes.count(4), 0u) << shader->name << ": no shared memory";
+        EXPECT_EQ(m.storage_classes.count(4), meets) << shader->name << ": shared memory";
     }
 }
 
 // What makes the rotation's bits the same on every driver, those that fuse or rearrange among them.
 TEST(Interface, NoFloatingPointSumOrProductMayBeContracted) {
-    for (const RopeShader* shader : {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, &rope_shader_rotate_odd}) {
+    for (const RopeShader* shader : shaders()) {
+        if (std::strstr(shader->name, "rotate_") == nullptr && std::strstr(shader->name, "fused_") == nullptr) continue;
         const Module m = parse(*shader);
         EXPECT_GE(m.arithmetic.size(), 6u) << shader->name;
         for (const uint32_t result : m.arithmetic) EXPECT_TRUE(m.no_contraction.count(result)) << shader->name;

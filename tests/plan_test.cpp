@@ -1,8 +1,6 @@
 // Plans: what is refused and in which words, what is split and how, and that nothing ever wraps. No device needed.
-#include "rope.h"
+#include "reach.hpp"
 #include "sample.hpp"
-
-#include "../shaders/interface.h"
 
 #include <gtest/gtest.h>
 
@@ -307,61 +305,6 @@ TEST(Plan, RefusesATablePastABindingAndSaysWhatToDo) {
     EXPECT_GT(ropeDispatchCount(&plan), 3u);
 }
 
-// What one dispatch touches, from its push constants alone, in 64 bits.
-struct Touched {
-    uint64_t begin, end; // bytes within the slot
-};
-
-Touched touched(const RopeBinding& binding, const rope::RopePlace& place, uint64_t batches, const rope::RopePush& push,
-                uint64_t extent, RopeElement element) {
-    const uint64_t size = ropeElementBytes(element);
-    const uint64_t last = place.offset + (batches - 1) * place.batch + (push.tokens - 1ull) * place.token +
-                          (push.heads - 1ull) * place.head + extent - 1;
-    EXPECT_LE((last + 1) * size, binding.range);
-    return {binding.offset + place.offset * size, binding.offset + (last + 1) * size};
-}
-
-// The last position, length or set that any token can ask for, whatever the buffer holds.
-void checkPositions(const RopeDispatch& dispatch, const rope::RopePush& push) {
-    const RopeBinding& binding = dispatch.bindings[ROPE_BINDING_POSITIONS];
-    const uint32_t* constants = dispatch.constants;
-    const uint32_t kind = constants[ROPE_ID_POSITIONS];
-    if (kind == ROPE_KIND_COUNTED) return;
-    const bool packed = kind >= ROPE_KIND_PACKED;
-    const uint64_t rows = (packed ? kind - ROPE_KIND_PACKED + 1 : constants[ROPE_ID_AXES]) + constants[ROPE_ID_SETS];
-    uint64_t last = push.position_offset + (rows - 1) * push.position_axis;
-    if (packed) {
-        last = std::max(last + push.ROPE_SEQUENCES - 1, uint64_t{push.position_offset} + push.ROPE_SEQUENCES);
-    } else {
-        last += (dispatch.groups[1] - 1ull) * push.position_batch;
-        if (kind == ROPE_KIND_PER_TOKEN) last += (push.tokens - 1ull) * push.position_token;
-    }
-    const bool wide =
-        constants[ROPE_ID_POSITION_ELEMENT] == ROPE_WHOLE_64 || constants[ROPE_ID_POSITION_ELEMENT] == ROPE_FIXED_64;
-    ASSERT_EQ(binding.slot, ROPE_SLOT_POSITIONS);
-    ASSERT_LE((last + 1) * (wide ? 8 : 4), binding.range);
-}
-
-// The last frequency, or the first and last entry of a row.
-void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push) {
-    const RopeBinding& binding = dispatch.bindings[ROPE_BINDING_COS_SIN];
-    const uint32_t* constants = dispatch.constants;
-    const uint64_t pairs = push.pair_counts & 0xFFFF, sets = constants[ROPE_ID_SETS] != 0 ? push.sets : 1;
-    if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_INLINE) {
-        ASSERT_EQ(binding.slot, ROPE_SLOT_FREQUENCIES);
-        ASSERT_LE(sets * pairs * 16, binding.range);
-        return;
-    }
-    uint64_t row = (dispatch.groups[1] - 1ull) * push.rows.batch + (push.tokens - 1ull) * push.rows.token;
-    if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE) row = (sets * push.ROPE_TABLE_ROWS - 1) * push.rows.token;
-    const int64_t sine = static_cast<int32_t>(push.sin_offset);
-    const uint64_t last = push.rows.offset + row + (pairs - 1) * push.rows.head + (sine > 0 ? sine : 0);
-    const uint64_t bytes = constants[ROPE_ID_ROWS] > ROPE_ROWS_SINGLE ? 2 : 4;
-    ASSERT_EQ(binding.slot, ROPE_SLOT_ROWS);
-    ASSERT_GE(push.rows.offset + sine, 0);
-    ASSERT_LE((last + 1) * bytes, binding.range);
-}
-
 // Every dispatch stays inside what the plan names, and together they turn every token of every head.
 void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
     uint64_t turned = 0, counted = 0;
@@ -381,17 +324,20 @@ void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const
             ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
             ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
         }
-        checkPositions(dispatch, push);
         const uint64_t batches = dispatch.groups[1];
+        const reach::Last last = {batches - 1, push.tokens - 1ull, push.heads - 1ull};
+        reach::checkPositions(dispatch, push, last);
         if (dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER) {
             counted += batches * push.tokens;
             continue;
         }
-        checkCosSin(dispatch, push);
-        const Touched to = touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, batches, push,
-                                   d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
+        reach::checkCosSin(dispatch, push, last, push.pair_counts & 0xFFFF);
+        const reach::Touched to =
+            reach::touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, last, push.destination.head,
+                           d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
         ASSERT_LE(to.end, plan.bytes[dispatch.bindings[ROPE_BINDING_DESTINATION].slot]);
-        touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, batches, push, d.head_dim, d.element_in);
+        reach::touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, last, push.source.head, d.head_dim,
+                       d.element_in);
         turned += batches * push.tokens * push.heads;
         if (count > 5000 && i == 2500) return; // enough of the same
     }
@@ -689,8 +635,9 @@ TEST(Plan, OfAnyTableIsRefusedOrInsideItsSizes) {
             ropeGetDispatch(&plan, part, &dispatch);
             rope::RopePush push;
             std::memcpy(&push, dispatch.push, sizeof push);
-            checkPositions(dispatch, push);
-            checkCosSin(dispatch, push);
+            const reach::Last asked = {dispatch.groups[1] - 1ull, push.tokens - 1ull, 0};
+            reach::checkPositions(dispatch, push, asked);
+            reach::checkCosSin(dispatch, push, asked, push.pair_counts & 0xFFFF);
             const int64_t sine = static_cast<int32_t>(push.sin_offset);
             const rope::RopePlace& to = push.destination;
             const uint64_t first = uint64_t{to.offset} + push.rows.offset;

@@ -8,21 +8,23 @@ namespace {
 
 class Raw : public gpu::OnDevice {
   protected:
+    static constexpr uint32_t kBindings = 4; // that a table or rotation has
+
     void SetUp() override {
         OnDevice::SetUp();
         if (IsSkipped()) return;
-        VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT] = {};
-        for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+        VkDescriptorSetLayoutBinding bindings[kBindings] = {};
+        for (uint32_t i = 0; i < kBindings; ++i) {
             bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
         }
         const VkDescriptorSetLayoutCreateInfo set = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, nullptr, 0,
-                                                     ROPE_BINDING_COUNT, bindings};
+                                                     kBindings, bindings};
         ASSERT_EQ(vk().CreateDescriptorSetLayout(handle(), &set, nullptr, &set_layout_), VK_SUCCESS);
         const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, ROPE_PUSH_WORDS * 4};
         const VkPipelineLayoutCreateInfo layout = {
             VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, nullptr, 0, 1, &set_layout_, 1, &range};
         ASSERT_EQ(vk().CreatePipelineLayout(handle(), &layout, nullptr, &layout_), VK_SUCCESS);
-        const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ROPE_BINDING_COUNT};
+        const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kBindings};
         const VkDescriptorPoolCreateInfo pool = {
             VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 1, 1, &size};
         ASSERT_EQ(vk().CreateDescriptorPool(handle(), &pool, nullptr, &pool_), VK_SUCCESS);
@@ -64,7 +66,7 @@ class Raw : public gpu::OnDevice {
         ASSERT_EQ(vk().CreateComputePipelines(handle(), VK_NULL_HANDLE, 1, &info, nullptr, &pipeline_), VK_SUCCESS);
     }
     void writeSet(const RopeDispatch& dispatch, const RopeBuffers& buffers) {
-        for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+        for (uint32_t i = 0; i < kBindings; ++i) {
             const RopeBinding& binding = dispatch.bindings[i];
             const RopeBuffer& buffer = buffers.slots[binding.slot];
             const VkDescriptorBufferInfo info = {buffer.buffer, buffer.offset + binding.offset, binding.range};

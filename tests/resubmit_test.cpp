@@ -1,5 +1,5 @@
 // One recorded command buffer, submitted again after the positions in its buffer have changed.
-#include "gpu.hpp"
+#include "recording.hpp"
 #include "sample.hpp"
 
 namespace {
@@ -9,60 +9,28 @@ class Resubmit : public gpu::OnDevice {
     void SetUp() override {
         OnDevice::SetUp();
         if (IsSkipped()) return;
-        const VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, nullptr, 0,
-                                              device().queueFamily()};
-        ASSERT_EQ(device().vk().CreateCommandPool(device().handle(), &pool, nullptr, &pool_), VK_SUCCESS);
-        const VkCommandBufferAllocateInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, nullptr, pool_,
-                                                  VK_COMMAND_BUFFER_LEVEL_PRIMARY, 1};
-        ASSERT_EQ(device().vk().AllocateCommandBuffers(device().handle(), &info, &commands_), VK_SUCCESS);
-        const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ROPE_BINDING_COUNT};
+        const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ROPE_BINDING_COUNT - 1},
+                                              {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1}};
         const VkDescriptorPoolCreateInfo sets = {
-            VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 1, 1, &size};
+            VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 1, 2, sizes};
         ASSERT_EQ(device().vk().CreateDescriptorPool(device().handle(), &sets, nullptr, &sets_), VK_SUCCESS);
-        const VkFenceCreateInfo fence = {VK_STRUCTURE_TYPE_FENCE_CREATE_INFO, nullptr, 0};
-        ASSERT_EQ(device().vk().CreateFence(device().handle(), &fence, nullptr, &fence_), VK_SUCCESS);
     }
     void TearDown() override {
-        if (!IsSkipped()) {
-            device().vk().DestroyFence(device().handle(), fence_, nullptr);
-            device().vk().DestroyDescriptorPool(device().handle(), sets_, nullptr);
-            device().vk().DestroyCommandPool(device().handle(), pool_, nullptr);
-        }
+        if (!IsSkipped()) device().vk().DestroyDescriptorPool(device().handle(), sets_, nullptr);
         OnDevice::TearDown();
     }
-    void record(const RopePlan& plan, RopeBuffers buffers) {
+    void record(const RopePlan& plan, RopeBuffers buffers, gpu::Recording* recording) {
         VkDescriptorSet set = VK_NULL_HANDLE;
         if ((device().limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0) {
             ASSERT_EQ(ropeAllocateSets(device().context(), &plan, &buffers, sets_, &set), VK_SUCCESS);
             buffers.sets = &set;
         }
-        const VkCommandBufferBeginInfo begin = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, nullptr, 0, nullptr};
-        const VkMemoryBarrier before = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,
-                                        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
-        const VkMemoryBarrier after = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_SHADER_WRITE_BIT,
-                                       VK_ACCESS_HOST_READ_BIT};
-        ASSERT_EQ(device().vk().BeginCommandBuffer(commands_, &begin), VK_SUCCESS);
-        device().vk().CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &before, 0, nullptr, 0, nullptr);
-        ASSERT_EQ(ropeCmdExecute(commands_, device().context(), &plan, &buffers), ROPE_SUCCESS);
-        device().vk().CmdPipelineBarrier(commands_, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0,
-                                         1, &after, 0, nullptr, 0, nullptr);
-        ASSERT_EQ(device().vk().EndCommandBuffer(commands_), VK_SUCCESS);
-    }
-    void submit() {
-        VkSubmitInfo info = {};
-        info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-        info.commandBufferCount = 1;
-        info.pCommandBuffers = &commands_;
-        ASSERT_EQ(device().vk().QueueSubmit(device().queue(), 1, &info, fence_), VK_SUCCESS);
-        ASSERT_EQ(device().vk().WaitForFences(device().handle(), 1, &fence_, VK_TRUE, 60000000000ull), VK_SUCCESS);
-        ASSERT_EQ(device().vk().ResetFences(device().handle(), 1, &fence_), VK_SUCCESS);
+        recording->record([&](VkCommandBuffer commands) {
+            ASSERT_EQ(ropeCmdExecute(commands, device().context(), &plan, &buffers), ROPE_SUCCESS);
+        });
     }
 
-    VkCommandPool pool_ = VK_NULL_HANDLE;
     VkDescriptorPool sets_ = VK_NULL_HANDLE;
-    VkCommandBuffer commands_ = VK_NULL_HANDLE;
-    VkFence fence_ = VK_NULL_HANDLE;
 };
 
 TEST_P(Resubmit, OneRecordingServesEveryStep) {
@@ -87,12 +55,13 @@ TEST_P(Resubmit, OneRecordingServesEveryStep) {
     buffers.slots[ROPE_SLOT_Q] = q.slot();
     buffers.slots[ROPE_SLOT_POSITIONS] = positions.slot();
     buffers.slots[ROPE_SLOT_FREQUENCIES] = block.slot();
-    record(plan, buffers);
+    gpu::Recording recording(&device());
+    ASSERT_NO_FATAL_FAILURE(record(plan, buffers, &recording));
     const std::vector<float> input = sample::values(192, 1);
     for (const int32_t position : {0, 5, -7, 1000000}) {
         ASSERT_TRUE(device().upload(q, 0, input.data(), 768, &error)) << error;
         ASSERT_TRUE(device().upload(positions, 0, &position, 4, &error)) << error;
-        submit();
+        ASSERT_NO_FATAL_FAILURE(recording.submit());
         std::vector<float> got(192), wanted(192);
         ASSERT_TRUE(device().download(q, 0, got.data(), 768, &error)) << error;
         RopeHostRotate host = {};

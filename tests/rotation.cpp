@@ -85,7 +85,20 @@ std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Rando
     return all;
 }
 
-void makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs) {
+std::string firstDifference(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        if (got[i] != wanted[i]) {
+            char text[96];
+            std::snprintf(text, sizeof text, "byte %zu is %02x, not %02x", i, got[i], wanted[i]);
+            return text;
+        }
+    }
+    return "";
+}
+
+} // namespace
+
+std::vector<uint8_t> makeRows(const RopeRotateDescription& d, const uint8_t* positions, uint64_t bytes) {
     RopeTableDescription table = {};
     table.frequencies = d.frequencies;
     table.angle = d.angle;
@@ -95,7 +108,7 @@ void makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs) {
     table.tokens = d.tokens;
     table.rows.element = ROPE_ELEMENT_F32;
     std::vector<float> rows(bytes / ropeElementBytes(d.rows.element), 9.0f);
-    const RopeHostTable data = {inputs->slots.bytes[ROPE_SLOT_POSITIONS].data(), nullptr, rows.data()};
+    const RopeHostTable data = {positions, nullptr, rows.data()};
     RopeReason reason;
     for (uint32_t set = 0; set < d.frequencies.sets && d.source == ROPE_SOURCE_TABLE; ++set) {
         table.positions = {};
@@ -110,23 +123,10 @@ void makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs) {
     }
     if (d.source == ROPE_SOURCE_ROWS && ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS)
         ADD_FAILURE() << reason.text;
-    inputs->slots.bytes[ROPE_SLOT_ROWS].resize(bytes);
-    ropeConvertElements(rows.data(), ROPE_ELEMENT_F32, inputs->slots.bytes[ROPE_SLOT_ROWS].data(), d.rows.element,
-                        rows.size());
+    std::vector<uint8_t> converted(bytes);
+    ropeConvertElements(rows.data(), ROPE_ELEMENT_F32, converted.data(), d.rows.element, rows.size());
+    return converted;
 }
-
-std::string firstDifference(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) {
-    for (size_t i = 0; i < wanted.size(); ++i) {
-        if (got[i] != wanted[i]) {
-            char text[96];
-            std::snprintf(text, sizeof text, "byte %zu is %02x, not %02x", i, got[i], wanted[i]);
-            return text;
-        }
-    }
-    return "";
-}
-
-} // namespace
 
 Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     Inputs inputs;
@@ -154,7 +154,10 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     inputs.slots.bytes[ROPE_SLOT_POSITIONS] = makePositions(filled, &random);
     inputs.slots.set(ROPE_SLOT_FREQUENCIES, sample::words(inputs.frequencies, d->angle));
     inputs.slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000});
-    if (plan.bytes[ROPE_SLOT_ROWS] != 0) makeRows(filled, plan.bytes[ROPE_SLOT_ROWS], &inputs);
+    if (plan.bytes[ROPE_SLOT_ROWS] != 0) {
+        inputs.slots.bytes[ROPE_SLOT_ROWS] =
+            makeRows(filled, inputs.slots.bytes[ROPE_SLOT_POSITIONS].data(), plan.bytes[ROPE_SLOT_ROWS]);
+    }
     inputs.slots.set(ROPE_SLOT_Q, makeTensor(filled.element_in, plan.bytes[ROPE_SLOT_Q], seed + 1));
     inputs.slots.set(ROPE_SLOT_K, makeTensor(filled.element_in, plan.bytes[ROPE_SLOT_K], seed + 2));
     inputs.slots.set(ROPE_SLOT_Q_OUT, untouched(plan.bytes[ROPE_SLOT_Q_OUT]));

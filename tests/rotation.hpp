@@ -14,6 +14,9 @@ struct Inputs {
 // Sets description->frequencies to values inside the returned inputs. `angle_for_rows` is how rows are made.
 Inputs makeInputs(RopeRotateDescription* description, uint64_t seed);
 
+// The rows that a description with every default filled in reads, of so many bytes: a table, or made of positions.
+std::vector<uint8_t> makeRows(const RopeRotateDescription& filled, const uint8_t* positions, uint64_t bytes);
+
 // Plans, runs on the device, and compares every bit of every slot with the CPU's, then the rotated elements with the
 // reference. *worst grows to the largest error, in ulps of the pair's length. `limits`: narrower than the device's.
 testing::AssertionResult check(rope::Device* device, const RopeRotateDescription& description, uint64_t seed,

@@ -12,10 +12,12 @@ add_executable(vkrope-tests
     tests/frequencies_test.cpp
     tests/fuzz_npy.cpp
     tests/gpu.cpp
+    tests/host_fused_test.cpp
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
     tests/npy_test.cpp
+    tests/plan_fused_test.cpp
     tests/plan_test.cpp
     tests/position_test.cpp
     tests/raw_test.cpp
@@ -23,9 +25,13 @@ add_executable(vkrope-tests
     tests/reference_angle_test.cpp
     tests/resubmit_test.cpp
     tests/rotate_test.cpp
+    tests/fused_test.cpp
+    tests/fusion.cpp
+    tests/fusion_draw.cpp
     tests/rotation.cpp
     tests/rules_test.cpp
     tests/shapes_test.cpp
+    tests/shift_test.cpp
     tests/table_test.cpp
     tests/vectors_test.cpp)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json
@@ -38,6 +44,7 @@ endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
     VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS})
+
 
 include(GoogleTest)
 gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST)

@@ -1,0 +1,70 @@
+// What a description of a fused pass comes to: its tensors, each with every default filled in. The plan and the CPU's
+// own run both go by it.
+#pragma once
+
+#include "plan.h"
+
+namespace rope {
+
+struct FusedTensor {
+    // Everything of the one tensor, which is in d.q; d.k is empty. d.elsewhere is 0 where it is changed in place. In a
+    // cache d.q.destination has the strides of sequences, slots (as tokens) and heads, d.element_out may be I8 or Q8_0.
+    RopeRotateDescription d;
+    const char* name;
+    RopeSlot from, to;
+    bool turned;
+    bool cached;
+    bool scaled; // by the scale of queries
+    RopeNorm norm;
+    uint64_t page_stride;
+    RopeCacheLayout scales; // I8
+};
+
+struct Fused {
+    // Filled in: rotate, save for its tensors, and the cache, whose page_size is never 0 where there is one.
+    RopeFusedDescription given;
+    FusedTensor tensors[3]; // those that have heads, in the order Q, K, V
+    uint32_t count;
+    bool joined;                       // K and V take one dispatch
+    RopePositionElement count_element; // INT32 or INT64, of the count of tokens
+};
+
+RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
+
+// What is not one tensor's own, for a rotation whose counts, head and positions are filled in.
+RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);
+// Where the tensors lie in it, and that no two of them do at one place.
+RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
+                               RopeReason* reason);
+
+// Refuses geometry that cannot be taken in runs of four elements, or in blocks.
+RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason);
+
+inline bool isQuantized(const FusedTensor& tensor) { return tensor.d.element_out >= ROPE_ELEMENT_I8; }
+// Norms, quantizers and the scale of queries take whole runs of four elements.
+inline bool needsRuns(const FusedTensor& tensor) {
+    return isQuantized(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.scaled;
+}
+// Nothing is done to it: it stays as it lies.
+inline bool isIdle(const FusedTensor& tensor) {
+    return !tensor.turned && tensor.d.elsewhere == 0 && !needsRuns(tensor);
+}
+constexpr uint32_t kMaxRunHead = 1024; // elements of a head
+
+bool slotsByPosition(const RopeCache& cache);
+inline bool readsSteps(const RopeCache& cache) {
+    return cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE;
+}
+inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
+// What a tensor's pass reads of positions: for the turn every axis and the set, for slots and the scale of queries axis
+// 0, and otherwise the lengths of packed sequences, for a window or since a token of none has no slot.
+void positionsRead(const Fused& fused, const FusedTensor& tensor, RopePositions* positions,
+                   RopeFrequencies* frequencies);
+
+// Elements of PARAMETERS where each part begins; weights of Q, then of K, then the scale's values, each padded to four.
+struct Parameters {
+    uint32_t q_weights, k_weights, values, end;
+};
+Parameters parametersOf(const Fused& fused);
+
+} // namespace rope

@@ -1,0 +1,370 @@
+// Fused passes carried out on the CPU, a head at a time: the reference in double, and the shaders' own bits.
+#include "fused.h"
+#include "host_run.h"
+
+#include <math.h>
+#include <string.h>
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kHeldTurns = kMaxRunHead / 2;
+constexpr uint32_t kBlock = 32; // elements of Q8_0
+constexpr uint32_t kBlockBytes = 34;
+
+// One tensor of the description.
+struct Work {
+    const Fused& fused;
+    const FusedTensor& t;
+    Rotation rotation;
+    Arrays arrays;
+};
+
+// A token of it: where it stands on axis 0, by what it turns, and where it goes.
+struct Stop {
+    HostToken stand;
+    HostToken token;
+    bool turns;
+    uint64_t number;   // of all batches' tokens
+    uint64_t from, to; // element 0 of head 0
+    uint64_t scale;    // I8: head 0's
+    Turn held[kHeldTurns];
+};
+
+// ---- Where a token goes
+
+enum class Slot { kTaken, kNone, kOutside };
+
+Slot findSlot(const Work& w, uint32_t batch, uint32_t number, const HostToken& stand, uint64_t* slot) {
+    const RopeCache& cache = w.fused.given.cache;
+    if (!stand.placed) return Slot::kNone;
+    int64_t found = stand.position[0] >> 32;
+    if (slotsByPosition(cache) && (!stand.known || found < 0)) return Slot::kOutside;
+    uint64_t step = cache.steps_offset;
+    if (cache.kind == ROPE_CACHE_RING) found %= cache.slots;
+    if (cache.kind == ROPE_CACHE_SLOTS) {
+        step += batch * cache.steps_batch_stride + number * cache.steps_token_stride;
+        found = readInteger(w.rotation.positions, cache.steps_element, step);
+        if (found == -1) return Slot::kNone;
+    }
+    if (cache.kind == ROPE_CACHE_BLOCK_TABLE) {
+        const int64_t page = found / cache.page_size;
+        if (page >= cache.table_pages) return Slot::kOutside;
+        step += stand.sequence * cache.steps_batch_stride + static_cast<uint64_t>(page);
+        const int64_t entry = readInteger(w.rotation.positions, cache.steps_element, step);
+        if (entry < 0 || entry >= cache.slots / cache.page_size) return Slot::kOutside;
+        found = entry * cache.page_size + found % cache.page_size;
+    }
+    *slot = static_cast<uint64_t>(found);
+    return found >= 0 && found < cache.slots ? Slot::kTaken : Slot::kOutside;
+}
+
+// Without the turn's axes and sets.
+HostToken standOf(const Work& w, uint32_t batch, uint32_t number) {
+    RopeFrequencies plain = {};
+    plain.sets = 1;
+    const Rotation& r = w.rotation;
+    return hostToken(r.read, plain, r.positions, r.d.tokens, batch, number);
+}
+
+HostToken turnOf(const Work& w, uint32_t batch, uint32_t number, bool* turns) {
+    HostToken token = tokenOf(w.rotation, batch, number, turns);
+    *turns = *turns && w.t.turned;
+    const RopeCache& cache = w.fused.given.cache;
+    for (int64_t& position : token.position) {
+        if (isTurnedByDelta(cache)) position = ROPE_WHOLE_POSITION(cache.delta);
+    }
+    return token;
+}
+
+uint64_t cachePlace(const RopeCache& cache, const RopeCacheLayout& l, uint32_t sequence, uint64_t slot) {
+    return l.offset + sequence * l.batch_stride + slot / cache.page_size * l.page_stride +
+           slot % cache.page_size * l.slot_stride;
+}
+
+// False where nothing is written.
+bool findStop(const Work& w, uint32_t batch, uint32_t number, Stop* stop) {
+    const RopeRotateDescription& d = w.t.d;
+    const RopeCache& cache = w.fused.given.cache;
+    const RopeLayout& to = d.q.destination;
+    stop->stand = standOf(w, batch, number);
+    stop->number = static_cast<uint64_t>(batch) * d.tokens + number;
+    stop->from = placeOf(d.q.source, batch, number, 0);
+    stop->to = placeOf(to, batch, number, 0);
+    if (w.t.cached) {
+        uint64_t slot;
+        if (findSlot(w, batch, number, stop->stand, &slot) != Slot::kTaken) return false;
+        const RopeCacheLayout layout = {to.offset, to.batch_stride, w.t.page_stride, to.token_stride, to.head_stride};
+        stop->to = cachePlace(cache, layout, stop->stand.sequence, slot);
+        stop->scale = cachePlace(cache, w.t.scales, stop->stand.sequence, slot);
+        if (d.elsewhere == 0) stop->from = stop->to;
+    }
+    stop->token = turnOf(w, batch, number, &stop->turns);
+    stop->turns = stop->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, stop->token));
+    for (uint32_t pair = 0; stop->turns && pair < d.rotary_dim / 2 && pair < kHeldTurns; ++pair)
+        findTurn(w.rotation, stop->number, stop->token, pair, &stop->held[pair]);
+    return true;
+}
+
+// ---- What becomes of a head
+
+Value times(const Value& value, double reference, float factor) {
+    return {value.reference * reference, bitsOf(product(floatOf(value.bits), factor))};
+}
+
+struct Factor {
+    double reference;
+    float bits;
+};
+
+// One head of a token on its way.
+struct Head {
+    const Work& w;
+    const Stop& stop;
+    uint32_t number;
+    Factor norm;
+    bool normed; // norm is known
+};
+
+Value applyNorm(const Head& h, uint32_t e, const Value& value) {
+    const RopeNorm& norm = h.w.t.norm;
+    Value normed = times(value, h.norm.reference, h.norm.bits);
+    if (norm.weights == nullptr) return normed;
+    const float weight = norm.weights[(norm.all_heads != 0 ? h.number * h.w.t.d.head_dim : 0) + e];
+    return times(normed, static_cast<double>(weight) + norm.weight_offset, weight + norm.weight_offset);
+}
+
+Value firstOf(const Head& h, uint32_t e) {
+    const Value value = load(h.w.arrays, h.stop.from + h.number * h.w.t.d.q.source.head_stride + e);
+    return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
+}
+
+Turn heldTurn(const Head& h, uint32_t pair) {
+    if (pair < kHeldTurns) return h.stop.held[pair];
+    Turn turn;
+    findTurn(h.w.rotation, h.stop.number, h.stop.token, pair, &turn);
+    return turn;
+}
+
+// Every element behind the rotation, at its place in the head: each pair is read before one of it is given.
+template <typename Take> void eachElement(const Head& h, Take take) {
+    const RopeRotateDescription& d = h.w.t.d;
+    for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
+        Value values[2];
+        for (uint32_t which = 0; which < 2; ++which)
+            values[which] = firstOf(h, d.rotary_begin + element(d, d.pairing_in, pair, which));
+        if (h.stop.turns) turnPair(heldTurn(h, pair), values);
+        for (uint32_t which = 0; which < 2; ++which)
+            take(d.rotary_begin + element(d, d.pairing_out, pair, which), values[which]);
+    }
+    for (uint32_t e = 0; e < d.head_dim; ++e) {
+        if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim) take(e, firstOf(h, e));
+    }
+}
+
+// The sum of a head's squares where the norm meets it, in the order that rope.h promises.
+Factor squaresOf(const Head& h) {
+    Value values[kMaxRunHead];
+    const uint32_t count = h.w.t.d.head_dim;
+    if (h.w.t.norm.after != 0) {
+        eachElement(h, [&values](uint32_t e, const Value& value) { values[e] = value; });
+    } else {
+        for (uint32_t e = 0; e < count; ++e) values[e] = firstOf(h, e);
+    }
+    Factor sum = {};
+    float totals[4] = {};
+    float squares[4];
+    for (uint32_t e = 0; e < count; ++e) {
+        const float x = floatOf(values[e].bits);
+        sum.reference += values[e].reference * values[e].reference;
+        squares[e % 4] = product(x, x);
+        if (e % 4 != 3) continue;
+        const float run = (squares[0] + squares[1]) + (squares[2] + squares[3]);
+        totals[e / 4 % 4] = totals[e / 4 % 4] + run;
+    }
+    sum.bits = (totals[0] + totals[1]) + (totals[2] + totals[3]);
+    return sum;
+}
+
+// Correctly rounded: of no float32's mantissa, tried one by one, does the double's own error reach the float32.
+float reciprocalRoot(float value) { return static_cast<float>(1.0 / sqrt(static_cast<double>(value))); }
+
+Factor normOf(const Head& h, const Factor& sum) {
+    const RopeNorm& norm = h.w.t.norm;
+    const uint32_t heads = norm.all_heads != 0 ? h.w.t.d.q.heads : 1;
+    const uint32_t count = norm.kind == ROPE_NORM_L2 ? 1 : heads * h.w.t.d.head_dim;
+    const float mean = product(sum.bits, 1.0f / static_cast<float>(count));
+    return {1.0 / sqrt(sum.reference / count + static_cast<double>(norm.epsilon)), reciprocalRoot(mean + norm.epsilon)};
+}
+
+Factor queryScale(const Head& h) {
+    const RopeQueryScale& scale = h.w.fused.given.query_scale;
+    const HostToken& stand = h.stop.stand;
+    int64_t at = (stand.position[0] >> 32) + scale.offset;
+    at = stand.placed && stand.known && at > 0 ? at / scale.interval : 0;
+    const float value = scale.values[at < scale.count ? at : scale.count - 1];
+    return {value, value};
+}
+
+// ---- Quantizers
+
+struct Quantizer {
+    float scale, inverse;
+};
+
+// Where the scale is no normal number it is 0, and all is 0.
+Quantizer quantizerOf(const Value* values, uint32_t count) {
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t magnitude = values[i].bits & 0x7FFFFFFFu;
+        if (magnitude > largest) largest = magnitude;
+    }
+    const float scale = floatOf(largest) / 127.0f;
+    const bool normal = bitsOf(scale) >= 0x00800000u;
+    return {normal ? scale : 0.0f, normal ? 1.0f / scale : 0.0f};
+}
+
+// To the nearest, halves away from 0.
+int8_t quantize(const Value& value, float inverse) {
+    const double share = static_cast<double>(product(floatOf(value.bits), inverse));
+    if (!(share > -127.5 && share < 127.5)) return 0; // not of finite numbers
+    return static_cast<int8_t>(share < 0 ? share - 0.5 : share + 0.5);
+}
+
+void putInt8(const Head& h, uint64_t to, const Value* values) {
+    const RopeRotateDescription& d = h.w.t.d;
+    const Quantizer q = quantizerOf(values, d.head_dim);
+    const uint64_t scale = h.stop.scale + h.number * h.w.t.scales.head_stride;
+    writeBits(h.w.arrays.out, ROPE_ELEMENT_F32, scale, bitsOf(q.scale));
+    int8_t* out = static_cast<int8_t*>(h.w.arrays.out) + to;
+    for (uint32_t e = 0; e < d.head_dim; ++e) out[e] = quantize(values[e], q.inverse);
+}
+
+void putBlocks(const Head& h, uint64_t to, const Value* values) {
+    for (uint32_t first = 0; first < h.w.t.d.head_dim; first += kBlock) {
+        const Quantizer q = quantizerOf(values + first, kBlock);
+        unsigned char* block = static_cast<unsigned char*>(h.w.arrays.out) + (to + first) / kBlock * kBlockBytes;
+        writeBits(block, ROPE_ELEMENT_F16, 0, bitsOf(q.scale));
+        for (uint32_t i = 0; i < kBlock; ++i) {
+            const int8_t quant = quantize(values[first + i], q.inverse);
+            memcpy(block + 2 + i, &quant, 1);
+        }
+    }
+}
+
+void putHead(const Head& h) {
+    const FusedTensor& t = h.w.t;
+    const Arrays& arrays = h.w.arrays;
+    const uint64_t to = h.stop.to + h.number * t.d.q.destination.head_stride;
+    const Factor scale = t.scaled ? queryScale(h) : Factor{};
+    Value values[kMaxRunHead];
+    const bool quantized = isQuantized(t);
+    eachElement(h, [&](uint32_t e, const Value& behind) {
+        Value value = h.normed && t.norm.after != 0 ? applyNorm(h, e, behind) : behind;
+        if (t.scaled) value = times(value, scale.reference, scale.bits);
+        if (!quantized) {
+            put(arrays, to + e, value);
+            return;
+        }
+        values[e] = value;
+        if (arrays.reference != nullptr) arrays.reference[to + e] = value.reference;
+    });
+    if (!quantized || arrays.out == nullptr) return;
+    if (t.d.element_out == ROPE_ELEMENT_I8) putInt8(h, to, values);
+    if (t.d.element_out == ROPE_ELEMENT_Q8_0) putBlocks(h, to, values);
+}
+
+void runToken(const Work& w, uint32_t batch, uint32_t number) {
+    Stop stop;
+    if (!findStop(w, batch, number, &stop)) return;
+    const bool norms = w.t.norm.kind != ROPE_NORM_NONE;
+    const uint32_t heads = w.t.d.q.heads;
+    Factor all = {};
+    for (uint32_t head = 0; norms && w.t.norm.all_heads != 0 && head < heads; ++head) {
+        const Factor sum = squaresOf({w, stop, head, {}, false});
+        all = {all.reference + sum.reference, all.bits + sum.bits};
+    }
+    for (uint32_t head = 0; head < heads; ++head) {
+        Head h = {w, stop, head, {}, false};
+        if (norms) h.norm = normOf(h, w.t.norm.all_heads != 0 ? all : squaresOf(h));
+        h.normed = norms;
+        putHead(h);
+    }
+}
+
+// ---- The whole
+
+uint32_t countTokens(const Fused& fused, const void* positions) {
+    const RopeFusedDescription& g = fused.given;
+    if (g.tokens_counted == 0) return g.rotate.tokens;
+    const int64_t count = readInteger(positions, fused.count_element, g.tokens_offset);
+    return count < 0 ? 0 : count < g.rotate.tokens ? static_cast<uint32_t>(count) : g.rotate.tokens;
+}
+
+Work makeWork(const Fused& fused, const FusedTensor& t, const RopeHostFused& data) {
+    Work w = {fused, t, makeRotation(t.d, data.positions, data.rows), {}};
+    positionsRead(fused, t, &w.rotation.read, &w.rotation.frequencies);
+    const bool is_q = t.name[0] == 'q';
+    const bool is_k = t.name[0] == 'k';
+    const bool in_k_out = is_k || (t.cached && t.to == ROPE_SLOT_K_OUT);
+    w.arrays.out = is_q ? data.q_out : in_k_out ? data.k_out : data.v_out;
+    w.arrays.reference = is_q ? data.reference_q : is_k ? data.reference_k : data.reference_v;
+    w.arrays.in = t.from == ROPE_SLOT_Q       ? data.q
+                  : t.from == ROPE_SLOT_K     ? data.k
+                  : t.from == ROPE_SLOT_K_OUT ? data.k_out
+                                              : data.v;
+    w.arrays.element_in = t.d.element_in;
+    w.arrays.element_out = t.d.element_out;
+    return w;
+}
+
+RopeResult checkArrays(const Work& w, RopeReason* reason) {
+    if (isIdle(w.t)) return accept(reason);
+    const RopeFusedDescription& g = w.fused.given;
+    const bool reads = readsPositions(w.rotation.read) || (w.t.cached && readsSteps(g.cache)) || g.tokens_counted != 0;
+    if (reads && w.rotation.positions == nullptr) return refusePositions(reason);
+    if (w.arrays.in == nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s is read from %s, which is null; it is an array here", w.t.name,
+                      w.t.from == ROPE_SLOT_K_OUT ? "k_out"
+                      : w.t.from == ROPE_SLOT_Q   ? "q"
+                                                  : w.t.name);
+    }
+    return w.t.turned ? checkRows(w.rotation, reason) : accept(reason);
+}
+
+// Whether a token of this tensor cannot turn though it should, or has no slot.
+bool isMissed(const Work& w, uint32_t batch, uint32_t number) {
+    bool turns;
+    uint64_t slot;
+    const HostToken token = turnOf(w, batch, number, &turns);
+    if (turns && w.t.d.source != ROPE_SOURCE_ROWS && isOutside(w.t.d, token)) return true;
+    return w.t.cached && findSlot(w, batch, number, standOf(w, batch, number), &slot) == Slot::kOutside;
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFused* data, RopeReason* reason) {
+    Fused fused;
+    RopeResult result = resolve(*description, &fused, reason);
+    for (uint32_t i = 0; result == ROPE_SUCCESS && i < fused.count; ++i)
+        result = checkArrays(makeWork(fused, fused.tensors[i], *data), reason);
+    if (result != ROPE_SUCCESS) return result;
+    const uint32_t tokens = countTokens(fused, data->positions);
+    data->outside = 0;
+    for (uint32_t batch = 0; batch < fused.given.rotate.batch; ++batch) {
+        for (uint32_t token = 0; token < tokens; ++token) {
+            bool missed = false;
+            for (uint32_t i = 0; i < fused.count; ++i) {
+                const Work w = makeWork(fused, fused.tensors[i], *data);
+                if (isIdle(w.t)) continue;
+                missed = missed || isMissed(w, batch, token);
+                runToken(w, batch, token);
+            }
+            data->outside += missed;
+        }
+    }
+    return result;
+}

@@ -1,0 +1,136 @@
+// What plans of rotations and of fused passes share: how one tensor's elements become lanes, and what these read.
+#include "plan_tensor.h"
+
+namespace rope {
+namespace {
+
+// Whether all offsets and strides are multiples of 2^bits.
+bool isMultiple(const RopeLayout& layout, uint32_t bits) {
+    const uint64_t all = layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
+    return (all & ((1u << bits) - 1)) == 0;
+}
+
+// One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
+bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
+    const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.chunk_dim / 2 : 0;
+    const uint32_t passed = d.elsewhere != 0 ? d.head_dim : 0;
+    return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
+}
+
+uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
+    const RopeRows& rows = d.rows;
+    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair has its own row
+    const bool by_four = !apart && build.lane_pairs == 4 && rows.element == ROPE_ELEMENT_F32 &&
+                         ((rows.offset | rows.row_stride) & 3) == 0;
+    if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
+    if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
+    return ROPE_ROWS_SINGLE + shaderElement(rows.element);
+}
+
+} // namespace
+
+// Heads that one thread takes: as many as leave a device enough threads.
+uint32_t headsPerThread(uint64_t tokens) { return tokens >= 256 ? 8 : tokens >= 32 ? 4 : 2; }
+
+bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
+    return d.rotary_dim % 8 == 0 && isAligned(d, tensor.source, d.pairing_in, 2) &&
+           isAligned(d, tensor.destination, d.pairing_out, 2);
+}
+
+// The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
+bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
+    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
+           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
+}
+
+Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const shaders[3],
+                  const RopeLimits& limits) {
+    const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
+    if (isWide(d, tensor)) return {shaders[0], 4, 4};
+    if (isNarrow(d, tensor)) return {shaders[1], 2, float32 ? 1u : 2u};
+    if ((limits.enabled & ROPE_ENABLED_STORAGE_16) != 0) return {shaders[2], 1, 1};
+    return {nullptr, 0, 0};
+}
+
+RopeResult refuseBuild(const char* name, RopeReason* reason) {
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "%s has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
+                  "storageBuffer16BitAccess and say so in limits.enabled",
+                  name);
+}
+
+RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim) {
+    return {static_cast<uint32_t>(slot),
+            ropeElementBytes(element),
+            layout.offset,
+            {layout.batch_stride, layout.token_stride, layout.head_stride},
+            head_dim};
+}
+
+RopeAccess cosSinAccess(const RopeRotateDescription& d) {
+    const uint32_t pairs = d.rotary_dim / 2;
+    if (d.source == ROPE_SOURCE_INLINE) return frequencyAccess(d.frequencies);
+    RopeAccess access = rowAccess(d.rows, pairs);
+    if (d.source == ROPE_SOURCE_ROWS) {
+        access.stride[0] = d.tokens * d.rows.row_stride;
+        access.stride[1] = d.rows.row_stride;
+    } else {
+        const uint64_t rows = static_cast<uint64_t>(d.frequencies.sets) * d.rows.count;
+        access.extent += (rows - 1) * d.rows.row_stride; // a table is bound whole
+    }
+    return access;
+}
+
+// Of the same words the one or the other.
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push) {
+    if (d.source == ROPE_SOURCE_TABLE) {
+        push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
+        push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rows.count);
+        return;
+    }
+    const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    push->scale_mantissa = scale.mantissa;
+    push->scale_exponent = scale.exponent;
+}
+
+// Pairs in a chunk of the rotary part, as the shaders take it.
+uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
+    if (pairing == ROPE_PAIRING_INTERLEAVED) return 1;
+    return d.chunk_dim == d.rotary_dim ? 0 : d.chunk_dim / 2;
+}
+
+void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
+    pass->heads_per_thread = headsPerThread(static_cast<uint64_t>(d.batch) * d.tokens);
+    uint32_t* constants = pass->constants;
+    constants[ROPE_ID_HEADS] = pass->heads_per_thread;
+    constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
+    constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
+    constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
+    constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
+    constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
+    constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
+    if (d.source == ROPE_SOURCE_INLINE) {
+        constants[ROPE_ID_ANGLE] = static_cast<uint32_t>(d.angle);
+    } else {
+        constants[ROPE_ID_ROWS] = chooseRows(d, build);
+    }
+}
+
+uint32_t pairLanes(const RopeRotateDescription& d, const Build& build) {
+    if (d.rotary_dim == 0) return 0;
+    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs are of one chunk
+    return d.rotary_dim / d.chunk_dim * ((chunk_pairs + build.lane_pairs - 1) / build.lane_pairs);
+}
+
+uint32_t passLanes(uint32_t elements, const Build& build) {
+    return (elements + 2 * build.copy_step - 1) / (2 * build.copy_step);
+}
+
+void setWindow(const RopeRotateDescription& d, RopePush* push) {
+    if (d.skip_first == 0 && d.skip_last == 0) return;
+    push->window_begin = d.skip_first;
+    push->window_end = isPacked(d.positions) ? d.skip_last : d.tokens - d.skip_last;
+}
+
+} // namespace rope

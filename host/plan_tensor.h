@@ -1,0 +1,31 @@
+// What plans of rotations and of fused passes share: how one tensor's elements become lanes, and what these read.
+#pragma once
+
+#include "plan.h"
+
+namespace rope {
+
+// Heads that one thread takes: as many as leave a device enough threads.
+uint32_t headsPerThread(uint64_t tokens);
+
+struct Build {
+    const RopeShader* shader; // null: none on this device
+    uint32_t lane_pairs;
+    uint32_t copy_step; // elements that a copying lane moves at a time, twice
+};
+
+// `shaders`: with lanes of four pairs, two and one.
+Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const shaders[3],
+                  const RopeLimits& limits);
+RopeResult refuseBuild(const char* name, RopeReason* reason);
+uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
+uint32_t passLanes(uint32_t elements, const Build& build); // that bring over what does not rotate
+
+RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
+RopeAccess cosSinAccess(const RopeRotateDescription& d);
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push);
+void setWindow(const RopeRotateDescription& d, RopePush* push);
+// Of all passes over one tensor.
+void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass);
+
+} // namespace rope

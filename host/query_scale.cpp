@@ -1,0 +1,55 @@
+// The scale of queries that grows with the logarithm of the position, made in integers.
+#include "fixed.h"
+#include "real.h"
+#include "refuse.h"
+
+namespace {
+
+constexpr uint32_t kMaxCount = 1u << 16;
+constexpr int kLastBit = -200; // terms below 2^this are left out
+
+// ln n - ln (n-1) = 2 artanh z with z = 1/(2n-1), n from 2 up.
+Real logStep(uint32_t n) {
+    const uint32_t divisor = 2 * n - 1;
+    Real power = realFromInteger(1) / divisor;
+    Real sum = power;
+    for (uint32_t k = 3; power.exponent > kLastBit; k += 2) {
+        power = power / divisor / divisor;
+        sum = sum + power / k;
+    }
+    return realTimesPowerOfTwo(sum, 1);
+}
+
+// The nearest, of two equally near the even one; a magnitude within the normal float32s, or 0.
+float realToFloat(const Real& a) {
+    if (realIsZero(a)) return 0.0f;
+    const uint32_t first = a.mantissa.limbs[kFixedFractionLimbs - 1];
+    uint32_t rest = first & 0xFF;
+    for (int i = 0; i < kFixedFractionLimbs - 1; ++i) rest |= a.mantissa.limbs[i] != 0;
+    uint32_t bits = static_cast<uint32_t>(a.exponent + 127) << 23 | first >> 9;
+    bits += (first >> 8 & 1) & ((rest != 0) | (bits & 1)); // a carry goes into the exponent
+    bits |= static_cast<uint32_t>(a.negative) << 31;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+} // namespace
+
+RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason) {
+    if (magnitudeBits(beta) > doubleBits(0x1p20)) {
+        return refuse(reason, ROPE_ERROR_INVALID, "beta is %.17g; it must be from -2^20 to 2^20", beta);
+    }
+    if (values == nullptr || count == 0 || count > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_INVALID, "count is %u of values at %s; it must be from 1 to %u, at an address",
+                      count, values == nullptr ? "null" : "an address", kMaxCount);
+    }
+    const Real one = realFromInteger(1);
+    const Real factor = realFromDouble(beta);
+    Real log = {};
+    for (uint32_t i = 0; i < count; ++i) {
+        if (i != 0) log = log + logStep(i + 1);
+        values[i] = realToFloat(one + factor * log);
+    }
+    return accept(reason);
+}

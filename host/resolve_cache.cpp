@@ -1,0 +1,188 @@
+// Caches: defaults filled in, contradictions refused.
+#include "fused.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
+    const struct {
+        const char* name;
+        int value;
+        int last;
+    } choices[] = {{"kind", cache.kind, ROPE_CACHE_BLOCK_TABLE},
+                   {"order", cache.order, ROPE_CACHE_HND},
+                   {"element", cache.element, ROPE_ELEMENT_Q8_0}};
+    for (const auto& choice : choices) {
+        if (choice.value < 0 || choice.value > choice.last) {
+            return refuse(reason, ROPE_ERROR_INVALID, "cache.%s is %d; it must be from 0 to %d", choice.name,
+                          choice.value, choice.last);
+        }
+    }
+    return accept(reason);
+}
+
+RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
+    if (cache->slots == 0 || cache->slots > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be from 1 to %u", cache->slots,
+                      kMaxCount);
+    }
+    if (cache->kind == ROPE_CACHE_BLOCK_TABLE && (cache->page_size == 0 || cache->table_pages == 0)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.page_size is %u and cache.table_pages is %u; a block table takes 1 or more of each",
+                      cache->page_size, cache->table_pages);
+    }
+    if (cache->page_size == 0) cache->page_size = cache->slots;
+    if (cache->slots % cache->page_size != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be a multiple of cache.page_size, %u",
+                      cache->slots, cache->page_size);
+    }
+    return accept(reason);
+}
+
+// Slots and tables as they lie in POSITIONS; where neither is read, nothing.
+RopeResult resolveSteps(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
+    const bool table = cache->kind == ROPE_CACHE_BLOCK_TABLE;
+    if (!table) cache->table_pages = 0;
+    if (table || !readsSteps(*cache)) cache->steps_token_stride = 0;
+    if (!readsSteps(*cache)) {
+        cache->steps_element = ROPE_POSITION_INT32;
+        cache->steps_offset = cache->steps_batch_stride = 0;
+        return accept(reason);
+    }
+    if (cache->steps_element != ROPE_POSITION_INT32 && cache->steps_element != ROPE_POSITION_INT64) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.steps_element is %d; slots and tables are INT32 (%d) or "
+                      "INT64 (%d)",
+                      static_cast<int>(cache->steps_element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
+    }
+    if (cache->table_pages > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "cache.table_pages is %u; it may be at most %u", cache->table_pages,
+                      kMaxCount);
+    }
+    RopeResult result = checkStride("cache.steps_offset", cache->steps_offset, reason);
+    if (result == ROPE_SUCCESS) result = checkStride("cache.steps_batch_stride", cache->steps_batch_stride, reason);
+    if (result == ROPE_SUCCESS) result = checkStride("cache.steps_token_stride", cache->steps_token_stride, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (!table && cache->steps_token_stride == 0) cache->steps_token_stride = 1;
+    if (cache->steps_batch_stride == 0)
+        cache->steps_batch_stride = table ? cache->table_pages : d.tokens * cache->steps_token_stride;
+    return accept(reason);
+}
+
+// Bytes of a buffer that a tensor's first and last places bound; dense where it has all between them.
+struct Region {
+    const char* name;
+    uint64_t begin, end;
+    bool dense;
+};
+
+uint64_t bytesOf(uint64_t elements, RopeElement element) {
+    return element == ROPE_ELEMENT_Q8_0 ? elements / 32 * 34
+           : element == ROPE_ELEMENT_I8 ? elements
+                                        : elements * ropeElementBytes(element);
+}
+
+struct Shape {
+    uint32_t caches, heads, elements; // elements of one head
+    RopeElement element;
+};
+
+RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Shape& shape, RopeCacheLayout* layout,
+                              Region* region, RopeReason* reason) {
+    const uint64_t slot = static_cast<uint64_t>(shape.heads) * shape.elements;
+    const bool apart = cache.kind == ROPE_CACHE_POSITIONS || cache.kind == ROPE_CACHE_RING; // for each sequence
+    if (!apart) layout->batch_stride = 0;
+    if (layout->batch_stride == 0 && layout->page_stride == 0 && layout->slot_stride == 0 && layout->head_stride == 0) {
+        const RopeResult result = checkProduct(name, "slot", slot, cache.slots, reason);
+        if (result != ROPE_SUCCESS) return result;
+        const bool by_head = cache.order == ROPE_CACHE_HND;
+        layout->head_stride = by_head ? static_cast<uint64_t>(cache.page_size) * shape.elements : shape.elements;
+        layout->slot_stride = by_head ? shape.elements : slot;
+        layout->page_stride = cache.page_size * slot;
+        layout->batch_stride = cache.slots * slot;
+    }
+    const uint32_t caches = apart ? shape.caches : 1;
+    StrideAxis axes[4] = {{&layout->batch_stride, caches, "batch"},
+                          {&layout->page_stride, cache.slots / cache.page_size, "page"},
+                          {&layout->slot_stride, cache.page_size, "slot"},
+                          {&layout->head_stride, shape.heads, "head"}};
+    uint64_t reach = shape.elements;
+    RopeResult result = checkStrides(name, axes, 4, true, &reach, reason);
+    if (result == ROPE_SUCCESS) result = checkOffset(name, layout->offset, reason);
+    *region = {name, bytesOf(layout->offset, shape.element), bytesOf(layout->offset + reach, shape.element),
+               reach / cache.slots / caches == slot && reach % (static_cast<uint64_t>(cache.slots) * caches) == 0};
+    return result;
+}
+
+bool isIn(uint64_t byte, const Region& region) { return region.dense && byte >= region.begin && byte < region.end; }
+
+// Of what lies in one buffer: only what is certain, for layouts may be woven into each other.
+RopeResult checkRegions(const Region* regions, uint32_t count, RopeReason* reason) {
+    for (uint32_t i = 0; i < count; ++i) {
+        for (uint32_t j = 0; j < i; ++j) {
+            const Region& a = regions[j];
+            const Region& b = regions[i];
+            const bool meet =
+                a.begin == b.begin || isIn(b.begin, a) || isIn(b.end - 1, a) || isIn(a.begin, b) || isIn(a.end - 1, b);
+            if (!meet) continue;
+            return refuse(reason, ROPE_ERROR_INVALID,
+                          "%s takes bytes %llu to %llu, and %s bytes %llu to %llu of one buffer; move an offset",
+                          a.name, static_cast<unsigned long long>(a.begin), static_cast<unsigned long long>(a.end - 1),
+                          b.name, static_cast<unsigned long long>(b.begin), static_cast<unsigned long long>(b.end - 1));
+        }
+    }
+    return accept(reason);
+}
+
+} // namespace
+
+bool slotsByPosition(const RopeCache& cache) { return cache.kind >= ROPE_CACHE_POSITIONS; }
+
+RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
+    RopeResult result = checkCacheChoices(*cache, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (cache->kind == ROPE_CACHE_NONE) {
+        memset(cache, 0, sizeof *cache);
+        return result;
+    }
+    const bool counts_on = d.positions.kind != ROPE_POSITIONS_PER_TOKEN && !isPacked(d.positions);
+    if (cache->kind == ROPE_CACHE_RING && counts_on && d.tokens > cache->slots) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%u tokens in a row come to a ring of %u slots, two to one; plan the last %u of them", d.tokens,
+                      cache->slots, cache->slots);
+    }
+    if (cache->element == ROPE_ELEMENT_DEFAULT) cache->element = d.element_out;
+    if (cache->shift == 0) cache->delta = 0;
+    result = resolvePages(cache, reason);
+    return result != ROPE_SUCCESS ? result : resolveSteps(d, cache, reason);
+}
+
+RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
+                               RopeReason* reason) {
+    const struct {
+        const char *name, *scales_name;
+        uint32_t heads;
+        RopeCacheLayout *layout, *scales;
+    } tensors[] = {{"cache.k", "cache.k_scales", k_heads, &cache->k, &cache->k_scales},
+                   {"cache.v", "cache.v_scales", v_heads, &cache->v, &cache->v_scales}};
+    const uint32_t caches = isPacked(d.positions) ? d.positions.sequences : d.batch;
+    Region regions[4];
+    uint32_t count = 0;
+    for (const auto& tensor : tensors) {
+        if (cache->together == 0) count = 0;
+        if (tensor.heads == 0) continue;
+        const Shape shape = {caches, tensor.heads, d.head_dim, cache->element};
+        const Shape scale = {caches, tensor.heads, 1, ROPE_ELEMENT_F32};
+        RopeResult result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
+        if (result == ROPE_SUCCESS && cache->element == ROPE_ELEMENT_I8) {
+            result = resolveCacheLayout(tensor.scales_name, *cache, scale, tensor.scales, &regions[count++], reason);
+        }
+        if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);
+        if (result != ROPE_SUCCESS) return result;
+    }
+    return accept(reason);
+}
+
+} // namespace rope

@@ -1,0 +1,326 @@
+// Descriptions of fused passes: defaults filled in, contradictions refused, a tensor made of each that has heads.
+#include "fixed.h"
+#include "fused.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kMaxScales = 1u << 16;
+constexpr uint64_t kMaxNormed = 1u << 20; // elements of all heads together
+
+bool isStrideless(const RopeTensor& tensor) {
+    const RopeLayout& l = tensor.source;
+    return (l.batch_stride | l.token_stride | l.head_stride) == 0;
+}
+
+// Rows of Q, K and V heads.
+RopeResult setPackedRows(const RopeRotateDescription& d, RopeFusedDescription* given, RopeReason* reason) {
+    RopeTensor* tensors[] = {&given->rotate.q, &given->rotate.k, &given->v};
+    uint64_t heads = 0;
+    for (const RopeTensor* tensor : tensors) {
+        if (!isStrideless(*tensor)) return accept(reason);
+        heads += tensor->heads;
+    }
+    const uint64_t row = heads * d.head_dim;
+    RopeResult result = checkProduct("packed rows", "token", row, d.tokens, reason);
+    uint64_t before = 0;
+    for (RopeTensor* tensor : tensors) {
+        if (result == ROPE_SUCCESS) result = checkOffset("packed rows", tensor->source.offset, reason);
+        tensor->source = {tensor->source.offset + before, d.tokens * row, row, d.head_dim};
+        before += static_cast<uint64_t>(tensor->heads) * d.head_dim;
+    }
+    return result;
+}
+
+const char* operationName(RopeOperation operation) {
+    return operation == ROPE_OPERATION_TRANSPOSE ? "transpose"
+           : operation == ROPE_OPERATION_INVERSE ? "inverse"
+                                                 : "shift";
+}
+
+RopeResult checkNorm(const char* name, const RopeNorm& norm, const RopeTensor& tensor, const RopeRotateDescription& d,
+                     RopeReason* reason) {
+    if (norm.kind < ROPE_NORM_NONE || norm.kind > ROPE_NORM_L2) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d; it must be a RopeNormKind, 0 to 2", name,
+                      static_cast<int>(norm.kind));
+    }
+    if (norm.kind == ROPE_NORM_NONE) return accept(reason);
+    if (tensor.heads == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d, and %s has no heads to norm; leave it 0", name,
+                      static_cast<int>(norm.kind), name);
+    }
+    const double epsilon = norm.epsilon;
+    if (!isFromTo(epsilon, 0, 0x1.fffffep127) && magnitudeBits(epsilon) != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.epsilon is %.9g; it must be finite and not negative", name,
+                      epsilon);
+    }
+    if (d.operation == ROPE_OPERATION_TRANSPOSE) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "operation transpose with %s_norm: the gradient through a norm is not computed; transpose "
+                      "without the norm",
+                      name);
+    }
+    if (d.operation != ROPE_OPERATION_FORWARD) {
+        return refuse(reason, ROPE_ERROR_INVALID, "operation %s with %s_norm; a norm goes with the forward operation",
+                      operationName(d.operation), name);
+    }
+    const uint64_t together = static_cast<uint64_t>(tensor.heads) * d.head_dim;
+    if (norm.all_heads == 0 || together <= kMaxNormed) return accept(reason);
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s_norm.all_heads of %u heads of %u elements; it takes at most %llu",
+                  name, tensor.heads, d.head_dim, static_cast<unsigned long long>(kMaxNormed));
+}
+
+RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeQueryScale& scale = given.query_scale;
+    if (scale.count == 0) return accept(reason);
+    if (given.rotate.q.heads == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "query_scale.count is %u, and q has no heads; leave it 0",
+                      scale.count);
+    }
+    if (scale.values == nullptr || scale.count > kMaxScales) {
+        return refuse(reason, ROPE_ERROR_INVALID, "query_scale has %u values at %s; it takes from 1 to %u, an array",
+                      scale.count, scale.values == nullptr ? "null" : "an address", kMaxScales);
+    }
+    if (scale.interval != 0 && scale.offset < 1u << 31) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "query_scale.interval is %u and query_scale.offset is %u; 1 or more, and less than 2^31",
+                  scale.interval, scale.offset);
+}
+
+bool changesPairing(const RopeRotateDescription& r) {
+    const RopePairing in = r.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing_in;
+    return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
+}
+
+// What a cache turned where it lies does without.
+RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeRotateDescription& r = given.rotate;
+    const char* what = r.q.heads != 0           ? "q has heads"
+                       : given.v.heads != 0     ? "v has heads"
+                       : given.k_norm.kind != 0 ? "k_norm is set"
+                       : given.unturned != 0    ? "unturned is 1"
+                       : given.packed != 0      ? "packed is 1"
+                       : changesPairing(r)      ? "pairing_out is another than pairing_in"
+                                                : nullptr;
+    if (what != nullptr)
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift turns K alone where it lies, but %s", what);
+    if (r.k.heads == 0 || given.cache.kind == ROPE_CACHE_NONE) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with k.heads %u and cache.kind %d; it takes both",
+                      r.k.heads, static_cast<int>(given.cache.kind));
+    }
+    if (r.operation != ROPE_OPERATION_SHIFT) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with operation %d; it must be ROPE_OPERATION_SHIFT (%d)",
+                      static_cast<int>(r.operation), ROPE_OPERATION_SHIFT);
+    }
+    return accept(reason);
+}
+
+RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeCache& cache = given.cache;
+    if (cache.shift == 0) return accept(reason);
+    const RopeResult result = checkShiftAlone(given, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (cache.element > ROPE_ELEMENT_BF16) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.shift with cache.element %d; what is quantized is not turned, only floats, 1 to 3",
+                      static_cast<int>(cache.element));
+    }
+    if (cache.delta == 0 && cache.kind != ROPE_CACHE_SLOTS) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "cache.delta is 0 with cache.kind %d, whose positions are slots; only SLOTS (%d) turn by positions",
+            static_cast<int>(cache.kind), ROPE_CACHE_SLOTS);
+    }
+    if (cache.delta == 0 || given.rotate.source == ROPE_SOURCE_INLINE) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "cache.delta is %d with source %d; it turns by computed angles, so use "
+                  "ROPE_SOURCE_INLINE",
+                  cache.delta, static_cast<int>(given.rotate.source));
+}
+
+RopeResult checkParts(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeRotateDescription& r = given.rotate;
+    if (r.q.heads == 0 && r.k.heads == 0 && given.v.heads == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "q.heads, k.heads and v.heads are all 0; one tensor at least has heads");
+    }
+    if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && r.elsewhere == 0 && given.packed == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "v.heads is %u in place, where nothing is done to V; set rotate.elsewhere to 1, or give a cache",
+                      given.v.heads);
+    }
+    if (given.frequency_gradient != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "frequency_gradient is %u; gradients with respect to frequencies are not computed; frequencies "
+                      "are taken as fixed, leave it 0",
+                      given.frequency_gradient);
+    }
+    if (given.tokens_counted != 0 && isPacked(r.positions)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "tokens_counted with positions.kind %d; packed sequences are counted by their lengths",
+                      static_cast<int>(r.positions.kind));
+    }
+    if (given.tokens_counted != 0 && r.skip_last != 0) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "skip_last is %u with tokens_counted, and the plan does not know where the tokens end; leave it 0",
+            r.skip_last);
+    }
+    RopeResult result = checkHeads(r.q.heads, reason);
+    if (result == ROPE_SUCCESS) result = checkHeads(r.k.heads, reason);
+    if (result == ROPE_SUCCESS) result = checkHeads(given.v.heads, reason);
+    return result != ROPE_SUCCESS ? result : checkStride("tokens_offset", given.tokens_offset, reason);
+}
+
+// Everything but the tensors, for one that is elsewhere.
+RopeResult resolveShared(Fused* fused, RopeReason* reason) {
+    RopeFusedDescription* given = &fused->given;
+    if (given->rotate.q.heads == 0 && given->rotate.k.heads == 0) given->unturned = 1; // V alone
+    RopeResult result = checkParts(*given, reason);
+    if (result == ROPE_SUCCESS) result = checkQueryScale(*given, reason);
+    if (result == ROPE_SUCCESS) result = checkShift(*given, reason);
+    if (result != ROPE_SUCCESS) return result;
+    RopeRotateDescription* d = &given->rotate;
+    const bool wide = ropePositionBytes(d->positions.element) == 8;
+    fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
+    const uint32_t elsewhere = d->elsewhere;
+    d->elsewhere = 1;
+    result = resolveRotation(given->unturned == 0, d, reason);
+    d->elsewhere = elsewhere;
+    if (result == ROPE_SUCCESS) result = checkNorm("q", given->q_norm, d->q, *d, reason);
+    if (result == ROPE_SUCCESS) result = checkNorm("k", given->k_norm, d->k, *d, reason);
+    if (result == ROPE_SUCCESS) result = resolveCache(*d, &given->cache, reason);
+    if (result == ROPE_SUCCESS && given->packed != 0) result = setPackedRows(*d, given, reason);
+    if (result != ROPE_SUCCESS || given->cache.kind == ROPE_CACHE_NONE) return result;
+    return resolveCacheLayouts(*d, d->k.heads, given->v.heads, &given->cache, reason);
+}
+
+struct Part {
+    const char *name, *source_name, *destination_name;
+    RopeTensor* tensor;
+    RopeSlot slot, slot_out;
+    bool is_q, is_v;
+};
+
+void setCacheTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
+    const RopeCacheLayout& l = is_v ? cache.v : cache.k;
+    t->d.q.destination = {l.offset, l.batch_stride, l.slot_stride, l.head_stride};
+    t->page_stride = l.page_stride;
+    if (cache.element == ROPE_ELEMENT_I8) t->scales = is_v ? cache.v_scales : cache.k_scales;
+    t->d.element_out = cache.element;
+    t->to = is_v && cache.together == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
+    if (cache.shift == 0) return;
+    t->d.element_in = cache.element;
+    t->d.q.source = t->d.q.destination;
+    t->from = t->to;
+}
+
+// What nothing turns keeps its order.
+void setUnturned(RopeRotateDescription* d) {
+    d->source = ROPE_SOURCE_INLINE;
+    d->operation = ROPE_OPERATION_FORWARD;
+    d->frequencies = {nullptr, d->rotary_dim / 2, 1, nullptr, 1};
+    d->pairing_out = d->pairing_in;
+}
+
+RopeResult addTensor(const Part& part, Fused* fused, RopeReason* reason) {
+    if (part.tensor->heads == 0) return accept(reason);
+    const RopeFusedDescription& given = fused->given;
+    FusedTensor* t = &fused->tensors[fused->count++];
+    t->name = part.name;
+    t->d = given.rotate;
+    t->d.q = *part.tensor;
+    memset(&t->d.k, 0, sizeof t->d.k);
+    t->cached = !part.is_q && given.cache.kind != ROPE_CACHE_NONE;
+    const bool in_place = t->cached ? given.cache.shift != 0 : given.rotate.elsewhere == 0;
+    t->d.elsewhere = !in_place;
+    if (part.is_v || given.unturned != 0) setUnturned(&t->d);
+    t->turned = given.unturned == 0 && !part.is_v;
+    t->scaled = part.is_q && given.query_scale.count != 0;
+    if (!part.is_v) t->norm = part.is_q ? given.q_norm : given.k_norm;
+    t->from = given.packed != 0 ? ROPE_SLOT_Q : part.slot;
+    t->to = in_place ? t->from : part.slot_out;
+    RopeResult result = ROPE_SUCCESS;
+    if (!t->cached) {
+        result = resolveTensor(part.source_name, part.destination_name, t->d, &t->d.q, reason);
+    } else if (!in_place) {
+        result = resolveLayout(part.source_name, t->d, t->d.q.heads, false, &t->d.q.source, reason);
+    }
+    if (t->cached) setCacheTensor(given.cache, part.is_v, t);
+    if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
+    *part.tensor = t->d.q;
+    return result != ROPE_SUCCESS || !needsRuns(*t) ? result : checkRuns(*t, reason);
+}
+
+// K and V in one dispatch differ in nothing but where their first heads lie.
+RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* reason) {
+    const struct {
+        const char* name;
+        uint64_t k, v;
+    } measures[] = {
+        {"heads", k.d.q.heads, v.d.q.heads},
+        {"source.batch_stride", k.d.q.source.batch_stride, v.d.q.source.batch_stride},
+        {"source.token_stride", k.d.q.source.token_stride, v.d.q.source.token_stride},
+        {"source.head_stride", k.d.q.source.head_stride, v.d.q.source.head_stride},
+        {"destination's batch_stride", k.d.q.destination.batch_stride, v.d.q.destination.batch_stride},
+        {"destination's page_stride", k.page_stride, v.page_stride},
+        {"destination's slot or token stride", k.d.q.destination.token_stride, v.d.q.destination.token_stride},
+        {"destination's head_stride", k.d.q.destination.head_stride, v.d.q.destination.head_stride},
+        {"scales' batch_stride", k.scales.batch_stride, v.scales.batch_stride},
+        {"scales' page_stride", k.scales.page_stride, v.scales.page_stride},
+        {"scales' slot_stride", k.scales.slot_stride, v.scales.slot_stride},
+        {"scales' head_stride", k.scales.head_stride, v.scales.head_stride}};
+    for (const auto& measure : measures) {
+        if (measure.k == measure.v) continue;
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "K's %s is %llu and V's %llu; one dispatch takes both alike, so make them so or set apart to 1",
+                      measure.name, static_cast<unsigned long long>(measure.k),
+                      static_cast<unsigned long long>(measure.v));
+    }
+    return needsRuns(k) ? checkRuns(v, reason) : accept(reason);
+}
+
+} // namespace
+
+RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* reason) {
+    memset(fused, 0, sizeof *fused);
+    fused->given = given;
+    RopeFusedDescription* filled = &fused->given;
+    RopeResult result = resolveShared(fused, reason);
+    const Part parts[] = {
+        {"q", "q.source", "q.destination", &filled->rotate.q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, true, false},
+        {"k", "k.source", "k.destination", &filled->rotate.k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
+        {"v", "v.source", "v.destination", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
+    for (const Part& part : parts) {
+        if (result == ROPE_SUCCESS) result = addTensor(part, fused, reason);
+    }
+    if (result != ROPE_SUCCESS) return result;
+    bool idle = true;
+    for (uint32_t i = 0; i < fused->count; ++i) idle = idle && isIdle(fused->tensors[i]);
+    if (idle) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "nothing turns, is normed, scaled or moved; set elsewhere to 1 or a cache, or leave the pass out");
+    }
+    const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
+    fused->joined = filled->rotate.k.heads != 0 && moves_v && filled->apart == 0;
+    if (!fused->joined) return result;
+    return checkJoined(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);
+}
+
+void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* positions, RopeFrequencies* frequencies) {
+    const RopeCache& cache = fused.given.cache;
+    const bool by_delta = isTurnedByDelta(cache);
+    *positions = t.d.positions;
+    *frequencies = t.d.frequencies;
+    const bool sets = t.turned && t.d.source != ROPE_SOURCE_ROWS && frequencies->sets > 1;
+    const bool turns = t.turned && t.d.source != ROPE_SOURCE_ROWS && !by_delta;
+    if (!turns && !sets) frequencies->axes = nullptr; // a set lies behind the rows of all axes
+    if (!sets) frequencies->sets = 1;
+    if (turns || sets || t.scaled || (t.cached && slotsByPosition(cache))) return;
+    keepLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
+}
+
+} // namespace rope

@@ -1,0 +1,68 @@
+// What norms and quantizers ask of a tensor's geometry: runs of four elements, blocks of 32.
+#include "fused.h"
+
+namespace rope {
+namespace {
+
+constexpr char kWhat[] = "a norm, a scale of queries or int8";
+
+struct Measure {
+    const char* name;
+    uint64_t value;
+    uint32_t of; // what it must be a multiple of
+};
+
+RopeResult checkMeasures(const FusedTensor& tensor, const Measure* measures, uint32_t count, const char* what,
+                         RopeReason* reason) {
+    for (uint32_t i = 0; i < count; ++i) {
+        if (measures[i].value % measures[i].of == 0) continue;
+        return refuse(reason, ROPE_ERROR_INVALID, "%s: %s is %llu; with %s it must be a multiple of %u", tensor.name,
+                      measures[i].name, static_cast<unsigned long long>(measures[i].value), what, measures[i].of);
+    }
+    return accept(reason);
+}
+
+// The geometry that isWide() turns down, by name.
+RopeResult refuseNarrow(const FusedTensor& tensor, RopeReason* reason) {
+    const RopeRotateDescription& d = tensor.d;
+    const RopeLayout& source = d.q.source;
+    const Measure measures[] = {{"head_dim", d.head_dim, 4},
+                                {"rotary_begin", d.rotary_begin, 4},
+                                {"rotary_dim", d.rotary_dim, 8},
+                                {"chunk_dim", d.chunk_dim, 8},
+                                {"source.offset", source.offset, 4},
+                                {"source.batch_stride", source.batch_stride, 4},
+                                {"source.token_stride", source.token_stride, 4},
+                                {"source.head_stride", source.head_stride, 4}};
+    return checkMeasures(tensor, measures, 8, kWhat, reason);
+}
+
+RopeResult checkDestination(const FusedTensor& tensor, const char* what, uint32_t of, RopeReason* reason) {
+    const RopeLayout& to = tensor.d.q.destination;
+    const Measure measures[] = {
+        {"head_dim", tensor.d.head_dim, of},
+        {tensor.cached ? "the cache's offset" : "destination.offset", to.offset, of},
+        {tensor.cached ? "the cache's batch_stride" : "destination.batch_stride", to.batch_stride, of},
+        {tensor.cached ? "the cache's slot_stride" : "destination.token_stride", to.token_stride, of},
+        {tensor.cached ? "the cache's head_stride" : "destination.head_stride", to.head_stride, of},
+        {"the cache's page_stride", tensor.page_stride, of}};
+    return checkMeasures(tensor, measures, 6, what, reason);
+}
+
+} // namespace
+
+RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason) {
+    const RopeRotateDescription& d = tensor.d;
+    if (d.head_dim > kMaxRunHead) {
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "head_dim is %u; with %s it may be at most %u", d.head_dim, kWhat,
+                      kMaxRunHead);
+    }
+    RopeResult result = accept(reason);
+    if (d.element_out == ROPE_ELEMENT_Q8_0)
+        result = checkDestination(tensor, "Q8_0, whose blocks fill 32-bit words in twos,", 64, reason);
+    if (result == ROPE_SUCCESS) result = checkDestination(tensor, kWhat, 4, reason);
+    if (result != ROPE_SUCCESS || isWide(d, d.q)) return result;
+    return refuseNarrow(tensor, reason);
+}
+
+} // namespace rope

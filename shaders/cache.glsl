@@ -1,0 +1,48 @@
+// Which tokens there are, and where in a cache each one goes.
+layout(constant_id = ROPE_ID_COUNTED) const uint kCounted = 0;
+layout(constant_id = ROPE_ID_CACHE) const uint kCache = ROPE_CACHE_OFF;
+layout(constant_id = ROPE_ID_SHIFT) const uint kShift = 0;
+layout(constant_id = ROPE_ID_STEPS_WIDE) const uint kStepsWide = 0;
+layout(constant_id = ROPE_ID_STEPS_BATCH) const uint kStepsBatch = 0;
+layout(constant_id = ROPE_ID_STEPS_TOKEN) const uint kStepsToken = 1;
+layout(constant_id = ROPE_ID_SLOTS) const uint kSlots = 1;
+layout(constant_id = ROPE_ID_PAGE_SIZE) const uint kPageSize = 1;
+
+// Of all that the plan has, not of this part of it.
+uint batch_index() { return push.ROPE_FIRST_BATCH + gl_WorkGroupID.y; }
+uint token_index(uint number) { return push.first_token + number; }
+uint sequence_of(Token token) { return kPacked ? token.sequence : batch_index(); }
+
+bool is_counted_in(uint number) {
+    if (kCounted == 0u) return true;
+    uint count = position_word(push.ROPE_COUNT_AT, 0u);
+    uint high = kEightBytes != 0u ? position_word(push.ROPE_COUNT_AT, 1u) : uint(int(count) >> 31);
+    return int(high) >= 0 && (high != 0u || token_index(number) < count);
+}
+
+// A slot, or a page of the table: one of `count`, or ROPE_NOWHERE. `skipped`: it is -1.
+uint step_at(uint element, uint count, out bool skipped) {
+    uint low = positions[element << kStepsWide];
+    uint high = kStepsWide != 0u ? positions[(element << 1) + 1u] : uint(int(low) >> 31);
+    skipped = (low & high) == ROPE_NOWHERE;
+    return high == 0u && low < count ? low : ROPE_NOWHERE;
+}
+
+// ROPE_NOWHERE where the cache has none for it. `skipped`: it wants none.
+uint slot_of(Token token, uint number, out bool skipped) {
+    bool ignored;
+    skipped = !token.placed;
+    if (skipped) return ROPE_NOWHERE;
+    if (kCache == ROPE_CACHE_BY_SLOTS) {
+        return step_at(push.ROPE_STEPS_AT + batch_index() * kStepsBatch + token_index(number) * kStepsToken,
+                       kSlots, skipped);
+    }
+    uint position = token.whole[0];
+    if (!token.first_positioned || int(position) < 0) return ROPE_NOWHERE;
+    if (kCache == ROPE_CACHE_BY_RING) return position % kSlots;
+    if (kCache == ROPE_CACHE_BY_POSITION) return position < kSlots ? position : ROPE_NOWHERE;
+    uint page = position / kPageSize;
+    if (page >= kStepsToken) return ROPE_NOWHERE;
+    page = step_at(push.ROPE_STEPS_AT + sequence_of(token) * kStepsBatch + page, kSlots / kPageSize, ignored);
+    return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
+}

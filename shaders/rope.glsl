@@ -1,0 +1,44 @@
+// vkrope's rotation inside a shader of your own, with the bits of the plans' rotation: an attention that keeps its keys
+// unturned in the cache, say, and turns them as it reads them. Give glslc this folder with -I.
+//
+//     #extension GL_GOOGLE_include_directive : require
+//     #include "rope.glsl"
+//     layout(set = 0, binding = 3) readonly buffer Frequencies { uvec4 frequencies[]; }; // ropeWriteFrequencies' bytes
+//     ...
+//     vec2 turned = rope_rotate(vec2(x, y), rope_cos_sin(position, frequencies[pair]));
+//
+// Besides rope_ and Rope, the names in angle.h and dialect.h are taken. No bindings, constants or extensions are.
+#ifndef ROPE_GLSL
+#define ROPE_GLSL
+
+#include "angle.h"
+
+// The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
+// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it. `whole`: the position has no fraction.
+uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole, uint mantissa,
+                        int exponent) {
+    RopePhase phase;
+    if (compatible) {
+        phase = compatible_phase(position, frequency);
+    } else {
+        phase = exact_phase(position, frequency);
+        if (!whole) phase = add_fraction(phase, position, frequency);
+    }
+    uvec2 bits;
+    cos_sin_bits(phase, mantissa, exponent, bits.x, bits.y);
+    return bits;
+}
+
+// Cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits.
+vec2 rope_cos_sin(int position, uvec4 frequency) {
+    RopeDistance distance = distance_of(uint(position), 0u);
+    return uintBitsToFloat(rope_cos_sin_bits(distance, frequency, false, true, 0x80000000u, 0));
+}
+
+vec2 rope_rotate(vec2 pair, vec2 cos_sin) {
+    precise float x = pair.x * cos_sin.x - pair.y * cos_sin.y;
+    precise float y = pair.x * cos_sin.y + pair.y * cos_sin.x;
+    return vec2(x, y);
+}
+
+#endif

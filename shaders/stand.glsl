@@ -1,0 +1,24 @@
+// Where a thread of the rotation stands: which token, which lane of its first head, and where that head lies.
+struct Stand {
+    uint number; // of the token
+    uint lane;
+    uint head;
+    uint from;
+    uint to;
+};
+
+Stand find_stand() {
+    Stand stand;
+    stand.number = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
+    uint lanes = push.head_lanes * ((push.heads + kHeads - 1u) / kHeads);
+    uint rest = gl_GlobalInvocationID.x - stand.number * lanes;
+    uint group = divide(rest, push.head_lanes_magic, push.shifts >> 16);
+    uint batch = gl_WorkGroupID.y;
+    stand.lane = rest - group * push.head_lanes;
+    stand.head = group * kHeads;
+    stand.from = push.source.offset + batch * push.source.batch + stand.number * push.source.token +
+                 stand.head * push.source.head;
+    stand.to = push.destination.offset + batch * push.destination.batch + stand.number * push.destination.token +
+               stand.head * push.destination.head;
+    return stand;
+}

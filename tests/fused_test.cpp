@@ -1,0 +1,135 @@
+// Fused passes on every device: their bits are the CPU's, and those of the passes that they replace.
+#include "fusion.hpp"
+#include "sample.hpp"
+
+#include <cstdlib>
+
+namespace {
+
+class FusedOnDevice : public gpu::OnDevice {};
+
+// How many; each is made of pipelines of its own, which SwiftShader compiles slowly. VKROPE_SCENES asks for more.
+uint64_t sceneCount(const gpu::Way& way) {
+    const char* asked = std::getenv("VKROPE_SCENES");
+    if (asked != nullptr) return std::strtoull(asked, nullptr, 10);
+    return way.name == "SwiftShader" ? 16 : way.name == "lavapipeWithSets" ? 30 : 80;
+}
+
+TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
+    uint32_t ran = 0;
+    const uint64_t count = sceneCount(GetParam());
+    for (uint64_t seed = 1; seed <= count && !HasFailure(); ++seed) {
+        if (seed % 50 == 0) renew();
+        fusion::Scene scene;
+        fusion::draw(seed, &scene);
+        SCOPED_TRACE("seed " + std::to_string(seed) + ": " + fusion::describe(scene));
+        RopePlan plan;
+        const RopeLimits limits = fusion::limitsOf(scene, device().limits());
+        if (ropePlanFused(&scene.d, &limits, &plan) != ROPE_SUCCESS) {
+            EXPECT_NE(std::string(plan.reason.text), "");
+            continue;
+        }
+        ++ran;
+        const gpu::Slots before = fusion::makeSlots(scene, plan, seed);
+        gpu::Slots after = before;
+        ASSERT_TRUE(gpu::run(&device(), plan, &after));
+        ASSERT_TRUE(fusion::checkHost(scene, plan, before, after));
+        // A shift is its own unfused pass: its bits are the CPU's.
+        if (scene.d.cache.shift != 0) continue;
+        ASSERT_TRUE(fusion::checkUnfused(&device(), scene, before, after));
+    }
+    EXPECT_GT(ran, count / 2);
+}
+
+// A cache in the order of its slots is a tensor: turning it there is the rotation by a position for each token.
+TEST_P(FusedOnDevice, AShiftIsTheRotationByItsDelta) {
+    const std::vector<double> frequencies = sample::frequencies(10000, 64);
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 12;
+    d.rotate.head_dim = 80;
+    d.rotate.rotary_dim = 64;
+    d.rotate.frequencies = {frequencies.data(), 32, 1.25, nullptr, 1};
+    d.rotate.operation = ROPE_OPERATION_SHIFT;
+    d.rotate.k.heads = 3;
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.cache.kind = ROPE_CACHE_POSITIONS;
+    d.cache.slots = 12;
+    d.cache.element = ROPE_ELEMENT_F16;
+    d.cache.shift = 1;
+    d.cache.delta = -9;
+    RopeRotateDescription r = d.rotate;
+    r.element_in = ROPE_ELEMENT_F16;
+    r.positions.kind = ROPE_POSITIONS_PER_TOKEN;
+    RopePlan fused, plain;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &fused), ROPE_SUCCESS) << fused.reason.text;
+    ASSERT_EQ(ropePlanRotate(&r, &device().limits(), &plain), ROPE_SUCCESS) << plain.reason.text;
+    gpu::Slots shifted, rotated;
+    std::vector<uint16_t> keys(12 * 3 * 80);
+    ropeConvertElements(sample::values(keys.size(), 4).data(), ROPE_ELEMENT_F32, keys.data(), ROPE_ELEMENT_F16,
+                        keys.size());
+    shifted.set(ROPE_SLOT_K_OUT, keys);
+    rotated.set(ROPE_SLOT_K, keys);
+    rotated.set(ROPE_SLOT_POSITIONS, std::vector<int32_t>(12, -9));
+    for (gpu::Slots* slots : {&shifted, &rotated})
+        slots->set(ROPE_SLOT_FREQUENCIES, sample::words(frequencies, ROPE_ANGLE_EXACT));
+    ASSERT_TRUE(gpu::run(&device(), fused, &shifted));
+    ASSERT_TRUE(gpu::run(&device(), plain, &rotated));
+    EXPECT_EQ(shifted.bytes[ROPE_SLOT_K_OUT], rotated.bytes[ROPE_SLOT_K]);
+    EXPECT_NE(shifted.get<uint16_t>(ROPE_SLOT_K_OUT), keys);
+}
+
+// Slots go by axis 0, whatever stands on the others; and so does the scale of queries.
+TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
+    fusion::Scene scene;
+    scene.frequencies = sample::frequencies(10000, 64);
+    for (uint8_t pair = 0; pair < 32; ++pair) scene.axes.push_back(pair % 2);
+    scene.values = {1.0f, 2.0f, 3.0f, 4.0f};
+    RopeFusedDescription& d = scene.d;
+    d.rotate.tokens = 3;
+    d.rotate.head_dim = 64;
+    d.rotate.elsewhere = 1;
+    d.rotate.count_outside = 1;
+    d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 2;
+    d.rotate.frequencies = {scene.frequencies.data(), 32, 1, scene.axes.data(), 1};
+    d.rotate.positions.element = ROPE_POSITION_INT64;
+    d.query_scale = {scene.values.data(), 4, 1, 0};
+    d.cache.kind = ROPE_CACHE_POSITIONS;
+    d.cache.slots = 4;
+    for (const uint32_t apart : {0u, 1u}) {
+        d.apart = apart;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        gpu::Slots before = fusion::makeSlots(scene, plan, 5);
+        before.set(ROPE_SLOT_POSITIONS, std::vector<int64_t>{0, 2, 3, 0, int64_t{1} << 40, 1});
+        gpu::Slots after = before;
+        ASSERT_TRUE(gpu::run(&device(), plan, &after));
+        EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << apart;
+        EXPECT_EQ(after.get<uint32_t>(ROPE_SLOT_COUNTER)[0], 1u);
+    }
+}
+
+// Plans for six storage buffers on a context made for four.
+TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
+    RopeContextInfo info = {};
+    info.device = device().handle();
+    info.get_device_proc_addr = device().vk().GetDeviceProcAddr;
+    info.limits = device().limits();
+    info.limits.storage_buffers = 4;
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info, &context), VK_SUCCESS);
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 1;
+    d.rotate.head_dim = 64;
+    d.rotate.k.heads = d.v.heads = 1;
+    d.unturned = 1;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.slots = 4;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(ropePrepare(context, &plan, 1), VK_ERROR_FEATURE_NOT_PRESENT);
+    ropeDestroyContext(context);
+}
+
+} // namespace
+
+ROPE_ON_EVERY_DEVICE(FusedOnDevice);

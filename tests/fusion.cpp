@@ -1,0 +1,417 @@
+#include "fusion.hpp"
+#include "rotation.hpp"
+#include "sample.hpp"
+
+#include "../host/fused.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace fusion {
+namespace {
+
+constexpr uint8_t kUntouched = 0xFE;
+
+std::vector<uint8_t> makeTensor(RopeElement element, uint64_t bytes, uint64_t seed) {
+    const size_t count = bytes / ropeElementBytes(element);
+    const std::vector<float> values = sample::values(count, seed);
+    std::vector<uint8_t> tensor(bytes);
+    ropeConvertElements(values.data(), ROPE_ELEMENT_F32, tensor.data(), element, count);
+    return tensor;
+}
+
+void putInteger(int64_t value, RopePositionElement element, uint64_t at, std::vector<uint8_t>* to) {
+    const uint32_t bytes = ropePositionBytes(element);
+    std::memcpy(to->data() + at * bytes, &value, bytes); // the low word comes first
+}
+
+// What is no position, or lies in no cache: two tokens of one pass must not meet there.
+void putOddPosition(bool places, RopePositionElement element, uint64_t at, sample::Random* random,
+                    std::vector<uint8_t>* to) {
+    static const float kFloats[] = {std::nanf(""), HUGE_VALF, -3e9f, 4e9f, -0.5f, 0x1p30f};
+    static const int64_t kWholes[] = {-1, INT32_MIN, -131071, INT32_MAX, 1000000, (1 << 24) + 1};
+    static const int64_t kNone[] = {int64_t{1} << 32, -(int64_t{1} << 33), INT64_MIN, INT64_MAX};
+    const float number = kFloats[random->below(places ? 5 : 6)];
+    int64_t whole = kWholes[random->below(places ? 3 : 6)];
+    if (element == ROPE_POSITION_FLOAT32) {
+        std::memcpy(to->data() + at * 4, &number, 4);
+        return;
+    }
+    if (element == ROPE_POSITION_INT64 && random->below(2) == 0) whole = kNone[random->below(4)];
+    if (element == ROPE_POSITION_FIXED64) whole = ROPE_WHOLE_POSITION(whole) + 0x1234567;
+    putInteger(whole, element, at, to);
+}
+
+void putPosition(int32_t position, RopePositionElement element, uint64_t at, std::vector<uint8_t>* to) {
+    const float number = static_cast<float>(position) + 0.25f;
+    if (element == ROPE_POSITION_FLOAT32) {
+        std::memcpy(to->data() + at * 4, &number, 4);
+    } else if (element == ROPE_POSITION_FIXED64) {
+        putInteger(ROPE_WHOLE_POSITION(position) + 0x40000000, element, at, to);
+    } else {
+        putInteger(position, element, at, to);
+    }
+}
+
+bool placesByPosition(const RopeCache& cache) { return cache.kind > ROPE_CACHE_SLOTS; }
+
+// The first position of a sequence, so that some of its tokens lie outside a cache or a table that goes by them.
+int32_t makeStart(const RopeFusedDescription& d, sample::Random* random) {
+    if (placesByPosition(d.cache)) return static_cast<int32_t>(random->below(d.cache.slots)) - 2;
+    const RopeRows& rows = d.rotate.rows;
+    if (d.rotate.source == ROPE_SOURCE_TABLE && random->below(4) != 0)
+        return rows.first_position - 2 + static_cast<int32_t>(random->below(rows.count));
+    return static_cast<int32_t>(random->below(5000)) - 300;
+}
+
+// Some tokens lie behind the last sequence.
+void fillLengths(const rope::Fused& fused, sample::Random* random, std::vector<uint8_t>* to) {
+    const RopeRotateDescription& d = fused.given.rotate;
+    const RopePositions& p = d.positions;
+    uint32_t end = 0;
+    for (uint32_t i = 0; i <= p.sequences; ++i) {
+        putInteger(end, p.element, p.offset + i, to);
+        end += random->below(d.tokens - end + 1);
+    }
+    if (p.kind != ROPE_POSITIONS_PACKED_STARTS) return;
+    for (uint32_t i = 0; i < p.sequences; ++i)
+        putPosition(makeStart(fused.given, random), p.element, p.offset + p.axis_stride + i, to);
+}
+
+// One of them there is not.
+void fillSets(const RopeRotateDescription& d, uint32_t entries, sample::Random* random, std::vector<uint8_t>* to) {
+    const RopePositions& p = d.positions;
+    const uint64_t row = rope::positionRows(p, rope::axisCount(d.frequencies)) + rope::isPacked(p);
+    for (uint32_t batch = 0; batch < d.batch; ++batch) {
+        for (uint32_t i = 0; i < entries; ++i) {
+            const int64_t set = random->below(8) == 0 ? -1 : random->below(d.frequencies.sets * 8 + 1) / 8;
+            const uint64_t at = rope::isPacked(p) ? i : batch * p.batch_stride + i * p.token_stride;
+            putInteger(set, p.element, p.offset + row * p.axis_stride + at, to);
+        }
+    }
+}
+
+void fillPositions(const rope::Fused& fused, sample::Random* random, std::vector<uint8_t>* to) {
+    const RopeRotateDescription& d = fused.given.rotate;
+    const RopePositions& p = d.positions;
+    if (p.kind == ROPE_POSITIONS_COUNTED) return;
+    const uint32_t entries = rope::isPacked(p) ? p.sequences : p.kind == ROPE_POSITIONS_PER_TOKEN ? d.tokens : 1;
+    if (d.frequencies.sets > 1) fillSets(d, entries, random, to);
+    if (rope::isPacked(p)) return fillLengths(fused, random, to);
+    const bool places = placesByPosition(fused.given.cache);
+    for (uint32_t batch = 0; batch < d.batch; ++batch) {
+        for (uint32_t axis = 0; axis < rope::axisCount(d.frequencies); ++axis) {
+            const int32_t start = makeStart(fused.given, random);
+            for (uint32_t i = 0; i < entries; ++i) {
+                const uint64_t at = p.offset + axis * p.axis_stride + batch * p.batch_stride + i * p.token_stride;
+                putPosition(start + static_cast<int32_t>(i), p.element, at, to);
+                if (random->below(16) == 0) putOddPosition(places, p.element, at, random, to);
+            }
+        }
+    }
+}
+
+// Each slot at most once; a few are -1 or outside.
+void fillSlots(const RopeFusedDescription& d, uint32_t batch, sample::Random* random, std::vector<uint8_t>* to) {
+    std::vector<uint32_t> free(d.cache.slots);
+    for (uint32_t i = 0; i < free.size(); ++i) free[i] = i;
+    for (uint32_t b = 0; b < batch; ++b) {
+        for (uint32_t i = 0; i < d.rotate.tokens; ++i) {
+            int64_t slot = -1;
+            const uint32_t choice = random->below(8);
+            if (choice == 1) slot = d.cache.slots + random->below(3);
+            if (choice == 2) slot = d.cache.steps_element == ROPE_POSITION_INT64 ? -(int64_t{1} << 32) : -2;
+            if (choice > 2 && !free.empty()) {
+                std::swap(free[random->below(static_cast<uint32_t>(free.size()))], free.back());
+                slot = free.back();
+                free.pop_back();
+            }
+            putInteger(slot, d.cache.steps_element,
+                       d.cache.steps_offset + b * d.cache.steps_batch_stride + i * d.cache.steps_token_stride, to);
+        }
+    }
+}
+
+void fillTable(const RopeFusedDescription& d, uint32_t sequences, sample::Random* random, std::vector<uint8_t>* to) {
+    const uint32_t pages = d.cache.slots / d.cache.page_size;
+    std::vector<int64_t> free;
+    for (uint32_t i = 0; i < pages; ++i) free.push_back(i);
+    for (uint32_t b = 0; b < sequences; ++b) {
+        for (uint32_t i = 0; i < d.cache.table_pages; ++i) {
+            int64_t page = random->below(2) == 0 ? -1 : pages;
+            if (!free.empty() && random->below(8) != 0) {
+                std::swap(free[random->below(static_cast<uint32_t>(free.size()))], free.back());
+                page = free.back();
+                free.pop_back();
+            }
+            putInteger(page, d.cache.steps_element, d.cache.steps_offset + b * d.cache.steps_batch_stride + i, to);
+        }
+    }
+}
+
+const rope::FusedTensor* turnedTensor(const rope::Fused& fused) {
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        if (fused.tensors[i].turned) return &fused.tensors[i];
+    }
+    return nullptr;
+}
+
+// What outputs hold before: where a pass works in place, values.
+void fillOutputs(const rope::Fused& fused, const RopePlan& plan, uint64_t seed, gpu::Slots* slots) {
+    for (const RopeSlot slot : {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
+        slots->bytes[slot].assign(plan.bytes[slot], kUntouched);
+    }
+    if (fused.given.cache.shift == 0) return;
+    slots->bytes[ROPE_SLOT_K_OUT] = makeTensor(fused.tensors[0].d.element_out, plan.bytes[ROPE_SLOT_K_OUT], seed + 5);
+}
+
+} // namespace
+
+gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
+    rope::Fused fused;
+    RopeReason reason;
+    if (rope::resolve(scene.d, &fused, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
+    sample::Random random(seed);
+    gpu::Slots slots;
+    const RopeRotateDescription& d = fused.tensors[0].d;
+    const uint32_t caches = d.positions.kind >= ROPE_POSITIONS_PACKED ? d.positions.sequences : d.batch;
+    for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V}) {
+        slots.bytes[slot] = makeTensor(d.element_in, plan.bytes[slot], seed + slot);
+    }
+    fillOutputs(fused, plan, seed, &slots);
+    std::vector<uint8_t>& positions = slots.bytes[ROPE_SLOT_POSITIONS];
+    // Rows are made from positions that the pass itself may not read: room for all of them.
+    const uint64_t made = positionElements(scene.d) * ropePositionBytes(d.positions.element);
+    positions.assign(std::max(plan.bytes[ROPE_SLOT_POSITIONS], made), 0);
+    fillPositions(fused, &random, &positions);
+    if (fused.given.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.given, d.batch, &random, &positions);
+    if (fused.given.cache.kind == ROPE_CACHE_BLOCK_TABLE) fillTable(fused.given, caches, &random, &positions);
+    if (scene.d.tokens_counted != 0) {
+        putInteger(scene.present, fused.count_element, scene.d.tokens_offset, &positions);
+    }
+    const rope::FusedTensor* turned = turnedTensor(fused);
+    if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0) {
+        slots.bytes[ROPE_SLOT_FREQUENCIES].resize(plan.bytes[ROPE_SLOT_FREQUENCIES]);
+        ropeWriteFrequencies(&turned->d.frequencies, turned->d.angle, slots.bytes[ROPE_SLOT_FREQUENCIES].data(),
+                             nullptr);
+    }
+    if (plan.bytes[ROPE_SLOT_ROWS] != 0) {
+        slots.bytes[ROPE_SLOT_ROWS] = rotation::makeRows(turned->d, positions.data(), plan.bytes[ROPE_SLOT_ROWS]);
+    }
+    positions.resize(plan.bytes[ROPE_SLOT_POSITIONS]);
+    slots.bytes[ROPE_SLOT_COUNTER].assign(plan.bytes[ROPE_SLOT_COUNTER], 0);
+    slots.bytes[ROPE_SLOT_PARAMETERS].resize(plan.bytes[ROPE_SLOT_PARAMETERS]);
+    if (plan.bytes[ROPE_SLOT_PARAMETERS] != 0) {
+        EXPECT_EQ(ropeWriteParameters(&scene.d, slots.bytes[ROPE_SLOT_PARAMETERS].data(), &reason), ROPE_SUCCESS)
+            << reason.text;
+    }
+    return slots;
+}
+
+namespace {
+
+testing::AssertionResult equalBytes(const char* what, RopeSlot slot, const std::vector<uint8_t>& wanted,
+                                    const std::vector<uint8_t>& got) {
+    for (size_t i = 0; i < wanted.size(); ++i) {
+        if (got[i] != wanted[i]) {
+            return testing::AssertionFailure()
+                   << what << ": byte " << i << " of " << got.size() << " of " << ropeSlotName(slot) << " is "
+                   << int{got[i]} << ", not " << int{wanted[i]};
+        }
+    }
+    return testing::AssertionSuccess();
+}
+
+} // namespace
+
+testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, const gpu::Slots& before,
+                                   const gpu::Slots& after) {
+    gpu::Slots host = before;
+    const auto data = [&](RopeSlot slot) { return host.bytes[slot].empty() ? nullptr : host.bytes[slot].data(); };
+    RopeHostFused run = {};
+    run.positions = data(ROPE_SLOT_POSITIONS);
+    run.rows = data(ROPE_SLOT_ROWS);
+    run.q = data(ROPE_SLOT_Q);
+    run.k = data(ROPE_SLOT_K);
+    run.v = data(ROPE_SLOT_V);
+    run.q_out = scene.d.rotate.elsewhere != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
+    const bool cached = scene.d.cache.kind != ROPE_CACHE_NONE;
+    run.k_out = scene.d.rotate.elsewhere != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
+    run.v_out = data(ROPE_SLOT_V_OUT);
+    RopeReason reason;
+    if (ropeHostRunFused(&scene.d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    for (const RopeSlot slot :
+         {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V, ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
+        const testing::AssertionResult equal = equalBytes("CPU", slot, host.bytes[slot], after.bytes[slot]);
+        if (!equal) return equal;
+    }
+    if (plan.bytes[ROPE_SLOT_COUNTER] == 0 || after.get<uint32_t>(ROPE_SLOT_COUNTER)[0] == run.outside)
+        return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "counted " << after.get<uint32_t>(ROPE_SLOT_COUNTER)[0] << ", the CPU "
+                                       << run.outside;
+}
+
+namespace {
+
+// The passes that one tensor's fused pass replaces, each a plan of its own.
+class Unfused {
+  public:
+    Unfused(rope::Device* device, const Scene& scene, const gpu::Slots& before)
+        : device_(device), scene_(scene), before_(before) {}
+
+    // Carries one tensor through to its destination in *slots.
+    testing::AssertionResult run(const rope::Fused& fused, uint32_t index, gpu::Slots* slots) {
+        const rope::FusedTensor& t = fused.tensors[index];
+        const RopeNorm& norm = t.norm;
+        now_ = t.d.q;
+        element_ = t.d.element_in;
+        bytes_ = before_.bytes[t.from];
+        testing::AssertionResult ok = testing::AssertionSuccess();
+        if (norm.kind != ROPE_NORM_NONE && norm.after == 0) ok = pass(t, &norm, false);
+        if (ok && t.turned) ok = rotate(t);
+        if (ok && norm.kind != ROPE_NORM_NONE && norm.after != 0) ok = pass(t, &norm, false);
+        if (ok && t.scaled) ok = pass(t, nullptr, true);
+        return ok ? finish(t, fused.given, slots) : ok;
+    }
+
+  private:
+    RopeTensor packed(const rope::FusedTensor& t) const {
+        RopeTensor tensor = {};
+        tensor.heads = t.d.q.heads;
+        tensor.source = now_.source;
+        return tensor;
+    }
+    RopeRotateDescription plain(const rope::FusedTensor& t) const {
+        RopeRotateDescription d = {};
+        d.batch = t.d.batch;
+        d.tokens = t.d.tokens;
+        d.head_dim = t.d.head_dim;
+        d.rotary_begin = scene_.d.rotate.rotary_begin;
+        d.rotary_dim = scene_.d.rotate.rotary_dim;
+        d.element_in = element_;
+        d.element_out = ROPE_ELEMENT_F32;
+        d.elsewhere = 1;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.q = packed(t);
+        return d;
+    }
+    void took(const gpu::Slots& slots) {
+        bytes_ = slots.bytes[ROPE_SLOT_Q_OUT];
+        now_.source = {};
+        element_ = ROPE_ELEMENT_F32;
+    }
+    void fill(const RopePlan& plan, gpu::Slots* slots) const {
+        for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+            if (slots->bytes[slot].empty()) slots->bytes[slot] = before_.bytes[slot];
+            slots->bytes[slot].resize(plan.bytes[slot]);
+        }
+    }
+    testing::AssertionResult pass(const rope::FusedTensor& t, const RopeNorm* norm, bool scaled) {
+        RopeFusedDescription d = {};
+        d.rotate = plain(t);
+        d.unturned = 1;
+        if (norm != nullptr) d.q_norm = *norm;
+        if (scaled) {
+            d.query_scale = scene_.d.query_scale;
+            d.rotate.positions = scene_.d.rotate.positions;
+            d.rotate.frequencies.axes = scene_.d.rotate.frequencies.axes;
+            d.rotate.frequencies.count = scene_.d.rotate.frequencies.count;
+        }
+        RopePlan plan;
+        if (ropePlanFused(&d, &device_->limits(), &plan) != ROPE_SUCCESS)
+            return testing::AssertionFailure() << "norm or scale alone: " << plan.reason.text;
+        gpu::Slots slots;
+        slots.bytes[ROPE_SLOT_Q] = bytes_;
+        slots.bytes[ROPE_SLOT_PARAMETERS].resize(plan.bytes[ROPE_SLOT_PARAMETERS]);
+        if (plan.bytes[ROPE_SLOT_PARAMETERS] != 0)
+            ropeWriteParameters(&d, slots.bytes[ROPE_SLOT_PARAMETERS].data(), nullptr);
+        fill(plan, &slots);
+        const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
+        took(slots);
+        return ok;
+    }
+    testing::AssertionResult rotate(const rope::FusedTensor& t) {
+        RopeRotateDescription d = scene_.d.rotate;
+        d.element_in = element_;
+        d.element_out = ROPE_ELEMENT_F32;
+        d.elsewhere = 1;
+        d.count_outside = 0;
+        d.k = {};
+        d.q = packed(t);
+        RopePlan plan;
+        if (ropePlanRotate(&d, &device_->limits(), &plan) != ROPE_SUCCESS)
+            return testing::AssertionFailure() << "rotation alone: " << plan.reason.text;
+        gpu::Slots slots;
+        slots.bytes[ROPE_SLOT_Q] = bytes_;
+        fill(plan, &slots);
+        const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
+        took(slots);
+        return ok;
+    }
+    testing::AssertionResult finish(const rope::FusedTensor& t, const RopeFusedDescription& given, gpu::Slots* all) {
+        const bool is_q = t.name[0] == 'q';
+        RopeFusedDescription d = {};
+        d.rotate = plain(t);
+        d.rotate.q = {};
+        d.rotate.positions = scene_.d.rotate.positions;
+        d.rotate.frequencies.axes = scene_.d.rotate.frequencies.axes;
+        d.rotate.frequencies.count = scene_.d.rotate.frequencies.count;
+        d.rotate.element_out = t.d.element_out;
+        d.unturned = 1;
+        d.tokens_counted = given.tokens_counted;
+        d.tokens_offset = given.tokens_offset;
+        RopeTensor tensor = packed(t);
+        tensor.destination = t.d.q.destination;
+        if (t.cached) {
+            d.rotate.element_out = ROPE_ELEMENT_F32;
+            d.cache = given.cache;
+            d.cache.together = 0;
+        }
+        if (t.cached && t.name[0] == 'v') {
+            d.cache.k = d.cache.v;
+            d.cache.k_scales = d.cache.v_scales;
+        }
+        (is_q ? d.rotate.q : d.rotate.k) = tensor;
+        const RopeSlot from = is_q ? ROPE_SLOT_Q : ROPE_SLOT_K;
+        const RopeSlot to = is_q ? ROPE_SLOT_Q_OUT : ROPE_SLOT_K_OUT;
+        RopePlan plan;
+        if (ropePlanFused(&d, &device_->limits(), &plan) != ROPE_SUCCESS)
+            return testing::AssertionFailure() << "conversion alone: " << plan.reason.text;
+        gpu::Slots slots;
+        slots.bytes[from] = bytes_;
+        slots.bytes[to] = all->bytes[t.to];
+        fill(plan, &slots);
+        const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
+        std::copy(slots.bytes[to].begin(), slots.bytes[to].end(), all->bytes[t.to].begin());
+        return ok;
+    }
+    rope::Device* device_;
+    const Scene& scene_;
+    const gpu::Slots& before_;
+    RopeTensor now_ = {};
+    RopeElement element_ = ROPE_ELEMENT_F32;
+    std::vector<uint8_t> bytes_;
+};
+
+} // namespace
+
+testing::AssertionResult checkUnfused(rope::Device* device, const Scene& scene, const gpu::Slots& before,
+                                      const gpu::Slots& after) {
+    rope::Fused fused;
+    RopeReason reason;
+    if (rope::resolve(scene.d, &fused, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    gpu::Slots slots = before;
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        if (rope::isIdle(fused.tensors[i])) continue;
+        const testing::AssertionResult ok = Unfused(device, scene, before).run(fused, i, &slots);
+        if (!ok) return ok;
+    }
+    for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
+        const testing::AssertionResult equal = equalBytes("passes apart", slot, slots.bytes[slot], after.bytes[slot]);
+        if (!equal) return equal;
+    }
+    return testing::AssertionSuccess();
+}
+
+} // namespace fusion

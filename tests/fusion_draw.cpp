@@ -1,0 +1,373 @@
+// Scenes: descriptions of fused passes drawn from a seed.
+#include "fusion.hpp"
+#include "sample.hpp"
+
+#include "../host/fused.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace fusion {
+namespace {
+
+bool oneIn(uint32_t count, sample::Random* random) { return random->below(count) == 0; }
+
+// Norms, quantizers and scales take no other heads.
+bool fitsRuns(const RopeRotateDescription& r) {
+    return r.head_dim % 4 == 0 && r.rotary_begin % 4 == 0 && r.rotary_dim % 8 == 0;
+}
+
+bool takesRuns(const RopeFusedDescription& d) {
+    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.query_scale.count != 0 || d.cache.element >= ROPE_ELEMENT_I8;
+}
+
+uint32_t sequencesOf(const RopeRotateDescription& r) { return std::max(r.batch, r.positions.sequences); }
+
+// Many tokens give each thread 4 or 8 heads instead of 2.
+uint32_t drawTokens(sample::Random* random) {
+    const uint32_t choice = random->below(64);
+    return choice == 0 ? 256 + random->below(8) : choice < 6 ? 32 + random->below(24) : 1 + random->below(7);
+}
+
+void drawShape(sample::Random* random, Scene* scene) {
+    RopeRotateDescription& r = scene->d.rotate;
+    static const uint32_t kDims[][3] = {{64, 0, 64}, {64, 0, 32}, {128, 0, 128}, {64, 16, 32},  {80, 0, 40},
+                                        {20, 4, 12}, {35, 3, 10}, {256, 0, 256}, {256, 64, 128}};
+    const uint32_t* dims = kDims[random->below(9)];
+    r.head_dim = dims[0];
+    r.rotary_begin = dims[1];
+    r.rotary_dim = dims[2];
+    r.batch = 1 + random->below(2);
+    r.tokens = drawTokens(random);
+    r.elsewhere = random->below(3) != 0;
+    r.pairing_in = static_cast<RopePairing>(1 + random->below(2));
+    const bool turns_over = r.elsewhere != 0 && scene->d.cache.shift == 0;
+    r.pairing_out = turns_over ? static_cast<RopePairing>(1 + random->below(2)) : r.pairing_in;
+    static const uint32_t kChunks[] = {2, 4, 8, 8, 16, 16};
+    const uint32_t chunk = kChunks[random->below(6)];
+    if (oneIn(4, random) && r.rotary_dim % chunk == 0 && r.rotary_dim != chunk) r.chunk_dim = chunk;
+    r.element_in = static_cast<RopeElement>(1 + random->below(3));
+    r.element_out = r.elsewhere != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element_in;
+    r.q.heads = oneIn(4, random) || scene->d.cache.shift != 0 ? 0 : 1 + random->below(9);
+    r.k.heads = r.q.heads == 0 || !oneIn(4, random) ? 1 + random->below(4) : 0;
+    r.count_outside = random->below(2);
+    r.angle = oneIn(4, random) ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
+    const bool by_delta = scene->d.cache.shift != 0 && scene->d.cache.delta != 0;
+    r.source = by_delta ? ROPE_SOURCE_INLINE : static_cast<RopeSource>(random->below(3));
+}
+
+void drawPositions(sample::Random* random, Scene* scene) {
+    RopeRotateDescription& r = scene->d.rotate;
+    RopePositions& p = r.positions;
+    p.kind = static_cast<RopePositionKind>(random->below(5));
+    const bool packed = p.kind >= ROPE_POSITIONS_PACKED;
+    const bool whole = packed || r.source == ROPE_SOURCE_TABLE;
+    p.element = static_cast<RopePositionElement>(random->below(whole ? 2 : 4));
+    p.sequences = packed ? 1 + random->below(3) : 0;
+    if (packed) r.batch = 1;
+    p.offset = random->below(3);
+    p.first = static_cast<int32_t>(random->below(40));
+    p.shared = !packed && oneIn(4, random);
+    const bool per_token = p.kind == ROPE_POSITIONS_PER_TOKEN;
+    p.token_stride = per_token && oneIn(4, random) ? 2 + random->below(2) : 0;
+    uint64_t row = per_token ? r.tokens * std::max<uint64_t>(p.token_stride, 1) : 1;
+    if (oneIn(4, random)) p.batch_stride = row += random->below(3);
+    row = packed ? p.sequences + 1 : r.batch * row;
+    if (oneIn(4, random)) p.axis_stride = row + random->below(3);
+    if (oneIn(4, random)) r.skip_first = random->below(r.tokens + 1);
+    if (oneIn(4, random)) r.skip_last = random->below(r.tokens - r.skip_first + 1);
+}
+
+void drawFrequencies(sample::Random* random, Scene* scene) {
+    RopeRotateDescription& r = scene->d.rotate;
+    RopeFrequencies& f = r.frequencies;
+    f.sets = r.positions.kind != ROPE_POSITIONS_COUNTED && oneIn(4, random) ? 2 + random->below(2) : 1;
+    for (uint32_t set = 0; set < f.sets; ++set) {
+        const std::vector<double> one = sample::frequencies(10000 * (set + 1), r.rotary_dim);
+        scene->frequencies.insert(scene->frequencies.end(), one.begin(), one.end());
+    }
+    scene->frequencies[1] = -scene->frequencies[1];
+    f.values = scene->frequencies.data();
+    f.count = r.rotary_dim / 2;
+    // Rows of another scale than 1 are not shifted or turned back.
+    const bool plain = r.source != ROPE_SOURCE_INLINE && scene->d.cache.shift != 0;
+    f.scale = plain || oneIn(2, random) ? 0 : 1.25;
+    static const RopeOperation kOperations[] = {ROPE_OPERATION_TRANSPOSE, ROPE_OPERATION_TRANSPOSE,
+                                                ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT};
+    const uint32_t choice = random->below(12);
+    const bool inline_or_plain = r.source == ROPE_SOURCE_INLINE || f.scale == 0;
+    if (choice < (inline_or_plain ? 4u : 2u)) r.operation = kOperations[choice];
+    if (scene->d.cache.shift != 0) r.operation = ROPE_OPERATION_SHIFT;
+    if (!oneIn(4, random)) return;
+    const uint32_t axes = 2 + random->below(3);
+    for (uint32_t pair = 0; pair < f.count; ++pair) scene->axes.push_back(static_cast<uint8_t>(pair % axes));
+    f.axes = scene->axes.data();
+}
+
+void drawRows(sample::Random* random, Scene* scene) {
+    RopeRotateDescription& r = scene->d.rotate;
+    RopeRows& rows = r.rows;
+    if (r.source == ROPE_SOURCE_INLINE) return;
+    const bool table = r.source == ROPE_SOURCE_TABLE;
+    const uint32_t count = table ? 64 : r.batch * r.tokens;
+    const RopeRowsFormat format = static_cast<RopeRowsFormat>(oneIn(2, random) ? 0 : random->below(5));
+    ropeSetRows(format, r.frequencies.count, table ? count * r.frequencies.sets : count, &rows);
+    rows.count = table ? count : 0;
+    const bool one_array = format != ROPE_ROWS_DUPLICATED && format != ROPE_ROWS_TWO_ARRAYS;
+    if (one_array && oneIn(3, random)) rows.row_stride += 1 + random->below(4);
+    rows.element = static_cast<RopeElement>(oneIn(2, random) ? 0 : 1 + random->below(3));
+    rows.offset = oneIn(2, random) ? 0 : random->below(5);
+    rows.first_position = table ? static_cast<int32_t>(random->below(200)) - 100 : 0;
+    if (!oneIn(4, random)) return;
+    rows.offset += static_cast<uint64_t>(rows.sin_offset); // sines first
+    rows.sin_offset = -rows.sin_offset;
+}
+
+RopeNorm drawNorm(sample::Random* random, const std::vector<float>& weights) {
+    static const float kEpsilons[] = {1e-6f, 1e-6f, 0, 1e4f, 1e30f};
+    RopeNorm norm = {};
+    norm.kind = static_cast<RopeNormKind>(random->below(3));
+    norm.after = random->below(2);
+    norm.all_heads = random->below(3) == 0;
+    norm.epsilon = kEpsilons[random->below(5)];
+    if (random->below(3) != 0) norm.weights = weights.data();
+    norm.weight_offset = static_cast<float>(random->below(2));
+    return norm;
+}
+
+void drawStages(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    const RopeRotateDescription& r = d.rotate;
+    scene->q_weights = sample::values(size_t{r.q.heads} * r.head_dim, 7);
+    scene->k_weights = sample::values(size_t{r.k.heads} * r.head_dim, 8);
+    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0;
+    const bool may_norm = runs && r.operation == ROPE_OPERATION_FORWARD;
+    if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q_norm = drawNorm(random, scene->q_weights);
+    if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k_norm = drawNorm(random, scene->k_weights);
+    d.unturned = random->below(5) == 0;
+    if (!runs || r.q.heads == 0 || random->below(2) != 0) return;
+    scene->values.resize(9);
+    ropeMakeQueryScale(0.1, 9, scene->values.data(), nullptr);
+    d.query_scale = {scene->values.data(), 9, 1 + random->below(700), random->below(2)};
+}
+
+// Strides of a cache with a gap behind each dimension; without gaps they stay 0. Returns the elements it takes.
+uint64_t setCacheStrides(const RopeFusedDescription& d, uint32_t heads, uint64_t dim, uint64_t gap,
+                         RopeCacheLayout* layout) {
+    const RopeCache& cache = d.cache;
+    const uint64_t page = cache.page_size != 0 ? cache.page_size : cache.slots;
+    const uint64_t inner = dim + gap;
+    const bool by_head = cache.order == ROPE_CACHE_HND;
+    layout->slot_stride = by_head ? inner : inner * heads + gap;
+    layout->head_stride = by_head ? inner * page + gap : inner;
+    layout->page_stride = (by_head ? layout->head_stride * heads : layout->slot_stride * page) + gap;
+    layout->batch_stride = layout->page_stride * (cache.slots / page) + gap;
+    const uint64_t end = layout->batch_stride * sequencesOf(d.rotate);
+    if (gap == 0) *layout = {};
+    return end;
+}
+
+// K's and V's caches and their scales one after the other, in any order.
+void drawCachePlaces(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    RopeCache& cache = d.cache;
+    const bool eights = cache.element == ROPE_ELEMENT_I8;
+    const uint32_t finest = cache.element == ROPE_ELEMENT_Q8_0 ? 64 : takesRuns(d) ? 4 : 1u << random->below(3);
+    const uint32_t gap = oneIn(3, random) ? finest : 0;
+    const uint32_t scale_gap = oneIn(3, random) ? 1 : 0;
+    const uint32_t first = random->below(4) == 0;
+    uint64_t at = 64 * random->below(3);
+    for (uint32_t i = 0; i < 2; ++i) {
+        const bool is_k = i == first;
+        const uint32_t heads = is_k ? d.rotate.k.heads : std::max(d.v.heads, 1u);
+        RopeCacheLayout& layout = is_k ? cache.k : cache.v;
+        RopeCacheLayout& scales = is_k ? cache.k_scales : cache.v_scales;
+        const uint64_t room = setCacheStrides(d, heads, d.rotate.head_dim, gap, &layout);
+        const uint64_t scale_room = eights ? 4 * setCacheStrides(d, heads, 1, scale_gap, &scales) : 0;
+        const uint64_t before = oneIn(3, random) ? scale_room : 0;
+        if (i == 1 && cache.together == 0) at = 64 * random->below(3);
+        layout.offset = (at + before + 63) / 64 * 64 + gap;
+        const uint64_t end = (layout.offset + room + 63) / 64 * 64;
+        if (eights) scales.offset = (before != 0 ? at : end) / 4;
+        at = before != 0 ? end : (end + scale_room + 63) / 64 * 64;
+    }
+}
+
+void drawCache(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    RopeCache& cache = d.cache;
+    const RopeRotateDescription& r = d.rotate;
+    cache.kind = static_cast<RopeCacheKind>(cache.shift != 0 ? 1 + random->below(4) : random->below(5));
+    if (cache.shift != 0 && cache.delta == 0) cache.kind = ROPE_CACHE_SLOTS;
+    if (cache.kind == ROPE_CACHE_NONE) return;
+    cache.order = static_cast<RopeCacheOrder>(random->below(2));
+    static const RopeElement kElements[] = {ROPE_ELEMENT_DEFAULT, ROPE_ELEMENT_F32, ROPE_ELEMENT_F16,
+                                            ROPE_ELEMENT_BF16,    ROPE_ELEMENT_I8,  ROPE_ELEMENT_Q8_0};
+    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0 && cache.shift == 0;
+    cache.element = kElements[random->below(runs ? 6 : 4)];
+    if (r.head_dim % 64 != 0 && cache.element == ROPE_ELEMENT_Q8_0) cache.element = ROPE_ELEMENT_I8;
+    const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
+    cache.page_size = table || random->below(2) != 0 ? 4 << random->below(2) : 0;
+    cache.slots = (r.tokens * r.batch + 16) / 8 * 8 + 8 * random->below(3);
+    cache.table_pages = 3 + r.tokens / 4;
+    cache.steps_element = static_cast<RopePositionElement>(random->below(2));
+    if (random->below(3) == 0) cache.steps_token_stride = 2;
+    const uint64_t row = table ? cache.table_pages : r.tokens * std::max<uint64_t>(cache.steps_token_stride, 1);
+    if (random->below(3) == 0) cache.steps_batch_stride = row + random->below(3);
+    cache.together = random->below(2);
+    drawCachePlaces(random, scene);
+}
+
+RopeLayout layOut(const RopeRotateDescription& r, uint32_t heads, uint32_t gap, bool by_head) {
+    const uint64_t inner = r.head_dim + gap;
+    const uint64_t outer = inner * (by_head ? r.tokens : heads) + gap;
+    return {gap, outer * (by_head ? heads : r.tokens) + gap, by_head ? inner : outer, by_head ? outer : inner};
+}
+
+// Gaps between the elements of sources and destinations; K and V go alike.
+void drawLayouts(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    RopeRotateDescription& r = d.rotate;
+    const uint32_t kv_heads = std::max(r.k.heads, d.v.heads);
+    for (const bool source : {true, false}) {
+        if (!oneIn(3, random)) continue;
+        const uint32_t gap = takesRuns(d) ? 4 : 1u << random->below(3);
+        const bool by_head = oneIn(3, random);
+        RopeLayout q = layOut(r, r.q.heads, gap, by_head), k = layOut(r, kv_heads, gap, by_head), v = k;
+        if (source && d.packed != 0) {
+            const uint64_t row = uint64_t{r.q.heads + r.k.heads + d.v.heads} * r.head_dim + gap;
+            q = k = v = {gap, r.tokens * row, row, r.head_dim};
+            k.offset += uint64_t{r.q.heads} * r.head_dim;
+            v.offset = k.offset + uint64_t{r.k.heads} * r.head_dim;
+        }
+        (source ? r.q.source : r.q.destination) = q;
+        (source ? r.k.source : r.k.destination) = k;
+        (source ? d.v.source : d.v.destination) = v;
+    }
+}
+
+void drawTensors(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    const RopeRotateDescription& r = d.rotate;
+    d.apart = random->below(4) == 0;
+    if (d.cache.shift == 0 && random->below(3) != 0) d.v.heads = r.k.heads != 0 ? r.k.heads : 2;
+    if (d.v.heads != 0 && d.apart != 0 && oneIn(3, random)) d.v.heads = 1 + random->below(4);
+    if (r.k.heads != 0) drawCache(random, scene);
+    if (d.cache.kind == ROPE_CACHE_NONE && r.elsewhere == 0) d.v.heads = 0;
+    // In place a dispatch reads rows of which another writes a part: no hazard, but validation takes it for one.
+    d.packed = r.q.heads != 0 && r.elsewhere != 0 && random->below(2) != 0;
+    drawLayouts(random, scene);
+}
+
+// The count of tokens and the slots or table behind the positions.
+void drawCount(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    const uint32_t bytes = ropePositionBytes(d.rotate.positions.element);
+    const bool may_count = d.rotate.positions.kind < ROPE_POSITIONS_PACKED && d.rotate.skip_last == 0;
+    d.tokens_counted = may_count && random->below(3) == 0;
+    d.tokens_offset = positionElements(d) + random->below(3);
+    d.cache.steps_offset = ((d.tokens_offset + 1) * bytes + 7) / ropePositionBytes(d.cache.steps_element);
+    static const int64_t kOdd[] = {-1, INT32_MIN, INT32_MAX, (int64_t{1} << 32) + 1, -(int64_t{1} << 40) + 1};
+    scene->present = oneIn(4, random) ? kOdd[random->below(5)] : random->below(d.rotate.tokens + 2);
+}
+
+void drawLimits(sample::Random* random, Scene* scene) {
+    const RopeFusedDescription& d = scene->d;
+    RopeLimits& most = scene->most;
+    most = {UINT64_MAX, UINT32_MAX, {UINT32_MAX, UINT32_MAX}, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+            UINT32_MAX, UINT32_MAX};
+    static const uint32_t kGroups[] = {24, 32, 48, 100};
+    if (oneIn(6, random)) most.group_size = kGroups[random->below(4)];
+    if (oneIn(8, random)) most.shared_bytes = 1024u << random->below(4);
+    if (oneIn(8, random)) most.storage_buffers = 4;
+    if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
+    // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
+    if (d.rotate.elsewhere == 0 || d.cache.shift != 0) return;
+    if (oneIn(3, random)) most.group_count[0] = 2 + d.rotate.tokens / 16;
+    if (oneIn(5, random)) most.group_count[1] = 1;
+}
+
+} // namespace
+
+void draw(uint64_t seed, Scene* scene) {
+    sample::Random random(seed);
+    RopeCache& cache = scene->d.cache;
+    cache.shift = oneIn(8, &random);
+    if (cache.shift != 0 && !oneIn(3, &random)) cache.delta = static_cast<int32_t>(random.below(2000)) - 1000;
+    drawShape(&random, scene);
+    drawPositions(&random, scene);
+    drawFrequencies(&random, scene);
+    drawRows(&random, scene);
+    if (cache.shift == 0) drawStages(&random, scene);
+    drawTensors(&random, scene);
+    drawCount(&random, scene);
+    drawLimits(&random, scene);
+}
+
+uint64_t positionElements(const RopeFusedDescription& description) {
+    rope::Fused fused;
+    if (rope::resolve(description, &fused, nullptr) != ROPE_SUCCESS) return 0;
+    const RopeRotateDescription& d = fused.given.rotate;
+    if (d.positions.kind == ROPE_POSITIONS_COUNTED) return 0;
+    const RopeAccess a = rope::positionAccess(d.positions, d.frequencies);
+    return a.offset + a.extent + (d.batch - 1) * a.stride[0] + (d.tokens - 1) * a.stride[1];
+}
+
+RopeLimits limitsOf(const Scene& scene, const RopeLimits& device) {
+    const RopeLimits& most = scene.most;
+    RopeLimits limits = device;
+    limits.group_count[0] = std::min(device.group_count[0], most.group_count[0]);
+    limits.group_count[1] = std::min(device.group_count[1], most.group_count[1]);
+    limits.group_size = std::min(device.group_size, most.group_size);
+    limits.enabled = device.enabled & most.enabled;
+    limits.storage_buffers = std::min(device.storage_buffers, most.storage_buffers);
+    limits.shared_bytes = std::min(device.shared_bytes, most.shared_bytes);
+    return limits;
+}
+
+namespace {
+
+std::string describeRotation(const RopeRotateDescription& r) {
+    const RopePositions& p = r.positions;
+    char text[512];
+    std::snprintf(text, sizeof text,
+                  "batch %u tokens %u (skip %u %u) dim %u+%u/%u chunk %u pairing %d>%d element %d>%d place %u "
+                  "operation %d angle %d source %d rows %llu+%llu.%u.%lld.%d sets %u axes %d scale %g positions %d.%d "
+                  "x%u shared %u at %llu.%llu.%llu.%llu",
+                  r.batch, r.tokens, r.skip_first, r.skip_last, r.rotary_begin, r.rotary_dim, r.head_dim, r.chunk_dim,
+                  r.pairing_in, r.pairing_out, r.element_in, r.element_out, r.elsewhere, r.operation, r.angle, r.source,
+                  static_cast<unsigned long long>(r.rows.offset), static_cast<unsigned long long>(r.rows.row_stride),
+                  r.rows.pair_stride, static_cast<long long>(r.rows.sin_offset), r.rows.element, r.frequencies.sets,
+                  r.frequencies.axes != nullptr ? static_cast<int>(rope::axisCount(r.frequencies)) : 0,
+                  r.frequencies.scale, p.kind, p.element, p.sequences, p.shared,
+                  static_cast<unsigned long long>(p.offset), static_cast<unsigned long long>(p.batch_stride),
+                  static_cast<unsigned long long>(p.token_stride), static_cast<unsigned long long>(p.axis_stride));
+    return text;
+}
+
+} // namespace
+
+std::string describe(const Scene& scene) {
+    const RopeFusedDescription& d = scene.d;
+    const RopeCache& c = d.cache;
+    const RopeLimits& most = scene.most;
+    char text[512];
+    std::snprintf(
+        text, sizeof text,
+        " heads %u %u %u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d element "
+        "%d gap %llu slots %u page %u steps %d+%llu.%llu together %u packed %u apart %u unturned %u counted "
+        "%u (%lld) shift %u by %d limits %d.%d.%d.%d.%d.%x",
+        d.rotate.q.heads, d.rotate.k.heads, d.v.heads, static_cast<unsigned long long>(d.rotate.q.source.offset),
+        static_cast<unsigned long long>(d.rotate.q.destination.offset), d.q_norm.kind, d.q_norm.after,
+        d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after, d.k_norm.all_heads,
+        static_cast<double>(d.k_norm.epsilon), d.query_scale.count, c.kind, c.order, c.element,
+        static_cast<unsigned long long>(c.k.slot_stride), c.slots, c.page_size, c.steps_element,
+        static_cast<unsigned long long>(c.steps_batch_stride), static_cast<unsigned long long>(c.steps_token_stride),
+        c.together, d.packed, d.apart, d.unturned, d.tokens_counted, static_cast<long long>(scene.present), c.shift,
+        c.delta, static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]),
+        static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers),
+        most.enabled);
+    return describeRotation(d.rotate) + text;
+}
+
+} // namespace fusion
