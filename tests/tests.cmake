@@ -6,6 +6,11 @@ find_library(VKROPE_GMP gmp REQUIRED)
 add_executable(vkrope-tests
     tests/angle_test.cpp
     tests/context_test.cpp
+    tests/decoder/decoder.cpp
+    tests/decoder/kernels.cpp
+    tests/decoder/model.cpp
+    tests/decoder/stages.cpp
+    tests/decoder_test.cpp
     tests/device_test.cpp
     tests/element_test.cpp
     tests/examples_test.cpp
@@ -45,6 +50,13 @@ target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURREN
     VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS})
 
+# The decoder's own kernels; its attention takes vkrope's GLSL.
+foreach(kernel attention matmul)
+    set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/decoder_${kernel}.inc)
+    vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/decoder/${kernel}.comp ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders)
+    set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
+endforeach()
+set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR}/shaders)
 
 include(GoogleTest)
 gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST)

@@ -1,0 +1,124 @@
+#include "stages.hpp"
+
+#include "../sample.hpp"
+
+namespace decoder {
+namespace {
+
+std::vector<double> makeFrequencies(bool backward) {
+    std::vector<double> all = sample::frequencies(kBase, DIM);
+    for (double& one : all) one = backward ? -one : one;
+    return all;
+}
+
+RopeFusedDescription common(const Options& options, uint32_t tokens) {
+    RopeFusedDescription d = {};
+    d.rotate.tokens = tokens;
+    d.rotate.head_dim = DIM;
+    d.rotate.frequencies = {frequencies(options.fault == Fault::kSign).data(), DIM / 2, 1, nullptr, 1};
+    d.rotate.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+    d.rotate.positions.offset = STEP_START;
+    d.rotate.elsewhere = 1;
+    d.tokens_counted = options.submission != Submission::kRecordedEachStep;
+    d.tokens_offset = STEP_COUNT;
+    return d;
+}
+
+RopeLayout inRow(uint32_t heads_before) { return {heads_before * DIM, 0, QKV_ROW, DIM}; }
+
+void setQuery(const Layer& layer, RopeFusedDescription* d) {
+    d->packed = 1;
+    d->rotate.q = {HEADS, inRow(0), {}};
+    d->q_norm.kind = ROPE_NORM_RMS;
+    d->q_norm.epsilon = kEpsilon;
+    d->q_norm.weights = layer.q_norm.data();
+}
+
+void setKey(const Layer& layer, RopeFusedDescription* d) {
+    d->packed = 1;
+    d->rotate.k = {KV_HEADS, inRow(HEADS), {}};
+    d->k_norm.kind = ROPE_NORM_RMS;
+    d->k_norm.epsilon = kEpsilon;
+    d->k_norm.weights = layer.k_norm.data();
+}
+
+void setValue(RopeFusedDescription* d) { d->v = {KV_HEADS, inRow(HEADS + KV_HEADS), {}}; }
+
+void setCache(const Options& options, RopeFusedDescription* d) {
+    RopeCache& cache = d->cache;
+    cache.kind = options.cache;
+    cache.slots = CACHE_PAGES * PAGE_SIZE;
+    cache.page_size = PAGE_SIZE;
+    cache.steps_offset = options.cache == ROPE_CACHE_SLOTS ? STEP_SLOTS : STEP_TABLE;
+    cache.table_pages = TABLE_PAGES;
+    cache.v.offset = CACHE_V_AT;
+    cache.together = 1;
+}
+
+std::vector<Stage> unfused(const Options& options, const Layer& layer, uint32_t tokens) {
+    RopeFusedDescription norm = common(options, tokens);
+    norm.unturned = 1;
+    setQuery(layer, &norm);
+    setKey(layer, &norm);
+
+    RopeFusedDescription rotate = common(options, tokens); // in place, where the norm has put them
+    rotate.rotate.elsewhere = 0;
+    rotate.rotate.q.heads = HEADS;
+    rotate.rotate.k.heads = KV_HEADS;
+
+    RopeFusedDescription scatter = common(options, tokens);
+    scatter.unturned = 1;
+    scatter.rotate.k.heads = KV_HEADS;
+    setValue(&scatter);
+    scatter.apart = 1; // V comes from the packed rows
+    setCache(options, &scatter);
+    return {{norm, false}, {rotate, true}, {scatter, false}};
+}
+
+std::vector<Stage> fused(const Options& options, const Layer& layer, uint32_t tokens) {
+    RopeFusedDescription d = common(options, tokens);
+    setQuery(layer, &d);
+    setKey(layer, &d);
+    setValue(&d);
+    setCache(options, &d);
+    return {{d, false}};
+}
+
+std::vector<Stage> turnedAsRead(const Options& options, const Layer& layer, uint32_t tokens) {
+    RopeFusedDescription query = common(options, tokens);
+    setQuery(layer, &query);
+
+    RopeFusedDescription cached = common(options, tokens);
+    cached.unturned = 1;
+    setKey(layer, &cached);
+    setValue(&cached);
+    setCache(options, &cached);
+    return {{query, false}, {cached, false}};
+}
+
+} // namespace
+
+const std::vector<double>& frequencies(bool backward) {
+    static const std::vector<double> both[] = {makeFrequencies(false), makeFrequencies(true)};
+    return both[backward];
+}
+
+std::vector<Stage> stages(const Options& options, const Layer& layer, uint32_t tokens) {
+    if (options.path == Path::kUnfused) return unfused(options, layer, tokens);
+    if (options.path == Path::kFused) return fused(options, layer, tokens);
+    return turnedAsRead(options, layer, tokens);
+}
+
+RopeFusedDescription shiftStage(const Options& options, uint32_t tokens, int32_t delta) {
+    RopeFusedDescription d = common(options, tokens);
+    d.tokens_counted = 0;
+    d.rotate.elsewhere = 0;
+    d.rotate.operation = ROPE_OPERATION_SHIFT;
+    d.rotate.k.heads = KV_HEADS;
+    setCache(options, &d);
+    d.cache.shift = 1;
+    d.cache.delta = delta;
+    return d;
+}
+
+} // namespace decoder
