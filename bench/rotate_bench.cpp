@@ -1,97 +1,70 @@
-// Time on the device: the rotation of Llama-3-8B's Q and K, verified first, beside vkCmdCopyBuffer of the same bytes.
-// VKROPE_DEVICE names the device. Manual time is the device's own clock.
-#include "device.hpp"
+// The rotation of Llama-3-8B's Q and K, verified first, beside kernels that move the same bytes and compute nothing.
+#include "baselines.hpp"
+#include "bench.hpp"
 
 #include <benchmark/benchmark.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+#include <functional>
+#include <memory>
 
 namespace {
 
-constexpr uint32_t kHeadDim = 128;
-
-struct Bench {
-    rope::Device device;
-    std::vector<double> frequencies = std::vector<double>(kHeadDim / 2);
-    std::string error;
+struct Kind {
+    const char* name;
+    RopeSource source;
+    RopeElement element;
+    bool elsewhere;
+    bool axes;
 };
-Bench bench;
-
-[[noreturn]] void fail(const std::string& message) {
-    std::fprintf(stderr, "bench: %s\n", message.c_str());
-    std::exit(1);
-}
-
-rope::Buffer makeBuffer(const void* data, size_t bytes) {
-    rope::Buffer buffer;
-    if (!bench.device.makeBuffer(bytes, &buffer, &bench.error)) fail(bench.error);
-    if (data != nullptr && !bench.device.upload(buffer, 0, data, bytes, &bench.error)) fail(bench.error);
-    return buffer;
-}
-
-std::vector<float> noise(size_t count) {
-    std::vector<float> values(count);
-    uint32_t state = 1;
-    for (float& value : values) {
-        state = state * 1664525u + 1013904223u;
-        value = static_cast<float>(state >> 8) * 0x1p-23f - 1;
-    }
-    return values;
-}
 
 struct Case {
     RopeRotateDescription description = {};
     RopePlan plan;
     std::vector<rope::Buffer> buffers;
     RopeBuffers slots = {};
-    std::vector<float> input[2];
+    std::vector<uint8_t> input[2];
 
-    void add(RopeSlot slot, const void* data) {
-        buffers.push_back(makeBuffer(data, plan.bytes[slot]));
+    void add(RopeSlot slot, rope::Buffer buffer) {
+        buffers.push_back(std::move(buffer));
         slots.slots[slot] = buffers.back().slot();
+    }
+    double seconds(const RopePlan& what) const {
+        double seconds = 0;
+        if (!bench.device.run(&what, 1, &slots, &bench.error, &seconds)) fail(bench.error);
+        return seconds;
     }
 };
 
-void fillRows(Case* c) {
-    RopeTableDescription table = {};
-    table.frequencies = c->description.frequencies;
-    table.tokens = c->description.tokens;
-    table.positions.kind = ROPE_POSITIONS_COUNTED;
-    RopePlan plan;
-    if (ropePlanTable(&table, &bench.device.limits(), &plan) != ROPE_SUCCESS) fail(plan.reason.text);
-    std::vector<uint32_t> words(ropeFrequencyBytes(kHeadDim / 2) / 4);
-    ropeWriteFrequencies(&table.frequencies, ROPE_ANGLE_EXACT, words.data(), nullptr);
-    c->buffers.push_back(makeBuffer(words.data(), words.size() * 4));
-    c->slots.slots[ROPE_SLOT_FREQUENCIES] = c->buffers.back().slot();
-    if (c->plan.bytes[ROPE_SLOT_ROWS] == 0) return;
-    c->add(ROPE_SLOT_ROWS, nullptr);
-    if (!bench.device.run(&plan, 1, &c->slots, &bench.error)) fail(bench.error);
+const rope::Buffer& bufferOf(const Case& c, RopeSlot slot) {
+    for (const rope::Buffer& buffer : c.buffers) {
+        if (buffer.handle() == c.slots.slots[slot].buffer) return buffer;
+    }
+    fail("no such buffer");
 }
 
 // The first and the last token against the CPU's bits.
 void verify(const Case& c) {
     const RopeRotateDescription& d = c.description;
+    const uint32_t bytes = ropeElementBytes(d.element_in);
     for (int i = 0; i < 2; ++i) {
-        const uint32_t row = (i == 0 ? d.q.heads : d.k.heads) * kHeadDim;
+        const uint32_t row = (i == 0 ? d.q.heads : d.k.heads) * kHeadDim * bytes;
+        const RopeSlot out =
+            d.elsewhere != 0 ? (i == 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_K_OUT) : (i == 0 ? ROPE_SLOT_Q : ROPE_SLOT_K);
         for (const uint32_t token : {0u, d.tokens - 1}) {
             RopeRotateDescription one = d;
             one.tokens = 1;
             one.source = ROPE_SOURCE_INLINE;
             one.positions.kind = ROPE_POSITIONS_COUNTED;
             one.positions.first = static_cast<int32_t>(token);
-            one.q.heads = row / kHeadDim;
+            one.q.heads = row / bytes / kHeadDim;
             one.k.heads = 0;
-            std::vector<float> wanted(row), got(row);
+            std::vector<uint8_t> wanted(row), got(row);
             RopeHostRotate host = {};
             host.q = c.input[i].data() + size_t{token} * row;
             host.q_out = wanted.data();
             if (ropeHostRunRotate(&one, &host, nullptr) != ROPE_SUCCESS) fail("the reference refused");
-            const rope::Buffer& buffer = c.buffers[i];
-            if (!bench.device.download(buffer, uint64_t{token} * row * 4, got.data(), row * 4, &bench.error)) {
+            if (!bench.device.download(bufferOf(c, out), uint64_t{token} * row, got.data(), row, &bench.error))
                 fail(bench.error);
-            }
             if (got != wanted) fail("wrong results; nothing was timed");
         }
     }
@@ -105,60 +78,117 @@ const uint8_t* axesOfSections() {
     return axes;
 }
 
-struct Kind {
-    const char* name;
-    RopeSource source;
-    bool axes;
-};
+void addTensors(Case* c) {
+    const RopeSlot slots[2][2] = {{ROPE_SLOT_Q, ROPE_SLOT_Q_OUT}, {ROPE_SLOT_K, ROPE_SLOT_K_OUT}};
+    for (int i = 0; i < 2; ++i) {
+        const uint64_t bytes = c->plan.bytes[slots[i][0]];
+        const size_t count = bytes / ropeElementBytes(c->description.element_in);
+        c->input[i].resize(bytes);
+        ropeConvertElements(noise(count).data(), ROPE_ELEMENT_F32, c->input[i].data(), c->description.element_in,
+                            count);
+        c->add(slots[i][0], makeBuffer(c->input[i].data(), bytes));
+        if (c->description.elsewhere != 0) c->add(slots[i][1], makeBuffer(nullptr, c->plan.bytes[slots[i][1]]));
+    }
+}
 
 Case makeCase(uint32_t tokens, const Kind& kind) {
     Case c;
-    c.description.tokens = tokens;
-    c.description.head_dim = kHeadDim;
-    c.description.q.heads = 32;
-    c.description.k.heads = 8;
-    c.description.source = kind.source;
-    c.description.rows.count = tokens;
-    c.description.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, kind.axes ? axesOfSections() : nullptr, 1};
-    if (ropePlanRotate(&c.description, &bench.device.limits(), &c.plan) != ROPE_SUCCESS) fail(c.plan.reason.text);
-    c.input[0] = noise(c.plan.bytes[ROPE_SLOT_Q] / 4);
-    c.input[1] = noise(c.plan.bytes[ROPE_SLOT_K] / 4);
-    c.add(ROPE_SLOT_Q, c.input[0].data());
-    c.add(ROPE_SLOT_K, c.input[1].data());
+    RopeRotateDescription& d = c.description;
+    d.tokens = tokens;
+    d.head_dim = kHeadDim;
+    d.q.heads = 32;
+    d.k.heads = 8;
+    d.source = kind.source;
+    d.element_in = d.element_out = kind.element;
+    d.elsewhere = kind.elsewhere;
+    d.rows.count = tokens;
+    d.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, kind.axes ? axesOfSections() : nullptr, 1};
+    if (ropePlanRotate(&d, &bench.device.limits(), &c.plan) != ROPE_SUCCESS) fail(c.plan.reason.text);
+    addTensors(&c);
     std::vector<int32_t> positions(3 * tokens);
     for (uint32_t t = 0; t < 3 * tokens; ++t) positions[t] = static_cast<int32_t>(t % tokens);
-    if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0) c.add(ROPE_SLOT_POSITIONS, positions.data());
-    fillRows(&c);
-    if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error)) fail(bench.error);
+    const uint64_t position_bytes = c.plan.bytes[ROPE_SLOT_POSITIONS];
+    if (position_bytes != 0) c.add(ROPE_SLOT_POSITIONS, makeBuffer(positions.data(), position_bytes));
+    c.add(ROPE_SLOT_FREQUENCIES, makeFrequencies(d.frequencies));
+    if (c.plan.bytes[ROPE_SLOT_ROWS] != 0) c.add(ROPE_SLOT_ROWS, makeRows(d.frequencies, tokens, c.buffers.back()));
+    c.seconds(c.plan);
     verify(c);
     return c;
 }
 
-void rotate(benchmark::State& state, const Kind& kind) {
-    const Case c = makeCase(static_cast<uint32_t>(state.range(0)), kind);
-    for (auto _ : state) {
+// What the rotation stands beside, one of each: all are timed in every round, the rotation at another place each time.
+struct Rival {
+    std::string name;
+    std::function<double()> seconds;
+    std::vector<double> ratios; // the rotation's time to this one's, of each round
+    std::vector<double> times;
+};
+
+using Buffers = std::vector<rope::Buffer>;
+
+Rival rivalOf(const std::string& name, const RopePlan& plan, const RopeBuffers& slots,
+              std::shared_ptr<const Buffers> buffers) {
+    const auto seconds = [plan, slots, buffers] {
         double seconds = 0;
-        if (!bench.device.run(&c.plan, 1, &c.slots, &bench.error, &seconds)) fail(bench.error);
-        state.SetIterationTime(seconds);
-    }
-    const uint64_t bytes = 2 * (c.plan.bytes[ROPE_SLOT_Q] + c.plan.bytes[ROPE_SLOT_K]);
-    state.SetBytesProcessed(static_cast<int64_t>(bytes * state.iterations()));
+        if (!bench.device.run(&plan, 1, &slots, &bench.error, &seconds)) fail(bench.error);
+        return seconds;
+    };
+    return {name, seconds, {}, {}};
 }
 
-void copy(benchmark::State& state) {
-    const size_t bytes = static_cast<size_t>(state.range(0)) * 40 * kHeadDim * 4;
-    const std::vector<float> values = noise(bytes / 4);
-    const rope::Buffer from = makeBuffer(values.data(), bytes), to = makeBuffer(nullptr, bytes);
-    const VkBufferCopy region = {0, 0, bytes};
-    for (auto _ : state) {
-        double seconds = 0;
-        const auto record = [&](VkCommandBuffer commands) {
-            bench.device.vk().CmdCopyBuffer(commands, from.handle(), to.handle(), 1, &region);
-        };
-        if (!bench.device.submit(record, &bench.error, &seconds)) fail(bench.error);
-        state.SetIterationTime(seconds);
+// On tensors of their own: what they make of floats, a rotation might be slow with.
+std::vector<Rival> rivalsInPlace(const Case& c) {
+    const auto buffers = std::make_shared<Buffers>();
+    RopeBuffers slots = c.slots;
+    const RopeSlot tensors[] = {ROPE_SLOT_Q, ROPE_SLOT_K};
+    for (int i = 0; i < 2; ++i) {
+        buffers->push_back(makeBuffer(c.input[i].data(), c.input[i].size()));
+        slots.slots[tensors[i]] = buffers->back().slot();
     }
-    state.SetBytesProcessed(static_cast<int64_t>(2 * bytes * state.iterations()));
+    std::vector<Rival> rivals = {rivalOf("empty", emptyPlan(c.plan), slots, buffers),
+                                 rivalOf("negate", negatePlan(c.plan, false), slots, buffers)};
+    if (c.description.frequencies.axes == nullptr)
+        rivals.push_back(rivalOf("loads", negatePlan(c.plan, true), slots, buffers));
+    return rivals;
+}
+
+std::vector<Rival> rivalsElsewhere(const Case& c) {
+    const uint64_t bytes = c.plan.bytes[ROPE_SLOT_Q] + c.plan.bytes[ROPE_SLOT_K];
+    const auto buffers = std::make_shared<Buffers>();
+    buffers->push_back(makeBuffer(noise(bytes / 4).data(), bytes));
+    buffers->push_back(makeBuffer(nullptr, bytes));
+    RopeBuffers slots = {};
+    slots.slots[ROPE_SLOT_Q] = (*buffers)[0].slot();
+    slots.slots[ROPE_SLOT_Q_OUT] = (*buffers)[1].slot();
+    std::vector<Rival> rivals = {rivalOf("empty", emptyPlan(c.plan), c.slots, nullptr)};
+    for (const uint32_t vectors : {1u, 2u, 4u, 8u}) {
+        const RopePlan plan = copyPlan(bytes, vectors, bench.device.limits());
+        rivals.push_back(rivalOf("copy_" + std::to_string(vectors), plan, slots, buffers));
+    }
+    const auto copied = [buffers, bytes] { return copySeconds((*buffers)[0], (*buffers)[1], bytes); };
+    rivals.push_back({"vkCmdCopyBuffer", copied, {}, {}});
+    return rivals;
+}
+
+void rotate(benchmark::State& state, const Kind& kind) {
+    const Case c = makeCase(static_cast<uint32_t>(state.range(0)), kind);
+    std::vector<Rival> rivals = c.description.elsewhere != 0 ? rivalsElsewhere(c) : rivalsInPlace(c);
+    std::vector<double> times;
+    for (Rival& rival : rivals) rival.seconds();
+    for (auto _ : state) {
+        const size_t turn = times.size() % (rivals.size() + 1);
+        for (size_t i = 0; i < rivals.size(); ++i) {
+            if (i == turn) times.push_back(c.seconds(c.plan));
+            rivals[i].times.push_back(rivals[i].seconds());
+        }
+        if (turn == rivals.size()) times.push_back(c.seconds(c.plan));
+        for (Rival& rival : rivals) rival.ratios.push_back(times.back() / rival.times.back());
+        state.SetIterationTime(times.back());
+    }
+    state.counters["us"] = median(times) * 1e6;
+    const uint64_t bytes = 2 * (c.plan.bytes[ROPE_SLOT_Q] + c.plan.bytes[ROPE_SLOT_K]);
+    state.counters["GB/s"] = static_cast<double>(bytes) / median(times) * 1e-9;
+    for (const Rival& rival : rivals) state.counters["to_" + rival.name] = median(rival.ratios);
 }
 
 // On the CPU: what a host pays for a plan, and for each dispatch of it before the Vulkan calls.
@@ -177,7 +207,7 @@ void plan(benchmark::State& state) {
 }
 
 void dispatch(benchmark::State& state) {
-    const Case c = makeCase(1, {"", ROPE_SOURCE_INLINE, false});
+    const Case c = makeCase(1, {"", ROPE_SOURCE_INLINE, ROPE_ELEMENT_F32, false, false});
     RopeDispatch made;
     for (auto _ : state) {
         ropeGetDispatch(&c.plan, 0, &made);
@@ -185,40 +215,38 @@ void dispatch(benchmark::State& state) {
     }
 }
 
-void registerAll() {
-    static const Kind kKinds[] = {{"rotate/inline", ROPE_SOURCE_INLINE, false},
-                                  {"rotate/table", ROPE_SOURCE_TABLE, false},
-                                  {"rotate/rows", ROPE_SOURCE_ROWS, false},
-                                  {"rotate/axes/inline", ROPE_SOURCE_INLINE, true},
-                                  {"rotate/axes/table", ROPE_SOURCE_TABLE, true}};
-    benchmark::RegisterBenchmark("plan", plan);
-    benchmark::RegisterBenchmark("dispatch", dispatch);
-    for (const int tokens : {1, 32, 512, 4096}) {
-        for (const Kind& kind : kKinds) {
-            benchmark::RegisterBenchmark(kind.name, rotate, kind)->Arg(tokens)->UseManualTime();
+void registerKinds(const char* element_name, RopeElement element) {
+    static const struct {
+        const char* name;
+        RopeSource source;
+        bool axes;
+    } kSources[] = {{"inline", ROPE_SOURCE_INLINE, false},
+                    {"table", ROPE_SOURCE_TABLE, false},
+                    {"rows", ROPE_SOURCE_ROWS, false},
+                    {"axes/inline", ROPE_SOURCE_INLINE, true},
+                    {"axes/table", ROPE_SOURCE_TABLE, true}};
+    for (const auto& source : kSources) {
+        for (const bool elsewhere : {false, true}) {
+            if (source.axes && (elsewhere || element != ROPE_ELEMENT_F32)) continue;
+            const std::string name =
+                std::string(elsewhere ? "elsewhere/" : "rotate/") + source.name + "/" + element_name;
+            const Kind kind = {"", source.source, element, elsewhere, source.axes};
+            for (const int tokens : {1, 32, 512, 4096}) {
+                benchmark::RegisterBenchmark(name.c_str(), rotate, kind)
+                    ->Arg(tokens)
+                    ->UseManualTime()
+                    ->Iterations(tokens < 512 ? 101 : 21);
+            }
         }
-        benchmark::RegisterBenchmark("vkCmdCopyBuffer", copy)->Arg(tokens)->UseManualTime();
     }
 }
 
 } // namespace
 
-int main(int argc, char** argv) {
-    rope::DeviceOptions options;
-    if (const char* select = std::getenv("VKROPE_DEVICE")) options.select = select;
-    bench.device = rope::Device::open(options, &bench.error);
-    if (!bench.device) fail(bench.error);
-    if (!bench.device.hasTimestamps()) fail("the device's queue has no timestamps");
-    std::printf("device: %s\n", rope::describe(bench.device.info()).c_str());
-    RopeRule rule = {};
-    rule.rotary_dim = kHeadDim;
-    rule.base = 500000;
-    double scale;
-    ropeMakeFrequencies(&rule, bench.frequencies.data(), &scale, nullptr);
-    registerAll();
-    benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-    benchmark::RunSpecifiedBenchmarks();
-    bench.device = rope::Device();
-    return 0;
+void registerRotate() {
+    benchmark::RegisterBenchmark("plan", plan);
+    benchmark::RegisterBenchmark("dispatch", dispatch);
+    registerKinds("f32", ROPE_ELEMENT_F32);
+    registerKinds("f16", ROPE_ELEMENT_F16);
+    registerKinds("bf16", ROPE_ELEMENT_BF16);
 }

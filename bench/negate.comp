@@ -1,0 +1,53 @@
+// What the rotation in place moves, without its arithmetic: the same lanes load and store the same elements, whose signs
+// change. With ROPE_LOADS they first make the rotation's other loads too, each where the last one says, and mix the bits
+// of what these give into the elements.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "../shaders/start.glsl"
+#include "../shaders/angle.h"
+#include "../shaders/position.glsl"
+#include "../shaders/frequency.glsl"
+#include "../shaders/words.glsl"
+#include "../shaders/rows.glsl"
+#include "../shaders/turn.glsl"
+#include "../shaders/stand.glsl"
+
+void load_turn(Token token, uint number, Work work, inout WORDS cosine, inout WORDS sine) {
+    WORDS at;
+    for (uint i = 0u; i < kLane; ++i) {
+        uint pair = work.j + i;
+        if (kCosSin == ROPE_FROM_INLINE) {
+            uvec4 frequency = frequencies[pair];
+            NTH(cosine, i) = frequency.x ^ frequency.y ^ token.whole.x;
+            NTH(sine, i) = frequency.z ^ frequency.w;
+        } else {
+            uint row = kCosSin == ROPE_FROM_TABLE ? row_of(token, 0u) : number;
+            NTH(at, i) = push.rows.offset + row * push.rows.token + pair * push.rows.head;
+        }
+    }
+    if (kCosSin != ROPE_FROM_INLINE) load_row(at, cosine, sine);
+}
+
+void main() {
+    push = given;
+    Stand stand = find_stand();
+    if (stand.number >= push.tokens) return;
+    Work work = work_of(stand.lane, min(kHeads, push.heads - stand.head));
+    Runs runs = runs_of(work.j, work.count, kChunkIn);
+    WORDS cosine = WORDS(kElementIn == ROPE_F32 ? 0x80000000u : 0x8000u);
+    WORDS sine = cosine;
+#ifdef ROPE_LOADS
+    Token token = find_token(gl_WorkGroupID.y, stand.number);
+    if (!token.turns || !is_known(token)) return;
+    load_turn(token, stand.number, work, cosine, sine);
+#endif
+    uint at = stand.to;
+    for (uint h = 0u; h < kHeads; ++h) {
+        if (h >= work.heads) break;
+        WORDS first = load(at + runs.low, runs.low_count) ^ cosine;
+        WORDS second = load(at + runs.high, runs.high_count) ^ sine;
+        store(at + runs.low, first, runs.low_count);
+        store(at + runs.high, second, runs.high_count);
+        at += push.destination.head;
+    }
+}
