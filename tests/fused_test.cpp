@@ -108,6 +108,29 @@ TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
     }
 }
 
+// Llama 4's intervals: at each of their ends, before the first and behind the last.
+TEST_P(FusedOnDevice, QueriesAreScaledFromOneIntervalToTheNext) {
+    const std::vector<int32_t> positions = {-2, -1, 0, 8190, 8191, 8192, 16382, 16383, 24575, 1000000};
+    const std::vector<float> values = {2, 3, 5, 7}, wanted = {2, 2, 2, 2, 3, 3, 3, 5, 7, 7};
+    RopeFusedDescription d = {};
+    d.rotate.tokens = static_cast<uint32_t>(positions.size());
+    d.rotate.head_dim = 8;
+    d.rotate.q.heads = 1;
+    d.unturned = 1;
+    d.query_scale = {values.data(), 4, 8192, 1};
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    gpu::Slots slots;
+    slots.set(ROPE_SLOT_Q, std::vector<float>(positions.size() * 8, 1.0f));
+    slots.set(ROPE_SLOT_POSITIONS, positions);
+    slots.set(ROPE_SLOT_PARAMETERS, values);
+    ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+    const std::vector<float> scaled = slots.get<float>(ROPE_SLOT_Q);
+    for (size_t i = 0; i < positions.size(); ++i) {
+        for (size_t e = 0; e < 8; ++e) EXPECT_EQ(scaled[i * 8 + e], wanted[i]) << positions[i];
+    }
+}
+
 // Plans for six storage buffers on a context made for four.
 TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
     RopeContextInfo info = {};

@@ -13,14 +13,6 @@ namespace {
 
 constexpr uint8_t kUntouched = 0xFE;
 
-std::vector<uint8_t> makeTensor(RopeElement element, uint64_t bytes, uint64_t seed) {
-    const size_t count = bytes / ropeElementBytes(element);
-    const std::vector<float> values = sample::values(count, seed);
-    std::vector<uint8_t> tensor(bytes);
-    ropeConvertElements(values.data(), ROPE_ELEMENT_F32, tensor.data(), element, count);
-    return tensor;
-}
-
 void putInteger(int64_t value, RopePositionElement element, uint64_t at, std::vector<uint8_t>* to) {
     const uint32_t bytes = ropePositionBytes(element);
     std::memcpy(to->data() + at * bytes, &value, bytes); // the low word comes first
@@ -163,7 +155,8 @@ void fillOutputs(const rope::Fused& fused, const RopePlan& plan, uint64_t seed, 
         slots->bytes[slot].assign(plan.bytes[slot], kUntouched);
     }
     if (fused.given.cache.shift == 0) return;
-    slots->bytes[ROPE_SLOT_K_OUT] = makeTensor(fused.tensors[0].d.element_out, plan.bytes[ROPE_SLOT_K_OUT], seed + 5);
+    slots->bytes[ROPE_SLOT_K_OUT] =
+        sample::tensor(fused.tensors[0].d.element_out, plan.bytes[ROPE_SLOT_K_OUT], seed + 5);
 }
 
 } // namespace
@@ -177,7 +170,7 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     const RopeRotateDescription& d = fused.tensors[0].d;
     const uint32_t caches = d.positions.kind >= ROPE_POSITIONS_PACKED ? d.positions.sequences : d.batch;
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V}) {
-        slots.bytes[slot] = makeTensor(d.element_in, plan.bytes[slot], seed + slot);
+        slots.bytes[slot] = sample::tensor(d.element_in, plan.bytes[slot], seed + slot);
     }
     fillOutputs(fused, plan, seed, &slots);
     std::vector<uint8_t>& positions = slots.bytes[ROPE_SLOT_POSITIONS];

@@ -20,14 +20,6 @@ struct Tensor {
 
 std::vector<uint8_t> untouched(uint64_t bytes) { return std::vector<uint8_t>(bytes, kUntouched); }
 
-std::vector<uint8_t> makeTensor(RopeElement element, uint64_t bytes, uint64_t seed) {
-    const size_t count = bytes / ropeElementBytes(element);
-    const std::vector<float> values = sample::values(count, seed);
-    std::vector<uint8_t> tensor(bytes);
-    ropeConvertElements(values.data(), ROPE_ELEMENT_F32, tensor.data(), element, count);
-    return tensor;
-}
-
 int32_t makePosition(const RopeRotateDescription& d, sample::Random* random) {
     static const int32_t kFar[] = {0, 131071, 1000000, INT32_MAX, INT32_MIN, -1, -131071, (1 << 24) + 1};
     const bool far = random->below(4) == 0;
@@ -158,8 +150,8 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
         inputs.slots.bytes[ROPE_SLOT_ROWS] =
             makeRows(filled, inputs.slots.bytes[ROPE_SLOT_POSITIONS].data(), plan.bytes[ROPE_SLOT_ROWS]);
     }
-    inputs.slots.set(ROPE_SLOT_Q, makeTensor(filled.element_in, plan.bytes[ROPE_SLOT_Q], seed + 1));
-    inputs.slots.set(ROPE_SLOT_K, makeTensor(filled.element_in, plan.bytes[ROPE_SLOT_K], seed + 2));
+    inputs.slots.set(ROPE_SLOT_Q, sample::tensor(filled.element_in, plan.bytes[ROPE_SLOT_Q], seed + 1));
+    inputs.slots.set(ROPE_SLOT_K, sample::tensor(filled.element_in, plan.bytes[ROPE_SLOT_K], seed + 2));
     inputs.slots.set(ROPE_SLOT_Q_OUT, untouched(plan.bytes[ROPE_SLOT_Q_OUT]));
     inputs.slots.set(ROPE_SLOT_K_OUT, untouched(plan.bytes[ROPE_SLOT_K_OUT]));
     return inputs;

@@ -34,6 +34,14 @@ inline std::vector<float> values(size_t count, uint64_t seed) {
     return all;
 }
 
+inline std::vector<uint8_t> tensor(RopeElement element, uint64_t bytes, uint64_t seed) {
+    const size_t count = bytes / ropeElementBytes(element);
+    const std::vector<float> from = values(count, seed);
+    std::vector<uint8_t> all(bytes);
+    ropeConvertElements(from.data(), ROPE_ELEMENT_F32, all.data(), element, count);
+    return all;
+}
+
 inline std::vector<double> frequencies(double base, uint32_t rotary_dim) {
     RopeRule rule = {};
     rule.rotary_dim = rotary_dim;
