@@ -409,9 +409,8 @@ typedef struct RopeRotateDescription {
 
 typedef enum RopeNormKind {
     ROPE_NORM_NONE = 0,
-    ROPE_NORM_RMS =
-        1, /* x / sqrt(mean of x*x + epsilon), times the weight. Llama 4's "L2Norm" is this without weights */
-    ROPE_NORM_L2 = 2, /* x / sqrt(sum of x*x + epsilon), times the weight */
+    ROPE_NORM_RMS = 1, /* x / sqrt(mean of x*x + epsilon), times the weight; without weights Llama 4's "L2Norm" */
+    ROPE_NORM_L2 = 2,  /* x / sqrt(sum of x*x + epsilon), times the weight */
     ROPE_NORM_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeNormKind;
 
@@ -473,6 +472,7 @@ typedef struct RopeCacheLayout {
     uint64_t head_stride;
 } RopeCacheLayout;
 
+/* It is bound whole, from its first element to its last, and must fit limits.storage_range. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
@@ -486,12 +486,12 @@ typedef struct RopeCache {
     uint64_t steps_token_stride;       /* slots; 0: 1 */
     uint32_t table_pages;              /* BLOCK_TABLE: pages of one sequence */
     RopeCacheLayout k, v;
-    RopeCacheLayout
-        k_scales; /* I8: float32s in the same buffer (offset counts float32s), all strides 0: packed in the */
-    RopeCacheLayout v_scales; /* cache's order with heads of one. They must not overlap the int8 */
+    RopeCacheLayout k_scales; /* I8: float32s in the same buffer, which its offset counts; all strides 0: packed in */
+    RopeCacheLayout v_scales; /* the cache's order with heads of one element. They must not overlap the int8 */
     uint32_t together;        /* 1: V's cache is in K_OUT too, else in V_OUT */
     uint32_t shift;           /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
-                                 positions; a float32, float16 or bfloat16 cache, operation SHIFT, no V */
+                                 positions; a float32, float16 or bfloat16 cache, operation SHIFT, no V. Each shift
+                                 rounds once more, and equal ones err alike: shift seldom and far */
     int32_t delta;
 } RopeCache;
 
@@ -514,7 +514,8 @@ typedef struct RopeFusedDescription {
     RopeQueryScale query_scale;
     RopeCache cache;
     uint32_t packed;         /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
-                                [batch][token][Q heads, then K heads, then V heads], offsets beside that */
+                                [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
+                                without a cache, V stays as it lies */
     uint32_t apart;          /* 1: V by a dispatch of its own */
     uint32_t tokens_counted; /* 1: how many of `tokens` are there, in each sequence, is read from POSITIONS, a plain
                                 integer of positions.element (int32 for floats), at element tokens_offset: none where it
@@ -583,8 +584,7 @@ typedef struct RopePass {
     uint32_t parts[3];
     uint32_t heads_per_thread;
     uint32_t joined_tokens; /* sequences that follow each other as tokens do are taken as one: tokens of each; or 0 */
-    uint32_t
-        whole; /* bit i: binding i is bound whole for every part, its strides are in the constants and push words */
+    uint32_t whole; /* bit i: binding i is bound whole for every part; its strides are constants and push words */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
@@ -638,9 +638,9 @@ typedef struct RopeDispatch {
 } RopeDispatch;
 
 /* The dispatches of a plan may run in any order and need no barrier between them. (Where Q and K, or the parts of one
- * tensor, lie interleaved in one buffer, their bindings overlap, though no byte does: synchronization validation may
- * take that for a hazard. Plans of Q and of K alone, with a barrier between them, keep it quiet.) `index` is less than
- * the count. */
+ * tensor, lie interleaved in one buffer, and where Q turns in place in packed rows, their bindings overlap, though no
+ * byte does: synchronization validation may take that for a hazard. Plans of Q and of K alone, with a barrier between
+ * them, keep it quiet.) `index` is less than the count. */
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
