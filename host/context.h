@@ -69,4 +69,20 @@ RopeResult checkRecording(const RopeContext& context, const RopePlan& plan, cons
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch);
 
+// Every dispatch of a plan: bound here, carried out by launch(index, dispatch).
+template <typename Launch>
+RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext& context, const RopePlan& plan,
+                      const RopeBuffers& buffers, Launch launch) {
+    const RopeResult result = checkRecording(context, plan, buffers);
+    if (result != ROPE_SUCCESS) return result;
+    const uint32_t count = ropeDispatchCount(&plan);
+    for (uint32_t i = 0; i < count; ++i) {
+        RopeDispatch dispatch;
+        ropeGetDispatch(&plan, i, &dispatch);
+        bindDispatch(command_buffer, context, buffers, i, dispatch);
+        launch(i, dispatch);
+    }
+    return result;
+}
+
 } // namespace rope

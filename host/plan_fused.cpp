@@ -15,7 +15,7 @@ struct Job {
     const Fused& fused;
     const FusedTensor& tensor;
     const FusedTensor* v; // null where the tensor is alone
-    bool apart;           // K and V have buffers of their own
+    bool own_buffers;     // K and V have each their own
     bool is_q;
 };
 
@@ -153,7 +153,7 @@ void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
     if (job.v != nullptr) {
         const Reach v = cacheReach(job, *job.v);
         if (scales) constants[ROPE_ID_SCALE_V] = lowWord(job.v->scales.offset - cacheUnits(*job.v));
-        if (job.apart) {
+        if (job.own_buffers) {
             pass->access[ROPE_BINDING_DESTINATION_V] = wholeCache(*job.v, v);
             push->ROPE_DESTINATION_V_AT = lowWord(cacheUnits(*job.v) - v.begin);
         } else {
@@ -185,7 +185,7 @@ void bindBoth(const Job& job, uint32_t binding, uint32_t v_binding, uint32_t v_c
               const RopeAccess& v, RopePass* pass) {
     pass->access[binding] = k;
     if (job.v == nullptr) return;
-    if (job.apart) {
+    if (job.own_buffers) {
         pass->access[v_binding] = v;
         return;
     }
@@ -326,7 +326,7 @@ Build chooseFused(const Job& job, const RopeLimits& limits) {
     static const RopeShader* const kApart[2][3] = {
         {&rope_shader_fused_apart_wide, &rope_shader_fused_apart_narrow, &rope_shader_fused_apart_odd},
         {&rope_shader_fused_apart_wide_parameters, nullptr, nullptr}};
-    const RopeShader* const* shaders = (job.apart ? kApart : kTogether)[readsParameters(job.tensor)];
+    const RopeShader* const* shaders = (job.own_buffers ? kApart : kTogether)[readsParameters(job.tensor)];
     RopeRotateDescription d = job.tensor.d;
     d.elsewhere = movesWholeHead(job.tensor);
     const Build build = chooseBuild(d, d.q, shaders, limits);
@@ -438,8 +438,8 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
         const FusedTensor& t = fused.tensors[i];
         const FusedTensor* v = fused.joined && i + 1 == jobs ? &fused.tensors[i + 1] : nullptr;
         if (isIdle(t)) continue;
-        const bool apart = v != nullptr && (t.from != v->from || t.to != v->to);
-        result = addJob({fused, t, v, apart, i == 0 && fused.given.rotate.q.heads != 0}, &planner);
+        const bool own_buffers = v != nullptr && (t.from != v->from || t.to != v->to);
+        result = addJob({fused, t, v, own_buffers, i == 0 && fused.given.rotate.q.heads != 0}, &planner);
     }
     if (result != ROPE_SUCCESS) return planner.refused(result);
     if (fused.given.rotate.count_outside != 0) addCount(fused, &planner);

@@ -95,14 +95,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
 
 RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                           const RopeBuffers* buffers) {
-    const RopeResult result = checkRecording(*context, *plan, *buffers);
-    if (result != ROPE_SUCCESS) return result;
-    const uint32_t count = ropeDispatchCount(plan);
-    for (uint32_t i = 0; i < count; ++i) {
-        RopeDispatch dispatch;
-        ropeGetDispatch(plan, i, &dispatch);
-        bindDispatch(command_buffer, *context, *buffers, i, dispatch);
+    return recordPlan(command_buffer, *context, *plan, *buffers, [&](uint32_t, const RopeDispatch& dispatch) {
         context->vk.CmdDispatch(command_buffer, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
-    }
-    return ROPE_SUCCESS;
+    });
 }
