@@ -30,7 +30,8 @@ inline uint denormal_bits(uint rest) {
 }
 } // namespace rope
 #define ROPE_BITS uint
-#define ROPE_SIGNED int
+#define ROPE_LESS(a, b) ((a) < (b))
+#define ROPE_SELECT(which, yes, no) choose(which, yes, no)
 #endif
 namespace rope {
 #elif !defined(ROPE_DIALECT_H)

@@ -8,21 +8,18 @@
 #endif
 #if ROPE_LANE == 4
 #define WORDS uvec4
-#define INTEGERS ivec4
 #define VALUES vec4
 #define WHOLE uvec4
 #define PACKED uvec2
 #define UNPACKED uvec2
 #elif ROPE_LANE == 2
 #define WORDS uvec2
-#define INTEGERS ivec2
 #define VALUES vec2
 #define WHOLE uint
 #define PACKED uint
 #define UNPACKED uint
 #else
 #define WORDS uint
-#define INTEGERS int
 #define VALUES float
 #define WHOLE uint
 #define PACKED uint16_t
@@ -35,7 +32,12 @@ WORDS denormal_bits(WORDS rest) {
     return floatBitsToUint(value);
 }
 #define ROPE_BITS WORDS
-#define ROPE_SIGNED INTEGERS
+#if ROPE_LANE > 1
+#define ROPE_LESS(a, b) lessThan(a, b)
+#else
+#define ROPE_LESS(a, b) ((a) < (b))
+#endif
+#define ROPE_SELECT(which, yes, no) mix(no, yes, which)
 #include "element.h"
 
 layout(constant_id = ROPE_ID_IN_PLACE) const uint kInPlace = 0;
