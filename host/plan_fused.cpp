@@ -250,10 +250,15 @@ bool meets(const FusedTensor& t) { return isQuantized(t) || t.norm.kind != ROPE_
 
 uint32_t groupsOf(uint32_t heads, uint32_t per_thread) { return (heads + per_thread - 1) / per_thread; }
 
+// Of a token, in teams of so many heads; K's and V's are never in one team.
+uint32_t lanesOfToken(const Job& job, uint32_t head_lanes, uint32_t heads) {
+    const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
+    return head_lanes * (groupsOf(job.tensor.d.q.heads, heads) + groupsOf(v_heads, heads));
+}
+
 struct Teams {
     uint32_t heads;      // of one team
     uint32_t group_size; // whole teams
-    uint32_t lanes;      // of one token
 };
 
 uint32_t sharedBytes(const FusedTensor& t, const Teams& teams, uint32_t head_lanes) {
@@ -268,10 +273,8 @@ RopeResult chooseTeams(const Job& job, uint32_t head_lanes, const RopeLimits& li
                        RopeReason* reason) {
     const FusedTensor& t = job.tensor;
     const bool all = t.norm.kind != ROPE_NORM_NONE && t.norm.all_heads != 0;
-    const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
     for (;; teams->heads = all ? teams->heads * 2 : teams->heads / 2) {
-        teams->lanes = head_lanes * (groupsOf(t.d.q.heads, teams->heads) + groupsOf(v_heads, teams->heads));
-        const uint32_t unit = all ? teams->lanes : head_lanes;
+        const uint32_t unit = all ? lanesOfToken(job, head_lanes, teams->heads) : head_lanes;
         teams->group_size = unit < kFullGroup ? kFullGroup / unit * unit : unit;
         if (unit > limits.group_size) {
             if (all && teams->heads < t.d.q.heads) continue;
@@ -300,7 +303,7 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     const uint32_t head_lanes = pair_lanes + passLanes(passed, build);
     const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
     uint32_t* constants = pass->constants;
-    Teams teams = {pass->heads_per_thread, constants[ROPE_ID_GROUP_SIZE], 0};
+    Teams teams = {pass->heads_per_thread, constants[ROPE_ID_GROUP_SIZE]};
     RopeResult result = ROPE_SUCCESS;
     if (meets(t)) result = chooseTeams(job, head_lanes, limits, &teams, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -313,7 +316,7 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     constants[ROPE_ID_TURNED_HEADS] = t.d.q.heads;
     constants[ROPE_ID_ALL_HEADS] = t.d.q.heads + v_heads;
     constants[ROPE_ID_RUNS] = meets(t) ? t.d.head_dim / 4 : 1;
-    push->head_lanes = head_lanes * (groupsOf(t.d.q.heads, teams.heads) + groupsOf(v_heads, teams.heads));
+    push->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
     pass->heads_per_thread = 1; // the pass counts tokens alone
     return result;
 }

@@ -179,17 +179,11 @@ Way way_of(Team team, Token token, bool there) {
     return way;
 }
 
-void turn_runs(Way way, inout WORDS first, inout WORDS second) {
-    if (way.paired && kChunkIn == 1u) unweave(first, second);
-    if (way.turned) rotate(way.turn, first, second);
-    if (way.paired && kChunkOut == 1u) weave(first, second);
-}
-
 // Sums up for the norm, wherever it stands.
 void look_at_head(Team team, uint entry, Way way, WORDS first, WORDS second) {
 #if ROPE_LANE == 4
     if (team.is_v) return;
-    if (kNorm == ROPE_NORM_LAST) turn_runs(way, first, second);
+    if (kNorm == ROPE_NORM_LAST) turn_runs(way.paired, way.turned, way.turn, first, second);
     keep_squares(entry, kNorm == ROPE_NORM_LAST ? way.to.low : way.from.low, first);
     keep_squares(entry, kNorm == ROPE_NORM_LAST ? way.to.high : way.from.high, second);
 #endif
@@ -232,7 +226,7 @@ void pass_head(uint stage, Team team, uint h, uint entry, Way way) {
         return;
     }
     norm(ROPE_NORM_FIRST, team, h, entry, way.from, first, second);
-    turn_runs(way, first, second);
+    turn_runs(way.paired, way.turned, way.turn, first, second);
     norm(ROPE_NORM_LAST, team, h, entry, way.to, first, second);
 #ifdef ROPE_PARAMETERS
     if (kQueryScale != 0u) {

@@ -14,16 +14,14 @@
 #include "turn.glsl"
 #include "stand.glsl"
 
-// The one loop over the heads. Pairs without a turn move as integers.
+// The one loop over the heads.
 void move_heads(Work work, uint from_head, Runs from, uint to_head, Runs to, bool paired, bool turned, Turn turn) {
     for (uint h = 0u; h < kHeads; ++h) {
         if (h >= work.heads) break;
         WORDS first = load(from_head + from.low, from.low_count);
         WORDS second = load(from_head + from.high, from.high_count);
         widen_runs(first, second);
-        if (paired && kChunkIn == 1u) unweave(first, second);
-        if (turned) rotate(turn, first, second);
-        if (paired && kChunkOut == 1u) weave(first, second);
+        turn_runs(paired, turned, turn, first, second);
         narrow_runs(first, second);
         store(to_head + to.low, first, to.low_count);
         store(to_head + to.high, second, to.high_count);

@@ -70,3 +70,11 @@ void rotate(Turn turn, inout WORDS first, inout WORDS second) {
     first = floatBitsToUint(left);
     second = floatBitsToUint(right);
 }
+
+// Two runs as they lie in memory, from pairs of the one pairing to those of the other. Without a turn they move as
+// integers.
+void turn_runs(bool paired, bool turned, Turn turn, inout WORDS first, inout WORDS second) {
+    if (paired && kChunkIn == 1u) unweave(first, second);
+    if (turned) rotate(turn, first, second);
+    if (paired && kChunkOut == 1u) weave(first, second);
+}
