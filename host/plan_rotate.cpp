@@ -32,6 +32,10 @@ RopeResult addRotation(const RopeRotateDescription& d, const char* name, const R
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
     push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
+    const RopeTuning tuning = chooseTuning(d, tensor.heads, push.head_lanes, planner->limits());
+    pass->heads_per_thread = pass->constants[ROPE_ID_HEADS] = tuning.heads;
+    pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
+    pass->constants[ROPE_ID_IN_FLIGHT] = tuning.in_flight;
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
     setScaleOrTable(d, &push);
     writePush(push, pass);
@@ -57,7 +61,8 @@ using namespace rope;
 RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
     Planner planner(limits, plan);
     RopeRotateDescription d;
-    const RopeResult result = resolve(*description, &d, planner.reason());
+    RopeResult result = resolve(*description, &d, planner.reason());
+    if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     const bool elsewhere = d.elsewhere != 0;
     RopeResult added = ROPE_SUCCESS;

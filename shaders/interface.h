@@ -36,6 +36,7 @@ using uint = uint32_t;
 #define ROPE_ID_AXES 13             // positions of one token
 #define ROPE_ID_SETS 14             // 1: each token names its set of frequencies, or of table rows
 #define ROPE_ID_AXIS_MAP 15         // first of ROPE_AXIS_WORDS: the axis of 16 pairs, two bits each
+#define ROPE_ID_IN_FLIGHT 68        // heads whose elements are loaded before the first's are stored: 1 or 2
 
 // Of the fused passes alone. What a model and its cache leave as it is are constants there.
 #define ROPE_ID_PAIR_COUNTS 31 // pairs in bits 0..15, lanes of pairs above

@@ -14,19 +14,41 @@
 #include "turn.glsl"
 #include "stand.glsl"
 
-// The one loop over the heads.
+#if ROPE_LANE == 4
+layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
+#else
+const uint kInFlight = 1u;
+#endif
+
+// The one loop over the heads. Of two in flight both are loaded before the first is stored.
 void move_heads(Work work, uint from_head, Runs from, uint to_head, Runs to, bool paired, bool turned, Turn turn) {
-    for (uint h = 0u; h < kHeads; ++h) {
+    for (uint h = 0u; h < kHeads; h += kInFlight) {
         if (h >= work.heads) break;
-        WORDS first = load(from_head + from.low, from.low_count);
-        WORDS second = load(from_head + from.high, from.high_count);
-        widen_runs(first, second);
-        turn_runs(paired, turned, turn, first, second);
-        narrow_runs(first, second);
-        store(to_head + to.low, first, to.low_count);
-        store(to_head + to.high, second, to.high_count);
-        from_head += push.source.head;
-        to_head += push.destination.head;
+        uint left = min(kInFlight, work.heads - h);
+        WORDS first, second;
+        WORDS last_first = WORDS(0u);
+        WORDS last_second = WORDS(0u);
+        for (uint i = 0u; i < kInFlight; ++i) {
+            if (i >= left) break;
+            first = last_first;
+            second = last_second;
+            last_first = load(from_head + from.low, from.low_count);
+            last_second = load(from_head + from.high, from.high_count);
+            from_head += push.source.head;
+        }
+        for (uint i = 0u; i < kInFlight; ++i) {
+            if (i >= left) break;
+            if (kInFlight == 1u || i + 1u == left) {
+                first = last_first;
+                second = last_second;
+            }
+            widen_runs(first, second);
+            turn_runs(paired, turned, turn, first, second);
+            narrow_runs(first, second);
+            store(to_head + to.low, first, to.low_count);
+            store(to_head + to.high, second, to.high_count);
+            to_head += push.destination.head;
+        }
     }
 }
 
