@@ -16,6 +16,7 @@ inline uint multiply_high(uint a, uint b) { return static_cast<uint>((static_cas
 inline uint choose(bool which, uint yes, uint no) { return which ? yes : no; }
 inline uint min(uint a, uint b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
+inline uint max(uint a, uint b) { return a > b ? a : b; }
 inline int highest_bit(uint a) {
     int bit = -1;
     for (; a != 0; a >>= 1) ++bit;

@@ -67,7 +67,7 @@ void main() {
     Runs destination_runs;
     if (paired) {
         Token token = find_token(batch, number);
-        bool turns = token.turns && is_known(token);
+        bool turns = is_known(token) && token.turns;
         if (!turns && kInPlace != 0u) return;
         turned = kInPlace != 0u || turns;
         if (turns) turn = turn_of(token, batch * push.rows.batch + number * push.rows.token, work);

@@ -173,8 +173,8 @@ struct Runs {
 Runs runs_of(uint j, uint count, uint chunk) {
     bool woven = kLane > 1u && chunk == 1u;
     uint first = rotary_begin() + pair_first(j, chunk);
-    uint second = rotary_begin() + pair_second(j, pair_count(), chunk);
-    return Runs(first, woven ? first + kLane : second, woven ? kLane : count, woven ? 2u * count - kLane : count);
+    uint second = first + choose(woven, kLane, pair_distance(pair_count(), chunk));
+    return Runs(first, second, choose(woven, kLane, count), choose(woven, 2u * count - kLane, count));
 }
 
 // Two runs of interleaved elements as first and second elements.
