@@ -336,7 +336,9 @@ Build chooseFused(const Job& job, const RopeLimits& limits) {
     if (needsRuns(job.tensor)) d.tuning.pairs = 0;
     const Build build = chooseBuild(d, d.q, shaders, limits);
     if (job.v == nullptr || build.shader == nullptr) return build;
-    const Build v = chooseBuild(job.v->d, job.v->d.q, shaders, limits);
+    RopeRotateDescription other = job.v->d;
+    other.tuning.pairs = d.tuning.pairs;
+    const Build v = chooseBuild(other, other.q, shaders, limits);
     return v.lane_pairs < build.lane_pairs ? v : build;
 }
 

@@ -16,39 +16,36 @@
 
 #if ROPE_LANE == 4
 layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
+const uint kAhead = kInFlight - 1u;
 #else
-const uint kInFlight = 1u;
+const uint kAhead = 0u;
 #endif
 
-// The one loop over the heads. Of two in flight both are loaded before the first is stored.
+// The one loop over the heads. Ahead by one, each head is loaded before the one before it is stored.
 void move_heads(Work work, uint from_head, Runs from, uint to_head, Runs to, bool paired, bool turned, Turn turn) {
-    for (uint h = 0u; h < kHeads; h += kInFlight) {
-        if (h >= work.heads) break;
-        uint left = min(kInFlight, work.heads - h);
-        WORDS first, second;
-        WORDS last_first = WORDS(0u);
-        WORDS last_second = WORDS(0u);
-        for (uint i = 0u; i < kInFlight; ++i) {
-            if (i >= left) break;
-            first = last_first;
-            second = last_second;
-            last_first = load(from_head + from.low, from.low_count);
-            last_second = load(from_head + from.high, from.high_count);
+    bool as_is = kSameElement && !turned;
+    WORDS next_first = WORDS(0u);
+    WORDS next_second = WORDS(0u);
+    for (uint h = 0u; h < work.heads + kAhead; ++h) {
+        WORDS first = next_first;
+        WORDS second = next_second;
+        if (kAhead == 0u || h < work.heads) {
+            next_first = load(from_head + from.low, from.low_count);
+            next_second = load(from_head + from.high, from.high_count);
             from_head += push.source.head;
         }
-        for (uint i = 0u; i < kInFlight; ++i) {
-            if (i >= left) break;
-            if (kInFlight == 1u || i + 1u == left) {
-                first = last_first;
-                second = last_second;
-            }
-            widen_runs(first, second);
-            turn_runs(paired, turned, turn, first, second);
-            narrow_runs(first, second);
-            store(to_head + to.low, first, to.low_count);
-            store(to_head + to.high, second, to.high_count);
-            to_head += push.destination.head;
+        if (kAhead == 0u) {
+            first = next_first;
+            second = next_second;
+        } else if (h == 0u) {
+            continue;
         }
+        widen_runs(as_is, first, second);
+        turn_runs(paired, turned, turn, first, second);
+        narrow_runs(as_is, first, second);
+        store(to_head + to.low, first, to.low_count);
+        store(to_head + to.high, second, to.high_count);
+        to_head += push.destination.head;
     }
 }
 
