@@ -32,7 +32,8 @@ add_library(vkrope
     host/rules.cpp
     host/runs.cpp
     host/scale.cpp
-    host/selftest.cpp)
+    host/selftest.cpp
+    host/specialize.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
 target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/host> ${VKROPE_VULKAN_INCLUDE})
 target_compile_features(vkrope PRIVATE cxx_std_17)
