@@ -1,6 +1,6 @@
-// What the rotation in place moves, without its arithmetic: the same lanes load and store the same elements, whose signs
-// change. With ROPE_LOADS they first make the rotation's other loads too, each where the last one says, and mix the bits
-// of what these give into the elements.
+// What the rotation moves, without its arithmetic: the same lanes load and store the same elements, whose signs change.
+// With ROPE_LOADS they first make the rotation's other loads too, each where the last one says, and mix the bits of what
+// these give into the elements. Elements that do not rotate are not brought over.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "../shaders/start.glsl"
@@ -16,12 +16,13 @@ void load_turn(Token token, uint number, Work work, inout WORDS cosine, inout WO
     WORDS at;
     for (uint i = 0u; i < kLane; ++i) {
         uint pair = work.j + i;
+        uint axis = axis_of(pair);
         if (kCosSin == ROPE_FROM_INLINE) {
             uvec4 frequency = frequencies[pair];
-            NTH(cosine, i) = frequency.x ^ frequency.y ^ token.whole.x;
+            NTH(cosine, i) = frequency.x ^ frequency.y ^ token.whole[axis];
             NTH(sine, i) = frequency.z ^ frequency.w;
         } else {
-            uint row = kCosSin == ROPE_FROM_TABLE ? row_of(token, 0u) : number;
+            uint row = kCosSin == ROPE_FROM_TABLE ? row_of(token, axis) : number;
             NTH(at, i) = push.rows.offset + row * push.rows.token + pair * push.rows.head;
         }
     }
@@ -41,13 +42,15 @@ void main() {
     if (!token.turns || !is_known(token)) return;
     load_turn(token, stand.number, work, cosine, sine);
 #endif
-    uint at = stand.to;
+    uint from = stand.from;
+    uint to = stand.to;
     for (uint h = 0u; h < kHeads; ++h) {
         if (h >= work.heads) break;
-        WORDS first = load(at + runs.low, runs.low_count) ^ cosine;
-        WORDS second = load(at + runs.high, runs.high_count) ^ sine;
-        store(at + runs.low, first, runs.low_count);
-        store(at + runs.high, second, runs.high_count);
-        at += push.destination.head;
+        WORDS first = load(from + runs.low, runs.low_count) ^ cosine;
+        WORDS second = load(from + runs.high, runs.high_count) ^ sine;
+        store(to + runs.low, first, runs.low_count);
+        store(to + runs.high, second, runs.high_count);
+        from += push.source.head;
+        to += push.destination.head;
     }
 }

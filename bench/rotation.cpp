@@ -1,0 +1,172 @@
+#include "rotation.hpp"
+
+#include "baselines.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace measure {
+namespace {
+
+// The height and the width of an image's patches; text has the same position on its one axis.
+int32_t positionOf(const Case& c, uint32_t axis, uint32_t token) {
+    if (c.model->axes == 1) return static_cast<int32_t>(token);
+    const auto side = static_cast<uint32_t>(std::ceil(std::sqrt(c.tokens)));
+    return static_cast<int32_t>(axis == 0 ? token / side : token % side);
+}
+
+// Cheap at any length: the first, the last and some between them.
+std::vector<uint32_t> verifiedTokens(uint32_t tokens) {
+    std::vector<uint32_t> all = {0, 1, tokens / 3, tokens / 2 + 1, tokens - 2, tokens - 1};
+    all.erase(std::remove_if(all.begin(), all.end(), [tokens](uint32_t token) { return token >= tokens; }), all.end());
+    return all;
+}
+
+constexpr RopeSlot kIn[] = {ROPE_SLOT_Q, ROPE_SLOT_K}, kOut[] = {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT};
+
+uint32_t headsOf(const Model& model, int tensor) { return tensor == 0 ? model.q_heads : model.k_heads; }
+
+const char kCopy[] = "copy_";
+
+} // namespace
+
+Described::Described(const Case& c) : frequencies_(frequenciesOf(*c.model)), axes_(axesOf(*c.model)) {
+    RopeRotateDescription& d = description;
+    d.tokens = c.tokens;
+    d.head_dim = c.model->head_dim;
+    d.q.heads = c.model->q_heads;
+    d.k.heads = c.model->k_heads;
+    d.pairing_in = c.pairing;
+    d.source = c.source;
+    d.element_in = c.element;
+    d.elsewhere = c.elsewhere;
+    d.rows.count = c.source == ROPE_SOURCE_TABLE ? c.tokens : 0;
+    d.frequencies.values = frequencies_.data();
+    d.frequencies.count = static_cast<uint32_t>(frequencies_.size());
+    d.frequencies.axes = axes_.empty() ? nullptr : axes_.data();
+}
+
+const rope::Buffer& Rotation::keep(RopeSlot slot, rope::Buffer buffer, RopeBuffers* slots) {
+    buffers_.push_back(std::move(buffer));
+    slots->slots[slot] = buffers_.back().slot();
+    return buffers_.back();
+}
+
+void Rotation::makeTensors(RopeBuffers* slots) {
+    for (int i = 0; i < 2; ++i) {
+        keep(kIn[i], bench_->makeNoise(plan_.bytes[kIn[i]], case_.element), slots);
+        if (case_.elsewhere) keep(kOut[i], bench_->make(plan_.bytes[kOut[i]]), slots);
+    }
+}
+
+// By position for a table, else one for each token.
+void Rotation::makeRows() {
+    RopeTableDescription table = {};
+    table.frequencies = described_.description.frequencies;
+    table.tokens = case_.tokens;
+    if (case_.source == ROPE_SOURCE_TABLE) {
+        table.frequencies.axes = nullptr;
+        table.positions.kind = ROPE_POSITIONS_COUNTED;
+    }
+    RopePlan plan;
+    mustPlan(ropePlanTable(&table, &bench_->limits(), &plan), plan);
+    keep(ROPE_SLOT_ROWS, bench_->make(plan.bytes[ROPE_SLOT_ROWS]), &slots_);
+    bench_->run(plan, slots_);
+}
+
+Rotation::Rotation(Bench* bench, const Case& c) : bench_(bench), case_(c), described_(c) {
+    bench_->mustFit(tensorBytes(c) * (c.elsewhere ? 4 : 2));
+    mustPlan(ropePlanRotate(&described_.description, &bench_->limits(), &plan_), plan_);
+    std::vector<int32_t> positions(c.model->axes * size_t{c.tokens});
+    for (size_t i = 0; i < positions.size(); ++i)
+        positions[i] = positionOf(c, static_cast<uint32_t>(i / c.tokens), static_cast<uint32_t>(i % c.tokens));
+    keep(ROPE_SLOT_POSITIONS, bench_->make(positions.data(), positions.size() * sizeof positions[0]), &slots_);
+    keep(ROPE_SLOT_FREQUENCIES, bench_->makeFrequencies(described_.description.frequencies), &slots_);
+    if (c.source != ROPE_SOURCE_INLINE) makeRows();
+    makeTensors(&slots_);
+    const std::vector<std::vector<uint8_t>> before = readTokens(false);
+    bench_->run(plan_, slots_);
+    verify(before);
+}
+
+// Each of Q's verified tokens, then each of K's.
+std::vector<std::vector<uint8_t>> Rotation::readTokens(bool results) {
+    std::vector<std::vector<uint8_t>> all;
+    for (int i = 0; i < 2; ++i) {
+        const VkBuffer wanted = slots_.slots[results && case_.elsewhere ? kOut[i] : kIn[i]].buffer;
+        const auto buffer = std::find_if(buffers_.begin(), buffers_.end(),
+                                         [wanted](const rope::Buffer& one) { return one.handle() == wanted; });
+        const uint64_t row = plan_.bytes[kIn[i]] / case_.tokens;
+        for (const uint32_t token : verifiedTokens(case_.tokens))
+            all.push_back(bench_->read(*buffer, token * row, row));
+    }
+    return all;
+}
+
+// The CPU's bits of one token, its cos and sin computed, whatever the case reads.
+std::vector<uint8_t> Rotation::expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const {
+    RopeRotateDescription one = described_.description;
+    one.tokens = 1;
+    one.source = ROPE_SOURCE_INLINE;
+    one.elsewhere = 0;
+    one.rows = {};
+    one.q.heads = headsOf(*case_.model, tensor);
+    one.k.heads = 0;
+    int32_t positions[ROPE_MAX_AXES] = {};
+    for (uint32_t axis = 0; axis < case_.model->axes; ++axis) positions[axis] = positionOf(case_, axis, token);
+    std::vector<uint8_t> wanted(before.size());
+    RopeHostRotate host = {};
+    host.positions = positions;
+    host.q = before.data();
+    host.q_out = wanted.data();
+    RopeReason reason;
+    if (ropeHostRunRotate(&one, &host, &reason) != ROPE_SUCCESS) throw std::runtime_error(reason.text);
+    return wanted;
+}
+
+void Rotation::verify(const std::vector<std::vector<uint8_t>>& before) {
+    const std::vector<std::vector<uint8_t>> after = readTokens(true);
+    const std::vector<uint32_t> tokens = verifiedTokens(case_.tokens);
+    for (size_t i = 0; i < after.size(); ++i) {
+        const int tensor = i < tokens.size() ? 0 : 1;
+        const uint32_t token = tokens[i % tokens.size()];
+        if (after[i] != expected(tensor, token, before[i]))
+            throw Wrong(std::string(tensor == 0 ? "Q" : "K") + " of token " + std::to_string(token) +
+                        " has other bits than the CPU's");
+    }
+}
+
+Contestant Rotation::rival(const std::string& name, const RopePlan& plan, const RopeBuffers& slots) {
+    return {name, [bench = bench_, plan, slots] { return bench->run(plan, slots); }};
+}
+
+void Rotation::addCopies(std::vector<Contestant>* contestants) {
+    const uint64_t bytes = tensorBytes(case_);
+    RopeBuffers slots = {};
+    const rope::Buffer& from = keep(ROPE_SLOT_Q, bench_->makeNoise(bytes, case_.element), &slots);
+    const rope::Buffer& to = keep(ROPE_SLOT_Q_OUT, bench_->make(bytes), &slots);
+    for (const uint32_t vectors : {1u, 2u, 4u, 8u})
+        contestants->push_back(
+            rival(kCopy + std::to_string(vectors), copyPlan(bytes, vectors, bench_->limits()), slots));
+    contestants->push_back(
+        {"CopyBuffer", [bench = bench_, &from, &to, bytes] { return bench->copy(from, to, bytes); }});
+}
+
+bool Rotation::isCopyKernel(const std::string& name) { return name.compare(0, sizeof kCopy - 1, kCopy) == 0; }
+
+std::vector<Contestant> Rotation::contestants() {
+    std::vector<Contestant> all = {rival("rotation", plan_, slots_)};
+    RopeBuffers others = slots_;
+    if (case_.elsewhere) {
+        // No kernel leaves anything in the sources, nor does it matter what is in the outputs.
+        addCopies(&all);
+    } else {
+        makeTensors(&others);
+        all.push_back(rival("negate", negatePlan(plan_, false), others));
+    }
+    all.push_back(rival("loads", negatePlan(plan_, true), others));
+    all.push_back(rival(kEmpty, emptyPlan(plan_), others));
+    return all;
+}
+
+} // namespace measure
