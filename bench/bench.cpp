@@ -23,7 +23,7 @@ static uint64_t memoryOf(const rope::Device& device) {
 }
 
 void Bench::mustFit(uint64_t bytes) const {
-    const uint64_t most = memoryOf(device_) / 4 * 3; // others want some of it too
+    const uint64_t most = memoryOf(device_) / 2; // others want some of it too
     if (bytes <= most) return;
     throw Unfit("takes " + std::to_string(bytes >> 20) + " MiB, and " + std::to_string(most >> 20) + " may be used");
 }

@@ -42,6 +42,7 @@ class Rotation {
     void makeRows();
     void verify(const std::vector<std::vector<uint8_t>>& before);
     std::vector<std::vector<uint8_t>> readTokens(bool results);
+    bool isRight(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) const;
     std::vector<uint8_t> expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const;
     Contestant rival(const std::string& name, const RopePlan& plan, const RopeBuffers& slots);
     void addCopies(std::vector<Contestant>* contestants);

@@ -26,16 +26,11 @@ void Turns::warm() {
 void Turns::round() {
     const size_t count = contestants_.size(), number = rounds();
     std::vector<double> now(count);
-    double empty = 0;
     for (size_t i = 0; i < count; ++i) {
         const size_t which = (number + (number % 2 == 0 ? i : count - 1 - i)) % count;
         now[which] = contestants_[which].seconds();
-        if (clock_ == Clock::kHost && contestants_[which].name == kEmpty) empty = now[which];
     }
-    for (size_t i = 0; i < count; ++i) {
-        const bool is_empty = contestants_[i].name == kEmpty;
-        times_[i].push_back(is_empty ? now[i] : now[i] - empty);
-    }
+    for (size_t i = 0; i < count; ++i) times_[i].push_back(now[i]);
 }
 
 void Turns::go(uint32_t rounds, uint32_t tokens) {
@@ -52,10 +47,22 @@ void Turns::go(uint32_t rounds, uint32_t tokens) {
     }
 }
 
-Range Turns::seconds(size_t i) const { return rangeOf(times_[i]); }
+// What submit and wait take by themselves.
+double Turns::overhead() const {
+    for (size_t i = 0; i < contestants_.size(); ++i) {
+        if (clock_ == Clock::kHost && contestants_[i].name == kEmpty) return rangeOf(times_[i]).middle;
+    }
+    return 0;
+}
+
+Range Turns::seconds(size_t i) const {
+    const Range range = rangeOf(times_[i]);
+    const double less = contestants_[i].name == kEmpty ? 0 : overhead();
+    return {range.low - less, range.middle - less, range.high - less};
+}
 
 Range Turns::ratio(size_t i) const {
-    if (clock_ == Clock::kHost) { // differences may be nothing or less in a round
+    if (clock_ == Clock::kHost) { // differences, which may come to nothing or less
         const Range a = seconds(0), b = seconds(i);
         if (!(a.low > 0 && b.low > 0)) return {NAN, NAN, NAN};
         return {a.low / b.high, a.middle / b.middle, a.high / b.low};

@@ -36,6 +36,8 @@ class Turns {
     Range ratio(size_t i) const;
 
   private:
+    double overhead() const;
+
     std::vector<Contestant> contestants_;
     std::vector<std::vector<double>> times_; // of each contestant, of each round
     Clock clock_;
