@@ -127,7 +127,7 @@ std::vector<float> noise(size_t count, uint32_t* state) {
 
 void mustPlan(RopeResult result, const RopePlan& plan) {
     if (result == ROPE_ERROR_TOO_LARGE) throw Unfit(plan.reason.text);
-    if (result != ROPE_SUCCESS) throw std::runtime_error(plan.reason.text);
+    if (result != ROPE_SUCCESS) throw std::invalid_argument(plan.reason.text);
 }
 
 } // namespace measure

@@ -64,7 +64,7 @@ std::vector<Case> product(const Choices& choices) {
                 for (const RopeElement element : choices.elements)
                     for (const RopeSource source : choices.sources)
                         for (const uint32_t tokens : choices.tokens)
-                            cases.push_back({model, pairing, elsewhere, element, source, tokens});
+                            cases.push_back({model, pairing, elsewhere, element, source, tokens, {}});
     return cases;
 }
 

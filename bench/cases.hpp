@@ -31,6 +31,7 @@ struct Case {
     RopeElement element;
     RopeSource source;
     uint32_t tokens;
+    RopeTuning tuning = {}; // zeros: the library's own
 };
 
 // "llama3-8b/in-place/f32/half/inline", without the tokens

@@ -71,7 +71,7 @@ class CostState {
   public:
     explicit CostState(Bench* bench)
         : bench_(bench),
-          case_({findModel("llama3-8b"), ROPE_PAIRING_HALF, false, ROPE_ELEMENT_F32, ROPE_SOURCE_INLINE, 1}),
+          case_({findModel("llama3-8b"), ROPE_PAIRING_HALF, false, ROPE_ELEMENT_F32, ROPE_SOURCE_INLINE, 1, {}}),
           described(case_), step(bench, case_) {
         VkCommandPoolCreateInfo pool = {};
         pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;

@@ -10,6 +10,7 @@ add_library(vkrope-measure STATIC
     bench/models.cpp
     bench/rotation.cpp
     bench/table.cpp
+    bench/tuner.cpp
     bench/turns.cpp
     ${VKROPE_BASELINES})
 target_include_directories(vkrope-measure PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench)

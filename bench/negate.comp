@@ -12,6 +12,8 @@
 #include "../shaders/turn.glsl"
 #include "../shaders/stand.glsl"
 
+layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
+
 void load_turn(Token token, uint number, Work work, inout WORDS cosine, inout WORDS sine) {
     WORDS at;
     for (uint i = 0u; i < kLane; ++i) {
@@ -39,18 +41,30 @@ void main() {
     WORDS sine = cosine;
 #ifdef ROPE_LOADS
     Token token = find_token(gl_WorkGroupID.y, stand.number);
-    if (!token.turns || !is_known(token)) return;
+    if (!is_known(token) || !token.turns) return;
     load_turn(token, stand.number, work, cosine, sine);
 #endif
     uint from = stand.from;
     uint to = stand.to;
-    for (uint h = 0u; h < kHeads; ++h) {
+    for (uint h = 0u; h < kHeads; h += kInFlight) {
         if (h >= work.heads) break;
-        WORDS first = load(from + runs.low, runs.low_count) ^ cosine;
-        WORDS second = load(from + runs.high, runs.high_count) ^ sine;
-        store(to + runs.low, first, runs.low_count);
-        store(to + runs.high, second, runs.high_count);
+        bool two = h + 1u < work.heads && kInFlight == 2u;
+        WORDS first = load(from + runs.low, runs.low_count);
+        WORDS second = load(from + runs.high, runs.high_count);
         from += push.source.head;
+        WORDS next_first, next_second;
+        if (two) {
+            next_first = load(from + runs.low, runs.low_count);
+            next_second = load(from + runs.high, runs.high_count);
+            from += push.source.head;
+        }
+        store(to + runs.low, first ^ cosine, runs.low_count);
+        store(to + runs.high, second ^ sine, runs.high_count);
         to += push.destination.head;
+        if (two) {
+            store(to + runs.low, next_first ^ cosine, runs.low_count);
+            store(to + runs.high, next_second ^ sine, runs.high_count);
+            to += push.destination.head;
+        }
     }
 }

@@ -82,7 +82,7 @@ void Rotation::makeRows() {
 
 Rotation::Rotation(Bench* bench, const Case& c) : bench_(bench), case_(c), described_(c) {
     bench_->mustFit(tensorBytes(c) * (c.elsewhere ? 4 : 2));
-    mustPlan(ropePlanRotate(&described_.description, &bench_->limits(), &plan_), plan_);
+    plan_ = planOf(c.tuning);
     std::vector<int32_t> positions(c.model->axes * size_t{c.tokens});
     for (size_t i = 0; i < positions.size(); ++i)
         positions[i] = positionOf(c, static_cast<uint32_t>(i / c.tokens), static_cast<uint32_t>(i % c.tokens));
@@ -90,9 +90,7 @@ Rotation::Rotation(Bench* bench, const Case& c) : bench_(bench), case_(c), descr
     keep(ROPE_SLOT_FREQUENCIES, bench_->makeFrequencies(described_.description.frequencies), &slots_);
     if (c.source != ROPE_SOURCE_INLINE) makeRows();
     makeTensors(&slots_);
-    const std::vector<std::vector<uint8_t>> before = readTokens(false);
-    bench_->run(plan_, slots_);
-    verify(before);
+    verify(plan_);
 }
 
 // Each of Q's verified tokens, then each of K's.
@@ -146,7 +144,17 @@ bool Rotation::isRight(const std::vector<uint8_t>& got, const std::vector<uint8_
     return true;
 }
 
-void Rotation::verify(const std::vector<std::vector<uint8_t>>& before) {
+RopePlan Rotation::planOf(const RopeTuning& tuning) const {
+    RopeRotateDescription d = described_.description;
+    d.tuning = tuning;
+    RopePlan plan;
+    mustPlan(ropePlanRotate(&d, &bench_->limits(), &plan), plan);
+    return plan;
+}
+
+void Rotation::verify(const RopePlan& plan) {
+    const std::vector<std::vector<uint8_t>> before = readTokens(false);
+    bench_->run(plan, slots_);
     const std::vector<std::vector<uint8_t>> after = readTokens(true);
     const std::vector<uint32_t> tokens = verifiedTokens(case_.tokens);
     for (size_t i = 0; i < after.size(); ++i) {
@@ -176,7 +184,10 @@ void Rotation::addCopies(std::vector<Contestant>* contestants) {
 
 bool Rotation::isCopyKernel(const std::string& name) { return name.compare(0, sizeof kCopy - 1, kCopy) == 0; }
 
+Contestant Rotation::empty() { return rival(kEmpty, emptyPlan(plan_), slots_); }
+
 std::vector<Contestant> Rotation::contestants() {
+    const RopePlan own = planOf({}); // rivals stay the same, whatever the tuning
     std::vector<Contestant> all = {rival("rotation", plan_, slots_)};
     RopeBuffers others = slots_;
     if (case_.elsewhere) {
@@ -184,10 +195,10 @@ std::vector<Contestant> Rotation::contestants() {
         addCopies(&all);
     } else {
         makeTensors(&others);
-        all.push_back(rival("negate", negatePlan(plan_, false), others));
+        all.push_back(rival("negate", negatePlan(own, false), others));
     }
-    all.push_back(rival("loads", negatePlan(plan_, true), others));
-    all.push_back(rival(kEmpty, emptyPlan(plan_), others));
+    all.push_back(rival("loads", negatePlan(own, true), others));
+    all.push_back(empty());
     return all;
 }
 

@@ -29,8 +29,12 @@ class Rotation {
     // The rotation, then what it stands beside, on tensors of their own: on the bits that they leave behind, a rotation
     // might be slow. They live as long as this.
     std::vector<Contestant> contestants();
+    Contestant empty();
     uint64_t bytes() const { return 2 * tensorBytes(case_); } // read and written
 
+    // Carries it out once, of the same case with another tuning, and looks at the results.
+    void verify(const RopePlan& plan);
+    RopePlan planOf(const RopeTuning& tuning) const;
     const RopePlan& plan() const { return plan_; }
     const RopeBuffers& slots() const { return slots_; }
 
@@ -40,7 +44,6 @@ class Rotation {
     const rope::Buffer& keep(RopeSlot slot, rope::Buffer buffer, RopeBuffers* slots);
     void makeTensors(RopeBuffers* slots);
     void makeRows();
-    void verify(const std::vector<std::vector<uint8_t>>& before);
     std::vector<std::vector<uint8_t>> readTokens(bool results);
     bool isRight(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) const;
     std::vector<uint8_t> expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const;

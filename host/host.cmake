@@ -115,6 +115,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_arrays.cpp
         host/tool_axes.cpp
         host/tool_bench.cpp
+        host/tool_bench_cases.cpp
         host/tool_bench_rows.cpp
         host/tool_check.cpp
         host/tool_check_case.cpp
@@ -132,6 +133,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_rotate.cpp
         host/tool_rotation.cpp
         host/tool_table.cpp
+        host/tool_tune.cpp
         host/tool_values.cpp)
     target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)

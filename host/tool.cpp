@@ -76,6 +76,7 @@ const Command kCommands[] = {
     {"permute", "permute weights made for one pairing to the other", tool::addPermute},
     {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
     {"bench", "time a device's rotations beside copies of the same bytes", tool::addBench},
+    {"tune", "find out how a device is best given its threads", tool::addTune},
 };
 
 struct Entry {

@@ -1,5 +1,6 @@
 // vkrope bench
 #include "tool.hpp"
+#include "tool_bench_cases.hpp"
 #include "tool_bench_rows.hpp"
 #include "tool_output.hpp"
 #include "tool_progress.hpp"
@@ -23,66 +24,21 @@ using measure::Bench;
 using measure::Case;
 
 struct Options {
-    std::string device, clock = "device", plot;
-    std::vector<std::string> models, elements, pairings, places, sources;
-    std::vector<uint32_t> tokens;
+    std::string device, clock = "device", plot, tuning;
+    CaseOptions cases;
     uint32_t rounds = 0;
-    bool all = false, tables = false, fused = false, costs = false, json = false;
+    bool tables = false, fused = false, costs = false, json = false;
 };
-
-// ---- What is chosen ------------------------------------------------------------------------------------------------
-
-template <typename T> std::vector<std::string> namesOf(const std::vector<measure::Named<T>>& all) {
-    std::vector<std::string> names;
-    for (const measure::Named<T>& one : all) names.push_back(one.name);
-    return names;
-}
-
-// In the order of the table, whatever the order of the options.
-template <typename T>
-std::vector<T> chosen(const std::vector<measure::Named<T>>& all, const std::vector<std::string>& names) {
-    std::vector<T> values;
-    for (const measure::Named<T>& one : all) {
-        if (std::find(names.begin(), names.end(), one.name) != names.end()) values.push_back(one.value);
-    }
-    return values;
-}
-
-// What is not asked for is everything with --all, else what takes about a minute on a CPU's driver.
-measure::Choices choicesOf(const Options& options) {
-    measure::Choices all = measure::allChoices(), c = all;
-    const bool wide = options.all;
-    if (!wide) {
-        c.models.resize(1);
-        c.pairings.resize(1);
-        c.sources.resize(1);
-        c.tokens = {1, 32, 512, 4096};
-    }
-    if (!wide && !options.plot.empty()) {
-        c.elsewhere = {true};
-        c.tokens = all.tokens;
-    }
-    if (!options.models.empty()) {
-        c.models.clear();
-        for (const measure::Model* model : all.models) {
-            if (std::find(options.models.begin(), options.models.end(), model->name) != options.models.end())
-                c.models.push_back(model);
-        }
-    }
-    if (!options.elements.empty()) c.elements = chosen(measure::elements(), options.elements);
-    if (!options.pairings.empty()) c.pairings = chosen(measure::pairings(), options.pairings);
-    if (!options.places.empty()) c.elsewhere = chosen(measure::places(), options.places);
-    if (!options.sources.empty()) c.sources = chosen(measure::sources(), options.sources);
-    if (!options.tokens.empty()) c.tokens = options.tokens;
-    return c;
-}
 
 bool check(const Options& options, Failure* failure) {
     const bool rotations = !options.tables && !options.fused && !options.costs;
-    const std::pair<const char*, bool> given[] = {
-        {"--element", !options.elements.empty()}, {"--pairing", !options.pairings.empty()},
-        {"--place", !options.places.empty()},     {"--source", !options.sources.empty()},
-        {"--plot", !options.plot.empty()},        {"--model", !options.models.empty() && !options.tables}};
+    const std::pair<const char*, bool> given[] = {{"--element", !options.cases.elements.empty()},
+                                                  {"--pairing", !options.cases.pairings.empty()},
+                                                  {"--place", !options.cases.places.empty()},
+                                                  {"--source", !options.cases.sources.empty()},
+                                                  {"--plot", !options.plot.empty()},
+                                                  {"--tuning", !options.tuning.empty()},
+                                                  {"--model", !options.cases.models.empty() && !options.tables}};
     for (const auto& option : given) {
         if (option.second && !rotations)
             return refuse(failure, std::string(option.first) +
@@ -158,10 +114,13 @@ Job fusedJob(const measure::FusedKind& kind, uint32_t tokens) {
 }
 
 std::vector<Job> jobsOf(const Options& options) {
-    const measure::Choices choices = choicesOf(options);
+    const measure::Choices choices = choicesOf(options.cases, options.plot.empty() ? kShort : kPicture);
     std::vector<Job> jobs;
     if (!options.tables && !options.fused && !options.costs) {
-        for (const Case& c : measure::product(choices)) jobs.push_back(rotationJob(c));
+        for (Case c : measure::product(choices)) {
+            c.tuning = readTuning(options.tuning);
+            jobs.push_back(rotationJob(c));
+        }
     }
     if (options.tables) {
         for (const measure::Model* model : choices.models)
@@ -252,10 +211,20 @@ void printHead(const Bench& bench, const rope::DeviceInfo& info) {
                 "under a kernel's name: how many times that kernel's time was taken\n");
 }
 
+// Before anything is printed.
+bool checkTuning(const Options& options, const Bench& bench, Failure* failure) {
+    measure::Described described(measure::product(kShort).front());
+    described.description.tuning = readTuning(options.tuning);
+    RopePlan plan;
+    return ropePlanRotate(&described.description, &bench.limits(), &plan) == ROPE_SUCCESS ||
+           refuse(failure, "--tuning: " + std::string(plan.reason.text));
+}
+
 bool run(const Options& options, Failure* failure) try {
     if (!check(options, failure)) return false;
     Bench bench =
         measure::openBench(options.device, options.clock == "host" ? measure::Clock::kHost : measure::Clock::kDevice);
+    if (!checkTuning(options, bench, failure)) return false;
     const rope::DeviceInfo& info = bench.device().info();
     if (!options.json) printHead(bench, info);
     const std::vector<Measured> rows = measureAll(options, &bench);
@@ -280,12 +249,6 @@ bool run(const Options& options, Failure* failure) try {
     return refuse(failure, refused.what());
 }
 
-// A name, several with commas between them, or the option again.
-void takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names, std::vector<std::string>* to,
-                const char* help) {
-    app->add_option(name, *to, help)->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
-}
-
 const char kFooter[] = "Every case is verified against the CPU's bits before it is timed. Beside it, in turns and on "
                        "as many bytes: in place "
                        "a kernel of the same loads and stores that only negates, and one with the other loads too; "
@@ -303,25 +266,15 @@ const char kFooter[] = "Every case is verified against the CPU's bits before it 
 
 Work addBench(CLI::App* app) {
     const auto options = std::make_shared<Options>();
-    std::vector<std::string> models;
-    for (const measure::Model& model : measure::models()) models.push_back(model.name);
     app->add_option("--device", options->device,
                     "a device's index or a part of its name; without it the best there is");
-    takesNames(app, "--model", models, &options->models, "whose Q and K; several with commas between them");
-    takesCount(app->add_option("--tokens", options->tokens, "how many; several with commas between them")
-                   ->delimiter(',')
-                   ->allow_extra_args(false),
-               "a whole number of tokens", 1, 1u << 20);
-    takesNames(app, "--element", namesOf(measure::elements()), &options->elements, "of Q and K");
-    takesNames(app, "--pairing", namesOf(measure::pairings()), &options->pairings, "of Q and K");
-    takesNames(app, "--place", namesOf(measure::places()), &options->places, "where the result goes");
-    takesNames(app, "--source", namesOf(measure::sources()), &options->sources, "of cos and sin");
+    addCaseOptions(app, &options->cases);
     takesCount(app->add_option("--rounds", options->rounds, "of each case; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
     app->add_option("--clock", options->clock,
                     "device: its timestamps; host: around submit and wait, less what an empty dispatch takes")
         ->check(CLI::IsMember({"device", "host"}));
-    app->add_flag("--all", options->all, "all of what no option chooses from: hours on a CPU's driver");
+    takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see vkrope tune"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");

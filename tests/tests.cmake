@@ -141,6 +141,8 @@ if(TARGET vkrope-tool)
         TablesOfConfigsAreThoseOfTransformers
         TablesOfSeveralAxesAreNumpys
         TowersOfVisionSkipAndChunkByTheirConfigs
+        TuneFindsASpoiledPlan
+        TuneTakesWhatIsSurelyFaster
         UnknownPairingsAreAskedFor
         ValuesAreRefusedInWords
         WhatStandardOutputCannotTakeIsAFailure)

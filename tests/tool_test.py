@@ -138,11 +138,11 @@ def examples_in_help_run():
     has_device = devices() != ["reference"]
     assert re.fullmatch(r"vkrope \d+\.\d+\.\d+\n", run("--version")[0])
     assert "devices" in run("--help")[0]
-    for command in ["devices", "frequencies", "plot", "table", "rotate", "permute", "check", "bench"]:
+    for command in ["devices", "frequencies", "plot", "table", "rotate", "permute", "check", "bench", "tune"]:
         text = run(command, "--help")[0]
         lines = re.search(r"example.*:\n((?:  .*\n?)+)", text).group(1)
         assert "vkrope " + command in lines, lines
-        if command == "check" or (not has_device and command in ("table", "rotate", "bench")):
+        if command == "check" or (not has_device and command in ("table", "rotate", "bench", "tune")):
             continue  # the one has a test of its own, the others need a device
         # One of the name must be the program, whatever it is called here.
         os.environ["PATH"] = folder + os.pathsep + os.environ["PATH"]
@@ -547,11 +547,44 @@ def bench_refuses_nonsense_in_one_line():
         ("plot of costs", ["--costs", "--plot", "x.svg"], "--plot goes with rotations"),
         ("model of fused passes", ["--fused", "--model", "gemma3"], "--model goes with rotations"),
         ("the reference", ["--device", "reference"], "the reference is not timed"),
+        ("three of a tuning", ["--tuning", "64,8,4"], "--tuning takes group size, heads, pairs and heads in flight"),
+        ("tuning of costs", ["--costs", "--tuning", "64,8,4,1"], "--tuning goes with rotations"),
+        ("tuning that is none", ["--tuning", "64,8,3,1"], "pairs is 3"),
         ("no such device", ["--device", "Voodoo", "--plot", "x.svg"], "Voodoo"),
     ]:
-        if what == "no such device" and devices() == ["reference"]:
+        if what in ("no such device", "tuning that is none") and devices() == ["reference"]:
             continue
         expect_refusal(what, ["bench", *arguments], sentence, before)
+    for arguments, sentence in [(["--tokens", "x"], "--tokens takes"), (["--device", "reference"], "not timed")]:
+        expect_refusal("tune", ["tune", *arguments], sentence, before)
+
+
+@test
+def tune_takes_what_is_surely_faster():
+    found = devices()[:-1]
+    if not found:
+        sys.exit(77)
+    arguments = ["tune", "--tokens", "2", "--element", "f32", "--model", "qwen3-0.6b", "--rounds", "3", "--device", found[-1]]
+    row, = json.loads(run(*arguments, "--json")[0])["rows"]
+    assert row["tried"] > 10 and row["own_us"] > 0 and row["best"] != row["own"], row
+    sure = row["gain"]["low"] > max(row["noise"]["high"], 1.02)
+    assert row["sure"] == sure and row["tuning"] == (row["best"] if sure else "{0, 0, 0, 0}"), row
+    tuning = row["best"].strip("{}").replace(" ", "")
+    assert re.fullmatch(r"\d+,\d+,\d,\d", tuning), row
+    run(*SMALL_BENCH, "--tuning", tuning, "--device", found[-1])
+    text = run(*arguments)[0]
+    assert "qwen3-0.6b/in-place/f32/half/inline" in text and re.search(r"(keep|\{.*\})\n$", text), text
+
+
+@test
+def tune_finds_a_spoiled_plan():
+    spoiled = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
+    found = devices()[:-1]
+    if not found or not os.path.exists(spoiled):
+        sys.exit(77)
+    command = f"'{spoiled}' tune --tokens 1 --rounds 1 --element bf16 --pairing interleaved --device {found[-1]}"
+    text, errors = run(shell=command, status=1)
+    assert "WRONG, not timed" in text and "1 of 1 cases have wrong results" in errors, text + errors
 
 
 def write_hostile_files():
