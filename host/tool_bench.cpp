@@ -222,8 +222,7 @@ bool checkTuning(const Options& options, const Bench& bench, Failure* failure) {
 
 bool run(const Options& options, Failure* failure) try {
     if (!check(options, failure)) return false;
-    Bench bench =
-        measure::openBench(options.device, options.clock == "host" ? measure::Clock::kHost : measure::Clock::kDevice);
+    Bench bench = measure::openBench(options.device, clockOf(options.clock));
     if (!checkTuning(options, bench, failure)) return false;
     const rope::DeviceInfo& info = bench.device().info();
     if (!options.json) printHead(bench, info);
@@ -271,9 +270,7 @@ Work addBench(CLI::App* app) {
     addCaseOptions(app, &options->cases);
     takesCount(app->add_option("--rounds", options->rounds, "of each case; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
-    app->add_option("--clock", options->clock,
-                    "device: its timestamps; host: around submit and wait, less what an empty dispatch takes")
-        ->check(CLI::IsMember({"device", "host"}));
+    addClock(app, &options->clock);
     takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see vkrope tune"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");

@@ -89,6 +89,16 @@ void addCaseOptions(CLI::App* app, CaseOptions* options) {
     app->add_flag("--all", options->all, "all of what no option chooses from: hours on a CPU's driver");
 }
 
+void addClock(CLI::App* app, std::string* clock) {
+    app->add_option("--clock", *clock,
+                    "device: its timestamps; host: around submit and wait, less what an empty dispatch takes")
+        ->check(CLI::IsMember({"device", "host"}));
+}
+
+measure::Clock clockOf(const std::string& clock) {
+    return clock == "host" ? measure::Clock::kHost : measure::Clock::kDevice;
+}
+
 void takesTuning(CLI::Option* option) {
     option->check([](const std::string& given) {
         uint32_t four[4];

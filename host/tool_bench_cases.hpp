@@ -1,6 +1,7 @@
-// What `vkrope bench` and `vkrope tune` measure: the options that choose cases, and those of their tuning.
+// What `vkrope bench` and `vkrope tune` measure: the options that choose cases, tuning and clock.
 #pragma once
 
+#include "bench.hpp"
 #include "cases.hpp"
 
 namespace CLI {
@@ -22,6 +23,9 @@ extern const measure::Choices kShort, kPicture, kTuned;
 
 // What is not asked for is everything with --all, else what `otherwise` has.
 measure::Choices choicesOf(const CaseOptions& options, const measure::Choices& otherwise);
+
+void addClock(CLI::App* app, std::string* clock);
+measure::Clock clockOf(const std::string& clock);
 
 // "64,8,4,1": the members of RopeTuning; empty: all the library's own.
 void takesTuning(CLI::Option* option);

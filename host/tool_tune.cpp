@@ -19,7 +19,7 @@ using measure::Case;
 using measure::Tuned;
 
 struct Options {
-    std::string device;
+    std::string device, clock = "device";
     CaseOptions cases;
     uint32_t rounds = 0;
     bool json = false;
@@ -73,7 +73,7 @@ void printHead(const rope::DeviceInfo& info) {
 bool run(const Options& options, Failure* failure) try {
     if (options.device == "reference")
         return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
-    measure::Bench bench = measure::openBench(options.device, measure::Clock::kDevice);
+    measure::Bench bench = measure::openBench(options.device, clockOf(options.clock));
     const rope::DeviceInfo& info = bench.device().info();
     if (!options.json) printHead(info);
     const std::vector<Case> cases = measure::product(choicesOf(options.cases, kTuned));
@@ -127,6 +127,7 @@ Work addTune(CLI::App* app) {
     app->add_option("--device", options->device,
                     "a device's index or a part of its name; without it the best there is");
     addCaseOptions(app, &options->cases);
+    addClock(app, &options->clock);
     takesCount(app->add_option("--rounds", options->rounds, "of the last few; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
     app->add_flag("--json", options->json, "as JSON");
