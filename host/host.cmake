@@ -115,6 +115,9 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool.cpp
         host/tool_arrays.cpp
         host/tool_axes.cpp
+        host/tool_bench.cpp
+        host/tool_bench_cases.cpp
+        host/tool_bench_rows.cpp
         host/tool_check.cpp
         host/tool_check_case.cpp
         host/tool_device.cpp
@@ -131,8 +134,9 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_rotate.cpp
         host/tool_rotation.cpp
         host/tool_table.cpp
+        host/tool_tune.cpp
         host/tool_values.cpp)
-    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
+    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)

@@ -1,5 +1,5 @@
-// vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, permutes weights and
-// checks devices.
+// vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, permutes weights,
+// checks devices and times them.
 #include "tool.hpp"
 #include "tool_values.hpp"
 
@@ -75,6 +75,8 @@ const Command kCommands[] = {
     {"rotate", "rotate Q and K", tool::addRotate},
     {"permute", "permute weights made for one pairing to the other", tool::addPermute},
     {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
+    {"bench", "time a device's rotations beside copies of the same bytes", tool::addBench},
+    {"tune", "find out how a device is best given its threads", tool::addTune},
 };
 
 struct Entry {

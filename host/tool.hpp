@@ -29,6 +29,8 @@ Work addTable(CLI::App* app);
 Work addRotate(CLI::App* app);
 Work addPermute(CLI::App* app);
 Work addCheck(CLI::App* app);
+Work addBench(CLI::App* app);
+Work addTune(CLI::App* app);
 
 // One line on stderr, whatever the text holds: "vkrope rotate: warning: ...".
 void warn(const char* command, const std::string& text);

@@ -98,6 +98,12 @@ if(TARGET vkrope-tool)
     foreach(name
         AFailedOutputLeavesNoneBehind
         AGivenTableIsReadByAxis
+        BenchCountsCosts
+        BenchDrawsBandwidth
+        BenchRefusesNonsenseInOneLine
+        BenchSaysWhatDoesNotFitAndGoesOn
+        BenchStandsBesideKernelsOfTheSameBytes
+        BenchTimesNothingThatIsWrong
         CheckFindsASpoiledPlan
         CheckPassesOnEveryDevice
         ChunksHoldHalvesOfTheirOwn
@@ -135,6 +141,8 @@ if(TARGET vkrope-tool)
         TablesOfConfigsAreThoseOfTransformers
         TablesOfSeveralAxesAreNumpys
         TowersOfVisionSkipAndChunkByTheirConfigs
+        TuneFindsASpoiledPlan
+        TuneTakesWhatIsSurelyFaster
         UnknownPairingsAreAskedFor
         ValuesAreRefusedInWords
         WhatStandardOutputCannotTakeIsAFailure)
