@@ -35,7 +35,7 @@ void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32
 // An element on its way, in both ways at once.
 struct Value {
     double reference;
-    uint32_t bits; // of the float32
+    uint32_t bits;      // of the float32
     uint32_t raw = 0;   // as it was loaded
     bool as_is = false; // and still is
 };
