@@ -9,12 +9,15 @@
 
 namespace {
 
+constexpr double kScale = 1.1386294361119891; // YaRN's, for a context four times as long
+
 struct Kind {
     const char* name;
     RopeSource source;
     RopeElement element;
     bool elsewhere;
     bool axes;
+    double scale;
 };
 
 struct Case {
@@ -102,7 +105,7 @@ Case makeCase(uint32_t tokens, const Kind& kind) {
     d.element_in = d.element_out = kind.element;
     d.elsewhere = kind.elsewhere;
     d.rows.count = tokens;
-    d.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, kind.axes ? axesOfSections() : nullptr, 1};
+    d.frequencies = {bench.frequencies.data(), kHeadDim / 2, kind.scale, kind.axes ? axesOfSections() : nullptr, 1};
     if (ropePlanRotate(&d, &bench.device.limits(), &c.plan) != ROPE_SUCCESS) fail(c.plan.reason.text);
     addTensors(&c);
     std::vector<int32_t> positions(3 * tokens);
@@ -136,6 +139,14 @@ Rival rivalOf(const std::string& name, const RopePlan& plan, const RopeBuffers& 
     return {name, seconds, {}, {}};
 }
 
+RopePlan unscaledPlan(const Case& c) {
+    RopeRotateDescription d = c.description;
+    d.frequencies.scale = 1;
+    RopePlan plan;
+    if (ropePlanRotate(&d, &bench.device.limits(), &plan) != ROPE_SUCCESS) fail(plan.reason.text);
+    return plan;
+}
+
 // On tensors of their own: what they make of floats, a rotation might be slow with.
 std::vector<Rival> rivalsInPlace(const Case& c) {
     const auto buffers = std::make_shared<Buffers>();
@@ -145,6 +156,7 @@ std::vector<Rival> rivalsInPlace(const Case& c) {
         buffers->push_back(makeBuffer(c.input[i].data(), c.input[i].size()));
         slots.slots[tensors[i]] = buffers->back().slot();
     }
+    if (c.description.frequencies.scale != 1) return {rivalOf("unscaled", unscaledPlan(c), slots, buffers)};
     std::vector<Rival> rivals = {rivalOf("empty", emptyPlan(c.plan), slots, buffers),
                                  rivalOf("negate", negatePlan(c.plan, false), slots, buffers)};
     if (c.description.frequencies.axes == nullptr)
@@ -207,7 +219,7 @@ void plan(benchmark::State& state) {
 }
 
 void dispatch(benchmark::State& state) {
-    const Case c = makeCase(1, {"", ROPE_SOURCE_INLINE, ROPE_ELEMENT_F32, false, false});
+    const Case c = makeCase(1, {"", ROPE_SOURCE_INLINE, ROPE_ELEMENT_F32, false, false, 1});
     RopeDispatch made;
     for (auto _ : state) {
         ropeGetDispatch(&c.plan, 0, &made);
@@ -220,17 +232,22 @@ void registerKinds(const char* element_name, RopeElement element) {
         const char* name;
         RopeSource source;
         bool axes;
-    } kSources[] = {{"inline", ROPE_SOURCE_INLINE, false},
-                    {"table", ROPE_SOURCE_TABLE, false},
-                    {"rows", ROPE_SOURCE_ROWS, false},
-                    {"axes/inline", ROPE_SOURCE_INLINE, true},
-                    {"axes/table", ROPE_SOURCE_TABLE, true}};
+        double scale;
+    } kSources[] = {{"inline", ROPE_SOURCE_INLINE, false, 1},
+                    {"table", ROPE_SOURCE_TABLE, false, 1},
+                    {"rows", ROPE_SOURCE_ROWS, false, 1},
+                    {"axes/inline", ROPE_SOURCE_INLINE, true, 1},
+                    {"axes/table", ROPE_SOURCE_TABLE, true, 1},
+                    {"scaled/inline", ROPE_SOURCE_INLINE, false, kScale},
+                    {"scaled/table", ROPE_SOURCE_TABLE, false, kScale},
+                    {"scaled/rows", ROPE_SOURCE_ROWS, false, kScale}};
     for (const auto& source : kSources) {
         for (const bool elsewhere : {false, true}) {
             if (source.axes && (elsewhere || element != ROPE_ELEMENT_F32)) continue;
             const std::string name =
                 std::string(elsewhere ? "elsewhere/" : "rotate/") + source.name + "/" + element_name;
-            const Kind kind = {"", source.source, element, elsewhere, source.axes};
+            if (source.scale != 1 && elsewhere) continue;
+            const Kind kind = {"", source.source, element, elsewhere, source.axes, source.scale};
             for (const int tokens : {1, 32, 512, 4096}) {
                 benchmark::RegisterBenchmark(name.c_str(), rotate, kind)
                     ->Arg(tokens)
