@@ -153,7 +153,7 @@ template <typename Take> void eachElement(const Head& h, Take take) {
         Value values[2];
         for (uint32_t which = 0; which < 2; ++which)
             values[which] = firstOf(h, d.rotary_begin + element(d, d.pairing_in, pair, which));
-        if (h.stop.turns) turnPair(heldTurn(h, pair), values);
+        if (h.stop.turns) turnPair(h.w.rotation, heldTurn(h, pair), values);
         for (uint32_t which = 0; which < 2; ++which)
             take(d.rotary_begin + element(d, d.pairing_out, pair, which), values[which]);
     }

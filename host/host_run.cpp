@@ -85,18 +85,6 @@ void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32
     }
 }
 
-float floatOf(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-uint32_t bitsOf(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 Value load(const Arrays& arrays, uint64_t at) {
     const uint32_t raw = readRaw(arrays.in, arrays.element_in, at);
     const uint32_t bits = widened(raw, arrays.element_in);
@@ -116,17 +104,14 @@ uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t p
     return pair / half * d.chunk_dim + pair % half + which * half;
 }
 
-void turnPair(const Turn& turn, Value pair[2]) {
-    const Value x = pair[0];
-    const Value y = pair[1];
+void turnPair(const Rotation& r, const Turn& turn, Value pair[2]) {
+    const double x = pair[0].reference;
+    const double y = pair[1].reference;
     const double c = turn.reference[0];
     const double s = turn.reference[1];
-    const float cosine = turn.bits[0];
-    const float sine = turn.bits[1];
-    pair[0] = {x.reference * c - y.reference * s,
-               bitsOf(product(floatOf(x.bits), cosine) - product(floatOf(y.bits), sine))};
-    pair[1] = {x.reference * s + y.reference * c,
-               bitsOf(product(floatOf(x.bits), sine) + product(floatOf(y.bits), cosine))};
+    pair[0] = {x * c - y * s, pair[0].bits};
+    pair[1] = {x * s + y * c, pair[1].bits};
+    turn_pair(pair[0].bits, pair[1].bits, {turn.bits[0]}, {turn.bits[1]}, r.grid);
 }
 
 uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
@@ -156,7 +141,7 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
             const uint64_t to = placeOf(tensor.destination, batch, token, head) + d.rotary_begin;
             Value values[2] = {load(arrays, from + element(d, d.pairing_in, pair, 0)),
                                load(arrays, from + element(d, d.pairing_in, pair, 1))};
-            if (inside) turnPair(turn, values);
+            if (inside) turnPair(r, turn, values);
             for (uint32_t which = 0; which < 2; ++which)
                 put(arrays, to + element(d, d.pairing_out, pair, which), values[which]);
         }
@@ -204,7 +189,8 @@ void putTurn(const RopeTableDescription& d, const RopeHostTable& data, uint64_t 
 } // namespace
 
 Rotation makeRotation(const RopeRotateDescription& d, const void* positions, const void* rows) {
-    Rotation r = {d, positions, rows, {}, {}, operationScale(d.operation, d.frequencies.scale), false, false};
+    Rotation r = {d, positions, rows, {}, {}, operationScale(d.operation, d.frequencies.scale), 0, false, false};
+    r.grid = scaleGrid(d);
     positionsRead(d, &r.read, &r.frequencies);
     r.backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
     r.positioned = positions != nullptr || !readsPositions(d.positions);

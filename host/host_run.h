@@ -1,6 +1,7 @@
 // What the CPU's own runs of rotations and of fused passes share: where tokens turn, by what, and pairs turned.
 #pragma once
 
+#include "../shaders/pair.h"
 #include "plan.h"
 
 namespace rope {
@@ -17,7 +18,8 @@ struct Rotation {
     const void* rows;
     RopePositions read; // what of the positions is
     RopeFrequencies frequencies;
-    double scale; // what the operation wants
+    double scale;  // what the operation wants
+    uint32_t grid; // by which cos and sin of that scale are taken apart
     bool backward;
     bool positioned; // positions are known
 };
@@ -39,13 +41,9 @@ struct Value {
     uint32_t raw = 0;   // as it was loaded
     bool as_is = false; // and still is
 };
-float floatOf(uint32_t bits);
-uint32_t bitsOf(float value);
-// Volatile, so that no compiler fuses a product into a sum, whatever flags a host builds this with.
-inline float product(float a, float b) {
-    const volatile float rounded = a * b;
-    return rounded;
-}
+inline float floatOf(uint32_t bits) { return uintBitsToFloat(bits).value; }
+inline uint32_t bitsOf(float value) { return floatBitsToUint({value}); }
+inline float product(float a, float b) { return (Rounded{a} * Rounded{b}).value; }
 
 struct Arrays {
     const void* in;
@@ -58,7 +56,7 @@ void put(const Arrays& arrays, uint64_t at, const Value& value);
 
 // The element of the rotary part that is a pair's first or second.
 uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which);
-void turnPair(const Turn& turn, Value pair[2]);
+void turnPair(const Rotation& r, const Turn& turn, Value pair[2]);
 uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head);
 
 } // namespace rope

@@ -109,6 +109,8 @@ struct Scale {
     int32_t exponent;
 };
 Scale splitScale(double scale);
+// Of the scale that an operation asks for: what its rotation takes the leading parts of cos and sin by, or 0.
+uint32_t scaleGrid(const RopeRotateDescription& d);
 
 struct Divisor {
     uint32_t magic;

@@ -109,6 +109,7 @@ void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pa
     constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
     constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
     constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    constants[ROPE_ID_SCALE_GRID] = scaleGrid(d);
     constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
     constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
     if (d.source == ROPE_SOURCE_INLINE) {

@@ -9,14 +9,17 @@
  *
  *     angle = position[axis[j]][t] * frequency[j]             frequency in radians per position, a double
  *     c = scale * cos(angle)      s = scale * sin(angle)      rounded to float32 once
- *     x' = x*c - y*s              y' = x*s + y*c              float32, every operation rounded, none fused
+ *     x' = x*c - y*s              y' = x*s + y*c              float32, every operation rounded, none fused; with a
+ *                                                             scale that is no power of two, products nearly exact
  *
  * What is promised.
  *   - Cos and sin are within 0.51 ulp of the true values at every position, whole or in 2^-32ths, wherever these are
  *     2^-30 or more, and within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their
  *     bits are the same on every device and on the CPU.
- *   - A rotated pair is within 1.97 ulp of its length from the true one, with a scale within 2.28: 0.72 (scaled up to
- *     1.03) from the roundings of cos and sin, 0.75 from those of the products and 0.5 from that of the sum.
+ *   - A rotated pair is within 2 ulp of its length from the true one: 0.72 from the roundings of cos and sin, 0.75
+ *     from those of the products and 0.5 from that of the sum, 1.97 in all. A scale that is no power of two makes 1.03
+ *     of the first and 0.004 of the second, 1.54 in all. (Where x' or y' is less than 2^-46 products are rounded even
+ *     so: 1.8. Of pairs shorter than 2^-40 or longer than 2^97 with such a scale it is 2.28.)
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
  *     inputs, products and results that are zero or normal. What passes through moves as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
@@ -376,7 +379,8 @@ typedef struct RopeTuning {
  * ROWS, and Q, K. Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can be
  * without a position: with a table, with INT64 or FLOAT32 positions, with several sets; never where the source is rows.
  *
- * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. Inverse and
+ * The source's rows hold frequencies.scale, which decides how products are rounded (rows of a scale that is not said:
+ * within 2.28 ulp), and are used as they are: a second factor would round twice. Inverse and
  * shift want another scale unless it is 1, so from rows they are refused then. Make rows of the wanted scale and say it
  * in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1 the shift. */
 typedef struct RopeRotateDescription {
@@ -567,7 +571,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 #define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
 #define ROPE_FLOOR_BINDING_COUNT 5u
-#define ROPE_CONSTANT_COUNT 69u /* specialization constants, ids 0 to 68, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 70u /* specialization constants, ids 0 to 69, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 

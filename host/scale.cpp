@@ -1,4 +1,5 @@
 // The factor on cos and sin.
+#include "../shaders/angle.h"
 #include "plan.h"
 
 #include <math.h>
@@ -25,6 +26,11 @@ Scale splitScale(double scale) {
         ++exponent;
     }
     return {static_cast<uint32_t>(mantissa), exponent - 1};
+}
+
+uint32_t scaleGrid(const RopeRotateDescription& d) {
+    const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    return scale_grid(scale.mantissa, scale.exponent);
 }
 
 } // namespace rope

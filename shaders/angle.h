@@ -194,6 +194,12 @@ ROPE_FUNCTION RopeScaled octant_sine(RopePhase r, uint u) {
     return sine;
 }
 
+// What turn_pair takes the leading parts of scale * cos and scale * sin by: multiples of 2^-10 of the scale's binade.
+// Of a power of two 0: nothing is lost by such a scale.
+ROPE_FUNCTION uint scale_grid(uint mantissa, int exponent) {
+    return choose(mantissa == 0x80000000u, 0u, (uint(exponent + 140) << 23) | 0x400000u);
+}
+
 // The bits of float32 scale * cos and scale * sin of a phase. A zero is always +0.
 ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_exponent, ROPE_OUT(uint) cosine,
                                 ROPE_OUT(uint) sine) {

@@ -6,6 +6,7 @@
 #define ROPE_DIALECT_H
 #define ROPE_FUNCTION inline
 #define ROPE_OUT(type) type&
+#define ROPE_INOUT(type) type&
 #define ROPE_CONSTANT constexpr
 #define ROPE_DIALECT_END } // namespace rope
 namespace rope {
@@ -22,29 +23,38 @@ inline int highest_bit(uint a) {
     for (; a != 0; a >>= 1) ++bit;
     return bit;
 }
-// Of a number below 2^-13 how many 2^-37ths it has; what is left is cut off.
-inline uint whole_37ths(uint bits) {
+// A float32 each of whose operations is rounded by itself: volatile, so that no compiler fuses a product into a sum or
+// cancels what was added, whatever flags a host builds this with.
+struct Rounded {
     float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return static_cast<uint>(value * 0x1p37f);
+};
+inline Rounded rounded(float value) {
+    const volatile float kept = value;
+    return {kept};
 }
-// The bits of 2^-112 times the number of these bits.
-inline uint shrunk_bits(uint bits) {
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    value *= 0x1p-112f;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits;
+inline Rounded operator+(Rounded a, Rounded b) { return rounded(a.value + b.value); }
+inline Rounded operator-(Rounded a, Rounded b) { return rounded(a.value - b.value); }
+inline Rounded operator*(Rounded a, Rounded b) { return rounded(a.value * b.value); }
+inline Rounded uintBitsToFloat(uint bits) {
+    Rounded number;
+    std::memcpy(&number, &bits, sizeof bits);
+    return number;
 }
-// The float32 bits of rest * 2^-24.
-inline uint denormal_bits(uint rest) {
-    const float value = static_cast<float>(rest) * 0x1p-24f;
+inline uint floatBitsToUint(Rounded number) {
     uint bits;
-    std::memcpy(&bits, &value, sizeof bits);
+    std::memcpy(&bits, &number, sizeof bits);
     return bits;
 }
+// Of a number below 2^-13 how many 2^-37ths it has; what is left is cut off.
+inline uint whole_37ths(uint bits) { return static_cast<uint>(uintBitsToFloat(bits).value * 0x1p37f); }
+// The bits of 2^-112 times the number of these bits.
+inline uint shrunk_bits(uint bits) { return floatBitsToUint(uintBitsToFloat(bits) * Rounded{0x1p-112f}); }
+// The float32 bits of rest * 2^-24.
+inline uint denormal_bits(uint rest) { return floatBitsToUint({static_cast<float>(rest) * 0x1p-24f}); }
 } // namespace rope
 #define ROPE_BITS uint
+#define ROPE_VALUES Rounded
+#define ROPE_PRECISE
 #define ROPE_LESS(a, b) ((a) < (b))
 #define ROPE_SELECT(which, yes, no) choose(which, yes, no)
 #endif
@@ -53,6 +63,8 @@ namespace rope {
 #define ROPE_DIALECT_H
 #define ROPE_FUNCTION
 #define ROPE_OUT(type) out type
+#define ROPE_INOUT(type) inout type
+#define ROPE_PRECISE precise
 #define ROPE_CONSTANT const
 #define ROPE_DIALECT_END
 uint choose(bool which, uint yes, uint no) {

@@ -77,6 +77,8 @@ using uint = uint32_t;
 #define ROPE_ID_PARAMETERS 66 // vectors of four
 #define ROPE_ID_RUNS 67       // of four elements in a head
 
+#define ROPE_ID_SCALE_GRID 69 // of every rotation: scale_grid in angle.h
+
 #define ROPE_CACHE_OFF 0
 #define ROPE_CACHE_BY_SLOTS 1
 #define ROPE_CACHE_BY_POSITION 2

@@ -7,7 +7,7 @@
 //     ...
 //     vec2 turned = rope_rotate(vec2(x, y), rope_cos_sin(position, frequencies[pair]));
 //
-// Besides rope_ and Rope, the names in angle.h and dialect.h are taken. No bindings, constants or extensions are.
+// Besides rope_ and Rope, the names in angle.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
 #ifndef ROPE_GLSL
 #define ROPE_GLSL
 
@@ -29,16 +29,30 @@ uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible,
     return bits;
 }
 
-// Cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits.
+// Cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits
+// and rope_rotate_scaled.
 vec2 rope_cos_sin(int position, uvec4 frequency) {
     RopeDistance distance = distance_of(uint(position), 0u);
     return uintBitsToFloat(rope_cos_sin_bits(distance, frequency, false, true, 0x80000000u, 0));
 }
 
-vec2 rope_rotate(vec2 pair, vec2 cos_sin) {
-    precise float x = pair.x * cos_sin.x - pair.y * cos_sin.y;
-    precise float y = pair.x * cos_sin.y + pair.y * cos_sin.x;
-    return vec2(x, y);
+#define ROPE_BITS uint
+#define ROPE_VALUES float
+#define ROPE_LESS(a, b) ((a) < (b))
+#define ROPE_SELECT(which, yes, no) mix(no, yes, which)
+#include "pair.h"
+#undef ROPE_BITS
+#undef ROPE_VALUES
+#undef ROPE_LESS
+#undef ROPE_SELECT
+
+// By cos and sin that hold the scale of that mantissa and exponent.
+vec2 rope_rotate_scaled(vec2 pair, vec2 cos_sin, uint mantissa, int exponent) {
+    uvec2 bits = floatBitsToUint(pair);
+    turn_pair(bits.x, bits.y, cos_sin.x, cos_sin.y, scale_grid(mantissa, exponent));
+    return uintBitsToFloat(bits);
 }
+
+vec2 rope_rotate(vec2 pair, vec2 cos_sin) { return rope_rotate_scaled(pair, cos_sin, 0x80000000u, 0); }
 
 #endif

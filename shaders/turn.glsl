@@ -3,6 +3,12 @@ layout(constant_id = ROPE_ID_HEADS) const uint kHeads = 1;
 layout(constant_id = ROPE_ID_PAIRING_IN) const uint kChunkIn = 0;
 layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kChunkOut = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
+layout(constant_id = ROPE_ID_SCALE_GRID) const uint kScaleGrid = 0;
+
+#define ROPE_VALUES VALUES
+#if ROPE_LANE > 1 // of single ones there is one already
+#include "pair.h"
+#endif
 
 // What one thread turns: pairs j to j + count of `heads` heads.
 struct Work {
@@ -62,19 +68,10 @@ Work work_of(uint lane, uint heads) {
     return Work(heads, begin + first, min(kLane, end - first));
 }
 
-void rotate(Turn turn, inout WORDS first, inout WORDS second) {
-    VALUES x = uintBitsToFloat(first);
-    VALUES y = uintBitsToFloat(second);
-    precise VALUES left = x * turn.cosine - y * turn.sine;
-    precise VALUES right = x * turn.sine + y * turn.cosine;
-    first = floatBitsToUint(left);
-    second = floatBitsToUint(right);
-}
-
 // Two runs as they lie in memory, from pairs of the one pairing to those of the other. Without a turn they move as
 // integers.
 void turn_runs(bool paired, bool turned, Turn turn, inout WORDS first, inout WORDS second) {
     if (paired && kChunkIn == 1u) unweave(first, second);
-    if (turned) rotate(turn, first, second);
+    if (turned) turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
     if (paired && kChunkOut == 1u) weave(first, second);
 }

@@ -174,6 +174,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     }
     std::set<uint32_t> all;
     for (uint32_t id = 0; id < ROPE_ID_PAIR_COUNTS; ++id) all.insert(id);
+    all.insert(ROPE_ID_SCALE_GRID);
     EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
     all.insert(ROPE_ID_IN_FLIGHT);

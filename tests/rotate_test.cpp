@@ -9,8 +9,7 @@ namespace {
 using gpu::OnDevice;
 
 // In ulps of the pair's length: at most 0.72 from the roundings of cos and sin, 0.75 from the two products (only one of
-// them can reach the length's binade), 0.5 from the sum: 1.97. A scale past 1 can lift cos and sin into a coarser
-// binade, 1.02 at worst, which the made-up values here do not reach.
+// them can reach the length's binade), 0.5 from the sum: 1.97. What a scale makes of it stands in scale_test.cpp.
 constexpr double kTolerance = 2.0;
 
 constexpr double kScale = 1.3465735902799727;

@@ -35,6 +35,7 @@ add_executable(vkrope-tests
     tests/fusion_draw.cpp
     tests/rotation.cpp
     tests/rules_test.cpp
+    tests/scale_test.cpp
     tests/shapes_test.cpp
     tests/tuning_test.cpp
     tests/shift_test.cpp

@@ -21,12 +21,18 @@ uint cached(uint position, uint kv_head) {
     return ((page * PAGE_SIZE + position % PAGE_SIZE) * KV_HEADS + kv_head) * DIM;
 }
 
+vec2 turned(vec2 key, uint position, uvec4 frequency) {
+    uvec2 cos_sin =
+        rope_cos_sin_bits(distance_of(position, 0u), frequency, false, true, SCALE_MANTISSA, SCALE_EXPONENT);
+    return rope_rotate_scaled(key, uintBitsToFloat(cos_sin), SCALE_MANTISSA, SCALE_EXPONENT);
+}
+
 float score(uint query, uint key, uint position) {
     precise float sum = 0.0; // the same bits with and without the turn
     for (uint pair = 0; pair < DIM / 2; ++pair) {
         vec2 q = vec2(queries[query + pair], queries[query + pair + DIM / 2]);
         vec2 k = vec2(cache[key + pair], cache[key + pair + DIM / 2]);
-        if (kTurnKeys) k = rope_rotate(k, rope_cos_sin(int(position), frequencies[pair]));
+        if (kTurnKeys) k = turned(k, position, frequencies[pair]);
         sum += q.x * k.x + q.y * k.y;
     }
     return sum * inversesqrt(float(DIM));

@@ -43,8 +43,9 @@ void turnHeads(size_t position, Row* row) {
             const double angle = position * std::pow(kBase, -2.0 * j / DIM);
             double& x = (*row)[head + j];
             double& y = (*row)[head + j + DIM / 2];
-            const double left = x * std::cos(angle) - y * std::sin(angle);
-            y = x * std::sin(angle) + y * std::cos(angle);
+            const double c = kScale * std::cos(angle), s = kScale * std::sin(angle);
+            const double left = x * c - y * s;
+            y = x * s + y * c;
             x = left;
         }
     }

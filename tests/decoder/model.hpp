@@ -10,6 +10,7 @@ namespace decoder {
 
 constexpr double kBase = 10000;
 constexpr float kEpsilon = 1e-6f;
+constexpr double kScale = SCALE_MANTISSA * 0x1p-31; // SCALE_EXPONENT is 0
 
 // Matrices are [outputs][inputs].
 struct Layer {

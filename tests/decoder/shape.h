@@ -6,6 +6,8 @@
 #define DIM 32
 #define QKV_ROW ((HEADS + 2 * KV_HEADS) * DIM) // of one token: Q heads, K heads, V heads
 #define VOCABULARY 64
+#define SCALE_MANTISSA 0x91BEA1F3u // cos and sin are SCALE_MANTISSA * 2^(SCALE_EXPONENT - 31) of what they would be
+#define SCALE_EXPONENT 0
 
 #define MOST_TOKENS 24 // of one step
 #define PAGE_SIZE 8

@@ -15,7 +15,7 @@ RopeFusedDescription common(const Options& options, uint32_t tokens) {
     RopeFusedDescription d = {};
     d.rotate.tokens = tokens;
     d.rotate.head_dim = DIM;
-    d.rotate.frequencies = {frequencies(options.fault == Fault::kSign).data(), DIM / 2, 1, nullptr, 1};
+    d.rotate.frequencies = {frequencies(options.fault == Fault::kSign).data(), DIM / 2, kScale, nullptr, 1};
     d.rotate.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
     d.rotate.positions.offset = STEP_START;
     d.rotate.elsewhere = 1;
