@@ -391,6 +391,58 @@ typedef struct RopeRotateDescription {
                                position, or one outside the table */
 } RopeRotateDescription;
 
+/* ---- Positions added to embeddings ---------------------------------------------------------------------------------
+ *
+ * For token t of position m, and its embedding x of `dim` elements:
+ *
+ *     x' = x * scale + E[m]      E[m]: sines and cosines, or a row of a learned table
+ *
+ * float32, both operations rounded, none fused; without a scale nothing is multiplied. The bits are promised as a
+ * rotation's are. A token without a position, or whose position is outside the table, is given nothing: without a scale
+ * it stays, or goes to its destination, bit for bit. Sines are within 2^-24.9 of the true ones, as all are. */
+
+typedef enum RopeSinusoidOrder {
+    ROPE_SINUSOIDS_INTERLEAVED =
+        0,                     /* the sine of pair i is given to element 2i, its cosine to 2i + 1: Vaswani et al. */
+    ROPE_SINUSOIDS_HALVES = 1, /* to elements i and i + dim/2: tensor2tensor, fairseq, Whisper */
+    ROPE_SINUSOID_ORDER_MAX_ENUM = 0x7FFFFFFF
+} RopeSinusoidOrder;
+
+/* Adds positions to embeddings, in place or elsewhere.
+ *
+ * Sinusoids take the frequencies of dim / 2 pairs: the default rule with rotary_dim `dim` and a base of your own, or
+ * any others (fairseq's: base^(-i / (dim/2 - 1))), of several axes too, and a factor on them in frequencies.scale.
+ * Computed in the kernel they are bound by arithmetic; where the same positions come again, make rows with
+ * ropePlanTable and read these, by position or by token, for the same bits.
+ *
+ * A learned table is [rows.count][dim], its first row for position rows.first_position (OPT, whose table has two rows
+ * more at its beginning: -2), in rows.element. Of `rows` offset, row_stride (0: dim), element, first_position and count
+ * are read, and positions must be whole; frequencies, order, source and angle are not read. A table of token types is
+ * one more: positions are then the types.
+ *
+ * Reads POSITIONS (unless counted; by rows nothing), FREQUENCIES (sinusoids, inline) or ROWS, and X. Writes X, or
+ * elsewhere X_OUT. Adds to COUNTER as a rotation does. */
+typedef struct RopeAddDescription {
+    uint32_t batch; /* 0: 1 */
+    uint32_t tokens;
+    uint32_t dim;     /* even; with sinusoids at most 2 * ROPE_MAX_PAIRS, otherwise at most 131070 */
+    uint32_t learned; /* 1: a learned table. 0: sinusoids */
+    RopeSinusoidOrder order;
+    uint32_t cosine_first; /* sinusoids: 1: sines and cosines change places (diffusers' flip_sin_to_cos) */
+    RopeElement element_in;
+    RopeElement element_out; /* another than element_in only elsewhere */
+    float scale;             /* of the embedding, sqrt(dim) in some models; 2^-20 to 2^20, 0 means 1 */
+    RopeSource source;       /* of the sinusoids, as of a rotation's cos and sin */
+    RopeAngle angle;
+    RopeFrequencies frequencies;
+    RopePositions positions;
+    RopeRows rows;
+    RopeLayout x;     /* [batch, token, element]; head_stride is not read */
+    RopeLayout x_out; /* elsewhere only */
+    uint32_t elsewhere;
+    uint32_t count_outside;
+} RopeAddDescription;
+
 /* ---- One pass from projection to cache -------------------------------------------------------------------------
  *
  * What stands beside the rotation in a decoder, without a trip through memory of its own: for each token
@@ -544,7 +596,9 @@ typedef enum RopeSlot {
     ROPE_SLOT_V = 8,
     ROPE_SLOT_V_OUT = 9,
     ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer */
-    ROPE_SLOT_COUNT = 11
+    ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings */
+    ROPE_SLOT_X_OUT = 12,
+    ROPE_SLOT_COUNT = 13
 } RopeSlot;
 
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
@@ -552,7 +606,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 #define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
 #define ROPE_FLOOR_BINDING_COUNT 5u
-#define ROPE_CONSTANT_COUNT 68u /* specialization constants, ids 0 to 67, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 70u /* specialization constants, ids 0 to 69, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 
@@ -601,6 +655,7 @@ typedef struct RopePlan {
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);
+ROPE_API RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan);
 
 /* A few float32 operations whose results tell how the device rounds; writes ROPE_SELF_TEST_WORDS uint32 to COUNTER.
  * Read them back and give them to ropeReadSelfTest. */
@@ -772,11 +827,22 @@ typedef struct RopeHostFused {
     uint32_t outside; /* out: what COUNTER would count */
 } RopeHostFused;
 
+/* A learned table's rows are the reference's too; sinusoids' as a rotation's cos and sin. In place x_out may be x. */
+typedef struct RopeHostAdd {
+    const void* positions;
+    const void* rows;
+    const void* x;
+    double* reference;
+    void* x_out;
+    uint32_t outside; /* out: what COUNTER would count */
+} RopeHostAdd;
+
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,
                                       RopeReason* reason);
 ROPE_API RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFused* data, RopeReason* reason);
+ROPE_API RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* data, RopeReason* reason);
 
 /* For weights made for the other pairing: element i of the new order is element permutation[i] of the old. `to` is the
  * new pairing; only the rotary part moves. Writes head_dim entries. */

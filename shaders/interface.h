@@ -76,6 +76,11 @@ using uint = uint32_t;
 #define ROPE_ID_PARAMETERS 66 // vectors of four
 #define ROPE_ID_RUNS 67       // of four elements in a head
 
+// Of additions to embeddings alone.
+#define ROPE_ID_COSINE_FIRST                                                                                           \
+    68                    // what a pair's first element is given: the sine, or 1: the cosine, or a row's first half
+#define ROPE_ID_SCALED 69 // 1: elements times push.ROPE_FACTOR first
+
 #define ROPE_CACHE_OFF 0
 #define ROPE_CACHE_BY_SLOTS 1
 #define ROPE_CACHE_BY_POSITION 2
@@ -159,6 +164,7 @@ struct RopePush {
 #define ROPE_SEQUENCES position_batch       // packed positions
 #define ROPE_TABLE_FIRST scale_mantissa     // a table's first position
 #define ROPE_TABLE_ROWS scale_exponent      // of one set
+#define ROPE_FACTOR pass_elements           // float32 bits: of an embedding
 // Fused passes have these as constants.
 #define ROPE_COUNT_AT pair_counts  // element of the positions' buffer
 #define ROPE_STEPS_AT rotary_begin // slots or table, there too

@@ -4,6 +4,7 @@ find_library(VKROPE_MPFR mpfr REQUIRED DOC "The judge of the frequencies (Debian
 find_library(VKROPE_GMP gmp REQUIRED)
 
 add_executable(vkrope-tests
+    tests/add_test.cpp
     tests/angle_test.cpp
     tests/context_test.cpp
     tests/decoder/decoder.cpp
@@ -109,14 +110,17 @@ if(TARGET vkrope-tool)
         FrequenciesAreThoseOfTransformers
         FrequenciesTellTheAxes
         FrequenciesWrittenGiveTheSameBits
+        LearnedTablesAddedAreNumpys
         LinksAreFollowedToWhatIsNotThereYet
         ModelsOfSeveralAxesRotateAsTheirOwnCode
         ModelsRotateAsTheirConfigsSay
         MrotaryOfOnnxRuntime
         NonsenseAboutAxesIsRefusedInOneLine
+        NonsenseAboutEmbeddingsIsRefusedInOneLine
         NonsenseIsRefusedInOneLine
         OddValuesAreRefusedAndFilesBesideAnOutputKept
         PermutedWeightsRotateAsTheOtherPairing
+        PicturesOfOtherEncodingsAreWellFormed
         PlotsAreWellFormedAndNameTheirModels
         PositionsOfEveryShapeTurnAsNumpys
         PositionsOutsideATablePassThroughWithAWarning
@@ -128,6 +132,7 @@ if(TARGET vkrope-tool)
         RotateTakesPartsOffsetsAndOperations
         RotateTakesRank3AndWritesInPlace
         SeveralAxesTurnAsNumpys
+        SinusoidsAddedAreNumpys
         SkippedTokensStay
         TableIsNumpysCosAndSin
         TableOfCompatibleAnglesIsFloat32s
