@@ -74,6 +74,7 @@ const Command kCommands[] = {
     {"table", "make the cos and sin of every position and pair", tool::addTable},
     {"rotate", "rotate Q and K", tool::addRotate},
     {"add-positions", "add sinusoids or a learned table to embeddings", tool::addAddPositions},
+    {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBias},
     {"permute", "permute weights made for one pairing to the other", tool::addPermute},
     {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
 };

@@ -29,6 +29,7 @@ Work addTable(CLI::App* app);
 Work addRotate(CLI::App* app);
 Work addPermute(CLI::App* app);
 Work addAddPositions(CLI::App* app);
+Work addBias(CLI::App* app);
 Work addCheck(CLI::App* app);
 
 // One line on stderr, whatever the text holds: "vkrope rotate: warning: ...".

@@ -24,6 +24,8 @@ struct Options {
     uint32_t dim = 128, positions = 100;
     double base = 10000;
     bool halves = false;
+    uint32_t buckets = 32, max_distance = 128;
+    bool bidirectional = false;
 };
 
 struct Model {
@@ -149,6 +151,38 @@ bool sinusoid(const Options& options, std::string* svg, Failure* failure) {
     return true;
 }
 
+// A bucket for each distance from behind the query to, of both sides, before it; each a step as wide as its distances.
+rope::Line staircase(const Options& options, uint32_t max_distance) {
+    const int32_t far = static_cast<int32_t>(options.max_distance + options.max_distance / 4);
+    rope::Line line = {
+        std::to_string(options.buckets) + " buckets, max distance " + std::to_string(max_distance), {}, {}};
+    for (int32_t behind = options.bidirectional ? -far : 0; behind <= far; ++behind) {
+        const double bucket = ropeT5Bucket(-behind, options.buckets, max_distance, options.bidirectional);
+        line.x.insert(line.x.end(), {behind - 0.5, behind + 0.5});
+        line.y.insert(line.y.end(), {bucket, bucket});
+    }
+    return line;
+}
+
+bool buckets(const Options& options, std::string* svg, Failure* failure) {
+    rope::Chart chart = {"T5's buckets", "query's position less the key's", "bucket", false, false, {}};
+    for (const uint32_t max_distance : {options.max_distance, options.buckets}) {
+        if (!chart.lines.empty() && max_distance == options.max_distance) continue;
+        RopeBiasDescription d = {};
+        d.heads = d.queries = d.keys = 1;
+        d.buckets = options.buckets;
+        d.max_distance = max_distance;
+        d.bidirectional = options.bidirectional;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        RopePlan plan;
+        if (ropePlanBias(&d, nullptr, &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
+        chart.lines.push_back(staircase(options, max_distance));
+    }
+    if (chart.lines.size() > 1) chart.lines[1].dashed = true; // as one published text has it
+    *svg = rope::drawChart(chart);
+    return true;
+}
+
 // "meta-llama/config.json" is told from "qwen/config.json" by its folder.
 std::string nameOf(const std::string& path, const rope::ModelEncoding& encoding) {
     const size_t slash = path.find_last_of('/');
@@ -192,7 +226,8 @@ const char kExample[] =
     "example:\n"
     "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
     "  vkrope plot ladder --config config.json --out ladder.svg\n"
-    "  vkrope plot sinusoid --dim 128 --out sinusoid.svg";
+    "  vkrope plot sinusoid --dim 128 --out sinusoid.svg\n"
+    "  vkrope plot buckets --bidirectional --out buckets.svg";
 
 } // namespace
 
@@ -201,11 +236,13 @@ Work addPlot(CLI::App* app) {
     app->add_option(
            "kind", options->kind,
            "ladder: each pair's wavelength; ramp: what an extension does to each pair; decay: attention's bound "
-           "over the distance; arrows: one pair turning; sinusoid: the table that is added to embeddings")
+           "over the distance; arrows: one pair turning; sinusoid: the table that is added to embeddings; buckets: "
+           "T5's, over the distance")
         ->required()
-        ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows", "sinusoid"}));
-    app->add_option("--config", options->configs,
-                    "all but sinusoid: a model's config.json or .gguf; again for more models in one picture");
+        ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows", "sinusoid", "buckets"}));
+    app->add_option(
+        "--config", options->configs,
+        "all but sinusoid and buckets: a model's config.json or .gguf; again for more models in one picture");
     addLayerOptions(app, &options->model);
     takesCount(app->add_option("--pair", options->pair, "arrows: which pair; without it one of the faster"),
                "a whole number", 0, ROPE_MAX_PAIRS - 1);
@@ -216,6 +253,12 @@ Work addPlot(CLI::App* app) {
     takesNumber(app->add_option("--base", options->base, "sinusoid: without it 10000"), "a number", 1,
                 0x1.fffffffffffffp63);
     app->add_flag("--halves", options->halves, "sinusoid: all sines, then all cosines");
+    takesCount(app->add_option("--buckets", options->buckets, "buckets: how many; without it 32"), "a whole number", 2,
+               ROPE_MAX_BUCKETS);
+    takesCount(
+        app->add_option("--max-distance", options->max_distance, "buckets: where the last begins; without it 128"),
+        "a whole number", 2, 4096);
+    app->add_flag("--bidirectional", options->bidirectional, "buckets: half of them are for keys after their query");
     app->add_option("-o,--out", options->out, "the .svg to write")->required();
     app->footer(kExample);
     return [options](Failure* failure) { return run(*options, failure); };

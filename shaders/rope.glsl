@@ -35,6 +35,9 @@ vec2 rope_cos_sin(int position, uvec4 frequency) {
     return uintBitsToFloat(rope_cos_sin_bits(distance, frequency, false, true, 0x80000000u, 0));
 }
 
+// Sine and cosine, as a pair of an embedding is given them.
+vec2 rope_sinusoid(int position, uvec4 frequency) { return rope_cos_sin(position, frequency).yx; }
+
 vec2 rope_rotate(vec2 pair, vec2 cos_sin) {
     precise float x = pair.x * cos_sin.x - pair.y * cos_sin.y;
     precise float y = pair.x * cos_sin.y + pair.y * cos_sin.x;
