@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
     ropeMakeFrequencies(&rule, bench.frequencies.data(), &scale, nullptr);
     registerRotate();
     registerFused();
+    registerOther();
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     benchmark::RunSpecifiedBenchmarks();

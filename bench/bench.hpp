@@ -26,3 +26,4 @@ double copySeconds(const rope::Buffer& from, const rope::Buffer& to, size_t byte
 
 void registerRotate();
 void registerFused();
+void registerOther();
