@@ -269,7 +269,7 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
         return false;
     }
     vk.GetDeviceQueue(device, family, 0, &queue);
-    ropeLimitsFromDevice(&info.properties.limits, enabled, &limits);
+    ropeLimitsFromDevice(&info.properties, enabled, &limits);
     return true;
 }
 

@@ -11,7 +11,7 @@ uint32_t shaderElement(RopeElement element) {
     return kElements[element];
 }
 
-uint32_t readBits(const void* array, RopeElement element, uint64_t at) {
+uint32_t readRaw(const void* array, RopeElement element, uint64_t at) {
     uint32_t bits;
     uint16_t half;
     if (ropeElementBytes(element) == 4) {
@@ -19,16 +19,32 @@ uint32_t readBits(const void* array, RopeElement element, uint64_t at) {
         return bits;
     }
     memcpy(&half, static_cast<const char*>(array) + at * 2, 2);
-    return widen(half, shaderElement(element));
+    return half;
+}
+
+void writeRaw(void* array, RopeElement element, uint64_t at, uint32_t raw) {
+    if (ropeElementBytes(element) == 4) {
+        memcpy(static_cast<char*>(array) + at * 4, &raw, 4);
+    } else {
+        const uint16_t half = static_cast<uint16_t>(raw);
+        memcpy(static_cast<char*>(array) + at * 2, &half, 2);
+    }
+}
+
+uint32_t widened(uint32_t raw, RopeElement element) {
+    return ropeElementBytes(element) == 4 ? raw : widen(raw, shaderElement(element));
+}
+
+uint32_t narrowed(uint32_t bits, RopeElement element) {
+    return ropeElementBytes(element) == 4 ? bits : narrow(bits, shaderElement(element));
+}
+
+uint32_t readBits(const void* array, RopeElement element, uint64_t at) {
+    return widened(readRaw(array, element, at), element);
 }
 
 void writeBits(void* array, RopeElement element, uint64_t at, uint32_t bits) {
-    if (ropeElementBytes(element) == 4) {
-        memcpy(static_cast<char*>(array) + at * 4, &bits, 4);
-    } else {
-        const uint16_t half = static_cast<uint16_t>(narrow(bits, shaderElement(element)));
-        memcpy(static_cast<char*>(array) + at * 2, &half, 2);
-    }
+    writeRaw(array, element, at, narrowed(bits, element));
 }
 
 float readElement(const void* array, RopeElement element, uint64_t at) {
@@ -49,5 +65,9 @@ uint32_t ropeElementBytes(RopeElement element) {
 
 void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element, size_t count) {
     if (from_element > ROPE_ELEMENT_BF16 || to_element > ROPE_ELEMENT_BF16) return;
-    for (size_t i = 0; i < count; ++i) writeBits(to, to_element, i, readBits(from, from_element, i));
+    for (size_t i = 0; i < count; ++i) {
+        const uint32_t raw = readRaw(from, from_element, i);
+        writeRaw(to, to_element, i,
+                 from_element == to_element ? raw : narrowed(widened(raw, from_element), to_element));
+    }
 }

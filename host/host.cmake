@@ -25,6 +25,7 @@ add_library(vkrope
     host/plan_rotate.cpp
     host/plan_table.cpp
     host/plan_tensor.cpp
+    host/tuning.cpp
     host/positions.cpp
     host/print_plan.cpp
     host/query_scale.cpp

@@ -8,6 +8,7 @@ namespace {
 Value sumOf(const Addition& addition, bool added, Value x, const Turn& turn, uint32_t which) {
     const uint32_t part = addition.cosine_first ? which : 1 - which; // of a turn the cosine comes first
     x.reference = x.reference * addition.scale + (added ? turn.reference[part] : 0);
+    x.as_is = x.as_is && !added && addition.scale == 1;
     if (addition.scale != 1) x.bits = bitsOf(product(floatOf(x.bits), addition.scale));
     if (added) x.bits = bitsOf(floatOf(x.bits) + turn.bits[part]);
     return x;

@@ -98,13 +98,16 @@ uint32_t bitsOf(float value) {
 }
 
 Value load(const Arrays& arrays, uint64_t at) {
-    const uint32_t bits = readBits(arrays.in, arrays.element_in, at);
-    return {floatOf(bits), bits};
+    const uint32_t raw = readRaw(arrays.in, arrays.element_in, at);
+    const uint32_t bits = widened(raw, arrays.element_in);
+    return {floatOf(bits), bits, raw, true};
 }
 
 void put(const Arrays& arrays, uint64_t at, const Value& value) {
     if (arrays.reference != nullptr) arrays.reference[at] = value.reference;
-    if (arrays.out != nullptr) writeBits(arrays.out, arrays.element_out, at, value.bits);
+    if (arrays.out == nullptr) return;
+    const bool as_is = value.as_is && arrays.element_in == arrays.element_out;
+    writeRaw(arrays.out, arrays.element_out, at, as_is ? value.raw : narrowed(value.bits, arrays.element_out));
 }
 
 uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {

@@ -36,6 +36,8 @@ void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32
 struct Value {
     double reference;
     uint32_t bits; // of the float32
+    uint32_t raw = 0;   // as it was loaded
+    bool as_is = false; // and still is
 };
 float floatOf(uint32_t bits);
 uint32_t bitsOf(float value);

@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+static const uint32_t kGpuThreads = 16384;
+static const uint32_t kCpuThreads = 4096; // groups of vectors for each of some tens of cores
+
 void ropeFloorLimits(RopeLimits* limits) {
     limits->storage_range = 1u << 27;
     limits->storage_alignment = 256;
@@ -13,9 +16,11 @@ void ropeFloorLimits(RopeLimits* limits) {
     limits->storage_buffers = 4;
     limits->uniform_range = 16384;
     limits->shared_bytes = 16384;
+    limits->threads = kGpuThreads;
 }
 
-void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, uint32_t enabled, RopeLimits* limits) {
+void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits) {
+    const VkPhysicalDeviceLimits* device = &properties->limits;
     const uint32_t sizes[2] = {device->maxComputeWorkGroupInvocations, device->maxComputeWorkGroupSize[0]};
     limits->storage_range = device->maxStorageBufferRange;
     limits->storage_alignment = static_cast<uint32_t>(device->minStorageBufferOffsetAlignment);
@@ -26,6 +31,7 @@ void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, uint32_t enabled
     limits->storage_buffers = device->maxPerStageDescriptorStorageBuffers;
     limits->uniform_range = device->maxUniformBufferRange;
     limits->shared_bytes = device->maxComputeSharedMemorySize;
+    limits->threads = properties->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ? kCpuThreads : kGpuThreads;
 }
 
 uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {

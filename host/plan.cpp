@@ -187,6 +187,7 @@ Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     if (limits_.storage_buffers == 0) limits_.storage_buffers = 4;
     if (limits_.uniform_range == 0) limits_.uniform_range = 16384;
     if (limits_.shared_bytes == 0) limits_.shared_bytes = 16384;
+    if (limits_.threads == 0) limits_.threads = 16384;
     plan->storage_alignment = limits_.storage_alignment;
 }
 

@@ -91,7 +91,12 @@ RopeAccess rowAccess(const RopeRows& rows, uint32_t pairs); // of one row; the s
 void setRowPush(const RopeRows& rows, RopePush* push);
 
 uint32_t shaderElement(RopeElement element);
-// The bits of the float32, as integers: a float in a register may lose a NaN's payload.
+// An element as it lies there, its float32 bits and back, and both at once: integers, as a float in a register may lose
+// a NaN's payload.
+uint32_t readRaw(const void* array, RopeElement element, uint64_t at);
+void writeRaw(void* array, RopeElement element, uint64_t at, uint32_t raw);
+uint32_t widened(uint32_t raw, RopeElement element);
+uint32_t narrowed(uint32_t bits, RopeElement element);
 uint32_t readBits(const void* array, RopeElement element, uint64_t at);
 void writeBits(void* array, RopeElement element, uint64_t at, uint32_t bits);
 float readElement(const void* array, RopeElement element, uint64_t at);

@@ -8,7 +8,7 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kFullGroup = 64;
+constexpr uint32_t kMostMeeting = 8; // heads of a team that share memory: more gain nothing
 
 // What one dispatch does: one tensor, or K and V beside it.
 struct Job {
@@ -272,10 +272,11 @@ uint32_t sharedBytes(const FusedTensor& t, const Teams& teams, uint32_t head_lan
 RopeResult chooseTeams(const Job& job, uint32_t head_lanes, const RopeLimits& limits, Teams* teams,
                        RopeReason* reason) {
     const FusedTensor& t = job.tensor;
+    const uint32_t full = teams->group_size;
     const bool all = t.norm.kind != ROPE_NORM_NONE && t.norm.all_heads != 0;
     for (;; teams->heads = all ? teams->heads * 2 : teams->heads / 2) {
         const uint32_t unit = all ? lanesOfToken(job, head_lanes, teams->heads) : head_lanes;
-        teams->group_size = unit < kFullGroup ? kFullGroup / unit * unit : unit;
+        teams->group_size = unit < full ? full / unit * unit : unit;
         if (unit > limits.group_size) {
             if (all && teams->heads < t.d.q.heads) continue;
             break;
@@ -303,7 +304,8 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     const uint32_t head_lanes = pair_lanes + passLanes(passed, build);
     const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
     uint32_t* constants = pass->constants;
-    Teams teams = {pass->heads_per_thread, constants[ROPE_ID_GROUP_SIZE]};
+    const RopeTuning tuning = chooseTuning(t.d, t.d.q.heads + v_heads, head_lanes, limits);
+    Teams teams = {meets(t) && tuning.heads > kMostMeeting ? kMostMeeting : tuning.heads, tuning.group_size};
     RopeResult result = ROPE_SUCCESS;
     if (meets(t)) result = chooseTeams(job, head_lanes, limits, &teams, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -317,7 +319,6 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     constants[ROPE_ID_ALL_HEADS] = t.d.q.heads + v_heads;
     constants[ROPE_ID_RUNS] = meets(t) ? t.d.head_dim / 4 : 1;
     push->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
-    pass->heads_per_thread = 1; // the pass counts tokens alone
     return result;
 }
 
@@ -332,9 +333,12 @@ Build chooseFused(const Job& job, const RopeLimits& limits) {
     const RopeShader* const* shaders = (job.own_buffers ? kApart : kTogether)[readsParameters(job.tensor)];
     RopeRotateDescription d = job.tensor.d;
     d.elsewhere = movesWholeHead(job.tensor);
+    if (needsRuns(job.tensor)) d.tuning.pairs = 0;
     const Build build = chooseBuild(d, d.q, shaders, limits);
     if (job.v == nullptr || build.shader == nullptr) return build;
-    const Build v = chooseBuild(job.v->d, job.v->d.q, shaders, limits);
+    RopeRotateDescription other = job.v->d;
+    other.tuning.pairs = d.tuning.pairs;
+    const Build v = chooseBuild(other, other.q, shaders, limits);
     return v.lane_pairs < build.lane_pairs ? v : build;
 }
 
@@ -435,6 +439,7 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
     Planner planner(limits, plan);
     Fused fused;
     RopeResult result = resolve(*description, &fused, planner.reason());
+    if (result == ROPE_SUCCESS) result = checkTuning(fused.given.rotate.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = checkDevice(fused, planner.limits(), planner.reason());
     const uint32_t jobs = fused.joined ? fused.count - 1 : fused.count;
     for (uint32_t i = 0; i < jobs && result == ROPE_SUCCESS; ++i) {

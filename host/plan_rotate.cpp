@@ -15,7 +15,8 @@ using namespace rope;
 RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
     Planner planner(limits, plan);
     RopeRotateDescription d;
-    const RopeResult result = resolve(*description, &d, planner.reason());
+    RopeResult result = resolve(*description, &d, planner.reason());
+    if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     const bool elsewhere = d.elsewhere != 0;
     RopeResult added = ROPE_SUCCESS;

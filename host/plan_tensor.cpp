@@ -30,9 +30,6 @@ uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
 
 } // namespace
 
-// Heads that one thread takes: as many as leave a device enough threads.
-uint32_t headsPerThread(uint64_t tokens) { return tokens >= 256 ? 8 : tokens >= 32 ? 4 : 2; }
-
 bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
     return d.rotary_dim % 8 == 0 && isAligned(d, tensor.source, d.pairing_in, 2) &&
            isAligned(d, tensor.destination, d.pairing_out, 2);
@@ -47,10 +44,16 @@ bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
 Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const* shaders,
                   const RopeLimits& limits) {
     const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
-    if (isWide(d, tensor)) return {shaders[0], 4, 4};
-    if (isNarrow(d, tensor)) return {shaders[1], 2, float32 ? 1u : 2u};
-    if ((limits.enabled & ROPE_ENABLED_STORAGE_16) != 0) return {shaders[2], 1, 1};
-    return {nullptr, 0, 0};
+    const Build builds[] = {{isWide(d, tensor) ? shaders[0] : nullptr, 4, 4},
+                            {isNarrow(d, tensor) ? shaders[1] : nullptr, 2, float32 ? 1u : 2u},
+                            {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders[2] : nullptr, 1, 1}};
+    const Build* chosen = nullptr; // the first that is no wider than the tuning says, or else the last that is
+    for (const Build& build : builds) {
+        if (build.shader == nullptr) continue;
+        chosen = &build;
+        if (d.tuning.pairs == 0 || build.lane_pairs <= d.tuning.pairs) break;
+    }
+    return chosen != nullptr ? *chosen : Build{nullptr, 0, 0};
 }
 
 RopeResult refuseBuild(const char* name, RopeReason* reason) {
@@ -101,9 +104,7 @@ uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
 }
 
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
-    pass->heads_per_thread = headsPerThread(static_cast<uint64_t>(d.batch) * d.tokens);
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_HEADS] = pass->heads_per_thread;
     constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
     constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
     constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
@@ -162,6 +163,10 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
     push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
+    const RopeTuning tuning = chooseTuning(d, t.tensor.heads, push.head_lanes, planner->limits());
+    pass->heads_per_thread = pass->constants[ROPE_ID_HEADS] = tuning.heads;
+    pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
+    pass->constants[ROPE_ID_IN_FLIGHT] = tuning.in_flight;
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
     setScaleOrTable(d, &push);
     writePush(push, pass);

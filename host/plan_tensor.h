@@ -5,8 +5,9 @@
 
 namespace rope {
 
-// Heads that one thread takes: as many as leave a device enough threads.
-uint32_t headsPerThread(uint64_t tokens);
+RopeResult checkTuning(const RopeTuning& tuning, const RopeLimits& limits, RopeReason* reason);
+// Of a tensor of so many heads, with so many lanes for each group of heads: the table's, or what the description says.
+RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, const RopeLimits& limits);
 
 struct Build {
     const RopeShader* shader; // null: none on this device

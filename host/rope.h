@@ -190,6 +190,7 @@ typedef struct RopeLimits {
     uint32_t storage_buffers;   /* storage buffers of one stage (maxPerStageDescriptorStorageBuffers); 0: 4 */
     uint32_t uniform_range;     /* bytes one uniform binding may span (maxUniformBufferRange); 0: 16384 */
     uint32_t shared_bytes;      /* bytes of shared memory (maxComputeSharedMemorySize); 0: 16384 */
+    uint32_t threads;           /* that keep the device busy; only speed depends on it. 0: 16384, a GPU's */
 } RopeLimits;
 
 /* What is enabled on the device beyond Vulkan 1.1; each is used where it is there and needed nowhere but for odd
@@ -199,7 +200,7 @@ typedef struct RopeLimits {
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeFloorLimits(RopeLimits* limits);
-ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceLimits* device, uint32_t enabled, RopeLimits* limits);
+ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* device, uint32_t enabled, RopeLimits* limits);
 
 /* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
  * vkEnumerateDeviceExtensionProperties) the names worth enabling are written to `names`, which has room for
@@ -356,6 +357,19 @@ typedef struct RopeTensor {
     RopeLayout destination; /* elsewhere only */
 } RopeTensor;
 
+/* How the work is cut into threads. Zeros: as the library's table has it for the limits and the shape; `vkrope tune`
+ * measures what is better on a device. No bit depends on it. */
+typedef struct RopeTuning {
+    uint32_t group_size; /* threads of a group, up to limits.group_size */
+    uint32_t heads;      /* that one thread takes, which finds cos and sin once for all of them; up to
+                            ROPE_MAX_TUNED_HEADS. Norms and integers: at most 8, and what shared memory holds */
+    uint32_t pairs;      /* of one thread, at most: 4, 2 or 1. Fewer where the geometry asks for it (four: all multiples
+                            of four elements), more where the device has nothing so narrow */
+    uint32_t in_flight;  /* heads loaded before the first of them is stored: 1 or 2. Plain rotations
+                            of four pairs a thread */
+} RopeTuning;
+#define ROPE_MAX_TUNED_HEADS 1024u
+
 /* Rotates Q and K, or one of them, in place or elsewhere.
  *
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
@@ -389,6 +403,7 @@ typedef struct RopeRotateDescription {
     uint32_t elsewhere;     /* 0: in place. 1: to destination, in Q_OUT and K_OUT; must not overlap the source */
     uint32_t count_outside; /* add to COUNTER (a uint32, cleared by you) one for each token that should turn and has no
                                position, or one outside the table */
+    RopeTuning tuning;
 } RopeRotateDescription;
 
 /* ---- Positions added to embeddings ---------------------------------------------------------------------------------
@@ -718,7 +733,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 #define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
 #define ROPE_FLOOR_BINDING_COUNT 5u
-#define ROPE_CONSTANT_COUNT 75u /* specialization constants, ids 0 to 74, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 76u /* specialization constants, ids 0 to 75, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 

@@ -39,7 +39,8 @@ void main() {
     uint batch = gl_WorkGroupID.y;
     Work work = work_of(stand.lane, min(kHeads, push.heads - stand.head));
     Token token = find_token(batch, stand.number);
-    bool added = token.turns && is_known(token);
+    bool added = is_known(token) && token.turns;
+    bool as_is = kSameElement && kScaled == 0u && !added;
     if (!added && kInPlace != 0u && kScaled == 0u) return;
     Turn turn = Turn(VALUES(0.0), VALUES(0.0));
     if (added) turn = turn_of(token, batch * push.rows.batch + stand.number * push.rows.token, work);
@@ -48,9 +49,9 @@ void main() {
         if (h >= work.heads) break;
         WORDS first = load(stand.from + runs.low, runs.low_count);
         WORDS second = load(stand.from + runs.high, runs.high_count);
-        widen_runs(first, second);
+        widen_runs(as_is, first, second);
         add_pairs(added, turn, first, second);
-        narrow_runs(first, second);
+        narrow_runs(as_is, first, second);
         store(stand.to + runs.low, first, runs.low_count);
         store(stand.to + runs.high, second, runs.high_count);
         stand.from += push.source.head;

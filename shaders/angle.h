@@ -180,7 +180,7 @@ ROPE_FUNCTION RopeScaled octant_cosine(uint u) {
 ROPE_FUNCTION RopeScaled octant_sine(RopePhase r, uint u) {
     RopeScaled sine;
     bool one = r.high == 0u;
-    bool two = one && r.middle == 0u;
+    bool two = r.middle == 0u && one;
     uint first = choose(two, r.low, choose(one, r.middle, r.high));
     uint second = choose(two, 0u, choose(one, r.low, r.middle));
     uint shift = uint(31 - highest_bit(first | 1u));
@@ -204,7 +204,7 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     uint flip = 0u - (sign >> 31);
     r.low = (r.low ^ flip) - flip;
     r.middle = (r.middle ^ flip) + (flip & uint(r.low == 0u));
-    r.high = (r.high ^ flip) + (flip & uint(r.low == 0u && r.middle == 0u));
+    r.high = (r.high ^ flip) + (flip & uint((r.low | r.middle) == 0u));
     uint t = choose(r.high >= 0x20000000u, 0xFFFFFFFFu, (r.high << 3) | (r.middle >> 29));
     uint u = multiply_high(t, t);
     bool none = (r.high | r.middle | r.low) == 0u;

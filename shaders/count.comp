@@ -17,7 +17,7 @@ void main() {
     uint index = gl_GlobalInvocationID.x;
     if (index >= push.tokens) return;
     Token token = find_token(gl_WorkGroupID.y, index);
-    bool lacks = token.turns && !is_known(token);
+    bool lacks = !is_known(token) && token.turns;
 #ifdef ROPE_FUSED
     if (!is_counted_in(index)) return;
     bool skipped = false;

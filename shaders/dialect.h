@@ -16,10 +16,25 @@ inline uint multiply_high(uint a, uint b) { return static_cast<uint>((static_cas
 inline uint choose(bool which, uint yes, uint no) { return which ? yes : no; }
 inline uint min(uint a, uint b) { return a < b ? a : b; }
 inline int max(int a, int b) { return a > b ? a : b; }
+inline uint max(uint a, uint b) { return a > b ? a : b; }
 inline int highest_bit(uint a) {
     int bit = -1;
     for (; a != 0; a >>= 1) ++bit;
     return bit;
+}
+// Of a number below 2^-13 how many 2^-37ths it has; what is left is cut off.
+inline uint whole_37ths(uint bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return static_cast<uint>(value * 0x1p37f);
+}
+// The bits of 2^-112 times the number of these bits.
+inline uint shrunk_bits(uint bits) {
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    value *= 0x1p-112f;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 // The float32 bits of rest * 2^-24.
 inline uint denormal_bits(uint rest) {

@@ -148,6 +148,7 @@ struct Way {
     Runs to;
     bool paired;
     bool turned;
+    bool as_is;
     Turn turn;
     float scale;
 };
@@ -167,6 +168,13 @@ Way way_of(Team team, Token token, bool there) {
     bool in_pairs = team.lane < pair_lanes();
     way.paired = in_pairs && !team.is_v;
     way.turned = there && way.paired && token.turns && (kCosSin == ROPE_FROM_ROWS || is_known(token));
+    way.as_is = kSameElement && !way.turned;
+#if ROPE_LANE == 4
+    if (kNorm != ROPE_NORM_OFF) way.as_is = team.is_v && way.as_is;
+#endif
+#ifdef ROPE_PARAMETERS
+    if (kQueryScale != 0u) way.as_is = false;
+#endif
     if (in_pairs) {
         uint row = gl_WorkGroupID.y * push.rows.batch + team.number * push.rows.token;
         if (way.turned) way.turn = turn_of(token, row, work);
@@ -211,7 +219,7 @@ void finish_head(uint stage, Team team, uint h, uint entry, Way way, WORDS first
         return;
     }
 #endif
-    narrow_runs(first, second);
+    narrow_runs(way.as_is, first, second);
     store(team.base + to_head + way.to.low, first, way.to.low_count);
     store(team.base + to_head + way.to.high, second, way.to.high_count);
 }
@@ -220,7 +228,7 @@ void pass_head(uint stage, Team team, uint h, uint entry, Way way) {
     uint from = team.from + h * kSourceHead;
     WORDS first = load(from + way.from.low, way.from.low_count);
     WORDS second = load(from + way.from.high, way.from.high_count);
-    widen_runs(first, second);
+    widen_runs(way.as_is, first, second);
     if (stage == STAGE_NORM) {
         look_at_head(team, entry, way, first, second);
         return;

@@ -9,10 +9,8 @@ ROPE_FUNCTION uint divide(uint n, uint magic, uint shift) { return multiply_high
 
 // The elements of pair j within the rotary part, whose pairs lie in chunks, each chunk's first elements before its
 // second ones. One pair in a chunk is interleaved pairing, 0 means all of them in one: half pairing.
-ROPE_FUNCTION uint pair_first(uint j, uint chunk) { return chunk == 0u ? j : j + j / chunk * chunk; }
-ROPE_FUNCTION uint pair_second(uint j, uint pairs, uint chunk) {
-    return pair_first(j, chunk) + (chunk == 0u ? pairs : chunk);
-}
+ROPE_FUNCTION uint pair_first(uint j, uint chunk) { return j + j / max(chunk, 1u) * chunk; }
+ROPE_FUNCTION uint pair_distance(uint pairs, uint chunk) { return choose(chunk == 0u, pairs, chunk); }
 
 // The i-th element of a head that does not rotate: those before the rotary part, then those behind it.
 ROPE_FUNCTION uint pass_element(uint i, uint rotary_begin, uint pairs) { return i < rotary_begin ? i : i + 2u * pairs; }

@@ -36,6 +36,7 @@ using uint = uint32_t;
 #define ROPE_ID_AXES 13             // positions of one token
 #define ROPE_ID_SETS 14             // 1: each token names its set of frequencies, or of table rows
 #define ROPE_ID_AXIS_MAP 15         // first of ROPE_AXIS_WORDS: the axis of 16 pairs, two bits each
+#define ROPE_ID_IN_FLIGHT 68        // heads whose elements are loaded before the first's are stored: 1 or 2
 
 // Of the fused passes alone. What a model and its cache leave as it is are constants there.
 #define ROPE_ID_PAIR_COUNTS 31 // pairs in bits 0..15, lanes of pairs above
@@ -77,16 +78,16 @@ using uint = uint32_t;
 #define ROPE_ID_RUNS 67       // of four elements in a head
 
 // Of additions to embeddings alone.
-#define ROPE_ID_COSINE_FIRST                                                                                           \
-    68                    // what a pair's first element is given: the sine, or 1: the cosine, or a row's first half
-#define ROPE_ID_SCALED 69 // 1: elements times push.ROPE_FACTOR first
+// What a pair's first element is given: the sine; or 1: the cosine, or a row's first half.
+#define ROPE_ID_COSINE_FIRST 69
+#define ROPE_ID_SCALED 70 // 1: elements times push.ROPE_FACTOR first
 
 // Of biases on scores alone.
-#define ROPE_ID_BIAS 70       // which
-#define ROPE_ID_QUERIES 71    // of one thread
-#define ROPE_ID_WRITES 72     // 1: nothing is read, the bias alone is written
-#define ROPE_ID_CAUSAL 73     // 1: keys behind their query are masked
-#define ROPE_ID_BOTH_SIDES 74 // 1: T5's bidirectional buckets, ALiBi by the magnitude
+#define ROPE_ID_BIAS 71       // which
+#define ROPE_ID_QUERIES 72    // of one thread
+#define ROPE_ID_WRITES 73     // 1: nothing is read, the bias alone is written
+#define ROPE_ID_CAUSAL 74     // 1: keys behind their query are masked
+#define ROPE_ID_BOTH_SIDES 75 // 1: T5's bidirectional buckets, ALiBi by the magnitude
 
 #define ROPE_RELATIVE_RUN 32u // keys that one thread takes, with relative vectors
 

@@ -77,6 +77,8 @@ uint find_sequence(uint token) {
     return low;
 }
 
+// A plain name stands last in every &&: of anything else the compiler makes a branch.
+//
 // Without its positions; returns the element where they begin.
 uint place_token(uint batch, uint number, out Token token) {
     token = Token(uvec4(0u), uvec4(0u), push.first_token + number, batch, 0u, true, true, true, true, true);
@@ -86,14 +88,16 @@ uint place_token(uint batch, uint number, out Token token) {
         at = push.position_offset + token.sequence;
         uint begin = position_word(at, 0u);
         uint end = position_word(at + 1u, 0u);
-        token.placed = token.index >= begin && token.index < end;
-        token.turns = token.placed && end - token.index > push.window_end;
+        bool begun = token.index >= begin;
+        token.placed = token.index < end && begun;
+        token.turns = end - token.index > push.window_end && token.placed;
         token.index -= begin;
-        token.turns = token.turns && token.index >= push.window_begin;
+        token.turns = token.index >= push.window_begin && token.turns;
         at += push.position_axis;
     } else {
         if (kPositions == ROPE_KIND_PER_TOKEN) at += number * push.position_token;
-        token.turns = token.index >= push.window_begin && token.index < push.window_end;
+        bool begun = token.index >= push.window_begin;
+        token.turns = token.index < push.window_end && begun;
     }
     return at;
 }
@@ -113,14 +117,14 @@ Token find_token(uint batch, uint number) {
         token.whole[axis] = whole;
         token.fraction[axis] = fraction;
         if (kCosSin == ROPE_FROM_TABLE) {
-            token.inside = token.inside && whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
+            token.inside = whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS) && token.inside;
         }
     }
     if (kSets != 0u) {
         token.set = position_word(at + kPositionRows * push.position_axis, 0u);
-        token.inside = token.inside && token.set < push.sets;
+        token.inside = token.set < push.sets && token.inside;
         if (kEightBytes != 0u) {
-            token.inside = token.inside && position_word(at + kPositionRows * push.position_axis, 1u) == 0u;
+            token.inside = position_word(at + kPositionRows * push.position_axis, 1u) == 0u && token.inside;
         }
     }
     return token;

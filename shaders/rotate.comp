@@ -14,18 +14,37 @@
 #include "turn.glsl"
 #include "stand.glsl"
 
-// The one loop over the heads.
+#if ROPE_LANE == 4
+layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
+const uint kAhead = kInFlight - 1u;
+#else
+const uint kAhead = 0u;
+#endif
+
+// The one loop over the heads. Ahead by one, each head is loaded before the one before it is stored.
 void move_heads(Work work, uint from_head, Runs from, uint to_head, Runs to, bool paired, bool turned, Turn turn) {
-    for (uint h = 0u; h < kHeads; ++h) {
-        if (h >= work.heads) break;
-        WORDS first = load(from_head + from.low, from.low_count);
-        WORDS second = load(from_head + from.high, from.high_count);
-        widen_runs(first, second);
+    bool as_is = kSameElement && !turned;
+    WORDS next_first = WORDS(0u);
+    WORDS next_second = WORDS(0u);
+    for (uint h = 0u; h < work.heads + kAhead; ++h) {
+        WORDS first = next_first;
+        WORDS second = next_second;
+        if (kAhead == 0u || h < work.heads) {
+            next_first = load(from_head + from.low, from.low_count);
+            next_second = load(from_head + from.high, from.high_count);
+            from_head += push.source.head;
+        }
+        if (kAhead == 0u) {
+            first = next_first;
+            second = next_second;
+        } else if (h == 0u) {
+            continue;
+        }
+        widen_runs(as_is, first, second);
         turn_runs(paired, turned, turn, first, second);
-        narrow_runs(first, second);
+        narrow_runs(as_is, first, second);
         store(to_head + to.low, first, to.low_count);
         store(to_head + to.high, second, to.high_count);
-        from_head += push.source.head;
         to_head += push.destination.head;
     }
 }
@@ -45,7 +64,7 @@ void main() {
     Runs destination_runs;
     if (paired) {
         Token token = find_token(batch, number);
-        bool turns = token.turns && is_known(token);
+        bool turns = is_known(token) && token.turns;
         if (!turns && kInPlace != 0u) return;
         turned = kInPlace != 0u || turns;
         if (turns) turn = turn_of(token, batch * push.rows.batch + number * push.rows.token, work);

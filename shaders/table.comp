@@ -18,7 +18,7 @@ void main() {
     uint batch = gl_WorkGroupID.y;
     Token token = find_token(batch, index);
     uvec2 bits = uvec2(0x3F800000u, 0u); // 1 and 0: leaves its token as it is
-    if (token.turns && is_known(token)) bits = cos_sin_of(token, axis_of(pair), pair);
+    if (is_known(token) && token.turns) bits = cos_sin_of(token, axis_of(pair), pair);
     uint at = push.destination.offset + batch * push.destination.batch + index * push.destination.token +
               push.rows.offset + pair * push.rows.head;
     rows[at] = bits.x;

@@ -8,18 +8,21 @@
 #endif
 #if ROPE_LANE == 4
 #define WORDS uvec4
+#define SIGNED ivec4
 #define VALUES vec4
 #define WHOLE uvec4
 #define PACKED uvec2
 #define UNPACKED uvec2
 #elif ROPE_LANE == 2
 #define WORDS uvec2
+#define SIGNED ivec2
 #define VALUES vec2
 #define WHOLE uint
 #define PACKED uint
 #define UNPACKED uint
 #else
 #define WORDS uint
+#define SIGNED int
 #define VALUES float
 #define WHOLE uint
 #define PACKED uint16_t
@@ -27,13 +30,22 @@
 #endif
 const uint kLane = ROPE_LANE;
 
+// Conversions and compares of signed numbers are one operation on a CPU.
+WORDS whole_37ths(WORDS bits) {
+    precise VALUES value = uintBitsToFloat(bits) * VALUES(uintBitsToFloat(0x52000000u)); // 2^37: exact
+    return WORDS(SIGNED(value));
+}
+WORDS shrunk_bits(WORDS bits) {
+    precise VALUES value = uintBitsToFloat(bits) * VALUES(uintBitsToFloat(0x07800000u)); // 2^-112: exact
+    return floatBitsToUint(value);
+}
 WORDS denormal_bits(WORDS rest) {
-    precise VALUES value = VALUES(rest) * VALUES(uintBitsToFloat(0x33800000u)); // 2^-24: exact
+    precise VALUES value = VALUES(SIGNED(rest)) * VALUES(uintBitsToFloat(0x33800000u)); // 2^-24: exact
     return floatBitsToUint(value);
 }
 #define ROPE_BITS WORDS
 #if ROPE_LANE > 1
-#define ROPE_LESS(a, b) lessThan(a, b)
+#define ROPE_LESS(a, b) lessThan(SIGNED(a), SIGNED(b))
 #else
 #define ROPE_LESS(a, b) ((a) < (b))
 #endif
@@ -140,16 +152,21 @@ void store(uint element, WORDS words, uint count) {
 #endif
 }
 
+// What goes through unchanged stays as it is where both sides hold the same: a NaN keeps its bits.
+const bool kSameElement = kElementIn == kElementOut;
+
 // Both runs to float32 bits and back; a loop, so that the code is there once.
-void widen_runs(inout WORDS first, inout WORDS second) {
-    for (uint run = 0u; run < 2u && kElementIn != ROPE_F32; ++run) {
+void widen_runs(bool as_is, inout WORDS first, inout WORDS second) {
+    uint runs = as_is ? 0u : 2u;
+    for (uint run = 0u; kElementIn != ROPE_F32 && run < runs; ++run) {
         WORDS wide = widen(first, kElementIn);
         first = second;
         second = wide;
     }
 }
-void narrow_runs(inout WORDS first, inout WORDS second) {
-    for (uint run = 0u; run < 2u && kElementOut != ROPE_F32; ++run) {
+void narrow_runs(bool as_is, inout WORDS first, inout WORDS second) {
+    uint runs = as_is ? 0u : 2u;
+    for (uint run = 0u; kElementOut != ROPE_F32 && run < runs; ++run) {
         WORDS narrowed = narrow(first, kElementOut);
         first = second;
         second = narrowed;
@@ -173,8 +190,8 @@ struct Runs {
 Runs runs_of(uint j, uint count, uint chunk) {
     bool woven = kLane > 1u && chunk == 1u;
     uint first = rotary_begin() + pair_first(j, chunk);
-    uint second = rotary_begin() + pair_second(j, pair_count(), chunk);
-    return Runs(first, woven ? first + kLane : second, woven ? kLane : count, woven ? 2u * count - kLane : count);
+    uint second = first + choose(woven, kLane, pair_distance(pair_count(), chunk));
+    return Runs(first, second, choose(woven, kLane, count), choose(woven, 2u * count - kLane, count));
 }
 
 // Two runs of interleaved elements as first and second elements.

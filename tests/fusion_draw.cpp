@@ -274,12 +274,15 @@ void drawCount(sample::Random* random, Scene* scene) {
 void drawLimits(sample::Random* random, Scene* scene) {
     const RopeFusedDescription& d = scene->d;
     RopeLimits& most = scene->most;
-    most = {UINT64_MAX, UINT32_MAX, {UINT32_MAX, UINT32_MAX}, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+    most = {UINT64_MAX, UINT32_MAX, {UINT32_MAX, UINT32_MAX}, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
             UINT32_MAX, UINT32_MAX};
     static const uint32_t kGroups[] = {24, 32, 48, 100};
     if (oneIn(6, random)) most.group_size = kGroups[random->below(4)];
     if (oneIn(8, random)) most.shared_bytes = 1024u << random->below(4);
     if (oneIn(8, random)) most.storage_buffers = 4;
+    static const uint32_t kPairs[] = {0, 4, 2, 1};
+    RopeTuning& tuning = scene->d.rotate.tuning;
+    if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(4)], random->below(3)};
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
     if (d.rotate.elsewhere == 0 || d.cache.shift != 0) return;
@@ -351,12 +354,13 @@ std::string describe(const Scene& scene) {
     const RopeFusedDescription& d = scene.d;
     const RopeCache& c = d.cache;
     const RopeLimits& most = scene.most;
+    const RopeTuning& t = d.rotate.tuning;
     char text[512];
     std::snprintf(
         text, sizeof text,
         " heads %u %u %u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d element "
         "%d gap %llu slots %u page %u steps %d+%llu.%llu together %u packed %u apart %u unturned %u counted "
-        "%u (%lld) shift %u by %d limits %d.%d.%d.%d.%d.%x",
+        "%u (%lld) shift %u by %d tuning %u.%u.%u.%u limits %d.%d.%d.%d.%d.%x",
         d.rotate.q.heads, d.rotate.k.heads, d.v.heads, static_cast<unsigned long long>(d.rotate.q.source.offset),
         static_cast<unsigned long long>(d.rotate.q.destination.offset), d.q_norm.kind, d.q_norm.after,
         d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after, d.k_norm.all_heads,
@@ -364,9 +368,9 @@ std::string describe(const Scene& scene) {
         static_cast<unsigned long long>(c.k.slot_stride), c.slots, c.page_size, c.steps_element,
         static_cast<unsigned long long>(c.steps_batch_stride), static_cast<unsigned long long>(c.steps_token_stride),
         c.together, d.packed, d.apart, d.unturned, d.tokens_counted, static_cast<long long>(scene.present), c.shift,
-        c.delta, static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]),
-        static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers),
-        most.enabled);
+        c.delta, t.group_size, t.heads, t.pairs, t.in_flight, static_cast<int>(most.group_count[0]),
+        static_cast<int>(most.group_count[1]), static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes),
+        static_cast<int>(most.storage_buffers), most.enabled);
     return describeRotation(d.rotate) + text;
 }
 

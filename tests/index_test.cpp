@@ -41,7 +41,7 @@ TEST(Index, CoversEachElementOfAHeadOnce) {
                     std::multiset<uint32_t> seen;
                     for (uint32_t j = 0; j < pairs; ++j) {
                         seen.insert(begin + rope::pair_first(j, chunk));
-                        seen.insert(begin + rope::pair_second(j, pairs, chunk));
+                        seen.insert(begin + rope::pair_first(j, chunk) + rope::pair_distance(pairs, chunk));
                     }
                     for (uint32_t i = 0; i < head_dim - 2 * pairs; ++i)
                         seen.insert(rope::pass_element(i, begin, pairs));

@@ -185,10 +185,12 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     }
     std::set<uint32_t> all;
     for (uint32_t id = 0; id < ROPE_ID_PAIR_COUNTS; ++id) all.insert(id);
-    EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
+    all.insert(ROPE_ID_IN_FLIGHT);
+    EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
     for (uint32_t id = ROPE_ID_PAIR_COUNTS; id < ROPE_ID_COSINE_FIRST; ++id) all.insert(id);
+    all.erase(ROPE_ID_IN_FLIGHT);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
 }
 

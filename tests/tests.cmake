@@ -40,6 +40,7 @@ add_executable(vkrope-tests
     tests/rotation.cpp
     tests/rules_test.cpp
     tests/shapes_test.cpp
+    tests/tuning_test.cpp
     tests/shift_test.cpp
     tests/table_test.cpp
     tests/vectors_test.cpp)

@@ -1,0 +1,62 @@
+// How a rotation's work is cut into threads. The one table is here; no bit depends on it.
+#include "plan_tensor.h"
+
+namespace rope {
+namespace {
+
+// The first row whose device it is: one that so many threads at once keep busy. A thread takes `heads`, or by halves
+// fewer where too few threads would be left, but no fewer than two.
+const struct {
+    uint32_t threads;
+    RopeTuning most;
+} kTable[] = {
+    {16384, {64, 8, 4, 2}}, // GPUs hide the way to memory behind other threads and further loads
+    {0, {64, 32, 4, 1}},    // a CPU's threads pay for cos and sin, and wait for nothing
+};
+constexpr uint32_t kFewestHeads = 2;
+
+const RopeTuning& rowOf(const RopeLimits& limits) {
+    size_t row = 0;
+    while (limits.threads < kTable[row].threads) ++row;
+    return kTable[row].most;
+}
+
+uint64_t threadsLeft(uint64_t tokens, uint32_t heads, uint32_t head_lanes, uint32_t per_thread) {
+    return tokens * head_lanes * ((heads + per_thread - 1) / per_thread);
+}
+
+} // namespace
+
+RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason* reason) {
+    if (t.group_size > limits.group_size) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.group_size is %u; this device allows 1 to %u, or 0",
+                      t.group_size, limits.group_size);
+    }
+    if (t.heads > ROPE_MAX_TUNED_HEADS) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
+                      ROPE_MAX_TUNED_HEADS);
+    }
+    if (t.pairs == 3 || t.pairs > 4) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 1, 2, 4, or 0", t.pairs);
+    }
+    if (t.in_flight > 2) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.in_flight is %u; it must be 1, 2, or 0", t.in_flight);
+    }
+    return accept(reason);
+}
+
+RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, const RopeLimits& limits) {
+    RopeTuning tuning = rowOf(limits);
+    const uint64_t tokens = static_cast<uint64_t>(d.batch) * d.tokens;
+    while (tuning.heads > kFewestHeads && threadsLeft(tokens, heads, head_lanes, tuning.heads) < limits.threads)
+        tuning.heads /= 2;
+    if (tuning.group_size > limits.group_size) tuning.group_size = limits.group_size;
+    const RopeTuning& given = d.tuning;
+    if (given.group_size != 0) tuning.group_size = given.group_size;
+    if (given.heads != 0) tuning.heads = given.heads;
+    if (given.pairs != 0) tuning.pairs = given.pairs;
+    if (given.in_flight != 0) tuning.in_flight = given.in_flight;
+    return tuning;
+}
+
+} // namespace rope

@@ -1,0 +1,112 @@
+// How the work is cut: what may be asked for, what the table chooses, and that no bit depends on it.
+#include "rope.hpp"
+#include "rotation.hpp"
+
+#include "../shaders/interface.h"
+
+namespace {
+
+RopeRotateDescription llama(uint32_t tokens) {
+    static const std::vector<double> kFrequencies(64, 0.5);
+    RopeRotateDescription d = {};
+    d.tokens = tokens;
+    d.head_dim = 128;
+    d.q.heads = 32;
+    d.k.heads = 8;
+    d.frequencies = {kFrequencies.data(), 64, 1, nullptr, 0};
+    return d;
+}
+
+std::string refusal(const RopeTuning& tuning) {
+    RopeRotateDescription d = llama(1);
+    d.tuning = tuning;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
+    RopeFusedDescription fused = {};
+    fused.rotate = d;
+    RopePlan other;
+    EXPECT_EQ(ropePlanFused(&fused, nullptr, &other), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text, other.reason.text);
+    return plan.reason.text;
+}
+
+TEST(Tuning, IsRefusedInWordsWhereNoDeviceOrShaderHasIt) {
+    EXPECT_EQ(refusal({129, 0, 0, 0}), "tuning.group_size is 129; this device allows 1 to 128, or 0");
+    EXPECT_EQ(refusal({0, 1025, 0, 0}), "tuning.heads is 1025; it must be 1 to 1024, or 0");
+    EXPECT_EQ(refusal({0, 0, 3, 0}), "tuning.pairs is 3; it must be 1, 2, 4, or 0");
+    EXPECT_EQ(refusal({0, 0, 8, 0}), "tuning.pairs is 8; it must be 1, 2, 4, or 0");
+    EXPECT_EQ(refusal({0, 0, 0, 3}), "tuning.in_flight is 3; it must be 1, 2, or 0");
+}
+
+RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {}) {
+    RopeRotateDescription d = llama(tokens);
+    d.tuning = given;
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.threads = threads;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    using namespace rope;
+    const uint32_t* constants = plan.passes[0].constants;
+    const uint32_t pairs = std::string(plan.passes[0].shader->name) == "rotate_wide" ? 4 : 2;
+    return {constants[ROPE_ID_GROUP_SIZE], constants[ROPE_ID_HEADS], pairs, constants[ROPE_ID_IN_FLIGHT]};
+}
+
+bool operator==(const RopeTuning& a, const RopeTuning& b) {
+    return a.group_size == b.group_size && a.heads == b.heads && a.pairs == b.pairs && a.in_flight == b.in_flight;
+}
+
+TEST(Tuning, LeavesADeviceEnoughThreads) {
+    for (const uint32_t threads : {0u, 16384u}) {
+        EXPECT_TRUE(chosen(1, threads) == (RopeTuning{64, 2, 4, 2}));
+        EXPECT_TRUE(chosen(128, threads) == (RopeTuning{64, 4, 4, 2}));
+        EXPECT_TRUE(chosen(255, threads) == (RopeTuning{64, 4, 4, 2}));
+        EXPECT_TRUE(chosen(256, threads) == (RopeTuning{64, 8, 4, 2}));
+        EXPECT_TRUE(chosen(32768, threads) == (RopeTuning{64, 8, 4, 2}));
+    }
+    EXPECT_TRUE(chosen(1, 4096) == (RopeTuning{64, 2, 4, 1}));
+    EXPECT_TRUE(chosen(256, 4096) == (RopeTuning{64, 32, 4, 1}));
+}
+
+TEST(Tuning, GivesWayToTheDescriptionsOwn) {
+    EXPECT_TRUE(chosen(4096, 0, {32, 0, 0, 0}) == (RopeTuning{32, 8, 4, 2}));
+    EXPECT_TRUE(chosen(4096, 0, {0, 5, 2, 0}) == (RopeTuning{64, 5, 2, 2}));
+    EXPECT_TRUE(chosen(4096, 0, {128, 1, 4, 1}) == (RopeTuning{128, 1, 4, 1}));
+    EXPECT_TRUE(chosen(1, 0, {0, 0, 1, 0}) == (RopeTuning{64, 2, 2, 2})) << "without 16-bit storage none is narrower";
+}
+
+class Tunings : public gpu::OnDevice {};
+
+const RopeTuning kTunings[] = {{64, 1, 4, 1}, {24, 2, 4, 2}, {128, 3, 2, 1}, {64, 3, 2, 2},
+                               {7, 5, 1, 2},  {32, 8, 4, 2}, {64, 32, 4, 1}, {1, 4, 2, 2}};
+
+// Five and two heads: the last of a thread's heads are missing, one alone is left of two in flight.
+TEST_P(Tunings, MoveNoBit) {
+    double worst = 0;
+    int element = 0;
+    for (const RopeTuning& tuning : kTunings) {
+        element = (element + 1) % 3;
+        for (const bool elsewhere : {false, true}) {
+            RopeRotateDescription d = {};
+            d.batch = 2;
+            d.tokens = 3;
+            d.head_dim = 72;
+            d.rotary_begin = 8;
+            d.rotary_dim = 48;
+            d.q = rope::bshd(3, 5, 72);
+            d.k = rope::bshd(3, 2, 72);
+            d.element_in = d.element_out = static_cast<RopeElement>(element);
+            d.pairing_in = element == 1 ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+            d.pairing_out = elsewhere ? ROPE_PAIRING_INTERLEAVED : d.pairing_in;
+            d.elsewhere = elsewhere;
+            d.tuning = tuning;
+            EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
+                << "group " << tuning.group_size << ", heads " << tuning.heads << ", pairs " << tuning.pairs
+                << ", in flight " << tuning.in_flight << ", element " << element;
+        }
+    }
+}
+
+ROPE_ON_EVERY_DEVICE(Tunings);
+
+} // namespace
