@@ -202,6 +202,7 @@ bool run(const Options& options, Failure* failure) {
     if (!checkPaths(inputs, {out}, failure)) return false;
     std::string svg;
     if (options.kind == "sinusoid") return sinusoid(options, &svg, failure) && writeText(out, svg, failure);
+    if (options.kind == "buckets") return buckets(options, &svg, failure) && writeText(out, svg, failure);
     if (options.configs.empty()) return refuse(failure, "--config is missing; it says what is drawn");
     std::vector<Model> models;
     for (const std::string& config : options.configs) {
