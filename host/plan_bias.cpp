@@ -6,7 +6,7 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kRuns = 4; // of a lane's elements, in one thread
+constexpr uint32_t kRuns = 8; // of a lane's elements, in one thread
 
 const RopeShader* const kPlain[3] = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd};
 const RopeShader* const kBuckets[3] = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,

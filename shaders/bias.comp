@@ -1,4 +1,4 @@
-// A bias on attention scores, added in place or written out. One thread takes four runs of kLane keys of one head, through
+// A bias on attention scores, added in place or written out. One thread takes eight runs of kLane keys of one head, through
 // kQueries queries, more than one where their positions follow each other: then each key takes the next query's bias from
 // its neighbour, and of a row one value alone is found anew.
 #version 450
@@ -22,7 +22,8 @@ const uint kHeads = 1u;
 #define ROPE_TOKENS kQueries
 #include "stand.glsl"
 
-const uint kKeys = 4u * kLane; // of one thread
+const uint kRuns = 8u;
+const uint kKeys = kRuns * kLane; // of one thread
 
 uint head_rows = 0u; // element of the head's first row
 float slope = 0.0;
@@ -69,7 +70,14 @@ struct Window {
     VALUES b;
     VALUES c;
     VALUES d;
+    VALUES e;
+    VALUES f;
+    VALUES g;
+    VALUES h;
 };
+
+// The runs one place on, with another behind them.
+Window next_run(Window w, VALUES last) { return Window(w.b, w.c, w.d, w.e, w.f, w.g, w.h, last); }
 
 VALUES biases_from(int distance) {
     VALUES biases;
@@ -80,7 +88,7 @@ VALUES biases_from(int distance) {
 // Loops, so that the code is there once.
 Window window_from(int distance) {
     Window w;
-    for (uint run = 0u; run < 4u; ++run, distance += int(kLane)) w = Window(w.b, w.c, w.d, biases_from(distance));
+    for (uint run = 0u; run < kRuns; ++run, distance += int(kLane)) w = next_run(w, biases_from(distance));
     return w;
 }
 
@@ -97,7 +105,8 @@ Window window_from(int distance) {
 
 // Of the next query, from whose first key on the distance is one less.
 Window slid(Window w, float first) {
-    return Window(SLID(first, w.a), SLID(LAST(w.a), w.b), SLID(LAST(w.b), w.c), SLID(LAST(w.c), w.d));
+    return Window(SLID(first, w.a), SLID(LAST(w.a), w.b), SLID(LAST(w.b), w.c), SLID(LAST(w.c), w.d),
+                  SLID(LAST(w.d), w.e), SLID(LAST(w.e), w.f), SLID(LAST(w.f), w.g), SLID(LAST(w.g), w.h));
 }
 
 WORDS masked(WORDS words, int distance) {
@@ -123,16 +132,16 @@ void put_run(uint to, uint key, int distance, VALUES biases) {
 }
 
 void put_row(uint to, uint key, int distance, Window w) {
-    for (uint run = 0u; run < 4u; ++run, key += kLane, distance += int(kLane)) {
+    for (uint run = 0u; run < kRuns; ++run, key += kLane, distance += int(kLane)) {
         put_run(to, key, distance, w.a);
-        w = Window(w.b, w.c, w.d, w.a);
+        w = next_run(w, w.a);
     }
 }
 
 // Of a query without a position a score stays as it is, and a bias is 0.
 void put_unknown(uint to, uint key) {
     if (kWrites == 0u) return;
-    for (uint i = 0u; i < 4u; ++i, key += kLane) {
+    for (uint i = 0u; i < kRuns; ++i, key += kLane) {
         if (key < push.ROPE_KEYS) store(to + key, WORDS(0u), min(kLane, push.ROPE_KEYS - key));
     }
 }

@@ -398,7 +398,7 @@ TEST(PlanBias, OfT5IsOneDispatchWithoutASurplusByte) {
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "bias_buckets_wide");
-    EXPECT_EQ(dispatch.groups[0], 512u / 16 * 12 * (512 / 16) / 64);
+    EXPECT_EQ(dispatch.groups[0], 512u / 16 * 12 * (512 / 32) / 64);
 }
 
 TEST(PlanBias, RefusesWhatContradictsItself) {
