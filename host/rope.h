@@ -417,9 +417,8 @@ typedef struct RopeRotateDescription {
  * it stays, or goes to its destination, bit for bit. Sines are within 2^-24.9 of the true ones, as all are. */
 
 typedef enum RopeSinusoidOrder {
-    ROPE_SINUSOIDS_INTERLEAVED =
-        0,                     /* the sine of pair i is given to element 2i, its cosine to 2i + 1: Vaswani et al. */
-    ROPE_SINUSOIDS_HALVES = 1, /* to elements i and i + dim/2: tensor2tensor, fairseq, Whisper */
+    ROPE_SINUSOIDS_INTERLEAVED = 0, /* pair i: the sine to element 2i, the cosine to 2i + 1; Vaswani et al. */
+    ROPE_SINUSOIDS_HALVES = 1,      /* to elements i and i + dim/2; tensor2tensor, fairseq, Whisper */
     ROPE_SINUSOID_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeSinusoidOrder;
 
@@ -480,7 +479,7 @@ typedef enum RopeBiasKind {
  *     min(S - 1, E + floor(ln(n/E) / ln(max_distance/E) * (S - E)))
  *
  * bidirectional: n = |distance|, S = buckets / 2, and keys after their query have the second half of the buckets. (T5's
- * own code rounds the logarithms to float32; with 32 buckets and a distance of 128 it comes to the same buckets.)
+ * own code rounds logarithms to float32; with 32 buckets and a distance of 128 its buckets are the same.)
  * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30. */
 #define ROPE_MAX_BUCKETS 1024u
 ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
@@ -526,8 +525,7 @@ ROPE_API RopeResult ropeWriteBuckets(const RopeBiasDescription* description, voi
 /* Vectors of four words in these bytes: thresholds, rising, and what no distance reaches. For shaders/bias.glsl. */
 ROPE_API uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional);
 
-/* ---- Relative vectors
- * ------------------------------------------------------------------------------------------------
+/* ---- Relative vectors ----------------------------------------------------------------------------------------
  *
  * Shaw et al.: vectors of the clipped distance from query to key, of `dim` elements each,
  *
