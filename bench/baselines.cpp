@@ -1,13 +1,17 @@
 #include "baselines.hpp"
-#include "bench.hpp"
 
-#include "../host/plan.h"
+#include "../shaders/interface.h"
+
+#include <algorithm>
+#include <cstring>
 
 extern "C" {
 #define ROPE_SHADER(name, file, needs, defines) extern const RopeShader rope_shader_##name;
 #include "list.def"
 #undef ROPE_SHADER
 }
+
+namespace measure {
 
 RopePlan negatePlan(const RopePlan& rotation, bool loads) {
     RopePlan plan = rotation;
@@ -16,20 +20,32 @@ RopePlan negatePlan(const RopePlan& rotation, bool loads) {
     return plan;
 }
 
+// Parts are as large as a binding and a dispatch allow, and begin at whole groups.
 RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     const RopeShader& shader = vectors == 1   ? rope_shader_copy_1
                                : vectors == 2 ? rope_shader_copy_2
                                : vectors == 4 ? rope_shader_copy_4
                                               : rope_shader_copy_8;
-    RopePlan plan;
-    rope::Planner planner(&limits, &plan);
-    RopePass* pass = planner.addPass(shader, 1, static_cast<uint32_t>(bytes / 16 / vectors), 1);
+    const uint32_t group = std::min(64u, limits.group_size);
+    const auto threads = static_cast<uint32_t>(bytes / 16 / vectors);
+    const uint64_t bound = limits.storage_range / 16 / vectors / group, dispatched = limits.group_count[0];
+    RopePlan plan = {};
+    plan.pass_count = 1;
+    plan.storage_alignment = limits.storage_alignment;
+    plan.bytes[ROPE_SLOT_Q] = plan.bytes[ROPE_SLOT_Q_OUT] = bytes;
+    RopePass& pass = plan.passes[0];
+    pass.shader = &shader;
+    pass.constants[ROPE_ID_GROUP_SIZE] = group;
+    pass.heads_per_thread = pass.tokens_per_thread = 1;
+    for (int axis = 0; axis < 3; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
+    pass.count[1] = threads;
+    pass.step[1] = static_cast<uint32_t>(std::min<uint64_t>(threads, std::min(bound, dispatched) * group));
+    pass.parts[1] = (threads + pass.step[1] - 1) / pass.step[1];
     rope::RopePush push = {};
     push.head_lanes = 1;
-    rope::writePush(push, pass);
-    pass->access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_Q, 16, 0, {0, vectors, 0}, vectors};
-    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_Q_OUT, 16, 0, {0, vectors, 0}, vectors};
-    if (planner.finish() != ROPE_SUCCESS) fail(plan.reason.text);
+    std::memcpy(pass.push, &push, sizeof push);
+    pass.access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_Q, 16, 0, {0, vectors, 0}, vectors};
+    pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_Q_OUT, 16, 0, {0, vectors, 0}, vectors};
     return plan;
 }
 
@@ -41,3 +57,5 @@ RopePlan emptyPlan(const RopePlan& like) {
     for (int axis = 0; axis < 3; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     return plan;
 }
+
+} // namespace measure

@@ -3,9 +3,13 @@
 
 #include "rope.h"
 
-// In place: the rotation's lanes, loads and stores with a sign bit flipped. `loads`: with its other loads too.
+namespace measure {
+
+// The rotation's lanes, loads and stores with a sign bit flipped. `loads`: with its other loads too.
 RopePlan negatePlan(const RopePlan& rotation, bool loads);
 // From slot Q to slot Q_OUT, 1, 2, 4 or 8 vectors of 16 bytes in each thread; bytes are a multiple of 128.
 RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits);
 // A dispatch of one group that does nothing, with the bindings of another plan.
 RopePlan emptyPlan(const RopePlan& like);
+
+} // namespace measure

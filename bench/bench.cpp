@@ -1,90 +1,133 @@
-// Time on the device, verified first. VKROPE_DEVICE names the device. Manual time is the device's own clock.
 #include "bench.hpp"
 
-#include <benchmark/benchmark.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <chrono>
 
-Bench bench;
+#ifndef _WIN32
+#include <unistd.h>
+#endif
 
-void fail(const std::string& message) {
-    std::fprintf(stderr, "bench: %s\n", message.c_str());
-    std::exit(1);
+namespace measure {
+
+// Of the machine where the device has no memory of its own, whose heaps may then be any number.
+static uint64_t memoryOf(const rope::Device& device) {
+#ifdef _SC_PHYS_PAGES
+    if (device.info().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+#endif
+    VkPhysicalDeviceMemoryProperties memory;
+    device.vk().GetPhysicalDeviceMemoryProperties(device.physicalDevice(), &memory);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < memory.memoryHeapCount; ++i) most = std::max<uint64_t>(most, memory.memoryHeaps[i].size);
+    return most;
 }
 
-rope::Buffer makeBuffer(const void* data, size_t bytes) {
+void Bench::mustFit(uint64_t bytes) const {
+    const uint64_t most = memoryOf(device_) / 2; // others want some of it too
+    if (bytes <= most) return;
+    throw Unfit("takes " + std::to_string(bytes >> 20) + " MiB, and " + std::to_string(most >> 20) + " may be used");
+}
+
+rope::Buffer Bench::make(uint64_t bytes) {
     rope::Buffer buffer;
-    if (!bench.device.makeBuffer(bytes, &buffer, &bench.error)) fail(bench.error);
-    if (data != nullptr && !bench.device.upload(buffer, 0, data, bytes, &bench.error)) fail(bench.error);
+    std::string error;
+    if (!device_.makeBuffer(bytes, &buffer, &error)) throw Unfit(error);
     return buffer;
 }
 
-std::vector<float> noise(size_t count) {
-    std::vector<float> values(count);
+rope::Buffer Bench::make(const void* data, uint64_t bytes) {
+    rope::Buffer buffer = make(bytes);
+    std::string error;
+    if (!device_.upload(buffer, 0, data, bytes, &error)) throw std::runtime_error(error);
+    return buffer;
+}
+
+rope::Buffer Bench::makeNoise(uint64_t bytes, RopeElement element) {
+    constexpr uint64_t kPiece = 1u << 20; // elements
+    rope::Buffer buffer = make(bytes);
+    const uint32_t element_bytes = ropeElementBytes(element);
     uint32_t state = 1;
+    std::string error;
+    std::vector<uint8_t> converted(kPiece * element_bytes);
+    for (uint64_t done = 0; done < bytes; done += converted.size()) {
+        const uint64_t now = std::min<uint64_t>(bytes - done, converted.size());
+        ropeConvertElements(noise(now / element_bytes, &state).data(), ROPE_ELEMENT_F32, converted.data(), element,
+                            now / element_bytes);
+        if (!device_.upload(buffer, done, converted.data(), now, &error)) throw std::runtime_error(error);
+    }
+    return buffer;
+}
+
+rope::Buffer Bench::makeFrequencies(const RopeFrequencies& frequencies) {
+    std::vector<uint32_t> words(ropeFrequencyBytes(frequencies.count) / 4);
+    RopeReason reason;
+    if (ropeWriteFrequencies(&frequencies, ROPE_ANGLE_EXACT, words.data(), &reason) != ROPE_SUCCESS)
+        throw std::runtime_error(reason.text);
+    return make(words.data(), words.size() * 4);
+}
+
+std::vector<uint8_t> Bench::read(const rope::Buffer& buffer, uint64_t offset, uint64_t bytes) {
+    std::vector<uint8_t> data(bytes);
+    std::string error;
+    if (!device_.download(buffer, offset, data.data(), bytes, &error)) throw std::runtime_error(error);
+    return data;
+}
+
+double Bench::measured(const std::function<bool(std::string*, double*)>& work) const {
+    using Time = std::chrono::steady_clock;
+    std::string error;
+    double seconds = 0;
+    const Time::time_point begin = Time::now();
+    if (!work(&error, clock_ == Clock::kDevice ? &seconds : nullptr)) throw std::runtime_error(error);
+    if (clock_ == Clock::kHost) seconds = std::chrono::duration<double>(Time::now() - begin).count();
+    return seconds;
+}
+
+double Bench::run(const RopePlan* plans, uint32_t count, const RopeBuffers* slots) {
+    return measured(
+        [&](std::string* error, double* seconds) { return device_.run(plans, count, slots, error, seconds); });
+}
+
+double Bench::submit(const std::function<void(VkCommandBuffer)>& record) {
+    return measured([&](std::string* error, double* seconds) { return device_.submit(record, error, seconds); });
+}
+
+double Bench::copy(const rope::Buffer& from, const rope::Buffer& to, uint64_t bytes) {
+    const VkBufferCopy region = {0, 0, bytes};
+    return submit([&](VkCommandBuffer commands) {
+        device_.vk().CmdCopyBuffer(commands, from.handle(), to.handle(), 1, &region);
+    });
+}
+
+double Bench::fill(const rope::Buffer& buffer) {
+    return submit([&](VkCommandBuffer commands) {
+        device_.vk().CmdFillBuffer(commands, buffer.handle(), 0, VK_WHOLE_SIZE, 0x3F000000);
+    });
+}
+
+Bench openBench(const std::string& select, Clock clock) {
+    rope::DeviceOptions options;
+    options.select = select;
+    std::string error;
+    rope::Device device = rope::Device::open(options, &error);
+    if (!device) throw std::invalid_argument(error);
+    if (clock == Clock::kDevice && !device.hasTimestamps())
+        throw std::invalid_argument(device.info().name + " has no timestamps; --clock host measures from outside");
+    return Bench(std::move(device), clock);
+}
+
+std::vector<float> noise(size_t count, uint32_t* state) {
+    std::vector<float> values(count);
     for (float& value : values) {
-        state = state * 1664525u + 1013904223u;
-        value = static_cast<float>(state >> 8) * 0x1p-23f - 1;
+        *state = *state * 1664525u + 1013904223u;
+        value = static_cast<float>(*state >> 8) * 0x1p-23f - 1;
     }
     return values;
 }
 
-rope::Buffer makeFrequencies(const RopeFrequencies& frequencies) {
-    std::vector<uint32_t> words(ropeFrequencyBytes(frequencies.count) / 4);
-    ropeWriteFrequencies(&frequencies, ROPE_ANGLE_EXACT, words.data(), nullptr);
-    return makeBuffer(words.data(), words.size() * 4);
+void mustPlan(RopeResult result, const RopePlan& plan) {
+    if (result == ROPE_ERROR_TOO_LARGE) throw Unfit(plan.reason.text);
+    if (result != ROPE_SUCCESS) throw std::invalid_argument(plan.reason.text);
 }
 
-rope::Buffer makeRows(const RopeFrequencies& frequencies, uint32_t count, const rope::Buffer& made) {
-    RopeTableDescription table = {};
-    table.frequencies = frequencies;
-    table.tokens = count;
-    table.positions.kind = ROPE_POSITIONS_COUNTED;
-    RopePlan plan;
-    if (ropePlanTable(&table, &bench.device.limits(), &plan) != ROPE_SUCCESS) fail(plan.reason.text);
-    rope::Buffer rows = makeBuffer(nullptr, plan.bytes[ROPE_SLOT_ROWS]);
-    RopeBuffers slots = {};
-    slots.slots[ROPE_SLOT_FREQUENCIES] = made.slot();
-    slots.slots[ROPE_SLOT_ROWS] = rows.slot();
-    if (!bench.device.run(&plan, 1, &slots, &bench.error)) fail(bench.error);
-    return rows;
-}
-
-double median(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-    return values[values.size() / 2];
-}
-
-double copySeconds(const rope::Buffer& from, const rope::Buffer& to, size_t bytes) {
-    const VkBufferCopy region = {0, 0, bytes};
-    const auto record = [&](VkCommandBuffer commands) {
-        bench.device.vk().CmdCopyBuffer(commands, from.handle(), to.handle(), 1, &region);
-    };
-    double seconds = 0;
-    if (!bench.device.submit(record, &bench.error, &seconds)) fail(bench.error);
-    return seconds;
-}
-
-int main(int argc, char** argv) {
-    rope::DeviceOptions options;
-    if (const char* select = std::getenv("VKROPE_DEVICE")) options.select = select;
-    bench.device = rope::Device::open(options, &bench.error);
-    if (!bench.device) fail(bench.error);
-    if (!bench.device.hasTimestamps()) fail("the device's queue has no timestamps");
-    std::printf("device: %s\n", rope::describe(bench.device.info()).c_str());
-    RopeRule rule = {};
-    rule.rotary_dim = kHeadDim;
-    rule.base = 500000;
-    double scale;
-    ropeMakeFrequencies(&rule, bench.frequencies.data(), &scale, nullptr);
-    registerRotate();
-    registerFused();
-    registerOther();
-    benchmark::Initialize(&argc, argv);
-    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-    benchmark::RunSpecifiedBenchmarks();
-    bench.device = rope::Device();
-    return 0;
-}
+} // namespace measure

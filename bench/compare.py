@@ -26,7 +26,7 @@ def main():
     parser.add_argument("old")
     parser.add_argument("new")
     parser.add_argument("--pairs", type=int, default=21)
-    parser.add_argument("--filter", default="rotate/.*/(1|512|4096)/")
+    parser.add_argument("--filter", default="rotate/llama3-8b/in-place/.*/half/.*/(1|512|4096)/")
     parser.add_argument("--limit", type=float, default=1.03)
     options = parser.parse_args()
     found = {}

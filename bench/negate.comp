@@ -1,6 +1,6 @@
-// What the rotation in place moves, without its arithmetic: the same lanes load and store the same elements, whose signs
-// change. With ROPE_LOADS they first make the rotation's other loads too, each where the last one says, and mix the bits
-// of what these give into the elements.
+// What the rotation moves, without its arithmetic: the same lanes load and store the same elements, whose signs change.
+// With ROPE_LOADS they first make the rotation's other loads too, each where the last one says, and mix the bits of what
+// these give into the elements. Elements that do not rotate are not brought over.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "../shaders/start.glsl"
@@ -12,16 +12,19 @@
 #include "../shaders/turn.glsl"
 #include "../shaders/stand.glsl"
 
+layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
+
 void load_turn(Token token, uint number, Work work, inout WORDS cosine, inout WORDS sine) {
     WORDS at;
     for (uint i = 0u; i < kLane; ++i) {
         uint pair = work.j + i;
+        uint axis = axis_of(pair);
         if (kCosSin == ROPE_FROM_INLINE) {
             uvec4 frequency = frequencies[pair];
-            NTH(cosine, i) = frequency.x ^ frequency.y ^ token.whole.x;
+            NTH(cosine, i) = frequency.x ^ frequency.y ^ token.whole[axis];
             NTH(sine, i) = frequency.z ^ frequency.w;
         } else {
-            uint row = kCosSin == ROPE_FROM_TABLE ? row_of(token, 0u) : number;
+            uint row = kCosSin == ROPE_FROM_TABLE ? row_of(token, axis) : number;
             NTH(at, i) = push.rows.offset + row * push.rows.token + pair * push.rows.head;
         }
     }
@@ -38,16 +41,30 @@ void main() {
     WORDS sine = cosine;
 #ifdef ROPE_LOADS
     Token token = find_token(gl_WorkGroupID.y, stand.number);
-    if (!token.turns || !is_known(token)) return;
+    if (!is_known(token) || !token.turns) return;
     load_turn(token, stand.number, work, cosine, sine);
 #endif
-    uint at = stand.to;
-    for (uint h = 0u; h < kHeads; ++h) {
+    uint from = stand.from;
+    uint to = stand.to;
+    for (uint h = 0u; h < kHeads; h += kInFlight) {
         if (h >= work.heads) break;
-        WORDS first = load(at + runs.low, runs.low_count) ^ cosine;
-        WORDS second = load(at + runs.high, runs.high_count) ^ sine;
-        store(at + runs.low, first, runs.low_count);
-        store(at + runs.high, second, runs.high_count);
-        at += push.destination.head;
+        bool two = h + 1u < work.heads && kInFlight == 2u;
+        WORDS first = load(from + runs.low, runs.low_count);
+        WORDS second = load(from + runs.high, runs.high_count);
+        from += push.source.head;
+        WORDS next_first, next_second;
+        if (two) {
+            next_first = load(from + runs.low, runs.low_count);
+            next_second = load(from + runs.high, runs.high_count);
+            from += push.source.head;
+        }
+        store(to + runs.low, first ^ cosine, runs.low_count);
+        store(to + runs.high, second ^ sine, runs.high_count);
+        to += push.destination.head;
+        if (two) {
+            store(to + runs.low, next_first ^ cosine, runs.low_count);
+            store(to + runs.high, next_second ^ sine, runs.high_count);
+            to += push.destination.head;
+        }
     }
 }

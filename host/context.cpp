@@ -65,25 +65,30 @@ VkResult makeLayouts(RopeContext* c) {
     return c->vk.CreatePipelineLayout(c->device, &layout, c->allocator, &c->pipeline_layout);
 }
 
-VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
+// With its constants folded in: some compilers keep what a specialization constant rules out.
+VkResult makeModule(const RopeContext& c, const RopePass& pass, VkShaderModule* module) {
+    uint32_t* words = static_cast<uint32_t*>(allocate(c.allocator, pass.shader->bytes));
+    if (words == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     VkShaderModuleCreateInfo code = {};
     code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    code.codeSize = pass.shader->bytes;
-    code.pCode = pass.shader->words;
+    code.codeSize = ropeSpecialize(pass.shader, pass.constants, words);
+    code.pCode = words;
+    const VkResult result = c.vk.CreateShaderModule(c.device, &code, c.allocator, module);
+    release(c.allocator, words);
+    return result;
+}
+
+VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = c.vk.CreateShaderModule(c.device, &code, c.allocator, &module);
+    VkResult result = makeModule(c, pass, &module);
     if (result != VK_SUCCESS) return result;
 
-    VkSpecializationMapEntry entries[ROPE_CONSTANT_COUNT];
-    for (uint32_t i = 0; i < ROPE_CONSTANT_COUNT; ++i) entries[i] = {i, i * 4u, 4};
-    const VkSpecializationInfo constants = {ROPE_CONSTANT_COUNT, entries, sizeof pass.constants, pass.constants};
     VkComputePipelineCreateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
     info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     info.stage.module = module;
     info.stage.pName = "main";
-    info.stage.pSpecializationInfo = &constants;
     info.layout = c.pipeline_layout;
     result = c.vk.CreateComputePipelines(c.device, c.cache, 1, &info, c.allocator, pipeline);
     c.vk.DestroyShaderModule(c.device, module, c.allocator);

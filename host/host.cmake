@@ -44,7 +44,8 @@ add_library(vkrope
     host/runs.cpp
     host/scale.cpp
     host/scores.cpp
-    host/selftest.cpp)
+    host/selftest.cpp
+    host/specialize.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
 target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/host> ${VKROPE_VULKAN_INCLUDE})
 target_compile_features(vkrope PRIVATE cxx_std_17)
@@ -127,6 +128,9 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_add.cpp
         host/tool_arrays.cpp
         host/tool_axes.cpp
+        host/tool_bench.cpp
+        host/tool_bench_cases.cpp
+        host/tool_bench_rows.cpp
         host/tool_bias.cpp
         host/tool_check.cpp
         host/tool_check_case.cpp
@@ -144,8 +148,9 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_rotate.cpp
         host/tool_rotation.cpp
         host/tool_table.cpp
+        host/tool_tune.cpp
         host/tool_values.cpp)
-    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-device vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
+    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)

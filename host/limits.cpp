@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const uint32_t kGpuThreads = 16384;
-static const uint32_t kCpuThreads = 4096; // groups of vectors for each of some tens of cores
+static const uint32_t kCpuThreads = 64; // a dispatch costs more than what its other cores would gain
 
 void ropeFloorLimits(RopeLimits* limits) {
     limits->storage_range = 1u << 27;

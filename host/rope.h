@@ -828,6 +828,12 @@ typedef struct RopeDispatch {
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
+/* The SPIR-V of a dispatch with its constants folded in, for engines that know no specialization constants and for
+ * compilers that keep what one rules out (a context's pipelines are made of it). `words` has room for shader->bytes;
+ * returns the bytes written, 0 for a shader that is not the library's. */
+ROPE_API size_t ropeSpecialize(const RopeShader* shader, const uint32_t constants[ROPE_CONSTANT_COUNT],
+                               uint32_t* words);
+
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for
  * more of them, as many as for all. 0 groups where none of its tokens are there. Plans of tables and plain rotations
  * take sequences that lie one after the other as one: there it is always as many as for all. */

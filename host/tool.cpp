@@ -1,5 +1,5 @@
 // vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, adds the other
-// position encodings, permutes weights and checks devices.
+// position encodings, permutes weights, checks devices and times them.
 #include "tool.hpp"
 #include "tool_values.hpp"
 
@@ -77,6 +77,8 @@ const Command kCommands[] = {
     {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBias},
     {"permute", "permute weights made for one pairing to the other", tool::addPermute},
     {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
+    {"bench", "time a device's rotations beside copies of the same bytes", tool::addBench},
+    {"tune", "find out how a device is best given its threads", tool::addTune},
 };
 
 struct Entry {

@@ -31,6 +31,8 @@ Work addPermute(CLI::App* app);
 Work addAddPositions(CLI::App* app);
 Work addBias(CLI::App* app);
 Work addCheck(CLI::App* app);
+Work addBench(CLI::App* app);
+Work addTune(CLI::App* app);
 
 // One line on stderr, whatever the text holds: "vkrope rotate: warning: ...".
 void warn(const char* command, const std::string& text);

@@ -30,8 +30,8 @@ void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
 #if ROPE_LANE == 4
     if (kRows <= ROPE_ROWS_WOVEN) {
         bool woven = kRows == ROPE_ROWS_WOVEN;
-        WORDS low = rows_by_four[at.x / 4u];
-        WORDS high = rows_by_four[(at.x + (woven ? 4u : push.sin_offset)) / 4u];
+        WORDS low = rows_by_four[at.x >> 2];
+        WORDS high = rows_by_four[(at.x + (woven ? 4u : push.sin_offset)) >> 2];
         cosine = woven ? uvec4(low.xz, high.xz) : low;
         sine = woven ? uvec4(low.yw, high.yw) : high;
     } else

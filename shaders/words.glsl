@@ -111,13 +111,13 @@ void put_packed(uint at, UNPACKED words) {
 // they lie in memory, 16-bit ones apart from each other.
 WORDS load(uint element, uint count) {
 #if ROPE_LANE == 4
-    uvec2 packed = kElementIn == ROPE_F32 ? uvec2(0u) : fetch_packed(element / 4u);
-    return kElementIn == ROPE_F32 ? fetch(element / 4u)
+    uvec2 packed = kElementIn == ROPE_F32 ? uvec2(0u) : fetch_packed(element >> 2);
+    return kElementIn == ROPE_F32 ? fetch(element >> 2)
                                   : uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16);
 #elif ROPE_LANE == 2
     WORDS words = uvec2(0u);
     if (kElementIn != ROPE_F32) {
-        if (count != 0u) words.x = fetch_packed(element / 2u);
+        if (count != 0u) words.x = fetch_packed(element >> 1);
         words = uvec2(words.x & 0xFFFFu, words.x >> 16);
     } else {
         if (count != 0u) words.x = fetch(element);
@@ -132,13 +132,13 @@ WORDS load(uint element, uint count) {
 void store(uint element, WORDS words, uint count) {
 #if ROPE_LANE == 4
     if (kElementOut == ROPE_F32) {
-        put(element / 4u, words);
+        put(element >> 2, words);
     } else {
-        put_packed(element / 4u, words.xz | words.yw << 16);
+        put_packed(element >> 2, words.xz | words.yw << 16);
     }
 #elif ROPE_LANE == 2
     if (kElementOut != ROPE_F32) {
-        if (count != 0u) put_packed(element / 2u, words.x | words.y << 16);
+        if (count != 0u) put_packed(element >> 1, words.x | words.y << 16);
     } else {
         if (count != 0u) put(element, words.x);
         if (count > 1u) put(element + 1u, words.y);
@@ -155,19 +155,17 @@ void store(uint element, WORDS words, uint count) {
 // What goes through unchanged stays as it is where both sides hold the same: a NaN keeps its bits.
 const bool kSameElement = kElementIn == kElementOut;
 
-// Both runs to float32 bits and back; a loop, so that the code is there once.
+// Both runs to float32 bits and back; a loop of known length, so that the code is there once.
 void widen_runs(bool as_is, inout WORDS first, inout WORDS second) {
-    uint runs = as_is ? 0u : 2u;
-    for (uint run = 0u; kElementIn != ROPE_F32 && run < runs; ++run) {
-        WORDS wide = widen(first, kElementIn);
+    for (uint run = 0u; kElementIn != ROPE_F32 && run < 2u; ++run) {
+        WORDS wide = where_less(WORDS(0u), WORDS(as_is), first, widen(first, kElementIn));
         first = second;
         second = wide;
     }
 }
 void narrow_runs(bool as_is, inout WORDS first, inout WORDS second) {
-    uint runs = as_is ? 0u : 2u;
-    for (uint run = 0u; kElementOut != ROPE_F32 && run < runs; ++run) {
-        WORDS narrowed = narrow(first, kElementOut);
+    for (uint run = 0u; kElementOut != ROPE_F32 && run < 2u; ++run) {
+        WORDS narrowed = where_less(WORDS(0u), WORDS(as_is), first, narrow(first, kElementOut));
         first = second;
         second = narrowed;
     }

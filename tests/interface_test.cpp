@@ -229,17 +229,54 @@ TEST(Interface, ShaderNamesAreTheirRowsNames) {
     EXPECT_TRUE(names.count("rotate_wide"));
 }
 
+void expectValid(const std::string& name, const uint32_t* words, size_t bytes) {
+    const std::string path = testing::TempDir() + "vkrope_" + name + ".spv";
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    ASSERT_NE(file, nullptr) << path;
+    EXPECT_EQ(std::fwrite(words, 1, bytes, file), bytes);
+    std::fclose(file);
+    EXPECT_EQ(std::system(("spirv-val --target-env vulkan1.1 " + path).c_str()), 0) << name;
+    std::remove(path.c_str());
+}
+
 TEST(Interface, IsValidSpirvForVulkan11) {
     if (std::system("spirv-val --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "spirv-val is not installed";
+    for (const RopeShader* shader : shaders()) expectValid(shader->name, shader->words, shader->bytes);
+}
+
+// Folded in with values that a plan might choose, and with others.
+TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
+    const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
     for (const RopeShader* shader : shaders()) {
-        const std::string path = testing::TempDir() + "vkrope_" + shader->name + ".spv";
-        std::FILE* file = std::fopen(path.c_str(), "wb");
-        ASSERT_NE(file, nullptr) << path;
-        EXPECT_EQ(std::fwrite(shader->words, 1, shader->bytes, file), shader->bytes);
-        std::fclose(file);
-        EXPECT_EQ(std::system(("spirv-val --target-env vulkan1.1 " + path).c_str()), 0) << shader->name;
-        std::remove(path.c_str());
+        for (uint32_t value = 1; value < 4; ++value) {
+            uint32_t constants[ROPE_CONSTANT_COUNT];
+            for (uint32_t& constant : constants) constant = value;
+            constants[ROPE_ID_GROUP_SIZE] = 32;
+            std::vector<uint32_t> words(shader->bytes / 4 + 1, 0xDEADBEEFu);
+            const size_t bytes = ropeSpecialize(shader, constants, words.data());
+            ASSERT_GT(bytes, shader->bytes / 2) << shader->name;
+            EXPECT_LE(bytes, shader->bytes) << shader->name;
+            EXPECT_EQ(words.back(), 0xDEADBEEFu) << shader->name;
+            const RopeShader folded = {shader->name, words.data(), bytes, shader->needs};
+            EXPECT_TRUE(parse(folded).spec_ids.empty()) << shader->name;
+            for (size_t at = 5; at < bytes / 4; at += words[at] >> 16) {
+                const uint32_t op = words[at] & 0xFFFF;
+                EXPECT_FALSE(op >= 48 && op <= 52) << shader->name << " keeps a specialization constant";
+            }
+            if (validates) expectValid(std::string(shader->name) + "_folded", words.data(), bytes);
+        }
     }
+}
+
+TEST(Interface, FoldsNoShaderItDoesNotKnow) {
+    RopeShader other = rope_shader_table;
+    std::vector<uint32_t> words(other.words, other.words + other.bytes / 4), folded(words.size());
+    other.words = words.data();
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+        if ((words[at] & 0xFFFF) == 52) words[at + 3] = 200; // OpNot
+    }
+    const uint32_t constants[ROPE_CONSTANT_COUNT] = {};
+    EXPECT_EQ(ropeSpecialize(&other, constants, folded.data()), 0u);
 }
 
 } // namespace

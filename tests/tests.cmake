@@ -106,6 +106,12 @@ if(TARGET vkrope-tool)
     foreach(name
         AFailedOutputLeavesNoneBehind
         AGivenTableIsReadByAxis
+        BenchCountsCosts
+        BenchDrawsBandwidth
+        BenchRefusesNonsenseInOneLine
+        BenchSaysWhatDoesNotFitAndGoesOn
+        BenchStandsBesideKernelsOfTheSameBytes
+        BenchTimesNothingThatIsWrong
         BiasesAreNumpys
         CheckFindsASpoiledPlan
         CheckPassesOnEveryDevice
@@ -149,6 +155,8 @@ if(TARGET vkrope-tool)
         TablesOfConfigsAreThoseOfTransformers
         TablesOfSeveralAxesAreNumpys
         TowersOfVisionSkipAndChunkByTheirConfigs
+        TuneFindsASpoiledPlan
+        TuneTakesWhatIsSurelyFaster
         UnknownPairingsAreAskedFor
         ValuesAreRefusedInWords
         WhatStandardOutputCannotTakeIsAFailure)

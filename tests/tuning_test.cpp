@@ -64,8 +64,8 @@ TEST(Tuning, LeavesADeviceEnoughThreads) {
         EXPECT_TRUE(chosen(256, threads) == (RopeTuning{64, 8, 4, 2}));
         EXPECT_TRUE(chosen(32768, threads) == (RopeTuning{64, 8, 4, 2}));
     }
-    EXPECT_TRUE(chosen(1, 4096) == (RopeTuning{64, 2, 4, 1}));
-    EXPECT_TRUE(chosen(256, 4096) == (RopeTuning{64, 32, 4, 1}));
+    EXPECT_TRUE(chosen(1, 64) == (RopeTuning{64, 8, 4, 1}));
+    EXPECT_TRUE(chosen(8, 64) == (RopeTuning{64, 32, 4, 1}));
 }
 
 TEST(Tuning, GivesWayToTheDescriptionsOwn) {

@@ -1,26 +1,15 @@
-// Passes from projection to cache, verified first, beside the passes that they replace with float32 between them, and
-// beside vkCmdCopyBuffer of as many bytes: each round has all three, and the ratios are those of rounds.
-#include "bench.hpp"
+#include "fused.hpp"
 
-#include <benchmark/benchmark.h>
+#include "baselines.hpp"
 
 #include <algorithm>
-#include <deque>
 
+namespace measure {
 namespace {
 
+constexpr uint32_t kHeadDim = 128;
 constexpr uint32_t kPage = 16;
 constexpr int32_t kDelta = -64; // what a shift turns by
-
-struct Kind {
-    const char* name;
-    uint32_t q_heads, kv_heads;
-    RopeElement from, cache;
-    RopeNorm norm; // of Q and of K; any weights are noise
-    bool scaled;
-    bool shift;
-    RopeSource source;
-};
 
 // Plans one after the other, and the bytes that they read and write, each counted once in each plan.
 struct Passes {
@@ -28,11 +17,8 @@ struct Passes {
     std::vector<RopeBuffers> slots;
     uint64_t bytes = 0;
 
-    double seconds() const {
-        double seconds = 0;
-        const auto count = static_cast<uint32_t>(plans.size());
-        if (!bench.device.run(plans.data(), count, slots.data(), &bench.error, &seconds)) fail(bench.error);
-        return seconds;
+    double seconds(Bench* bench) const {
+        return bench->run(plans.data(), static_cast<uint32_t>(plans.size()), slots.data());
     }
 };
 
@@ -57,16 +43,19 @@ uint64_t countBytes(const RopeFusedDescription& d, const RopePlan& plan) {
 }
 
 std::vector<uint8_t> noiseOf(RopeElement element, size_t count) {
-    const std::vector<float> values = noise(count);
+    uint32_t state = 1;
+    const std::vector<float> values = noise(count, &state);
     std::vector<uint8_t> bytes(count * ropeElementBytes(element));
     ropeConvertElements(values.data(), ROPE_ELEMENT_F32, bytes.data(), element, count);
     return bytes;
 }
 
-class Case {
+} // namespace
+
+class FusedCase {
   public:
-    Case(const Kind& kind, uint32_t tokens);
-    void verify() const;
+    FusedCase(Bench* bench, const FusedKind& kind, uint32_t tokens);
+    std::vector<Contestant> contestants();
 
     Passes fused, unfused;
 
@@ -75,6 +64,9 @@ class Case {
         buffers_.push_back(std::move(buffer));
         return &buffers_.back();
     }
+    rope::Buffer makeRows(uint32_t count);
+    void checkEqual(const rope::Buffer& a, const rope::Buffer& b, uint64_t bytes);
+    void verify();
     void makeSteps();
     void makeCaches();
     RopeFusedDescription plain() const;
@@ -85,8 +77,10 @@ class Case {
     void addShift();
     void addUnfused();
 
-    Kind kind_;
+    Bench* bench_;
+    FusedKind kind_;
     uint32_t tokens_;
+    std::vector<double> frequencies_ = std::vector<double>(kHeadDim / 2); // Llama-3's
     std::deque<rope::Buffer> buffers_;
     RopeFusedDescription whole_ = {};
     RopeBuffers shared_ = {}; // what all plans read beside their tensors
@@ -101,18 +95,18 @@ class Case {
 };
 
 // Pages lie scattered. A slot for each token, then its position.
-void Case::makeSteps() {
+void FusedCase::makeSteps() {
     const uint32_t pages = (tokens_ + kPage - 1) / kPage;
     std::vector<int32_t> steps(2 * size_t{tokens_});
     for (uint32_t t = 0; t < tokens_; ++t) {
         steps[t] = static_cast<int32_t>(t / kPage * 5 % pages * kPage + t % kPage);
         steps[tokens_ + t] = kind_.shift ? kDelta : static_cast<int32_t>(t);
     }
-    shared_.slots[ROPE_SLOT_POSITIONS] = keep(makeBuffer(steps.data(), steps.size() * 4))->slot();
+    shared_.slots[ROPE_SLOT_POSITIONS] = keep(bench_->make(steps.data(), steps.size() * 4))->slot();
     whole_.cache.slots = pages * kPage;
 }
 
-void Case::makeCaches() {
+void FusedCase::makeCaches() {
     RopeCache& cache = whole_.cache;
     const uint64_t elements = uint64_t{cache.slots} * kind_.kv_heads * kHeadDim;
     cache.v.offset = elements;
@@ -121,12 +115,18 @@ void Case::makeCaches() {
     cache_bytes_ = elementBytes(kind_.cache, 2 * elements);
     std::vector<uint8_t> before(cache_bytes_);
     if (kind_.shift) before = noiseOf(kind_.cache, 2 * elements);
-    for (const rope::Buffer*& cache_buffer : caches_) cache_buffer = keep(makeBuffer(before.data(), before.size()));
+    for (const rope::Buffer*& cache_buffer : caches_) cache_buffer = keep(bench_->make(before.data(), before.size()));
 }
 
-Case::Case(const Kind& kind, uint32_t tokens) : kind_(kind), tokens_(tokens) {
+FusedCase::FusedCase(Bench* bench, const FusedKind& kind, uint32_t tokens)
+    : bench_(bench), kind_(kind), tokens_(tokens) {
+    RopeRule rule = {};
+    rule.rotary_dim = kHeadDim;
+    rule.base = 500000;
+    double scale;
+    ropeMakeFrequencies(&rule, frequencies_.data(), &scale, nullptr);
     RopeRotateDescription& r = whole_.rotate;
-    r.frequencies = {bench.frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
+    r.frequencies = {frequencies_.data(), kHeadDim / 2, 1, nullptr, 1};
     r.source = kind.source;
     r.positions.offset = tokens;
     r.q.heads = kind.q_heads;
@@ -141,7 +141,8 @@ Case::Case(const Kind& kind, uint32_t tokens) : kind_(kind), tokens_(tokens) {
     whole_.cache.element = kind.cache;
     whole_.cache.page_size = kPage;
     whole_.cache.together = 1;
-    weights_ = noise(size_t{kHeadDim} * std::max(kind.q_heads, kind.kv_heads));
+    uint32_t state = 1;
+    weights_ = noise(size_t{kHeadDim} * std::max(kind.q_heads, kind.kv_heads), &state);
     if (kind.norm.kind != ROPE_NORM_NONE) {
         whole_.k_norm = whole_.q_norm = kind.norm;
         whole_.k_norm.weights = whole_.q_norm.weights = weights_.data();
@@ -150,44 +151,44 @@ Case::Case(const Kind& kind, uint32_t tokens) : kind_(kind), tokens_(tokens) {
     if (kind.scaled) whole_.query_scale = {values_.data(), 8, 1024, 1};
     makeSteps();
     makeCaches();
-    rope::Buffer frequencies = makeFrequencies(r.frequencies);
-    shared_.slots[ROPE_SLOT_ROWS] = keep(makeRows(r.frequencies, tokens, frequencies))->slot();
-    shared_.slots[ROPE_SLOT_FREQUENCIES] = keep(std::move(frequencies))->slot();
+    shared_.slots[ROPE_SLOT_FREQUENCIES] = keep(bench_->makeFrequencies(r.frequencies))->slot();
+    shared_.slots[ROPE_SLOT_ROWS] = keep(makeRows(tokens))->slot();
     if (kind.shift) {
         addShift();
+        verify();
         return;
     }
     const size_t elements = size_t{tokens} * (kind.q_heads + 2 * kind.kv_heads) * kHeadDim;
     const std::vector<uint8_t> values = noiseOf(kind.from, elements);
-    input_ = keep(makeBuffer(values.data(), values.size()));
+    input_ = keep(bench_->make(values.data(), values.size()));
     q_bytes_ = uint64_t{tokens} * kind.q_heads * kHeadDim * 4;
     addFused();
     addUnfused();
+    verify();
 }
 
-void Case::add(const RopeFusedDescription& d, bool rotation, RopeBuffers slots, Passes* passes) {
+void FusedCase::add(const RopeFusedDescription& d, bool rotation, RopeBuffers slots, Passes* passes) {
     RopePlan plan;
-    const RopeLimits& limits = bench.device.limits();
-    const RopeResult result = rotation ? ropePlanRotate(&d.rotate, &limits, &plan) : ropePlanFused(&d, &limits, &plan);
-    if (result != ROPE_SUCCESS) fail(plan.reason.text);
+    const RopeLimits& limits = bench_->limits();
+    mustPlan(rotation ? ropePlanRotate(&d.rotate, &limits, &plan) : ropePlanFused(&d, &limits, &plan), plan);
     for (const RopeSlot slot : {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS}) {
         slots.slots[slot] = shared_.slots[slot];
     }
     std::vector<uint8_t> parameters(plan.bytes[ROPE_SLOT_PARAMETERS]);
     if (!parameters.empty()) {
         ropeWriteParameters(&d, parameters.data(), nullptr);
-        slots.slots[ROPE_SLOT_PARAMETERS] = keep(makeBuffer(parameters.data(), parameters.size()))->slot();
+        slots.slots[ROPE_SLOT_PARAMETERS] = keep(bench_->make(parameters.data(), parameters.size()))->slot();
     }
     passes->plans.push_back(plan);
     passes->slots.push_back(slots);
     passes->bytes += countBytes(d, plan);
 }
 
-void Case::addFused() {
+void FusedCase::addFused() {
     RopeBuffers slots = {};
     slots.slots[ROPE_SLOT_Q] = input_->slot();
     if (q_bytes_ != 0) {
-        q_out_ = keep(makeBuffer(nullptr, q_bytes_));
+        q_out_ = keep(bench_->make(q_bytes_));
         slots.slots[ROPE_SLOT_Q_OUT] = q_out_->slot();
     }
     slots.slots[ROPE_SLOT_K_OUT] = caches_[0]->slot();
@@ -195,7 +196,7 @@ void Case::addFused() {
 }
 
 // Nothing done, and nothing moved yet.
-RopeFusedDescription Case::plain() const {
+RopeFusedDescription FusedCase::plain() const {
     RopeFusedDescription d = {};
     d.rotate = whole_.rotate;
     d.rotate.element_in = element_;
@@ -206,14 +207,14 @@ RopeFusedDescription Case::plain() const {
 }
 
 // From where Q and K are to float32 of the stage's own.
-void Case::addStage(RopeFusedDescription d, bool rotation) {
+void FusedCase::addStage(RopeFusedDescription d, bool rotation) {
     const RopeSlot from[2] = {ROPE_SLOT_Q, ROPE_SLOT_K}, to[2] = {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT};
     const uint32_t heads[2] = {d.rotate.q.heads, d.rotate.k.heads};
     RopeBuffers slots = {};
     for (int i = 0; i < 2; ++i) {
         if (heads[i] == 0) continue;
         slots.slots[from[i]] = at_[i]->slot();
-        at_[i] = keep(makeBuffer(nullptr, uint64_t{tokens_} * heads[i] * kHeadDim * 4));
+        at_[i] = keep(bench_->make(uint64_t{tokens_} * heads[i] * kHeadDim * 4));
         slots.slots[to[i]] = at_[i]->slot();
         between_[i].source = {};
     }
@@ -222,7 +223,7 @@ void Case::addStage(RopeFusedDescription d, bool rotation) {
 }
 
 // K from where it is, V from its projection.
-void Case::addScatter(bool is_v) {
+void FusedCase::addScatter(bool is_v) {
     const uint64_t row = uint64_t{kind_.q_heads + 2 * kind_.kv_heads} * kHeadDim;
     RopeFusedDescription d = plain();
     d.rotate.q = {};
@@ -239,7 +240,7 @@ void Case::addScatter(bool is_v) {
     add(d, false, slots, &unfused);
 }
 
-void Case::addUnfused() {
+void FusedCase::addUnfused() {
     const uint64_t row = uint64_t{kind_.q_heads + 2 * kind_.kv_heads} * kHeadDim;
     between_[0] = {kind_.q_heads, {0, 0, row, kHeadDim}, {}};
     between_[1] = {kind_.kv_heads, {uint64_t{kind_.q_heads} * kHeadDim, 0, row, kHeadDim}, {}};
@@ -266,7 +267,7 @@ void Case::addUnfused() {
 }
 
 // A shift replaces a rotation in place, which knows no pages: it turns the whole cache, slot after slot.
-void Case::addShift() {
+void FusedCase::addShift() {
     whole_.rotate.operation = ROPE_OPERATION_SHIFT;
     whole_.rotate.element_in = whole_.rotate.element_out = kind_.cache;
     RopeFusedDescription d = whole_;
@@ -283,81 +284,70 @@ void Case::addShift() {
     add(rotation, true, slots, &unfused);
 }
 
-void checkEqual(const rope::Buffer& a, const rope::Buffer& b, uint64_t bytes) {
-    std::vector<uint8_t> values[2] = {std::vector<uint8_t>(bytes), std::vector<uint8_t>(bytes)};
-    if (!bench.device.download(a, 0, values[0].data(), bytes, &bench.error) ||
-        !bench.device.download(b, 0, values[1].data(), bytes, &bench.error)) {
-        fail(bench.error);
-    }
-    if (values[0] == std::vector<uint8_t>(bytes)) fail("the fused pass wrote nothing; nothing was timed");
-    if (values[0] != values[1]) fail("the fused pass has other results; nothing was timed");
+// A row for each of the positions from 0 on.
+rope::Buffer FusedCase::makeRows(uint32_t count) {
+    RopeTableDescription table = {};
+    table.frequencies = whole_.rotate.frequencies;
+    table.tokens = count;
+    table.positions.kind = ROPE_POSITIONS_COUNTED;
+    RopePlan plan;
+    mustPlan(ropePlanTable(&table, &bench_->limits(), &plan), plan);
+    rope::Buffer rows = bench_->make(plan.bytes[ROPE_SLOT_ROWS]);
+    RopeBuffers slots = shared_;
+    slots.slots[ROPE_SLOT_ROWS] = rows.slot();
+    bench_->run(plan, slots);
+    return rows;
 }
 
-void Case::verify() const {
-    fused.seconds();
-    unfused.seconds();
+void FusedCase::checkEqual(const rope::Buffer& a, const rope::Buffer& b, uint64_t bytes) {
+    const std::vector<uint8_t> fused_bytes = bench_->read(a, 0, bytes);
+    if (fused_bytes == std::vector<uint8_t>(bytes)) throw Wrong("the fused pass wrote nothing");
+    if (fused_bytes != bench_->read(b, 0, bytes)) throw Wrong("the fused pass has other results than its parts");
+}
+
+void FusedCase::verify() {
+    fused.seconds(bench_);
+    unfused.seconds(bench_);
     if (q_bytes_ != 0) checkEqual(*q_out_, *at_[0], q_bytes_);
     checkEqual(*caches_[0], *caches_[1], cache_bytes_);
 }
 
-void timeInTurns(benchmark::State& state, const Kind& kind) {
-    const Case c(kind, static_cast<uint32_t>(state.range(0)));
-    c.verify();
-    const size_t half = c.fused.bytes / 8 * 4;
-    const rope::Buffer from = makeBuffer(noise(half / 4).data(), half), to = makeBuffer(nullptr, half);
-    std::vector<double> seconds[3], to_unfused, to_copy;
-    for (auto _ : state) {
-        const size_t round = to_copy.size();
-        double now[3]; // fused, unfused, copy, in every order
-        for (size_t i = 0; i < 3; ++i) {
-            const size_t which = (round + (round % 2 == 0 ? i : 2 - i)) % 3;
-            now[which] = which == 0   ? c.fused.seconds()
-                         : which == 1 ? c.unfused.seconds()
-                                      : copySeconds(from, to, half);
-            seconds[which].push_back(now[which]);
-        }
-        to_unfused.push_back(now[0] / now[1]);
-        to_copy.push_back(now[0] / now[2]);
-        state.SetIterationTime(now[0]);
-    }
-    state.counters["MB"] = static_cast<double>(c.fused.bytes) * 1e-6;
-    state.counters["MB_unfused"] = static_cast<double>(c.unfused.bytes) * 1e-6;
-    state.counters["us"] = median(seconds[0]) * 1e6;
-    state.counters["us_unfused"] = median(seconds[1]) * 1e6;
-    state.counters["us_copy"] = median(seconds[2]) * 1e6;
-    state.counters["to_unfused"] = median(to_unfused);
-    state.counters["to_copy"] = median(to_copy);
+std::vector<Contestant> FusedCase::contestants() {
+    const uint64_t half = fused.bytes / 8 * 4;
+    const rope::Buffer *from = keep(bench_->makeNoise(half, ROPE_ELEMENT_F32)), *to = keep(bench_->make(half));
+    return {{"fused", [this] { return fused.seconds(bench_); }},
+            {"unfused", [this] { return unfused.seconds(bench_); }},
+            {"CopyBuffer", [this, from, to, half] { return bench_->copy(*from, *to, half); }},
+            {kEmpty, [this, empty = emptyPlan(fused.plans[0])] { return bench_->run(empty, fused.slots[0]); }}};
 }
 
-} // namespace
+Fused::Fused(Bench* bench, const FusedKind& kind, uint32_t tokens)
+    : case_(std::make_unique<FusedCase>(bench, kind, tokens)) {}
+Fused::~Fused() = default;
+std::vector<Contestant> Fused::contestants() { return case_->contestants(); }
+uint64_t Fused::bytes() const { return case_->fused.bytes; }
+uint64_t Fused::unfusedBytes() const { return case_->unfused.bytes; }
 
-void registerFused() {
-    constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16;
+const std::vector<FusedKind>& fusedKinds() {
+    constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, i8 = ROPE_ELEMENT_I8, q8 = ROPE_ELEMENT_Q8_0;
     constexpr RopeSource rows = ROPE_SOURCE_ROWS, computed = ROPE_SOURCE_INLINE;
-    static const RopeNorm kNone = {};
-    static const RopeNorm kBefore = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0};
-    static const RopeNorm kAfter = {ROPE_NORM_RMS, 1, 0, 1e-6f, nullptr, 0};
-    static const RopeNorm kAllHeads = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0};
-    static const Kind kKinds[] = {{"fused/kv_f32", 0, 8, f32, f32, kNone, false, false, rows},
-                                  {"fused/kv_f16", 0, 8, f16, f16, kNone, false, false, rows},
-                                  {"fused/kv_f32_to_f16", 0, 8, f32, f16, kNone, false, false, rows},
-                                  {"fused/kv_f32_to_f16_inline", 0, 8, f32, f16, kNone, false, false, computed},
-                                  {"fused/kv_i8", 0, 8, f32, ROPE_ELEMENT_I8, kNone, false, false, rows},
-                                  {"fused/kv_q8_0", 0, 8, f32, ROPE_ELEMENT_Q8_0, kNone, false, false, rows},
-                                  {"fused/qkv", 32, 8, f32, f16, kNone, false, false, rows},
-                                  {"fused/qwen3", 16, 8, f32, f16, kBefore, false, false, rows},
-                                  {"fused/hunyuan", 16, 8, f32, f16, kAfter, false, false, rows},
-                                  {"fused/olmo2", 32, 32, f32, f16, kAllHeads, false, false, rows},
-                                  {"fused/query_scale", 32, 8, f32, f16, kNone, true, false, rows},
-                                  {"fused/shift", 0, 8, f16, f16, kNone, false, true, computed}};
-    for (const Kind& kind : kKinds) {
-        for (const int tokens : {1, 32, 512, 4096}) {
-            if (kind.shift && tokens < static_cast<int>(kPage)) continue; // turns whole pages
-            const int rounds = tokens < 512 ? 101 : 21;
-            benchmark::RegisterBenchmark(kind.name, timeInTurns, kind)
-                ->Arg(tokens)
-                ->UseManualTime()
-                ->Iterations(rounds);
-        }
-    }
+    constexpr RopeNorm none = {};
+    constexpr RopeNorm before = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0};
+    constexpr RopeNorm after = {ROPE_NORM_RMS, 1, 0, 1e-6f, nullptr, 0};
+    constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0};
+    static const std::vector<FusedKind> all = {{"kv_f32", 0, 8, f32, f32, none, false, false, rows},
+                                               {"kv_f16", 0, 8, f16, f16, none, false, false, rows},
+                                               {"kv_f32_to_f16", 0, 8, f32, f16, none, false, false, rows},
+                                               {"kv_f32_to_f16_inline", 0, 8, f32, f16, none, false, false, computed},
+                                               {"kv_i8", 0, 8, f32, i8, none, false, false, rows},
+                                               {"kv_q8_0", 0, 8, f32, q8, none, false, false, rows},
+                                               {"qkv", 32, 8, f32, f16, none, false, false, rows},
+                                               {"qwen3", 16, 8, f32, f16, before, false, false, rows},
+                                               {"hunyuan", 16, 8, f32, f16, after, false, false, rows},
+                                               {"olmo2", 32, 32, f32, f16, all_heads, false, false, rows},
+                                               {"query_scale", 32, 8, f32, f16, none, true, false, rows},
+                                               {"shift", 0, 8, f16, f16, none, false, true, computed}};
+    return all;
 }
+
+} // namespace measure

@@ -1,0 +1,71 @@
+#include "cases.hpp"
+
+namespace measure {
+
+const std::vector<Named<RopeElement>>& elements() {
+    static const std::vector<Named<RopeElement>> all = {
+        {"f32", ROPE_ELEMENT_F32}, {"f16", ROPE_ELEMENT_F16}, {"bf16", ROPE_ELEMENT_BF16}};
+    return all;
+}
+
+const std::vector<Named<RopePairing>>& pairings() {
+    static const std::vector<Named<RopePairing>> all = {{"half", ROPE_PAIRING_HALF},
+                                                        {"interleaved", ROPE_PAIRING_INTERLEAVED}};
+    return all;
+}
+
+const std::vector<Named<bool>>& places() {
+    static const std::vector<Named<bool>> all = {{"in-place", false}, {"elsewhere", true}};
+    return all;
+}
+
+const std::vector<Named<RopeSource>>& sources() {
+    static const std::vector<Named<RopeSource>> all = {
+        {"inline", ROPE_SOURCE_INLINE}, {"table", ROPE_SOURCE_TABLE}, {"rows", ROPE_SOURCE_ROWS}};
+    return all;
+}
+
+const std::vector<uint32_t>& tokenCounts() {
+    static const std::vector<uint32_t> all = {1, 8, 32, 512, 4096, 32768};
+    return all;
+}
+
+std::string nameOf(const Case& c) {
+    return std::string(c.model->name) + "/" + nameIn(places(), c.elsewhere) + "/" + nameIn(elements(), c.element) +
+           "/" + nameIn(pairings(), c.pairing) + "/" + nameIn(sources(), c.source);
+}
+
+uint64_t tensorBytes(const Case& c) {
+    return uint64_t{c.tokens} * (c.model->q_heads + c.model->k_heads) * c.model->head_dim * ropeElementBytes(c.element);
+}
+
+template <typename T> static std::vector<T> valuesOf(const std::vector<Named<T>>& named) {
+    std::vector<T> values;
+    for (const Named<T>& one : named) values.push_back(one.value);
+    return values;
+}
+
+Choices allChoices() {
+    Choices all;
+    for (const Model& model : models()) all.models.push_back(&model);
+    all.pairings = valuesOf(pairings());
+    all.elsewhere = valuesOf(places());
+    all.elements = valuesOf(elements());
+    all.sources = valuesOf(sources());
+    all.tokens = tokenCounts();
+    return all;
+}
+
+std::vector<Case> product(const Choices& choices) {
+    std::vector<Case> cases;
+    for (const Model* model : choices.models)
+        for (const RopePairing pairing : choices.pairings)
+            for (const bool elsewhere : choices.elsewhere)
+                for (const RopeElement element : choices.elements)
+                    for (const RopeSource source : choices.sources)
+                        for (const uint32_t tokens : choices.tokens)
+                            cases.push_back({model, pairing, elsewhere, element, source, tokens, {}});
+    return cases;
+}
+
+} // namespace measure

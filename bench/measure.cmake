@@ -1,0 +1,25 @@
+# What vkrope-bench and the program's own measuring stand on.
+vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/list.def VKROPE_BASELINES)
+add_library(vkrope-measure STATIC
+    bench/allocations.cpp
+    bench/baselines.cpp
+    bench/bench.cpp
+    bench/cases.cpp
+    bench/costs.cpp
+    bench/fused.cpp
+    bench/models.cpp
+    bench/other.cpp
+    bench/rotation.cpp
+    bench/table.cpp
+    bench/tuner.cpp
+    bench/turns.cpp
+    ${VKROPE_BASELINES})
+target_include_directories(vkrope-measure PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench)
+target_link_libraries(vkrope-measure PUBLIC vkrope-device)
+target_compile_options(vkrope-measure PRIVATE ${VKROPE_WARNINGS})
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    target_compile_definitions(vkrope-measure PRIVATE VKROPE_WRAPS_ALLOCATION)
+    foreach(function malloc calloc realloc aligned_alloc posix_memalign _Znwm _Znam)
+        target_link_options(vkrope-measure INTERFACE "LINKER:--wrap=${function}")
+    endforeach()
+endif()

@@ -1,0 +1,51 @@
+#include "table.hpp"
+
+#include "baselines.hpp"
+
+#include <cstring>
+
+namespace measure {
+
+Table::Table(Bench* bench, const Model& model, uint32_t rows) : bench_(bench), frequencies_(frequenciesOf(model)) {
+    RopeTableDescription d = {};
+    d.frequencies.values = frequencies_.data();
+    d.frequencies.count = static_cast<uint32_t>(frequencies_.size());
+    d.tokens = rows;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    mustPlan(ropePlanTable(&d, &bench->limits(), &plan_), plan_);
+    bench->mustFit(2 * bytes());
+    words_ = bench->makeFrequencies(d.frequencies);
+    rows_ = bench->make(bytes());
+    filled_ = bench->make(bytes());
+    slots_.slots[ROPE_SLOT_FREQUENCIES] = words_.slot();
+    slots_.slots[ROPE_SLOT_ROWS] = rows_.slot();
+    bench->run(plan_, slots_);
+    verify(rows);
+}
+
+void Table::verify(uint32_t rows) {
+    const size_t pairs = frequencies_.size();
+    const std::vector<uint8_t> read = bench_->read(words_, 0, words_.size());
+    std::vector<uint32_t> words(read.size() / 4);
+    std::memcpy(words.data(), read.data(), read.size());
+    for (const uint32_t row : {0u, rows / 2, rows - 1}) {
+        const std::vector<uint8_t> got = bench_->read(rows_, row * pairs * 8, pairs * 8);
+        std::vector<float> wanted(2 * pairs);
+        for (size_t pair = 0; pair < pairs; ++pair) {
+            float cos_sin[2];
+            ropeShaderAngle(ROPE_WHOLE_POSITION(row), &words[4 * pair], 1, ROPE_ANGLE_EXACT, cos_sin);
+            wanted[pair] = cos_sin[0];
+            wanted[pairs + pair] = cos_sin[1];
+        }
+        if (std::memcmp(wanted.data(), got.data(), got.size()) != 0)
+            throw Wrong("row " + std::to_string(row) + " of the table has other bits than the CPU's");
+    }
+}
+
+std::vector<Contestant> Table::contestants() {
+    return {{"table", [this] { return bench_->run(plan_, slots_); }},
+            {"FillBuffer", [this] { return bench_->fill(filled_); }},
+            {kEmpty, [this, plan = emptyPlan(plan_)] { return bench_->run(plan, slots_); }}};
+}
+
+} // namespace measure

@@ -1,0 +1,26 @@
+// Making rows of cos and sin, one for each position from 0 on: verified, and beside vkCmdFillBuffer of as many bytes.
+#pragma once
+
+#include "models.hpp"
+#include "turns.hpp"
+
+namespace measure {
+
+class Table {
+  public:
+    Table(Bench* bench, const Model& model, uint32_t rows);
+
+    std::vector<Contestant> contestants();
+    uint64_t bytes() const { return plan_.bytes[ROPE_SLOT_ROWS]; } // written
+
+  private:
+    void verify(uint32_t rows);
+
+    Bench* bench_;
+    std::vector<double> frequencies_;
+    RopePlan plan_;
+    rope::Buffer words_, rows_, filled_;
+    RopeBuffers slots_ = {};
+};
+
+} // namespace measure

@@ -1,0 +1,118 @@
+#include "tool_bench_cases.hpp"
+
+#include "tool_values.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tool {
+
+using measure::Choices;
+
+namespace {
+
+const std::vector<const measure::Model*> kLlama = {measure::findModel("llama3-8b")};
+const std::vector<RopeElement> kElements = {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16};
+
+template <typename T> std::vector<std::string> namesOf(const std::vector<measure::Named<T>>& all) {
+    std::vector<std::string> names;
+    for (const measure::Named<T>& one : all) names.push_back(one.name);
+    return names;
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// In the order of the table, whatever the order of the options.
+template <typename T>
+void choose(const std::vector<measure::Named<T>>& all, const std::vector<std::string>& names, std::vector<T>* values) {
+    if (names.empty()) return;
+    values->clear();
+    for (const measure::Named<T>& one : all) {
+        if (holds(names, one.name)) values->push_back(one.value);
+    }
+}
+
+// A name, several with commas between them, or the option again.
+void takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names, std::vector<std::string>* to,
+                const char* help) {
+    app->add_option(name, *to, help)->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
+}
+
+bool readFour(const std::string& text, uint32_t four[4]) {
+    char rest = 0;
+    const bool plain = text.find_first_not_of("0123456789,") == text.npos && text.size() < 32;
+    return plain && std::sscanf(text.c_str(), "%9u,%9u,%9u,%9u%c", &four[0], &four[1], &four[2], &four[3], &rest) == 4;
+}
+
+} // namespace
+
+const Choices kShort = {kLlama,    {ROPE_PAIRING_HALF},  {false, true},
+                        kElements, {ROPE_SOURCE_INLINE}, {1, 32, 512, 4096}};
+const Choices kPicture = {kLlama, {ROPE_PAIRING_HALF}, {true}, kElements, {ROPE_SOURCE_INLINE}, measure::tokenCounts()};
+const Choices kTuned = {kLlama,
+                        {ROPE_PAIRING_HALF},
+                        {false},
+                        {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16},
+                        {ROPE_SOURCE_INLINE},
+                        {1, 32, 512, 4096}};
+
+Choices choicesOf(const CaseOptions& options, const Choices& otherwise) {
+    Choices c = options.all ? measure::allChoices() : otherwise;
+    if (!options.models.empty()) c.models.clear();
+    for (const measure::Model& model : measure::models()) {
+        if (holds(options.models, model.name)) c.models.push_back(&model);
+    }
+    choose(measure::elements(), options.elements, &c.elements);
+    choose(measure::pairings(), options.pairings, &c.pairings);
+    choose(measure::places(), options.places, &c.elsewhere);
+    choose(measure::sources(), options.sources, &c.sources);
+    if (!options.tokens.empty()) c.tokens = options.tokens;
+    return c;
+}
+
+void addCaseOptions(CLI::App* app, CaseOptions* options) {
+    std::vector<std::string> models;
+    for (const measure::Model& model : measure::models()) models.push_back(model.name);
+    takesNames(app, "--model", models, &options->models, "whose Q and K; several with commas between them");
+    takesCount(app->add_option("--tokens", options->tokens, "how many; several with commas between them")
+                   ->delimiter(',')
+                   ->allow_extra_args(false),
+               "a whole number of tokens", 1, 1u << 20);
+    takesNames(app, "--element", namesOf(measure::elements()), &options->elements, "of Q and K");
+    takesNames(app, "--pairing", namesOf(measure::pairings()), &options->pairings, "of Q and K");
+    takesNames(app, "--place", namesOf(measure::places()), &options->places, "where the result goes");
+    takesNames(app, "--source", namesOf(measure::sources()), &options->sources, "of cos and sin");
+    app->add_flag("--all", options->all, "all of what no option chooses from: hours on a CPU's driver");
+}
+
+void addClock(CLI::App* app, std::string* clock) {
+    app->add_option("--clock", *clock,
+                    "device: its timestamps; host: around submit and wait, less what an empty dispatch takes")
+        ->check(CLI::IsMember({"device", "host"}));
+}
+
+measure::Clock clockOf(const std::string& clock) {
+    return clock == "host" ? measure::Clock::kHost : measure::Clock::kDevice;
+}
+
+void takesTuning(CLI::Option* option) {
+    option->check([](const std::string& given) {
+        uint32_t four[4];
+        return readFour(given, four) ? std::string()
+                                     : "takes group size, heads, pairs and heads in flight as 64,8,4,1, each 0 for the "
+                                       "library's own, not '" +
+                                           given + "'";
+    });
+}
+
+RopeTuning readTuning(const std::string& text) {
+    uint32_t four[4] = {};
+    if (!text.empty()) readFour(text, four);
+    return {four[0], four[1], four[2], four[3]};
+}
+
+} // namespace tool

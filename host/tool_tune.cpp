@@ -1,0 +1,138 @@
+// vkrope tune
+#include "tool.hpp"
+#include "tool_bench_cases.hpp"
+#include "tool_progress.hpp"
+#include "tool_values.hpp"
+
+#include "tuner.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using measure::Case;
+using measure::Tuned;
+
+struct Options {
+    std::string device, clock = "device";
+    CaseOptions cases;
+    uint32_t rounds = 0;
+    bool json = false;
+};
+
+std::string initializer(const RopeTuning& t) {
+    return "{" + std::to_string(t.group_size) + ", " + std::to_string(t.heads) + ", " + std::to_string(t.pairs) + ", " +
+           std::to_string(t.in_flight) + "}";
+}
+
+Json labelsOf(const Case& c) {
+    return {{"model", c.model->name},
+            {"pairing", measure::nameIn(measure::pairings(), c.pairing)},
+            {"place", measure::nameIn(measure::places(), c.elsewhere)},
+            {"element", measure::nameIn(measure::elements(), c.element)},
+            {"source", measure::nameIn(measure::sources(), c.source)},
+            {"tokens", c.tokens}};
+}
+
+Json described(const Case& c, const Tuned& t) {
+    Json row = labelsOf(c);
+    row["tried"] = t.tried;
+    row["own"] = initializer(t.own);
+    row["own_us"] = t.own_seconds.middle * 1e6;
+    row["best"] = initializer(t.best);
+    row["best_us"] = t.best_seconds.middle * 1e6;
+    row["gain"] = {{"low", t.gain.low}, {"median", t.gain.middle}, {"high", t.gain.high}};
+    row["noise"] = {{"low", t.noise.low}, {"median", t.noise.middle}, {"high", t.noise.high}};
+    row["sure"] = t.isSure();
+    row["tuning"] = t.isSure() ? initializer(t.best) : "{0, 0, 0, 0}";
+    return row;
+}
+
+void print(const Case& c, const Tuned& t) {
+    char gain[64];
+    std::snprintf(gain, sizeof gain, "%.2f (%.2f-%.2f)", t.gain.middle, t.gain.low, t.gain.high);
+    std::printf("%-46s %7u %-15s %10.1f %-15s %10.1f %17s %9.2f  %s\n", measure::nameOf(c).c_str(), c.tokens,
+                initializer(t.own).c_str(), t.own_seconds.middle * 1e6, initializer(t.best).c_str(),
+                t.best_seconds.middle * 1e6, gain, t.noise.high, t.isSure() ? initializer(t.best).c_str() : "keep");
+    std::fflush(stdout);
+}
+
+void printHead(const rope::DeviceInfo& info) {
+    std::printf("device: %s\n", oneLine(rope::describe(info)).c_str());
+    std::printf("tunings are RopeTuning's {group_size, heads, pairs, in_flight}; gain: the own one's time to the best "
+                "one's (its quartiles); noise: the upper quartile of the own one's to its own\n\n");
+    std::printf("%-46s %7s %-15s %10s %-15s %10s %17s %9s  %s\n", "", "tokens", "own", "us", "best", "us", "gain",
+                "noise", "take");
+}
+
+bool run(const Options& options, Failure* failure) try {
+    if (options.device == "reference")
+        return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
+    measure::Bench bench = measure::openBench(options.device, clockOf(options.clock));
+    const rope::DeviceInfo& info = bench.device().info();
+    if (!options.json) printHead(info);
+    const std::vector<Case> cases = measure::product(choicesOf(options.cases, kTuned));
+    Json rows = Json::array();
+    size_t wrong = 0;
+    Progress progress;
+    for (const Case& c : cases) {
+        const std::string name = measure::nameOf(c) + ", " + std::to_string(c.tokens) + " tokens";
+        progress.show("tuning " + std::to_string(rows.size() + 1) + " of " + std::to_string(cases.size()) + ": " +
+                      name);
+        std::string trouble;
+        try {
+            const Tuned tuned = measure::tune(&bench, c, options.rounds);
+            progress.show("");
+            rows.push_back(described(c, tuned));
+            if (!options.json) print(c, tuned);
+            continue;
+        } catch (const measure::Unfit& unfit) {
+            trouble = std::string("not timed: ") + unfit.what();
+        } catch (const measure::Wrong& found) {
+            trouble = std::string("WRONG, not timed: ") + found.what();
+            ++wrong;
+        }
+        progress.show("");
+        rows.push_back(labelsOf(c));
+        rows.back()["trouble"] = trouble;
+        if (!options.json) std::printf("%-46s %7u %s\n", measure::nameOf(c).c_str(), c.tokens, trouble.c_str());
+    }
+    if (options.json) {
+        const Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
+                            {"rows", rows}};
+        std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    }
+    return wrong == 0 || fail(failure, std::to_string(wrong) + " of " + std::to_string(cases.size()) +
+                                           " cases have wrong results with some tuning; vkrope check says more");
+} catch (const std::invalid_argument& refused) {
+    return refuse(failure, refused.what());
+}
+
+const char kFooter[] =
+    "For each case some thirty tunings, verified against the CPU's bits and timed in turns with the library's own; the "
+    "best few of them once more. No bit depends on a tuning. \"keep\": none is faster than the noise explains.\n"
+    "`take` is a RopeTuning for a description, and with its commas for vkrope bench --tuning.\n\n"
+    "example:\n"
+    "  vkrope tune --tokens 1,64 --element f32";
+
+} // namespace
+
+Work addTune(CLI::App* app) {
+    const auto options = std::make_shared<Options>();
+    app->add_option("--device", options->device,
+                    "a device's index or a part of its name; without it the best there is");
+    addCaseOptions(app, &options->cases);
+    addClock(app, &options->clock);
+    takesCount(app->add_option("--rounds", options->rounds, "of the last few; without it as many as fit some seconds"),
+               "a whole number of rounds", 1, 100000);
+    app->add_flag("--json", options->json, "as JSON");
+    app->footer(kFooter);
+    return [options](Failure* failure) { return run(*options, failure); };
+}
+
+} // namespace tool
