@@ -1,6 +1,7 @@
 // Every case as a Google Benchmark. Manual time is the device's own clock. VKROPE_DEVICE names the device.
 #include "costs.hpp"
 #include "fused.hpp"
+#include "other.hpp"
 #include "rotation.hpp"
 #include "table.hpp"
 
@@ -96,6 +97,17 @@ void addFused(Bench* bench) {
     }
 }
 
+void addOthers(Bench* bench) {
+    for (const OtherKind& kind : otherKinds()) {
+        for (const uint32_t size : kind.sizes) {
+            add(kind.name, size, [bench, kind, size](benchmark::State& state) {
+                Other other = kind.make(bench, size);
+                time(state, other.contestants(), static_cast<double>(other.bytes));
+            });
+        }
+    }
+}
+
 // On the CPU.
 void addCosts(Bench* bench, std::unique_ptr<Costs>* costs) {
     *costs = std::make_unique<Costs>(bench);
@@ -119,6 +131,7 @@ int run(int argc, char** argv) {
     addRotations(&bench);
     addTables(&bench);
     addFused(&bench);
+    addOthers(&bench);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     benchmark::RunSpecifiedBenchmarks();

@@ -8,6 +8,7 @@ add_library(vkrope-measure STATIC
     bench/costs.cpp
     bench/fused.cpp
     bench/models.cpp
+    bench/other.cpp
     bench/rotation.cpp
     bench/table.cpp
     bench/tuner.cpp

@@ -217,4 +217,74 @@ std::string drawDials(const std::string& title, const std::vector<Dial>& dials) 
     return svg + "</svg>\n";
 }
 
+namespace {
+
+constexpr int kLevels = 16; // of either sign
+
+// From blue over a pale grey to orange, each of one lightness on both sides.
+std::string colourOf(int level) {
+    static const double kEnds[2][3] = {{0x24, 0x5C, 0xA8}, {0xC4, 0x62, 0x10}};
+    const double share = std::abs(level) / static_cast<double>(kLevels);
+    const double* end = kEnds[level > 0];
+    char text[16];
+    std::snprintf(text, sizeof text, "#%02x%02x%02x", static_cast<int>(0xF2 + share * (end[0] - 0xF2)),
+                  static_cast<int>(0xF2 + share * (end[1] - 0xF2)), static_cast<int>(0xF2 + share * (end[2] - 0xF2)));
+    return text;
+}
+
+int levelOf(double value) { return static_cast<int>(std::lround(std::fmax(-1, std::fmin(1, value)) * kLevels)); }
+
+// All cells of one level as one path; neighbours in a row are one piece.
+std::string drawLevel(const HeatMap& map, int level, const Axis& x, const Axis& y) {
+    std::string path;
+    const size_t rows = map.values.size() / map.columns;
+    for (size_t row = 0; row < rows; ++row) {
+        for (size_t begin = 0; begin < map.columns; ++begin) {
+            size_t end = begin;
+            while (end < map.columns && levelOf(map.values[row * map.columns + end]) == level) ++end;
+            if (end == begin) continue;
+            path += "M" + number(x.place(static_cast<double>(begin))) + " " +
+                    number(y.place(static_cast<double>(row))) + "H" + number(x.place(static_cast<double>(end))) + "V" +
+                    number(y.place(static_cast<double>(row + 1))) + "H" + number(x.place(static_cast<double>(begin))) +
+                    "Z";
+            begin = end;
+        }
+    }
+    return path.empty() ? "" : "<path d=\"" + path + "\" fill=\"" + colourOf(level) + "\"/>\n";
+}
+
+std::string drawScale(double top) {
+    std::string svg;
+    constexpr double kStep = 12, kFrom = (kWidth - kStep * (2 * kLevels + 1)) / 2;
+    for (int level = -kLevels; level <= kLevels; ++level) {
+        svg += "<rect x=\"" + number(kFrom + kStep * (level + kLevels)) + "\" y=\"" + number(top) + "\" width=\"" +
+               number(kStep) + "\" height=\"12\" fill=\"" + colourOf(level) + "\"/>\n";
+    }
+    return svg + label(kFrom - 8, top + 10, "end", "-1") + label(kWidth - kFrom + 8, top + 10, "start", "1");
+}
+
+} // namespace
+
+std::string drawHeatMap(const HeatMap& map) {
+    const double columns = static_cast<double>(map.columns);
+    const double rows = static_cast<double>(map.values.size() / map.columns);
+    const Axis x = {false, 0, columns, kLeft, kWidth - kRight};
+    const Axis y = {false, 0, rows, kTop, kTop + kPlotHeight};
+    std::string svg = begin(kWidth, kTop + kPlotHeight + kBottom + 40, map.title);
+    svg += "<g shape-rendering=\"crispEdges\">\n";
+    for (int level = -kLevels; level <= kLevels; ++level) svg += drawLevel(map, level, x, y);
+    svg += "</g>\n";
+    for (const double at : marks(x, 0, columns)) {
+        if (at <= columns) svg += label(x.place(at), y.to + 18, "middle", tickText(x, at));
+    }
+    for (const double at : marks(y, 0, rows)) {
+        if (at <= rows) svg += label(kLeft - 8, y.place(at) + 4, "end", tickText(y, at));
+    }
+    svg += label((x.from + x.to) / 2, y.to + 40, "middle", map.x_label);
+    const std::string middle = number((y.from + y.to) / 2);
+    svg +=
+        label(20, (y.from + y.to) / 2, "middle", map.y_label, (" transform=\"rotate(-90 20 " + middle + ")\"").c_str());
+    return svg + drawScale(kTop + kPlotHeight + kBottom + 8) + "</svg>\n";
+}
+
 } // namespace rope

@@ -1,4 +1,5 @@
-// Pictures as self-contained SVG, readable on light and dark pages: lines over two axes, and arrows on circles.
+// Pictures as self-contained SVG, readable on light and dark pages: lines over two axes, arrows on circles, and maps of
+// colours.
 #pragma once
 
 #include <string>
@@ -29,5 +30,14 @@ struct Dial {
 };
 
 std::string drawDials(const std::string& title, const std::vector<Dial>& dials);
+
+// Values from -1 to 1 as colours, row 0 on top.
+struct HeatMap {
+    std::string title, x_label, y_label;
+    size_t columns = 0;
+    std::vector<double> values; // rows of `columns`
+};
+
+std::string drawHeatMap(const HeatMap& map);
 
 } // namespace rope

@@ -1,19 +1,27 @@
 # The core library, the device target, and the programs.
 add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
+    host/alibi.cpp
     host/angle.cpp
     host/axes.cpp
+    host/buckets.cpp
     host/context.cpp
     host/element.cpp
     host/frequencies.cpp
+    host/host_add.cpp
+    host/host_bias.cpp
     host/host_fused.cpp
     host/host_position.cpp
+    host/host_relative.cpp
     host/host_run.cpp
     host/limits.cpp
     host/parameters.cpp
     host/permutation.cpp
     host/plan.cpp
+    host/plan_add.cpp
+    host/plan_bias.cpp
     host/plan_fused.cpp
+    host/plan_relative.cpp
     host/plan_rotate.cpp
     host/plan_table.cpp
     host/plan_tensor.cpp
@@ -26,12 +34,16 @@ add_library(vkrope
     host/record_indirect.cpp
     host/reference_angle.cpp
     host/resolve.cpp
+    host/resolve_add.cpp
+    host/resolve_bias.cpp
     host/resolve_cache.cpp
     host/resolve_fused.cpp
+    host/resolve_relative.cpp
     host/rows.cpp
     host/rules.cpp
     host/runs.cpp
     host/scale.cpp
+    host/scores.cpp
     host/selftest.cpp
     host/specialize.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
@@ -51,7 +63,7 @@ if(NOT MSVC)
     target_compile_options(vkrope PRIVATE ${VKROPE_FLOATING_POINT}
         $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> -ffunction-sections $<$<CONFIG:Release>:-Os>)
     # A guest is small; only what works through whole tensors on the CPU is not.
-    set_property(SOURCE host/angle.cpp host/element.cpp host/host_fused.cpp host/host_position.cpp host/host_run.cpp
+    set_property(SOURCE host/angle.cpp host/element.cpp host/host_add.cpp host/host_bias.cpp host/host_fused.cpp host/host_position.cpp host/host_relative.cpp host/host_run.cpp
         host/reference_angle.cpp
         APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
@@ -113,11 +125,13 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     add_executable(vkrope-tool
         host/chart.cpp
         host/tool.cpp
+        host/tool_add.cpp
         host/tool_arrays.cpp
         host/tool_axes.cpp
         host/tool_bench.cpp
         host/tool_bench_cases.cpp
         host/tool_bench_rows.cpp
+        host/tool_bias.cpp
         host/tool_check.cpp
         host/tool_check_case.cpp
         host/tool_device.cpp

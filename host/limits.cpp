@@ -64,7 +64,8 @@ const char* ropeResultName(RopeResult result) {
 }
 
 const char* ropeSlotName(RopeSlot slot) {
-    static const char* const kNames[ROPE_SLOT_COUNT] = {
-        "positions", "frequencies", "rows", "q", "k", "q_out", "k_out", "counter", "v", "v_out", "parameters"};
+    static const char* const kNames[ROPE_SLOT_COUNT] = {"positions",  "frequencies", "rows",    "q", "k",
+                                                        "q_out",      "k_out",       "counter", "v", "v_out",
+                                                        "parameters", "x",           "x_out"};
     return slot >= 0 && slot < ROPE_SLOT_COUNT ? kNames[slot] : "unknown slot";
 }

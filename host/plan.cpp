@@ -37,7 +37,8 @@ uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {
 
 uint64_t groupsX(const RopePass& pass, uint32_t tokens, uint32_t heads) {
     const uint32_t size = pass.constants[ROPE_ID_GROUP_SIZE];
-    return (tokens * lanesPerToken(pass, heads) + size - 1) / size;
+    const uint64_t turns = (static_cast<uint64_t>(tokens) + pass.tokens_per_thread - 1) / pass.tokens_per_thread;
+    return (turns * lanesPerToken(pass, heads) + size - 1) / size;
 }
 
 // Rows of 16-bit elements are read by whole words.
@@ -195,7 +196,7 @@ RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     pass->shader = &shader;
     pass->constants[ROPE_ID_GROUP_SIZE] = kGroupSize < limits_.group_size ? kGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
-    pass->heads_per_thread = 1;
+    pass->heads_per_thread = pass->tokens_per_thread = 1;
     pass->count[kBatch] = batch;
     pass->count[kToken] = tokens;
     pass->count[kHead] = heads;

@@ -1,5 +1,6 @@
-// What plans of rotations and of fused passes share: how one tensor's elements become lanes, and what these read.
+// What plans over tensors share: how one tensor's elements become lanes, and what these read.
 #include "plan_tensor.h"
+#include "shaders.h"
 
 namespace rope {
 namespace {
@@ -40,7 +41,7 @@ bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
 }
 
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const shaders[3],
+Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const* shaders,
                   const RopeLimits& limits) {
     const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
     const Build builds[] = {{isWide(d, tensor) ? shaders[0] : nullptr, 4, 4},
@@ -133,6 +134,58 @@ void setWindow(const RopeRotateDescription& d, RopePush* push) {
     if (d.skip_first == 0 && d.skip_last == 0) return;
     push->window_begin = d.skip_first;
     push->window_end = isPacked(d.positions) ? d.skip_last : d.tokens - d.skip_last;
+}
+
+namespace {
+
+void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    positionsRead(d, &positions, &frequencies);
+    setPositions(positions, frequencies, push, pass);
+    setWindow(d, push);
+}
+
+} // namespace
+
+RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner) {
+    const Build build = chooseBuild(d, t.tensor, t.shaders, planner->limits());
+    if (build.shader == nullptr) return refuseBuild(t.name, planner->reason());
+    RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, t.tensor.heads);
+    RopePush push = {};
+    setTokens(d, &push, pass);
+    pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
+    pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from, t.tensor.source, d.element_in, d.head_dim);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(t.to, t.tensor.destination, d.element_out, d.head_dim);
+    setChoices(d, build, pass);
+
+    const uint32_t pair_lanes = pairLanes(d, build);
+    push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;
+    push.rotary_begin = d.rotary_begin;
+    push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
+    push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
+    const RopeTuning tuning = chooseTuning(d, t.tensor.heads, push.head_lanes, planner->limits());
+    pass->heads_per_thread = pass->constants[ROPE_ID_HEADS] = tuning.heads;
+    pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
+    pass->constants[ROPE_ID_IN_FLIGHT] = tuning.in_flight;
+    if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
+    setScaleOrTable(d, &push);
+    writePush(push, pass);
+    return ROPE_SUCCESS;
+}
+
+void addCount(const RopeRotateDescription& d, Planner* planner) {
+    const bool counts = d.source == ROPE_SOURCE_TABLE ||
+                        (d.source == ROPE_SOURCE_INLINE && canLackPosition(d.positions, d.frequencies));
+    if (d.count_outside == 0 || !counts) return;
+    RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
+    RopePush push = {};
+    setTokens(d, &push, pass);
+    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
+    pass->constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
+    push.head_lanes = 1;
+    setScaleOrTable(d, &push);
+    writePush(push, pass);
 }
 
 } // namespace rope

@@ -1,4 +1,4 @@
-// What plans of rotations and of fused passes share: how one tensor's elements become lanes, and what these read.
+// What plans over tensors share: how one tensor's elements become lanes, and what these read.
 #pragma once
 
 #include "plan.h"
@@ -16,7 +16,7 @@ struct Build {
 };
 
 // `shaders`: with lanes of four pairs, two and one.
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const shaders[3],
+Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const* shaders,
                   const RopeLimits& limits);
 RopeResult refuseBuild(const char* name, RopeReason* reason);
 uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
@@ -28,5 +28,16 @@ void setScaleOrTable(const RopeRotateDescription& d, RopePush* push);
 void setWindow(const RopeRotateDescription& d, RopePush* push);
 // Of all passes over one tensor.
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass);
+
+// One tensor from where to where, by shaders as chooseBuild takes them.
+struct TensorPass {
+    const char* name;
+    const RopeTensor& tensor;
+    RopeSlot from, to;
+    const RopeShader* const* shaders;
+};
+RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
+// Counts the tokens that lack a position, where that is asked for and there can be any.
+void addCount(const RopeRotateDescription& d, Planner* planner);
 
 } // namespace rope

@@ -20,20 +20,6 @@ Real logStep(uint32_t n) {
     return realTimesPowerOfTwo(sum, 1);
 }
 
-// The nearest, of two equally near the even one; a magnitude within the normal float32s, or 0.
-float realToFloat(const Real& a) {
-    if (realIsZero(a)) return 0.0f;
-    const uint32_t first = a.mantissa.limbs[kFixedFractionLimbs - 1];
-    uint32_t rest = first & 0xFF;
-    for (int i = 0; i < kFixedFractionLimbs - 1; ++i) rest |= a.mantissa.limbs[i] != 0;
-    uint32_t bits = static_cast<uint32_t>(a.exponent + 127) << 23 | first >> 9;
-    bits += (first >> 8 & 1) & ((rest != 0) | (bits & 1)); // a carry goes into the exponent
-    bits |= static_cast<uint32_t>(a.negative) << 31;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 } // namespace
 
 RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason) {

@@ -103,6 +103,19 @@ Real Real::operator/(uint32_t divisor) const { return normalized(fixedDivide(man
 
 bool Real::operator<(const Real& other) const { return (*this - other).negative; }
 
+float realToFloat(const Real& a) {
+    if (realIsZero(a)) return 0.0f;
+    const uint32_t first = a.mantissa.limbs[kFixedFractionLimbs - 1];
+    uint32_t rest = first & 0xFF;
+    for (int i = 0; i < kFixedFractionLimbs - 1; ++i) rest |= a.mantissa.limbs[i] != 0;
+    uint32_t bits = static_cast<uint32_t>(a.exponent + 127) << 23 | first >> 9;
+    bits += (first >> 8 & 1) & ((rest != 0) | (bits & 1)); // a carry goes into the exponent
+    bits |= static_cast<uint32_t>(a.negative) << 31;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 Real realTimesPowerOfTwo(const Real& a, int exponent) {
     return realIsZero(a) ? a : Real{a.mantissa, a.exponent + exponent, a.negative};
 }

@@ -28,6 +28,9 @@ Real realFromInteger(uint32_t value);
 // The nearest double, of two equally near the even one; its magnitude must be 0 or from 2^-1022 to 2^1023.
 double realToDouble(const Real& a);
 
+// The same of float32; a magnitude within the normal ones, or 0.
+float realToFloat(const Real& a);
+
 Real realTimesPowerOfTwo(const Real& a, int exponent);
 
 bool realIsZero(const Real& a);

@@ -410,6 +410,168 @@ typedef struct RopeRotateDescription {
     RopeTuning tuning;
 } RopeRotateDescription;
 
+/* ---- Positions added to embeddings ---------------------------------------------------------------------------------
+ *
+ * For token t of position m, and its embedding x of `dim` elements:
+ *
+ *     x' = x * scale + E[m]      E[m]: sines and cosines, or a row of a learned table
+ *
+ * float32, both operations rounded, none fused; without a scale nothing is multiplied. The bits are promised as a
+ * rotation's are. A token without a position, or whose position is outside the table, is given nothing: without a scale
+ * it stays, or goes to its destination, bit for bit. Sines are within 2^-24.9 of the true ones, as all are. */
+
+typedef enum RopeSinusoidOrder {
+    ROPE_SINUSOIDS_INTERLEAVED = 0, /* pair i: the sine to element 2i, the cosine to 2i + 1; Vaswani et al. */
+    ROPE_SINUSOIDS_HALVES = 1,      /* to elements i and i + dim/2; tensor2tensor, fairseq, Whisper */
+    ROPE_SINUSOID_ORDER_MAX_ENUM = 0x7FFFFFFF
+} RopeSinusoidOrder;
+
+/* Adds positions to embeddings, in place or elsewhere.
+ *
+ * Sinusoids take the frequencies of dim / 2 pairs: the default rule with rotary_dim `dim` and a base of your own, or
+ * any others (fairseq's: base^(-i / (dim/2 - 1))), of several axes too, and a factor on them in frequencies.scale.
+ * Computed in the kernel they are bound by arithmetic; where the same positions come again, make rows with
+ * ropePlanTable and read these, by position or by token, for the same bits.
+ *
+ * A learned table is [rows.count][dim], its first row for position rows.first_position (OPT, whose table has two rows
+ * more at its beginning: -2), in rows.element. Of `rows` offset, row_stride (0: dim), element, first_position and count
+ * are read, and positions must be whole; frequencies, order, source and angle are not read. A table of token types is
+ * one more: positions are then the types.
+ *
+ * Reads POSITIONS (unless counted; by rows nothing), FREQUENCIES (sinusoids, inline) or ROWS, and X. Writes X, or
+ * elsewhere X_OUT. Adds to COUNTER as a rotation does. */
+typedef struct RopeAddDescription {
+    uint32_t batch; /* 0: 1 */
+    uint32_t tokens;
+    uint32_t dim;     /* even; with sinusoids at most 2 * ROPE_MAX_PAIRS, otherwise at most 131070 */
+    uint32_t learned; /* 1: a learned table. 0: sinusoids */
+    RopeSinusoidOrder order;
+    uint32_t cosine_first; /* sinusoids: 1: sines and cosines change places (diffusers' flip_sin_to_cos) */
+    RopeElement element_in;
+    RopeElement element_out; /* another than element_in only elsewhere */
+    float scale;             /* of the embedding, sqrt(dim) in some models; 2^-20 to 2^20, 0 means 1 */
+    RopeSource source;       /* of the sinusoids, as of a rotation's cos and sin */
+    RopeAngle angle;
+    RopeFrequencies frequencies;
+    RopePositions positions;
+    RopeRows rows;
+    RopeLayout x;     /* [batch, token, element]; head_stride is not read */
+    RopeLayout x_out; /* elsewhere only */
+    uint32_t elsewhere;
+    uint32_t count_outside;
+} RopeAddDescription;
+
+/* ---- Biases on attention scores ------------------------------------------------------------------------------------
+ *
+ * For head h, query i and key j, with the positions p of the query and first_key + j of the key:
+ *
+ *     score' = score + bias[h][distance]      distance = first_key + j - p, as int32 (sums wrap)
+ *
+ * one float32 sum, or the bias alone is written out. Bits are promised as a rotation's are; T5's and clipped biases
+ * are the given values, bit for bit. */
+
+typedef enum RopeBiasKind {
+    ROPE_BIAS_T5 = 0,      /* W[bucket(distance)][h] */
+    ROPE_BIAS_CLIPPED = 1, /* B[clip(-distance, least, most) - least][h] */
+    ROPE_BIAS_ALIBI = 2,   /* slope[h] * distance, the product rounded; bidirectional: -slope[h] * |distance| */
+    ROPE_BIAS_KIND_MAX_ENUM = 0x7FFFFFFF
+} RopeBiasKind;
+
+/* T5's bucket of a distance (key less query), decided in integers: the formula in exact arithmetic. With n = max(0,
+ * -distance), S = buckets and E = S / 2, n itself below E, else
+ *
+ *     min(S - 1, E + floor(ln(n/E) / ln(max_distance/E) * (S - E)))
+ *
+ * bidirectional: n = |distance|, S = buckets / 2, and keys after their query have the second half of the buckets. (T5's
+ * own code rounds logarithms to float32; with 32 buckets and a distance of 128 its buckets are the same.)
+ * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30. */
+#define ROPE_MAX_BUCKETS 1024u
+ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
+
+/* ALiBi's slopes of so many heads, up to 65536: 2^(-8 (h+1) / heads) where that is a power of two; otherwise those of
+ * the power of two below, n, and then of 2n heads the first, third, fifth and so on, as published. Each rounded once,
+ * the same on every platform. */
+ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason);
+
+/* Adds a bias to scores in place, or writes it out.
+ *
+ * `rows` is what is given. T5: a row for each bucket of a value for each head, as [buckets][heads] (PyTorch's
+ * Embedding). Clipped: most - least + 1 such rows, that of query - key = least first. ALiBi: one row, the slopes.
+ * Its offset, row_stride (0: heads), pair_stride (from a head to the next; 0: 1) and element are read.
+ *
+ * Positions are the queries'; whole, not packed. For decode ROPE_POSITIONS_COUNTED with `first`, or
+ * ROPE_POSITIONS_START_PER_SEQUENCE from a buffer, so that one recording serves every step; one per query is slower. A
+ * query without a position leaves its scores as they are, and its bias is written as 0.
+ *
+ * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5; ropeWriteBuckets) and X. Writes X. */
+typedef struct RopeBiasDescription {
+    RopeBiasKind kind;
+    uint32_t written; /* 1: X is the bias, [heads][queries][keys], and nothing of it is read; batch is then 1 */
+    uint32_t batch;   /* 0: 1 */
+    uint32_t heads;
+    uint32_t queries;
+    uint32_t keys;
+    uint32_t bidirectional; /* T5, ALiBi */
+    uint32_t causal;        /* 1: where the key stands after its query, -infinity, whatever the score was */
+    uint32_t buckets;       /* T5; 0: 32 */
+    uint32_t max_distance;  /* T5; 0: 128. One published text has it equal the buckets */
+    int32_t least, most;    /* clipped: of query - key */
+    int32_t first_key;      /* position of key 0 */
+    RopeElement element;    /* of X */
+    RopePositions positions;
+    RopeRows rows;
+    RopeLayout x; /* token_stride: from a query to the next. All strides 0: [batch][heads][queries][keys] */
+} RopeBiasDescription;
+
+/* What PARAMETERS holds for T5: writes plan.bytes[ROPE_SLOT_PARAMETERS] bytes, the same for every plan of the same
+ * buckets, distance and sides. */
+ROPE_API RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason);
+/* Vectors of four words in these bytes: thresholds, rising, and what no distance reaches. For shaders/bias.glsl. */
+ROPE_API uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional);
+
+/* ---- Relative vectors ----------------------------------------------------------------------------------------
+ *
+ * Shaw et al.: vectors of the clipped distance from query to key, of `dim` elements each,
+ *
+ *     keys:   score[i][j] += scale * (q[i] . R[row])              row = clip(first_key + j - p, least, most) - least
+ *     values: output[i] += sum over j of weight[i][j] * R[row]
+ *
+ * float32, every operation rounded, in one order: a dot product from element 0 up, then the scale. Values: keys of
+ * neither end one after the other, then the first row times the sum of its keys' weights, then so the last; that is
+ * added to the output. */
+
+typedef enum RopeRelativeSide {
+    ROPE_RELATIVE_KEYS = 0,
+    ROPE_RELATIVE_VALUES = 1,
+    ROPE_RELATIVE_SIDE_MAX_ENUM = 0x7FFFFFFF
+} RopeRelativeSide;
+
+/* Adds relative vectors' terms to scores, or to an attention's output, in place.
+ *
+ * `rows` is [most - least + 1][dim], the first row for key - query = least; of it offset, row_stride (0: dim),
+ * pair_stride (from a head's rows to the next head's; 0: all heads have the same) and element are read. Positions are
+ * the queries', as a bias takes them; a query without one is left as it is. 16-bit elements of Q and X lie at even
+ * offsets and strides, an even number of them in a row.
+ *
+ * Reads POSITIONS (unless counted), ROWS, Q and X. Writes X. */
+typedef struct RopeRelativeDescription {
+    RopeRelativeSide side;
+    uint32_t batch; /* 0: 1 */
+    uint32_t heads;
+    uint32_t queries;
+    uint32_t keys;
+    uint32_t dim;
+    int32_t least, most; /* of key - query: -k and k */
+    int32_t first_key;
+    float scale;           /* keys: 1/sqrt(dim) where the scores have it already; 2^-20 to 2^20, 0 means 1 */
+    RopeElement element_q; /* of Q */
+    RopeElement element_x; /* of X; 0: the same */
+    RopePositions positions;
+    RopeRows rows;
+    RopeLayout q; /* keys: queries, [batch][heads][queries][dim]; values: the attention's weights, [...][keys] */
+    RopeLayout x; /* keys: scores, [batch][heads][queries][keys]; values: the output, [...][dim] */
+} RopeRelativeDescription;
+
 /* ---- One pass from projection to cache -------------------------------------------------------------------------
  *
  * What stands beside the rotation in a decoder, without a trip through memory of its own: for each token
@@ -555,7 +717,7 @@ typedef enum RopeSlot {
     ROPE_SLOT_POSITIONS = 0,
     ROPE_SLOT_FREQUENCIES = 1,
     ROPE_SLOT_ROWS = 2,
-    ROPE_SLOT_Q = 3,
+    ROPE_SLOT_Q = 3, /* with relative vectors of values the attention's weights */
     ROPE_SLOT_K = 4,
     ROPE_SLOT_Q_OUT = 5,
     ROPE_SLOT_K_OUT = 6,
@@ -563,7 +725,9 @@ typedef enum RopeSlot {
     ROPE_SLOT_V = 8,
     ROPE_SLOT_V_OUT = 9,
     ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer */
-    ROPE_SLOT_COUNT = 11
+    ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings, scores, an attention's output */
+    ROPE_SLOT_X_OUT = 12,
+    ROPE_SLOT_COUNT = 13
 } RopeSlot;
 
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
@@ -571,7 +735,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 #define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
 #define ROPE_FLOOR_BINDING_COUNT 5u
-#define ROPE_CONSTANT_COUNT 70u /* specialization constants, ids 0 to 69, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 77u /* specialization constants, ids 0 to 76, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 
@@ -602,6 +766,7 @@ typedef struct RopePass {
     uint32_t step[3];               /* of them in one part */
     uint32_t parts[3];
     uint32_t heads_per_thread;
+    uint32_t tokens_per_thread;
     uint32_t joined_tokens; /* sequences that follow each other as tokens do are taken as one: tokens of each; or 0 */
     uint32_t whole; /* bit i: binding i is bound whole for every part; its strides are constants and push words */
     RopeAccess access[ROPE_BINDING_COUNT];
@@ -620,6 +785,10 @@ typedef struct RopePlan {
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);
+ROPE_API RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan);
+ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan);
+ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits,
+                                     RopePlan* plan);
 
 /* A few float32 operations whose results tell how the device rounds; writes ROPE_SELF_TEST_WORDS uint32 to COUNTER.
  * Read them back and give them to ropeReadSelfTest. */
@@ -797,11 +966,44 @@ typedef struct RopeHostFused {
     uint32_t outside; /* out: what COUNTER would count */
 } RopeHostFused;
 
+/* A learned table's rows are the reference's too; sinusoids' as a rotation's cos and sin. In place x_out may be x. */
+typedef struct RopeHostAdd {
+    const void* positions;
+    const void* rows;
+    const void* x;
+    double* reference;
+    void* x_out;
+    uint32_t outside; /* out: what COUNTER would count */
+} RopeHostAdd;
+
+/* x: the scores, not read where the bias is written; x_out may be x. */
+typedef struct RopeHostBias {
+    const void* positions;
+    const void* rows;
+    const void* x;
+    double* reference;
+    void* x_out;
+} RopeHostBias;
+
+/* x_out may be x. */
+typedef struct RopeHostRelative {
+    const void* positions;
+    const void* rows;
+    const void* q;
+    const void* x;
+    double* reference;
+    void* x_out;
+} RopeHostRelative;
+
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,
                                       RopeReason* reason);
 ROPE_API RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFused* data, RopeReason* reason);
+ROPE_API RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* data, RopeReason* reason);
+ROPE_API RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias* data, RopeReason* reason);
+ROPE_API RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeHostRelative* data,
+                                        RopeReason* reason);
 
 /* For weights made for the other pairing: element i of the new order is element permutation[i] of the old. `to` is the
  * new pairing; only the rotary part moves. Writes head_dim entries. */

@@ -19,6 +19,15 @@ inline RopeResult plan(const RopeRotateDescription& description, const RopeLimit
 inline RopeResult plan(const RopeFusedDescription& description, const RopeLimits& limits, RopePlan* result) {
     return ropePlanFused(&description, &limits, result);
 }
+inline RopeResult plan(const RopeAddDescription& description, const RopeLimits& limits, RopePlan* result) {
+    return ropePlanAdd(&description, &limits, result);
+}
+inline RopeResult plan(const RopeBiasDescription& description, const RopeLimits& limits, RopePlan* result) {
+    return ropePlanBias(&description, &limits, result);
+}
+inline RopeResult plan(const RopeRelativeDescription& description, const RopeLimits& limits, RopePlan* result) {
+    return ropePlanRelative(&description, &limits, result);
+}
 
 inline std::string print(const RopePlan& plan) {
     std::string text(ropePrintPlan(&plan, nullptr, 0) + 1, '\0');

@@ -1,5 +1,5 @@
-// vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, permutes weights,
-// checks devices and times them.
+// vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, adds the other
+// position encodings, permutes weights, checks devices and times them.
 #include "tool.hpp"
 #include "tool_values.hpp"
 
@@ -70,9 +70,11 @@ struct Command {
 const Command kCommands[] = {
     {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevices},
     {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequencies},
-    {"plot", "draw models' frequencies as an SVG", tool::addPlot},
+    {"plot", "draw models' frequencies and other encodings as an SVG", tool::addPlot},
     {"table", "make the cos and sin of every position and pair", tool::addTable},
     {"rotate", "rotate Q and K", tool::addRotate},
+    {"add-positions", "add sinusoids or a learned table to embeddings", tool::addAddPositions},
+    {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBias},
     {"permute", "permute weights made for one pairing to the other", tool::addPermute},
     {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
     {"bench", "time a device's rotations beside copies of the same bytes", tool::addBench},
@@ -115,7 +117,8 @@ int perform(const Entry& entry) {
 } // namespace
 
 int main(int count, char** values) {
-    CLI::App app("Rotary position encodings on Vulkan devices. `vkrope COMMAND --help` has an example of each command.",
+    CLI::App app("Position encodings on Vulkan devices, rotary ones above all. `vkrope COMMAND --help` has an example "
+                 "of each command.",
                  "vkrope");
     const std::string version = std::to_string(ROPE_VERSION_MAJOR) + "." + std::to_string(ROPE_VERSION_MINOR) + "." +
                                 std::to_string(ROPE_VERSION_PATCH);

@@ -28,6 +28,8 @@ Work addPlot(CLI::App* app);
 Work addTable(CLI::App* app);
 Work addRotate(CLI::App* app);
 Work addPermute(CLI::App* app);
+Work addAddPositions(CLI::App* app);
+Work addBias(CLI::App* app);
 Work addCheck(CLI::App* app);
 Work addBench(CLI::App* app);
 Work addTune(CLI::App* app);

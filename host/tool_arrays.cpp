@@ -1,6 +1,7 @@
 // Arrays as the options mean them: Q and K, given cos and sin.
 #include "tool_input.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #ifndef _WIN32
@@ -129,6 +130,43 @@ bool readTensor(const std::string& option, const std::string& path, bool heads_f
     return readArray(option, path, &tensor->array, failure) &&
            findElement(where, tensor->array.type, element, &tensor->element, failure) &&
            takeShape(where, heads_first, tensor, failure);
+}
+
+bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
+                    Failure* failure) {
+    const std::string where = option + ": " + path;
+    if (!readArray(option, path, &tensor->array, failure) ||
+        !findElement(where, tensor->array.type, element, &tensor->element, failure))
+        return false;
+    std::vector<uint64_t> shape = tensor->array.shape;
+    if (shape.size() == 2) shape.insert(shape.begin(), 1);
+    const bool counts = shape.size() == 3 && *std::min_element(shape.begin(), shape.end()) > 0 &&
+                        *std::max_element(shape.begin(), shape.end()) <= kMaxCount;
+    if (!counts) {
+        return refuse(failure, where + " has the shape " + shapeOf(tensor->array) +
+                                   "; it must be [batch, tokens, dim] or [tokens, dim], each from 1 to 2^30");
+    }
+    tensor->batch = static_cast<uint32_t>(shape[0]);
+    tensor->tokens = static_cast<uint32_t>(shape[1]);
+    tensor->heads = 1;
+    tensor->head_dim = static_cast<uint32_t>(shape[2]);
+    return true;
+}
+
+bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
+               GivenTable* table, Failure* failure) {
+    rope::NpyArray& array = table->array;
+    if (!readArray(option, path, &array, failure)) return false;
+    const std::string where = option + ": " + path;
+    const RopeElement asked = array.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
+    if (!findElement(where, array.type, asked, &table->element, failure)) return false;
+    if (array.shape.size() != 2 || array.count() == 0 || array.shape[0] > kMaxCount || array.shape[1] > kMaxCount) {
+        return refuse(failure,
+                      where + " has the shape " + shapeOf(array) + "; it must be " + shape + ", each from 1 to 2^30");
+    }
+    table->rows = static_cast<uint32_t>(array.shape[0]);
+    table->columns = static_cast<uint32_t>(array.shape[1]);
+    return true;
 }
 
 bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,

@@ -24,6 +24,13 @@ Format formatOf(RopeElement element) {
 
 } // namespace
 
+RopeElement elementOf(const std::string& name) {
+    return name == "f32"    ? ROPE_ELEMENT_F32
+           : name == "f16"  ? ROPE_ELEMENT_F16
+           : name == "bf16" ? ROPE_ELEMENT_BF16
+                            : ROPE_ELEMENT_DEFAULT;
+}
+
 double ulpOf(double magnitude, RopeElement element) {
     const Format format = formatOf(element);
     const int exponent = magnitude > 0 && std::isfinite(magnitude) ? std::ilogb(magnitude) : format.lowest;

@@ -58,7 +58,22 @@ struct Tensor {
 bool readTensor(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
                 Tensor* tensor, Failure* failure);
 
+// [batch, tokens, dim] or [tokens, dim], as a tensor of one head.
+bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
+                    Failure* failure);
+
 rope::NpyArray::Type typeOf(RopeElement element); // bfloat16 travels as uint16
+
+// ---- Given tables ---------------------------------------------------------------------------------------------------
+
+// float32 or float16, and where `element` is bfloat16 uint16. `shape` tells what its two axes are: "[positions, dim]".
+struct GivenTable {
+    rope::NpyArray array;
+    RopeElement element = ROPE_ELEMENT_DEFAULT;
+    uint32_t rows = 0, columns = 0;
+};
+bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
+               GivenTable* table, Failure* failure);
 
 // ---- Frequencies --------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,11 @@ struct Options {
     ModelOptions model;
     std::vector<std::string> configs;
     uint32_t pair = UINT32_MAX;
+    uint32_t dim = 128, positions = 100;
+    double base = 10000;
+    bool halves = false;
+    uint32_t buckets = 32, max_distance = 128;
+    bool bidirectional = false;
 };
 
 struct Model {
@@ -119,6 +124,65 @@ bool arrows(const std::vector<Model>& models, uint32_t wanted, std::string* svg,
     return true;
 }
 
+// The table of sines and cosines, as it is added to embeddings.
+bool sinusoid(const Options& options, std::string* svg, Failure* failure) {
+    if (options.dim % 2 != 0)
+        return refuse(failure,
+                      "--dim is " + std::to_string(options.dim) + "; it must be even, a sine and a cosine each");
+    RopeRule rule = {};
+    rule.rotary_dim = options.dim;
+    rule.base = options.base;
+    std::vector<double> frequencies(options.dim / 2);
+    double scale;
+    RopeReason reason;
+    if (ropeMakeFrequencies(&rule, frequencies.data(), &scale, &reason) != ROPE_SUCCESS)
+        return refuse(failure, reason.text);
+    RopeAddDescription d = {};
+    d.tokens = options.positions;
+    d.dim = options.dim;
+    d.order = options.halves ? ROPE_SINUSOIDS_HALVES : ROPE_SINUSOIDS_INTERLEAVED;
+    d.frequencies = {frequencies.data(), options.dim / 2, 0, nullptr, 1};
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    const std::vector<float> zeros(size_t{options.positions} * options.dim);
+    rope::HeatMap map = {"Sinusoidal positions", "element", "position", options.dim, std::vector<double>(zeros.size())};
+    RopeHostAdd data = {nullptr, nullptr, zeros.data(), map.values.data(), nullptr, 0};
+    if (ropeHostRunAdd(&d, &data, &reason) != ROPE_SUCCESS) return refuse(failure, reason.text);
+    *svg = rope::drawHeatMap(map);
+    return true;
+}
+
+// A bucket for each distance from behind the query to, of both sides, before it; each a step as wide as its distances.
+rope::Line staircase(const Options& options, uint32_t max_distance) {
+    const int32_t far = static_cast<int32_t>(options.max_distance + options.max_distance / 4);
+    rope::Line line = {
+        std::to_string(options.buckets) + " buckets, max distance " + std::to_string(max_distance), {}, {}};
+    for (int32_t behind = options.bidirectional ? -far : 0; behind <= far; ++behind) {
+        const double bucket = ropeT5Bucket(-behind, options.buckets, max_distance, options.bidirectional);
+        line.x.insert(line.x.end(), {behind - 0.5, behind + 0.5});
+        line.y.insert(line.y.end(), {bucket, bucket});
+    }
+    return line;
+}
+
+bool buckets(const Options& options, std::string* svg, Failure* failure) {
+    rope::Chart chart = {"T5's buckets", "query's position less the key's", "bucket", false, false, {}};
+    for (const uint32_t max_distance : {options.max_distance, options.buckets}) {
+        if (!chart.lines.empty() && max_distance == options.max_distance) continue;
+        RopeBiasDescription d = {};
+        d.heads = d.queries = d.keys = 1;
+        d.buckets = options.buckets;
+        d.max_distance = max_distance;
+        d.bidirectional = options.bidirectional;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        RopePlan plan;
+        if (ropePlanBias(&d, nullptr, &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
+        chart.lines.push_back(staircase(options, max_distance));
+    }
+    if (chart.lines.size() > 1) chart.lines[1].dashed = true; // as one published text has it
+    *svg = rope::drawChart(chart);
+    return true;
+}
+
 // "meta-llama/config.json" is told from "qwen/config.json" by its folder.
 std::string nameOf(const std::string& path, const rope::ModelEncoding& encoding) {
     const size_t slash = path.find_last_of('/');
@@ -136,6 +200,10 @@ bool run(const Options& options, Failure* failure) {
     for (const std::string& config : options.configs) inputs.push_back({"--config", config, ""});
     const File out = {"--out", options.out, ""};
     if (!checkPaths(inputs, {out}, failure)) return false;
+    std::string svg;
+    if (options.kind == "sinusoid") return sinusoid(options, &svg, failure) && writeText(out, svg, failure);
+    if (options.kind == "buckets") return buckets(options, &svg, failure) && writeText(out, svg, failure);
+    if (options.configs.empty()) return refuse(failure, "--config is missing; it says what is drawn");
     std::vector<Model> models;
     for (const std::string& config : options.configs) {
         Model model;
@@ -145,7 +213,6 @@ bool run(const Options& options, Failure* failure) {
         model.name = nameOf(config, model.encoding);
         models.push_back(model);
     }
-    std::string svg;
     if (options.kind == "arrows") {
         if (!arrows(models, options.pair, &svg, failure)) return false;
     } else {
@@ -159,7 +226,9 @@ bool run(const Options& options, Failure* failure) {
 const char kExample[] =
     "example:\n"
     "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
-    "  vkrope plot ladder --config config.json --out ladder.svg";
+    "  vkrope plot ladder --config config.json --out ladder.svg\n"
+    "  vkrope plot sinusoid --dim 128 --out sinusoid.svg\n"
+    "  vkrope plot buckets --bidirectional --out buckets.svg";
 
 } // namespace
 
@@ -168,15 +237,29 @@ Work addPlot(CLI::App* app) {
     app->add_option(
            "kind", options->kind,
            "ladder: each pair's wavelength; ramp: what an extension does to each pair; decay: attention's bound "
-           "over the distance; arrows: one pair turning")
+           "over the distance; arrows: one pair turning; sinusoid: the table that is added to embeddings; buckets: "
+           "T5's, over the distance")
         ->required()
-        ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows"}));
-    app->add_option("--config", options->configs,
-                    "a model's config.json or .gguf; again for more models in one picture")
-        ->required();
+        ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows", "sinusoid", "buckets"}));
+    app->add_option(
+        "--config", options->configs,
+        "all but sinusoid and buckets: a model's config.json or .gguf; again for more models in one picture");
     addLayerOptions(app, &options->model);
     takesCount(app->add_option("--pair", options->pair, "arrows: which pair; without it one of the faster"),
                "a whole number", 0, ROPE_MAX_PAIRS - 1);
+    takesCount(app->add_option("--dim", options->dim, "sinusoid: elements of an embedding; without it 128"),
+               "an even number", 2, 1024);
+    takesCount(app->add_option("--positions", options->positions, "sinusoid: how many, from 0; without it 100"),
+               "a whole number", 1, 1024);
+    takesNumber(app->add_option("--base", options->base, "sinusoid: without it 10000"), "a number", 1,
+                0x1.fffffffffffffp63);
+    app->add_flag("--halves", options->halves, "sinusoid: all sines, then all cosines");
+    takesCount(app->add_option("--buckets", options->buckets, "buckets: how many; without it 32"), "a whole number", 2,
+               ROPE_MAX_BUCKETS);
+    takesCount(
+        app->add_option("--max-distance", options->max_distance, "buckets: where the last begins; without it 128"),
+        "a whole number", 2, 4096);
+    app->add_flag("--bidirectional", options->bidirectional, "buckets: half of them are for keys after their query");
     app->add_option("-o,--out", options->out, "the .svg to write")->required();
     app->footer(kExample);
     return [options](Failure* failure) { return run(*options, failure); };

@@ -1,5 +1,6 @@
 // vkrope rotate
 #include "tool.hpp"
+#include "tool_element.hpp"
 #include "tool_output.hpp"
 #include "tool_progress.hpp"
 #include "tool_rotation.hpp"
@@ -26,13 +27,6 @@ struct Options {
 
 RopePairing pairingOf(const std::string& name) {
     return name == "half" ? ROPE_PAIRING_HALF : name == "interleaved" ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_DEFAULT;
-}
-
-RopeElement elementOf(const std::string& name) {
-    return name == "f32"    ? ROPE_ELEMENT_F32
-           : name == "f16"  ? ROPE_ELEMENT_F16
-           : name == "bf16" ? ROPE_ELEMENT_BF16
-                            : ROPE_ELEMENT_DEFAULT;
 }
 
 // ---- What is asked for -------------------------------------------------------------------------------------------

@@ -79,6 +79,26 @@ using uint = uint32_t;
 
 #define ROPE_ID_SCALE_GRID 69 // of every rotation: scale_grid in angle.h
 
+// Of additions to embeddings alone.
+// What a pair's first element is given: the sine; or 1: the cosine, or a row's first half.
+#define ROPE_ID_COSINE_FIRST 70
+#define ROPE_ID_SCALED 71 // 1: elements times push.ROPE_FACTOR first
+
+// Of biases on scores alone.
+#define ROPE_ID_BIAS 72       // which
+#define ROPE_ID_QUERIES 73    // of one thread
+#define ROPE_ID_WRITES 74     // 1: nothing is read, the bias alone is written
+#define ROPE_ID_CAUSAL 75     // 1: keys behind their query are masked
+#define ROPE_ID_BOTH_SIDES 76 // 1: T5's bidirectional buckets, ALiBi by the magnitude
+
+#define ROPE_RELATIVE_RUN 32u // keys that one thread takes, with relative vectors
+
+#define ROPE_NEAR_THRESHOLDS 4 // vectors of T5's thresholds, at least
+
+#define ROPE_BIAS_BUCKETS 0
+#define ROPE_BIAS_CLIP 1
+#define ROPE_BIAS_LINEAR 2
+
 #define ROPE_CACHE_OFF 0
 #define ROPE_CACHE_BY_SLOTS 1
 #define ROPE_CACHE_BY_POSITION 2
@@ -162,6 +182,15 @@ struct RopePush {
 #define ROPE_SEQUENCES position_batch       // packed positions
 #define ROPE_TABLE_FIRST scale_mantissa     // a table's first position
 #define ROPE_TABLE_ROWS scale_exponent      // of one set
+#define ROPE_FACTOR pass_elements           // float32 bits: of an embedding
+#define ROPE_KEYS pair_counts               // of a row of scores
+#define ROPE_FIRST_KEY pass_elements        // position of key 0
+#define ROPE_ROW_STRIDE sin_offset // from one of a bias' rows to the next; rows.head: from a head's to the next's
+#define ROPE_BUCKETS_IN_ALL rotary_begin
+#define ROPE_DIM rotary_begin // of relative vectors
+#define ROPE_TERM_SCALE sets  // float32 bits: of what is added to a score
+#define ROPE_LEAST scale_mantissa
+#define ROPE_MOST scale_exponent
 // Fused passes have these as constants.
 #define ROPE_COUNT_AT pair_counts  // element of the positions' buffer
 #define ROPE_STEPS_AT rotary_begin // slots or table, there too

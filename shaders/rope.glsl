@@ -36,6 +36,9 @@ vec2 rope_cos_sin(int position, uvec4 frequency) {
     return uintBitsToFloat(rope_cos_sin_bits(distance, frequency, false, true, 0x80000000u, 0));
 }
 
+// Sine and cosine, as a pair of an embedding is given them.
+vec2 rope_sinusoid(int position, uvec4 frequency) { return rope_cos_sin(position, frequency).yx; }
+
 #define ROPE_BITS uint
 #define ROPE_VALUES float
 #define ROPE_LESS(a, b) ((a) < (b))

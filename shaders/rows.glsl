@@ -17,6 +17,14 @@ uint row_entry(uint at) {
     return packed ? (word >> (16u * (at & 1u))) & 0xFFFFu : word;
 }
 
+// One entry by itself, as a float.
+float row_value(uint at) {
+    uint bits = row_entry(at);
+    WORDS one = WORDS(bits);
+    if (kRows > ROPE_ROWS_SINGLE) one = widen(one, kRows - ROPE_ROWS_SINGLE);
+    return uintBitsToFloat(NTH(one, 0));
+}
+
 // `at` is the element of each pair's cosine; those of one row follow each other.
 void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
 #if ROPE_LANE == 4

@@ -14,7 +14,8 @@ function(vkrope_compile source numbers)
         VERBATIM)
 endfunction()
 
-# Every row of a list of shaders, whose files lie beside it, as a C source of its own in the variable `sources`.
+# Every row of a list of shaders, whose files lie beside it, as a C source of its own in the variable `sources`. Further
+# arguments go to glslc.
 function(vkrope_shaders list sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
     get_filename_component(folder ${list} DIRECTORY)
@@ -36,7 +37,7 @@ function(vkrope_shaders list sources)
         list(APPEND names ${name})
 
         set(numbers ${PROJECT_BINARY_DIR}/shaders/${name}.inc)
-        vkrope_compile(${source} ${numbers} ${defines})
+        vkrope_compile(${source} ${numbers} ${defines} ${ARGN})
         file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/shaders/${name}.c
             CONTENT [[
 #include "shaders.h"

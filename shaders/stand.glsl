@@ -1,6 +1,10 @@
 // Where a thread of the rotation stands: which token, which lane of its first head, and where that head lies.
+#ifndef ROPE_TOKENS
+#define ROPE_TOKENS 1u // of one thread
+#endif
+
 struct Stand {
-    uint number; // of the token
+    uint number; // of the token, or the first of them
     uint lane;
     uint head;
     uint from;
@@ -9,9 +13,10 @@ struct Stand {
 
 Stand find_stand() {
     Stand stand;
-    stand.number = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
+    uint turn = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
     uint lanes = push.head_lanes * ((push.heads + kHeads - 1u) / kHeads);
-    uint rest = gl_GlobalInvocationID.x - stand.number * lanes;
+    uint rest = gl_GlobalInvocationID.x - turn * lanes;
+    stand.number = turn * ROPE_TOKENS;
     uint group = divide(rest, push.head_lanes_magic, push.shifts >> 16);
     uint batch = gl_WorkGroupID.y;
     stand.lane = rest - group * push.head_lanes;

@@ -158,6 +158,17 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
                                                                 {"rotate_wide", {0, 1, 2, 3}},
                                                                 {"rotate_narrow", {0, 1, 2, 3}},
                                                                 {"rotate_odd", {0, 1, 2, 3}},
+                                                                {"add_wide", {0, 1, 2, 3}},
+                                                                {"add_narrow", {0, 1, 2, 3}},
+                                                                {"add_odd", {0, 1, 2, 3}},
+                                                                {"bias_wide", {0, 1, 2, 3}},
+                                                                {"bias_narrow", {0, 1, 2, 3}},
+                                                                {"bias_odd", {0, 1, 2, 3}},
+                                                                {"relative_keys", {0, 1, 2, 3}},
+                                                                {"relative_values", {0, 1, 2, 3}},
+                                                                {"bias_buckets_wide", {0, 1, 2, 3, 4}},
+                                                                {"bias_buckets_narrow", {0, 1, 2, 3, 4}},
+                                                                {"bias_buckets_odd", {0, 1, 2, 3, 4}},
                                                                 {"fused_wide", {0, 1, 2, 3}},
                                                                 {"fused_wide_parameters", {0, 1, 2, 3, 4}},
                                                                 {"fused_narrow", {0, 1, 2, 3}},
@@ -179,7 +190,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
     all.insert(ROPE_ID_IN_FLIGHT);
     EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
-    for (uint32_t id = ROPE_ID_PAIR_COUNTS; id < ROPE_CONSTANT_COUNT; ++id) all.insert(id);
+    for (uint32_t id = ROPE_ID_PAIR_COUNTS; id < ROPE_ID_COSINE_FIRST; ++id) all.insert(id);
     all.erase(ROPE_ID_IN_FLIGHT);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
 }
@@ -201,9 +212,13 @@ TEST(Interface, NeedsNothingBeyondThePortableFloor) {
 // What makes the rotation's bits the same on every driver, those that fuse or rearrange among them.
 TEST(Interface, NoFloatingPointSumOrProductMayBeContracted) {
     for (const RopeShader* shader : shaders()) {
-        if (std::strstr(shader->name, "rotate_") == nullptr && std::strstr(shader->name, "fused_") == nullptr) continue;
+        const bool adds = std::strstr(shader->name, "add_") != nullptr ||
+                          std::strstr(shader->name, "bias_") != nullptr ||
+                          std::strstr(shader->name, "relative_") != nullptr;
+        if (!adds && std::strstr(shader->name, "rotate_") == nullptr && std::strstr(shader->name, "fused_") == nullptr)
+            continue;
         const Module m = parse(*shader);
-        EXPECT_GE(m.arithmetic.size(), 6u) << shader->name;
+        EXPECT_GE(m.arithmetic.size(), adds ? 1u : 6u) << shader->name;
         for (const uint32_t result : m.arithmetic) EXPECT_TRUE(m.no_contraction.count(result)) << shader->name;
         EXPECT_FALSE(m.fuses) << shader->name;
     }

@@ -305,47 +305,6 @@ TEST(Plan, RefusesATablePastABindingAndSaysWhatToDo) {
     EXPECT_GT(ropeDispatchCount(&plan), 3u);
 }
 
-// Every dispatch stays inside what the plan names, and together they turn every token of every head.
-void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
-    uint64_t turned = 0, counted = 0;
-    const uint32_t count = ropeDispatchCount(&plan);
-    for (uint32_t i = 0; i < count; ++i) {
-        RopeDispatch dispatch;
-        ropeGetDispatch(&plan, i, &dispatch);
-        rope::RopePush push;
-        std::memcpy(&push, dispatch.push, sizeof push);
-        const uint32_t heads = dispatch.constants[ROPE_ID_HEADS];
-        ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
-        ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
-        ASSERT_GE(static_cast<uint64_t>(dispatch.groups[0]) * dispatch.constants[ROPE_ID_GROUP_SIZE],
-                  static_cast<uint64_t>(push.tokens) * push.head_lanes * ((push.heads + heads - 1) / heads));
-        for (const RopeBinding& binding : dispatch.bindings) {
-            ASSERT_LE(binding.range, limits.storage_range);
-            ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
-            ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
-        }
-        const uint64_t batches = dispatch.groups[1];
-        const reach::Last last = {batches - 1, push.tokens - 1ull, push.heads - 1ull};
-        reach::checkPositions(dispatch, push, last);
-        if (dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER) {
-            counted += batches * push.tokens;
-            continue;
-        }
-        reach::checkCosSin(dispatch, push, last, push.pair_counts & 0xFFFF);
-        const reach::Touched to =
-            reach::touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, last, push.destination.head,
-                           d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
-        ASSERT_LE(to.end, plan.bytes[dispatch.bindings[ROPE_BINDING_DESTINATION].slot]);
-        reach::touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, last, push.source.head, d.head_dim,
-                       d.element_in);
-        turned += batches * push.tokens * push.heads;
-        if (count > 5000 && i == 2500) return; // enough of the same
-    }
-    const uint64_t batch = d.batch == 0 ? 1 : d.batch;
-    EXPECT_EQ(counted, plan.bytes[ROPE_SLOT_COUNTER] != 0 ? batch * d.tokens : 0);
-    EXPECT_EQ(turned, batch * d.tokens * (static_cast<uint64_t>(d.q.heads) + d.k.heads));
-}
-
 TEST(Plan, SplitsATensorPastABindingsRangeWithoutWrapping) {
     RopeLimits limits;
     ropeFloorLimits(&limits);
@@ -356,7 +315,7 @@ TEST(Plan, SplitsATensorPastABindingsRangeWithoutWrapping) {
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(plan.bytes[ROPE_SLOT_Q], (1ull << 20) * 32 * 128 * 4);
     EXPECT_GT(ropeDispatchCount(&plan), 128u);
-    checkDispatches(plan, d, limits);
+    reach::checkDispatches(plan, d, limits);
 }
 
 TEST(Plan, SplitsAHeadMajorTensorByHeadsAndThenTokens) {
@@ -368,7 +327,7 @@ TEST(Plan, SplitsAHeadMajorTensorByHeadsAndThenTokens) {
     d.q.source = {0, 0, 128, static_cast<uint64_t>(d.tokens) * 128};
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
-    checkDispatches(plan, d, limits);
+    reach::checkDispatches(plan, d, limits);
 }
 
 TEST(Plan, SplitsPast65535Groups) {
@@ -384,13 +343,13 @@ TEST(Plan, SplitsPast65535Groups) {
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_GT(ropeDispatchCount(&plan), 1u);
-    checkDispatches(plan, d, limits);
+    reach::checkDispatches(plan, d, limits);
     d.batch = 70000; // and in y, where sequences cannot be joined
     d.tokens = 2;
     d.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
     ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_GT(ropeDispatchCount(&plan), 1u);
-    checkDispatches(plan, d, limits);
+    reach::checkDispatches(plan, d, limits);
 }
 
 TEST(Plan, IsAValue) {
@@ -608,7 +567,7 @@ TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
             continue;
         }
         ++accepted;
-        checkDispatches(plan, d, limits);
+        reach::checkDispatches(plan, d, limits);
         if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "description " << i;
     }
     EXPECT_GT(accepted, 10000u);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace reach {
 
@@ -69,6 +70,46 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
     ASSERT_EQ(binding.slot, ROPE_SLOT_ROWS);
     ASSERT_GE(push.rows.offset + sine, 0);
     ASSERT_LE((last + 1) * bytes, binding.range);
+}
+
+// Every dispatch stays inside what the plan names, and together they take every token of every head.
+inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
+    uint64_t taken = 0, counted = 0;
+    const uint32_t count = ropeDispatchCount(&plan);
+    for (uint32_t i = 0; i < count; ++i) {
+        RopeDispatch dispatch;
+        ropeGetDispatch(&plan, i, &dispatch);
+        rope::RopePush push;
+        std::memcpy(&push, dispatch.push, sizeof push);
+        const uint32_t heads = dispatch.constants[ROPE_ID_HEADS];
+        ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
+        ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
+        ASSERT_GE(static_cast<uint64_t>(dispatch.groups[0]) * dispatch.constants[ROPE_ID_GROUP_SIZE],
+                  static_cast<uint64_t>(push.tokens) * push.head_lanes * ((push.heads + heads - 1) / heads));
+        for (const RopeBinding& binding : dispatch.bindings) {
+            ASSERT_LE(binding.range, limits.storage_range);
+            ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
+            ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
+        }
+        const uint64_t batches = dispatch.groups[1];
+        const Last last = {batches - 1, push.tokens - 1ull, push.heads - 1ull};
+        checkPositions(dispatch, push, last);
+        if (dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER) {
+            counted += batches * push.tokens;
+            continue;
+        }
+        checkCosSin(dispatch, push, last, push.pair_counts & 0xFFFF);
+        const Touched to =
+            touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, last, push.destination.head,
+                    d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
+        ASSERT_LE(to.end, plan.bytes[dispatch.bindings[ROPE_BINDING_DESTINATION].slot]);
+        touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, last, push.source.head, d.head_dim, d.element_in);
+        taken += batches * push.tokens * push.heads;
+        if (count > 5000 && i == 2500) return; // enough of the same
+    }
+    const uint64_t batch = d.batch == 0 ? 1 : d.batch;
+    EXPECT_EQ(counted, plan.bytes[ROPE_SLOT_COUNTER] != 0 ? batch * d.tokens : 0);
+    EXPECT_EQ(taken, batch * d.tokens * (static_cast<uint64_t>(d.q.heads) + d.k.heads));
 }
 
 } // namespace reach

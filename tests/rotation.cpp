@@ -51,7 +51,8 @@ void putLengths(const RopeRotateDescription& d, sample::Random* random, uint8_t*
     }
 }
 
-// The whole buffer, gaps and all: positions, and where they say so lengths and sets.
+} // namespace
+
 std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Random* random) {
     const RopePositions& p = d.positions;
     if (p.kind == ROPE_POSITIONS_COUNTED) return {};
@@ -87,8 +88,6 @@ std::string firstDifference(const std::vector<uint8_t>& got, const std::vector<u
     }
     return "";
 }
-
-} // namespace
 
 std::vector<uint8_t> makeRows(const RopeRotateDescription& d, const uint8_t* positions, uint64_t bytes) {
     RopeTableDescription table = {};

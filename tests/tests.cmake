@@ -4,7 +4,9 @@ find_library(VKROPE_MPFR mpfr REQUIRED DOC "The judge of the frequencies (Debian
 find_library(VKROPE_GMP gmp REQUIRED)
 
 add_executable(vkrope-tests
+    tests/add_test.cpp
     tests/angle_test.cpp
+    tests/bias_test.cpp
     tests/context_test.cpp
     tests/decoder/decoder.cpp
     tests/decoder/kernels.cpp
@@ -13,6 +15,7 @@ add_executable(vkrope-tests
     tests/decoder_test.cpp
     tests/device_test.cpp
     tests/element_test.cpp
+    tests/example/example_test.cpp
     tests/examples_test.cpp
     tests/frequencies_test.cpp
     tests/fuzz_npy.cpp
@@ -28,6 +31,7 @@ add_executable(vkrope-tests
     tests/raw_test.cpp
     tests/reciprocal_test.cpp
     tests/reference_angle_test.cpp
+    tests/relative_test.cpp
     tests/resubmit_test.cpp
     tests/rotate_test.cpp
     tests/fused_test.cpp
@@ -59,6 +63,10 @@ foreach(kernel attention matmul)
     set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
 endforeach()
 set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR}/shaders)
+
+# A host's own shader with every encoding in it, run as if it were one of vkrope's.
+vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/example/list.def VKROPE_EXAMPLES -I${CMAKE_CURRENT_SOURCE_DIR}/shaders)
+target_sources(vkrope-tests PRIVATE ${VKROPE_EXAMPLES})
 
 include(GoogleTest)
 gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST)
@@ -105,6 +113,7 @@ if(TARGET vkrope-tool)
         BenchSaysWhatDoesNotFitAndGoesOn
         BenchStandsBesideKernelsOfTheSameBytes
         BenchTimesNothingThatIsWrong
+        BiasesAreNumpys
         CheckFindsASpoiledPlan
         CheckPassesOnEveryDevice
         ChunksHoldHalvesOfTheirOwn
@@ -117,14 +126,18 @@ if(TARGET vkrope-tool)
         FrequenciesAreThoseOfTransformers
         FrequenciesTellTheAxes
         FrequenciesWrittenGiveTheSameBits
+        LearnedTablesAddedAreNumpys
         LinksAreFollowedToWhatIsNotThereYet
         ModelsOfSeveralAxesRotateAsTheirOwnCode
         ModelsRotateAsTheirConfigsSay
         MrotaryOfOnnxRuntime
         NonsenseAboutAxesIsRefusedInOneLine
+        NonsenseAboutBiasesIsRefusedInOneLine
+        NonsenseAboutEmbeddingsIsRefusedInOneLine
         NonsenseIsRefusedInOneLine
         OddValuesAreRefusedAndFilesBesideAnOutputKept
         PermutedWeightsRotateAsTheOtherPairing
+        PicturesOfOtherEncodingsAreWellFormed
         PlotsAreWellFormedAndNameTheirModels
         PositionsOfEveryShapeTurnAsNumpys
         PositionsOutsideATablePassThroughWithAWarning
@@ -136,6 +149,7 @@ if(TARGET vkrope-tool)
         RotateTakesPartsOffsetsAndOperations
         RotateTakesRank3AndWritesInPlace
         SeveralAxesTurnAsNumpys
+        SinusoidsAddedAreNumpys
         SkippedTokensStay
         TableIsNumpysCosAndSin
         TableOfCompatibleAnglesIsFloat32s

@@ -138,11 +138,11 @@ def examples_in_help_run():
     has_device = devices() != ["reference"]
     assert re.fullmatch(r"vkrope \d+\.\d+\.\d+\n", run("--version")[0])
     assert "devices" in run("--help")[0]
-    for command in ["devices", "frequencies", "plot", "table", "rotate", "permute", "check", "bench", "tune"]:
+    for command in ["devices", "frequencies", "plot", "table", "rotate", "add-positions", "bias", "permute", "check", "bench", "tune"]:
         text = run(command, "--help")[0]
         lines = re.search(r"example.*:\n((?:  .*\n?)+)", text).group(1)
         assert "vkrope " + command in lines, lines
-        if command == "check" or (not has_device and command in ("table", "rotate", "bench", "tune")):
+        if command == "check" or (not has_device and command in ("table", "rotate", "add-positions", "bias", "bench", "tune")):
             continue  # the one has a test of its own, the others need a device
         # One of the name must be the program, whatever it is called here.
         os.environ["PATH"] = folder + os.pathsep + os.environ["PATH"]
@@ -155,6 +155,10 @@ def examples_in_help_run():
         cos, sin = axis_angles(np.load("thw.npy"), axes_of("contiguous", [16, 24, 24]), frequencies(rotary=128))
         expect_close(np.load("q_image.npy"), rotate(widen(np.load("q.npy")), cos, sin), "f32", "the image in the help")
         assert np.allclose(np.load("q.npy"), 0x3F / 128 + 0x3F / 2**15 + 0.25, atol=0.01)
+        wanted = np.load("x.npy").astype(np.float64) + sinusoids(np.arange(16), 128)
+        expect_close(np.load("x_placed.npy"), wanted, "f32", "embeddings in the help")
+        assert np.load("alibi.npy").shape == (8, 100, 100) and np.load("step.npy").shape == (8, 1, 100)
+        assert np.array_equal(np.load("step.npy")[:, 0], np.load("alibi.npy")[:, 99])
     assert np.load("w_half.npy").shape == (128, 32)
 
 
@@ -1399,6 +1403,192 @@ def plots_are_well_formed_and_name_their_models():
                    sorted(os.listdir(".")))
     expect_refusal("no such folder", ["plot", "ladder", "--config", "config.json", "-o", "none/out.svg"], "no folder",
                    sorted(os.listdir(".")))
+
+
+def sinusoids(positions, dim, base=10000.0, order="interleaved", flip=False):
+    """Vaswani et al.'s table, in float64."""
+    turned = np.multiply.outer(np.asarray(positions, np.float64), base ** (-np.arange(0, dim, 2) / dim))
+    parts = (np.cos(turned), np.sin(turned)) if flip else (np.sin(turned), np.cos(turned))
+    if order == "halves":
+        return np.concatenate(parts, axis=-1)
+    return np.stack(parts, axis=-1).reshape(*turned.shape[:-1], dim)
+
+
+def add_positions(name, arguments, x, wanted, element, warning=""):
+    np.save("x.npy", x)
+    outputs = {}
+    for device in devices():
+        _, errors = run("add-positions", *arguments, "--x", "x.npy", "--out", "o.npy", "--device", device)
+        assert errors == "" if warning == "" else errors.count("\n") == 1 and warning in errors, errors
+        expect_close(np.load("o.npy"), wanted, element, f"{name} on {device}")
+        outputs[device] = np.load("o.npy").tobytes()
+    bits = [outputs[device] for device in outputs if device != "reference"]
+    assert all(b == bits[0] for b in bits), f"{name}: the devices' bits differ"
+
+
+@test
+def sinusoids_added_are_numpys():
+    positions = np.array([[0, 7, -3, 4095], [1, 2, 100000, 5]], np.int64)
+    np.save("p.npy", positions)
+    np.save("f.npy", frequencies(500, 64))
+    for element in ["f32", "f16", "bf16"]:
+        x = random((2, 4, 64), element)
+        for out in [None, "f32", "f16", "bf16"]:
+            arguments = ["--positions", "p.npy", "--element", element] + (["--element-out", out] if out else [])
+            add_positions(str(arguments), arguments, x, widen(x) + sinusoids(positions, 64), out or element)
+    x = random((2, 4, 64))
+    for order in ["interleaved", "halves"]:
+        for flip in [False, True]:
+            arguments = ["--positions", "p.npy", "--order", order, "--base", "500", "--scale", "8"]
+            arguments += ["--cosine-first"] if flip else []
+            add_positions(str(arguments), arguments, x, 8 * widen(x) + sinusoids(positions, 64, 500, order, flip), "f32")
+    add_positions("own frequencies", ["--positions", "p.npy", "--frequencies", "f.npy"], x,
+                  widen(x) + sinusoids(positions, 64, 500), "f32")
+    half = np.arange(4) / 2
+    np.save("half.npy", half)
+    add_positions("fractions, of rank 2", ["--positions", "half.npy"], x[0], widen(x[0]) + sinusoids(half, 64), "f32")
+
+
+@test
+def learned_tables_added_are_numpys():
+    positions = np.array([0, 9, -2, 5, 10, 2**31 - 1], np.int64)
+    np.save("p.npy", positions)
+    for element in ["f32", "f16", "bf16"]:
+        table = random((12, 24), element, seed=3)
+        np.save("t.npy", table)
+        x = random((1, 6, 24), element)
+        wanted = widen(x) * 2
+        wanted[0, :4] += widen(table)[positions[:4] + 2]
+        arguments = ["--positions", "p.npy", "--table", "t.npy", "--first-position", "-2", "--scale", "2", "--element", element]
+        add_positions(element, arguments, x, wanted, element, "2 of 6 tokens have positions outside the table of 12")
+
+
+@test
+def nonsense_about_embeddings_is_refused_in_one_line():
+    np.save("x.npy", random((1, 4, 6)))
+    np.save("odd.npy", random((4, 7)))
+    np.save("rank4.npy", random((1, 4, 2, 6)))
+    np.save("t.npy", random((4, 8)))
+    np.save("f.npy", frequencies(10000, 8))
+    before = sorted(os.listdir("."))
+    plain = ["add-positions", "--x", "x.npy", "--positions", "0:4", "--out", "o.npy", "--device", "reference"]
+    swap = lambda old, new: [new if a == old else a for a in plain]
+    for what, arguments, sentence in [
+        ("odd", swap("x.npy", "odd.npy"), "dim is 7; it must be even"),
+        ("rank", swap("x.npy", "rank4.npy"), "[batch, tokens, dim]"),
+        ("no file", swap("x.npy", "none.npy"), "none.npy"),
+        ("positions", swap("0:4", "0:5"), "--x has 1 x 4 tokens"),
+        ("table", plain + ["--table", "t.npy"], "--table has rows of 8"),
+        ("rank of a table", plain + ["--table", "rank4.npy"], "[positions, dim]"),
+        ("frequencies", plain + ["--frequencies", "f.npy"], "--frequencies has 4 pairs"),
+        ("base of a table", plain + ["--table", "t.npy", "--base", "5"], "--base"),
+        ("base", plain + ["--base", "0.5"], "--base takes a number"),
+        ("scale", plain + ["--scale", "nan"], "--scale takes a number"),
+        ("order", plain + ["--order", "both"], "--order"),
+        ("overwrites its positions", swap("0:4", "t.npy")[:-4] + ["--out", "t.npy"], "--positions"),
+    ]:
+        expect_refusal(what, arguments, sentence, before)
+
+
+def t5_buckets(behind, buckets, distance, both):
+    """T5's own code; behind: query less key."""
+    side = buckets // 2 if both else buckets
+    n = np.abs(behind) if both else np.maximum(behind, 0)
+    own = side // 2
+    large = own + (np.log(np.maximum(n, 1) / own) / np.log(distance / own) * (side - own) + 1e-9).astype(np.int64)
+    return np.where(n < own, n, np.minimum(large, side - 1)) + (side * (behind < 0) if both else 0)
+
+
+def slopes_of(heads):
+    power = 2 ** int(np.floor(np.log2(heads)))
+    slopes = [2.0 ** (-8 * (h + 1) / power) for h in range(power)]
+    return np.array(slopes + [2.0 ** (-8 * (2 * h + 1) / (2 * power)) for h in range(heads - power)])
+
+
+def add_bias(name, arguments, scores, wanted, element):
+    outputs = {}
+    np.save("s.npy", scores)
+    bits = []
+    for device in devices():
+        for given, plus in [(["--scores", "s.npy"], widen(scores)),
+                            (["--queries", scores.shape[2], "--keys", scores.shape[3]], None)]:
+            heads = ["--heads", scores.shape[1]] if arguments[0] == "alibi" and plus is None else []
+            run("bias", *arguments, *given, *heads, "--out", "o.npy", "--device", device, "--element", element)
+            got, expected = np.load("o.npy"), wanted if plus is None else wanted + plus
+            masked = np.isneginf(expected)
+            assert got.shape == expected.shape and np.array_equal(masked, np.isneginf(widen(got))), name
+            expect_close(np.where(masked, got.dtype.type(0), got), np.where(masked, 0, expected), element, name)
+            outputs.setdefault(device, []).append(got.tobytes())
+    bits = [outputs[device] for device in outputs if device != "reference"]
+    assert all(b == bits[0] for b in bits), f"{name}: the devices' bits differ"
+
+
+@test
+def biases_are_numpys():
+    behind = (np.arange(7)[:, None] + 40) - np.arange(60)
+    masked = np.where(behind < 0, -np.inf, 0.0)
+    for element in ["f32", "f16", "bf16"]:
+        scores = random((2, 3, 7, 60), element)
+        weights = random((32, 3), element, 5)
+        np.save("w.npy", weights)
+        for both in [False, True]:
+            bias = np.moveaxis(widen(weights)[t5_buckets(behind, 32, 50, both)], -1, 0)
+            add_bias("t5", ["t5", "--weights", "w.npy", "--max-distance", "50", "--first-query", "40"] +
+                     (["--bidirectional"] if both else []), scores, bias, element)
+        bias = np.moveaxis(widen(weights)[np.clip(behind, -9, 22) + 9], -1, 0)
+        add_bias("clipped", ["clipped", "--weights", "w.npy", "--least", "-9", "--first-query", "40", "--causal"], scores,
+                 bias + masked, element)
+        for both in [False, True]:
+            bias = -slopes_of(3)[:, None, None] * (np.abs(behind) if both else behind)
+            add_bias("alibi", ["alibi", "--first-query", "40"] + (["--bidirectional"] if both else []), scores, bias,
+                     element)
+
+
+@test
+def nonsense_about_biases_is_refused_in_one_line():
+    np.save("s.npy", random((1, 3, 4, 4)))
+    np.save("rank3.npy", random((3, 4, 4)))
+    np.save("w.npy", random((32, 3)))
+    np.save("w4.npy", random((32, 4)))
+    np.save("w1.npy", random((1, 3)))
+    before = sorted(os.listdir("."))
+    size = ["--queries", "4", "--keys", "4"]
+    end = ["--out", "o.npy", "--device", "reference"]
+    for what, arguments, sentence in [
+        ("no kind", size, "kind is required"),
+        ("unknown kind", ["t6"] + size, "t6"),
+        ("no weights", ["t5"] + size, "--weights is missing"),
+        ("weights of alibi", ["alibi", "--weights", "w.npy"] + size, "--weights goes with"),
+        ("no sizes", ["t5", "--weights", "w.npy"], "--scores, or --queries and --keys are missing"),
+        ("no heads", ["alibi"] + size, "--heads is missing"),
+        ("heads of t5", ["t5", "--weights", "w.npy", "--heads", "3"] + size, "--heads goes with alibi"),
+        ("sizes twice", ["t5", "--weights", "w.npy", "--scores", "s.npy"] + size, "which have them"),
+        ("other heads", ["t5", "--weights", "w4.npy", "--scores", "s.npy"], "--weights has 4 heads"),
+        ("rank of scores", ["t5", "--weights", "w.npy", "--scores", "rank3.npy"], "[batch, heads, queries, keys]"),
+        ("rank of weights", ["t5", "--weights", "s.npy"] + size, "[buckets, heads]"),
+        ("one bucket", ["t5", "--weights", "w1.npy"] + size, "buckets is 1"),
+        ("near", ["t5", "--weights", "w.npy", "--max-distance", "16"] + size, "max_distance is 16"),
+        ("least of t5", ["t5", "--weights", "w.npy", "--least", "3"] + size, "--least goes with clipped"),
+        ("sides", ["clipped", "--weights", "w.npy", "--bidirectional"] + size, "--bidirectional goes with"),
+        ("huge", ["alibi", "--heads", "1000", "--queries", "1000000", "--keys", "1000000"], "GiB"),
+        ("no file", ["t5", "--weights", "none.npy"] + size, "none.npy"),
+    ]:
+        expect_refusal(what, ["bias"] + arguments + end, sentence, before)
+    expect_refusal("overwrites", ["bias", "t5", "--weights", "w.npy"] + size + ["--out", "w.npy"], "--weights", before)
+
+
+@test
+def pictures_of_other_encodings_are_well_formed():
+    for arguments in [["buckets"], ["buckets", "--bidirectional", "--buckets", "16", "--max-distance", "64"],
+                      ["sinusoid"], ["sinusoid", "--halves", "--dim", "10", "--positions", "3", "--base", "50"]]:
+        run("plot", *arguments, "-o", "out.svg")
+        text = open("out.svg").read()
+        xml.etree.ElementTree.fromstring(text)
+        assert "nan" not in text and "prefers-color-scheme: dark" in text, arguments
+    before = sorted(os.listdir("."))
+    expect_refusal("odd", ["plot", "sinusoid", "--dim", "7", "-o", "o.svg"], "--dim is 7", before)
+    expect_refusal("buckets", ["plot", "buckets", "--buckets", "3", "--bidirectional", "-o", "o.svg"], "buckets is 3", before)
+    expect_refusal("no model", ["plot", "ladder", "-o", "o.svg"], "--config is missing", before)
 
 
 @test

@@ -1,0 +1,185 @@
+// The encodings beside RoPE.
+#include "other.hpp"
+
+#include "baselines.hpp"
+
+#include <algorithm>
+
+namespace measure {
+namespace {
+
+std::vector<uint8_t> elements(RopeElement element, size_t count) {
+    std::vector<uint8_t> all(count * ropeElementBytes(element));
+    uint32_t state = 1;
+    ropeConvertElements(noise(count, &state).data(), ROPE_ELEMENT_F32, all.data(), element, count);
+    return all;
+}
+
+// ---- Positions added to embeddings ------------------------------------------------------------------------------
+
+struct AddKind {
+    const char* name;
+    bool learned;
+    RopeSource source;
+    RopeElement element;
+    bool elsewhere;
+};
+
+constexpr uint32_t kDim = 1024;
+
+Other makeAdd(Bench* bench, uint32_t tokens, const AddKind& kind) {
+    Other c(bench);
+    std::vector<double> frequencies(kDim / 2);
+    RopeRule rule = {};
+    rule.rotary_dim = kDim;
+    rule.base = 10000;
+    double scale;
+    ropeMakeFrequencies(&rule, frequencies.data(), &scale, nullptr);
+    RopeAddDescription d = {};
+    d.tokens = tokens;
+    d.dim = kDim;
+    d.learned = kind.learned;
+    d.source = kind.source;
+    d.element_in = d.element_out = d.rows.element = kind.element;
+    d.elsewhere = kind.elsewhere;
+    d.rows.count = tokens;
+    if (!kind.learned) {
+        d.rows.element = ROPE_ELEMENT_F32;
+        d.frequencies = {frequencies.data(), kDim / 2, 0, nullptr, 1};
+    }
+    mustPlan(ropePlanAdd(&d, &bench->limits(), &c.plan), c.plan);
+    std::vector<int32_t> positions(tokens);
+    for (uint32_t t = 0; t < tokens; ++t) positions[t] = static_cast<int32_t>(t);
+    const std::vector<uint8_t> x = elements(kind.element, size_t{tokens} * kDim);
+    std::vector<uint8_t> rows = elements(kind.element, size_t{tokens} * kDim);
+    if (!kind.learned) {
+        RopeTableDescription table = {};
+        table.frequencies = d.frequencies;
+        table.tokens = tokens;
+        table.positions.kind = ROPE_POSITIONS_COUNTED;
+        rows.resize(size_t{tokens} * kDim * 4);
+        const RopeHostTable host = {nullptr, nullptr, reinterpret_cast<float*>(rows.data())};
+        if (ropeHostRunTable(&table, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the table was refused");
+        std::vector<uint32_t> words(ropeFrequencyBytes(kDim / 2) / 4);
+        ropeWriteFrequencies(&d.frequencies, ROPE_ANGLE_EXACT, words.data(), nullptr);
+        c.add(ROPE_SLOT_FREQUENCIES, words.data(), words.size() * 4);
+    }
+    c.add(ROPE_SLOT_POSITIONS, positions.data(), positions.size() * 4);
+    if (c.plan.bytes[ROPE_SLOT_ROWS] != 0) c.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
+    c.add(ROPE_SLOT_X, x.data(), x.size());
+    if (kind.elsewhere) c.add(ROPE_SLOT_X_OUT, nullptr, x.size());
+    std::vector<uint8_t> wanted = x;
+    RopeHostAdd host = {positions.data(), rows.data(), x.data(), nullptr, wanted.data(), 0};
+    if (ropeHostRunAdd(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
+    c.verify(wanted);
+    c.bytes = 2 * x.size() + c.plan.bytes[ROPE_SLOT_ROWS];
+    return c;
+}
+
+// ---- Biases on scores ----------------------------------------------------------------------------------------------
+
+struct BiasKind {
+    const char* name;
+    RopeBiasKind kind;
+    bool written;
+    RopeElement element;
+    RopePositionKind positions;
+};
+
+constexpr uint32_t kHeads = 16;
+
+Other makeBias(Bench* bench, uint32_t queries, uint32_t keys, const BiasKind& kind) {
+    Other c(bench);
+    RopeBiasDescription d = {};
+    d.kind = kind.kind;
+    d.written = kind.written;
+    d.heads = kHeads;
+    d.queries = queries;
+    d.keys = keys;
+    d.bidirectional = kind.kind == ROPE_BIAS_T5;
+    d.least = -64;
+    d.most = 64;
+    d.element = kind.element;
+    d.positions.kind = kind.positions;
+    d.positions.first = static_cast<int32_t>(keys - queries);
+    mustPlan(ropePlanBias(&d, &bench->limits(), &c.plan), c.plan);
+    std::vector<int32_t> positions(queries);
+    for (uint32_t i = 0; i < queries; ++i) positions[i] = static_cast<int32_t>(keys - queries + i);
+    uint32_t state = 2;
+    const std::vector<float> rows = noise(c.plan.bytes[ROPE_SLOT_ROWS] / 4, &state);
+    std::vector<uint8_t> thresholds(c.plan.bytes[ROPE_SLOT_PARAMETERS]);
+    const std::vector<uint8_t> x = elements(kind.element, size_t{kHeads} * queries * keys);
+    if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0) c.add(ROPE_SLOT_POSITIONS, positions.data(), queries * 4);
+    c.add(ROPE_SLOT_ROWS, rows.data(), rows.size() * 4);
+    if (!thresholds.empty()) {
+        if (ropeWriteBuckets(&d, thresholds.data(), nullptr) != ROPE_SUCCESS) throw Wrong("buckets");
+        c.add(ROPE_SLOT_PARAMETERS, thresholds.data(), thresholds.size());
+    }
+    c.add(ROPE_SLOT_X, x.data(), x.size());
+    std::vector<uint8_t> wanted = x;
+    RopeHostBias host = {positions.data(), rows.data(), x.data(), nullptr, wanted.data()};
+    if (ropeHostRunBias(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
+    c.verify(wanted);
+    c.bytes = (kind.written ? 1 : 2) * x.size();
+    return c;
+}
+
+constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, bf16 = ROPE_ELEMENT_BF16;
+constexpr RopePositionKind counted = ROPE_POSITIONS_COUNTED;
+const AddKind kAdds[] = {{"other/add/learned/f32", true, ROPE_SOURCE_INLINE, f32, false},
+                         {"other/add/learned/f16", true, ROPE_SOURCE_INLINE, f16, false},
+                         {"other/add/learned/bf16", true, ROPE_SOURCE_INLINE, bf16, false},
+                         {"other/add/learned/elsewhere/f32", true, ROPE_SOURCE_INLINE, f32, true},
+                         {"other/add/table/f32", false, ROPE_SOURCE_TABLE, f32, false},
+                         {"other/add/rows/f32", false, ROPE_SOURCE_ROWS, f32, false},
+                         {"other/add/inline/f32", false, ROPE_SOURCE_INLINE, f32, false}};
+const BiasKind kBiases[] = {{"other/bias/t5/f32", ROPE_BIAS_T5, false, f32, counted},
+                            {"other/bias/t5/f16", ROPE_BIAS_T5, false, f16, counted},
+                            {"other/bias/t5/per_query/f32", ROPE_BIAS_T5, false, f32, ROPE_POSITIONS_PER_TOKEN},
+                            {"other/bias/t5/written/f32", ROPE_BIAS_T5, true, f32, counted},
+                            {"other/bias/clipped/f32", ROPE_BIAS_CLIPPED, false, f32, counted},
+                            {"other/bias/alibi/f32", ROPE_BIAS_ALIBI, false, f32, counted},
+                            {"other/bias/alibi/written/f32", ROPE_BIAS_ALIBI, true, f32, counted}};
+
+} // namespace
+
+void Other::add(RopeSlot slot, const void* data, uint64_t size) {
+    buffers.push_back(data != nullptr ? bench_->make(data, size) : bench_->make(size));
+    slots.slots[slot] = buffers.back().slot();
+}
+
+void Other::verify(const std::vector<uint8_t>& wanted) {
+    bench_->run(plan, slots);
+    if (bench_->read(buffers.back(), 0, wanted.size()) != wanted) throw Wrong("other bits than the CPU's");
+}
+
+// A copy's two buffers are within one binding of 128 MiB; more bytes are counted in proportion.
+std::vector<Contestant> Other::contestants() {
+    const uint64_t half = std::min<uint64_t>(bytes / 2, 96 << 20) / 128 * 128;
+    const double share = static_cast<double>(bytes) / 2 / static_cast<double>(half);
+    from_ = bench_->makeNoise(half, ROPE_ELEMENT_F32);
+    to_ = bench_->make(half);
+    RopeBuffers between = {};
+    between.slots[ROPE_SLOT_Q] = from_.slot();
+    between.slots[ROPE_SLOT_Q_OUT] = to_.slot();
+    std::vector<Contestant> all = {{"encoding", [this] { return bench_->run(plan, slots); }}};
+    for (const uint32_t vectors : {1u, 2u, 4u, 8u}) {
+        const RopePlan copy = copyPlan(half, vectors, bench_->limits());
+        all.push_back({"copy_" + std::to_string(vectors),
+                       [this, copy, between, share] { return bench_->run(copy, between) * share; }});
+    }
+    all.push_back({"vkCmdCopyBuffer", [this, half, share] { return bench_->copy(from_, to_, half) * share; }});
+    return all;
+}
+
+std::vector<OtherKind> otherKinds() {
+    std::vector<OtherKind> all;
+    for (const AddKind& kind : kAdds)
+        all.push_back({kind.name, {1, 512, 4096}, [&kind](Bench* b, uint32_t n) { return makeAdd(b, n, kind); }});
+    for (const BiasKind& kind : kBiases)
+        all.push_back(
+            {kind.name, {1, 512, 2048}, [&kind](Bench* b, uint32_t n) { return makeBias(b, n, 2048, kind); }});
+    return all;
+}
+
+} // namespace measure

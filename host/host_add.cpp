@@ -1,0 +1,59 @@
+// Additions to embeddings carried out on the CPU: the reference in double, and the shaders' own bits.
+#include "add.h"
+#include "host_run.h"
+
+namespace rope {
+namespace {
+
+Value sumOf(const Addition& addition, bool added, Value x, const Turn& turn, uint32_t which) {
+    const uint32_t part = addition.cosine_first ? which : 1 - which; // of a turn the cosine comes first
+    x.reference = x.reference * addition.scale + (added ? turn.reference[part] : 0);
+    x.as_is = x.as_is && !added && addition.scale == 1;
+    if (addition.scale != 1) x.bits = bitsOf(product(floatOf(x.bits), addition.scale));
+    if (added) x.bits = bitsOf(floatOf(x.bits) + turn.bits[part]);
+    return x;
+}
+
+void addToken(const Addition& addition, const Rotation& r, const Arrays& arrays, uint32_t batch, uint32_t token,
+              uint32_t* outside) {
+    const RopeRotateDescription& d = addition.d;
+    bool turns;
+    const HostToken place = tokenOf(r, batch, token, &turns);
+    const bool lacks = d.source != ROPE_SOURCE_ROWS && turns && isOutside(d, place);
+    const bool added = turns && !lacks;
+    *outside += lacks;
+    const uint64_t from = placeOf(d.q.source, batch, token, 0);
+    const uint64_t to = placeOf(d.q.destination, batch, token, 0);
+    for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
+        Turn turn = {};
+        if (added) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
+        for (uint32_t which = 0; which < 2; ++which) {
+            const uint32_t e = element(d, d.pairing_in, pair, which);
+            put(arrays, to + e, sumOf(addition, added, load(arrays, from + e), turn, which));
+        }
+    }
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* data, RopeReason* reason) {
+    Addition addition;
+    RopeResult result = resolve(*description, &addition, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const RopeRotateDescription& d = addition.d;
+    const Rotation rotation = makeRotation(d, data->positions, data->rows);
+    result = checkRows(rotation, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (data->positions == nullptr && readsPositions(rotation.read)) return refusePositions(reason);
+    if (data->x == nullptr) return refuse(reason, ROPE_ERROR_INVALID, "x is null; it must be the embeddings");
+    data->outside = 0;
+    const Arrays arrays = {data->x, data->reference, data->x_out, d.element_in, d.element_out};
+    for (uint32_t batch = 0; batch < d.batch; ++batch) {
+        for (uint32_t token = 0; token < d.tokens; ++token)
+            addToken(addition, rotation, arrays, batch, token, &data->outside);
+    }
+    return result;
+}

@@ -1,0 +1,119 @@
+// Relative vectors carried out on the CPU: the reference in double, and the shaders' own bits.
+#include "host_run.h"
+#include "relative.h"
+
+namespace rope {
+namespace {
+
+// Everything that is the same for all queries.
+struct Vectors {
+    const Relative& r;
+    const void* rows;
+    const void* q;
+};
+
+// Both ways of a sum of products.
+struct Sum {
+    double reference;
+    float value;
+};
+
+Value read(const void* array, RopeElement element, uint64_t at) {
+    const uint32_t bits = readBits(array, element, at);
+    return {floatOf(bits), bits};
+}
+
+void add(const Value& a, const Value& b, Sum* sum) {
+    sum->reference += a.reference * b.reference;
+    sum->value += product(floatOf(a.bits), floatOf(b.bits));
+}
+
+uint32_t rowOf(const RopeRelativeDescription& g, const HostToken& token, uint32_t key) {
+    const uint32_t position = static_cast<uint32_t>(static_cast<uint64_t>(token.position[0]) >> 32);
+    const int32_t distance = static_cast<int32_t>(static_cast<uint32_t>(g.first_key) + key - position);
+    return static_cast<uint32_t>((distance < g.least ? g.least : distance > g.most ? g.most : distance) - g.least);
+}
+
+Value entry(const Vectors& v, uint32_t head, uint32_t row, uint32_t element) {
+    const RopeRows& rows = v.r.given.rows;
+    return read(v.rows, rows.element,
+                rows.offset + static_cast<uint64_t>(head) * rows.pair_stride + row * rows.row_stride + element);
+}
+
+Sum dotOf(const Vectors& v, uint64_t from, uint32_t head, uint32_t row) {
+    const RopeRelativeDescription& g = v.r.given;
+    Sum sum = {0, 0};
+    for (uint32_t e = 0; e < g.dim; ++e) add(read(v.q, g.element_q, from + e), entry(v, head, row, e), &sum);
+    sum.reference *= g.scale;
+    if (g.scale != 1) sum.value = product(sum.value, g.scale);
+    return sum;
+}
+
+// Rows at either end serve many keys, whose weights are summed first.
+Sum weightedSum(const Vectors& v, const HostToken& token, uint64_t from, uint32_t head, uint32_t element) {
+    const RopeRelativeDescription& g = v.r.given;
+    const uint32_t last = v.r.row_count - 1;
+    Sum sum = {0, 0};
+    Sum ends[2] = {{0, 0}, {0, 0}};
+    const Value one = {1, bitsOf(1)};
+    for (uint32_t key = 0; key < g.keys; ++key) {
+        const uint32_t row = rowOf(g, token, key);
+        const Value weight = read(v.q, g.element_q, from + key);
+        if (row == 0 || row == last) {
+            add(weight, one, &ends[row != 0]);
+        } else {
+            add(weight, entry(v, head, row, element), &sum);
+        }
+    }
+    for (uint32_t end = 0; end < (last != 0 ? 2u : 1u); ++end)
+        add({ends[end].reference, bitsOf(ends[end].value)}, entry(v, head, end * last, element), &sum);
+    return sum;
+}
+
+void addQuery(const Vectors& v, const Arrays& arrays, const HostToken& token, uint32_t batch, uint32_t query,
+              uint32_t head) {
+    const RopeRelativeDescription& g = v.r.given;
+    const uint64_t from = placeOf(g.q, batch, query, head);
+    const uint64_t to = placeOf(g.x, batch, query, head);
+    uint32_t known = UINT32_MAX; // the row whose product is at hand
+    Sum term = {0, 0};
+    for (uint32_t i = 0; i < v.r.x_count; ++i) {
+        Value x = load(arrays, to + i);
+        if (token.known) {
+            if (g.side == ROPE_RELATIVE_VALUES) {
+                term = weightedSum(v, token, from, head, i);
+            } else if (rowOf(g, token, i) != known) {
+                known = rowOf(g, token, i);
+                term = dotOf(v, from, head, known);
+            }
+            x = {x.reference + term.reference, bitsOf(floatOf(x.bits) + term.value)};
+        }
+        put(arrays, to + i, x);
+    }
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeHostRelative* data, RopeReason* reason) {
+    Relative relative;
+    const RopeResult result = resolve(*description, &relative, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const RopeRelativeDescription& g = relative.given;
+    const RopeRotateDescription& d = relative.d;
+    if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
+    if (data->rows == nullptr || data->q == nullptr || data->x == nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID, "rows, q or x is null; each must be an array");
+    }
+    const Vectors vectors = {relative, data->rows, data->q};
+    const Arrays arrays = {data->x, data->reference, data->x_out, g.element_x, g.element_x};
+    for (uint32_t batch = 0; batch < d.batch; ++batch) {
+        for (uint32_t query = 0; query < d.tokens; ++query) {
+            const HostToken token = hostToken(d.positions, d.frequencies, data->positions, d.tokens, batch, query);
+            for (uint32_t head = 0; head < g.heads; ++head) addQuery(vectors, arrays, token, batch, query, head);
+        }
+    }
+    return result;
+}

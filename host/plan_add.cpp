@@ -1,0 +1,68 @@
+// The plan of an addition to embeddings.
+#include "add.h"
+#include "plan_tensor.h"
+#include "shaders.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+const RopeShader* const kShaders[3] = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd};
+
+// Sequences that have the same positions are taken as heads of one, so that a thread finds what it adds once for many.
+void joinBatch(RopeRotateDescription* d) {
+    const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.shared != 0;
+    if (!same || d->source == ROPE_SOURCE_ROWS) return;
+    d->q.heads = d->batch;
+    d->batch = 1;
+    RopeLayout* layouts[2] = {&d->q.source, &d->q.destination};
+    for (RopeLayout* layout : layouts) {
+        layout->head_stride = layout->batch_stride;
+        layout->batch_stride = 0;
+    }
+}
+
+// A learned table is bound whole, and takes no other source.
+RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescription& d, Planner* planner) {
+    const RopeAccess table = cosSinAccess(d);
+    const uint64_t bytes = table.extent * table.element_bytes;
+    if (given.learned == 0 || bytes <= planner->limits().storage_range) return accept(planner->reason());
+    return refuse(planner->reason(), ROPE_ERROR_TOO_LARGE,
+                  "the learned table spans %llu bytes, more than the %llu that a binding may; use fewer rows, or "
+                  "elements of 16 bits",
+                  static_cast<unsigned long long>(bytes),
+                  static_cast<unsigned long long>(planner->limits().storage_range));
+}
+
+void setAddition(const Addition& addition, uint32_t heads, RopePass* pass) {
+    if (pass->heads_per_thread > heads) pass->heads_per_thread = heads;
+    pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
+    pass->constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
+    pass->constants[ROPE_ID_SCALED] = addition.scale != 1;
+    RopePush push = readPush(*pass);
+    memcpy(&push.ROPE_FACTOR, &addition.scale, sizeof addition.scale);
+    writePush(push, pass);
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    Planner planner(limits, plan);
+    Addition addition;
+    RopeResult result = resolve(*description, &addition, planner.reason());
+    if (result != ROPE_SUCCESS) return planner.refused(result);
+    RopeRotateDescription d = addition.d;
+    result = checkTable(*description, d, &planner);
+    if (result != ROPE_SUCCESS) return planner.refused(result);
+    joinBatch(&d);
+    const RopeSlot to = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
+    result = addTensor(d, {"x", d.q, ROPE_SLOT_X, to, kShaders}, &planner);
+    if (result != ROPE_SUCCESS) return planner.refused(result);
+    setAddition(addition, d.q.heads, &plan->passes[0]);
+    addCount(addition.d, &planner);
+    return planner.finish();
+}

@@ -1,0 +1,84 @@
+// The plan of a bias on scores.
+#include "bias.h"
+#include "plan_tensor.h"
+#include "shaders.h"
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kRuns = 8; // of a lane's elements, in one thread
+
+const RopeShader* const kPlain[3] = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd};
+const RopeShader* const kBuckets[3] = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
+                                       &rope_shader_bias_buckets_odd};
+
+// As many as leave a device enough threads; one where their positions need not follow each other.
+uint32_t queriesPerThread(const Bias& bias) {
+    if (bias.d.positions.kind == ROPE_POSITIONS_PER_TOKEN) return 1;
+    return bias.given.queries >= 256 ? 16 : bias.given.queries >= 32 ? 4 : 1;
+}
+
+// A value for each row, of the first head.
+RopeAccess valueAccess(const Bias& bias) {
+    const RopeRows& rows = bias.given.rows;
+    return {ROPE_SLOT_ROWS,
+            ropeElementBytes(rows.element),
+            rows.offset,
+            {0, 0, rows.pair_stride},
+            (bias.row_count - 1) * rows.row_stride + 1};
+}
+
+void setConstants(const Bias& bias, RopePass* pass) {
+    const RopeBiasDescription& g = bias.given;
+    uint32_t* constants = pass->constants;
+    constants[ROPE_ID_IN_PLACE] = 1;
+    constants[ROPE_ID_ELEMENT_IN] = constants[ROPE_ID_ELEMENT_OUT] = shaderElement(bias.d.element_in);
+    constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE + shaderElement(g.rows.element);
+    constants[ROPE_ID_BIAS] = static_cast<uint32_t>(g.kind);
+    constants[ROPE_ID_QUERIES] = pass->tokens_per_thread;
+    constants[ROPE_ID_WRITES] = g.written != 0;
+    constants[ROPE_ID_CAUSAL] = g.causal != 0;
+    constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
+    if (g.kind != ROPE_BIAS_T5) return;
+    const uint32_t vectors = ropeBucketVectors(g.buckets, g.bidirectional);
+    constants[ROPE_ID_PARAMETERS] = vectors;
+    pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, vectors};
+}
+
+RopeResult addBias(const Bias& bias, Planner* planner) {
+    const RopeBiasDescription& g = bias.given;
+    RopeRotateDescription d = bias.d;
+    d.elsewhere = 1; // every element is moved, so all of them must lie as lanes take them
+    const Build build = chooseBuild(d, d.q, g.kind == ROPE_BIAS_T5 ? kBuckets : kPlain, planner->limits());
+    if (build.shader == nullptr) return refuseBuild("x", planner->reason());
+    RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, d.q.heads);
+    pass->tokens_per_thread = queriesPerThread(bias);
+    RopePush push = {};
+    setPositions(d.positions, d.frequencies, &push, pass);
+    pass->access[ROPE_BINDING_COS_SIN] = valueAccess(bias);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, d.q.source, d.element_in, d.head_dim);
+    setConstants(bias, pass);
+    push.head_lanes = (g.keys + kRuns * build.lane_pairs - 1) / (kRuns * build.lane_pairs);
+    push.ROPE_KEYS = g.keys;
+    push.ROPE_FIRST_KEY = static_cast<uint32_t>(g.first_key);
+    push.rows.head = g.rows.pair_stride;
+    push.ROPE_ROW_STRIDE = static_cast<uint32_t>(g.rows.row_stride);
+    push.ROPE_BUCKETS_IN_ALL = g.buckets;
+    push.ROPE_LEAST = static_cast<uint32_t>(g.least);
+    push.ROPE_MOST = g.most;
+    writePush(push, pass);
+    return ROPE_SUCCESS;
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    Planner planner(limits, plan);
+    Bias bias;
+    RopeResult result = resolve(*description, &bias, planner.reason());
+    if (result == ROPE_SUCCESS) result = addBias(bias, &planner);
+    return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
+}

@@ -1,0 +1,17 @@
+// What a description of relative vectors comes to. The plan and the CPU's own run both go by it.
+#pragma once
+
+#include "plan.h"
+
+namespace rope {
+
+struct Relative {
+    RopeRelativeDescription given; // with every default filled in
+    RopeRotateDescription d;       // its queries, as tokens, and their positions
+    uint32_t row_count;
+    uint32_t q_count, x_count; // elements of a query: of Q, or the weights of keys; of the scores, or the output
+};
+
+RopeResult resolve(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason);
+
+} // namespace rope

@@ -1,0 +1,84 @@
+// Descriptions of additions to embeddings: defaults filled in, contradictions refused.
+#include "add.h"
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kMostPairs = 65535; // that shaders count in 16 bits
+
+RopeResult checkDim(const RopeAddDescription& given, RopeReason* reason) {
+    const uint32_t most = 2 * (given.learned != 0 ? kMostPairs : ROPE_MAX_PAIRS);
+    if (given.dim != 0 && given.dim % 2 == 0 && given.dim <= most) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID, "dim is %u; it must be even, from 2 to %u%s", given.dim, most,
+                  given.learned != 0 ? "" : " with sinusoids");
+}
+
+RopeResult checkOwn(const RopeAddDescription& given, RopeReason* reason) {
+    const RopeResult result = checkDim(given, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (given.order < ROPE_SINUSOIDS_INTERLEAVED || given.order > ROPE_SINUSOIDS_HALVES) {
+        return refuse(reason, ROPE_ERROR_INVALID, "order is %d; it must be interleaved (%d) or halves (%d)",
+                      static_cast<int>(given.order), ROPE_SINUSOIDS_INTERLEAVED, ROPE_SINUSOIDS_HALVES);
+    }
+    const double scale = given.scale;
+    if (scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
+}
+
+// The table as rows of cosines and sines, which its halves are read as.
+RopeResult resolveLearned(RopeRotateDescription* d, RopeReason* reason) {
+    d->rotary_dim = d->chunk_dim = d->head_dim;
+    d->source = ROPE_SOURCE_TABLE;
+    d->frequencies.count = d->rotary_dim / 2;
+    if (d->rows.count == 0 || d->rows.count > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a learned table has from 1 to %u rows",
+                      d->rows.count, kMaxCount);
+    }
+    if (d->positions.kind != ROPE_POSITIONS_COUNTED && d->positions.element > ROPE_POSITION_INT64) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "positions.element is %d; a learned table has rows of whole positions, INT32 (%d) or INT64 (%d)",
+                      static_cast<int>(d->positions.element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
+    }
+    return resolveRows(d->frequencies.count, &d->rows, reason);
+}
+
+} // namespace
+
+RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReason* reason) {
+    RopeResult result = checkOwn(given, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const bool learned = given.learned != 0;
+    RopeRotateDescription d = {};
+    d.batch = given.batch;
+    d.tokens = given.tokens;
+    d.head_dim = given.dim;
+    d.element_in = given.element_in;
+    d.element_out = given.element_out;
+    d.pairing_in = given.order == ROPE_SINUSOIDS_HALVES ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    d.source = given.source;
+    d.angle = given.angle;
+    if (!learned) d.frequencies = given.frequencies;
+    d.positions = given.positions;
+    d.rows = given.rows;
+    d.elsewhere = given.elsewhere;
+    d.count_outside = given.count_outside;
+    d.q = {1, given.x, given.x_out};
+    d.q.source.head_stride = d.q.destination.head_stride = 0;
+    result = resolveRotation(!learned, &d, reason);
+    if (learned) {
+        d.rows = {};
+        d.rows.offset = given.rows.offset;
+        d.rows.row_stride = given.rows.row_stride;
+        d.rows.element = given.rows.element;
+        d.rows.first_position = given.rows.first_position;
+        d.rows.count = given.rows.count;
+    }
+    if (result == ROPE_SUCCESS && learned) result = resolveLearned(&d, reason);
+    if (result == ROPE_SUCCESS) result = resolveTensor("x", "x_out", d, &d.q, reason);
+    addition->d = d;
+    addition->cosine_first = learned || given.cosine_first != 0;
+    addition->scale = given.scale == 0 ? 1.0f : given.scale;
+    return result;
+}
+
+} // namespace rope

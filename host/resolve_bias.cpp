@@ -1,0 +1,110 @@
+// Descriptions of biases on scores: defaults filled in, contradictions refused.
+#include "bias.h"
+#include "scores.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kMaxDistance = (1u << 30) - 1;
+
+RopeResult checkBuckets(const RopeBiasDescription& g, RopeReason* reason) {
+    const uint32_t least = g.bidirectional != 0 ? 4 : 2;
+    if (g.buckets < least || g.buckets > ROPE_MAX_BUCKETS) {
+        return refuse(reason, ROPE_ERROR_INVALID, "buckets is %u; it must be from %u%s to %u", g.buckets, least,
+                      g.bidirectional != 0 ? ", as bidirectional," : "", ROPE_MAX_BUCKETS);
+    }
+    const Buckets b = bucketsOf(g.buckets, g.max_distance, g.bidirectional);
+    if (g.max_distance > b.exact && g.max_distance <= kMaxDistance) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "max_distance is %u; it must be more than the %u distances that have a bucket of their own, and at "
+                  "most %u",
+                  g.max_distance, b.exact, kMaxDistance);
+}
+
+RopeResult checkKind(RopeBiasDescription* g, RopeReason* reason) {
+    if (g->kind < ROPE_BIAS_T5 || g->kind > ROPE_BIAS_ALIBI) {
+        return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; it must be a RopeBiasKind, 0 to 2",
+                      static_cast<int>(g->kind));
+    }
+    if (g->written != 0 && g->batch > 1) {
+        return refuse(reason, ROPE_ERROR_INVALID, "written with batch %u; a bias is the same for all, so batch is 1",
+                      g->batch);
+    }
+    if (g->kind != ROPE_BIAS_T5)
+        return g->kind == ROPE_BIAS_CLIPPED ? checkClip(g->least, g->most, reason) : accept(reason);
+    if (g->buckets == 0) g->buckets = 32;
+    if (g->max_distance == 0) g->max_distance = 128;
+    return checkBuckets(*g, reason);
+}
+
+RopeResult checkOwn(RopeBiasDescription* g, RopeReason* reason) {
+    const RopeResult result = checkKind(g, reason);
+    return result == ROPE_SUCCESS ? checkScores({g->heads, g->queries, g->keys}, g->positions, reason) : result;
+}
+
+// Of given values only what is read.
+RopeResult resolveValues(Bias* bias, RopeReason* reason) {
+    RopeBiasDescription* g = &bias->given;
+    RopeRows rows = {};
+    rows.offset = g->rows.offset;
+    rows.row_stride = g->rows.row_stride != 0 ? g->rows.row_stride : g->heads;
+    rows.pair_stride = g->rows.pair_stride;
+    rows.element = g->rows.element;
+    bias->row_count = g->kind == ROPE_BIAS_T5        ? g->buckets
+                      : g->kind == ROPE_BIAS_CLIPPED ? static_cast<uint32_t>(g->most - g->least) + 1
+                                                     : 1;
+    const RopeResult result = resolveRows(1, &rows, reason);
+    g->rows = rows;
+    return result;
+}
+
+} // namespace
+
+RopeResult resolve(const RopeBiasDescription& given, Bias* bias, RopeReason* reason) {
+    memset(bias, 0, sizeof *bias);
+    bias->given = given;
+    RopeResult result = checkOwn(&bias->given, reason);
+    if (result != ROPE_SUCCESS) return result;
+    RopeRotateDescription d = {};
+    d.batch = given.batch;
+    d.tokens = given.queries;
+    d.head_dim = given.keys;
+    d.element_in = given.element;
+    d.positions = given.positions;
+    d.q = {given.heads, given.x, {}};
+    result = resolveRotation(false, &d, reason);
+    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, given.heads, true, &d.q.source, reason);
+    d.q.destination = d.q.source;
+    if (result == ROPE_SUCCESS) result = resolveValues(bias, reason);
+    if (result == ROPE_SUCCESS && given.kind == ROPE_BIAS_T5)
+        bias->buckets = bucketsOf(bias->given.buckets, bias->given.max_distance, given.bidirectional);
+    bias->d = d;
+    return result;
+}
+
+} // namespace rope
+
+using namespace rope;
+
+uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional) {
+    const uint32_t thresholds = thresholdCount(bucketsOf(buckets, 0, bidirectional));
+    const uint32_t vectors = (thresholds + 3) / 4;
+    return vectors > ROPE_NEAR_THRESHOLDS ? vectors : ROPE_NEAR_THRESHOLDS;
+}
+
+RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason) {
+    Bias bias;
+    const RopeResult result = resolve(*description, &bias, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (bias.given.kind != ROPE_BIAS_T5)
+        return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; only T5 has buckets", static_cast<int>(bias.given.kind));
+    const uint32_t words = 4 * ropeBucketVectors(bias.given.buckets, bias.given.bidirectional);
+    memset(destination, 0xFF, words * sizeof(uint32_t)); // never reached
+    for (uint32_t k = 1; k <= thresholdCount(bias.buckets); ++k) {
+        const uint32_t threshold = thresholdOf(bias.buckets, k);
+        memcpy(static_cast<char*>(destination) + (k - 1) * sizeof threshold, &threshold, sizeof threshold);
+    }
+    return result;
+}

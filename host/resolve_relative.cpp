@@ -1,0 +1,91 @@
+// Descriptions of relative vectors: defaults filled in, contradictions refused.
+#include "relative.h"
+#include "scores.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+RopeResult checkOwn(const RopeRelativeDescription& g, RopeReason* reason) {
+    if (g.side != ROPE_RELATIVE_KEYS && g.side != ROPE_RELATIVE_VALUES) {
+        return refuse(reason, ROPE_ERROR_INVALID, "side is %d; it must be keys (%d) or values (%d)",
+                      static_cast<int>(g.side), ROPE_RELATIVE_KEYS, ROPE_RELATIVE_VALUES);
+    }
+    const double scale = g.scale;
+    if (!(scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20))) {
+        return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
+    }
+    RopeResult result = checkScores({g.heads, g.queries, g.keys}, g.positions, reason);
+    if (result == ROPE_SUCCESS) result = checkClip(g.least, g.most, reason);
+    if (result == ROPE_SUCCESS) result = checkCount("dim", g.dim, reason);
+    if (result != ROPE_SUCCESS || (g.element_x >= ROPE_ELEMENT_DEFAULT && g.element_x <= ROPE_ELEMENT_BF16))
+        return result;
+    return refuse(reason, ROPE_ERROR_INVALID, "element_x is %d; it must be from 0 to %d", static_cast<int>(g.element_x),
+                  ROPE_ELEMENT_BF16);
+}
+
+// 16-bit elements are read and written in twos.
+RopeResult checkEven(const char* name, RopeElement element, uint32_t count, const RopeLayout& layout,
+                     RopeReason* reason) {
+    const uint64_t all = count | layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
+    if (element == ROPE_ELEMENT_F32 || (all & 1) == 0) return accept(reason);
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "%s has 16-bit elements at an odd offset or stride, or an odd number of them; they must be even",
+                  name);
+}
+
+RopeResult resolveVectors(Relative* relative, RopeReason* reason) {
+    RopeRelativeDescription* g = &relative->given;
+    RopeRows rows = {};
+    rows.offset = g->rows.offset;
+    rows.row_stride = g->rows.row_stride != 0 ? g->rows.row_stride : g->dim;
+    rows.pair_stride = g->rows.pair_stride;
+    rows.element = g->rows.element;
+    relative->row_count = static_cast<uint32_t>(g->most - g->least) + 1;
+    const RopeResult result = resolveRows(1, &rows, reason);
+    rows.pair_stride = g->rows.pair_stride; // 0: every head has the same
+    g->rows = rows;
+    return result;
+}
+
+RopeResult resolveLayouts(Relative* relative, RopeReason* reason) {
+    RopeRelativeDescription* g = &relative->given;
+    const bool keys = g->side == ROPE_RELATIVE_KEYS;
+    RopeRotateDescription d = relative->d;
+    relative->q_count = keys ? g->dim : g->keys;
+    relative->x_count = keys ? g->keys : g->dim;
+    d.head_dim = relative->q_count;
+    RopeResult result = resolveByHead("q", d, g->heads, false, &g->q, reason);
+    d.head_dim = relative->x_count;
+    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, g->heads, true, &g->x, reason);
+    if (result == ROPE_SUCCESS) result = checkEven("q", g->element_q, relative->q_count, g->q, reason);
+    if (result == ROPE_SUCCESS) result = checkEven("x", g->element_x, relative->x_count, g->x, reason);
+    return result;
+}
+
+} // namespace
+
+RopeResult resolve(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason) {
+    memset(relative, 0, sizeof *relative);
+    RopeRelativeDescription* g = &relative->given;
+    *g = given;
+    RopeResult result = checkOwn(*g, reason);
+    if (result != ROPE_SUCCESS) return result;
+    RopeRotateDescription d = {};
+    d.batch = g->batch;
+    d.tokens = g->queries;
+    d.head_dim = g->dim;
+    d.element_in = g->element_q;
+    d.positions = g->positions;
+    result = resolveRotation(false, &d, reason);
+    relative->d = d;
+    g->element_q = d.element_in;
+    if (g->element_x == ROPE_ELEMENT_DEFAULT) g->element_x = g->element_q;
+    if (g->scale == 0 || g->side == ROPE_RELATIVE_VALUES) g->scale = 1;
+    if (result == ROPE_SUCCESS) result = resolveVectors(relative, reason);
+    if (result == ROPE_SUCCESS) result = resolveLayouts(relative, reason);
+    return result;
+}
+
+} // namespace rope

@@ -1,0 +1,235 @@
+// vkrope add-positions
+#include "tool.hpp"
+#include "tool_device.hpp"
+#include "tool_element.hpp"
+#include "tool_input.hpp"
+#include "tool_output.hpp"
+#include "tool_progress.hpp"
+#include "tool_values.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstring>
+#include <memory>
+
+namespace tool {
+namespace {
+
+struct Options {
+    std::string x, out, table, frequencies, positions, order = "interleaved", element, element_out, device;
+    double base = 10000;
+    double scale = 0; // 0: not given
+    int32_t first_position = 0;
+    bool cosine_first = false;
+};
+
+struct Addition {
+    RopeAddDescription description = {};
+    Tensor x;
+    GivenTable table;
+    Encoding encoding;
+    Positions positions;
+};
+
+bool readSinusoids(const Options& options, Addition* addition, Failure* failure) {
+    RopeAddDescription& d = addition->description;
+    std::vector<double>& values = addition->encoding.frequencies;
+    if (!options.frequencies.empty()) {
+        EncodingOptions own;
+        own.frequencies = options.frequencies;
+        if (!readEncoding(own, &addition->encoding, failure)) return false;
+    } else if (d.dim % 2 == 0 && d.dim <= 2 * ROPE_MAX_PAIRS) { // others the plan refuses
+        RopeRule rule = {};
+        rule.rotary_dim = d.dim;
+        rule.base = options.base;
+        values.resize(d.dim / 2);
+        double scale;
+        RopeReason reason;
+        if (ropeMakeFrequencies(&rule, values.data(), &scale, &reason) != ROPE_SUCCESS)
+            return refuse(failure, reason.text);
+    }
+    d.order = options.order == "halves" ? ROPE_SINUSOIDS_HALVES : ROPE_SINUSOIDS_INTERLEAVED;
+    d.cosine_first = options.cosine_first;
+    if (!options.frequencies.empty() && d.dim != 2 * values.size()) {
+        return refuse(failure, "--frequencies has " + std::to_string(values.size()) + " pairs, but --x has " +
+                                   std::to_string(d.dim) + " elements, two of each pair");
+    }
+    return true;
+}
+
+bool readLearned(const Options& options, Addition* addition, Failure* failure) {
+    RopeAddDescription& d = addition->description;
+    if (!readTable("--table", options.table, "[positions, dim]", elementOf(options.element), &addition->table, failure))
+        return false;
+    if (addition->table.columns != d.dim) {
+        return refuse(failure, "--table has rows of " + std::to_string(addition->table.columns) +
+                                   " elements, but --x has " + std::to_string(d.dim));
+    }
+    d.learned = 1;
+    d.count_outside = 1;
+    d.rows.count = addition->table.rows;
+    d.rows.element = addition->table.element;
+    d.rows.first_position = options.first_position;
+    return true;
+}
+
+bool readTokens(const Options& options, Addition* addition, Failure* failure) {
+    RopeAddDescription& d = addition->description;
+    Positions& positions = addition->positions;
+    if (!readPositions(options.positions, 1, d.batch, &positions, failure)) return false;
+    if (positions.batch == 1) positions.batch = 0; // one for all
+    if (positions.tokens != d.tokens || (positions.batch != 0 && positions.batch != d.batch)) {
+        return refuse(failure, "--positions has " +
+                                   (positions.batch == 0 ? "" : std::to_string(positions.batch) + " x ") +
+                                   std::to_string(positions.tokens) + " positions, but --x has " +
+                                   std::to_string(d.batch) + " x " + std::to_string(d.tokens) + " tokens");
+    }
+    if (d.learned != 0 && !positions.whole)
+        return refuse(failure, "--table has rows of whole positions, and not all of --positions are");
+    setPositions(positions, &d.positions);
+    return true;
+}
+
+bool read(const Options& options, Addition* addition, Failure* failure) {
+    RopeAddDescription& d = addition->description;
+    if (!readEmbeddings("--x", options.x, elementOf(options.element), &addition->x, failure)) return false;
+    d.batch = addition->x.batch;
+    d.tokens = addition->x.tokens;
+    d.dim = addition->x.head_dim;
+    d.element_in = addition->x.element;
+    d.element_out = options.element_out.empty() ? d.element_in : elementOf(options.element_out);
+    d.elsewhere = d.element_out != d.element_in;
+    d.scale = static_cast<float>(options.scale);
+    if (!(options.table.empty() ? readSinusoids : readLearned)(options, addition, failure) ||
+        !readTokens(options, addition, failure))
+        return false;
+    if (options.table.empty()) d.frequencies = frequenciesOf(addition->encoding, addition->positions);
+    return true;
+}
+
+size_t outBytes(const Addition& addition) {
+    return static_cast<size_t>(addition.x.array.count()) * ropeElementBytes(addition.description.element_out);
+}
+
+bool onDevice(rope::Device* device, const Addition& addition, std::vector<uint8_t>* out, uint32_t* outside,
+              Failure* failure) {
+    const RopeAddDescription& d = addition.description;
+    RopePlan plan;
+    if (ropePlanAdd(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
+    Slots slots;
+    slots.set(ROPE_SLOT_POSITIONS, addition.positions.values);
+    slots.bytes[ROPE_SLOT_X] = addition.x.array.data;
+    slots.bytes[ROPE_SLOT_ROWS] = addition.table.array.data;
+    if (d.learned == 0) slots.bytes[ROPE_SLOT_FREQUENCIES] = wordsOf(d.frequencies, d.angle);
+    slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{0});
+    const RopeSlot to = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
+    if (!runPlans(device, {plan}, {to, ROPE_SLOT_COUNTER}, &slots, failure)) return false;
+    *out = std::move(slots.bytes[to]);
+    out->resize(outBytes(addition)); // buffers end with a whole word
+    std::memcpy(outside, slots.bytes[ROPE_SLOT_COUNTER].data(), sizeof *outside);
+    return true;
+}
+
+bool onReference(const Addition& addition, std::vector<uint8_t>* out, uint32_t* outside, Failure* failure) {
+    RopeAddDescription d = addition.description;
+    d.elsewhere = 1;
+    std::vector<double> values(static_cast<size_t>(addition.x.array.count()));
+    std::vector<uint8_t> bits(outBytes(addition));
+    RopeHostAdd data = {addition.positions.values.data(),
+                        d.learned != 0 ? addition.table.array.data.data() : nullptr,
+                        addition.x.array.data.data(),
+                        values.data(),
+                        bits.data(),
+                        0};
+    RopeReason reason;
+    if (ropeHostRunAdd(&d, &data, &reason) != ROPE_SUCCESS) return refuse(failure, reason.text);
+    *out = roundedOnce(values, d.element_out, bits);
+    *outside = data.outside;
+    return true;
+}
+
+bool run(const Options& options, Failure* failure) {
+    Progress progress;
+    const File out = {"--out", options.out, options.x};
+    const std::vector<File> inputs = {{"--x", options.x, ""},
+                                      {"--table", options.table, ""},
+                                      {"--frequencies", options.frequencies, ""},
+                                      {"--positions", options.positions, ""}};
+    Addition addition;
+    Target target;
+    progress.show("reading");
+    if (!checkPaths(inputs, {out}, failure) || !read(options, &addition, failure) ||
+        !openTarget(options.device, &target, failure))
+        return false;
+    Output result = {out, {}};
+    uint32_t outside = 0;
+    progress.show("adding");
+    if (!(target.reference ? onReference(addition, &result.array.data, &outside, failure)
+                           : onDevice(&target.device, addition, &result.array.data, &outside, failure)))
+        return false;
+    result.array.type = typeOf(addition.description.element_out);
+    result.array.shape = addition.x.array.shape;
+    progress.show("writing");
+    if (!writeAll({result}, failure)) return false;
+    progress.show("");
+    if (outside == 0) return true;
+    warn("add-positions", std::to_string(outside) + " of " +
+                              std::to_string(uint64_t{addition.x.batch} * addition.x.tokens) +
+                              " tokens have positions outside the table of " + std::to_string(addition.table.rows) +
+                              "; they are given nothing");
+    return true;
+}
+
+// Needs nothing but a shell: embeddings of 0.747s.
+const char kExample[] =
+    "example:\n"
+    "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16, 128), }\" "
+    "> x.npy\n"
+    "  head -c 8192 /dev/zero | tr '\\0' '?' >> x.npy\n"
+    "  vkrope add-positions --positions 0:16 --x x.npy --out x_placed.npy";
+
+void addSources(CLI::App* app, Options* options) {
+    CLI::Option* table = app->add_option("--table", options->table,
+                                         "a learned table, an .npy of [positions, dim]; without it sinusoids");
+    CLI::Option* first = app->add_option("--first-position", options->first_position,
+                                         "the position of the table's first row; without it 0");
+    takesNumber(first, "a whole number", INT32_MIN, INT32_MAX, true);
+    first->needs(table);
+    CLI::Option* base = app->add_option("--base", options->base, "the sinusoids' base; without it 10000");
+    takesNumber(base, "a number", 1, 0x1.fffffffffffffp63);
+    CLI::Option* frequencies =
+        app->add_option("--frequencies", options->frequencies,
+                        "the sinusoids' own frequencies: an .npy of float64, radians per position, one per pair");
+    CLI::Option* order =
+        app->add_option("--order", options->order,
+                        "interleaved: sine and cosine of each pair in turns; halves: all sines, then all cosines; "
+                        "without it interleaved");
+    order->check(CLI::IsMember({"interleaved", "halves"}));
+    CLI::Option* flip = app->add_flag("--cosine-first", options->cosine_first, "sines and cosines change places");
+    frequencies->excludes(base);
+    for (CLI::Option* option : {base, frequencies, order, flip}) option->excludes(table);
+}
+
+} // namespace
+
+Work addAddPositions(CLI::App* app) {
+    const auto options = std::make_shared<Options>();
+    app->add_option("--x", options->x, "the embeddings, an .npy of [batch, tokens, dim] or [tokens, dim]")->required();
+    app->add_option("--out", options->out, "the .npy to write, of the same shape")->required();
+    app->add_option("--positions", options->positions, kPositionsHelp)->required();
+    addSources(app, options.get());
+    takesNumber(app->add_option("--scale", options->scale,
+                                "what the embeddings are multiplied by first, the root of dim in some models; without "
+                                "it 1"),
+                "a number", 0x1p-20, 0x1p20);
+    const CLI::IsMember element({"f32", "f16", "bf16"});
+    app->add_option("--element", options->element, "what the arrays hold: f32, f16 or bf16, which travels as uint16")
+        ->check(element);
+    app->add_option("--element-out", options->element_out, "what the output holds; without it the same")
+        ->check(element);
+    app->add_option("--device", options->device, kDeviceHelp);
+    app->footer(kExample);
+    return [options](Failure* failure) { return run(*options, failure); };
+}
+
+} // namespace tool

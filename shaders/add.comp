@@ -1,0 +1,60 @@
+// Positions added to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. One thread
+// takes kLane pairs of elements of one token, through up to kHeads sequences that have the same positions.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#if ROPE_LANE == 1
+#extension GL_EXT_shader_16bit_storage : require
+#endif
+#include "start.glsl"
+#include "angle.h"
+#include "position.glsl"
+#include "frequency.glsl"
+#include "words.glsl"
+#include "rows.glsl"
+#include "turn.glsl"
+#include "stand.glsl"
+
+layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
+layout(constant_id = ROPE_ID_SCALED) const uint kScaled = 0;
+
+// What is neither scaled nor added to moves as integers.
+WORDS sum_of(WORDS x, bool added, VALUES term) {
+    precise VALUES sum = uintBitsToFloat(x);
+    if (kScaled != 0u) sum = sum * uintBitsToFloat(push.ROPE_FACTOR);
+    if (added) sum = sum + term;
+    return added || kScaled != 0u ? floatBitsToUint(sum) : x;
+}
+
+void add_pairs(bool added, Turn turn, inout WORDS first, inout WORDS second) {
+    if (kChunkIn == 1u) unweave(first, second);
+    first = sum_of(first, added, kCosineFirst != 0u ? turn.cosine : turn.sine);
+    second = sum_of(second, added, kCosineFirst != 0u ? turn.sine : turn.cosine);
+    if (kChunkIn == 1u) weave(first, second);
+}
+
+void main() {
+    push = given;
+    Stand stand = find_stand();
+    if (stand.number >= push.tokens) return;
+    uint batch = gl_WorkGroupID.y;
+    Work work = work_of(stand.lane, min(kHeads, push.heads - stand.head));
+    Token token = find_token(batch, stand.number);
+    bool added = is_known(token) && token.turns;
+    bool as_is = kSameElement && kScaled == 0u && !added;
+    if (!added && kInPlace != 0u && kScaled == 0u) return;
+    Turn turn = Turn(VALUES(0.0), VALUES(0.0));
+    if (added) turn = turn_of(token, batch * push.rows.batch + stand.number * push.rows.token, work);
+    Runs runs = runs_of(work.j, work.count, kChunkIn);
+    for (uint h = 0u; h < kHeads; ++h) {
+        if (h >= work.heads) break;
+        WORDS first = load(stand.from + runs.low, runs.low_count);
+        WORDS second = load(stand.from + runs.high, runs.high_count);
+        widen_runs(as_is, first, second);
+        add_pairs(added, turn, first, second);
+        narrow_runs(as_is, first, second);
+        store(stand.to + runs.low, first, runs.low_count);
+        store(stand.to + runs.high, second, runs.high_count);
+        stand.from += push.source.head;
+        stand.to += push.destination.head;
+    }
+}

@@ -1,0 +1,412 @@
+// Positions added to embeddings: on every device with the CPU's bits, near the reference, and as the formulas have it.
+#include "reach.hpp"
+#include "rotation.hpp"
+#include "sample.hpp"
+
+#include "../host/add.h"
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+namespace {
+
+using sample::Random;
+
+constexpr uint8_t kUntouched = 0xFE;
+
+// What a description needs beside itself.
+struct Inputs {
+    std::vector<double> frequencies;
+    std::vector<uint8_t> axes;
+    gpu::Slots slots;
+    std::vector<uint8_t> positions, rows; // all that were made; a plan may read fewer
+};
+
+void makeFrequencies(RopeAddDescription* d, Random* random, Inputs* inputs) {
+    if (d->learned != 0) return;
+    const uint32_t sets = random->below(4) == 0 && d->positions.kind != ROPE_POSITIONS_COUNTED ? 2 : 1;
+    for (uint32_t set = 0; set < sets; ++set) {
+        const std::vector<double> one = sample::frequencies(10000 + 90000 * set, d->dim);
+        inputs->frequencies.insert(inputs->frequencies.end(), one.begin(), one.end());
+    }
+    inputs->axes.assign(d->dim / 2, 0);
+    if (random->below(4) == 0 && d->dim <= 512) {
+        for (uint8_t& axis : inputs->axes) axis = static_cast<uint8_t>(random->below(3));
+    }
+    const double scale = random->below(3) == 0 ? 0.7 : 0;
+    d->frequencies = {inputs->frequencies.data(), d->dim / 2, scale, inputs->axes.data(), sets};
+}
+
+void makeSlots(const RopeAddDescription& d, const rope::Addition& addition, Random* random, Inputs* inputs) {
+    RopeRotateDescription filled = addition.d;
+    RopePlan plan;
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.enabled = ROPE_ENABLED_STORAGE_16; // sizes are the same with and without
+    ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    gpu::Slots& slots = inputs->slots;
+    inputs->positions = rotation::makePositions(filled, random);
+    const uint64_t row_bytes = plan.bytes[ROPE_SLOT_ROWS];
+    if (d.learned != 0) {
+        inputs->rows = sample::tensor(filled.rows.element, row_bytes, random->next());
+    } else if (filled.source != ROPE_SOURCE_INLINE) {
+        inputs->rows = rotation::makeRows(filled, inputs->positions.data(), row_bytes);
+    }
+    slots.bytes[ROPE_SLOT_POSITIONS] = inputs->positions;
+    slots.bytes[ROPE_SLOT_POSITIONS].resize(plan.bytes[ROPE_SLOT_POSITIONS]);
+    slots.bytes[ROPE_SLOT_ROWS] = inputs->rows;
+    if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0)
+        slots.set(ROPE_SLOT_FREQUENCIES, sample::words(inputs->frequencies, d.angle));
+    slots.bytes[ROPE_SLOT_X] = sample::tensor(filled.element_in, plan.bytes[ROPE_SLOT_X], random->next());
+    slots.bytes[ROPE_SLOT_X_OUT].assign(plan.bytes[ROPE_SLOT_X_OUT], kUntouched);
+    slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>(plan.bytes[ROPE_SLOT_COUNTER] / 4, 1000));
+}
+
+// Half an ulp of the product, of the term and of the sum, each of at most all magnitudes together, and of what is
+// stored: 2^-24 each and 2^-24, 2^-11 or 2^-8 of the last; of a denormal float16 2^-25.
+double allowed(double magnitude, RopeElement element) {
+    const double stored = element == ROPE_ELEMENT_F16 ? 0x1p-11 : element == ROPE_ELEMENT_BF16 ? 0x1p-8 : 0;
+    return magnitude * (3 * 0x1p-24 + stored) * (1 + 0x1p-20) + (element == ROPE_ELEMENT_F16 ? 0x1p-25 : 0);
+}
+
+testing::AssertionResult checkReference(const rope::Addition& addition, const std::vector<double>& reference,
+                                        const std::vector<uint8_t>& got) {
+    const RopeRotateDescription& d = addition.d;
+    std::vector<float> values(got.size() / ropeElementBytes(d.element_out));
+    ropeConvertElements(got.data(), d.element_out, values.data(), ROPE_ELEMENT_F32, values.size());
+    const double most = 2.0 * addition.scale + 2; // inputs and learned rows are less than 2
+    for (uint32_t batch = 0; batch < d.batch; ++batch) {
+        for (uint32_t token = 0; token < d.tokens; ++token) {
+            for (uint32_t e = 0; e < d.head_dim; ++e) {
+                const uint64_t at = d.q.destination.offset + batch * d.q.destination.batch_stride +
+                                    token * d.q.destination.token_stride + e;
+                const double error = std::fabs(values[at] - reference[at]);
+                if (error > allowed(most, d.element_out))
+                    return testing::AssertionFailure() << at << " is off by " << error << " from " << reference[at];
+            }
+        }
+    }
+    return testing::AssertionSuccess();
+}
+
+testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint64_t seed, const RopeLimits& limits) {
+    Random random(seed);
+    Inputs inputs;
+    makeFrequencies(&d, &random, &inputs);
+    rope::Addition addition;
+    RopeReason reason;
+    if (rope::resolve(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    makeSlots(d, addition, &random, &inputs);
+    RopePlan plan;
+    if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) {
+        const bool odd = (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0 && std::strstr(plan.reason.text, "odd offset");
+        return odd ? testing::AssertionSuccess() : testing::AssertionFailure() << plan.reason.text;
+    }
+    gpu::Slots after = inputs.slots;
+    const testing::AssertionResult ran = gpu::run(device, plan, &after);
+    if (!ran) return ran;
+    const RopeSlot out = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
+    gpu::Slots wanted = inputs.slots;
+    std::vector<double> reference(plan.bytes[out] / ropeElementBytes(addition.d.element_out));
+    RopeHostAdd host = {inputs.positions.data(),
+                        inputs.rows.empty() ? nullptr : inputs.rows.data(),
+                        inputs.slots.bytes[ROPE_SLOT_X].data(),
+                        reference.data(),
+                        wanted.bytes[out].data(),
+                        0};
+    if (ropeHostRunAdd(&d, &host, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (plan.bytes[ROPE_SLOT_COUNTER] != 0) wanted.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000 + host.outside});
+    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+        if (plan.bytes[slot] == 0) continue;
+        const std::string difference = rotation::firstDifference(after.bytes[slot], wanted.bytes[slot]);
+        if (!difference.empty())
+            return testing::AssertionFailure() << ropeSlotName(static_cast<RopeSlot>(slot)) << ": " << difference;
+    }
+    // 16-bit rows of sinusoids are themselves as far from the truth as 16 bits are.
+    const bool coarse = d.learned == 0 && addition.d.rows.element > ROPE_ELEMENT_F32;
+    return coarse ? testing::AssertionSuccess() : checkReference(addition, reference, after.bytes[out]);
+}
+
+RopeElement elementOf(Random* random) { return static_cast<RopeElement>(1 + random->below(3)); }
+
+RopeLayout layoutOf(const RopeAddDescription& d, Random* random) {
+    RopeLayout layout = {};
+    if (random->below(2) == 0) return layout;
+    const uint64_t step = 1ull << random->below(3);
+    layout.offset = step * random->below(5);
+    layout.token_stride = d.dim + step * random->below(4);
+    layout.batch_stride = d.tokens * layout.token_stride + step * random->below(3);
+    return layout;
+}
+
+void drawPositions(RopeAddDescription* d, Random* random) {
+    RopePositions& p = d->positions;
+    p.kind = static_cast<RopePositionKind>(random->below(5));
+    p.element = static_cast<RopePositionElement>(random->below(4));
+    p.first = -2 + static_cast<int32_t>(random->below(4));
+    p.offset = random->below(3);
+    if (p.kind >= ROPE_POSITIONS_PACKED) {
+        d->batch = 1;
+        p.sequences = 1 + random->below(3);
+        p.element = static_cast<RopePositionElement>(random->below(2));
+        d->tokens += 2 * p.sequences;
+    } else {
+        p.shared = random->below(2);
+    }
+    const bool table = d->learned != 0 || d->source == ROPE_SOURCE_TABLE;
+    if (table && p.element > ROPE_POSITION_INT64) p.element = ROPE_POSITION_INT64;
+}
+
+RopeAddDescription draw(uint64_t seed) {
+    static const uint32_t kDims[] = {2, 4, 6, 8, 10, 16, 24, 64, 66, 130, 768};
+    Random random(seed * 7919 + 3);
+    RopeAddDescription d = {};
+    d.batch = 1 + random.below(3);
+    d.tokens = random.below(4) == 0 ? 33 + random.below(300) : 1 + random.below(7);
+    d.dim = kDims[random.below(11)];
+    d.learned = random.below(2);
+    d.order = static_cast<RopeSinusoidOrder>(random.below(2));
+    d.cosine_first = random.below(2);
+    d.element_in = elementOf(&random);
+    d.elsewhere = random.below(2);
+    d.element_out = d.elsewhere != 0 ? elementOf(&random) : d.element_in;
+    d.scale = random.below(2) == 0 ? 0 : std::sqrt(static_cast<float>(d.dim));
+    d.source = static_cast<RopeSource>(random.below(3));
+    d.angle = static_cast<RopeAngle>(random.below(2));
+    d.rows.first_position = -3;
+    d.rows.count = 1 + random.below(40);
+    d.rows.element = elementOf(&random);
+    d.rows.offset = random.below(2) * 4;
+    d.x = layoutOf(d, &random);
+    d.x_out = layoutOf(d, &random);
+    d.count_outside = random.below(2);
+    drawPositions(&d, &random);
+    d.x = layoutOf(d, &random);
+    d.x_out = layoutOf(d, &random);
+    return d;
+}
+
+class Add : public gpu::OnDevice {};
+
+TEST_P(Add, HasTheCpusBitsOverAllItsChoices) {
+    for (uint64_t seed = 0; seed < 240; ++seed) {
+        if (seed == 120) renew();
+        ASSERT_TRUE(check(&device(), draw(seed), seed, device().limits())) << "draw " << seed;
+    }
+}
+
+// The same positions for each of many sequences, which one thread then takes together.
+TEST_P(Add, HasTheCpusBitsForManySequencesOfTheSamePositions) {
+    for (const uint32_t batch : {2u, 7u, 40u}) {
+        RopeAddDescription d = {};
+        d.batch = batch;
+        d.tokens = 9;
+        d.dim = 64;
+        d.positions.shared = 1;
+        for (const uint32_t learned : {0u, 1u}) {
+            d.learned = learned;
+            d.rows.count = 5000;
+            EXPECT_TRUE(check(&device(), d, batch, device().limits())) << batch;
+        }
+    }
+}
+
+TEST_P(Add, IsSplitIntoPartsOfTheSameBits) {
+    RopeAddDescription d = {};
+    d.batch = 3;
+    d.tokens = 1000;
+    d.dim = 20;
+    RopeLimits limits = device().limits();
+    limits.storage_range = 30000;
+    RopePlan plan;
+    const std::vector<double> frequencies = sample::frequencies(10000, 20);
+    d.frequencies = {frequencies.data(), 10, 0, nullptr, 1};
+    ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_GT(ropeDispatchCount(&plan), 5u);
+    EXPECT_TRUE(check(&device(), d, 5, limits));
+}
+
+// Zeros with sinusoids added are the table itself.
+std::vector<float> sinusoids(rope::Device* device, RopeAddDescription d, const std::vector<int32_t>& positions) {
+    RopePlan plan;
+    d.tokens = static_cast<uint32_t>(positions.size());
+    EXPECT_EQ(ropePlanAdd(&d, &device->limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    gpu::Slots slots;
+    slots.set(ROPE_SLOT_POSITIONS, positions);
+    slots.set(ROPE_SLOT_FREQUENCIES,
+              sample::words(std::vector<double>(d.frequencies.values, d.frequencies.values + d.dim / 2), d.angle));
+    slots.bytes[ROPE_SLOT_X].resize(plan.bytes[ROPE_SLOT_X]);
+    EXPECT_TRUE(gpu::run(device, plan, &slots));
+    return slots.get<float>(ROPE_SLOT_X);
+}
+
+// The formula itself, in long double, whose cosine and sine of angles below 2^20 lose nothing that counts here.
+TEST_P(Add, GivesTheSinusoidalTableOfTheFormula) {
+    std::vector<int32_t> positions;
+    for (int32_t p = 0; p < 4096; ++p) positions.push_back(p);
+    for (const int32_t p : {131071, 999999, -1, -4095}) positions.push_back(p);
+    double worst = 0;
+    for (const uint32_t dim : {64u, 512u}) {
+        for (const double base : {10000.0, 500.0}) {
+            const std::vector<double> frequencies = sample::frequencies(base, dim);
+            RopeAddDescription d = {};
+            d.dim = dim;
+            d.frequencies = {frequencies.data(), dim / 2, 0, nullptr, 1};
+            const std::vector<float> woven = sinusoids(&device(), d, positions);
+            d.order = ROPE_SINUSOIDS_HALVES;
+            const std::vector<float> halves = sinusoids(&device(), d, positions);
+            d.cosine_first = 1;
+            const std::vector<float> flipped = sinusoids(&device(), d, positions);
+            for (size_t at = 0; at < positions.size() * dim; at += 2) {
+                const size_t row = at / dim * dim, pair = at % dim / 2;
+                const long double angle =
+                    positions[at / dim] / std::pow(static_cast<long double>(base), 2.0L * pair / dim);
+                const double truth[2] = {static_cast<double>(std::sin(angle)), static_cast<double>(std::cos(angle))};
+                for (size_t which = 0; which < 2; ++which) {
+                    // The frequency is a double: 2^-54 of it, times the position.
+                    const double slack = std::fabs(static_cast<double>(angle)) * 0x1p-52;
+                    worst = std::fmax(worst, std::fabs(woven[at + which] - truth[which]) - slack);
+                    ASSERT_EQ(halves[row + pair + which * dim / 2], woven[at + which]);
+                    ASSERT_EQ(flipped[row + pair + (1 - which) * dim / 2], woven[at + which]);
+                }
+            }
+        }
+    }
+    EXPECT_LE(std::log2(worst), -24.9);
+    std::printf("%s: sinusoidal table within 2^%.4f\n", GetParam().name.c_str(), std::log2(worst));
+}
+
+// The published example: base 10000, four elements, positions 0 and 1.
+TEST_P(Add, GivesThePublishedRows) {
+    const std::vector<double> frequencies = sample::frequencies(10000, 4);
+    RopeAddDescription d = {};
+    d.dim = 4;
+    d.frequencies = {frequencies.data(), 2, 0, nullptr, 1};
+    const std::vector<float> rows = sinusoids(&device(), d, {0, 1});
+    const double wanted[] = {0, 1, 0, 1, 0.84147098, 0.54030231, 0.0099998333, 0.99995};
+    for (size_t i = 0; i < 8; ++i) EXPECT_NEAR(rows[i], wanted[i], 1e-7) << i;
+}
+
+TEST_P(Add, ATokenOutsideALearnedTableIsGivenNothingAndCounted) {
+    for (const float scale : {0.0f, 2.0f}) {
+        RopeAddDescription d = {};
+        d.tokens = 5;
+        d.dim = 4;
+        d.learned = 1;
+        d.scale = scale;
+        d.rows.count = 3;
+        d.rows.first_position = -2; // two rows more at its beginning
+        d.positions.element = ROPE_POSITION_INT64;
+        d.count_outside = 1;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanAdd(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        gpu::Slots slots;
+        slots.set(ROPE_SLOT_POSITIONS, std::vector<int64_t>{0, -2, 1, -3, 1ll << 32});
+        std::vector<float> x = sample::values(20, 1), table = sample::values(12, 2), wanted = x;
+        x[8] = wanted[8] = -0.0f; // stays what it is
+        slots.set(ROPE_SLOT_X, x);
+        slots.set(ROPE_SLOT_ROWS, table);
+        slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{7});
+        ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+        for (float& one : wanted) one *= scale == 0 ? 1 : scale;
+        for (size_t e = 0; e < 4; ++e) {
+            wanted[e] += table[8 + e]; // position 0 is row 2
+            wanted[4 + e] += table[e];
+        }
+        EXPECT_EQ(std::memcmp(slots.bytes[ROPE_SLOT_X].data(), wanted.data(), 80), 0) << scale;
+        EXPECT_EQ(slots.get<uint32_t>(ROPE_SLOT_COUNTER)[0], 10u);
+    }
+}
+
+ROPE_ON_EVERY_DEVICE(Add);
+
+// ---- Plans: no device ---------------------------------------------------------------------------------------------
+
+RopeAddDescription bert() {
+    RopeAddDescription d = {};
+    d.tokens = 512;
+    d.dim = 768;
+    d.learned = 1;
+    d.rows.count = 512;
+    return d;
+}
+
+void expectRefused(RopeResult wanted, const std::string& piece, const std::function<void(RopeAddDescription*)>& spoil) {
+    RopeAddDescription d = bert();
+    spoil(&d);
+    RopePlan plan;
+    EXPECT_EQ(ropePlanAdd(&d, nullptr, &plan), wanted) << piece;
+    EXPECT_NE(std::string(plan.reason.text).find(piece), std::string::npos) << plan.reason.text;
+    EXPECT_EQ(ropeDispatchCount(&plan), 0u);
+}
+
+TEST(PlanAdd, OfBertIsOneDispatchWithoutASurplusByte) {
+    const RopeAddDescription d = bert();
+    RopePlan plan;
+    ASSERT_EQ(ropePlanAdd(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropeDispatchCount(&plan), 1u);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_X], 512u * 768 * 4);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_ROWS], 512u * 768 * 4);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], 512u * 4);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_FREQUENCIES], 0u);
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, 0, &dispatch);
+    EXPECT_STREQ(dispatch.shader->name, "add_wide");
+}
+
+TEST(PlanAdd, RefusesWhatContradictsItself) {
+    const RopeResult invalid = ROPE_ERROR_INVALID, large = ROPE_ERROR_TOO_LARGE;
+    expectRefused(invalid, "dim is 0", [](RopeAddDescription* d) { d->dim = 0; });
+    expectRefused(invalid, "dim is 7; it must be even", [](RopeAddDescription* d) { d->dim = 7; });
+    expectRefused(invalid, "from 2 to 131070", [](RopeAddDescription* d) { d->dim = 131072; });
+    expectRefused(invalid, "from 2 to 8192 with sinusoids", [](RopeAddDescription* d) {
+        d->learned = 0;
+        d->dim = 8194;
+    });
+    expectRefused(invalid, "tokens is 0", [](RopeAddDescription* d) { d->tokens = 0; });
+    expectRefused(invalid, "order is 2", [](RopeAddDescription* d) { d->order = static_cast<RopeSinusoidOrder>(2); });
+    expectRefused(invalid, "scale is -1", [](RopeAddDescription* d) { d->scale = -1; });
+    expectRefused(invalid, "scale is", [](RopeAddDescription* d) { d->scale = NAN; });
+    expectRefused(invalid, "rows.count is 0", [](RopeAddDescription* d) { d->rows.count = 0; });
+    expectRefused(invalid, "rows of whole positions",
+                  [](RopeAddDescription* d) { d->positions.element = ROPE_POSITION_FLOAT32; });
+    expectRefused(invalid, "rows.element is 4", [](RopeAddDescription* d) { d->rows.element = ROPE_ELEMENT_I8; });
+    expectRefused(invalid, "element_out", [](RopeAddDescription* d) { d->element_out = ROPE_ELEMENT_F16; });
+    expectRefused(invalid, "x.token_stride is 700", [](RopeAddDescription* d) { d->x = {0, 0, 700, 0}; });
+    expectRefused(invalid, "frequencies.count is 0", [](RopeAddDescription* d) { d->learned = 0; });
+    expectRefused(large, "the learned table spans 402653184 bytes",
+                  [](RopeAddDescription* d) { d->rows.count = 1 << 17; });
+    expectRefused(invalid, "odd offset", [](RopeAddDescription* d) {
+        d->element_in = ROPE_ELEMENT_F16;
+        d->x.offset = 1;
+    });
+}
+
+// Any description is refused or stays inside the sizes that it asks for.
+TEST(PlanAdd, OfAnyDescriptionStaysInsideItsSlots) {
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.enabled = ROPE_ENABLED_STORAGE_16;
+    uint32_t planned = 0;
+    for (uint64_t seed = 0; seed < 4000; ++seed) {
+        RopeAddDescription d = draw(seed);
+        Random random(seed);
+        Inputs inputs;
+        makeFrequencies(&d, &random, &inputs);
+        if (seed % 3 == 0) d.tokens *= 1u << random.below(14);
+        if (seed % 3 == 0) limits.storage_range = 1u << (14 + random.below(13));
+        d.x = d.x_out = {};
+        RopePlan plan;
+        if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) continue;
+        ++planned;
+        rope::Addition addition;
+        ASSERT_EQ(rope::resolve(d, &addition, nullptr), ROPE_SUCCESS);
+        addition.d.q.heads = 1;
+        SCOPED_TRACE(seed);
+        reach::checkDispatches(plan, addition.d, limits);
+    }
+    EXPECT_GT(planned, 3000u);
+}
+
+} // namespace
