@@ -22,13 +22,15 @@ struct Turn {
     VALUES sine;
 };
 
+const uint kPlaces = kCosSin != ROPE_FROM_INLINE && kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // entries follow the first
+
 // Cos and sin of the pairs: computed, or where they lie and then loaded. In a table each pair has the row of its axis'
 // position, otherwise all have the token's own.
 Turn turn_of(Token token, uint row, Work work) {
     WORDS cosine;
     WORDS sine;
-    WORDS at;
-    for (uint i = 0u; i < kLane; ++i) {
+    WORDS at = WORDS(0u);
+    for (uint i = 0u; i < kPlaces; ++i) {
         uint pair = work.j + min(i, work.count - 1u);
         uint axis = axis_of(pair);
         if (kCosSin == ROPE_FROM_INLINE) {
