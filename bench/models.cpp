@@ -6,12 +6,14 @@ namespace measure {
 
 const std::vector<Model>& models() {
     static const std::vector<Model> all = {
-        {"llama3-8b", "Llama-3-8B", 32, 8, 128, 500000, 1},
-        {"qwen3-0.6b", "Qwen3-0.6B", 16, 8, 128, 1000000, 1},
-        {"gemma3", "Gemma 3 4B", 8, 4, 256, 1000000, 1},
-        {"deepseek-v3", "DeepSeek-V3", 128, 1, 64, 10000, 1}, // the part of its heads that turns, and the shared key
-        {"vision-72", "vision tower of Qwen3-VL", 16, 16, 72, 10000, 2},
-        {"vision-80", "vision tower of Qwen2.5-VL", 16, 16, 80, 10000, 2},
+        {"llama3-8b", "Llama-3-8B", 32, 8, 128, 500000, 1, 1},
+        {"llama3-8b-yarn", "Llama-3-8B with YaRN's scale", 32, 8, 128, 500000, 1,
+         1.1386294361119891}, // 4 times as long
+        {"qwen3-0.6b", "Qwen3-0.6B", 16, 8, 128, 1000000, 1, 1},
+        {"gemma3", "Gemma 3 4B", 8, 4, 256, 1000000, 1, 1},
+        {"deepseek-v3", "DeepSeek-V3", 128, 1, 64, 10000, 1, 1}, // the part of its heads that turns, and the shared key
+        {"vision-72", "vision tower of Qwen3-VL", 16, 16, 72, 10000, 2, 1},
+        {"vision-80", "vision tower of Qwen2.5-VL", 16, 16, 80, 10000, 2, 1},
     };
     return all;
 }

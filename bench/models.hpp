@@ -13,6 +13,7 @@ struct Model {
     uint32_t q_heads, k_heads, head_dim; // all of the head turns
     double base;
     uint32_t axes; // 1; or 2, height and width, each with half of the pairs
+    double scale;  // on cos and sin
 };
 
 const std::vector<Model>& models();

@@ -48,6 +48,7 @@ Described::Described(const Case& c) : frequencies_(frequenciesOf(*c.model)), axe
     }
     d.frequencies.values = frequencies_.data();
     d.frequencies.count = static_cast<uint32_t>(frequencies_.size());
+    d.frequencies.scale = c.model->scale;
     d.frequencies.axes = axes_.empty() ? nullptr : axes_.data();
 }
 
@@ -152,6 +153,14 @@ RopePlan Rotation::planOf(const RopeTuning& tuning) const {
     return plan;
 }
 
+RopePlan Rotation::unscaledPlan() const {
+    RopeRotateDescription d = described_.description;
+    d.frequencies.scale = 1;
+    RopePlan plan;
+    mustPlan(ropePlanRotate(&d, &bench_->limits(), &plan), plan);
+    return plan;
+}
+
 void Rotation::verify(const RopePlan& plan) {
     const std::vector<std::vector<uint8_t>> before = readTokens(false);
     bench_->run(plan, slots_);
@@ -196,6 +205,7 @@ std::vector<Contestant> Rotation::contestants() {
     } else {
         makeTensors(&others);
         all.push_back(rival("negate", negatePlan(own, false), others));
+        if (case_.model->scale != 1) all.push_back(rival("unscaled", unscaledPlan(), others));
     }
     all.push_back(rival("loads", negatePlan(own, true), others));
     all.push_back(empty());

@@ -35,6 +35,7 @@ class Rotation {
     // Carries it out once, of the same case with another tuning, and looks at the results.
     void verify(const RopePlan& plan);
     RopePlan planOf(const RopeTuning& tuning) const;
+    RopePlan unscaledPlan() const;
     const RopePlan& plan() const { return plan_; }
     const RopeBuffers& slots() const { return slots_; }
 
