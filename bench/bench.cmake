@@ -2,3 +2,8 @@ find_package(benchmark REQUIRED)
 add_executable(vkrope-bench bench/main.cpp)
 target_link_libraries(vkrope-bench PRIVATE vkrope-measure benchmark::benchmark)
 target_compile_options(vkrope-bench PRIVATE ${VKROPE_WARNINGS})
+
+# For amd.py.
+add_executable(vkrope-amd bench/amd.cpp)
+target_link_libraries(vkrope-amd PRIVATE vkrope-measure)
+target_compile_options(vkrope-amd PRIVATE ${VKROPE_WARNINGS})

@@ -10,7 +10,7 @@ const struct {
     uint32_t threads;
     RopeTuning most;
 } kTable[] = {
-    {16384, {64, 8, 4, 2}}, // GPUs hide the way to memory behind other threads and further loads
+    {16384, {64, 8, 4, 1}}, // GPUs hide the way to memory behind other threads; a head ahead costs more than it hides
     {0, {64, 32, 4, 1}},    // a CPU's threads pay for cos and sin, and wait for nothing
 };
 constexpr uint32_t kFewestHeads = 2;

@@ -1,0 +1,171 @@
+// What a driver's compiler makes of the rotation's wide build: the library's own pipelines, their statistics and their
+// text, to standard output for amd.py. With RADV and RADV_FORCE_FAMILY no GPU is needed.
+#include "rotation.hpp"
+
+#include "loader.hpp"
+
+#include <cstdio>
+#include <stdexcept>
+
+namespace {
+
+using namespace measure;
+
+struct Compiler {
+    std::unique_ptr<rope::Instance> instance;
+    VkPhysicalDevice physical_device = VK_NULL_HANDLE;
+    VkDevice device = VK_NULL_HANDLE;
+    RopeLimits limits = {};
+};
+Compiler compiler;
+
+void must(bool right, const std::string& what) {
+    if (!right) throw std::runtime_error(what);
+}
+
+template <typename Function> Function deviceFunction(const char* name) {
+    const auto function = reinterpret_cast<Function>(compiler.instance->vk().GetDeviceProcAddr(compiler.device, name));
+    must(function != nullptr, std::string("the driver has no ") + name);
+    return function;
+}
+
+void openCompiler() {
+    std::string error;
+    compiler.instance = rope::Instance::open(nullptr, nullptr, &error);
+    must(compiler.instance != nullptr, error);
+    const std::vector<VkPhysicalDevice> found = compiler.instance->physicalDevices();
+    must(!found.empty(), "no Vulkan device");
+    compiler.physical_device = found[0];
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature = {};
+    feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
+    feature.pipelineExecutableInfo = VK_TRUE;
+    const float priority = 1;
+    VkDeviceQueueCreateInfo queue = {};
+    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+    const char* const names[] = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME,
+                                 VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
+    VkDeviceCreateInfo create = {};
+    create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+    create.pNext = &feature;
+    create.queueCreateInfoCount = 1;
+    create.pQueueCreateInfos = &queue;
+    create.enabledExtensionCount = 2;
+    create.ppEnabledExtensionNames = names;
+    const VkResult made =
+        compiler.instance->vk().CreateDevice(compiler.physical_device, &create, nullptr, &compiler.device);
+    must(made == VK_SUCCESS, "vkCreateDevice returned " + rope::resultName(made));
+    VkPhysicalDeviceProperties properties;
+    compiler.instance->vk().GetPhysicalDeviceProperties(compiler.physical_device, &properties);
+    ropeLimitsFromDevice(&properties, ROPE_ENABLED_PUSH_DESCRIPTORS, &compiler.limits);
+    std::printf("device %s\n", properties.deviceName);
+}
+
+std::string valueOf(const VkPipelineExecutableStatisticKHR& statistic) {
+    switch (statistic.format) {
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_BOOL32_KHR:
+        return std::to_string(statistic.value.b32);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_INT64_KHR:
+        return std::to_string(statistic.value.i64);
+    case VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR:
+        return std::to_string(statistic.value.f64);
+    default:
+        return std::to_string(statistic.value.u64);
+    }
+}
+
+void printStatistics(const VkPipelineExecutableInfoKHR& info) {
+    const auto get = deviceFunction<PFN_vkGetPipelineExecutableStatisticsKHR>("vkGetPipelineExecutableStatisticsKHR");
+    uint32_t count = 0;
+    get(compiler.device, &info, &count, nullptr);
+    VkPipelineExecutableStatisticKHR blank = {};
+    blank.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR;
+    std::vector<VkPipelineExecutableStatisticKHR> statistics(count, blank);
+    get(compiler.device, &info, &count, statistics.data());
+    for (const auto& statistic : statistics) std::printf("stat %s\t%s\n", statistic.name, valueOf(statistic).c_str());
+}
+
+// Each representation comes with its name; its lines are indented by a tab.
+void printTexts(const VkPipelineExecutableInfoKHR& info) {
+    const auto get = deviceFunction<PFN_vkGetPipelineExecutableInternalRepresentationsKHR>(
+        "vkGetPipelineExecutableInternalRepresentationsKHR");
+    uint32_t count = 0;
+    get(compiler.device, &info, &count, nullptr);
+    VkPipelineExecutableInternalRepresentationKHR blank = {};
+    blank.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR;
+    std::vector<VkPipelineExecutableInternalRepresentationKHR> texts(count, blank);
+    get(compiler.device, &info, &count, texts.data());
+    std::vector<std::string> rooms;
+    for (auto& text : texts) rooms.emplace_back(text.dataSize, '\0');
+    for (size_t i = 0; i < count; ++i) texts[i].pData = &rooms[i][0];
+    get(compiler.device, &info, &count, texts.data());
+    for (size_t i = 0; i < count; ++i) {
+        std::printf("text %s\n\t", texts[i].name);
+        for (const char* c = rooms[i].c_str(); *c != '\0'; ++c) std::printf(*c == '\n' ? "\n\t" : "%c", *c);
+        std::printf("\n");
+    }
+}
+
+// Stands between the library's context and the driver, to ask about each pipeline that the context makes.
+VKAPI_ATTR VkResult VKAPI_CALL createAndAsk(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                            const VkComputePipelineCreateInfo* infos,
+                                            const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+    VkComputePipelineCreateInfo asked = infos[0];
+    asked.flags |=
+        VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
+    const auto create = deviceFunction<PFN_vkCreateComputePipelines>("vkCreateComputePipelines");
+    const VkResult result = create(device, cache, count, &asked, allocator, pipelines);
+    if (result != VK_SUCCESS) return result;
+    VkPipelineExecutableInfoKHR executable = {};
+    executable.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
+    executable.pipeline = pipelines[0];
+    printStatistics(executable);
+    printTexts(executable);
+    return result;
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL functionOf(VkDevice device, const char* name) {
+    if (std::string(name) == "vkCreateComputePipelines") return reinterpret_cast<PFN_vkVoidFunction>(createAndAsk);
+    return compiler.instance->vk().GetDeviceProcAddr(device, name);
+}
+
+void ask(Case c, uint32_t in_flight) {
+    const Described described(c);
+    RopeRotateDescription description = described.description;
+    description.tuning.in_flight = in_flight;
+    RopePlan plan;
+    mustPlan(ropePlanRotate(&description, &compiler.limits, &plan), plan);
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, 0, &dispatch);
+    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(places(), c.elsewhere),
+                nameIn(sources(), c.source), nameIn(pairings(), c.pairing), in_flight, dispatch.shader->name);
+    RopeContextInfo info = {};
+    info.device = compiler.device;
+    info.get_device_proc_addr = functionOf;
+    info.limits = compiler.limits;
+    RopeContext* context = nullptr;
+    must(ropeCreateContext(&info, &context) == VK_SUCCESS, "ropeCreateContext failed");
+    const VkResult prepared = ropePrepare(context, &plan, 1);
+    ropeDestroyContext(context);
+    must(prepared == VK_SUCCESS, "ropePrepare returned " + rope::resultName(prepared));
+}
+
+} // namespace
+
+int main() {
+    try {
+        openCompiler();
+        Choices choices = allChoices();
+        choices.models = {findModel("llama3-8b")};
+        choices.tokens = {4096};
+        for (const Case& c : product(choices)) {
+            for (const uint32_t in_flight : {1u, 2u}) ask(c, in_flight);
+        }
+        std::printf("end\n");
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "vkrope-amd: %s\n", failure.what());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""What AMD's compiler makes of the rotation's wide build, for every family of GPUs that RADV's null device offers; no
+GPU is needed.
+
+    bench/amd.py PROGRAM [--families navi21,gfx1100] [--pairings half,interleaved] [--text "f16 in-place rows half 2"]
+
+PROGRAM is vkrope-amd. One row for each element, place, source of cos and sin, pairing and number of heads in flight, as
+the library's own plan makes the pipeline; of the loop over the heads what one head takes. --text prints a pipeline's
+text instead. Exit status 1 where a register is spilled, scratch memory is taken, or elements are not loaded and stored as
+wide as they can be; 77 where there is no RADV. "ahead": how many loads are made before anything is waited for."""
+import argparse
+import glob
+import os
+import re
+import subprocess
+import sys
+
+FAMILIES = ("tahiti hawaii tonga polaris10 vega10 vega20 raven arcturus aldebaran navi10 navi14 navi21 navi23 vangogh "
+            "gfx1036 gfx1100 gfx1102 gfx1103_r1").split()
+WIDTHS = {"dword": 1, "dwordx2": 2, "dwordx3": 3, "dwordx4": 4, "b32": 1, "b64": 2, "b96": 3, "b128": 4}
+MOVE = re.compile(r"(?:buffer|global)_(load|store)_(?:format_)?(\w+)")
+COLUMNS = ("VGPR", "SGPR", "spill", "scratch", "waves", "code", "instr", "loop", "VALU", "loads", "stores", "ahead")
+LABEL_WIDTH = 38
+
+
+def find_radv():
+    found = glob.glob("/usr/share/vulkan/icd.d/radeon_icd.*.json") + glob.glob("/etc/vulkan/icd.d/radeon_icd.*.json")
+    return found[0] if found else None
+
+
+def compile_for(family, program, driver):
+    environment = dict(os.environ, RADV_FORCE_FAMILY=family, VK_ICD_FILENAMES=driver, VK_DRIVER_FILES=driver)
+    environment.pop("VK_INSTANCE_LAYERS", None)
+    return subprocess.run([program], capture_output=True, text=True, errors="replace", env=environment)
+
+
+def parse(output):
+    """A dictionary for each pipeline: its statistics, and the lines of its text."""
+    pipelines, text = {}, False
+    for line in output.splitlines():
+        if line.startswith("pipeline "):
+            pipeline = pipelines[line[len("pipeline "):]] = {"text": []}
+        elif line.startswith("stat "):
+            name, value = line[len("stat "):].split("\t")
+            pipeline[name] = int(value)
+        elif line.startswith("text "):
+            text = "Assembly" in line
+        elif line.startswith("\t") and text:
+            pipeline["text"].append(line.split(";")[0].strip())
+    return pipelines
+
+
+def loop_of(text):
+    """The instructions of the last loop; none where the driver could not disassemble."""
+    labels, loop = {}, []
+    for at, line in enumerate(text):
+        if re.fullmatch(r"BB\d+:", line):
+            labels[line[:-1]] = at
+        branch = re.match(r"s_c?branch\S* (BB\d+)", line)
+        if branch and branch.group(1) in labels:
+            loop = text[labels[branch.group(1)]:at + 1]
+    return [line for line in loop if line and not line.endswith(":")]
+
+
+def widths(moves):
+    return "+".join(f"{moves.count(width)}x{width}" for width in sorted(set(moves), reverse=True))
+
+
+def look(pipeline):
+    """Of the loop: what one head takes, which moves there are, and how many loads before anything is waited for."""
+    loop = loop_of(pipeline["text"])
+    loads, stores, ahead = [], [], None
+    for line in loop:
+        move = MOVE.match(line)
+        if loads and ahead is None and (stores or "vmcnt" in line):
+            ahead = len(loads)
+        if move:
+            (loads if move.group(1) == "load" else stores).append(WIDTHS.get(move.group(2), 0))
+    heads = max(len(stores) // 2, 1)
+    return {"loop": len(loop) / heads, "VALU": sum(line.startswith("v_") for line in loop) / heads,
+            "loads": loads, "stores": stores, "ahead": ahead or 0, "known": bool(loop)}
+
+
+def faults(pipeline, seen, element):
+    wide = 4 if element == "f32" else 2
+    found = []
+    if pipeline["Spilled SGPRs"] or pipeline["Spilled VGPRs"]:
+        found.append("spills")
+    if pipeline["Scratch size"]:
+        found.append("scratch")
+    if seen["known"] and {*seen["loads"], *seen["stores"]} != {wide}:
+        found.append("is not as wide as it can be")
+    return found
+
+
+def print_row(label, pipeline, seen, found):
+    numbers = [pipeline["VGPRs"], pipeline["SGPRs"], pipeline["Spilled SGPRs"] + pipeline["Spilled VGPRs"],
+               pipeline["Scratch size"], pipeline["Subgroups per SIMD"], pipeline["Code size"], pipeline["Instructions"]]
+    if seen["known"]:
+        numbers += [f"{seen['loop']:.1f}", f"{seen['VALU']:.1f}", widths(seen["loads"]), widths(seen["stores"]),
+                    seen["ahead"]]
+    print(f"{label:{LABEL_WIDTH}}", *(f"{number:>7}" for number in numbers), *found)
+
+
+def show(family, pipelines, pairings, text):
+    wrong = 0
+    for label, pipeline in pipelines.items():
+        element, _, _, pairing, _, shader = label.split()
+        if text is not None:
+            if label.startswith(text + " "):
+                print("\n".join(pipeline["text"]))
+            continue
+        if pairing not in pairings:
+            continue
+        seen = look(pipeline)
+        found = faults(pipeline, seen, element)
+        if shader != "rotate_wide":
+            found.append("is not the wide build")
+        print_row(label.rsplit(" ", 1)[0], pipeline, seen, found)
+        wrong += bool(found)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--families", default=",".join(FAMILIES))
+    parser.add_argument("--pairings", default="half,interleaved")
+    parser.add_argument("--text")
+    options = parser.parse_args()
+    if not os.access(options.program, os.X_OK):
+        sys.exit(f"amd.py: no program {options.program}; it is built with the benchmarks")
+    driver = find_radv()
+    if driver is None:
+        print("amd.py: RADV is not installed (Debian: mesa-vulkan-drivers); skipped")
+        sys.exit(77)
+    wrong = compiled = 0
+    for family in options.families.split(","):
+        run = compile_for(family, options.program, driver)
+        if run.returncode != 0 or not run.stdout.endswith("end\n"):
+            print(f"{family}: not offered by this RADV ({run.returncode} {run.stderr.strip()[-80:]})\n")
+            continue
+        compiled += 1
+        if options.text is None:
+            print(f"{family:{LABEL_WIDTH}}", *(f"{column:>7}" for column in COLUMNS))
+        wrong += show(family, parse(run.stdout), options.pairings.split(","), options.text)
+        print()
+    if compiled == 0:
+        print("amd.py: this RADV has no null device; skipped")
+        sys.exit(77)
+    sys.exit(wrong != 0)
+
+
+if __name__ == "__main__":
+    main()
