@@ -15,35 +15,42 @@ ROPE_FUNCTION ROPE_VALUES leading(ROPE_VALUES value, ROPE_VALUES grid) {
 
 // x*c - y*s and x*s + y*c, every operation rounded. With a grid, see scale_grid, the products are as good as exact: of
 // x = xh + xl and c = ch + cl the leading parts have so few places that xh*ch - yh*sh is exact, and the rest of it,
-// (xl*ch - yl*sh) + (x*cl - y*sl), is rounded where it is 2^-8 of the pair at most.
+// (xl*ch - yl*sh) + (x*cl - y*sl), is rounded where it is 2^-8 of the pair at most. To that end the pair is brought to
+// the binade of 2, whatever its size, and the sums back to where it was.
 //
-// Where that first part is less than 2^-46 or not finite, or x or y 2^97 or more, the plain result stands. So what is
-// plainly infinite or a NaN is so, and nothing else; and no denormal that a device may flush reaches a result by the
-// rest: it would have to be one of less than 2^-74.
+// Where that first part is less than 2^-46, or the pair is not finite, the plain result stands. So what is infinite or
+// a NaN stays so; and no denormal that a device may flush reaches a result by the rest: it would have to be one of less
+// than 2^-74.
 ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) second, ROPE_VALUES c, ROPE_VALUES s,
                              uint grid) {
     ROPE_VALUES x = uintBitsToFloat(first);
     ROPE_VALUES y = uintBitsToFloat(second);
     ROPE_PRECISE ROPE_VALUES left = x * c - y * s;
     ROPE_PRECISE ROPE_VALUES right = x * s + y * c;
-    ROPE_BITS binade = max(first & 0x7F800000u, second & 0x7F800000u);
+    ROPE_BITS binade = max(max(first & 0x7F800000u, second & 0x7F800000u), 0x01000000u);
     first = floatBitsToUint(left);
     second = floatBitsToUint(right);
     if (grid != 0u) {
-        ROPE_VALUES pair_grid = uintBitsToFloat(binade + 0x06400000u); // 2^-11 of the binade
+        ROPE_VALUES to_two = uintBitsToFloat(0x7F800000u - binade); // 0 where one is not finite: no lead
+        ROPE_VALUES from_two = uintBitsToFloat(binade - 0x00800000u);
+        ROPE_VALUES pair_grid = ROPE_VALUES(uintBitsToFloat(0x46400000u)); // 2^-10
+        ROPE_VALUES scale_grid = ROPE_VALUES(uintBitsToFloat(grid));
+        x = x * to_two;
+        y = y * to_two;
         ROPE_VALUES xh = leading(x, pair_grid);
         ROPE_VALUES yh = leading(y, pair_grid);
-        ROPE_VALUES ch = leading(c, ROPE_VALUES(uintBitsToFloat(grid)));
-        ROPE_VALUES sh = leading(s, ROPE_VALUES(uintBitsToFloat(grid)));
+        ROPE_VALUES ch = leading(c, scale_grid);
+        ROPE_VALUES sh = leading(s, scale_grid);
         ROPE_PRECISE ROPE_VALUES left_lead = xh * ch - yh * sh;
         ROPE_PRECISE ROPE_VALUES right_lead = xh * sh + yh * ch;
         left = left_lead + (((x - xh) * ch - (y - yh) * sh) + (x * (c - ch) - y * (s - sh)));
         right = right_lead + (((x - xh) * sh + (y - yh) * ch) + (x * (s - sh) + y * (c - ch)));
+        left = left * from_two;
+        right = right * from_two;
         // Magnitudes one binade up, so that those not finite are the least; 2^-46 is 0x29000000.
-        ROPE_BITS mask = ROPE_SELECT(ROPE_LESS(binade, ROPE_BITS(0x70000000u)), ROPE_BITS(0x7FFFFFFFu), ROPE_BITS(0u));
-        ROPE_BITS left_size = (floatBitsToUint(left_lead) + 0x00800000u) & mask;
-        ROPE_BITS right_size = (floatBitsToUint(right_lead) + 0x00800000u) & mask;
         ROPE_BITS least = ROPE_BITS(0x29000000u);
+        ROPE_BITS left_size = (floatBitsToUint(left_lead) + 0x00800000u) & 0x7FFFFFFFu;
+        ROPE_BITS right_size = (floatBitsToUint(right_lead) + 0x00800000u) & 0x7FFFFFFFu;
         first = ROPE_SELECT(ROPE_LESS(left_size, least), first, floatBitsToUint(left));
         second = ROPE_SELECT(ROPE_LESS(right_size, least), second, floatBitsToUint(right));
     }
