@@ -11,8 +11,7 @@
 #include "../shaders/rows.glsl"
 #include "../shaders/turn.glsl"
 #include "../shaders/stand.glsl"
-
-layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
+#include "../shaders/lanes.glsl"
 
 void load_turn(Token token, uint number, Work work, inout WORDS cosine, inout WORDS sine) {
     WORDS at;
@@ -46,25 +45,25 @@ void main() {
 #endif
     uint from = stand.from;
     uint to = stand.to;
-    for (uint h = 0u; h < kHeads; h += kInFlight) {
-        if (h >= work.heads) break;
-        bool two = h + 1u < work.heads && kInFlight == 2u;
-        WORDS first = load(from + runs.low, runs.low_count);
-        WORDS second = load(from + runs.high, runs.high_count);
-        from += push.source.head;
-        WORDS next_first, next_second;
-        if (two) {
+    uint steps = work.heads * kLanes;
+    WORDS next_first = WORDS(0u);
+    WORDS next_second = WORDS(0u);
+    for (uint step = 0u; step < steps + kAhead; ++step) {
+        WORDS first = next_first;
+        WORDS second = next_second;
+        if (kAhead == 0u || step < steps) {
             next_first = load(from + runs.low, runs.low_count);
             next_second = load(from + runs.high, runs.high_count);
-            from += push.source.head;
+            from = next_place(from, step, kChunkIn, push.source.head);
+        }
+        if (kAhead == 0u) {
+            first = next_first;
+            second = next_second;
+        } else if (step == 0u) {
+            continue;
         }
         store(to + runs.low, first ^ cosine, runs.low_count);
         store(to + runs.high, second ^ sine, runs.high_count);
-        to += push.destination.head;
-        if (two) {
-            store(to + runs.low, next_first ^ cosine, runs.low_count);
-            store(to + runs.high, next_second ^ sine, runs.high_count);
-            to += push.destination.head;
-        }
+        to = next_place(to, step - kAhead, kChunkOut, push.destination.head);
     }
 }

@@ -191,6 +191,21 @@ void Rotation::addCopies(std::vector<Contestant>* contestants) {
         {"CopyBuffer", [bench = bench_, &from, &to, bytes] { return bench->copy(from, to, bytes); }});
 }
 
+// Another case that this one is to be no slower than, or not by much; left out where it does not fit beside it.
+void Rotation::addBeside(const std::string& name, const Case& c, std::vector<Contestant>* contestants) {
+    try {
+        beside_.push_back(std::make_unique<Rotation>(bench_, c));
+    } catch (const Unfit&) {
+        return;
+    }
+    contestants->push_back(rival(name, beside_.back()->plan(), beside_.back()->slots()));
+}
+
+const std::vector<std::string>& Rotation::plainer() {
+    static const std::vector<std::string> all = {"float32", "table"};
+    return all;
+}
+
 bool Rotation::isCopyKernel(const std::string& name) { return name.compare(0, sizeof kCopy - 1, kCopy) == 0; }
 
 Contestant Rotation::empty() { return rival(kEmpty, emptyPlan(plan_), slots_); }
@@ -208,6 +223,12 @@ std::vector<Contestant> Rotation::contestants() {
         if (case_.model->scale != 1) all.push_back(rival("unscaled", unscaledPlan(), others));
     }
     all.push_back(rival("loads", negatePlan(own, true), others));
+    Case other = case_;
+    other.element = ROPE_ELEMENT_F32;
+    if (case_.element != other.element) addBeside(plainer()[0], other, &all);
+    other = case_;
+    other.source = ROPE_SOURCE_TABLE;
+    if (case_.source == ROPE_SOURCE_INLINE) addBeside(plainer()[1], other, &all);
     all.push_back(empty());
     return all;
 }

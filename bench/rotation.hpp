@@ -5,6 +5,7 @@
 #include "turns.hpp"
 
 #include <deque>
+#include <memory>
 
 namespace measure {
 
@@ -40,6 +41,8 @@ class Rotation {
     const RopeBuffers& slots() const { return slots_; }
 
     static bool isCopyKernel(const std::string& name);
+    // The names of plainer cases that not every case has beside it.
+    static const std::vector<std::string>& plainer();
 
   private:
     const rope::Buffer& keep(RopeSlot slot, rope::Buffer buffer, RopeBuffers* slots);
@@ -50,6 +53,7 @@ class Rotation {
     std::vector<uint8_t> expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const;
     Contestant rival(const std::string& name, const RopePlan& plan, const RopeBuffers& slots);
     void addCopies(std::vector<Contestant>* contestants);
+    void addBeside(const std::string& name, const Case& c, std::vector<Contestant>* contestants);
 
     Bench* bench_;
     Case case_;
@@ -57,6 +61,7 @@ class Rotation {
     RopePlan plan_;
     std::deque<rope::Buffer> buffers_;
     RopeBuffers slots_ = {};
+    std::vector<std::unique_ptr<Rotation>> beside_;
 };
 
 } // namespace measure

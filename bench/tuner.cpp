@@ -9,7 +9,7 @@ namespace measure {
 namespace {
 
 constexpr uint32_t kGroups[] = {32, 64, 128, 256}, kHeads[] = {1, 2, 4, 8, 16, 32};
-constexpr struct { uint32_t pairs, in_flight; } kThreads[] = {{4, 1}, {4, 2}, {2, 1}};
+constexpr struct { uint32_t pairs, in_flight; } kThreads[] = {{8, 1}, {8, 2}, {4, 1}, {4, 2}, {2, 1}};
 constexpr size_t kKept = 3; // from one stage to the next
 constexpr uint32_t kFewRounds = 5;
 
@@ -19,8 +19,8 @@ RopeTuning tuningOf(const RopePlan& plan) {
     rope::RopePush push;
     std::memcpy(&push, pass.push, sizeof push);
     const uint32_t pairs = push.pair_counts & 0xFFFF, lanes = push.pair_counts >> 16;
-    return {pass.constants[ROPE_ID_GROUP_SIZE], pass.constants[ROPE_ID_HEADS], (pairs + lanes - 1) / lanes,
-            pass.constants[ROPE_ID_IN_FLIGHT]};
+    return {pass.constants[ROPE_ID_GROUP_SIZE], pass.constants[ROPE_ID_HEADS],
+            (pairs + lanes - 1) / lanes * pass.constants[ROPE_ID_LANES], pass.constants[ROPE_ID_IN_FLIGHT]};
 }
 
 class Tuner {

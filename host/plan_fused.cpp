@@ -304,7 +304,7 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     const uint32_t head_lanes = pair_lanes + passLanes(passed, build);
     const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
     uint32_t* constants = pass->constants;
-    const RopeTuning tuning = chooseTuning(t.d, t.d.q.heads + v_heads, head_lanes, limits);
+    const RopeTuning tuning = chooseTuning(t.d, t.d.q.heads + v_heads, head_lanes, false, limits);
     Teams teams = {meets(t) && tuning.heads > kMostMeeting ? kMostMeeting : tuning.heads, tuning.group_size};
     RopeResult result = ROPE_SUCCESS;
     if (meets(t)) result = chooseTeams(job, head_lanes, limits, &teams, reason);

@@ -7,7 +7,9 @@ namespace rope {
 
 RopeResult checkTuning(const RopeTuning& tuning, const RopeLimits& limits, RopeReason* reason);
 // Of a tensor of so many heads, with so many lanes for each group of heads: the table's, or what the description says.
-RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, const RopeLimits& limits);
+// `two_lanes`: a thread may take two of the head's.
+RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, bool two_lanes,
+                        const RopeLimits& limits);
 
 struct Build {
     const RopeShader* shader; // null: none on this device

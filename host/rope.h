@@ -366,10 +366,11 @@ typedef struct RopeTuning {
     uint32_t group_size; /* threads of a group, up to limits.group_size */
     uint32_t heads;      /* that one thread takes, which finds cos and sin once for all of them; up to
                             ROPE_MAX_TUNED_HEADS. Norms and integers: at most 8, and what shared memory holds */
-    uint32_t pairs;      /* of one thread, at most: 4, 2 or 1. Fewer where the geometry asks for it (four: all multiples
-                            of four elements), more where the device has nothing so narrow */
-    uint32_t in_flight;  /* heads loaded before the first of them is stored: 1 or 2. Plain rotations
-                            of four pairs a thread */
+    uint32_t pairs; /* of one thread, at most: 8, 4, 2 or 1. Fewer where the geometry asks for it (four: all multiples
+                       of four elements; eight: plain rotations that bring over no other elements), more where the
+                       device has nothing so narrow */
+    uint32_t in_flight; /* heads, or of eight pairs halves of them, loaded before the first of them is stored: 1 or 2.
+                           Plain rotations of four pairs a thread or more */
 } RopeTuning;
 #define ROPE_MAX_TUNED_HEADS 1024u
 
@@ -735,7 +736,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 #define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
 #define ROPE_FLOOR_BINDING_COUNT 5u
-#define ROPE_CONSTANT_COUNT 77u /* specialization constants, ids 0 to 76, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 78u /* specialization constants, ids 0 to 76, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 

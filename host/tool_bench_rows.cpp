@@ -68,8 +68,15 @@ template <typename Visit> void visitTimes(const Measured& row, Visit visit) {
     visit("us/MB", number(us / megabytes, 2));
     const Measured::Other* copy = row.fastestCopy();
     if (copy != nullptr) visit("best copy", number(copy->ratio.middle, 2));
+    const std::vector<std::string>& plainer = measure::Rotation::plainer();
     for (const Measured::Other& other : row.others) {
-        if (other.name != measure::kEmpty) visit(other.name, number(other.ratio.middle, 2));
+        if (other.name == measure::kEmpty || std::count(plainer.begin(), plainer.end(), other.name) != 0) continue;
+        visit(other.name, number(other.ratio.middle, 2));
+    }
+    for (const std::string& name : plainer) {
+        if (!row.labels.contains("element")) break; // no rotation
+        const Measured::Other* other = row.find(name);
+        visit(name, number(other != nullptr ? other->ratio.middle : NAN, 2));
     }
     const Measured::Other* empty = row.find(measure::kEmpty);
     if (empty != nullptr) visit("empty us", number(empty->seconds.middle * 1e6, 1));

@@ -4,20 +4,23 @@
 namespace rope {
 namespace {
 
-// The first row whose device it is: one that so many threads at once keep busy. A thread takes `heads`, or by halves
-// fewer where too few threads would be left, but no fewer than two.
+// The first row whose device it is: one that so many threads at once keep busy, and that allows such groups. A thread
+// takes `heads`, or by halves fewer where too few threads would be left, but no fewer than two.
 const struct {
-    uint32_t threads;
+    uint32_t threads, group_size;
     RopeTuning most;
 } kTable[] = {
-    {16384, {64, 8, 4, 1}}, // GPUs hide the way to memory behind other threads; a head ahead costs more than it hides
-    {0, {64, 32, 4, 1}},    // a CPU's threads pay for cos and sin, and wait for nothing
+    {16384,
+     0,
+     {64, 8, 4, 1}},          // GPUs hide the way to memory behind other threads; a head ahead costs more than it hides
+    {0, 512, {64, 32, 8, 1}}, // a CPU's threads pay for cos and sin, wait for nothing, and go through memory in order
+    {0, 0, {64, 32, 4, 1}},   // where its vectors are short, as small groups tell, they do so with fewer pairs
 };
 constexpr uint32_t kFewestHeads = 2;
 
 const RopeTuning& rowOf(const RopeLimits& limits) {
     size_t row = 0;
-    while (limits.threads < kTable[row].threads) ++row;
+    while (limits.threads < kTable[row].threads || limits.group_size < kTable[row].group_size) ++row;
     return kTable[row].most;
 }
 
@@ -36,8 +39,8 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
         return refuse(reason, ROPE_ERROR_INVALID, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
                       ROPE_MAX_TUNED_HEADS);
     }
-    if (t.pairs == 3 || t.pairs > 4) {
-        return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 1, 2, 4, or 0", t.pairs);
+    if ((t.pairs & (t.pairs - 1)) != 0 || t.pairs > 8) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 1, 2, 4, 8, or 0", t.pairs);
     }
     if (t.in_flight > 2) {
         return refuse(reason, ROPE_ERROR_INVALID, "tuning.in_flight is %u; it must be 1, 2, or 0", t.in_flight);
@@ -45,8 +48,12 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
     return accept(reason);
 }
 
-RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, const RopeLimits& limits) {
+RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, bool two_lanes,
+                        const RopeLimits& limits) {
     RopeTuning tuning = rowOf(limits);
+    if (d.tuning.pairs != 0) tuning.pairs = d.tuning.pairs;
+    if (tuning.pairs == 8 && !two_lanes) tuning.pairs = 4;
+    if (tuning.pairs == 8) head_lanes /= 2;
     const uint64_t tokens = static_cast<uint64_t>(d.batch) * d.tokens;
     while (tuning.heads > kFewestHeads && threadsLeft(tokens, heads, head_lanes, tuning.heads) < limits.threads)
         tuning.heads /= 2;
@@ -54,7 +61,6 @@ RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t
     const RopeTuning& given = d.tuning;
     if (given.group_size != 0) tuning.group_size = given.group_size;
     if (given.heads != 0) tuning.heads = given.heads;
-    if (given.pairs != 0) tuning.pairs = given.pairs;
     if (given.in_flight != 0) tuning.in_flight = given.in_flight;
     return tuning;
 }

@@ -47,10 +47,14 @@ inline uint floatBitsToUint(Rounded number) {
 }
 // Of a number below 2^-13 how many 2^-37ths it has; what is left is cut off.
 inline uint whole_37ths(uint bits) { return static_cast<uint>(uintBitsToFloat(bits).value * 0x1p37f); }
-// The bits of 2^-112 times the number of these bits.
-inline uint shrunk_bits(uint bits) { return floatBitsToUint(uintBitsToFloat(bits) * Rounded{0x1p-112f}); }
-// The float32 bits of rest * 2^-24.
-inline uint denormal_bits(uint rest) { return floatBitsToUint({static_cast<float>(rest) * 0x1p-24f}); }
+inline Rounded negative_or_zero(Rounded number) {
+    return uintBitsToFloat(choose(floatBitsToUint(number) >> 31 != 0, floatBitsToUint(number), 0));
+}
+// Of 2^112 times a float16, as bits, the bits of the float16; where that is a denormal, its 1 is taken off.
+inline uint shrunk_bits(uint bits) {
+    const Rounded number = uintBitsToFloat(bits) * Rounded{0x1p-112f};
+    return floatBitsToUint(number + negative_or_zero(number - Rounded{0x1p-14f}));
+}
 } // namespace rope
 #define ROPE_BITS uint
 #define ROPE_VALUES Rounded

@@ -19,9 +19,7 @@ ROPE_FUNCTION ROPE_BITS round_even(ROPE_BITS value, uint count) {
 }
 
 ROPE_FUNCTION ROPE_BITS widen_f16(ROPE_BITS bits) {
-    ROPE_BITS rest = bits & 0x7FFFu;
-    ROPE_BITS normal = shrunk_bits((rest << 13) + 0x70000000u);
-    return where_less(rest, ROPE_BITS(0x400u), denormal_bits(rest), normal) | ((bits << 16) & 0x80000000u);
+    return shrunk_bits(((bits & 0x7FFFu) << 13) + 0x70000000u) | ((bits << 16) & 0x80000000u);
 }
 
 ROPE_FUNCTION ROPE_BITS narrow_f16(ROPE_BITS bits) {
@@ -31,7 +29,7 @@ ROPE_FUNCTION ROPE_BITS narrow_f16(ROPE_BITS bits) {
     // of them.
     ROPE_BITS first_normal = ROPE_BITS(0x38800000u);
     ROPE_BITS low = min(rest, first_normal);
-    ROPE_BITS value = (whole_37ths(low) | (low & 0xFFFu)) + max(rest, first_normal) - first_normal;
+    ROPE_BITS value = (whole_37ths(low) | (low & 0xFFFu)) + (rest - low);
     ROPE_BITS most = where_less(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7E00u), ROPE_BITS(0x7C00u));
     return min(round_even(value, 13u), most) | ((bits >> 16) & 0x8000u);
 }

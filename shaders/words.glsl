@@ -36,11 +36,9 @@ WORDS whole_37ths(WORDS bits) {
     return WORDS(SIGNED(value));
 }
 WORDS shrunk_bits(WORDS bits) {
-    precise VALUES value = uintBitsToFloat(bits) * VALUES(uintBitsToFloat(0x07800000u)); // 2^-112: exact
-    return floatBitsToUint(value);
-}
-WORDS denormal_bits(WORDS rest) {
-    precise VALUES value = VALUES(SIGNED(rest)) * VALUES(uintBitsToFloat(0x33800000u)); // 2^-24: exact
+    precise VALUES number = uintBitsToFloat(bits) * VALUES(uintBitsToFloat(0x07800000u)); // 2^-112: exact
+    precise VALUES lacking = number - VALUES(uintBitsToFloat(0x38800000u));               // 2^-14: exact where it counts
+    precise VALUES value = number + intBitsToFloat(min(floatBitsToInt(lacking), SIGNED(0)));
     return floatBitsToUint(value);
 }
 #define ROPE_BITS WORDS

@@ -189,9 +189,11 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
     all.insert(ROPE_ID_IN_FLIGHT);
+    all.insert(ROPE_ID_LANES);
     EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
     for (uint32_t id = ROPE_ID_PAIR_COUNTS; id < ROPE_ID_COSINE_FIRST; ++id) all.insert(id);
     all.erase(ROPE_ID_IN_FLIGHT);
+    all.erase(ROPE_ID_LANES);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
 }
 

@@ -33,23 +33,25 @@ std::string refusal(const RopeTuning& tuning) {
 TEST(Tuning, IsRefusedInWordsWhereNoDeviceOrShaderHasIt) {
     EXPECT_EQ(refusal({129, 0, 0, 0}), "tuning.group_size is 129; this device allows 1 to 128, or 0");
     EXPECT_EQ(refusal({0, 1025, 0, 0}), "tuning.heads is 1025; it must be 1 to 1024, or 0");
-    EXPECT_EQ(refusal({0, 0, 3, 0}), "tuning.pairs is 3; it must be 1, 2, 4, or 0");
-    EXPECT_EQ(refusal({0, 0, 8, 0}), "tuning.pairs is 8; it must be 1, 2, 4, or 0");
+    EXPECT_EQ(refusal({0, 0, 3, 0}), "tuning.pairs is 3; it must be 1, 2, 4, 8, or 0");
+    EXPECT_EQ(refusal({0, 0, 16, 0}), "tuning.pairs is 16; it must be 1, 2, 4, 8, or 0");
     EXPECT_EQ(refusal({0, 0, 0, 3}), "tuning.in_flight is 3; it must be 1, 2, or 0");
 }
 
-RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {}) {
+RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {}, uint32_t group_size = 128) {
     RopeRotateDescription d = llama(tokens);
     d.tuning = given;
     RopeLimits limits;
     ropeFloorLimits(&limits);
     limits.threads = threads;
+    limits.group_size = group_size;
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     using namespace rope;
     const uint32_t* constants = plan.passes[0].constants;
     const uint32_t pairs = std::string(plan.passes[0].shader->name) == "rotate_wide" ? 4 : 2;
-    return {constants[ROPE_ID_GROUP_SIZE], constants[ROPE_ID_HEADS], pairs, constants[ROPE_ID_IN_FLIGHT]};
+    return {constants[ROPE_ID_GROUP_SIZE], constants[ROPE_ID_HEADS], pairs * constants[ROPE_ID_LANES],
+            constants[ROPE_ID_IN_FLIGHT]};
 }
 
 bool operator==(const RopeTuning& a, const RopeTuning& b) {
@@ -66,6 +68,8 @@ TEST(Tuning, LeavesADeviceEnoughThreads) {
     }
     EXPECT_TRUE(chosen(1, 64) == (RopeTuning{64, 8, 4, 1}));
     EXPECT_TRUE(chosen(8, 64) == (RopeTuning{64, 32, 4, 1}));
+    EXPECT_TRUE(chosen(1, 64, {}, 1024) == (RopeTuning{64, 4, 8, 1}));
+    EXPECT_TRUE(chosen(8, 64, {}, 1024) == (RopeTuning{64, 32, 8, 1}));
 }
 
 TEST(Tuning, GivesWayToTheDescriptionsOwn) {
@@ -78,9 +82,11 @@ TEST(Tuning, GivesWayToTheDescriptionsOwn) {
 class Tunings : public gpu::OnDevice {};
 
 const RopeTuning kTunings[] = {{64, 1, 4, 1}, {24, 2, 4, 2}, {128, 3, 2, 1}, {64, 3, 2, 2},
-                               {7, 5, 1, 2},  {32, 8, 4, 2}, {64, 32, 4, 1}, {1, 4, 2, 2}};
+                               {7, 5, 1, 2},  {32, 8, 4, 2}, {64, 32, 4, 1}, {1, 4, 2, 2},
+                               {64, 4, 8, 1}, {48, 2, 8, 2}, {64, 32, 8, 1}};
 
-// Five and two heads: the last of a thread's heads are missing, one alone is left of two in flight.
+// Five and two heads: the last of a thread's heads are missing, one alone is left of two in flight. Elsewhere a thread
+// takes two lanes only where all of a head rotates.
 TEST_P(Tunings, MoveNoBit) {
     double worst = 0;
     int element = 0;
@@ -90,11 +96,12 @@ TEST_P(Tunings, MoveNoBit) {
             RopeRotateDescription d = {};
             d.batch = 2;
             d.tokens = 3;
-            d.head_dim = 72;
-            d.rotary_begin = 8;
+            const bool whole = elsewhere && tuning.pairs == 8;
+            d.head_dim = whole ? 48 : 72;
+            d.rotary_begin = whole ? 0 : 8;
             d.rotary_dim = 48;
-            d.q = rope::bshd(3, 5, 72);
-            d.k = rope::bshd(3, 2, 72);
+            d.q = rope::bshd(3, 5, d.head_dim);
+            d.k = rope::bshd(3, 2, d.head_dim);
             d.element_in = d.element_out = static_cast<RopeElement>(element);
             d.pairing_in = element == 1 ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
             d.pairing_out = elsewhere ? ROPE_PAIRING_INTERLEAVED : d.pairing_in;

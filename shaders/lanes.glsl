@@ -1,0 +1,17 @@
+// How a thread of the rotation goes through its heads. It may take two lanes of each, so that those of a CPU's vector
+// cover a head as it lies in memory.
+#if ROPE_LANE == 4
+layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
+layout(constant_id = ROPE_ID_LANES) const uint kLanes = 1;
+const uint kAhead = kInFlight - 1u;
+#else
+const uint kLanes = 1u;
+const uint kAhead = 0u;
+#endif
+
+// Of two lanes every second step takes the other one, and then goes on to the next head.
+bool is_other(uint step) { return kLanes == 2u && (step & 1u) != 0u; }
+uint next_place(uint at, uint step, uint chunk, uint head) {
+    uint other = choose(chunk == 1u, 2u, 1u) * kLane * push.head_lanes;
+    return at + choose(kLanes == 1u, head, choose(is_other(step), head - other, other));
+}
