@@ -10,8 +10,9 @@ package=$(echo "$STAGE"/deb/*.deb)
 complain() { echo "$package: $1" && exit 1; }
 
 [ "$(dpkg-deb -f "$package" Version)" = "$VERSION" ] || complain "of another version"
+depends=$(dpkg-deb -f "$package" Depends)
 for wanted in libc6 libstdc++6 libvulkan1 libvulkan-dev; do
-    dpkg-deb -f "$package" Depends | grep -q "$wanted" || complain "does not depend on $wanted"
+    [[ $depends == *"$wanted"* ]] || complain "does not depend on $wanted"
 done
 contents=$(dpkg-deb -c "$package")
 for wanted in bin/vkrope lib/libvkrope.a include/vkrope/rope.h include/vkrope/device.hpp share/vkrope/shaders/rope.glsl \

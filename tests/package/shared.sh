@@ -16,10 +16,22 @@ fi
 exported=$(nm -D --defined-only "$library" | awk '{print $3}' | LC_ALL=C sort)
 promised=$(sed -n 's/^[A-Za-z].*\b\(rope[A-Z][A-Za-z0-9]*\)(.*/\1/p' "$SOURCE/host/rope.h" | LC_ALL=C sort)
 diff <(echo "$promised") <(echo "$exported") || complain "exported (>) and in rope.h (<) are not the same"
-readelf -d "$library" | grep -q "SONAME.*\[libvkrope\.so\.${VERSION%.*}\]" || complain "the SONAME is not of version $VERSION"
+dynamic=$(readelf -d "$library")
+grep -q "SONAME.*\[libvkrope\.so\.${VERSION%.*}\]" <<<"$dynamic" || complain "the SONAME is not of version $VERSION"
 [ -f "$STAGE/shared-installed/lib/libvkrope.so.$VERSION" ] || complain "no libvkrope.so.$VERSION"
-readelf -d "$library" | grep 'NEEDED.*\(libstdc++\|vulkan\)' && complain "it needs more than the C library"
+grep 'NEEDED.*\(libstdc++\|vulkan\)' <<<"$dynamic" && complain "it needs more than the C library"
 
 rm -rf "$STAGE/shared-consumer"
 "$(dirname "$0")/consume.sh" "$STAGE/shared-consumer" -DCMAKE_PREFIX_PATH="$STAGE/shared-installed" -DCONSUMER_DEVICE=OFF
 CFLAGS='' "$(dirname "$0")/pkgconfig.sh" "$STAGE/shared-installed"
+
+# Packaged it is found by the linker of whoever installs it.
+if command -v dpkg-shlibdeps >/dev/null; then
+    rm -rf "$STAGE/shared-deb"
+    "$CPACK" --config "$STAGE/shared/CPackConfig.cmake" -G DEB -B "$STAGE/shared-deb" >"$STAGE/shared.log" 2>&1 ||
+        { cat "$STAGE/shared.log" && exit 1; }
+    package=$(echo "$STAGE"/shared-deb/*.deb)
+    contents=$(dpkg-deb -c "$package")
+    grep -q " ./usr/lib/libvkrope.so.${VERSION%.*} -> libvkrope.so.$VERSION\$" <<<"$contents" || complain "$package lacks the SONAME's link"
+    [[ $(dpkg-deb -I "$package" postinst) == *ldconfig* ]] || complain "$package does not call ldconfig"
+fi
