@@ -47,29 +47,51 @@ add_library(vkrope
     host/selftest.cpp
     host/specialize.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
-target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/host> ${VKROPE_VULKAN_INCLUDE})
+target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/host>)
+if(TARGET Vulkan::Headers)
+    target_link_libraries(vkrope PUBLIC $<BUILD_INTERFACE:Vulkan::Headers>)
+else()
+    target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${VKROPE_VULKAN_INCLUDE}>)
+endif()
 target_compile_features(vkrope PRIVATE cxx_std_17)
-set_target_properties(vkrope PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
 target_compile_definitions(vkrope PRIVATE VK_NO_PROTOTYPES)
+# Before 1.0 a minor version may change the interface.
+set_target_properties(vkrope PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+if(NOT DEFINED CMAKE_CXX_EXTENSIONS)
+    set_target_properties(vkrope PROPERTIES CXX_EXTENSIONS OFF)
+endif()
 if(BUILD_SHARED_LIBS)
     target_compile_definitions(vkrope PUBLIC VKROPE_SHARED PRIVATE VKROPE_BUILDING)
-    set_target_properties(vkrope PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden)
+    # It takes nothing of the C++ runtime, so linked by the C compiler it does not drag it in.
+    set_target_properties(vkrope PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden LINKER_LANGUAGE C)
+elseif(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
+    set_target_properties(vkrope PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endif()
+if(UNIX)
+    target_link_libraries(vkrope PRIVATE m)
+endif()
+
+# The folder of rope.glsl and bias.glsl, as an include directory: for glslc's -I in a host's own build.
+add_library(vkrope-glsl INTERFACE)
+add_library(vkrope::glsl ALIAS vkrope-glsl)
+set_target_properties(vkrope-glsl PROPERTIES EXPORT_NAME glsl)
+target_include_directories(vkrope-glsl INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/shaders>)
 
 # The host's float32 arithmetic has the promised bits only where nothing is fused or rearranged, whatever the parent asks.
 set(VKROPE_FLOATING_POINT -fno-fast-math -ffp-contract=off)
 set(VKROPE_WARNINGS)
 if(NOT MSVC)
     target_compile_options(vkrope PRIVATE ${VKROPE_FLOATING_POINT}
-        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> -ffunction-sections $<$<CONFIG:Release>:-Os>)
-    # A guest is small; only what works through whole tensors on the CPU is not.
-    set_property(SOURCE host/angle.cpp host/element.cpp host/host_add.cpp host/host_bias.cpp host/host_fused.cpp host/host_position.cpp host/host_relative.cpp host/host_run.cpp
-        host/reference_angle.cpp
-        APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> -ffunction-sections)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
         target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions
     endif()
+    # A guest is small; only what works through whole tensors on the CPU is not. Below a parent its flags decide.
     if(PROJECT_IS_TOP_LEVEL)
+        target_compile_options(vkrope PRIVATE $<$<CONFIG:Release>:-Os>)
+        set_property(SOURCE host/angle.cpp host/element.cpp host/host_add.cpp host/host_bias.cpp host/host_fused.cpp
+            host/host_position.cpp host/host_relative.cpp host/host_run.cpp host/reference_angle.cpp
+            APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
         set(VKROPE_WARNINGS -Wall -Wextra -Wpedantic -Werror=return-type)
     endif()
 else()
@@ -82,18 +104,23 @@ if(VKROPE_BUILD_DEVICE)
     add_library(vkrope::device ALIAS vkrope-device)
     target_link_libraries(vkrope-device PUBLIC vkrope PRIVATE ${CMAKE_DL_LIBS})
     target_compile_features(vkrope-device PUBLIC cxx_std_17)
-    target_compile_definitions(vkrope-device PUBLIC VK_NO_PROTOTYPES)
+    target_compile_definitions(vkrope-device PRIVATE VK_NO_PROTOTYPES)
+    set_target_properties(vkrope-device PROPERTIES EXPORT_NAME device)
+    if(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
+        set_target_properties(vkrope-device PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
-    add_library(vkrope-npy STATIC host/npy.cpp host/npy_file.cpp)
+    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/npy.cpp host/npy_file.cpp)
     target_include_directories(vkrope-npy PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/host)
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
     target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
 
-    add_executable(vkrope-quickstart host/quickstart.cpp)
-    target_link_libraries(vkrope-quickstart PRIVATE vkrope-device)
-    target_compile_options(vkrope-quickstart PRIVATE ${VKROPE_WARNINGS})
-
+    if(PROJECT_IS_TOP_LEVEL)
+        add_executable(vkrope-quickstart host/quickstart.cpp)
+        target_link_libraries(vkrope-quickstart PRIVATE vkrope-device)
+        target_compile_options(vkrope-quickstart PRIVATE ${VKROPE_WARNINGS})
+    endif()
 endif()
 
 if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)

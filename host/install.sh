@@ -53,6 +53,9 @@ missing_packages() {
     if [ "$1" = test ]; then
         wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev python3-numpy)
         has spirv-val || wanted+=(spirv-tools)
+        has pkg-config || wanted+=(pkg-config)
+        has groff || wanted+=(groff-base)
+        has dpkg-shlibdeps || wanted+=(dpkg-dev)
         has clang-format || wanted+=(clang-format)
         if [ "$(uname -m)" = x86_64 ]; then
             wanted+=(g++-aarch64-linux-gnu qemu-user) # the frequencies' doubles on arm64

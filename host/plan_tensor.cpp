@@ -36,7 +36,7 @@ bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
 }
 
 // The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
-bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
+static bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
 }
@@ -98,7 +98,7 @@ void setScaleOrTable(const RopeRotateDescription& d, RopePush* push) {
 }
 
 // Pairs in a chunk of the rotary part, as the shaders take it.
-uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
+static uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
     if (pairing == ROPE_PAIRING_INTERLEAVED) return 1;
     return d.chunk_dim == d.rotary_dim ? 0 : d.chunk_dim / 2;
 }

@@ -1,8 +1,18 @@
 # Compiles every row of list.def to an object file of its own. Adds their C sources to VKROPE_SHADER_SOURCES.
-find_program(VKROPE_GLSLC glslc REQUIRED DOC "shaderc's compiler (Debian: glslc)")
+set(VKROPE_SPIRV "" CACHE PATH "A release's generated SPIR-V, which takes the place of glslc; see the target vkrope-spirv")
+find_program(VKROPE_GLSLC glslc DOC "shaderc's compiler (Debian: glslc)")
+if(NOT VKROPE_SPIRV AND NOT VKROPE_GLSLC)
+    message(FATAL_ERROR "vkrope: glslc, shaderc's compiler, was not found: install it (Debian: glslc), or unpack "
+        "vkrope-${PROJECT_VERSION}-spirv.tar.gz, which comes with the release, and give its folder with -DVKROPE_SPIRV=")
+endif()
+include(${CMAKE_CURRENT_LIST_DIR}/spirv.cmake)
 
 # A shader as numbers for a C array; further arguments go to glslc.
 function(vkrope_compile source numbers)
+    if(NOT VKROPE_GLSLC)
+        message(FATAL_ERROR "vkrope: ${source} needs glslc: VKROPE_SPIRV holds what the library and the program take, "
+            "not the tests' shaders; -DVKROPE_BUILD_TESTS=OFF does without them")
+    endif()
     get_filename_component(name ${numbers} NAME_WE)
     add_custom_command(
         OUTPUT ${numbers}
@@ -14,12 +24,34 @@ function(vkrope_compile source numbers)
         VERBATIM)
 endfunction()
 
+# Refuses generated SPIR-V that is of other shaders than those here.
+function(vkrope_check_spirv list)
+    vkrope_fingerprint_file(${list} name)
+    vkrope_fingerprint(${list} wanted)
+    set(found)
+    if(EXISTS ${VKROPE_SPIRV}/${name})
+        file(STRINGS ${VKROPE_SPIRV}/${name} found LIMIT_COUNT 1)
+    endif()
+    if(NOT found STREQUAL wanted)
+        message(FATAL_ERROR "vkrope: VKROPE_SPIRV is ${VKROPE_SPIRV}, whose ${name} is not of these shaders "
+            "(${wanted}): take the folder of vkrope ${PROJECT_VERSION}, or install glslc and leave VKROPE_SPIRV empty")
+    endif()
+    get_filename_component(folder ${list} DIRECTORY)
+    file(GLOB sources ${folder}/*.comp ${PROJECT_SOURCE_DIR}/shaders/*.h ${PROJECT_SOURCE_DIR}/shaders/*.glsl)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources} ${VKROPE_SPIRV}/${name})
+endfunction()
+
 # Every row of a list of shaders, whose files lie beside it, as a C source of its own in the variable `sources`. Further
 # arguments go to glslc.
 function(vkrope_shaders list sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
     get_filename_component(folder ${list} DIRECTORY)
     file(RELATIVE_PATH title ${PROJECT_SOURCE_DIR} ${list})
+    set(generated NO)
+    if(VKROPE_SPIRV AND NOT title MATCHES "^tests/")
+        vkrope_check_spirv(${list})
+        set(generated YES)
+    endif()
     file(STRINGS ${list} rows REGEX "^ROPE_SHADER")
     set(names)
     set(made)
@@ -37,7 +69,11 @@ function(vkrope_shaders list sources)
         list(APPEND names ${name})
 
         set(numbers ${PROJECT_BINARY_DIR}/shaders/${name}.inc)
-        vkrope_compile(${source} ${numbers} ${defines} ${ARGN})
+        if(generated)
+            configure_file(${VKROPE_SPIRV}/${name}.inc ${numbers} COPYONLY)
+        else()
+            vkrope_compile(${source} ${numbers} ${defines} ${ARGN})
+        endif()
         file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/shaders/${name}.c
             CONTENT [[
 #include "shaders.h"
@@ -50,6 +86,29 @@ const RopeShader rope_shader_@name@ = {"@name@", kWords, sizeof kWords, @needs@}
         list(APPEND made ${PROJECT_BINARY_DIR}/shaders/${name}.c)
     endforeach()
     set(${sources} ${made} PARENT_SCOPE)
+    if(NOT title MATCHES "^tests/")
+        set(VKROPE_LISTS ${VKROPE_LISTS} ${list} PARENT_SCOPE)
+    endif()
+endfunction()
+
+# The target vkrope-spirv: the folder for VKROPE_SPIRV, of all lists so far, and a tarball of it to go with a release.
+function(vkrope_spirv_target)
+    set(numbers)
+    foreach(list IN LISTS VKROPE_LISTS)
+        vkrope_shader_names(${list} names)
+        list(TRANSFORM names PREPEND ${PROJECT_BINARY_DIR}/shaders/)
+        list(TRANSFORM names APPEND .inc)
+        list(APPEND numbers ${names})
+    endforeach()
+    set(folder vkrope-${PROJECT_VERSION}-spirv)
+    add_custom_target(vkrope-spirv
+        COMMAND ${CMAKE_COMMAND} -DNUMBERS=${PROJECT_BINARY_DIR}/shaders -DFOLDER=${PROJECT_BINARY_DIR}/${folder}
+                -P ${PROJECT_SOURCE_DIR}/shaders/spirv.cmake ${VKROPE_LISTS}
+        COMMAND ${CMAKE_COMMAND} -E tar czf ${folder}.tar.gz ${folder}
+        WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
+        DEPENDS ${numbers}
+        COMMENT "Making ${folder}.tar.gz"
+        VERBATIM)
 endfunction()
 
 vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/list.def VKROPE_SHADER_SOURCES)

@@ -85,6 +85,10 @@ add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --toke
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>)
 
+if(VKROPE_INSTALL AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
+    include(tests/package/package.cmake)
+endif()
+
 add_test(NAME Frequencies.AreTheSameDoublesFromEveryCompiler
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
         -fno-exceptions -fno-rtti -fno-threadsafe-statics)

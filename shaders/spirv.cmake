@@ -1,0 +1,51 @@
+# The fingerprint of a list of shaders, which tells whether generated SPIR-V is of these sources; and as a script the folder
+# that VKROPE_SPIRV takes, made of a build's numbers:
+#   cmake -DNUMBERS=folder -DFOLDER=folder -P spirv.cmake list.def...
+
+# Of every file that the list's shaders may include, and of how they are compiled; line ends do not count.
+function(vkrope_fingerprint list fingerprint)
+    get_filename_component(folder ${list} DIRECTORY)
+    get_filename_component(root ${folder} DIRECTORY)
+    file(GLOB files RELATIVE ${root} ${root}/shaders/*.h ${root}/shaders/*.glsl ${root}/shaders/*.cmake
+        ${folder}/*.comp ${folder}/*.def)
+    list(SORT files)
+    set(text)
+    foreach(file IN LISTS files)
+        file(READ ${root}/${file} contents)
+        string(REPLACE "\r\n" "\n" contents "${contents}")
+        string(SHA256 hash "${contents}")
+        string(APPEND text "${hash} ${file}\n")
+    endforeach()
+    string(SHA256 hash "${text}")
+    set(${fingerprint} ${hash} PARENT_SCOPE)
+endfunction()
+
+# The names of a list's rows.
+function(vkrope_shader_names list names)
+    file(STRINGS ${list} rows REGEX "^ROPE_SHADER")
+    list(TRANSFORM rows REPLACE "^ROPE_SHADER\\(([a-z0-9_]+),.*" "\\1")
+    set(${names} ${rows} PARENT_SCOPE)
+endfunction()
+
+# The file of the fingerprint: shaders.sha256, bench.sha256.
+function(vkrope_fingerprint_file list name)
+    get_filename_component(folder ${list} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    set(${name} ${folder}.sha256 PARENT_SCOPE)
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+    file(REMOVE_RECURSE ${FOLDER})
+    foreach(i RANGE 1 ${CMAKE_ARGC})
+        set(list "${CMAKE_ARGV${i}}")
+        if(list MATCHES "\\.def$")
+            vkrope_shader_names(${list} names)
+            list(TRANSFORM names PREPEND ${NUMBERS}/)
+            list(TRANSFORM names APPEND .inc)
+            file(COPY ${names} DESTINATION ${FOLDER})
+            vkrope_fingerprint(${list} fingerprint)
+            vkrope_fingerprint_file(${list} name)
+            file(WRITE ${FOLDER}/${name} ${fingerprint}\n)
+        endif()
+    endforeach()
+endif()

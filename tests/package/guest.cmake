@@ -1,0 +1,43 @@
+# vkrope below another project: what it may not touch there.
+get_cmake_property(before VARIABLES)
+foreach(name IN LISTS before)
+    set(before_${name} "${${name}}")
+endforeach()
+set(VKROPE_BUILD_DEVICE ${CONSUMER_DEVICE})
+
+add_subdirectory(${CONSUMER_SOURCE} vkrope)
+
+get_cmake_property(after VARIABLES)
+list(FILTER after EXCLUDE REGEX "^(before|after|name|_|CMAKE_MATCH_|VKROPE_|vkrope_)")
+foreach(name IN LISTS after)
+    if(NOT "${${name}}" STREQUAL "${before_${name}}" AND NOT (CONSUMER_INSTALLS AND name MATCHES "^CMAKE_INSTALL_"))
+        message(SEND_ERROR "vkrope set ${name}: '${${name}}', before '${before_${name}}'")
+    endif()
+endforeach()
+
+get_property(source TARGET vkrope PROPERTY SOURCE_DIR)
+get_property(folders DIRECTORY ${source} PROPERTY SUBDIRECTORIES)
+foreach(folder IN ITEMS ${source} ${folders})
+    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    list(FILTER targets EXCLUDE REGEX "^vkrope(-|$)")
+    if(targets)
+        message(SEND_ERROR "targets that other projects may have: ${targets}")
+    endif()
+endforeach()
+get_property(tests DIRECTORY ${source} PROPERTY TESTS)
+if(tests)
+    message(SEND_ERROR "tests of vkrope's in another project: ${tests}")
+endif()
+
+get_property(type TARGET vkrope PROPERTY TYPE)
+if((BUILD_SHARED_LIBS AND NOT type STREQUAL "SHARED_LIBRARY") OR (NOT BUILD_SHARED_LIBS AND NOT type STREQUAL "STATIC_LIBRARY"))
+    message(SEND_ERROR "vkrope became a ${type}")
+endif()
+
+# A host's own library that is installed with what it stands on.
+if(CONSUMER_INSTALLS)
+    add_library(consumer-library STATIC consumer.c)
+    target_link_libraries(consumer-library PRIVATE vkrope::vkrope)
+    install(TARGETS consumer-library EXPORT consumer)
+    install(EXPORT consumer DESTINATION lib/cmake/consumer)
+endif()
