@@ -100,10 +100,12 @@ if(TARGET vkrope-tool)
     endif()
 endif()
 
-# The program, as a stranger uses it. The system's Python is the one that has the distribution's numpy.
+# The system's Python is the one that has the distribution's numpy.
+find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(VKROPE_PYTHON python3)
+
+# The program, as a stranger uses it.
 if(TARGET vkrope-tool)
-    find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
-    find_program(VKROPE_PYTHON python3)
     foreach(name
         AFailedOutputLeavesNoneBehind
         AGivenTableIsReadByAxis
@@ -168,3 +170,5 @@ if(TARGET vkrope-tool)
         endif()
     endforeach()
 endif()
+
+include(tests/engine/engine.cmake)

@@ -1,0 +1,80 @@
+# The engine example, without vkrope and with it, and once more with it under ThreadSanitizer.
+include(bench/allocations.cmake)
+find_package(Threads REQUIRED)
+find_path(VKROPE_VOLK volk.c DOC "Where volk.h and volk.c are (Debian: libvulkan-volk-dev)")
+
+set(VKROPE_ENGINE_DEVICES lavapipe=llvmpipe SwiftShader=SwiftShader)
+
+# A test on each driver by the name in its devices; skipped where volk or the driver is missing.
+function(vkrope_engine_test name target)
+    foreach(device IN LISTS VKROPE_ENGINE_DEVICES)
+        string(REGEX MATCH "^([^=]+)=(.+)$" device ${device})
+        set(test Engine.${name}On_${CMAKE_MATCH_1})
+        if(VKROPE_VOLK)
+            add_test(NAME ${test} COMMAND ${target} --device ${CMAKE_MATCH_2} ${ARGN})
+        else()
+            add_test(NAME ${test} COMMAND sh -c "echo volk was not found && exit 77")
+        endif()
+        set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)
+    endforeach()
+endfunction()
+
+if(VKROPE_VOLK)
+    add_library(vkrope-volk STATIC ${VKROPE_VOLK}/volk.c)
+    target_include_directories(vkrope-volk SYSTEM PUBLIC ${VKROPE_VOLK} ${VKROPE_VULKAN_INCLUDE})
+    target_link_libraries(vkrope-volk PUBLIC ${CMAKE_DL_LIBS})
+
+    set(VKROPE_ENGINE_SOURCES
+        tests/engine/arena.cpp
+        tests/engine/engine.cpp
+        tests/engine/gpu.cpp
+        tests/engine/pass.cpp
+        tests/engine/pipeline_file.cpp)
+    foreach(pass project score)
+        set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/engine_${pass}.inc)
+        vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/${pass}.comp ${numbers})
+        set_property(SOURCE tests/engine/engine.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
+    endforeach()
+
+    function(vkrope_engine target)
+        add_executable(${target} ${VKROPE_ENGINE_SOURCES} ${ARGN})
+        target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/shaders)
+        target_link_libraries(${target} PRIVATE vkrope-volk Threads::Threads)
+        target_compile_features(${target} PRIVATE cxx_std_17)
+        target_compile_options(${target} PRIVATE ${VKROPE_WARNINGS} ${VKROPE_FLOATING_POINT})
+    endfunction()
+
+    vkrope_engine(vkrope-engine-plain)
+    target_link_libraries(vkrope-engine-plain PRIVATE vkrope-allocations)
+    vkrope_engine(vkrope-engine)
+    target_link_libraries(vkrope-engine PRIVATE vkrope vkrope-allocations)
+    target_compile_definitions(vkrope-engine PRIVATE ENGINE_ROPE)
+
+    # All of the core and the engine, seen by ThreadSanitizer; the drivers are not.
+    get_target_property(core vkrope SOURCES)
+    vkrope_engine(vkrope-engine-tsan ${core} bench/allocations.cpp)
+    target_include_directories(vkrope-engine-tsan PRIVATE host bench)
+    target_compile_definitions(vkrope-engine-tsan PRIVATE ENGINE_ROPE VK_NO_PROTOTYPES)
+    target_compile_options(vkrope-engine-tsan PRIVATE -fsanitize=thread -g1 -O1)
+    target_link_options(vkrope-engine-tsan PRIVATE -fsanitize=thread)
+endif()
+
+vkrope_engine_test(Plain vkrope-engine-plain --validate)
+vkrope_engine_test(Rope vkrope-engine --validate)
+vkrope_engine_test(RopeOfManyThreads vkrope-engine-tsan)
+foreach(driver lavapipe SwiftShader)
+    set_tests_properties(Engine.RopeOfManyThreadsOn_${driver} PROPERTIES ENVIRONMENT
+        "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/tsan.supp")
+endforeach()
+
+if(VKROPE_PYTHON)
+    set(script ${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/engine_test.py)
+    add_test(NAME Engine.TakesVkropeInUnderSixtyLines
+        COMMAND ${VKROPE_PYTHON} ${script} difference ${CMAKE_CURRENT_SOURCE_DIR}/tests/engine)
+    set_tests_properties(Engine.TakesVkropeInUnderSixtyLines PROPERTIES SKIP_RETURN_CODE 77)
+    if(VKROPE_VOLK)
+        add_test(NAME Engine.SurvivesAnyPipelineCache
+            COMMAND ${VKROPE_PYTHON} ${script} cache $<TARGET_FILE:vkrope-engine> llvmpipe)
+        set_tests_properties(Engine.SurvivesAnyPipelineCache PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
+endif()
