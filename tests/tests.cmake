@@ -17,6 +17,7 @@ add_executable(vkrope-tests
     tests/element_test.cpp
     tests/example/example_test.cpp
     tests/examples_test.cpp
+    tests/face_test.cpp
     tests/frequencies_test.cpp
     tests/fuzz_npy.cpp
     tests/gpu.cpp
@@ -28,7 +29,6 @@ add_executable(vkrope-tests
     tests/plan_fused_test.cpp
     tests/plan_test.cpp
     tests/position_test.cpp
-    tests/raw_test.cpp
     tests/reciprocal_test.cpp
     tests/reference_angle_test.cpp
     tests/relative_test.cpp

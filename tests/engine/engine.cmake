@@ -1,15 +1,16 @@
-# The engine example, without vkrope and with it, and once more with it under ThreadSanitizer.
+# The engine example, without vkrope and with it, and once more with it under ThreadSanitizer; and the example for
+# engines that own their pipelines, on the same device and memory.
 include(bench/allocations.cmake)
 find_package(Threads REQUIRED)
 find_path(VKROPE_VOLK volk.c DOC "Where volk.h and volk.c are (Debian: libvulkan-volk-dev)")
 
 set(VKROPE_ENGINE_DEVICES lavapipe=llvmpipe SwiftShader=SwiftShader)
 
-# A test on each driver by the name in its devices; skipped where volk or the driver is missing.
+# NAMEOn_DRIVER: a test on each driver by the name in its devices; skipped where volk or the driver is missing.
 function(vkrope_engine_test name target)
     foreach(device IN LISTS VKROPE_ENGINE_DEVICES)
         string(REGEX MATCH "^([^=]+)=(.+)$" device ${device})
-        set(test Engine.${name}On_${CMAKE_MATCH_1})
+        set(test ${name}On_${CMAKE_MATCH_1})
         if(VKROPE_VOLK)
             add_test(NAME ${test} COMMAND ${target} --device ${CMAKE_MATCH_2} ${ARGN})
         else()
@@ -24,10 +25,10 @@ if(VKROPE_VOLK)
     target_include_directories(vkrope-volk SYSTEM PUBLIC ${VKROPE_VOLK} ${VKROPE_VULKAN_INCLUDE})
     target_link_libraries(vkrope-volk PUBLIC ${CMAKE_DL_LIBS})
 
+    set(VKROPE_ENGINE_DEVICE tests/engine/arena.cpp tests/engine/gpu.cpp)
     set(VKROPE_ENGINE_SOURCES
-        tests/engine/arena.cpp
+        ${VKROPE_ENGINE_DEVICE}
         tests/engine/engine.cpp
-        tests/engine/gpu.cpp
         tests/engine/pass.cpp
         tests/engine/pipeline_file.cpp)
     foreach(pass project score)
@@ -50,6 +51,12 @@ if(VKROPE_VOLK)
     target_link_libraries(vkrope-engine PRIVATE vkrope vkrope-allocations)
     target_compile_definitions(vkrope-engine PRIVATE ENGINE_ROPE)
 
+    add_executable(vkrope-raw tests/raw/kernel.cpp tests/raw/raw.cpp ${VKROPE_ENGINE_DEVICE})
+    target_include_directories(vkrope-raw PRIVATE tests/engine)
+    target_link_libraries(vkrope-raw PRIVATE vkrope vkrope-volk)
+    target_compile_features(vkrope-raw PRIVATE cxx_std_17)
+    target_compile_options(vkrope-raw PRIVATE ${VKROPE_WARNINGS})
+
     # All of the core and the engine, seen by ThreadSanitizer; the drivers are not.
     get_target_property(core vkrope SOURCES)
     vkrope_engine(vkrope-engine-tsan ${core} bench/allocations.cpp)
@@ -59,9 +66,10 @@ if(VKROPE_VOLK)
     target_link_options(vkrope-engine-tsan PRIVATE -fsanitize=thread)
 endif()
 
-vkrope_engine_test(Plain vkrope-engine-plain --validate)
-vkrope_engine_test(Rope vkrope-engine --validate)
-vkrope_engine_test(RopeOfManyThreads vkrope-engine-tsan)
+vkrope_engine_test(Engine.Plain vkrope-engine-plain --validate)
+vkrope_engine_test(Engine.Rope vkrope-engine --validate)
+vkrope_engine_test(Raw.DispatchesAreAllThatAnEngineNeeds vkrope-raw --validate)
+vkrope_engine_test(Engine.RopeOfManyThreads vkrope-engine-tsan)
 foreach(driver lavapipe SwiftShader)
     set_tests_properties(Engine.RopeOfManyThreadsOn_${driver} PROPERTIES ENVIRONMENT
         "TSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/tsan.supp")
