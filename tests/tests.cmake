@@ -18,6 +18,7 @@ add_executable(vkrope-tests
     tests/example/example_test.cpp
     tests/examples_test.cpp
     tests/face_test.cpp
+    tests/frames_test.cpp
     tests/frequencies_test.cpp
     tests/fuzz_npy.cpp
     tests/gpu.cpp
@@ -169,6 +170,21 @@ if(TARGET vkrope-tool)
             set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
         endif()
     endforeach()
+endif()
+
+# The core once more with ThreadSanitizer in it, and what rope.h says of threads. It bears no other sanitizer.
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    get_target_property(VKROPE_CORE vkrope SOURCES)
+    add_library(vkrope-tsan STATIC ${VKROPE_CORE})
+    target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_VULKAN_INCLUDE})
+    target_compile_features(vkrope-tsan PUBLIC cxx_std_17)
+    target_compile_definitions(vkrope-tsan PRIVATE VK_NO_PROTOTYPES)
+    target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
+    target_link_options(vkrope-tsan PUBLIC -fsanitize=thread)
+    add_executable(vkrope-threads tests/threads_test.cpp)
+    target_link_libraries(vkrope-threads PRIVATE vkrope-tsan GTest::gtest_main)
+    target_compile_options(vkrope-threads PRIVATE ${VKROPE_WARNINGS})
+    gtest_discover_tests(vkrope-threads DISCOVERY_MODE PRE_TEST)
 endif()
 
 include(tests/engine/engine.cmake)
