@@ -18,6 +18,7 @@ add_executable(vkrope-tests
     tests/example/example_test.cpp
     tests/examples_test.cpp
     tests/face_test.cpp
+    tests/faults_test.cpp
     tests/frames_test.cpp
     tests/frequencies_test.cpp
     tests/fuzz_npy.cpp
