@@ -866,7 +866,8 @@ typedef struct RopeContextInfo {
 typedef struct RopeContext RopeContext;
 
 /* Allocates the context, a descriptor set layout and a pipeline layout. On failure *context is null and nothing is
- * left behind. */
+ * left behind. Where VK_EXT_debug_utils is enabled layouts and pipelines are named for tools, "vkrope rotate_wide" and
+ * so on, and every plan is recorded inside a label of its shader's name. */
 ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
 
 /* No command buffer that uses the context's pipelines may be pending. Null is allowed. */

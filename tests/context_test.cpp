@@ -20,6 +20,8 @@ struct Wire {
     int alive = 0; // objects made and not destroyed
     VkResult failure = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     bool allocates = true; // the driver, by the host's callbacks
+    bool named = true;     // whether debug utils are enabled
+    std::vector<std::string> names;
 
     const VkAllocationCallbacks* allocator(const VkAllocationCallbacks* a) const { return allocates ? a : nullptr; }
 
@@ -79,6 +81,17 @@ VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer, uint32_t, uint32_t, uint32_
     wire.log.push_back("vkCmdDispatch");
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL nameObject(VkDevice d, const VkDebugUtilsObjectNameInfoEXT* info) {
+    wire.names.push_back(info->pObjectName);
+    const auto real = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
+        wire.vk->GetDeviceProcAddr(d, "vkSetDebugUtilsObjectNameEXT"));
+    return real(d, info); // the layer looks at type and handle
+}
+VKAPI_ATTR void VKAPI_CALL beginLabel(VkCommandBuffer, const VkDebugUtilsLabelEXT* label) {
+    wire.log.push_back(std::string("vkCmdBeginDebugUtilsLabelEXT ") + label->pLabelName);
+}
+VKAPI_ATTR void VKAPI_CALL endLabel(VkCommandBuffer) { wire.log.push_back("vkCmdEndDebugUtilsLabelEXT"); }
+
 template <typename Function> PFN_vkVoidFunction untyped(Function function) {
     return reinterpret_cast<PFN_vkVoidFunction>(function);
 }
@@ -98,7 +111,11 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL wiredProcAddr(VkDevice device, const ch
         {"vkCmdBindDescriptorSets", untyped(bindSets)},
         {"vkCmdPushDescriptorSetKHR", untyped(pushSet)},
         {"vkCmdPushConstants", untyped(pushConstants)},
-        {"vkCmdDispatch", untyped(dispatch)}};
+        {"vkCmdDispatch", untyped(dispatch)},
+        {"vkSetDebugUtilsObjectNameEXT", untyped(nameObject)},
+        {"vkCmdBeginDebugUtilsLabelEXT", untyped(beginLabel)},
+        {"vkCmdEndDebugUtilsLabelEXT", untyped(endLabel)}};
+    if (!wire.named && std::strstr(name, "DebugUtils") != nullptr) return nullptr;
     const auto found = kWired.find(name);
     return found != kWired.end() ? found->second : wire.vk->GetDeviceProcAddr(device, name);
 }
@@ -281,6 +298,33 @@ TEST_P(Context, PreparesWithAPipelineCacheThatBeganAsGarbage) {
     destroy(device().handle(), info_.pipeline_cache, nullptr);
 }
 
+TEST_P(Context, NamesItsObjectsWhereDebugUtilsAreEnabled) {
+    const Plans plans(info_.limits);
+    ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
+    const std::vector<std::string> wanted = {"vkrope buffers",     "vkrope layout", "vkrope table",
+                                             "vkrope rotate_wide", "vkrope count",  "vkrope rotate_wide"};
+    EXPECT_EQ(wire.names, wanted);
+    wire.names.clear();
+    wire.named = false;
+    ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
+    EXPECT_TRUE(wire.names.empty());
+}
+
+TEST_P(Context, RecordsNoLabelWhereDebugUtilsAreNot) {
+    wire.named = false;
+    const Plans plans(info_.limits);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    const VkDescriptorSet sets[3] = {};
+    RopeBuffers buffers = someBuffers();
+    buffers.sets = sets;
+    wire.log.clear();
+    ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_SUCCESS);
+    EXPECT_EQ(wire.log.size(), 3u * 4);
+    ropeDestroyContext(context);
+}
+
 TEST_P(Context, RefusesADeviceThatLacksAFunction) {
     info_.get_device_proc_addr = [](VkDevice device, const char* name) VKAPI_ATTR -> PFN_vkVoidFunction {
         return std::strcmp(name, "vkCmdDispatch") == 0 ? nullptr : wiredProcAddr(device, name);
@@ -300,7 +344,7 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
     buffers.sets = sets;
     wire.log.clear();
     ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_SUCCESS);
-    std::vector<std::string> wanted;
+    std::vector<std::string> wanted = {"vkCmdBeginDebugUtilsLabelEXT vkrope rotate_wide"};
     for (int i = 0; i < 3; ++i) {
         wanted.push_back("vkCmdBindPipeline");
         wanted.push_back(info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS ? "vkCmdPushDescriptorSetKHR"
@@ -308,6 +352,7 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
         wanted.push_back("vkCmdPushConstants 128");
         wanted.push_back("vkCmdDispatch");
     }
+    wanted.push_back("vkCmdEndDebugUtilsLabelEXT");
     EXPECT_EQ(wire.log, wanted);
     ropeDestroyContext(context);
 }
