@@ -1,7 +1,7 @@
 # What vkrope-bench and the program's own measuring stand on.
+include(bench/allocations.cmake)
 vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/list.def VKROPE_BASELINES)
 add_library(vkrope-measure STATIC
-    bench/allocations.cpp
     bench/baselines.cpp
     bench/bench.cpp
     bench/cases.cpp
@@ -15,11 +15,5 @@ add_library(vkrope-measure STATIC
     bench/turns.cpp
     ${VKROPE_BASELINES})
 target_include_directories(vkrope-measure PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench)
-target_link_libraries(vkrope-measure PUBLIC vkrope-device)
+target_link_libraries(vkrope-measure PUBLIC vkrope-device vkrope-allocations)
 target_compile_options(vkrope-measure PRIVATE ${VKROPE_WARNINGS})
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
-    target_compile_definitions(vkrope-measure PRIVATE VKROPE_WRAPS_ALLOCATION)
-    foreach(function malloc calloc realloc aligned_alloc posix_memalign _Znwm _Znam)
-        target_link_options(vkrope-measure INTERFACE "LINKER:--wrap=${function}")
-    endforeach()
-endif()

@@ -23,20 +23,22 @@ void release(const VkAllocationCallbacks* allocator, void* memory) {
     }
 }
 
-template <typename Function> bool loadOne(const RopeContextInfo& info, const char* name, Function* function) {
-    *function = reinterpret_cast<Function>(info.get_device_proc_addr(info.device, name));
-    return *function != nullptr;
-}
-
+// One after the other, in the order of Functions: a call for each would be half a kilobyte of code.
 bool loadFunctions(const RopeContextInfo& info, Functions* f) {
+#define ROPE_NAME(name) "vk" #name "\0"
+    static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
+#undef ROPE_NAME
+    char* to = reinterpret_cast<char*>(f);
     bool all = true;
-#define ROPE_LOAD(name) all = loadOne(info, "vk" #name, &f->name) && all;
-    ROPE_FUNCTIONS(ROPE_LOAD)
-#undef ROPE_LOAD
-    if ((info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) {
-        all = loadOne(info, "vkCmdPushDescriptorSetKHR", &f->CmdPushDescriptorSetKHR) && all;
+    for (const char* name = kNames; *name != 0; ++name) {
+        const PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
+        const bool optional = to >= reinterpret_cast<char*>(&f->CmdPushDescriptorSetKHR);
+        all = all && (optional || function != nullptr);
+        memcpy(to, &function, sizeof function);
+        to += sizeof function;
+        while (*name != 0) ++name;
     }
-    return all;
+    return all && (f->CmdPushDescriptorSetKHR != nullptr || (info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0);
 }
 
 VkResult makeLayouts(RopeContext* c) {
@@ -52,8 +54,9 @@ VkResult makeLayouts(RopeContext* c) {
     if (c->pushes) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     set.bindingCount = c->binding_count;
     set.pBindings = bindings;
-    const VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
+    VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
     if (result != VK_SUCCESS) return result;
+    nameObject(*c, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)c->set_layout, "buffers");
 
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(RopePush)};
     VkPipelineLayoutCreateInfo layout = {};
@@ -62,7 +65,11 @@ VkResult makeLayouts(RopeContext* c) {
     layout.pSetLayouts = &c->set_layout;
     layout.pushConstantRangeCount = 1;
     layout.pPushConstantRanges = &range;
-    return c->vk.CreatePipelineLayout(c->device, &layout, c->allocator, &c->pipeline_layout);
+    result = c->vk.CreatePipelineLayout(c->device, &layout, c->allocator, &c->pipeline_layout);
+    if (result == VK_SUCCESS) {
+        nameObject(*c, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)c->pipeline_layout, "layout");
+    }
+    return result;
 }
 
 // With its constants folded in: some compilers keep what a specialization constant rules out.
@@ -109,6 +116,7 @@ VkResult preparePass(RopeContext* c, const RopePass& pass) {
         release(c->allocator, memory);
         return result;
     }
+    nameObject(*c, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node->pipeline, pass.shader->name);
     // Two threads may have made the same one; both stay until the context goes, either serves.
     node->next = c->pipelines.load(std::memory_order_relaxed);
     while (

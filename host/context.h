@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-// The library's whole use of Vulkan, but for push descriptors.
+// The library's whole use of Vulkan: what every device has, and what is null where the host has not enabled it.
 #define ROPE_FUNCTIONS(X)                                                                                              \
     X(CreateDescriptorSetLayout)                                                                                       \
     X(DestroyDescriptorSetLayout)                                                                                      \
@@ -22,14 +22,19 @@
     X(CmdPushConstants)                                                                                                \
     X(CmdDispatch)                                                                                                     \
     X(CmdDispatchIndirect)
+#define ROPE_OPTIONAL_FUNCTIONS(X)                                                                                     \
+    X(CmdPushDescriptorSetKHR)                                                                                         \
+    X(SetDebugUtilsObjectNameEXT)                                                                                      \
+    X(CmdBeginDebugUtilsLabelEXT)                                                                                      \
+    X(CmdEndDebugUtilsLabelEXT)
 
 namespace rope {
 
 struct Functions {
 #define ROPE_DECLARE(name) PFN_vk##name name;
     ROPE_FUNCTIONS(ROPE_DECLARE)
+    ROPE_OPTIONAL_FUNCTIONS(ROPE_DECLARE)
 #undef ROPE_DECLARE
-    PFN_vkCmdPushDescriptorSetKHR CmdPushDescriptorSetKHR;
 };
 
 // A list that only grows, so that it can be read while another thread adds.
@@ -69,12 +74,17 @@ RopeResult checkRecording(const RopeContext& context, const RopePlan& plan, cons
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch);
 
+// What the host's debugging tools show, "vkrope " before it.
+void nameObject(const RopeContext& context, VkObjectType type, uint64_t handle, const char* of);
+void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, const char* of); // null: its end
+
 // Every dispatch of a plan: bound here, carried out by launch(index, dispatch).
 template <typename Launch>
 RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext& context, const RopePlan& plan,
                       const RopeBuffers& buffers, Launch launch) {
     const RopeResult result = checkRecording(context, plan, buffers);
     if (result != ROPE_SUCCESS) return result;
+    labelRange(command_buffer, context, plan.passes[0].shader->name);
     const uint32_t count = ropeDispatchCount(&plan);
     for (uint32_t i = 0; i < count; ++i) {
         RopeDispatch dispatch;
@@ -82,6 +92,7 @@ RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext& context
         bindDispatch(command_buffer, context, buffers, i, dispatch);
         launch(i, dispatch);
     }
+    labelRange(command_buffer, context, nullptr);
     return result;
 }
 

@@ -14,6 +14,7 @@ add_library(vkrope
     host/host_position.cpp
     host/host_relative.cpp
     host/host_run.cpp
+    host/labels.cpp
     host/limits.cpp
     host/parameters.cpp
     host/permutation.cpp

@@ -51,7 +51,7 @@ missing_packages() {
     has glslc || wanted+=(glslc)
     has ninja || has make || wanted+=(ninja-build)
     if [ "$1" = test ]; then
-        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev python3-numpy)
+        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
         has spirv-val || wanted+=(spirv-tools)
         has pkg-config || wanted+=(pkg-config)
         has groff || wanted+=(groff-base)

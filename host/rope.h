@@ -30,8 +30,17 @@
  * Sizes are in bytes where the name says so. A structure filled with zeros asks for the common case. The _MAX_ENUM
  * members only give an enumeration its width.
  *
- * Threads. Plans are values. Functions that take a `const RopeContext*` may run on any number of threads at once, and
- * so may ropePrepare; only ropeSetRounding and ropeDestroyContext want the context to themselves. */
+ * Threads. Functions without a context, and those that take a `const RopeContext*`, may run on any number of threads at
+ * once, and so may ropePrepare, beside them too: a plan is not prepared, and then it is. Only ropeSetRounding and
+ * ropeDestroyContext want the context to themselves. Command buffers and descriptor pools are yours to keep apart, as
+ * Vulkan asks. Your allocator is called on whichever thread calls.
+ *
+ * Frames. Descriptions, plans and RopeBuffers, with all that they point at, may change or go as soon as the call that
+ * was given them returns; a context keeps only the device, the pipeline cache and the pointer to the allocator. Any
+ * number of frames may be in flight by one context, plan, table and frequencies: these are only read. What a frame
+ * writes it has for itself, or you order it. Preparing takes nothing away from what is pending. Descriptor sets, buffers
+ * (a table is one) and the context may go when no command buffer that uses them is pending; what is recorded with them
+ * is then not to be submitted again. */
 #ifndef VKROPE_ROPE_H
 #define VKROPE_ROPE_H
 
@@ -858,7 +867,8 @@ typedef struct RopeContextInfo {
 typedef struct RopeContext RopeContext;
 
 /* Allocates the context, a descriptor set layout and a pipeline layout. On failure *context is null and nothing is
- * left behind. */
+ * left behind. Where VK_EXT_debug_utils is enabled layouts and pipelines are named for tools, "vkrope rotate_wide" and
+ * so on, and every plan is recorded inside a label of its shader's name. */
 ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
 
 /* No command buffer that uses the context's pipelines may be pending. Null is allowed. */

@@ -18,6 +18,12 @@ struct Wire {
     int fail_at = -1; // counts creating calls; -1: none fails
     int creating = 0;
     int alive = 0; // objects made and not destroyed
+    VkResult failure = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    bool allocates = true; // the driver, by the host's callbacks
+    bool named = true;     // whether debug utils are enabled
+    std::vector<std::string> names;
+
+    const VkAllocationCallbacks* allocator(const VkAllocationCallbacks* a) const { return allocates ? a : nullptr; }
 
     bool fails() { return creating++ == fail_at; }
 } wire;
@@ -31,11 +37,11 @@ VkResult made(VkResult result) {
     VKAPI_ATTR VkResult VKAPI_CALL create##Name(VkDevice d, const Info* info, const VkAllocationCallbacks* a,          \
                                                 Handle* h) {                                                           \
         wire.log.push_back("vkCreate" #Name);                                                                          \
-        return wire.fails() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : made(wire.vk->Create##Name(d, info, a, h));              \
+        return wire.fails() ? wire.failure : made(wire.vk->Create##Name(d, info, wire.allocator(a), h));               \
     }                                                                                                                  \
     VKAPI_ATTR void VKAPI_CALL destroy##Name(VkDevice d, Handle h, const VkAllocationCallbacks* a) {                   \
         if (h != VK_NULL_HANDLE) --wire.alive;                                                                         \
-        wire.vk->Destroy##Name(d, h, a);                                                                               \
+        wire.vk->Destroy##Name(d, h, wire.allocator(a));                                                               \
     }
 CREATE(DescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
 CREATE(PipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
@@ -46,11 +52,15 @@ VKAPI_ATTR VkResult VKAPI_CALL createPipelines(VkDevice d, VkPipelineCache c, ui
                                                const VkComputePipelineCreateInfo* i, const VkAllocationCallbacks* a,
                                                VkPipeline* p) {
     wire.log.push_back("vkCreateComputePipelines");
-    return wire.fails() ? VK_ERROR_OUT_OF_DEVICE_MEMORY : made(wire.vk->CreateComputePipelines(d, c, n, i, a, p));
+    return wire.fails() ? wire.failure : made(wire.vk->CreateComputePipelines(d, c, n, i, wire.allocator(a), p));
 }
 VKAPI_ATTR void VKAPI_CALL destroyPipeline(VkDevice d, VkPipeline p, const VkAllocationCallbacks* a) {
     if (p != VK_NULL_HANDLE) --wire.alive;
-    wire.vk->DestroyPipeline(d, p, a);
+    wire.vk->DestroyPipeline(d, p, wire.allocator(a));
+}
+VKAPI_ATTR VkResult VKAPI_CALL allocateSets(VkDevice d, const VkDescriptorSetAllocateInfo* info,
+                                            VkDescriptorSet* sets) {
+    return wire.fails() ? wire.failure : wire.vk->AllocateDescriptorSets(d, info, sets);
 }
 VKAPI_ATTR void VKAPI_CALL bindPipeline(VkCommandBuffer, VkPipelineBindPoint, VkPipeline) {
     wire.log.push_back("vkCmdBindPipeline");
@@ -71,6 +81,17 @@ VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer, uint32_t, uint32_t, uint32_
     wire.log.push_back("vkCmdDispatch");
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL nameObject(VkDevice d, const VkDebugUtilsObjectNameInfoEXT* info) {
+    wire.names.push_back(info->pObjectName);
+    const auto real = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
+        wire.vk->GetDeviceProcAddr(d, "vkSetDebugUtilsObjectNameEXT"));
+    return real(d, info); // the layer looks at type and handle
+}
+VKAPI_ATTR void VKAPI_CALL beginLabel(VkCommandBuffer, const VkDebugUtilsLabelEXT* label) {
+    wire.log.push_back(std::string("vkCmdBeginDebugUtilsLabelEXT ") + label->pLabelName);
+}
+VKAPI_ATTR void VKAPI_CALL endLabel(VkCommandBuffer) { wire.log.push_back("vkCmdEndDebugUtilsLabelEXT"); }
+
 template <typename Function> PFN_vkVoidFunction untyped(Function function) {
     return reinterpret_cast<PFN_vkVoidFunction>(function);
 }
@@ -85,11 +106,16 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL wiredProcAddr(VkDevice device, const ch
         {"vkDestroyShaderModule", untyped(destroyShaderModule)},
         {"vkCreateComputePipelines", untyped(createPipelines)},
         {"vkDestroyPipeline", untyped(destroyPipeline)},
+        {"vkAllocateDescriptorSets", untyped(allocateSets)},
         {"vkCmdBindPipeline", untyped(bindPipeline)},
         {"vkCmdBindDescriptorSets", untyped(bindSets)},
         {"vkCmdPushDescriptorSetKHR", untyped(pushSet)},
         {"vkCmdPushConstants", untyped(pushConstants)},
-        {"vkCmdDispatch", untyped(dispatch)}};
+        {"vkCmdDispatch", untyped(dispatch)},
+        {"vkSetDebugUtilsObjectNameEXT", untyped(nameObject)},
+        {"vkCmdBeginDebugUtilsLabelEXT", untyped(beginLabel)},
+        {"vkCmdEndDebugUtilsLabelEXT", untyped(endLabel)}};
+    if (!wire.named && std::strstr(name, "DebugUtils") != nullptr) return nullptr;
     const auto found = kWired.find(name);
     return found != kWired.end() ? found->second : wire.vk->GetDeviceProcAddr(device, name);
 }
@@ -149,6 +175,12 @@ struct Plans {
     }
 };
 
+RopeBuffers someBuffers() {
+    RopeBuffers buffers = {};
+    for (RopeBuffer& slot : buffers.slots) slot.buffer = reinterpret_cast<VkBuffer>(uintptr_t{1});
+    return buffers;
+}
+
 class Context : public gpu::OnDevice {
   protected:
     void SetUp() override {
@@ -178,10 +210,13 @@ TEST_P(Context, LeavesNothingBehindWhicheverCreationFails) {
     const int calls = wire.creating;
     ASSERT_GE(calls, 2 + 2 * 4); // layouts, then a module and a pipeline for each different pass
     for (int n = 0; n < calls; ++n) {
-        wire.creating = 0;
-        wire.fail_at = n;
-        EXPECT_EQ(createAndPrepare(plans), VK_ERROR_OUT_OF_DEVICE_MEMORY) << n;
-        EXPECT_EQ(wire.alive, 0) << n;
+        for (VkResult failure : {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST}) {
+            wire.creating = 0;
+            wire.fail_at = n;
+            wire.failure = failure;
+            EXPECT_EQ(createAndPrepare(plans), failure) << n;
+            EXPECT_EQ(wire.alive, 0) << n;
+        }
     }
 }
 
@@ -208,10 +243,86 @@ TEST_P(Context, UsesTheHostsAllocatorAndSurvivesItsEnd) {
     ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
     EXPECT_GT(host.allocations, 1);
     EXPECT_EQ(host.alive, 0);
+    wire.allocates = false; // what drivers do without memory is not vkrope's
     host.allocations = 0;
-    host.fail_at = 0;
-    EXPECT_EQ(createAndPrepare(plans), VK_ERROR_OUT_OF_HOST_MEMORY);
-    EXPECT_EQ(host.alive, 0);
+    ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
+    const int allocations = host.allocations;
+    ASSERT_GE(allocations, 1 + 2 * 4); // the context, then the words and the node of each different pass
+    for (int n = 0; n < allocations; ++n) {
+        host.allocations = 0;
+        host.fail_at = n;
+        EXPECT_EQ(createAndPrepare(plans), VK_ERROR_OUT_OF_HOST_MEMORY) << n;
+        EXPECT_EQ(host.alive, 0) << n;
+        EXPECT_EQ(wire.alive, 0) << n;
+    }
+}
+
+TEST_P(Context, HandsOnThatAPoolIsEmptyAndCanGoOn) {
+    if (device().limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) GTEST_SKIP() << "needs no sets";
+    const Plans plans(info_.limits);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    rope::Buffer buffer;
+    std::string error;
+    ASSERT_TRUE(device().makeBuffer(65536, &buffer, &error)) << error;
+    RopeBuffers buffers = {};
+    for (RopeBuffer& slot : buffers.slots) slot = buffer.slot();
+    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 6 * 12},
+                                          {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 12}};
+    const VkDescriptorPoolCreateInfo info = {VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 12, 2, sizes};
+    VkDescriptorPool pool = VK_NULL_HANDLE;
+    ASSERT_EQ(device().vk().CreateDescriptorPool(device().handle(), &info, nullptr, &pool), VK_SUCCESS);
+    wire.failure = VK_ERROR_OUT_OF_POOL_MEMORY;
+    VkDescriptorSet sets[3] = {};
+    for (int n = 0; n < 4; ++n) { // a plan of three dispatches
+        wire.creating = 0;
+        wire.fail_at = n;
+        EXPECT_EQ(ropeAllocateSets(context, &plans.plans[1], &buffers, pool, sets), n < 3 ? wire.failure : VK_SUCCESS);
+    }
+    device().vk().DestroyDescriptorPool(device().handle(), pool, nullptr);
+    ropeDestroyContext(context);
+}
+
+// A host that hands its driver an unchecked file: Vulkan has drivers start an empty cache where the header is not
+// theirs.
+TEST_P(Context, PreparesWithAPipelineCacheThatBeganAsGarbage) {
+    const auto make = reinterpret_cast<PFN_vkCreatePipelineCache>(
+        device().vk().GetDeviceProcAddr(device().handle(), "vkCreatePipelineCache"));
+    const auto destroy = reinterpret_cast<PFN_vkDestroyPipelineCache>(
+        device().vk().GetDeviceProcAddr(device().handle(), "vkDestroyPipelineCache"));
+    const std::vector<uint32_t> garbage(1000, 0xDEADBEEF);
+    const VkPipelineCacheCreateInfo info = {VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO, nullptr, 0,
+                                            garbage.size() * 4, garbage.data()};
+    ASSERT_EQ(make(device().handle(), &info, nullptr, &info_.pipeline_cache), VK_SUCCESS);
+    EXPECT_EQ(createAndPrepare(Plans(info_.limits)), VK_SUCCESS);
+    destroy(device().handle(), info_.pipeline_cache, nullptr);
+}
+
+TEST_P(Context, NamesItsObjectsWhereDebugUtilsAreEnabled) {
+    const Plans plans(info_.limits);
+    ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
+    const std::vector<std::string> wanted = {"vkrope buffers",     "vkrope layout", "vkrope table",
+                                             "vkrope rotate_wide", "vkrope count",  "vkrope rotate_wide"};
+    EXPECT_EQ(wire.names, wanted);
+    wire.names.clear();
+    wire.named = false;
+    ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
+    EXPECT_TRUE(wire.names.empty());
+}
+
+TEST_P(Context, RecordsNoLabelWhereDebugUtilsAreNot) {
+    wire.named = false;
+    const Plans plans(info_.limits);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    const VkDescriptorSet sets[3] = {};
+    RopeBuffers buffers = someBuffers();
+    buffers.sets = sets;
+    wire.log.clear();
+    ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_SUCCESS);
+    EXPECT_EQ(wire.log.size(), 3u * 4);
+    ropeDestroyContext(context);
 }
 
 TEST_P(Context, RefusesADeviceThatLacksAFunction) {
@@ -221,12 +332,6 @@ TEST_P(Context, RefusesADeviceThatLacksAFunction) {
     RopeContext* context = reinterpret_cast<RopeContext*>(1);
     EXPECT_EQ(ropeCreateContext(&info_, &context), VK_ERROR_INITIALIZATION_FAILED);
     EXPECT_EQ(context, nullptr);
-}
-
-RopeBuffers someBuffers() {
-    RopeBuffers buffers = {};
-    for (RopeBuffer& slot : buffers.slots) slot.buffer = reinterpret_cast<VkBuffer>(uintptr_t{1});
-    return buffers;
 }
 
 TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
@@ -239,7 +344,7 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
     buffers.sets = sets;
     wire.log.clear();
     ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_SUCCESS);
-    std::vector<std::string> wanted;
+    std::vector<std::string> wanted = {"vkCmdBeginDebugUtilsLabelEXT vkrope rotate_wide"};
     for (int i = 0; i < 3; ++i) {
         wanted.push_back("vkCmdBindPipeline");
         wanted.push_back(info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS ? "vkCmdPushDescriptorSetKHR"
@@ -247,6 +352,7 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
         wanted.push_back("vkCmdPushConstants 128");
         wanted.push_back("vkCmdDispatch");
     }
+    wanted.push_back("vkCmdEndDebugUtilsLabelEXT");
     EXPECT_EQ(wire.log, wanted);
     ropeDestroyContext(context);
 }

@@ -1,4 +1,4 @@
-// A command buffer recorded once and submitted as often as wanted. Each submission is waited for; what came before it
+// A command buffer recorded once and submitted as often as wanted, and waited for. What came before it
 // is visible to its compute shaders, and what they wrote to the host.
 #pragma once
 
@@ -33,11 +33,17 @@ class Recording {
     }
 
     void submit() {
+        ASSERT_NO_FATAL_FAILURE(start());
+        wait();
+    }
+    void start() {
         VkSubmitInfo info = {};
         info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
         info.commandBufferCount = 1;
         info.pCommandBuffers = &commands_;
         ASSERT_EQ(device_->vk().QueueSubmit(device_->queue(), 1, &info, fence_), VK_SUCCESS);
+    }
+    void wait() {
         ASSERT_EQ(device_->vk().WaitForFences(device_->handle(), 1, &fence_, VK_TRUE, 60000000000ull), VK_SUCCESS);
         ASSERT_EQ(device_->vk().ResetFences(device_->handle(), 1, &fence_), VK_SUCCESS);
     }

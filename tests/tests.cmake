@@ -17,6 +17,9 @@ add_executable(vkrope-tests
     tests/element_test.cpp
     tests/example/example_test.cpp
     tests/examples_test.cpp
+    tests/face_test.cpp
+    tests/faults_test.cpp
+    tests/frames_test.cpp
     tests/frequencies_test.cpp
     tests/fuzz_npy.cpp
     tests/gpu.cpp
@@ -28,7 +31,6 @@ add_executable(vkrope-tests
     tests/plan_fused_test.cpp
     tests/plan_test.cpp
     tests/position_test.cpp
-    tests/raw_test.cpp
     tests/reciprocal_test.cpp
     tests/reference_angle_test.cpp
     tests/relative_test.cpp
@@ -104,10 +106,12 @@ if(TARGET vkrope-tool)
     endif()
 endif()
 
-# The program, as a stranger uses it. The system's Python is the one that has the distribution's numpy.
+# The system's Python is the one that has the distribution's numpy.
+find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(VKROPE_PYTHON python3)
+
+# The program, as a stranger uses it.
 if(TARGET vkrope-tool)
-    find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
-    find_program(VKROPE_PYTHON python3)
     foreach(name
         AFailedOutputLeavesNoneBehind
         AGivenTableIsReadByAxis
@@ -172,3 +176,20 @@ if(TARGET vkrope-tool)
         endif()
     endforeach()
 endif()
+
+# The core once more with ThreadSanitizer in it, and what rope.h says of threads. It bears no other sanitizer.
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    get_target_property(VKROPE_CORE vkrope SOURCES)
+    add_library(vkrope-tsan STATIC ${VKROPE_CORE})
+    target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_VULKAN_INCLUDE})
+    target_compile_features(vkrope-tsan PUBLIC cxx_std_17)
+    target_compile_definitions(vkrope-tsan PRIVATE VK_NO_PROTOTYPES)
+    target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
+    target_link_options(vkrope-tsan PUBLIC -fsanitize=thread)
+    add_executable(vkrope-threads tests/threads_test.cpp)
+    target_link_libraries(vkrope-threads PRIVATE vkrope-tsan GTest::gtest_main)
+    target_compile_options(vkrope-threads PRIVATE ${VKROPE_WARNINGS})
+    gtest_discover_tests(vkrope-threads DISCOVERY_MODE PRE_TEST)
+endif()
+
+include(tests/engine/engine.cmake)
