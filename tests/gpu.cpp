@@ -90,8 +90,8 @@ void OnDevice::SetUp() {
 void OnDevice::TearDown() {
     if (device_ != nullptr) {
         EXPECT_EQ(device_->messages()->count(), messages_before_) << device_->messages()->text();
+        EXPECT_EQ(beyondFloor().count(), beyond_before_) << beyondFloor().text();
     }
-    EXPECT_EQ(beyondFloor().count(), beyond_before_) << beyondFloor().text();
 }
 
 void OnDevice::renew() {
