@@ -1,6 +1,8 @@
-// What a driver's compiler makes of the rotation's wide build: the library's own pipelines, their statistics and their
-// text, to standard output for amd.py. With RADV and RADV_FORCE_FAMILY no GPU is needed.
+// What a driver's compiler makes of the rotation's wide build, or with --every of every shader: the library's own
+// pipelines, their statistics and their text, to standard output for amd.py. With RADV and RADV_FORCE_FAMILY no GPU is
+// needed.
 #include "rotation.hpp"
+#include "typical.hpp"
 
 #include "loader.hpp"
 
@@ -29,6 +31,18 @@ template <typename Function> Function deviceFunction(const char* name) {
     return function;
 }
 
+VkPhysicalDevice16BitStorageFeatures offeredStorage16() {
+    VkPhysicalDevice16BitStorageFeatures storage_16 = {};
+    storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+    VkPhysicalDeviceFeatures2 features = {};
+    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    features.pNext = &storage_16;
+    compiler.instance->vk().GetPhysicalDeviceFeatures2(compiler.physical_device, &features);
+    storage_16.uniformAndStorageBuffer16BitAccess = storage_16.storagePushConstant16 = VK_FALSE;
+    storage_16.storageInputOutput16 = VK_FALSE;
+    return storage_16;
+}
+
 void openCompiler() {
     std::string error;
     compiler.instance = rope::Instance::open(nullptr, nullptr, &error);
@@ -39,6 +53,8 @@ void openCompiler() {
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature = {};
     feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
     feature.pipelineExecutableInfo = VK_TRUE;
+    VkPhysicalDevice16BitStorageFeatures storage_16 = offeredStorage16();
+    feature.pNext = storage_16.storageBuffer16BitAccess ? &storage_16 : nullptr;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue = {};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -58,7 +74,9 @@ void openCompiler() {
     must(made == VK_SUCCESS, "vkCreateDevice returned " + rope::resultName(made));
     VkPhysicalDeviceProperties properties;
     compiler.instance->vk().GetPhysicalDeviceProperties(compiler.physical_device, &properties);
-    ropeLimitsFromDevice(&properties, ROPE_ENABLED_PUSH_DESCRIPTORS, &compiler.limits);
+    const uint32_t enabled =
+        ROPE_ENABLED_PUSH_DESCRIPTORS | (storage_16.storageBuffer16BitAccess ? ROPE_ENABLED_STORAGE_16 : 0);
+    ropeLimitsFromDevice(&properties, enabled, &compiler.limits);
     std::printf("device %s\n", properties.deviceName);
 }
 
@@ -130,16 +148,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL functionOf(VkDevice device, const char*
     return compiler.instance->vk().GetDeviceProcAddr(device, name);
 }
 
-void ask(Case c, uint32_t in_flight) {
-    const Described described(c);
-    RopeRotateDescription description = described.description;
-    description.tuning.in_flight = in_flight;
-    RopePlan plan;
-    mustPlan(ropePlanRotate(&description, &compiler.limits, &plan), plan);
-    RopeDispatch dispatch;
-    ropeGetDispatch(&plan, 0, &dispatch);
-    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(places(), c.elsewhere),
-                nameIn(sources(), c.source), nameIn(pairings(), c.pairing), in_flight, dispatch.shader->name);
+void prepare(const RopePlan& plan) {
     RopeContextInfo info = {};
     info.device = compiler.device;
     info.get_device_proc_addr = functionOf;
@@ -151,17 +160,46 @@ void ask(Case c, uint32_t in_flight) {
     must(prepared == VK_SUCCESS, "ropePrepare returned " + rope::resultName(prepared));
 }
 
+void ask(Case c, uint32_t in_flight) {
+    const Described described(c);
+    RopeRotateDescription description = described.description;
+    description.tuning.in_flight = in_flight;
+    RopePlan plan;
+    mustPlan(ropePlanRotate(&description, &compiler.limits, &plan), plan);
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, 0, &dispatch);
+    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(places(), c.elsewhere),
+                nameIn(sources(), c.source), nameIn(pairings(), c.pairing), in_flight, dispatch.shader->name);
+    prepare(plan);
+}
+
+void askEvery() {
+    RopeLimits limits = compiler.limits;
+    limits.enabled |= ROPE_ENABLED_STORAGE_16;
+    for (const Typical& typical : typicalPasses(limits)) {
+        const RopeShader& shader = *typical.plan.passes[0].shader;
+        if ((shader.needs & ~compiler.limits.enabled) != 0) continue; // what this family does not offer
+        std::printf("pipeline %s %s\n", typical.name.c_str(), shader.name);
+        prepare(typical.plan);
+    }
+}
+
+void askRotation() {
+    Choices choices = allChoices();
+    choices.models = {findModel("llama3-8b")};
+    choices.tokens = {4096};
+    for (const Case& c : product(choices)) {
+        for (const uint32_t in_flight : {1u, 2u}) ask(c, in_flight);
+    }
+}
+
 } // namespace
 
-int main() {
+int main(int count, char** arguments) {
     try {
         openCompiler();
-        Choices choices = allChoices();
-        choices.models = {findModel("llama3-8b")};
-        choices.tokens = {4096};
-        for (const Case& c : product(choices)) {
-            for (const uint32_t in_flight : {1u, 2u}) ask(c, in_flight);
-        }
+        const bool every = count == 2 && std::string(arguments[1]) == "--every";
+        every ? askEvery() : askRotation();
         std::printf("end\n");
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "vkrope-amd: %s\n", failure.what());

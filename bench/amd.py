@@ -3,10 +3,12 @@
 GPU is needed.
 
     bench/amd.py PROGRAM [--families navi21,gfx1100] [--pairings half,interleaved] [--text "f16 in-place rows half 2"]
+    bench/amd.py PROGRAM --every [--families navi21,gfx1100] [--text "fused-f16 fused_wide"]
 
 PROGRAM is vkrope-amd. One row for each element, place, source of cos and sin, pairing and number of heads in flight, as
 the library's own plan makes the pipeline; of the loop over the heads what one head takes. --text prints a pipeline's
-text instead. Exit status 1 where a register is spilled, scratch memory is taken, or elements are not loaded and stored as
+text instead. --every: one row for each shader in plans typical of it, and of its whole text what loads and stores there
+are; only spills and scratch fail then. Exit status 1 where a register is spilled, scratch memory is taken, or elements are not loaded and stored as
 wide as they can be; 77 where there is no RADV. "ahead": how many loads are made before anything is waited for."""
 import argparse
 import glob
@@ -20,7 +22,9 @@ FAMILIES = ("tahiti hawaii tonga polaris10 vega10 vega20 raven arcturus aldebara
 WIDTHS = {"dword": 1, "dwordx2": 2, "dwordx3": 3, "dwordx4": 4, "b32": 1, "b64": 2, "b96": 3, "b128": 4}
 MOVE = re.compile(r"(?:buffer|global)_(load|store)_(?:format_)?(\w+)")
 COLUMNS = ("VGPR", "SGPR", "spill", "scratch", "waves", "code", "instr", "loop", "VALU", "loads", "stores", "ahead")
+EVERY_COLUMNS = COLUMNS[:7]
 LABEL_WIDTH = 38
+EVERY_WIDTH = 52
 
 
 def find_radv():
@@ -28,10 +32,10 @@ def find_radv():
     return found[0] if found else None
 
 
-def compile_for(family, program, driver):
+def compile_for(family, command, driver):
     environment = dict(os.environ, RADV_FORCE_FAMILY=family, VK_ICD_FILENAMES=driver, VK_DRIVER_FILES=driver)
     environment.pop("VK_INSTANCE_LAYERS", None)
-    return subprocess.run([program], capture_output=True, text=True, errors="replace", env=environment)
+    return subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment)
 
 
 def parse(output):
@@ -63,7 +67,7 @@ def loop_of(text):
 
 
 def widths(moves):
-    return "+".join(f"{moves.count(width)}x{width}" for width in sorted(set(moves), reverse=True))
+    return "+".join(f"{moves.count(width)}x{width or '½'}" for width in sorted(set(moves), reverse=True))
 
 
 def look(pipeline):
@@ -102,7 +106,25 @@ def print_row(label, pipeline, seen, found):
     print(f"{label:{LABEL_WIDTH}}", *(f"{number:>7}" for number in numbers), *found)
 
 
-def show(family, pipelines, pairings, text):
+def show_every(pipelines, text):
+    wrong = 0
+    for label, pipeline in pipelines.items():
+        if text is not None:
+            if label.startswith(text):
+                print("\n".join(pipeline["text"]))
+            continue
+        moves = [MOVE.match(line) for line in pipeline["text"]]
+        loads, stores = ([WIDTHS.get(m.group(2), 0) for m in moves if m and m.group(1) == way] for way in ("load", "store"))
+        found = faults(pipeline, {"known": False}, "f32")
+        numbers = [pipeline["VGPRs"], pipeline["SGPRs"], pipeline["Spilled SGPRs"] + pipeline["Spilled VGPRs"],
+                   pipeline["Scratch size"], pipeline["Subgroups per SIMD"], pipeline["Code size"], pipeline["Instructions"]]
+        print(f"{label:{EVERY_WIDTH}}", *(f"{number:>7}" for number in numbers), f"{widths(loads) or '?':>16}",
+              f"{widths(stores) or '?':>14}", *found)
+        wrong += bool(found)
+    return wrong
+
+
+def show(pipelines, pairings, text):
     wrong = 0
     for label, pipeline in pipelines.items():
         element, _, _, pairing, _, shader = label.split()
@@ -126,6 +148,7 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--pairings", default="half,interleaved")
+    parser.add_argument("--every", action="store_true")
     parser.add_argument("--text")
     options = parser.parse_args()
     if not os.access(options.program, os.X_OK):
@@ -136,14 +159,17 @@ def main():
         sys.exit(77)
     wrong = compiled = 0
     for family in options.families.split(","):
-        run = compile_for(family, options.program, driver)
+        run = compile_for(family, [options.program] + ["--every"] * options.every, driver)
         if run.returncode != 0 or not run.stdout.endswith("end\n"):
             print(f"{family}: not offered by this RADV ({run.returncode} {run.stderr.strip()[-80:]})\n")
             continue
         compiled += 1
-        if options.text is None:
+        if options.every:
+            print(f"{family:{EVERY_WIDTH}}", *(f"{column:>7}" for column in EVERY_COLUMNS), f"{'loads':>16} {'stores':>14}")
+            wrong += show_every(parse(run.stdout), options.text)
+        else:
             print(f"{family:{LABEL_WIDTH}}", *(f"{column:>7}" for column in COLUMNS))
-        wrong += show(family, parse(run.stdout), options.pairings.split(","), options.text)
+            wrong += show(parse(run.stdout), options.pairings.split(","), options.text)
         print()
     if compiled == 0:
         print("amd.py: this RADV has no null device; skipped")

@@ -7,3 +7,8 @@ target_compile_options(vkrope-bench PRIVATE ${VKROPE_WARNINGS})
 add_executable(vkrope-amd bench/amd.cpp)
 target_link_libraries(vkrope-amd PRIVATE vkrope-measure)
 target_compile_options(vkrope-amd PRIVATE ${VKROPE_WARNINGS})
+
+# For other compilers of SPIR-V.
+add_executable(vkrope-spirv bench/spirv.cpp)
+target_link_libraries(vkrope-spirv PRIVATE vkrope-measure)
+target_compile_options(vkrope-spirv PRIVATE ${VKROPE_WARNINGS})

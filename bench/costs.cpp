@@ -19,21 +19,36 @@ void must(VkResult result, const char* what) {
 
 uint64_t called_back = 0;
 
-VKAPI_ATTR void* VKAPI_CALL allocate(void*, size_t size, size_t alignment, VkSystemAllocationScope) {
-    ++called_back;
+#ifdef _WIN32 // whose C library has blocks of an alignment, but frees and grows them by functions of their own
+void* takeBlock(size_t size, size_t alignment) { return _aligned_malloc(size, alignment); }
+void freeBlock(void* memory) { _aligned_free(memory); }
+void* growBlock(void* memory, size_t size, size_t alignment) { return _aligned_realloc(memory, size, alignment); }
+#else
+void* takeBlock(size_t size, size_t alignment) {
     return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
-VKAPI_ATTR void VKAPI_CALL release(void*, void* memory) { std::free(memory); }
+void freeBlock(void* memory) { std::free(memory); }
 
 // What is there is kept: nothing asks how large it was, so it is copied by realloc first.
-VKAPI_ATTR void* VKAPI_CALL reallocate(void*, void* memory, size_t size, size_t alignment, VkSystemAllocationScope) {
-    ++called_back;
+void* growBlock(void* memory, size_t size, size_t alignment) {
     void* grown = std::realloc(memory, size);
     if (size == 0 || reinterpret_cast<uintptr_t>(grown) % alignment == 0) return grown;
-    void* aligned = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    void* aligned = takeBlock(size, alignment);
     std::memcpy(aligned, grown, size);
     std::free(grown);
     return aligned;
+}
+#endif
+
+VKAPI_ATTR void* VKAPI_CALL allocate(void*, size_t size, size_t alignment, VkSystemAllocationScope) {
+    ++called_back;
+    return takeBlock(size, alignment);
+}
+VKAPI_ATTR void VKAPI_CALL release(void*, void* memory) { freeBlock(memory); }
+
+VKAPI_ATTR void* VKAPI_CALL reallocate(void*, void* memory, size_t size, size_t alignment, VkSystemAllocationScope) {
+    ++called_back;
+    return growBlock(memory, size, alignment);
 }
 
 constexpr VkAllocationCallbacks kCounting = {nullptr, allocate, reallocate, release, nullptr, nullptr};

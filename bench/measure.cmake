@@ -13,6 +13,7 @@ add_library(vkrope-measure STATIC
     bench/table.cpp
     bench/tuner.cpp
     bench/turns.cpp
+    bench/typical.cpp
     ${VKROPE_BASELINES})
 target_include_directories(vkrope-measure PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench)
 target_link_libraries(vkrope-measure PUBLIC vkrope-device vkrope-allocations)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what is missing: install.sh [build|test]
+# Installs what is missing: install.sh [build|test|portability]
 #   build: what the library, the quickstart and the program vkrope are made and run with
 #   test:  that, what the tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
+#   portability: that, and what tests/portability.sh builds and runs with for other machines
 # Where nothing is missing it takes a fraction of a second and asks the network nothing.
 set -euo pipefail
 
@@ -50,7 +51,7 @@ missing_packages() {
     has cmake || wanted+=(cmake)
     has glslc || wanted+=(glslc)
     has ninja || has make || wanted+=(ninja-build)
-    if [ "$1" = test ]; then
+    if [ "$1" != build ]; then
         wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
         has spirv-val || wanted+=(spirv-tools)
         has pkg-config || wanted+=(pkg-config)
@@ -59,6 +60,12 @@ missing_packages() {
         has clang-format || wanted+=(clang-format)
         if [ "$(uname -m)" = x86_64 ]; then
             wanted+=(g++-aarch64-linux-gnu qemu-user) # the frequencies' doubles on arm64
+        fi
+    fi
+    if [ "$1" = portability ]; then
+        wanted+=(spirv-cross googletest)
+        if [ "$(uname -m)" = x86_64 ]; then
+            wanted+=(g++-mingw-w64-x86-64-posix wine wine64 xvfb xauth)
         fi
     fi
     local installed
@@ -132,7 +139,7 @@ name_missing() {
     fi
     say "the program vkrope also needs CLI11 and nlohmann-json, or -DVKROPE_BUILD_TOOL=OFF"
     say "no apt here; a Vulkan loader and a driver are needed to run anything"
-    if [ "$1" = test ]; then
+    if [ "$1" != build ]; then
         say "the tests also need: GoogleTest, Google Benchmark, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
     fi
     if [ "${#absent[@]}" -gt 0 ]; then
@@ -144,14 +151,14 @@ name_missing() {
 
 what=${1:-build}
 case $what in
-build | test) ;;
-*) echo "install: '$what' is neither build nor test" >&2 && exit 2 ;;
+build | test | portability) ;;
+*) echo "install: '$what' is neither build nor test nor portability" >&2 && exit 2 ;;
 esac
 if ! has apt-get || ! has dpkg-query; then
     name_missing "$what"
     exit 0
 fi
 install_missing "$what"
-if [ "$what" = test ]; then
+if [ "$what" != build ]; then
     unpack_swiftshader
 fi

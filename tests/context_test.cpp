@@ -2,9 +2,9 @@
 #include "gpu.hpp"
 #include "sample.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -130,13 +130,13 @@ constexpr size_t kHeader = 64;
 void VKAPI_PTR hostFree(void* user, void* memory) {
     if (memory == nullptr) return;
     --static_cast<Host*>(user)->alive;
-    std::free(static_cast<char*>(memory) - kHeader);
+    ::operator delete(static_cast<char*>(memory) - kHeader, std::align_val_t(kHeader));
 }
 void* VKAPI_PTR hostAllocate(void* user, size_t size, size_t alignment, VkSystemAllocationScope) {
     Host* host = static_cast<Host*>(user);
     if (alignment > kHeader || host->allocations++ == host->fail_at) return nullptr;
     ++host->alive;
-    char* memory = static_cast<char*>(std::aligned_alloc(kHeader, (size + 2 * kHeader - 1) / kHeader * kHeader));
+    char* memory = static_cast<char*>(::operator new(size + kHeader, std::align_val_t(kHeader)));
     std::memcpy(memory, &size, sizeof size);
     return memory + kHeader;
 }

@@ -1,16 +1,18 @@
 // A folder for a test's files, gone with it.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <vector>
 
 class Folder {
   public:
     Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "vkrope-XXXXXX").string(); // mkdtemp's own mark
-        path_ = mkdtemp(name.data());
+        std::random_device draw;
+        do {
+            path_ = std::filesystem::temp_directory_path() / ("vkrope-" + std::to_string(draw()));
+        } while (!std::filesystem::create_directory(path_));
     }
     ~Folder() { std::filesystem::remove_all(path_); }
     std::string operator/(const std::string& name) const { return (path_ / name).string(); }

@@ -96,6 +96,7 @@ TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 4;
     for (const uint32_t apart : {0u, 1u}) {
+        if (apart == 0 && device().limits().storage_buffers < 6) continue; // refused
         d.apart = apart;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -147,8 +148,10 @@ TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
     d.unturned = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4;
+    RopeLimits limits = info.limits;
+    limits.storage_buffers = 6;
     RopePlan plan;
-    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(ropePrepare(context, &plan, 1), VK_ERROR_FEATURE_NOT_PRESENT);
     ropeDestroyContext(context);
 }

@@ -33,6 +33,7 @@ class OnDevice : public testing::TestWithParam<Way> {
   private:
     rope::Device* device_ = nullptr;
     uint32_t messages_before_ = 0;
+    uint32_t beyond_before_ = 0;
 };
 
 // A slot's contents on the device, between two guards that nothing may touch. The guards also shift the slot's offset

@@ -2,7 +2,12 @@
 #include "gpu.hpp"
 #include "sample.hpp"
 
+#ifdef _WIN32
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
 #include <unistd.h>
+#endif
 
 namespace {
 
@@ -20,11 +25,21 @@ std::vector<float> inputOf(uint64_t token, uint64_t tokens) {
     return row;
 }
 
+uint64_t availableMemory() {
+#ifdef _WIN32
+    MEMORYSTATUSEX status = {};
+    status.dwLength = sizeof status;
+    return GlobalMemoryStatusEx(&status) ? status.ullAvailPhys : 0;
+#else
+    return static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+#endif
+}
+
 class Large : public gpu::OnDevice {
   protected:
     // As many tokens as the device allocates, within a sixteenth, and the host has four times as much memory of.
     uint32_t makeLargest(rope::Buffer* q) {
-        const uint64_t available = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+        const uint64_t available = availableMemory();
         std::string error;
         for (uint32_t tokens = 1u << 18; tokens > 1024; tokens = tokens / 16 * 15 / 1024 * 1024) {
             const uint64_t bytes = uint64_t{tokens} * kRow * 4;

@@ -10,7 +10,7 @@ layout(constant_id = 0) const bool kTurnKeys = false;
 layout(set = 0, binding = 0) readonly buffer Step { uint step_words[]; };
 layout(set = 0, binding = 1) readonly buffer Queries { float queries[]; };
 layout(set = 0, binding = 2) readonly buffer Cache { float cache[]; };
-layout(set = 0, binding = 3) readonly buffer Frequencies { uvec4 frequencies[]; };
+layout(set = 0, binding = 3) uniform Frequencies { uvec4 frequencies[DIM / 2]; }; // a fifth storage buffer is not promised
 layout(set = 0, binding = 4) writeonly buffer Output { float output_rows[]; };
 
 shared float scores[CONTEXT];

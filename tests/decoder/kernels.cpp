@@ -12,6 +12,10 @@ const uint32_t kAttentionWords[] = {
 #include "decoder_attention.inc"
 };
 
+VkDescriptorType typeOf(uint32_t binding) {
+    return binding == kUniformBinding ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+}
+
 } // namespace
 
 Kernels::~Kernels() {
@@ -26,7 +30,7 @@ void Kernels::makeLayouts() {
     const rope::VulkanFunctions& vk = device_->vk();
     VkDescriptorSetLayoutBinding bindings[kKernelBindings];
     for (uint32_t i = 0; i < kKernelBindings; ++i) {
-        bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
+        bindings[i] = {i, typeOf(i), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
     }
     const VkDescriptorSetLayoutCreateInfo sets = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, nullptr, 0,
                                                   kKernelBindings, bindings};
@@ -92,7 +96,7 @@ VkDescriptorSet Kernels::bind(const RopeBuffer (&buffers)[kKernelBindings]) {
         write.dstSet = set;
         write.dstBinding = i;
         write.descriptorCount = 1;
-        write.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+        write.descriptorType = typeOf(i);
         write.pBufferInfo = &info;
         device_->vk().UpdateDescriptorSets(device_->handle(), 1, &write, 0, nullptr);
     }

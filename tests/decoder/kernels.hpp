@@ -10,6 +10,7 @@ namespace decoder {
 enum class Kernel { kMatmul, kAttention, kTurningAttention };
 constexpr uint32_t kKernelCount = 3;
 constexpr uint32_t kKernelBindings = 5;
+constexpr uint32_t kUniformBinding = 3; // the others are storage buffers
 
 // One kernel with its buffers.
 struct Call {

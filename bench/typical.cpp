@@ -1,0 +1,217 @@
+#include "typical.hpp"
+
+#include "bench.hpp"
+
+#include "shaders.h"
+
+#include <algorithm>
+
+namespace measure {
+namespace {
+
+const RopeShader* const kEvery[] = {
+#define ROPE_SHADER(name, file, needs, defines) &rope_shader_##name,
+#include "../shaders/list.def"
+#undef ROPE_SHADER
+};
+
+constexpr uint32_t kTokens = 4096;
+
+class Collection {
+  public:
+    explicit Collection(const RopeLimits& limits) : limits_(limits), frequencies_(64, 0.5), ones_(128, 1.0f) {}
+
+    void addTables();
+    void addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source, RopePairing pairing);
+    void addFused(const char* name, uint32_t head_dim, RopeElement element, bool together, bool normed);
+    void addCaches();
+    void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned);
+    void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
+    void addRelative(const char* name, RopeRelativeSide side);
+    std::vector<Typical> all() const { return all_; }
+
+  private:
+    RopeFrequencies frequencies(uint32_t pairs) const { return {frequencies_.data(), pairs, 1, nullptr, 1}; }
+    RopeFusedDescription describeFused(uint32_t head_dim, RopeElement element, bool together) const;
+    void add(const std::string& name, RopeResult result, const RopePlan& plan);
+
+    const RopeLimits& limits_;
+    std::vector<double> frequencies_;
+    std::vector<float> ones_;
+    std::vector<Typical> all_;
+};
+
+// Every pass for itself.
+void Collection::add(const std::string& name, RopeResult result, const RopePlan& plan) {
+    mustPlan(result, plan);
+    for (uint32_t p = 0; p < plan.pass_count; ++p) {
+        Typical one = {name, plan};
+        one.plan.passes[0] = plan.passes[p];
+        one.plan.pass_count = 1;
+        all_.push_back(one);
+    }
+}
+
+void Collection::addTables() {
+    RopePlan plan;
+    add("self-test", ropePlanSelfTest(&limits_, &plan), plan);
+    RopeTableDescription d = {};
+    d.frequencies = frequencies(64);
+    d.tokens = kTokens;
+    const RopeResult result = ropePlanTable(&d, &limits_, &plan);
+    add("table", result, plan);
+}
+
+void Collection::addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source,
+                             RopePairing pairing) {
+    RopeRotateDescription d = {};
+    d.tokens = kTokens;
+    d.head_dim = head_dim;
+    d.element_in = d.element_out = element;
+    d.source = source;
+    d.pairing_in = d.pairing_out = pairing;
+    d.frequencies = frequencies(head_dim / 2);
+    d.q.heads = 32;
+    d.k.heads = 8;
+    d.rows.count = kTokens;
+    d.count_outside = source == ROPE_SOURCE_TABLE;
+    RopePlan plan;
+    const RopeResult result = ropePlanRotate(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+RopeFusedDescription Collection::describeFused(uint32_t head_dim, RopeElement element, bool together) const {
+    RopeFusedDescription d = {};
+    d.rotate.tokens = kTokens;
+    d.rotate.head_dim = head_dim;
+    d.rotate.element_in = d.rotate.element_out = element;
+    d.rotate.frequencies = frequencies(head_dim / 2);
+    d.rotate.q.heads = 32;
+    d.rotate.k.heads = d.v.heads = 8;
+    d.rotate.elsewhere = 1;
+    d.rotate.count_outside = 1;
+    d.packed = together;
+    d.cache.together = together;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.slots = kTokens;
+    d.cache.page_size = 16;
+    d.cache.steps_offset = kTokens;
+    d.cache.v.offset = together ? uint64_t{kTokens} * 8 * head_dim : 0;
+    return d;
+}
+
+void Collection::addFused(const char* name, uint32_t head_dim, RopeElement element, bool together, bool normed) {
+    RopeFusedDescription d = describeFused(head_dim, element, together);
+    if (normed) {
+        d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
+        d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
+        d.q_norm.weights = d.k_norm.weights = ones_.data();
+    }
+    RopePlan plan;
+    const RopeResult result = ropePlanFused(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+// Quantized, in pages of a table.
+void Collection::addCaches() {
+    for (const RopeElement element : {ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0}) {
+        RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_F16, true);
+        d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+        d.cache.table_pages = kTokens / 16;
+        d.cache.element = element;
+        d.cache.k_scales.offset = d.cache.v.offset / 2;
+        d.cache.v_scales.offset = d.cache.k_scales.offset + uint64_t{kTokens} * 8;
+        RopePlan plan;
+        const RopeResult result = ropePlanFused(&d, &limits_, &plan);
+        add(element == ROPE_ELEMENT_I8 ? "cache-i8" : "cache-q8_0", result, plan);
+    }
+}
+
+void Collection::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned) {
+    RopeAddDescription d = {};
+    d.tokens = 512;
+    d.dim = dim;
+    d.learned = learned;
+    d.element_in = d.element_out = element;
+    d.rows.element = learned ? element : ROPE_ELEMENT_F32;
+    d.rows.count = 512;
+    if (!learned) d.frequencies = frequencies(dim / 2);
+    RopePlan plan;
+    const RopeResult result = ropePlanAdd(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+void Collection::addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element) {
+    RopeBiasDescription d = {};
+    d.kind = kind;
+    d.heads = 16;
+    d.queries = d.keys = keys;
+    d.bidirectional = 1;
+    d.least = -64;
+    d.most = 64;
+    d.element = element;
+    RopePlan plan;
+    const RopeResult result = ropePlanBias(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+void Collection::addRelative(const char* name, RopeRelativeSide side) {
+    RopeRelativeDescription d = {};
+    d.side = side;
+    d.heads = 16;
+    d.queries = d.keys = 512;
+    d.dim = 64;
+    d.least = -16;
+    d.most = 16;
+    RopePlan plan;
+    const RopeResult result = ropePlanRelative(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+void mustHoldEvery(const std::vector<Typical>& passes) {
+    for (const RopeShader* shader : kEvery) {
+        const bool held = std::any_of(passes.begin(), passes.end(),
+                                      [&](const Typical& t) { return t.plan.passes[0].shader == shader; });
+        if (!held) throw Wrong(std::string("no typical plan takes the shader ") + shader->name);
+    }
+}
+
+} // namespace
+
+std::vector<Typical> typicalPasses(const RopeLimits& limits) {
+    constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, bf16 = ROPE_ELEMENT_BF16;
+    Collection c(limits);
+    c.addTables();
+    c.addRotation("rotate-f32", 128, f32, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    c.addRotation("rotate-f16-table", 128, f16, ROPE_SOURCE_TABLE, ROPE_PAIRING_HALF);
+    c.addRotation("rotate-bf16-rows", 128, bf16, ROPE_SOURCE_ROWS, ROPE_PAIRING_HALF);
+    c.addRotation("rotate-f16-interleaved", 128, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_INTERLEAVED);
+    c.addRotation("rotate-f16-of-20", 20, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    c.addRotation("rotate-f16-of-6", 6, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    for (const bool together : {true, false}) {
+        const std::string name = together ? "fused" : "fused-apart";
+        c.addFused((name + "-f32").c_str(), 128, f32, together, false);
+        c.addFused((name + "-f16").c_str(), 128, f16, together, false);
+        c.addFused((name + "-bf16-normed").c_str(), 128, bf16, together, true);
+        c.addFused((name + "-f16-of-20").c_str(), 20, f16, together, false);
+        c.addFused((name + "-f16-of-6").c_str(), 6, f16, together, false);
+    }
+    c.addCaches();
+    c.addEmbeddings("add-f32", 128, f32, false);
+    c.addEmbeddings("add-learned-f16", 128, f16, true);
+    c.addEmbeddings("add-f32-of-6", 6, f32, false);
+    c.addEmbeddings("add-f16-of-6", 6, f16, true);
+    for (const RopeBiasKind kind : {ROPE_BIAS_ALIBI, ROPE_BIAS_CLIPPED, ROPE_BIAS_T5}) {
+        const std::string name = kind == ROPE_BIAS_T5 ? "t5" : kind == ROPE_BIAS_ALIBI ? "alibi" : "clipped";
+        c.addBias((name + "-f32").c_str(), kind, 512, f32);
+        c.addBias((name + "-f16").c_str(), kind, 512, f16);
+        c.addBias((name + "-f16-of-510").c_str(), kind, 510, f16);
+        c.addBias((name + "-f16-of-511").c_str(), kind, 511, f16);
+    }
+    c.addRelative("relative-keys", ROPE_RELATIVE_KEYS);
+    c.addRelative("relative-values", ROPE_RELATIVE_VALUES);
+    mustHoldEvery(c.all());
+    return c.all();
+}
+
+} // namespace measure

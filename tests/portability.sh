@@ -1,0 +1,314 @@
+#!/usr/bin/env bash
+# portability.sh [--install] [WHAT...]: runs the tests, or compiles the shaders, for each of the following that this
+# machine has, and prints a table. Without WHAT all of them.
+#
+#   lavapipe     every test on the system's lavapipe (Mesa)                                          6 minutes
+#   backports    every test on the newer lavapipe of Debian's backports, unpacked beside it          6 minutes
+#   swiftshader  every test on SwiftShader                                                           6 minutes
+#   floor        the tests of devices, on devices cut down to the least that Vulkan promises        10 minutes
+#   arm64        the tests built for arm64, under qemu, with arm64's lavapipe                       15 minutes
+#   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
+#   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows        1 minute
+#   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
+#
+# Times are of two cores. amd, cross and floor belong into every run that changes a shader; all of it once a week, and
+# before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/); the system's own drivers
+# and its list of architectures stay as they are. --install first installs the packages that the rows take:
+# host/install.sh portability. The exit status is 1 where a row fails; "not here" is no failure.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${VKROPE_BUILD:-$root/build}
+work=$build/portability
+jobs=$(getconf _NPROCESSORS_ONLN)
+suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
+mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
+readonly every_row=(lavapipe backports swiftshader floor arm64 windows amd cross)
+failed=0
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# A row of the table, and its verdict: ok, FAILED, or not here.
+row() { # WHERE VERDICT NOTE
+    printf '| %s | %s | %s |\n' "$1" "$2" "$3"
+    if [ "$2" = FAILED ]; then failed=1; fi
+}
+
+not_here() { row "$1" "not here" "install $2"; }
+
+say() { echo "portability: $*" >&2; }
+
+seconds_since() { echo "$(($(date +%s) - $1)) s"; }
+
+# ---- Debian's packages of another suite or architecture, unpacked into a folder
+
+private_apt() { # FOLDER SUITE ARCHITECTURE
+    mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial"
+    : >"$1/status" # nothing is installed, so that all that a package takes comes with it
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$1/sources.list"
+    cat >"$1/apt.conf" <<END
+Dir::State "$1/state";
+Dir::State::status "$1/status";
+Dir::Cache "$1/cache";
+Dir::Etc::sourcelist "$1/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+APT::Architecture "$3";
+APT::Architectures { "$3"; };
+APT::Sandbox::User "root";
+Acquire::Retries "3";
+END
+    APT_CONFIG=$1/apt.conf apt-get update >"$1/log" 2>&1
+}
+
+# The packages alone, or (with everything) all that they depend on too.
+unpack_packages() { # FOLDER SUITE ARCHITECTURE alone|everything PACKAGE...
+    local folder=$1 scope=$4 package
+    if [ -f "$folder/unpacked" ]; then return; fi
+    if ! has apt-get || ! has dpkg-deb; then return 1; fi
+    say "downloading ${*:5} of $2 for $3"
+    rm -rf "$folder"
+    private_apt "$folder" "$2" "$3" || return 1
+    if [ "$scope" = alone ]; then
+        (cd "$folder/cache/archives" && APT_CONFIG=$folder/apt.conf apt-get download "${@:5}") >>"$folder/log" 2>&1 || return 1
+    else
+        APT_CONFIG=$folder/apt.conf apt-get -y --no-install-recommends --download-only install "${@:5}" \
+            >>"$folder/log" 2>&1 || return 1
+    fi
+    mkdir -p "$folder/root"
+    for package in "$folder"/cache/archives/*.deb; do dpkg-deb -x "$package" "$folder/root" || return 1; done
+    rm -rf "$folder/cache" "$folder/state"
+    touch "$folder/unpacked"
+}
+
+# ---- Builds
+
+native_build() {
+    if [ -n "${built:-}" ]; then return; fi
+    if [ ! -f "$build/CMakeCache.txt" ]; then
+        cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON >"$work/build.log" 2>&1 || return 1
+    fi
+    cmake --build "$build" --parallel "$jobs" >>"$work/build.log" 2>&1 || return 1
+    built=yes
+}
+
+# Headers alone, which are the same for all: not beside the machine's own, which another target's compiler must not see.
+copy_headers() { # PREFIX
+    local file
+    if [ -f "$1/copied" ]; then return; fi
+    dpkg -L libvulkan-dev libcli11-dev nlohmann-json3-dev 2>/dev/null | grep -E '^/usr/(include|share/cmake)/' |
+        while read -r file; do
+            if [ -f "$file" ]; then install -D -m 644 "$file" "$1/${file#/usr/}"; fi
+        done
+    touch "$1/copied"
+}
+
+# Configures for another system; its libraries and headers lie in PREFIX alone.
+configure_cross() { # SOURCE BUILD PREFIX SYSTEM PROCESSOR C-COMPILER CXX-COMPILER OPTION...
+    local -a launcher=() generator=()
+    if has ccache; then launcher=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+    if has ninja && [ ! -f "$2/CMakeCache.txt" ]; then generator=(-G Ninja); fi
+    cmake -S "$1" -B "$2" ${generator[@]+"${generator[@]}"} ${launcher[@]+"${launcher[@]}"} -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_SYSTEM_NAME="$4" -DCMAKE_SYSTEM_PROCESSOR="$5" -DCMAKE_C_COMPILER="$6" -DCMAKE_CXX_COMPILER="$7" \
+        -DCMAKE_FIND_ROOT_PATH="$3" -DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY \
+        -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY "${@:8}"
+}
+
+# ---- Running
+
+# ctest with one driver; the rest of the arguments goes to it.
+ctest_row() { # NAME TITLE DRIVER-JSON ARGUMENT...
+    local log=$work/$1.log report=$work/$1.xml start counts status=0
+    start=$(date +%s)
+    native_build || { row "$2" FAILED "does not build: $work/build.log" && return; }
+    (cd "$build" && VK_DRIVER_FILES=$3 VK_ICD_FILENAMES=$3 ctest --output-on-failure --no-tests=error --parallel "$jobs" \
+        --output-junit "$report" "${@:4}") >"$log" 2>&1 || status=$?
+    counts=$(junit_counts "$report")
+    if [ "$status" -eq 0 ]; then
+        row "$2" ok "$counts, $(seconds_since "$start")"
+    else
+        row "$2" FAILED "$counts, $(seconds_since "$start"): $log"
+    fi
+}
+
+junit_counts() { # REPORT
+    local tests failures skipped
+    tests=$(sed -n 's/^\ttests="\([0-9]*\)".*/\1/p' "$1" | head -n 1)
+    failures=$(sed -n 's/^\tfailures="\([0-9]*\)".*/\1/p' "$1" | head -n 1)
+    skipped=$(grep -c '<skipped' "$1" || true)
+    echo "$((${tests:-0} - ${failures:-0} - skipped)) passed, ${failures:-0} failed, $skipped skipped"
+}
+
+# GoogleTest's own summary, of a program that ran by itself; what the validation layer below wrote fails too.
+gtest_row() { # NAME TITLE STATUS START
+    local log=$work/$1.log passed failures skipped messages counts
+    touch "$log"
+    passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test.*/\1/p' "$log" | tail -n 1)
+    failures=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test.*/\1/p' "$log" | tail -n 1)
+    skipped=$(sed -n 's/^\[  SKIPPED \] \([0-9]*\) test.*/\1/p' "$log" | tail -n 1)
+    messages=$(grep -c 'Validation Error\|Validation Warning' "$log" || true)
+    counts="${passed:-0} passed, ${failures:-0} failed, ${skipped:-0} skipped, $(seconds_since "$4")"
+    if [ "$3" -eq 0 ] && [ "${passed:-0}" -gt 0 ] && [ "$messages" -eq 0 ]; then
+        row "$2" ok "$counts"
+    else
+        row "$2" FAILED "$counts, $messages validation messages: $log"
+    fi
+}
+
+# The C99 consumer, the quickstart and the tests, by an emulator.
+run_there() { # LOG BUILD SUFFIX FILTER EMULATOR...
+    "${@:5}" "$2/vkrope-consumer-c99$3" >"$1" 2>&1 &&
+        "${@:5}" "$2/vkrope-quickstart$3" --tokens 64 >>"$1" 2>&1 &&
+        "${@:5}" "$2/vkrope-tests$3" --gtest_filter="$4" >>"$1" 2>&1
+}
+
+# ---- Drivers of this machine
+
+system_lavapipe() { compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' | head -n 1 || true; }
+
+mesa_version() { dpkg-query -W -f '${Version}' mesa-vulkan-drivers 2>/dev/null | sed 's/-.*//'; }
+
+row_lavapipe() {
+    local json
+    json=$(system_lavapipe)
+    if [ -z "$json" ]; then not_here lavapipe mesa-vulkan-drivers && return; fi
+    ctest_row lavapipe "lavapipe $(mesa_version)" "$json"
+}
+
+row_backports() {
+    local folder=$work/backports json version
+    unpack_packages "$folder" "$suite-backports" "$(dpkg --print-architecture)" alone mesa-vulkan-drivers ||
+        { not_here "lavapipe of $suite-backports" "apt, and let it reach $mirror" && return; }
+    json=$(compgen -G "$folder/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1)
+    sed -i "s|\"library_path\": \".*libvulkan_lvp|\"library_path\": \"$(dirname "$(find "$folder/root" -name libvulkan_lvp.so)")/libvulkan_lvp|" "$json"
+    version=$(zcat "$folder"/root/usr/share/doc/mesa-vulkan-drivers/changelog.Debian.gz | sed -n '1s/.*(\([0-9.]*\).*/\1/p')
+    ctest_row backports "lavapipe $version" "$json"
+}
+
+row_swiftshader() {
+    local json=$build/swiftshader/vk_swiftshader_icd.json
+    if [ ! -f "$json" ]; then not_here SwiftShader "it: host/install.sh test" && return; fi
+    ctest_row swiftshader SwiftShader "$json"
+}
+
+row_floor() {
+    local json
+    json=$(printf '%s\n' "$(system_lavapipe)" "$(compgen -G "$build/swiftshader/vk_swiftshader_icd.json" || true)" |
+        grep . | paste -sd : -) || true
+    if [ -z "$json" ]; then not_here "the floor" mesa-vulkan-drivers && return; fi
+    VKROPE_TEST_FLOOR=1 ctest_row floor "the floor, on lavapipe and SwiftShader" "$json" -R '^Every/'
+}
+
+# ---- Other machines
+
+arm64_build() { # FOLDER
+    local sys=$1/sysroot/root
+    unpack_packages "$1/sysroot" "$suite" arm64 everything libvulkan-dev mesa-vulkan-drivers vulkan-validationlayers \
+        libmpfr-dev libgtest-dev || return 1
+    copy_headers "$sys/usr"
+    configure_cross "$root" "$1/build" "$sys" Linux aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ \
+        -DCMAKE_CROSSCOMPILING_EMULATOR="qemu-aarch64;-L;$sys" -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_BENCH=OFF \
+        -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$sys/usr/lib/aarch64-linux-gnu:$sys/lib/aarch64-linux-gnu" &&
+        CPLUS_INCLUDE_PATH=$sys/usr/include/aarch64-linux-gnu cmake --build "$1/build" --parallel "$jobs" # gmp.h
+}
+
+# Left out are the largest tensors, the second way to the same driver, and the tests that go through every combination:
+# hours of an emulator, and nothing of arm64's. VKROPE_ARM64_TESTS is another filter, "*" all of them.
+row_arm64() {
+    local folder=$work/arm64 start status=0 title="arm64 (qemu), lavapipe of $suite"
+    local slow_there="-*Large*:*/SwiftShader:*/lavapipeWithSets:Matrix.*:*AllItsChoices*:*ForEvery*:*InsideItsSizes*:*OfEvery*:*EverySignificand*:*Gives*:*Table*"
+    start=$(date +%s)
+    if ! has aarch64-linux-gnu-g++ || ! has qemu-aarch64; then not_here arm64 "g++-aarch64-linux-gnu qemu-user" && return; fi
+    mkdir -p "$folder"
+    rm -f "$work/arm64.log"
+    arm64_build "$folder" >"$folder/build.log" 2>&1 || { row "$title" FAILED "does not build: $folder/build.log" && return; }
+    local json=/usr/share/vulkan/icd.d/lvp_icd.aarch64.json # below the sysroot, where qemu looks first
+    VK_DRIVER_FILES=$json VK_ICD_FILENAMES=$json run_there "$work/arm64.log" "$folder/build" "" \
+        "${VKROPE_ARM64_TESTS:-$slow_there}" qemu-aarch64 -L "$folder/sysroot/root" || status=$?
+    gtest_row arm64 "$title" "$status" "$start"
+}
+
+windows_build() { # FOLDER
+    local -a target=(Windows AMD64 x86_64-w64-mingw32-gcc-posix x86_64-w64-mingw32-g++-posix)
+    copy_headers "$1/prefix" || return 1
+    configure_cross /usr/src/googletest "$1/googletest" "$1/prefix" "${target[@]}" -DBUILD_GMOCK=OFF \
+        -DCMAKE_INSTALL_PREFIX="$1/prefix" && cmake --build "$1/googletest" --target install || return 1
+    configure_cross "$root" "$1/build" "$1/prefix" "${target[@]}" -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_BENCH=OFF \
+        -DCMAKE_EXE_LINKER_FLAGS=-static && cmake --build "$1/build" --parallel "$jobs"
+}
+
+# Wine's Vulkan is the host's loader, and wants a screen. It shows no layers: the validation layer is put in below, and
+# hears of what the floor's own tests do wrong on purpose.
+row_windows() {
+    local folder=$work/windows start status=0 title="Windows (mingw, Wine), the host's lavapipe" json
+    start=$(date +%s)
+    json=$(system_lavapipe)
+    if ! has x86_64-w64-mingw32-g++-posix || ! has wine || ! has xvfb-run || [ ! -d /usr/src/googletest ] || [ -z "$json" ]; then
+        not_here Windows "g++-mingw-w64-x86-64-posix wine wine64 xvfb xauth googletest mesa-vulkan-drivers" && return
+    fi
+    mkdir -p "$folder"
+    rm -f "$work/windows.log"
+    windows_build "$folder" >"$folder/build.log" 2>&1 || { row "$title" FAILED "does not build: $folder/build.log" && return; }
+    VK_DRIVER_FILES=$json VK_ICD_FILENAMES=$json VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VKROPE_TEST_VALIDATE=0 \
+        WINEPREFIX=$folder/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml=" \
+        xvfb-run -a bash -c "$(declare -f run_there)"$'\nrun_there "$@"' run_there "$work/windows.log" "$folder/build" .exe \
+        "-*Large*:*/SwiftShader:*/Floor.Sees*" wine || status=$?
+    gtest_row windows "$title" "$status" "$start"
+}
+
+# ---- Other compilers
+
+row_amd() {
+    local log=$work/amd.log status=0 title="AMD's compiler (RADV's null device)"
+    native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
+    "$root/bench/amd.py" "$build/vkrope-amd" --every >"$log" 2>&1 || status=$?
+    if [ "$status" -eq 77 ]; then not_here "$title" mesa-vulkan-drivers && return; fi
+    local families pipelines registers wrong note
+    families=$(grep -c ' VGPR ' "$log" || true)
+    pipelines=$(awk 'NF > 8 && $2 != "VGPR" && $3 ~ /^[0-9]+$/' "$log" | wc -l)
+    registers=$(awk 'NF > 8 && $3 ~ /^[0-9]+$/ && $3 > most { most = $3 } END { print most + 0 }' "$log")
+    wrong=$(grep -c ' spills\| scratch$' "$log" || true)
+    note="$pipelines pipelines for $families families of GPUs, at most $registers registers, $wrong with spills or scratch"
+    if [ "$status" -eq 0 ] && [ "$families" -gt 0 ]; then row "$title" ok "$note"; else row "$title" FAILED "$note: $log"; fi
+}
+
+# HLSL of shader model 6.2, the first with elements of 16 bits; ByteAddressBuffers hold no others before.
+row_cross() {
+    local folder=$work/cross log=$work/cross.log shader count=0 wrong=0 title="MSL and HLSL (spirv-cross)"
+    if ! has spirv-cross; then not_here "$title" spirv-cross && return; fi
+    native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
+    rm -rf "$folder" && mkdir -p "$folder" && : >"$log"
+    "$build/vkrope-spirv" "$folder" || { row "$title" FAILED "vkrope-spirv failed" && return; }
+    for shader in "$folder"/*.spv; do
+        count=$((count + 1))
+        echo "${shader##*/}" >>"$log"
+        spirv-cross "$shader" --msl --msl-version 20000 --output "${shader%.spv}.metal" >>"$log" 2>&1 || wrong=$((wrong + 1))
+        spirv-cross "$shader" --hlsl --shader-model 62 --hlsl-enable-16bit-types --output "${shader%.spv}.hlsl" \
+            >>"$log" 2>&1 || wrong=$((wrong + 1))
+    done
+    if [ "$wrong" -eq 0 ] && [ "$count" -gt 0 ]; then
+        row "$title" ok "$count shaders, plain and specialized, as text; no compiler of either is here"
+    else
+        row "$title" FAILED "$wrong of $((2 * count)) texts could not be made: $log"
+    fi
+}
+
+# ---- What is asked for
+
+main() {
+    local -a asked=()
+    local what
+    for what in "$@"; do
+        case $what in
+        --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
+        --install) "$root/host/install.sh" portability ;;
+        lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross) asked+=("$what") ;;
+        *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install and --help" >&2 && exit 2 ;;
+        esac
+    done
+    mkdir -p "$work"
+    printf '| where | | what |\n|---|---|---|\n'
+    for what in "${asked[@]:-${every_row[@]}}"; do "row_$what"; done
+    exit "$failed"
+}
+
+main "$@"
