@@ -9,6 +9,6 @@ target_link_libraries(vkrope-amd PRIVATE vkrope-measure)
 target_compile_options(vkrope-amd PRIVATE ${VKROPE_WARNINGS})
 
 # For other compilers of SPIR-V.
-add_executable(vkrope-spirv bench/spirv.cpp)
-target_link_libraries(vkrope-spirv PRIVATE vkrope-measure)
-target_compile_options(vkrope-spirv PRIVATE ${VKROPE_WARNINGS})
+add_executable(vkrope-modules bench/modules.cpp)
+target_link_libraries(vkrope-modules PRIVATE vkrope-measure)
+target_compile_options(vkrope-modules PRIVATE ${VKROPE_WARNINGS})

@@ -60,7 +60,7 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     if (result != ROPE_SUCCESS) return planner.refused(result);
     joinBatch(&d);
     const RopeSlot to = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
-    result = addTensor(d, {"x", d.q, ROPE_SLOT_X, to, kShaders}, &planner);
+    result = addTensor(d, {"x", d.q, ROPE_SLOT_X, to, kShaders, false}, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
     setAddition(addition, d.q.heads, &plan->passes[0]);
     addCount(addition.d, &planner);

@@ -21,9 +21,11 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
     const bool elsewhere = d.elsewhere != 0;
     RopeResult added = ROPE_SUCCESS;
     if (d.q.heads != 0)
-        added = addTensor(d, {"q", d.q, ROPE_SLOT_Q, elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kShaders}, &planner);
+        added =
+            addTensor(d, {"q", d.q, ROPE_SLOT_Q, elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kShaders, true}, &planner);
     if (added == ROPE_SUCCESS && d.k.heads != 0) {
-        added = addTensor(d, {"k", d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders}, &planner);
+        added =
+            addTensor(d, {"k", d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders, true}, &planner);
     }
     if (added != ROPE_SUCCESS) return planner.refused(added);
     addCount(d, &planner);

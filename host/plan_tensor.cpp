@@ -164,7 +164,7 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
     push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
-    const bool two_lanes = build.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
+    const bool two_lanes = t.two_lanes && build.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
                            d.chunk_dim == d.rotary_dim; // of each the second is as far from the first
     const RopeTuning tuning = chooseTuning(d, t.tensor.heads, push.head_lanes, two_lanes, planner->limits());
     pass->constants[ROPE_ID_LANES] = tuning.pairs == 8 ? 2 : 1;

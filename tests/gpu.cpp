@@ -47,7 +47,9 @@ constexpr uint8_t kGuardByte = 0xA5;
 
 } // namespace
 
-std::vector<Way> ways() {
+namespace {
+
+std::vector<Way> findWays() {
     std::vector<Way> all = {
         {"lavapipe", "llvmpipe", true}, {"lavapipeWithSets", "llvmpipe", false}, {"SwiftShader", "SwiftShader", true}};
     std::string error;
@@ -56,6 +58,14 @@ std::vector<Way> ways() {
             info.name.find("llvmpipe") != std::string::npos || info.name.find("SwiftShader") != std::string::npos;
         if (!named) all.push_back({"device" + std::to_string(info.index), std::to_string(info.index), true});
     }
+    return all;
+}
+
+} // namespace
+
+// Looked for once, not by every suite: it takes most of a short test's time.
+const std::vector<Way>& ways() {
+    static const std::vector<Way> all = findWays();
     return all;
 }
 

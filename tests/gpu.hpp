@@ -16,7 +16,7 @@ struct Way {
     bool push_descriptors;
 };
 inline void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
-std::vector<Way> ways();
+const std::vector<Way>& ways();
 std::string wayName(const testing::TestParamInfo<Way>& info);
 
 // The opened device of a way, kept for the whole run; empty with *error where there is none.

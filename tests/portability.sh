@@ -277,7 +277,7 @@ row_cross() {
     if ! has spirv-cross; then not_here "$title" spirv-cross && return; fi
     native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
     rm -rf "$folder" && mkdir -p "$folder" && : >"$log"
-    "$build/vkrope-spirv" "$folder" || { row "$title" FAILED "vkrope-spirv failed" && return; }
+    "$build/vkrope-modules" "$folder" || { row "$title" FAILED "vkrope-modules failed" && return; }
     for shader in "$folder"/*.spv; do
         count=$((count + 1))
         echo "${shader##*/}" >>"$log"

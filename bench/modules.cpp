@@ -1,4 +1,4 @@
-// vkrope-spirv FOLDER: writes every shader's SPIR-V, as it is compiled and with the constants of typical plans folded
+// vkrope-modules FOLDER: writes every shader's SPIR-V, as it is compiled and with the constants of typical plans folded
 // in.
 #include "typical.hpp"
 
@@ -36,13 +36,13 @@ void writeAll(const std::string& folder) {
 
 int main(int count, char** arguments) {
     if (count != 2) {
-        std::fprintf(stderr, "usage: vkrope-spirv FOLDER\n");
+        std::fprintf(stderr, "usage: vkrope-modules FOLDER\n");
         return 2;
     }
     try {
         writeAll(arguments[1]);
     } catch (const std::exception& failure) {
-        std::fprintf(stderr, "vkrope-spirv: %s\n", failure.what());
+        std::fprintf(stderr, "vkrope-modules: %s\n", failure.what());
         return 1;
     }
     return 0;
