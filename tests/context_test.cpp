@@ -85,7 +85,7 @@ VKAPI_ATTR VkResult VKAPI_CALL nameObject(VkDevice d, const VkDebugUtilsObjectNa
     wire.names.push_back(info->pObjectName);
     const auto real = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
         wire.vk->GetDeviceProcAddr(d, "vkSetDebugUtilsObjectNameEXT"));
-    return real(d, info); // the layer looks at type and handle
+    return real == nullptr ? VK_SUCCESS : real(d, info); // the layer looks at type and handle; the floor has none
 }
 VKAPI_ATTR void VKAPI_CALL beginLabel(VkCommandBuffer, const VkDebugUtilsLabelEXT* label) {
     wire.log.push_back(std::string("vkCmdBeginDebugUtilsLabelEXT ") + label->pLabelName);
