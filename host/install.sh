@@ -58,6 +58,8 @@ missing_packages() {
         has groff || wanted+=(groff-base)
         has dpkg-shlibdeps || wanted+=(dpkg-dev)
         has clang-format || wanted+=(clang-format)
+        has clang-tidy || wanted+=(clang-tidy)
+        has doxygen || wanted+=(doxygen)
         if [ "$(uname -m)" = x86_64 ]; then
             wanted+=(g++-aarch64-linux-gnu qemu-user) # the frequencies' doubles on arm64
         fi

@@ -76,8 +76,8 @@ struct HostToken {
     uint32_t set;
     int64_t position[ROPE_MAX_AXES]; // in 2^-32ths
 };
-HostToken hostToken(const RopePositions& positions, const RopeFrequencies& frequencies, const void* array,
-                    uint32_t tokens, uint32_t batch, uint32_t token);
+HostToken hostToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
+                    uint32_t batch, uint32_t token);
 
 // Of the buffer, as it stands there; of floats their bits.
 int64_t readInteger(const void* array, RopePositionElement element, uint64_t at);

@@ -38,9 +38,9 @@
  * Frames. Descriptions, plans and RopeBuffers, with all that they point at, may change or go as soon as the call that
  * was given them returns; a context keeps only the device, the pipeline cache and the pointer to the allocator. Any
  * number of frames may be in flight by one context, plan, table and frequencies: these are only read. What a frame
- * writes it has for itself, or you order it. Preparing takes nothing away from what is pending. Descriptor sets, buffers
- * (a table is one) and the context may go when no command buffer that uses them is pending; what is recorded with them
- * is then not to be submitted again. */
+ * writes it has for itself, or you order it. Preparing takes nothing away from what is pending. Descriptor sets,
+ * buffers (a table is one) and the context may go when no command buffer that uses them is pending; what is recorded
+ * with them is then not to be submitted again. */
 #ifndef VKROPE_ROPE_H
 #define VKROPE_ROPE_H
 
@@ -212,7 +212,7 @@ typedef struct RopeLimits {
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeFloorLimits(RopeLimits* limits);
-ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* device, uint32_t enabled, RopeLimits* limits);
+ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits);
 
 /* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
  * vkEnumerateDeviceExtensionProperties) the names worth enabling are written to `names`, which has room for
@@ -231,8 +231,8 @@ typedef enum RopePositionKind {
     ROPE_POSITIONS_COUNTED = 2,            /* first plus the token's index, on every axis; no buffer */
     ROPE_POSITIONS_PACKED = 3,        /* the index in its sequence, where sequences of any lengths follow each other in
                                          one batch: the buffer holds their cumulative lengths, sequences + 1 of them,
-                                         from 0 up. A token behind the last one turns not at all. Of lengths that do not rise
-                                         from        0 it is open which tokens turn */
+                                         from 0 up. A token behind the last one turns not at all. Of lengths that
+                                         do not rise from 0 it is open which tokens turn */
     ROPE_POSITIONS_PACKED_STARTS = 4, /* and so plus a start for each sequence, in the row behind the lengths */
     ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopePositionKind;
@@ -811,13 +811,15 @@ typedef enum RopeRounding {
     ROPE_ROUNDING_OTHER = 2,   /* accurate, but the last bit may differ from other devices */
     ROPE_ROUNDING_MAX_ENUM = 0x7FFFFFFF
 } RopeRounding;
+/* What the self-test's words say of the device's rounding: for ropeSetRounding. */
 ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
 
+/* 1 where both plans are the same in every byte, 0 where not. */
 ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);
 
 /* The plan as text, a few lines ending in a newline; writes at most `size` bytes, the terminating zero among them,
  * and returns how many the whole text takes without it, as snprintf does. */
-ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* text, size_t size);
+ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
 
 /* ---- A dispatch as plain data, for engines that own their pipelines and descriptors ------------------------------ */
 
@@ -1006,6 +1008,8 @@ typedef struct RopeHostRelative {
     void* x_out;
 } RopeHostRelative;
 
+/* Carries the description out on the arrays of `data`: what of the results is null is left out. `reason` may be null.
+ */
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,

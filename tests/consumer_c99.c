@@ -1,4 +1,5 @@
-/* A C99 host: the whole way from a rule to the CPU's result. Built with -std=c99 -pedantic -Werror by the C compiler and linked without the C++ runtime. */
+/* A C99 host: the whole way from a rule to the CPU's result. Built with -std=c99 -pedantic -Werror by the C compiler
+ * and linked without the C++ runtime. */
 #include "rope.h"
 
 #include <stdio.h>
@@ -45,7 +46,8 @@ int main(void) {
     RopeTableDescription table;
     RopePlan plan;
     memset(&table, 0, sizeof table);
-    if (expect(ropePlanTable(&table, NULL, &plan) != ROPE_SUCCESS && plan.reason.text[0] != '\0', "an empty table") != 0) {
+    if (expect(ropePlanTable(&table, NULL, &plan) != ROPE_SUCCESS && plan.reason.text[0] != '\0', "an empty table") !=
+        0) {
         return 1;
     }
     return rotateOnHost() != 0;

@@ -194,6 +194,7 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     target_compile_definitions(vkrope-tsan PRIVATE VK_NO_PROTOTYPES)
     target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
     target_link_options(vkrope-tsan PUBLIC -fsanitize=thread)
+    set_target_properties(vkrope-tsan PROPERTIES EXPORT_COMPILE_COMMANDS OFF) # clang-tidy would look at all twice
     add_executable(vkrope-threads tests/threads_test.cpp)
     target_link_libraries(vkrope-threads PRIVATE vkrope-tsan GTest::gtest_main)
     target_compile_options(vkrope-threads PRIVATE ${VKROPE_WARNINGS})
@@ -201,3 +202,24 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
 endif()
 
 include(tests/engine/engine.cmake)
+
+# What reads the sources and runs nothing. tests/style.sh tidy build --all looks at more than the libraries.
+if(NOT CMAKE_CROSSCOMPILING)
+    get_target_property(VKROPE_TIDIED vkrope SOURCES)
+    if(TARGET vkrope-device)
+        get_target_property(VKROPE_DEVICE_SOURCES vkrope-device SOURCES)
+        list(APPEND VKROPE_TIDIED ${VKROPE_DEVICE_SOURCES})
+    endif()
+    list(FILTER VKROPE_TIDIED INCLUDE REGEX "^host/")
+    add_test(NAME Style.IsFormatted COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/style.sh format)
+    add_test(NAME Style.TidyFindsNothing
+        COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/style.sh tidy ${CMAKE_CURRENT_BINARY_DIR} ${VKROPE_TIDIED})
+    set_tests_properties(Style.IsFormatted Style.TidyFindsNothing PROPERTIES SKIP_RETURN_CODE 77)
+    set_tests_properties(Style.TidyFindsNothing PROPERTIES PROCESSORS 2)
+    if(VKROPE_PYTHON)
+        add_test(NAME Docs.RenderWithoutWarnings
+            COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/reference.py ${VKROPE_DOXYGEN}
+                ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)
+        set_tests_properties(Docs.RenderWithoutWarnings PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
+endif()

@@ -13,7 +13,7 @@
 #define PAGE_SIZE 8
 #define TABLE_PAGES 8
 #define CONTEXT (TABLE_PAGES * PAGE_SIZE)
-#define CACHE_PAGES 11 // some belong to nobody
+#define CACHE_PAGES 11                                        // some belong to nobody
 #define CACHE_V_AT (CACHE_PAGES * PAGE_SIZE * KV_HEADS * DIM) // V lies behind all of K
 
 // What changes from step to step, int32 in one buffer.
