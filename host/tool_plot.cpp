@@ -183,6 +183,52 @@ bool buckets(const Options& options, std::string* svg, Failure* failure) {
     return true;
 }
 
+// The worst errors of a cosine or sine at a position, of all pairs.
+struct Worst {
+    double exact = 0;   // the shaders' own bits
+    double product = 0; // the true values of float32(position) * float32(frequency), as most frameworks form the angle
+};
+
+Worst worstAt(int64_t position, const std::vector<double>& frequencies, const std::vector<uint32_t>& words) {
+    Worst worst;
+    for (size_t pair = 0; pair < frequencies.size(); ++pair) {
+        double truth[2], product[2];
+        float bits[2];
+        ropeReferenceAngle(position, frequencies[pair], ROPE_ANGLE_EXACT, truth);
+        ropeReferenceAngle(position, frequencies[pair], ROPE_ANGLE_COMPATIBLE, product);
+        ropeShaderAngle(position, words.data() + 4 * pair, 1, ROPE_ANGLE_EXACT, bits);
+        for (int i = 0; i < 2; ++i) {
+            worst.exact = std::max(worst.exact, std::fabs(bits[i] - truth[i]));
+            worst.product = std::max(worst.product, std::fabs(product[i] - truth[i]));
+        }
+    }
+    return worst;
+}
+
+// At powers of two, of up to 32 positions before each.
+rope::Chart accuracy(const std::vector<Model>& models) {
+    rope::Chart chart = {"Worst error of cos and sin", "position", "absolute error", true, true, {}};
+    for (const Model& model : models) {
+        const std::vector<double>& f = model.encoding.frequencies;
+        const RopeFrequencies all = {f.data(), static_cast<uint32_t>(f.size()), 1, nullptr, 1};
+        std::vector<uint32_t> words(ropeFrequencyBytes(all.count) / sizeof(uint32_t));
+        if (ropeWriteFrequencies(&all, ROPE_ANGLE_EXACT, words.data(), nullptr) != ROPE_SUCCESS) continue;
+        rope::Line exact = {model.name + ", computed here", {}, {}};
+        rope::Line product = {model.name + ", of float32 angles", {}, {}, true};
+        for (int64_t next = 2; next <= 1 << 30; next *= 2) {
+            Worst worst;
+            for (int64_t position = std::max<int64_t>(next - 32, 0); position < next; ++position) {
+                const Worst here = worstAt(ROPE_WHOLE_POSITION(position), f, words);
+                worst = {std::max(worst.exact, here.exact), std::max(worst.product, here.product)};
+            }
+            exact.x.push_back(static_cast<double>(next)), exact.y.push_back(worst.exact);
+            product.x.push_back(static_cast<double>(next)), product.y.push_back(worst.product);
+        }
+        chart.lines.insert(chart.lines.end(), {exact, product});
+    }
+    return chart;
+}
+
 // "meta-llama/config.json" is told from "qwen/config.json" by its folder.
 std::string nameOf(const std::string& path, const rope::ModelEncoding& encoding) {
     const size_t slash = path.find_last_of('/');
@@ -216,9 +262,10 @@ bool run(const Options& options, Failure* failure) {
     if (options.kind == "arrows") {
         if (!arrows(models, options.pair, &svg, failure)) return false;
     } else {
-        svg = rope::drawChart(options.kind == "ladder" ? ladder(models)
-                              : options.kind == "ramp" ? ramp(models)
-                                                       : decay(models));
+        svg = rope::drawChart(options.kind == "ladder"     ? ladder(models)
+                              : options.kind == "ramp"     ? ramp(models)
+                              : options.kind == "accuracy" ? accuracy(models)
+                                                           : decay(models));
     }
     return writeText(out, svg, failure);
 }
@@ -237,10 +284,11 @@ Work addPlot(CLI::App* app) {
     app->add_option(
            "kind", options->kind,
            "ladder: each pair's wavelength; ramp: what an extension does to each pair; decay: attention's bound "
-           "over the distance; arrows: one pair turning; sinusoid: the table that is added to embeddings; buckets: "
+           "over the distance; arrows: one pair turning; accuracy: the worst error over the position; sinusoid: the "
+           "table that is added to embeddings; buckets: "
            "T5's, over the distance")
         ->required()
-        ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows", "sinusoid", "buckets"}));
+        ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows", "accuracy", "sinusoid", "buckets"}));
     app->add_option(
         "--config", options->configs,
         "all but sinusoid and buckets: a model's config.json or .gguf; again for more models in one picture");

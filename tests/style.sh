@@ -36,15 +36,16 @@ compiled() { # of the repository, each once
 }
 
 tidy_file() {
-    local key
+    local key found
     key=$clean/$( (echo "$common $1" && cat "$1") | sha256sum | cut -d ' ' -f 1)
     [ ! -e "$key" ] || return 0
-    if ! "$tidy" -p "$build" --quiet "$1" >"$key.found" 2>&1; then
-        grep -vE '^[0-9]+ warnings? (generated|treated)' "$key.found"
-        rm -f "$key.found"
+    found=$key.$$
+    if ! "$tidy" -p "$build" --quiet "$1" >"$found" 2>&1; then
+        grep -vE '^[0-9]+ warnings? (generated|treated)' "$found"
+        rm -f "$found"
         return 1
     fi
-    mv "$key.found" "$key"
+    mv "$found" "$key"
 }
 
 check_tidy() {

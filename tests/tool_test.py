@@ -1393,7 +1393,7 @@ def plots_are_well_formed_and_name_their_models():
     write_config("long & wide/config.json", max_position_embeddings=131072,
                  rope_scaling={"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 16384})
     write_config()
-    for kind in ["ladder", "ramp", "decay", "arrows"]:
+    for kind in ["ladder", "ramp", "decay", "arrows", "accuracy"]:
         run("plot", kind, "--config", "config.json", "--config", "long & wide/config.json", "-o", "out.svg")
         text = open("out.svg").read()
         root = xml.etree.ElementTree.fromstring(text)
