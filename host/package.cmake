@@ -25,7 +25,7 @@ install(TARGETS vkrope vkrope-glsl EXPORT vkrope-core)
 install(EXPORT vkrope-core NAMESPACE vkrope:: FILE vkrope-core.cmake DESTINATION ${VKROPE_PACKAGE})
 install(FILES host/rope.h host/rope.hpp DESTINATION ${VKROPE_HEADERS})
 install(FILES shaders/rope.glsl shaders/bias.glsl shaders/angle.h shaders/pair.h shaders/dialect.h shaders/interface.h
-    DESTINATION ${VKROPE_GLSL})
+    shaders/version.glsl DESTINATION ${VKROPE_GLSL})
 vkrope_pkg_config(vkrope)
 
 if(VKROPE_BUILD_DEVICE)

@@ -16,6 +16,8 @@
 #ifndef ROPE_BIAS_GLSL
 #define ROPE_BIAS_GLSL
 
+#include "version.glsl"
+
 // The row of a bias whose rows are for query - key from `least` to `most`.
 uint rope_clipped_row(int distance, int least, int most) {
     return uint(clamp(int(0u - uint(distance)), least, most)) - uint(least);

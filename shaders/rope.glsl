@@ -7,11 +7,12 @@
 //     ...
 //     vec2 turned = rope_rotate(vec2(x, y), rope_cos_sin(position, frequencies[pair]));
 //
-// Besides rope_ and Rope, the names in angle.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
+// ROPE_GLSL_VERSION is vkrope's version. Besides rope_, Rope and ROPE_, the names in angle.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
 #ifndef ROPE_GLSL
 #define ROPE_GLSL
 
 #include "angle.h"
+#include "version.glsl"
 
 // The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
 // set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it. `whole`: the position has no fraction.

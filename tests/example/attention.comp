@@ -5,6 +5,9 @@
 #include "bias.glsl"
 #include "rope.glsl"
 #include "shape.h"
+#if ROPE_GLSL_VERSION < 100
+#error vkrope 0.1.0 or later is needed
+#endif
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = ID_ENCODING) const uint kEncoding = PLAIN;

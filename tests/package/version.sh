@@ -12,6 +12,8 @@ same "rope.h, compiled" "$compiled"
 for file in vkrope.pc vkrope-device.pc; do
     same "$file" "$(sed -n 's/^Version: //p' "$STAGE/moved"/lib*/pkgconfig/"$file" "$STAGE/moved"/lib/*/pkgconfig/"$file" 2>/dev/null)"
 done
+same "rope.glsl" "$(awk '/^#define ROPE_GLSL_VERSION [0-9]+$/ { v = $3; printf "%d.%d.%d", v / 10000, v % 10000 / 100, v % 100 }' \
+    "$(find "$STAGE/moved" -name version.glsl)")"
 version_file=$(find "$STAGE/moved" -name vkrope-config-version.cmake)
 same "the CMake package" "$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$version_file")"
 same "CHANGELOG.md" "$(sed -n '0,/^## /s/^## \([0-9.]*\).*/\1/p' "$SOURCE/CHANGELOG.md")"
