@@ -3,6 +3,11 @@ add_executable(vkrope-bench bench/main.cpp)
 target_link_libraries(vkrope-bench PRIVATE vkrope-measure benchmark::benchmark)
 target_compile_options(vkrope-bench PRIVATE ${VKROPE_WARNINGS})
 
+# Both name every shader, which a shared library does not show.
+if(BUILD_SHARED_LIBS)
+    return()
+endif()
+
 # For amd.py.
 add_executable(vkrope-amd bench/amd.cpp)
 target_link_libraries(vkrope-amd PRIVATE vkrope-measure)

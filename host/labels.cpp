@@ -23,7 +23,7 @@ void nameObject(const RopeContext& context, VkObjectType type, uint64_t handle, 
 }
 
 void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, const char* of) {
-    if (context.vk.CmdBeginDebugUtilsLabelEXT == nullptr) return;
+    if (context.vk.CmdBeginDebugUtilsLabelEXT == nullptr || context.vk.CmdEndDebugUtilsLabelEXT == nullptr) return;
     if (of == nullptr) return context.vk.CmdEndDebugUtilsLabelEXT(command_buffer);
     const Name name(of);
     const VkDebugUtilsLabelEXT label = {VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, nullptr, name.text, {}};

@@ -10,6 +10,12 @@ target_include_directories(vkrope-glsl INTERFACE $<INSTALL_INTERFACE:${VKROPE_GL
 
 # A pkg-config file that finds its prefix from where it lies, so that an installed tree can be moved.
 function(vkrope_pkg_config name)
+    foreach(folder ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_DATADIR})
+        if(IS_ABSOLUTE ${folder})
+            message(FATAL_ERROR "vkrope is installed so that it can be moved: ${folder} must be relative to "
+                                "CMAKE_INSTALL_PREFIX. Or -DVKROPE_INSTALL=OFF.")
+        endif()
+    endforeach()
     file(RELATIVE_PATH VKROPE_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
     string(REGEX REPLACE "/$" "" VKROPE_PREFIX_FROM_PC ${VKROPE_PREFIX_FROM_PC})
     configure_file(host/${name}.pc.in ${name}.pc @ONLY)

@@ -16,10 +16,10 @@
  *   - Cos and sin are within 0.51 ulp of the true values at every position, whole or in 2^-32ths, wherever these are
  *     2^-30 or more, and within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their
  *     bits are the same on every device and on the CPU.
- *   - A rotated pair is within 2 ulp of its length from the true one: 0.72 from the roundings of cos and sin, 0.75
- *     from those of the products and 0.5 from that of the sum, 1.97 in all. A scale that is no power of two makes 1.03
- *     of the first and 0.004 of the second, 1.54 in all (1.8 where x' or y' is less than 2^-27 of the length: its
- *     products may be rounded). So of every finite pair whose turned length is a normal number.
+ *   - Each element of a rotated pair is within 2 ulp of the pair's length from the true one: 0.72 from the roundings of
+ *     cos and sin, 0.75 from those of the products and 0.5 from that of the sum, 1.97 in all. A scale that is no power
+ *     of two makes 1.03 of the first and 0.004 of the second, 1.54 in all (1.8 of an element below 2^-8 of the length,
+ *     whose products may be rounded). So of every finite pair whose elements and results are zero or normal.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
  *     inputs, products and results that are zero or normal. What passes through moves as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.

@@ -84,9 +84,8 @@ unpack_packages() { # FOLDER SUITE ARCHITECTURE alone|everything PACKAGE...
 
 native_build() {
     if [ -n "${built:-}" ]; then return; fi
-    if [ ! -f "$build/CMakeCache.txt" ]; then
-        cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON >"$work/build.log" 2>&1 || return 1
-    fi
+    cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DVKROPE_BUILD_DEVICE=ON \
+        -DVKROPE_BUILD_TOOL=ON -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_BENCH=ON >"$work/build.log" 2>&1 || return 1
     cmake --build "$build" --parallel "$jobs" >>"$work/build.log" 2>&1 || return 1
     built=yes
 }
@@ -119,6 +118,7 @@ configure_cross() { # SOURCE BUILD PREFIX SYSTEM PROCESSOR C-COMPILER CXX-COMPIL
 ctest_row() { # NAME TITLE DRIVER-JSON ARGUMENT...
     local log=$work/$1.log report=$work/$1.xml start counts status=0
     start=$(date +%s)
+    rm -f "$report"
     native_build || { row "$2" FAILED "does not build: $work/build.log" && return; }
     (cd "$build" && VK_DRIVER_FILES=$3 VK_ICD_FILENAMES=$3 ctest --output-on-failure --no-tests=error --parallel "$jobs" \
         --output-junit "$report" "${@:4}") >"$log" 2>&1 || status=$?
@@ -178,7 +178,8 @@ row_backports() {
     local folder=$work/backports json version
     unpack_packages "$folder" "$suite-backports" "$(dpkg --print-architecture)" alone mesa-vulkan-drivers ||
         { not_here "lavapipe of $suite-backports" "apt, and let it reach $mirror" && return; }
-    json=$(compgen -G "$folder/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1)
+    json=$(compgen -G "$folder/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1) || true
+    if [ -z "$json" ]; then row "lavapipe of $suite-backports" FAILED "its package names no driver: $folder/root" && return; fi
     sed -i "s|\"library_path\": \".*libvulkan_lvp|\"library_path\": \"$(dirname "$(find "$folder/root" -name libvulkan_lvp.so)")/libvulkan_lvp|" "$json"
     version=$(zcat "$folder"/root/usr/share/doc/mesa-vulkan-drivers/changelog.Debian.gz | sed -n '1s/.*(\([0-9.]*\).*/\1/p')
     ctest_row backports "lavapipe $version" "$json"

@@ -19,8 +19,9 @@ namespace {
 // x * (c - ch) - ..., sqrt(2) * 2^(e + 1) * sqrt(2) * 2^(f - 11), together 0.0027 * 2^(e + f) where the length's ulp is
 // 2^(e + f - 23) or more: rounded three times, 0.004 ulp. The last sum 0.5. In all 1.54.
 constexpr double kBound = 1.54;
-// Where the leading part is less than 2^-46, of a pair brought to 2, the products are rounded, 0.75, and the sum is
-// next to nothing: 1.8. In rotate_test.cpp is what a power of two has.
+// Where the leading part is less than 2^-46, of a pair brought to 2, or nothing, the products are rounded, 0.75; the
+// result is 0.0027 of the length at most then, and its rounding as little of 0.5: 1.8. In rotate_test.cpp is what a
+// power of two has.
 constexpr double kPlainBound = 1.97;
 
 // YaRN of factors 4 and 40, beside the binades' and sqrt(2)'s borders, and what inverses take.

@@ -87,29 +87,37 @@ const RopeTuning kTunings[] = {{64, 1, 4, 1}, {24, 2, 4, 2}, {128, 3, 2, 1}, {64
 
 // Five and two heads: the last of a thread's heads are missing, one alone is left of two in flight. Elsewhere a thread
 // takes two lanes only where all of a head rotates.
+RopeRotateDescription describe(const RopeTuning& tuning, int element, bool elsewhere, RopePairing in, RopePairing out) {
+    RopeRotateDescription d = {};
+    d.batch = 2;
+    d.tokens = 3;
+    const bool whole = elsewhere && tuning.pairs == 8;
+    d.head_dim = whole ? 48 : 72;
+    d.rotary_begin = whole ? 0 : 8;
+    d.rotary_dim = 48;
+    d.q = rope::bshd(3, 5, d.head_dim);
+    d.k = rope::bshd(3, 2, d.head_dim);
+    d.element_in = d.element_out = static_cast<RopeElement>(element);
+    d.pairing_in = in;
+    d.pairing_out = elsewhere ? out : in;
+    d.elsewhere = elsewhere;
+    d.tuning = tuning;
+    return d;
+}
+
 TEST_P(Tunings, MoveNoBit) {
     double worst = 0;
-    int element = 0;
+    int turn = 0;
     for (const RopeTuning& tuning : kTunings) {
-        element = (element + 1) % 3;
-        for (const bool elsewhere : {false, true}) {
-            RopeRotateDescription d = {};
-            d.batch = 2;
-            d.tokens = 3;
-            const bool whole = elsewhere && tuning.pairs == 8;
-            d.head_dim = whole ? 48 : 72;
-            d.rotary_begin = whole ? 0 : 8;
-            d.rotary_dim = 48;
-            d.q = rope::bshd(3, 5, d.head_dim);
-            d.k = rope::bshd(3, 2, d.head_dim);
-            d.element_in = d.element_out = static_cast<RopeElement>(element);
-            d.pairing_in = element == 1 ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
-            d.pairing_out = elsewhere ? ROPE_PAIRING_INTERLEAVED : d.pairing_in;
-            d.elsewhere = elsewhere;
-            d.tuning = tuning;
+        for (int pairings = 0; pairings < 4; ++pairings) {
+            const int element = ++turn % 3;
+            const bool elsewhere = turn / 3 % 2 != 0 || pairings == 1 || pairings == 2; // in place both are one
+            const RopeRotateDescription d =
+                describe(tuning, element, elsewhere, pairings % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED,
+                         pairings / 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED);
             EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
                 << "group " << tuning.group_size << ", heads " << tuning.heads << ", pairs " << tuning.pairs
-                << ", in flight " << tuning.in_flight << ", element " << element;
+                << ", in flight " << tuning.in_flight << ", element " << element << ", pairings " << pairings;
         }
     }
 }
