@@ -1,4 +1,5 @@
 // Fused passes on every device: their bits are the CPU's, and those of the passes that they replace.
+#include "floor.hpp"
 #include "fusion.hpp"
 #include "sample.hpp"
 
@@ -14,6 +15,9 @@ uint64_t sceneCount(const gpu::Way& way) {
     if (asked != nullptr) return std::strtoull(asked, nullptr, 10);
     return way.name == "SwiftShader" ? 16 : way.name == "lavapipeWithSets" ? 30 : 80;
 }
+
+// More than half of them fit a device, and of one at the floor, which has four storage buffers, more than a third.
+uint64_t leastOf(uint64_t count) { return gpu::floorAsked() ? count / 3 : count / 2; }
 
 TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
     uint32_t ran = 0;
@@ -38,7 +42,7 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
         if (scene.d.cache.shift != 0) continue;
         ASSERT_TRUE(fusion::checkUnfused(&device(), scene, before, after));
     }
-    EXPECT_GT(ran, count / 2);
+    EXPECT_GT(ran, leastOf(count));
 }
 
 // A cache in the order of its slots is a tensor: turning it there is the rotation by a position for each token.
