@@ -38,10 +38,11 @@ void move_heads(uint heads, uint from_head, Runs from, uint to_head, Runs to, bo
 #if ROPE_LANE == 4
             next_first = load(from_head + from.low, from.low_count);
             next_second = load(from_head + from.high, from.high_count);
-#else
+#else // the code once, for a size that hosts pay
             for (uint run = 0u; run < 2u; ++run) {
                 next_first = next_second;
-                next_second = load(from_head + (run == 0u ? from.low : from.high), run == 0u ? from.low_count : from.high_count);
+                next_second = load(from_head + (run == 0u ? from.low : from.high),
+                                   run == 0u ? from.low_count : from.high_count);
             }
 #endif
             from_head = next_place(from_head, step, kChunkIn, push.source.head);
