@@ -49,6 +49,12 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     return plan;
 }
 
+RopePlan sumPlan(uint64_t bytes, const RopeLimits& limits) {
+    RopePlan plan = copyPlan(bytes, 1, limits);
+    plan.passes[0].shader = &rope_shader_sum;
+    return plan;
+}
+
 RopePlan emptyPlan(const RopePlan& like) {
     RopePlan plan = like;
     plan.pass_count = 1;

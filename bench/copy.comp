@@ -1,4 +1,5 @@
-// Copies ROPE_VECTORS vectors of four words in each thread, all loaded before the first is stored.
+// Copies ROPE_VECTORS vectors of four words in each thread, all loaded before the first is stored; with ROPE_SUM adds one
+// vector to what is there.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "../shaders/start.glsl"
@@ -6,7 +7,11 @@
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Source {
     uvec4 source[];
 };
+#ifdef ROPE_SUM
+layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Destination {
+#else
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Destination {
+#endif
     uvec4 destination[];
 };
 #if ROPE_VECTORS > 1
@@ -19,7 +24,9 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Destination
 void main() {
     if (gl_GlobalInvocationID.x >= given.tokens) return;
     uint at = gl_GlobalInvocationID.x * ROPE_VECTORS;
-#if ROPE_VECTORS == 1
+#ifdef ROPE_SUM
+    destination[at] = floatBitsToUint(uintBitsToFloat(source[at]) + uintBitsToFloat(destination[at]));
+#elif ROPE_VECTORS == 1
     destination[at] = source[at];
 #elif ROPE_VECTORS == 2
     TWO(at, )

@@ -23,12 +23,14 @@ struct AddKind {
     RopeSource source;
     RopeElement element;
     bool elsewhere;
+    uint32_t sequences; // which share their positions
 };
 
 constexpr uint32_t kDim = 1024;
 
-Other makeAdd(Bench* bench, uint32_t tokens, const AddKind& kind) {
+Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
     Other c(bench);
+    const uint32_t tokens = all_tokens / kind.sequences;
     std::vector<double> frequencies(kDim / 2);
     RopeRule rule = {};
     rule.rotary_dim = kDim;
@@ -36,7 +38,9 @@ Other makeAdd(Bench* bench, uint32_t tokens, const AddKind& kind) {
     double scale;
     ropeMakeFrequencies(&rule, frequencies.data(), &scale, nullptr);
     RopeAddDescription d = {};
+    d.batch = kind.sequences;
     d.tokens = tokens;
+    d.positions.shared = kind.sequences > 1;
     d.dim = kDim;
     d.learned = kind.learned;
     d.source = kind.source;
@@ -50,7 +54,7 @@ Other makeAdd(Bench* bench, uint32_t tokens, const AddKind& kind) {
     mustPlan(ropePlanAdd(&d, &bench->limits(), &c.plan), c.plan);
     std::vector<int32_t> positions(tokens);
     for (uint32_t t = 0; t < tokens; ++t) positions[t] = static_cast<int32_t>(t);
-    const std::vector<uint8_t> x = elements(kind.element, size_t{tokens} * kDim);
+    const std::vector<uint8_t> x = elements(kind.element, size_t{all_tokens} * kDim);
     std::vector<uint8_t> rows = elements(kind.element, size_t{tokens} * kDim);
     if (!kind.learned) {
         RopeTableDescription table = {};
@@ -73,6 +77,7 @@ Other makeAdd(Bench* bench, uint32_t tokens, const AddKind& kind) {
     if (ropeHostRunAdd(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
     c.verify(wanted);
     c.bytes = 2 * x.size() + c.plan.bytes[ROPE_SLOT_ROWS];
+    c.is_sum = c.plan.bytes[ROPE_SLOT_ROWS] == x.size() && kind.element == ROPE_ELEMENT_F32;
     return c;
 }
 
@@ -126,13 +131,15 @@ Other makeBias(Bench* bench, uint32_t queries, uint32_t keys, const BiasKind& ki
 
 constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, bf16 = ROPE_ELEMENT_BF16;
 constexpr RopePositionKind counted = ROPE_POSITIONS_COUNTED;
-const AddKind kAdds[] = {{"other/add/learned/f32", true, ROPE_SOURCE_INLINE, f32, false},
-                         {"other/add/learned/f16", true, ROPE_SOURCE_INLINE, f16, false},
-                         {"other/add/learned/bf16", true, ROPE_SOURCE_INLINE, bf16, false},
-                         {"other/add/learned/elsewhere/f32", true, ROPE_SOURCE_INLINE, f32, true},
-                         {"other/add/table/f32", false, ROPE_SOURCE_TABLE, f32, false},
-                         {"other/add/rows/f32", false, ROPE_SOURCE_ROWS, f32, false},
-                         {"other/add/inline/f32", false, ROPE_SOURCE_INLINE, f32, false}};
+const AddKind kAdds[] = {{"other/add/learned/f32", true, ROPE_SOURCE_INLINE, f32, false, 1},
+                         {"other/add/learned/f16", true, ROPE_SOURCE_INLINE, f16, false, 1},
+                         {"other/add/learned/bf16", true, ROPE_SOURCE_INLINE, bf16, false, 1},
+                         {"other/add/learned/elsewhere/f32", true, ROPE_SOURCE_INLINE, f32, true, 1},
+                         {"other/add/table/f32", false, ROPE_SOURCE_TABLE, f32, false, 1},
+                         {"other/add/rows/f32", false, ROPE_SOURCE_ROWS, f32, false, 1},
+                         {"other/add/inline/f32", false, ROPE_SOURCE_INLINE, f32, false, 1},
+                         {"other/add/learned/batch_8/f32", true, ROPE_SOURCE_INLINE, f32, false, 8},
+                         {"other/add/inline/batch_8/f32", false, ROPE_SOURCE_INLINE, f32, false, 8}};
 const BiasKind kBiases[] = {{"other/bias/t5/f32", ROPE_BIAS_T5, false, f32, counted},
                             {"other/bias/t5/f16", ROPE_BIAS_T5, false, f16, counted},
                             {"other/bias/t5/per_query/f32", ROPE_BIAS_T5, false, f32, ROPE_POSITIONS_PER_TOKEN},
@@ -168,6 +175,9 @@ std::vector<Contestant> Other::contestants() {
         all.push_back({"copy_" + std::to_string(vectors),
                        [this, copy, between, share] { return bench_->run(copy, between) * share; }});
     }
+    const RopePlan sum = sumPlan(half, bench_->limits());
+    if (is_sum)
+        all.push_back({"sum", [this, sum, between, share] { return bench_->run(sum, between) * share * 2 / 3; }});
     all.push_back({"vkCmdCopyBuffer", [this, half, share] { return bench_->copy(from_, to_, half) * share; }});
     return all;
 }
@@ -175,7 +185,8 @@ std::vector<Contestant> Other::contestants() {
 std::vector<OtherKind> otherKinds() {
     std::vector<OtherKind> all;
     for (const AddKind& kind : kAdds)
-        all.push_back({kind.name, {1, 512, 4096}, [&kind](Bench* b, uint32_t n) { return makeAdd(b, n, kind); }});
+        all.push_back(
+            {kind.name, {kind.sequences, 512, 4096}, [&kind](Bench* b, uint32_t n) { return makeAdd(b, n, kind); }});
     for (const BiasKind& kind : kBiases)
         all.push_back(
             {kind.name, {1, 512, 2048}, [&kind](Bench* b, uint32_t n) { return makeBias(b, n, 2048, kind); }});

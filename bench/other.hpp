@@ -17,7 +17,8 @@ class Other {
     RopePlan plan;
     RopeBuffers slots = {};
     std::vector<rope::Buffer> buffers;
-    uint64_t bytes = 0; // read and written
+    uint64_t bytes = 0;  // read and written
+    bool is_sum = false; // as many bytes are added as there are to add to
 
   private:
     Bench* bench_;

@@ -35,12 +35,26 @@ RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescripti
                   static_cast<unsigned long long>(planner->limits().storage_range));
 }
 
-void setAddition(const Addition& addition, uint32_t heads, RopePass* pass) {
-    if (pass->heads_per_thread > heads) pass->heads_per_thread = heads;
+// As a rotation's thread goes through heads, one of an addition goes through lanes, each through sequences. Eight lanes
+// side by side take a row as it lies in memory.
+void setLanes(const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass, RopePush* push) {
+    constexpr uint32_t kSideBySide = 8;
+    const uint32_t row = push->head_lanes / kSideBySide;
+    const uint32_t most = pass->heads_per_thread < row ? pass->heads_per_thread : row;
+    if (pass->heads_per_thread > d.q.heads) pass->heads_per_thread = d.q.heads;
+    const uint32_t groups = (d.q.heads + pass->heads_per_thread - 1) / pass->heads_per_thread;
+    uint32_t lanes = choosePerThread(uint64_t{d.batch} * d.tokens * groups * push->head_lanes, most, limits);
+    while (push->head_lanes % lanes != 0) lanes /= 2;
+    push->head_lanes /= lanes;
+    pass->constants[ROPE_ID_LANES] = lanes;
     pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
+}
+
+void setAddition(const Addition& addition, const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass) {
+    RopePush push = readPush(*pass);
+    setLanes(d, limits, pass, &push);
     pass->constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     pass->constants[ROPE_ID_SCALED] = addition.scale != 1;
-    RopePush push = readPush(*pass);
     memcpy(&push.ROPE_FACTOR, &addition.scale, sizeof addition.scale);
     writePush(push, pass);
 }
@@ -62,7 +76,7 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     const RopeSlot to = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
     result = addTensor(d, {"x", d.q, ROPE_SLOT_X, to, kShaders, false}, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    setAddition(addition, d.q.heads, &plan->passes[0]);
+    setAddition(addition, d, planner.limits(), &plan->passes[0]);
     addCount(addition.d, &planner);
     return planner.finish();
 }

@@ -6,16 +6,18 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kRuns = 8; // of a lane's elements, in one thread
+constexpr uint32_t kRuns = 8;         // of a lane's elements, in one thread
+constexpr uint32_t kMostQueries = 64; // which find the first one's biases once
 
 const RopeShader* const kPlain[3] = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd};
 const RopeShader* const kBuckets[3] = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
                                        &rope_shader_bias_buckets_odd};
 
-// As many as leave a device enough threads; one where their positions need not follow each other.
-uint32_t queriesPerThread(const Bias& bias) {
+// One where their positions need not follow each other.
+uint32_t queriesPerThread(const Bias& bias, uint32_t head_lanes, const RopeLimits& limits) {
     if (bias.d.positions.kind == ROPE_POSITIONS_PER_TOKEN) return 1;
-    return bias.given.queries >= 256 ? 16 : bias.given.queries >= 32 ? 4 : 1;
+    const uint64_t threads = uint64_t{bias.d.batch} * bias.d.tokens * bias.d.q.heads * head_lanes;
+    return choosePerThread(threads, bias.d.tokens < kMostQueries ? bias.d.tokens : kMostQueries, limits);
 }
 
 // A value for each row, of the first head.
@@ -52,13 +54,13 @@ RopeResult addBias(const Bias& bias, Planner* planner) {
     const Build build = chooseBuild(d, d.q, g.kind == ROPE_BIAS_T5 ? kBuckets : kPlain, planner->limits());
     if (build.shader == nullptr) return refuseBuild("x", planner->reason());
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, d.q.heads);
-    pass->tokens_per_thread = queriesPerThread(bias);
     RopePush push = {};
+    push.head_lanes = (g.keys + kRuns * build.lane_pairs - 1) / (kRuns * build.lane_pairs);
+    pass->tokens_per_thread = queriesPerThread(bias, push.head_lanes, planner->limits());
     setPositions(d.positions, d.frequencies, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = valueAccess(bias);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, d.q.source, d.element_in, d.head_dim);
     setConstants(bias, pass);
-    push.head_lanes = (g.keys + kRuns * build.lane_pairs - 1) / (kRuns * build.lane_pairs);
     push.ROPE_KEYS = g.keys;
     push.ROPE_FIRST_KEY = static_cast<uint32_t>(g.first_key);
     push.rows.head = g.rows.pair_stride;

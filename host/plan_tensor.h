@@ -10,6 +10,9 @@ RopeResult checkTuning(const RopeTuning& tuning, const RopeLimits& limits, RopeR
 // `two_lanes`: a thread may take two of the head's.
 RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, bool two_lanes,
                         const RopeLimits& limits);
+// What one of so many threads could take over from others, up to `most` of them: as many (1, 2, 4 and so on) as leave a
+// device enough threads.
+uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
 
 struct Build {
     const RopeShader* shader; // null: none on this device

@@ -63,4 +63,10 @@ RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t
     return tuning;
 }
 
+uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits) {
+    uint32_t chosen = 1;
+    while (chosen <= most / 2 && threads / (2 * chosen) >= limits.threads) chosen *= 2;
+    return chosen;
+}
+
 } // namespace rope

@@ -1,5 +1,5 @@
 // Positions added to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. One thread
-// takes kLane pairs of elements of one token, through up to kHeads sequences that have the same positions.
+// takes kLanes times kLane pairs of elements of one token, each through up to kHeads sequences with the same positions.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #if ROPE_LANE == 1
@@ -16,6 +16,7 @@
 
 layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
 layout(constant_id = ROPE_ID_SCALED) const uint kScaled = 0;
+layout(constant_id = ROPE_ID_LANES) const uint kLanes = 1;
 
 // What is neither scaled nor added to moves as integers.
 WORDS sum_of(WORDS x, bool added, VALUES term) {
@@ -32,21 +33,13 @@ void add_pairs(bool added, Turn turn, inout WORDS first, inout WORDS second) {
     if (kChunkIn == 1u) weave(first, second);
 }
 
-void main() {
-    push = given;
-    Stand stand = find_stand();
-    if (stand.number >= push.tokens) return;
-    uint batch = gl_WorkGroupID.y;
-    Work work = work_of(stand.lane, min(kHeads, push.heads - stand.head));
-    Token token = find_token(batch, stand.number);
-    bool added = is_known(token) && token.turns;
+void add_lane(Token token, bool added, uint row, Stand stand) {
     bool as_is = kSameElement && kScaled == 0u && !added;
-    if (!added && kInPlace != 0u && kScaled == 0u) return;
+    Work work = work_of(stand.lane, kHeads == 1u ? 1u : min(kHeads, push.heads - stand.head));
     Turn turn = Turn(VALUES(0.0), VALUES(0.0));
-    if (added) turn = turn_of(token, batch * push.rows.batch + stand.number * push.rows.token, work);
+    if (added) turn = turn_of(token, row, work);
     Runs runs = runs_of(work.j, work.count, kChunkIn);
-    for (uint h = 0u; h < kHeads; ++h) {
-        if (h >= work.heads) break;
+    for (uint h = 0u; h < work.heads; ++h) {
         WORDS first = load(stand.from + runs.low, runs.low_count);
         WORDS second = load(stand.from + runs.high, runs.high_count);
         widen_runs(as_is, first, second);
@@ -56,5 +49,19 @@ void main() {
         store(stand.to + runs.high, second, runs.high_count);
         stand.from += push.source.head;
         stand.to += push.destination.head;
+    }
+}
+
+void main() {
+    push = given;
+    Stand stand = find_stand();
+    if (stand.number >= push.tokens) return;
+    uint batch = gl_WorkGroupID.y;
+    Token token = find_token(batch, stand.number);
+    bool added = is_known(token) && token.turns;
+    if (!added && kInPlace != 0u && kScaled == 0u) return;
+    for (uint i = 0u; i < kLanes; ++i) {
+        add_lane(token, added, batch * push.rows.batch + stand.number * push.rows.token, stand);
+        stand.lane += push.head_lanes;
     }
 }

@@ -77,7 +77,7 @@ using uint = uint32_t;
 #define ROPE_ID_PARAMETERS 66 // vectors of four
 #define ROPE_ID_RUNS 67       // of four elements in a head
 
-#define ROPE_ID_LANES 77      // of the wide rotation: lanes of four pairs that a thread takes, 1 or 2
+#define ROPE_ID_LANES 77      // of one thread: of the wide rotation 1 or 2, of additions a divisor of a row's
 #define ROPE_ID_SCALE_GRID 69 // of every rotation: scale_grid in angle.h
 
 // Of additions to embeddings alone.

@@ -198,11 +198,12 @@ TEST_P(Add, HasTheCpusBitsOverAllItsChoices) {
 
 // The same positions for each of many sequences, which one thread then takes together.
 TEST_P(Add, HasTheCpusBitsForManySequencesOfTheSamePositions) {
+    static const uint32_t kDims[] = {64, 768, 1048}; // of 8 lanes, 96 and 131
     for (const uint32_t batch : {2u, 7u, 40u}) {
         RopeAddDescription d = {};
         d.batch = batch;
         d.tokens = 9;
-        d.dim = 64;
+        d.dim = kDims[batch % 3];
         d.positions.shared = 1;
         for (const uint32_t learned : {0u, 1u}) {
             d.learned = learned;
@@ -353,6 +354,29 @@ TEST(PlanAdd, OfBertIsOneDispatchWithoutASurplusByte) {
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "add_wide");
+}
+
+// As many lanes in a thread as leave the device enough threads, and a row's as they lie in memory.
+TEST(PlanAdd, AThreadTakesMoreLanesWhereThereAreMany) {
+    const struct {
+        uint32_t threads, tokens, dim, lanes, heads;
+    } cases[] = {{16384, 512, 768, 2, 1}, {16384, 4096, 768, 8, 1}, {16384, 1, 768, 1, 1}, {64, 512, 768, 8, 1},
+                 {64, 512, 1024, 16, 1},  {64, 512, 128, 2, 1},     {64, 512, 1048, 1, 1}, {64, 512, 1024, 16, 8}};
+    for (const auto& c : cases) {
+        RopeLimits limits;
+        ropeFloorLimits(&limits);
+        limits.threads = c.threads;
+        RopeAddDescription d = bert();
+        d.tokens = c.tokens;
+        d.dim = c.dim;
+        d.batch = c.heads;
+        d.positions.shared = 1;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_LANES], c.lanes) << c.threads << " threads, dim " << c.dim;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_HEADS], c.heads);
+        EXPECT_EQ(rope::readPush(plan.passes[0]).head_lanes, c.dim / 8 / c.lanes);
+    }
 }
 
 TEST(PlanAdd, RefusesWhatContradictsItself) {

@@ -398,7 +398,24 @@ TEST(PlanBias, OfT5IsOneDispatchWithoutASurplusByte) {
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "bias_buckets_wide");
-    EXPECT_EQ(dispatch.groups[0], 512u / 16 * 12 * (512 / 32) / 64);
+    EXPECT_EQ(dispatch.groups[0], 512u / 8 * 12 * (512 / 32) / 64);
+}
+
+// As many queries in a thread as leave the device enough threads, and no more than there are.
+TEST(PlanBias, AThreadTakesMoreQueriesWhereThereAreMany) {
+    const struct {
+        uint32_t threads, queries, taken;
+    } cases[] = {{16384, 512, 8}, {16384, 64, 1}, {64, 512, 64}, {64, 33, 32}, {64, 1, 1}};
+    for (const auto& c : cases) {
+        RopeLimits limits;
+        ropeFloorLimits(&limits);
+        limits.threads = c.threads;
+        RopeBiasDescription d = t5();
+        d.queries = c.queries;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_QUERIES], c.taken) << c.threads << " threads, " << c.queries;
+    }
 }
 
 TEST(PlanBias, RefusesWhatContradictsItself) {
