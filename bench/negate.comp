@@ -46,24 +46,25 @@ void main() {
     uint from = stand.from;
     uint to = stand.to;
     uint steps = work.heads * kLanes;
-    WORDS next_first = WORDS(0u);
-    WORDS next_second = WORDS(0u);
-    for (uint step = 0u; step < steps + kAhead; ++step) {
-        WORDS first = next_first;
-        WORDS second = next_second;
-        if (kAhead == 0u || step < steps) {
-            next_first = load(from + runs.low, runs.low_count);
-            next_second = load(from + runs.high, runs.high_count);
-            from = next_place(from, step, kChunkIn, push.source.head);
-        }
-        if (kAhead == 0u) {
-            first = next_first;
-            second = next_second;
-        } else if (step == 0u) {
-            continue;
+    for (uint step = 0u; step < steps; step += kTogether) {
+        bool more = step + 1u < steps;
+        WORDS first = load(from + runs.low, runs.low_count);
+        WORDS second = load(from + runs.high, runs.high_count);
+        WORDS third;
+        WORDS fourth;
+        if (kTogether == 2u) {
+            uint at = from + choose(more, push.source.head, 0u);
+            third = fetch((at + runs.low) >> 2);
+            fourth = fetch((at + runs.high) >> 2);
         }
         store(to + runs.low, first ^ cosine, runs.low_count);
         store(to + runs.high, second ^ sine, runs.high_count);
-        to = next_place(to, step - kAhead, kChunkOut, push.destination.head);
+        if (kTogether == 2u) {
+            uint at = to + choose(more, push.destination.head, 0u);
+            put((at + runs.low) >> 2, third ^ cosine);
+            put((at + runs.high) >> 2, fourth ^ sine);
+        }
+        from = next_place(from, step, kChunkIn, push.source.head);
+        to = next_place(to, step, kChunkOut, push.destination.head);
     }
 }

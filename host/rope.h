@@ -378,8 +378,8 @@ typedef struct RopeTuning {
     uint32_t pairs; /* of one thread, at most: 8, 4, 2 or 1. Fewer where the geometry asks for it (four: all multiples
                        of four elements; eight: plain rotations that bring over no other elements), more where the
                        device has nothing so narrow */
-    uint32_t in_flight; /* heads, or of eight pairs halves of them, loaded before the first of them is stored: 1 or 2.
-                           Plain rotations of four pairs a thread or more */
+    uint32_t in_flight; /* heads loaded before the first of them is stored: 1 or 2. Plain rotations of float32, four
+                           pairs a thread, with a power of two as scale; others take 1 */
 } RopeTuning;
 #define ROPE_MAX_TUNED_HEADS 1024u
 

@@ -10,7 +10,7 @@ const struct {
     uint32_t threads, group_size;
     RopeTuning most;
 } kTable[] = {
-    {16384, 0, {64, 8, 4, 1}}, // GPUs hide the way to memory behind other threads, better than by a head ahead
+    {16384, 0, {64, 8, 4, 2}}, // GPUs have twice as much on its way from memory by two heads together
     {0, 512, {64, 32, 8, 1}},  // a CPU's threads pay for cos and sin, wait for nothing, and go through memory in order
     {0, 0, {64, 32, 4, 1}},    // drivers of small groups have short vectors too, and do so with fewer pairs
 };

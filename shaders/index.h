@@ -13,7 +13,9 @@ ROPE_FUNCTION uint pair_first(uint j, uint chunk) { return j + j / max(chunk, 1u
 ROPE_FUNCTION uint pair_distance(uint pairs, uint chunk) { return choose(chunk == 0u, pairs, chunk); }
 
 // The i-th element of a head that does not rotate: those before the rotary part, then those behind it.
-ROPE_FUNCTION uint pass_element(uint i, uint rotary_begin, uint pairs) { return i < rotary_begin ? i : i + 2u * pairs; }
+ROPE_FUNCTION uint pass_element(uint i, uint rotary_begin, uint pairs) {
+    return i + choose(i < rotary_begin, 0u, 2u * pairs);
+}
 
 ROPE_DIALECT_END
 #endif

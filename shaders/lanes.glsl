@@ -1,17 +1,22 @@
 // How a thread of the rotation goes through its heads. It may take two lanes of each, so that those of a CPU's vector
-// cover a head as it lies in memory.
+// cover a head as it lies in memory; or of float32 two heads together, all of whose elements are loaded before the first
+// are stored.
 #if ROPE_LANE == 4
 layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
 layout(constant_id = ROPE_ID_LANES) const uint kLanes = 1;
-const uint kAhead = kInFlight - 1u;
+const bool kPlain = kElementIn == ROPE_F32 && kElementOut == ROPE_F32 && kScaleGrid == 0u;
+const uint kTogether = kPlain && kLanes == 1u ? kInFlight : 1u;
 #else
 const uint kLanes = 1u;
-const uint kAhead = 0u;
+const uint kTogether = 1u;
 #endif
 
 // Of two lanes every second step takes the other one, and then goes on to the next head.
-bool is_other(uint step) { return kLanes == 2u && (step & 1u) != 0u; }
+bool is_other(uint step) {
+    bool second = (step & 1u) != 0u;
+    return kLanes == 2u && second;
+}
 uint next_place(uint at, uint step, uint chunk, uint head) {
     uint other = choose(chunk == 1u, 2u, 1u) * kLane * push.head_lanes;
-    return at + choose(kLanes == 1u, head, choose(is_other(step), head - other, other));
+    return at + choose(kLanes == 1u, kTogether * head, choose(is_other(step), head - other, other));
 }

@@ -57,7 +57,8 @@ bool load_position(uint at, out uint whole, out uint fraction) {
         is_one = fixed_from_float(whole, whole, fraction);
     } else if (kPositionElement != ROPE_WHOLE_32) {
         uint high = position_word(at, 1u);
-        is_one = kPositionElement == ROPE_FIXED_64 || high == uint(int(whole) >> 31);
+        bool extends = high == uint(int(whole) >> 31);
+        is_one = kPositionElement == ROPE_FIXED_64 || extends;
         fraction = kPositionElement == ROPE_FIXED_64 ? whole : 0u;
         whole = kPositionElement == ROPE_FIXED_64 ? high : whole;
     }
@@ -95,7 +96,7 @@ uint place_token(uint batch, uint number, out Token token) {
         token.turns = token.index >= push.window_begin && token.turns;
         at += push.position_axis;
     } else {
-        if (kPositions == ROPE_KIND_PER_TOKEN) at += number * push.position_token;
+        at += choose(kPositions == ROPE_KIND_PER_TOKEN, number * push.position_token, 0u);
         bool begun = token.index >= push.window_begin;
         token.turns = token.index < push.window_end && begun;
     }
@@ -109,11 +110,11 @@ Token find_token(uint batch, uint number) {
         uint whole = kPositions == ROPE_KIND_COUNTED ? push.ROPE_FIRST_POSITION : 0u;
         uint fraction = 0u;
         if (kPositions != ROPE_KIND_COUNTED && kPositionRows != 0u) {
-            uint row = kPacked ? 0u : axis * push.position_axis;
+            uint row = choose(kPacked, 0u, axis * push.position_axis);
             token.positioned = load_position(at + row, whole, fraction) && token.positioned;
             if (axis == 0u) token.first_positioned = token.positioned;
         }
-        if (kPositions != ROPE_KIND_PER_TOKEN) whole += token.index;
+        whole += choose(kPositions == ROPE_KIND_PER_TOKEN, 0u, token.index);
         token.whole[axis] = whole;
         token.fraction[axis] = fraction;
         if (kCosSin == ROPE_FROM_TABLE) {

@@ -24,48 +24,74 @@ Turn turn_at(uint step, Turn turn, Turn other) {
 Turn turn_at(uint step, Turn turn, Turn other) { return turn; }
 #endif
 
-// The one loop over the heads. Ahead by one, each lane's elements are loaded before those of the one before are stored.
-void move_heads(uint heads, uint from_head, Runs from, uint to_head, Runs to, bool paired, bool turned, Turn turn,
+void load_runs(uint at, Runs runs, out WORDS first, out WORDS second) {
+#if ROPE_LANE == 4
+    first = load(at + runs.low, runs.low_count);
+    second = load(at + runs.high, runs.high_count);
+#else // the code once, for a size that hosts pay
+    for (uint run = 0u; run < 2u; ++run) {
+        first = second;
+        second = load(at + (run == 0u ? runs.low : runs.high), run == 0u ? runs.low_count : runs.high_count);
+    }
+#endif
+}
+
+void store_runs(uint at, Runs runs, WORDS first, WORDS second) {
+#if ROPE_LANE == 4
+    store(at + runs.low, first, runs.low_count);
+    store(at + runs.high, second, runs.high_count);
+#else
+    for (uint run = 0u; run < 2u; ++run) {
+        store(at + (run == 0u ? runs.low : runs.high), first, run == 0u ? runs.low_count : runs.high_count);
+        first = second;
+    }
+#endif
+}
+
+// The one loop over the heads. Of two together the second, where there is none, is the first once more.
+void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, bool paired, bool turned, Turn turn,
                 Turn other) {
     bool as_is = kSameElement && !turned;
-    WORDS next_first = WORDS(0u);
-    WORDS next_second = WORDS(0u);
     uint steps = heads * kLanes;
-    for (uint step = 0u; step < steps + kAhead; ++step) {
-        WORDS first = next_first;
-        WORDS second = next_second;
-        if (kAhead == 0u || step < steps) {
+    for (uint step = 0u; step < steps; step += kTogether) {
+        WORDS first;
+        WORDS second;
+        load_runs(from, source, first, second);
+        WORDS third;
+        WORDS fourth;
 #if ROPE_LANE == 4
-            next_first = load(from_head + from.low, from.low_count);
-            next_second = load(from_head + from.high, from.high_count);
-#else // the code once, for a size that hosts pay
-            for (uint run = 0u; run < 2u; ++run) {
-                next_first = next_second;
-                next_second = load(from_head + (run == 0u ? from.low : from.high),
-                                   run == 0u ? from.low_count : from.high_count);
-            }
+        bool more = step + 1u < steps;
+        if (kTogether == 2u) {
+            uint at = from + choose(more, push.source.head, 0u);
+            third = fetch((at + source.low) >> 2);
+            fourth = fetch((at + source.high) >> 2);
+        }
 #endif
-            from_head = next_place(from_head, step, kChunkIn, push.source.head);
-        }
-        if (kAhead == 0u) {
-            first = next_first;
-            second = next_second;
-        } else if (step == 0u) {
-            continue;
-        }
         widen_runs(as_is, first, second);
-        turn_runs(paired, turned, turn_at(step - kAhead, turn, other), first, second);
+        Turn this_turn = turn_at(step, turn, other);
+        if (paired && kChunkIn == 1u) {
+            unweave(first, second);
+            if (kTogether == 2u) unweave(third, fourth);
+        }
+        if (turned) {
+            turn_pair(first, second, this_turn.cosine, this_turn.sine, kScaleGrid);
+            if (kTogether == 2u) turn_pair(third, fourth, turn.cosine, turn.sine, 0u);
+        }
+        if (paired && kChunkOut == 1u) {
+            weave(first, second);
+            if (kTogether == 2u) weave(third, fourth);
+        }
         narrow_runs(as_is, first, second);
+        store_runs(to, destination, first, second);
 #if ROPE_LANE == 4
-        store(to_head + to.low, first, to.low_count);
-        store(to_head + to.high, second, to.high_count);
-#else
-        for (uint run = 0u; run < 2u; ++run) {
-            store(to_head + (run == 0u ? to.low : to.high), first, run == 0u ? to.low_count : to.high_count);
-            first = second;
+        if (kTogether == 2u) {
+            uint at = to + choose(more, push.destination.head, 0u);
+            put((at + destination.low) >> 2, third);
+            put((at + destination.high) >> 2, fourth);
         }
 #endif
-        to_head = next_place(to_head, step - kAhead, kChunkOut, push.destination.head);
+        from = next_place(from, step, kChunkIn, push.source.head);
+        to = next_place(to, step, kChunkOut, push.destination.head);
     }
 }
 
@@ -79,7 +105,8 @@ void main() {
     Work work = work_of(lane, min(kHeads, push.heads - stand.head));
     Turn turn = Turn(VALUES(1.0), VALUES(0.0));
     Turn other = turn;
-    bool paired = kInPlace != 0u || lane < pair_lanes(); // in place, nothing else is moved
+    bool of_pairs = lane < pair_lanes();
+    bool paired = kInPlace != 0u || of_pairs; // in place, nothing else is moved
     bool turned = paired;
     Runs source_runs;
     Runs destination_runs;

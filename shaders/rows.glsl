@@ -41,9 +41,10 @@ void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
             NTH(cosine, i) = row_entry(NTH(at, i));
             NTH(sine, i) = row_entry(NTH(at, i) + push.sin_offset);
         }
-        if (kRows > ROPE_ROWS_SINGLE) {
-            cosine = widen(cosine, kRows - ROPE_ROWS_SINGLE);
-            sine = widen(sine, kRows - ROPE_ROWS_SINGLE);
+        for (uint i = 0u; kRows > ROPE_ROWS_SINGLE && i < 2u; ++i) { // the code once, for a size that hosts pay
+            WORDS wide = widen(cosine, kRows - ROPE_ROWS_SINGLE);
+            cosine = sine;
+            sine = wide;
         }
     }
 }

@@ -109,9 +109,9 @@ void put_packed(uint at, UNPACKED words) {
 // they lie in memory, 16-bit ones apart from each other.
 WORDS load(uint element, uint count) {
 #if ROPE_LANE == 4
-    uvec2 packed = kElementIn == ROPE_F32 ? uvec2(0u) : fetch_packed(element >> 2);
-    return kElementIn == ROPE_F32 ? fetch(element >> 2)
-                                  : uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16);
+    if (kElementIn == ROPE_F32) return fetch(element >> 2);
+    uvec2 packed = fetch_packed(element >> 2);
+    return uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16);
 #elif ROPE_LANE == 2
     WORDS words = uvec2(0u);
     if (kElementIn != ROPE_F32) {

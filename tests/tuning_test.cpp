@@ -60,11 +60,11 @@ bool operator==(const RopeTuning& a, const RopeTuning& b) {
 
 TEST(Tuning, LeavesADeviceEnoughThreads) {
     for (const uint32_t threads : {0u, 16384u}) {
-        EXPECT_TRUE(chosen(1, threads) == (RopeTuning{64, 2, 4, 1}));
-        EXPECT_TRUE(chosen(128, threads) == (RopeTuning{64, 4, 4, 1}));
-        EXPECT_TRUE(chosen(255, threads) == (RopeTuning{64, 4, 4, 1}));
-        EXPECT_TRUE(chosen(256, threads) == (RopeTuning{64, 8, 4, 1}));
-        EXPECT_TRUE(chosen(32768, threads) == (RopeTuning{64, 8, 4, 1}));
+        EXPECT_TRUE(chosen(1, threads) == (RopeTuning{64, 2, 4, 2}));
+        EXPECT_TRUE(chosen(128, threads) == (RopeTuning{64, 4, 4, 2}));
+        EXPECT_TRUE(chosen(255, threads) == (RopeTuning{64, 4, 4, 2}));
+        EXPECT_TRUE(chosen(256, threads) == (RopeTuning{64, 8, 4, 2}));
+        EXPECT_TRUE(chosen(32768, threads) == (RopeTuning{64, 8, 4, 2}));
     }
     EXPECT_TRUE(chosen(1, 64) == (RopeTuning{64, 8, 4, 1}));
     EXPECT_TRUE(chosen(8, 64) == (RopeTuning{64, 32, 4, 1}));
@@ -73,10 +73,10 @@ TEST(Tuning, LeavesADeviceEnoughThreads) {
 }
 
 TEST(Tuning, GivesWayToTheDescriptionsOwn) {
-    EXPECT_TRUE(chosen(4096, 0, {32, 0, 0, 0}) == (RopeTuning{32, 8, 4, 1}));
-    EXPECT_TRUE(chosen(4096, 0, {0, 5, 2, 0}) == (RopeTuning{64, 5, 2, 1}));
+    EXPECT_TRUE(chosen(4096, 0, {32, 0, 0, 0}) == (RopeTuning{32, 8, 4, 2}));
+    EXPECT_TRUE(chosen(4096, 0, {0, 5, 2, 0}) == (RopeTuning{64, 5, 2, 2}));
     EXPECT_TRUE(chosen(4096, 0, {128, 1, 4, 2}) == (RopeTuning{128, 1, 4, 2}));
-    EXPECT_TRUE(chosen(1, 0, {0, 0, 1, 0}) == (RopeTuning{64, 2, 2, 1})) << "without 16-bit storage none is narrower";
+    EXPECT_TRUE(chosen(1, 0, {0, 0, 1, 0}) == (RopeTuning{64, 2, 2, 2})) << "without 16-bit storage none is narrower";
 }
 
 class Tunings : public gpu::OnDevice {};
