@@ -100,7 +100,7 @@ void addFused(Bench* bench) {
 void addOthers(Bench* bench) {
     for (const OtherKind& kind : otherKinds()) {
         for (const uint32_t size : kind.sizes) {
-            add(kind.name, size, [bench, kind, size](benchmark::State& state) {
+            add(std::string("other/") + kind.name, size, [bench, kind, size](benchmark::State& state) {
                 Other other = kind.make(bench, size);
                 time(state, other.contestants(), static_cast<double>(other.bytes));
             });

@@ -26,14 +26,15 @@ struct AddKind {
     uint32_t sequences; // which share their positions
 };
 
-constexpr uint32_t kDim = 1024;
-
 Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
     Other c(bench);
     const uint32_t tokens = all_tokens / kind.sequences;
-    std::vector<double> frequencies(kDim / 2);
+    if (tokens * kind.sequences != all_tokens)
+        throw Unfit(std::to_string(kind.sequences) + " sequences of the same length do not have " +
+                    std::to_string(all_tokens) + " tokens");
+    std::vector<double> frequencies(kAddDim / 2);
     RopeRule rule = {};
-    rule.rotary_dim = kDim;
+    rule.rotary_dim = kAddDim;
     rule.base = 10000;
     double scale;
     ropeMakeFrequencies(&rule, frequencies.data(), &scale, nullptr);
@@ -41,7 +42,7 @@ Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
     d.batch = kind.sequences;
     d.tokens = tokens;
     d.positions.shared = kind.sequences > 1;
-    d.dim = kDim;
+    d.dim = kAddDim;
     d.learned = kind.learned;
     d.source = kind.source;
     d.element_in = d.element_out = d.rows.element = kind.element;
@@ -49,22 +50,22 @@ Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
     d.rows.count = tokens;
     if (!kind.learned) {
         d.rows.element = ROPE_ELEMENT_F32;
-        d.frequencies = {frequencies.data(), kDim / 2, 0, nullptr, 1};
+        d.frequencies = {frequencies.data(), kAddDim / 2, 0, nullptr, 1};
     }
     mustPlan(ropePlanAdd(&d, &bench->limits(), &c.plan), c.plan);
     std::vector<int32_t> positions(tokens);
     for (uint32_t t = 0; t < tokens; ++t) positions[t] = static_cast<int32_t>(t);
-    const std::vector<uint8_t> x = elements(kind.element, size_t{all_tokens} * kDim);
-    std::vector<uint8_t> rows = elements(kind.element, size_t{tokens} * kDim);
+    const std::vector<uint8_t> x = elements(kind.element, size_t{all_tokens} * kAddDim);
+    std::vector<uint8_t> rows = elements(kind.element, size_t{tokens} * kAddDim);
     if (!kind.learned) {
         RopeTableDescription table = {};
         table.frequencies = d.frequencies;
         table.tokens = tokens;
         table.positions.kind = ROPE_POSITIONS_COUNTED;
-        rows.resize(size_t{tokens} * kDim * 4);
+        rows.resize(size_t{tokens} * kAddDim * 4);
         const RopeHostTable host = {nullptr, nullptr, reinterpret_cast<float*>(rows.data())};
         if (ropeHostRunTable(&table, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the table was refused");
-        std::vector<uint32_t> words(ropeFrequencyBytes(kDim / 2) / 4);
+        std::vector<uint32_t> words(ropeFrequencyBytes(kAddDim / 2) / 4);
         ropeWriteFrequencies(&d.frequencies, ROPE_ANGLE_EXACT, words.data(), nullptr);
         c.add(ROPE_SLOT_FREQUENCIES, words.data(), words.size() * 4);
     }
@@ -91,14 +92,14 @@ struct BiasKind {
     RopePositionKind positions;
 };
 
-constexpr uint32_t kHeads = 16;
-
-Other makeBias(Bench* bench, uint32_t queries, uint32_t keys, const BiasKind& kind) {
+Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
     Other c(bench);
+    const uint32_t keys = kBiasKeys;
+    if (queries > keys) throw Unfit("the queries are more than the " + std::to_string(keys) + " keys");
     RopeBiasDescription d = {};
     d.kind = kind.kind;
     d.written = kind.written;
-    d.heads = kHeads;
+    d.heads = kBiasHeads;
     d.queries = queries;
     d.keys = keys;
     d.bidirectional = kind.kind == ROPE_BIAS_T5;
@@ -113,7 +114,7 @@ Other makeBias(Bench* bench, uint32_t queries, uint32_t keys, const BiasKind& ki
     uint32_t state = 2;
     const std::vector<float> rows = noise(c.plan.bytes[ROPE_SLOT_ROWS] / 4, &state);
     std::vector<uint8_t> thresholds(c.plan.bytes[ROPE_SLOT_PARAMETERS]);
-    const std::vector<uint8_t> x = elements(kind.element, size_t{kHeads} * queries * keys);
+    const std::vector<uint8_t> x = elements(kind.element, size_t{kBiasHeads} * queries * keys);
     if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0) c.add(ROPE_SLOT_POSITIONS, positions.data(), queries * 4);
     c.add(ROPE_SLOT_ROWS, rows.data(), rows.size() * 4);
     if (!thresholds.empty()) {
@@ -131,22 +132,22 @@ Other makeBias(Bench* bench, uint32_t queries, uint32_t keys, const BiasKind& ki
 
 constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, bf16 = ROPE_ELEMENT_BF16;
 constexpr RopePositionKind counted = ROPE_POSITIONS_COUNTED;
-const AddKind kAdds[] = {{"other/add/learned/f32", true, ROPE_SOURCE_INLINE, f32, false, 1},
-                         {"other/add/learned/f16", true, ROPE_SOURCE_INLINE, f16, false, 1},
-                         {"other/add/learned/bf16", true, ROPE_SOURCE_INLINE, bf16, false, 1},
-                         {"other/add/learned/elsewhere/f32", true, ROPE_SOURCE_INLINE, f32, true, 1},
-                         {"other/add/table/f32", false, ROPE_SOURCE_TABLE, f32, false, 1},
-                         {"other/add/rows/f32", false, ROPE_SOURCE_ROWS, f32, false, 1},
-                         {"other/add/inline/f32", false, ROPE_SOURCE_INLINE, f32, false, 1},
-                         {"other/add/learned/batch_8/f32", true, ROPE_SOURCE_INLINE, f32, false, 8},
-                         {"other/add/inline/batch_8/f32", false, ROPE_SOURCE_INLINE, f32, false, 8}};
-const BiasKind kBiases[] = {{"other/bias/t5/f32", ROPE_BIAS_T5, false, f32, counted},
-                            {"other/bias/t5/f16", ROPE_BIAS_T5, false, f16, counted},
-                            {"other/bias/t5/per_query/f32", ROPE_BIAS_T5, false, f32, ROPE_POSITIONS_PER_TOKEN},
-                            {"other/bias/t5/written/f32", ROPE_BIAS_T5, true, f32, counted},
-                            {"other/bias/clipped/f32", ROPE_BIAS_CLIPPED, false, f32, counted},
-                            {"other/bias/alibi/f32", ROPE_BIAS_ALIBI, false, f32, counted},
-                            {"other/bias/alibi/written/f32", ROPE_BIAS_ALIBI, true, f32, counted}};
+const AddKind kAdds[] = {{"add/learned/f32", true, ROPE_SOURCE_INLINE, f32, false, 1},
+                         {"add/learned/f16", true, ROPE_SOURCE_INLINE, f16, false, 1},
+                         {"add/learned/bf16", true, ROPE_SOURCE_INLINE, bf16, false, 1},
+                         {"add/learned/elsewhere/f32", true, ROPE_SOURCE_INLINE, f32, true, 1},
+                         {"add/table/f32", false, ROPE_SOURCE_TABLE, f32, false, 1},
+                         {"add/rows/f32", false, ROPE_SOURCE_ROWS, f32, false, 1},
+                         {"add/inline/f32", false, ROPE_SOURCE_INLINE, f32, false, 1},
+                         {"add/learned/batch_8/f32", true, ROPE_SOURCE_INLINE, f32, false, 8},
+                         {"add/inline/batch_8/f32", false, ROPE_SOURCE_INLINE, f32, false, 8}};
+const BiasKind kBiases[] = {{"bias/t5/f32", ROPE_BIAS_T5, false, f32, counted},
+                            {"bias/t5/f16", ROPE_BIAS_T5, false, f16, counted},
+                            {"bias/t5/per_query/f32", ROPE_BIAS_T5, false, f32, ROPE_POSITIONS_PER_TOKEN},
+                            {"bias/t5/written/f32", ROPE_BIAS_T5, true, f32, counted},
+                            {"bias/clipped/f32", ROPE_BIAS_CLIPPED, false, f32, counted},
+                            {"bias/alibi/f32", ROPE_BIAS_ALIBI, false, f32, counted},
+                            {"bias/alibi/written/f32", ROPE_BIAS_ALIBI, true, f32, counted}};
 
 } // namespace
 
@@ -178,18 +179,22 @@ std::vector<Contestant> Other::contestants() {
     const RopePlan sum = sumPlan(half, bench_->limits());
     if (is_sum)
         all.push_back({"sum", [this, sum, between, share] { return bench_->run(sum, between) * share * 2 / 3; }});
-    all.push_back({"vkCmdCopyBuffer", [this, half, share] { return bench_->copy(from_, to_, half) * share; }});
+    all.push_back({"CopyBuffer", [this, half, share] { return bench_->copy(from_, to_, half) * share; }});
+    const RopePlan empty = emptyPlan(plan);
+    all.push_back({kEmpty, [this, empty] { return bench_->run(empty, slots); }});
     return all;
 }
 
 std::vector<OtherKind> otherKinds() {
     std::vector<OtherKind> all;
-    for (const AddKind& kind : kAdds)
-        all.push_back(
-            {kind.name, {kind.sequences, 512, 4096}, [&kind](Bench* b, uint32_t n) { return makeAdd(b, n, kind); }});
-    for (const BiasKind& kind : kBiases)
-        all.push_back(
-            {kind.name, {1, 512, 2048}, [&kind](Bench* b, uint32_t n) { return makeBias(b, n, 2048, kind); }});
+    for (const AddKind& kind : kAdds) {
+        const auto make = [&kind](Bench* bench, uint32_t tokens) { return makeAdd(bench, tokens, kind); };
+        all.push_back({kind.name, false, {kind.sequences, 512, 4096}, make});
+    }
+    for (const BiasKind& kind : kBiases) {
+        const auto make = [&kind](Bench* bench, uint32_t queries) { return makeBias(bench, queries, kind); };
+        all.push_back({kind.name, true, {1, 512, 2048}, make});
+    }
     return all;
 }
 

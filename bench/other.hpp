@@ -26,10 +26,12 @@ class Other {
 };
 
 struct OtherKind {
-    std::string name;
-    std::vector<uint32_t> sizes; // tokens, or queries of 2048 keys
+    const char* name;
+    bool is_bias;                // sizes are queries of kBiasKeys keys; otherwise tokens
+    std::vector<uint32_t> sizes; // typical ones
     std::function<Other(Bench*, uint32_t)> make;
 };
 std::vector<OtherKind> otherKinds();
+constexpr uint32_t kAddDim = 1024, kBiasHeads = 16, kBiasKeys = 2048;
 
 } // namespace measure

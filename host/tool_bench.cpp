@@ -9,6 +9,7 @@
 #include "allocations.hpp"
 #include "costs.hpp"
 #include "fused.hpp"
+#include "other.hpp"
 #include "rotation.hpp"
 #include "table.hpp"
 
@@ -27,11 +28,11 @@ struct Options {
     std::string device, clock = "device", plot, tuning;
     CaseOptions cases;
     uint32_t rounds = 0;
-    bool tables = false, fused = false, costs = false, json = false;
+    bool tables = false, fused = false, encodings = false, costs = false, json = false;
+    bool rotations() const { return !tables && !fused && !encodings && !costs; }
 };
 
 bool check(const Options& options, Failure* failure) {
-    const bool rotations = !options.tables && !options.fused && !options.costs;
     const std::pair<const char*, bool> given[] = {{"--element", !options.cases.elements.empty()},
                                                   {"--pairing", !options.cases.pairings.empty()},
                                                   {"--place", !options.cases.places.empty()},
@@ -40,9 +41,10 @@ bool check(const Options& options, Failure* failure) {
                                                   {"--tuning", !options.tuning.empty()},
                                                   {"--model", !options.cases.models.empty() && !options.tables}};
     for (const auto& option : given) {
-        if (option.second && !rotations)
-            return refuse(failure, std::string(option.first) +
-                                       " goes with rotations; leave it out, or --table, --fused and --costs");
+        if (option.second && !options.rotations())
+            return refuse(failure,
+                          std::string(option.first) +
+                              " goes with rotations; leave it out, or --table, --fused, --encodings and --costs");
     }
     if (options.device == "reference")
         return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
@@ -113,10 +115,28 @@ Job fusedJob(const measure::FusedKind& kind, uint32_t tokens) {
     return job;
 }
 
+Job encodingJob(const measure::OtherKind& kind, uint32_t size) {
+    Job job;
+    job.name = kind.name;
+    job.tokens = size;
+    job.row.group = std::string(kind.name) + ", " +
+                    (kind.is_bias ? "scores of " + std::to_string(measure::kBiasHeads) + " heads and " +
+                                        std::to_string(measure::kBiasKeys) + " keys"
+                                  : "embeddings of " + std::to_string(measure::kAddDim) + " elements");
+    job.row.labels = {{"encoding", kind.name}, {kind.is_bias ? "queries" : "tokens", size}};
+    job.row.shown = 1;
+    job.work = [kind, size](Bench* bench, Measured* row, const auto& time) {
+        measure::Other other = kind.make(bench, size);
+        row->bytes = static_cast<double>(other.bytes);
+        time(other.contestants());
+    };
+    return job;
+}
+
 std::vector<Job> jobsOf(const Options& options) {
     const measure::Choices choices = choicesOf(options.cases, options.plot.empty() ? kShort : kPicture);
     std::vector<Job> jobs;
-    if (!options.tables && !options.fused && !options.costs) {
+    if (options.rotations()) {
         for (Case c : measure::product(choices)) {
             c.tuning = readTuning(options.tuning);
             jobs.push_back(rotationJob(c));
@@ -130,6 +150,11 @@ std::vector<Job> jobsOf(const Options& options) {
         for (const measure::FusedKind& kind : measure::fusedKinds())
             for (const uint32_t tokens : choices.tokens)
                 if (kind.takes(tokens)) jobs.push_back(fusedJob(kind, tokens));
+    }
+    if (options.encodings) {
+        for (const measure::OtherKind& kind : measure::otherKinds())
+            for (const uint32_t size : options.cases.tokens.empty() ? kind.sizes : options.cases.tokens)
+                jobs.push_back(encodingJob(kind, size));
     }
     return jobs;
 }
@@ -274,6 +299,8 @@ Work addBench(CLI::App* app) {
     takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see vkrope tune"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
+    app->add_flag("--encodings", options->encodings,
+                  "instead, what is added to embeddings and the biases on scores; --tokens are queries of these");
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
     app->add_flag("--json", options->json, "as JSON");
     app->add_option(

@@ -478,8 +478,11 @@ def bench_stands_beside_kernels_of_the_same_bytes():
                 assert names == wanted and ("best_copy" in row) == (row["place"] == "elsewhere"), names
     text = run(*SMALL_BENCH, "--element", "f16", "--place", "elsewhere", "--device", found[0])[0]
     assert re.search(r"\n +1 +f16 +inline +[0-9.]+ ", text) and "best copy" in text and "CopyBuffer" in text, text
-    for other, wanted in [("--table", "FillBuffer"), ("--fused", "unfused")]:
+    for other, wanted in [("--table", "FillBuffer"), ("--fused", "unfused"), ("--encodings", "sum")]:
         assert wanted in run(*SMALL_BENCH, other, "--device", found[0])[0]
+    text = run("bench", "--encodings", "--tokens", "3", "--rounds", "1", "--json", "--device", found[0])[0]
+    for row in json.loads(text)["rows"]:
+        assert ("unfit" in row) == ("batch_8" in row["encoding"]), row
 
 
 @test
@@ -551,6 +554,7 @@ def bench_refuses_nonsense_in_one_line():
         ("empty plot", ["--plot", ""], "--plot is empty"),
         ("plot of costs", ["--costs", "--plot", "x.svg"], "--plot goes with rotations"),
         ("model of fused passes", ["--fused", "--model", "gemma3"], "--model goes with rotations"),
+        ("element of encodings", ["--encodings", "--element", "f16"], "--element goes with rotations"),
         ("the reference", ["--device", "reference"], "the reference is not timed"),
         ("three of a tuning", ["--tuning", "64,8,4"], "--tuning takes group size, heads, pairs and heads in flight"),
         ("tuning of costs", ["--costs", "--tuning", "64,8,4,1"], "--tuning goes with rotations"),
