@@ -65,7 +65,7 @@ RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t
 
 uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits) {
     uint32_t chosen = 1;
-    while (chosen <= most / 2 && threads / (2 * chosen) >= limits.threads) chosen *= 2;
+    while (chosen <= most / 2 && threads / 2 / chosen >= limits.threads) chosen *= 2;
     return chosen;
 }
 
