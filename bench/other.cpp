@@ -176,9 +176,12 @@ std::vector<Contestant> Other::contestants() {
         all.push_back({"copy_" + std::to_string(vectors),
                        [this, copy, between, share] { return bench_->run(copy, between) * share; }});
     }
-    const RopePlan sum = sumPlan(half, bench_->limits());
-    if (is_sum)
-        all.push_back({"sum", [this, sum, between, share] { return bench_->run(sum, between) * share * 2 / 3; }});
+    if (is_sum) {
+        const uint64_t third = std::min(bytes / 3, half) / 128 * 128;
+        const double thirds = static_cast<double>(bytes) / 3 / static_cast<double>(third);
+        const RopePlan sum = sumPlan(third, bench_->limits());
+        all.push_back({"sum", [this, sum, between, thirds] { return bench_->run(sum, between) * thirds; }});
+    }
     all.push_back({"CopyBuffer", [this, half, share] { return bench_->copy(from_, to_, half) * share; }});
     const RopePlan empty = emptyPlan(plan);
     all.push_back({kEmpty, [this, empty] { return bench_->run(empty, slots); }});

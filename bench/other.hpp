@@ -18,7 +18,7 @@ class Other {
     RopeBuffers slots = {};
     std::vector<rope::Buffer> buffers;
     uint64_t bytes = 0;  // read and written
-    bool is_sum = false; // as many bytes are added as there are to add to
+    bool is_sum = false; // float32, and as many bytes are added as there are to add to
 
   private:
     Bench* bench_;

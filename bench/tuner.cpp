@@ -9,7 +9,7 @@ namespace measure {
 namespace {
 
 constexpr uint32_t kGroups[] = {32, 64, 128, 256}, kHeads[] = {1, 2, 4, 8, 16, 32};
-constexpr struct { uint32_t pairs, in_flight; } kThreads[] = {{8, 1}, {8, 2}, {4, 1}, {4, 2}, {2, 1}};
+constexpr struct { uint32_t pairs, in_flight; } kThreads[] = {{8, 1}, {4, 1}, {4, 2}, {2, 1}};
 constexpr size_t kKept = 3; // from one stage to the next
 constexpr uint32_t kFewRounds = 5;
 

@@ -39,9 +39,9 @@ RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescripti
 // side by side take a row as it lies in memory.
 void setLanes(const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass, RopePush* push) {
     constexpr uint32_t kSideBySide = 8;
-    const uint32_t row = push->head_lanes / kSideBySide;
-    const uint32_t most = pass->heads_per_thread < row ? pass->heads_per_thread : row;
-    if (pass->heads_per_thread > d.q.heads) pass->heads_per_thread = d.q.heads;
+    const uint32_t row = push->head_lanes / kSideBySide, through = pass->heads_per_thread;
+    const uint32_t most = through < row ? through : row;
+    if (through > d.q.heads) pass->heads_per_thread = d.q.heads;
     const uint32_t groups = (d.q.heads + pass->heads_per_thread - 1) / pass->heads_per_thread;
     uint32_t lanes = choosePerThread(uint64_t{d.batch} * d.tokens * groups * push->head_lanes, most, limits);
     while (push->head_lanes % lanes != 0) lanes /= 2;

@@ -146,6 +146,12 @@ void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     setWindow(d, push);
 }
 
+// Two heads together: of float32 whose products are plain.
+bool takesTwoHeads(const RopeRotateDescription& d, const Build& build, const RopePass& pass) {
+    return build.lane_pairs == 4 && d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32 &&
+           pass.constants[ROPE_ID_LANES] == 1 && pass.constants[ROPE_ID_SCALE_GRID] == 0;
+}
+
 } // namespace
 
 RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner) {
@@ -164,14 +170,14 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
     push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
-    const bool two_lanes = t.two_lanes && build.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
+    const bool two_lanes = t.is_rotation && build.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
                            d.chunk_dim == d.rotary_dim; // of each the second is as far from the first
     const RopeTuning tuning = chooseTuning(d, t.tensor.heads, push.head_lanes, two_lanes, planner->limits());
     pass->constants[ROPE_ID_LANES] = tuning.pairs == 8 ? 2 : 1;
     push.head_lanes /= pass->constants[ROPE_ID_LANES];
     pass->heads_per_thread = pass->constants[ROPE_ID_HEADS] = tuning.heads;
     pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
-    pass->constants[ROPE_ID_IN_FLIGHT] = tuning.in_flight;
+    pass->constants[ROPE_ID_IN_FLIGHT] = t.is_rotation && takesTwoHeads(d, build, *pass) ? tuning.in_flight : 1;
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
     setScaleOrTable(d, &push);
     writePush(push, pass);

@@ -40,7 +40,7 @@ struct TensorPass {
     const RopeTensor& tensor;
     RopeSlot from, to;
     const RopeShader* const* shaders;
-    bool two_lanes; // the wide shader may take two lanes of a head in a thread
+    bool is_rotation; // whose wide shader may take two lanes of a head in a thread, or two heads together
 };
 RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
 // Counts the tokens that lack a position, where that is asked for and there can be any.

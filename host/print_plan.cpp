@@ -48,7 +48,10 @@ void printPass(const RopePass& pass, Text* text) {
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
         print(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     }
-    print(text, ", group size %u, %u heads a thread; reads", pass.constants[ROPE_ID_GROUP_SIZE], per_thread);
+    print(text, ", group size %u, %u heads a thread", pass.constants[ROPE_ID_GROUP_SIZE], per_thread);
+    if (pass.constants[ROPE_ID_LANES] > 1) print(text, ", %u lanes of each", pass.constants[ROPE_ID_LANES]);
+    if (pass.tokens_per_thread > 1) print(text, ", %u tokens", pass.tokens_per_thread);
+    print(text, "; reads");
     const int reads[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_COS_SIN, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V,
                          ROPE_BINDING_PARAMETERS};
     for (const int i : reads) {

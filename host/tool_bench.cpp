@@ -299,8 +299,10 @@ Work addBench(CLI::App* app) {
     takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see vkrope tune"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
-    app->add_flag("--encodings", options->encodings,
-                  "instead, what is added to embeddings and the biases on scores; --tokens are queries of these");
+    app->add_flag(
+        "--encodings", options->encodings,
+        "instead, what is added to embeddings, and biases on scores (--tokens are their queries), beside copies, and "
+        "additions beside a kernel that only adds, sum");
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
     app->add_flag("--json", options->json, "as JSON");
     app->add_option(

@@ -4,8 +4,7 @@
 #if ROPE_LANE == 4
 layout(constant_id = ROPE_ID_IN_FLIGHT) const uint kInFlight = 1;
 layout(constant_id = ROPE_ID_LANES) const uint kLanes = 1;
-const bool kPlain = kElementIn == ROPE_F32 && kElementOut == ROPE_F32 && kScaleGrid == 0u;
-const uint kTogether = kPlain && kLanes == 1u ? kInFlight : 1u;
+const uint kTogether = kInFlight;
 #else
 const uint kLanes = 1u;
 const uint kTogether = 1u;

@@ -48,7 +48,9 @@ void store_runs(uint at, Runs runs, WORDS first, WORDS second) {
 #endif
 }
 
-// The one loop over the heads. Of two together the second, where there is none, is the first once more.
+// The one loop over the heads: from pairs of the one pairing to those of the other, without a turn as integers. Of two
+// heads together the second, where there is none, is the first once more; one branch is for both, past which compilers
+// would move its loads.
 void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, bool paired, bool turned, Turn turn,
                 Turn other) {
     bool as_is = kSameElement && !turned;
@@ -75,7 +77,7 @@ void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, b
         }
         if (turned) {
             turn_pair(first, second, this_turn.cosine, this_turn.sine, kScaleGrid);
-            if (kTogether == 2u) turn_pair(third, fourth, turn.cosine, turn.sine, 0u);
+            if (kTogether == 2u) turn_pair(third, fourth, turn.cosine, turn.sine, 0u); // never with a grid
         }
         if (paired && kChunkOut == 1u) {
             weave(first, second);

@@ -69,11 +69,3 @@ Work work_of(uint lane, uint heads) {
     }
     return Work(heads, begin + first, min(kLane, end - first));
 }
-
-// Two runs as they lie in memory, from pairs of the one pairing to those of the other. Without a turn they move as
-// integers.
-void turn_runs(bool paired, bool turned, Turn turn, inout WORDS first, inout WORDS second) {
-    if (paired && kChunkIn == 1u) unweave(first, second);
-    if (turned) turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
-    if (paired && kChunkOut == 1u) weave(first, second);
-}

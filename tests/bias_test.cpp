@@ -258,7 +258,9 @@ class Bias : public gpu::OnDevice {};
 TEST_P(Bias, HasTheCpusBitsOverAllItsChoices) {
     for (uint64_t seed = 0; seed < 240; ++seed) {
         if (seed == 120) renew();
-        ASSERT_TRUE(check(&device(), draw(seed), seed, device().limits())) << "draw " << seed;
+        RopeLimits limits = device().limits();
+        if (seed % 2 != 0) limits.threads = 1; // each takes what it can
+        ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;
     }
 }
 

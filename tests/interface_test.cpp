@@ -195,6 +195,8 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     all.erase(ROPE_ID_IN_FLIGHT);
     all.erase(ROPE_ID_LANES);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
+    for (const RopeShader* shader : {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd})
+        EXPECT_EQ(parse(*shader).spec_ids.count(ROPE_ID_LANES), 1u) << shader->name;
 }
 
 TEST(Interface, NeedsNothingBeyondThePortableFloor) {

@@ -185,8 +185,13 @@ if(TARGET vkrope-tool)
     endforeach()
 endif()
 
-# The core once more with ThreadSanitizer in it, and what rope.h says of threads. It bears no other sanitizer.
-if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+# The core once more with ThreadSanitizer in it, which mingw has not, and what rope.h says of threads. It bears no other
+# sanitizer.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
+check_cxx_source_compiles("int main() { return 0; }" VKROPE_HAS_THREAD_SANITIZER)
+unset(CMAKE_REQUIRED_FLAGS)
+if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     get_target_property(VKROPE_CORE vkrope SOURCES)
     add_library(vkrope-tsan STATIC ${VKROPE_CORE})
     target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_VULKAN_INCLUDE})

@@ -74,9 +74,9 @@ TEST(Tuning, LeavesADeviceEnoughThreads) {
 
 TEST(Tuning, GivesWayToTheDescriptionsOwn) {
     EXPECT_TRUE(chosen(4096, 0, {32, 0, 0, 0}) == (RopeTuning{32, 8, 4, 2}));
-    EXPECT_TRUE(chosen(4096, 0, {0, 5, 2, 0}) == (RopeTuning{64, 5, 2, 2}));
+    EXPECT_TRUE(chosen(4096, 0, {0, 5, 2, 0}) == (RopeTuning{64, 5, 2, 1}));
     EXPECT_TRUE(chosen(4096, 0, {128, 1, 4, 2}) == (RopeTuning{128, 1, 4, 2}));
-    EXPECT_TRUE(chosen(1, 0, {0, 0, 1, 0}) == (RopeTuning{64, 2, 2, 2})) << "without 16-bit storage none is narrower";
+    EXPECT_TRUE(chosen(1, 0, {0, 0, 1, 0}) == (RopeTuning{64, 2, 2, 1})) << "without 16-bit storage none is narrower";
 }
 
 class Tunings : public gpu::OnDevice {};
@@ -120,6 +120,42 @@ TEST_P(Tunings, MoveNoBit) {
                 << ", in flight " << tuning.in_flight << ", element " << element << ", pairings " << pairings;
         }
     }
+}
+
+// Two heads together, of odd numbers of them and of parts that a split leaves odd.
+TEST_P(Tunings, MoveNoBitOfHeadsTakenTogether) {
+    double worst = 0;
+    for (int choice = 0; choice < 8; ++choice) {
+        const bool elsewhere = choice % 2 != 0;
+        const RopePairing in = choice / 2 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+        const RopePairing out = choice / 4 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+        for (const RopeTuning& tuning : {RopeTuning{64, 8, 4, 2}, RopeTuning{64, 3, 4, 2}, RopeTuning{64, 1, 4, 2}}) {
+            EXPECT_TRUE(rotation::check(&device(), describe(tuning, ROPE_ELEMENT_F32, elsewhere, in, out), 7, &worst))
+                << choice << ", heads " << tuning.heads;
+        }
+    }
+}
+
+// They are taken so where their products are plain, of float32 in one lane.
+TEST(Tuning, TakesTwoHeadsTogetherOfPlainFloat32) {
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    const auto in_flight = [&](const RopeRotateDescription& d) {
+        RopePlan plan;
+        EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        return plan.passes[0].constants[ROPE_ID_IN_FLIGHT];
+    };
+    RopeRotateDescription d = llama(4096);
+    EXPECT_EQ(in_flight(d), 2u);
+    d.tuning.pairs = 8;
+    EXPECT_EQ(in_flight(d), 1u);
+    d.tuning = {};
+    d.frequencies.scale = 1.25;
+    EXPECT_EQ(in_flight(d), 1u);
+    d.frequencies.scale = 2;
+    EXPECT_EQ(in_flight(d), 2u);
+    d.element_in = d.element_out = ROPE_ELEMENT_BF16;
+    EXPECT_EQ(in_flight(d), 1u);
 }
 
 ROPE_ON_EVERY_DEVICE(Tunings);
