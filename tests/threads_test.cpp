@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -158,6 +159,32 @@ TEST_F(Threads, RecordWhileOthersPrepare) {
         }
     });
     EXPECT_GE(objects - before, 2 * plans.size()) << "a module and a pipeline for each";
+}
+
+// One thread at a time, by a lock of the host's, which is all they need; the last one to leave destroys.
+TEST_F(Threads, SetTheRoundingAndDestroyWithTheContextToThemselves) {
+    RopeContextInfo info = {};
+    info.get_device_proc_addr = find;
+    ropeFloorLimits(&info.limits);
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info, &context), VK_SUCCESS);
+    const std::vector<RopePlan> plans = somePlans(description_);
+    const VkDescriptorSet set = VK_NULL_HANDLE;
+    buffers_.sets = &set;
+    std::mutex alone;
+    uint32_t left = kThreads;
+    onThreads([&](uint32_t thread) {
+        const RopeRounding mine = thread % 2 == 0 ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER;
+        for (int i = 0; i < 100; ++i) {
+            const std::lock_guard<std::mutex> lock(alone);
+            ropeSetRounding(context, mine);
+            EXPECT_EQ(ropePrepare(context, &plans[thread], 1), VK_SUCCESS);
+            EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans[thread], &buffers_), ROPE_SUCCESS);
+            EXPECT_EQ(ropeGetRounding(context), mine);
+        }
+        const std::lock_guard<std::mutex> lock(alone);
+        if (--left == 0) ropeDestroyContext(context);
+    });
 }
 
 // The host's allocator is called from each of them, so that it has to bear it.
