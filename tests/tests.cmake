@@ -179,7 +179,7 @@ if(TARGET vkrope-tool)
         WhatStandardOutputCannotTakeIsAFailure)
         if(VKROPE_PYTHON)
             add_test(NAME Tool.${name}
-                COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool_test.py $<TARGET_FILE:vkrope-tool> ${name})
+                COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool/run.py $<TARGET_FILE:vkrope-tool> ${name})
             set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
         endif()
     endforeach()

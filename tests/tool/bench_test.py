@@ -1,0 +1,123 @@
+import json
+import os
+import re
+import sys
+import xml.etree.ElementTree
+
+from program import PROGRAM, devices, expect_refusal, run, test
+
+SMALL_BENCH = ["bench", "--tokens", "1", "--rounds", "2"]
+
+
+@test
+def bench_stands_beside_kernels_of_the_same_bytes():
+    found = devices()[:-1]
+    if not found:
+        sys.exit(77)
+    copies = ["copy_1", "copy_2", "copy_4", "copy_8", "CopyBuffer"]
+    for device in found:
+        for clock, element in [("device", "bf16,f32"), ("host", "f16")]:
+            text, errors = run(*SMALL_BENCH, "--json", "--model", "vision-72,llama3-8b", "--source", "table", "--source",
+                               "rows", "--device", device, "--clock", clock, "--element", element)
+            assert errors == "", errors
+            report = json.loads(text)
+            assert report["clock"] == clock and report["device"]["name"] in run("devices")[0]
+            assert len(report["rows"]) == 2 * 2 * 2 * len(element.split(","))
+            for row in report["rows"]:
+                heads = {"llama3-8b": 40 * 128, "vision-72": 32 * 72}[row["model"]]
+                assert row["bytes"] == 2 * heads * {"f32": 4, "f16": 2, "bf16": 2}[row["element"]], row
+                assert row["verified"] and row["rounds"] == 2 and row["tokens"] == 1, row
+                names = [other["name"] for other in row["beside"]]
+                wanted = (copies if row["place"] == "elsewhere" else ["negate"]) + ["loads"]
+                wanted += ([] if row["element"] == "f32" else ["float32"]) + ["empty"]
+                assert names == wanted and ("best_copy" in row) == (row["place"] == "elsewhere"), names
+    text = run(*SMALL_BENCH, "--element", "f16", "--place", "elsewhere", "--device", found[0])[0]
+    assert re.search(r"\n +1 +f16 +inline +[0-9.]+ ", text) and "best copy" in text and "CopyBuffer" in text, text
+    for other, wanted in [("--table", "FillBuffer"), ("--fused", "unfused"), ("--encodings", "sum")]:
+        assert wanted in run(*SMALL_BENCH, other, "--device", found[0])[0]
+    text = run("bench", "--encodings", "--tokens", "3", "--rounds", "1", "--json", "--device", found[0])[0]
+    for row in json.loads(text)["rows"]:
+        assert ("unfit" in row) == ("batch_8" in row["encoding"]), row
+
+
+@test
+def bench_times_nothing_that_is_wrong():
+    """Interleaved bfloat16 is turned the wrong way."""
+    spoiled = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
+    found = devices()[:-1]
+    if not found or not os.path.exists(spoiled):
+        sys.exit(77)
+    command = " ".join(SMALL_BENCH) + f" --element f32,bf16 --pairing interleaved --device {found[-1]}"
+    text, errors = run(shell=f"'{spoiled}' {command} --json", status=1)
+    for row in json.loads(text)["rows"]:
+        assert ("wrong" in row) == (row["element"] == "bf16") == ("us" not in row), row
+    assert errors.count("\n") == 1 and "2 of 4 cases have wrong results" in errors, errors
+    text, _ = run(shell=f"'{spoiled}' {command} --plot out.svg", status=1)
+    assert text.count("WRONG") == 1 and not os.path.exists("out.svg"), text
+
+
+@test
+def bench_says_what_does_not_fit_and_goes_on():
+    if devices() == ["reference"]:
+        sys.exit(77)
+    arguments = ["bench", "--model", "deepseek-v3", "--tokens", "1048576,1", "--rounds", "1", "--element", "f32", "--place",
+                 "elsewhere"]
+    rows = json.loads(run(*arguments, "--json")[0])["rows"]
+    assert "MiB" in rows[0]["unfit"] and "us" not in rows[0] and "us" in rows[1], rows
+    assert "not timed: " in run(*arguments)[0]
+
+
+@test
+def bench_draws_bandwidth():
+    if devices() == ["reference"]:
+        sys.exit(77)
+    run(*SMALL_BENCH, "--tokens", "2,4", "--plot", "out.svg")
+    text = open("out.svg").read()
+    root = xml.etree.ElementTree.fromstring(text)
+    words = "".join(root.itertext())
+    assert all(word in words for word in ["f16", "bf16", "the fastest copy kernel", "vkCmdCopyBuffer", "GB/s"]), words
+    assert "nan" not in text and "inf" not in text and os.listdir(".") == ["out.svg"]
+
+
+@test
+def bench_counts_costs():
+    if devices() == ["reference"]:
+        sys.exit(77)
+    costs = {cost["name"]: cost for cost in json.loads(run("bench", "--costs", "--json")[0])["costs"]}
+    for name in ["plan", "dispatch", "record", "record_driver"]:
+        assert costs[name]["us"] > 0 and costs[name].get("allocations", 0) == 0, costs[name]
+        assert costs[name]["vulkan_allocations"] == 0
+    assert costs["context"]["vulkan_allocations"] > 0 and costs["context"].get("allocations", 1) > 0
+    assert costs["pipelines"]["us"] > costs["record"]["us"] and costs["spirv/table"]["bytes"] > 1000
+    assert "a plan, frequencies given" in run("bench", "--costs")[0]
+
+
+@test
+def bench_refuses_nonsense_in_one_line():
+    before = sorted(os.listdir("."))
+    for what, arguments, sentence in [
+        ("model", ["--model", "llama3-8b,llama9"], "--model: llama9 not in {llama3-8b,"),
+        ("tokens", ["--tokens", "1,0"], "--tokens takes a whole number of tokens from 1 to 1048576, not '0'"),
+        ("no tokens", ["--tokens"], "--tokens needs a value"),
+        ("element", ["--element", "f64"], "--element: f64 not in {f32,f16,bf16}"),
+        ("pairing", ["--pairing", "thirds"], "thirds"),
+        ("place", ["--place", "here"], "in-place"),
+        ("source", ["--source", "memory"], "memory"),
+        ("rounds", ["--rounds", "0"], "--rounds takes a whole number of rounds"),
+        ("clock", ["--clock", "sun"], "sun"),
+        ("plot in no folder", ["--plot", "none/x.svg"], "no folder none"),
+        ("empty plot", ["--plot", ""], "--plot is empty"),
+        ("plot of costs", ["--costs", "--plot", "x.svg"], "--plot goes with rotations"),
+        ("model of fused passes", ["--fused", "--model", "gemma3"], "--model goes with rotations"),
+        ("element of encodings", ["--encodings", "--element", "f16"], "--element goes with rotations"),
+        ("the reference", ["--device", "reference"], "the reference is not timed"),
+        ("three of a tuning", ["--tuning", "64,8,4"], "--tuning takes group size, heads, pairs and heads in flight"),
+        ("tuning of costs", ["--costs", "--tuning", "64,8,4,1"], "--tuning goes with rotations"),
+        ("tuning that is none", ["--tuning", "64,8,3,1"], "pairs is 3"),
+        ("no such device", ["--device", "Voodoo", "--plot", "x.svg"], "Voodoo"),
+    ]:
+        if what in ("no such device", "tuning that is none") and devices() == ["reference"]:
+            continue
+        expect_refusal(what, ["bench", *arguments], sentence, before)
+    for arguments, sentence in [(["--tokens", "x"], "--tokens takes"), (["--device", "reference"], "not timed")]:
+        expect_refusal("tune", ["tune", *arguments], sentence, before)

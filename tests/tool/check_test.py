@@ -1,0 +1,31 @@
+import os
+import re
+import sys
+
+from program import PROGRAM, devices, run, test
+
+
+@test
+def check_passes_on_every_device():
+    found = devices()[:-1]
+    if not found:
+        sys.exit(77)
+    for device in found:
+        text, errors = run("check", "--quick", "--device", device)
+        assert errors == "" and "none missed" in text, text + errors
+
+
+@test
+def check_finds_a_spoiled_plan():
+    """Interleaved bfloat16 is turned the wrong way: those rows alone miss."""
+    spoiled = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
+    found = devices()[:-1]
+    if not found or not os.path.exists(spoiled):
+        sys.exit(77)
+    text, errors = run(shell=f"'{spoiled}' check --quick --device {found[-1]}", status=1)
+    missed = [line for line in text.splitlines() if line.endswith("MISSED")]
+    assert missed and all(" to bf16, " in line for line in missed), text
+    assert "none missed" not in text
+    lines = errors.splitlines()
+    assert 2 <= len(lines) <= 6 and all("miss: " in line and "interleaved out" in line for line in lines[:-1]), errors
+    assert re.fullmatch(r"vkrope check: \d+ of \d+ cases missed", lines[-1]), errors

@@ -1,0 +1,19 @@
+import json
+import sys
+
+from program import devices, run, test
+
+
+@test
+def devices_are_named():
+    found = devices()
+    if found == ["reference"]:
+        sys.exit(77)
+    text = run("devices")[0]
+    for device in json.loads(run("devices", "--json")[0]):
+        assert device["name"] in text
+        if device["usable"]:
+            assert device["rounding"] in ("nearest", "other")
+            assert isinstance(device["offers"]["push_descriptors"], bool)
+            assert device["limits"]["storage_range"] >= 2**27
+            assert device["driver"] is not None

@@ -1,0 +1,94 @@
+import os
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+
+from model import random, write_config
+from program import COMMAND, expect_refusal, run, test
+
+
+@test
+def a_failed_output_leaves_none_behind():
+    write_config()
+    np.save("q.npy", random((1, 4, 1, 64)))
+    np.save("k.npy", random((1, 4, 64, 64)))
+    np.save("o.npy", np.arange(3))
+    before = sorted(os.listdir("."))
+    arguments = "rotate --config config.json --positions 0:4 --q q.npy --q-out o.npy --k k.npy --k-out o2.npy --device reference"
+    _, errors = run(shell=f"trap '' XFSZ; ulimit -f 16; {shlex.join(COMMAND)} {arguments}", status=2)
+    assert errors.count("\n") == 1 and "--k-out" in errors, errors
+    assert sorted(os.listdir(".")) == before
+    assert np.load("o.npy").tolist() == [0, 1, 2]
+
+
+@test
+def progress_shows_on_a_terminal_alone():
+    write_config()
+    arguments = ["table", "--config", "config.json", "--positions", "0:64", "--cos", "c.npy", "--sin", "s.npy",
+                 "--device", "reference"]
+    assert run(*arguments)[1] == ""
+    try:
+        ours, theirs = os.openpty()
+    except OSError as error:
+        print(f"skipped: no terminal can be opened here: {error}")
+        sys.exit(77)
+    done = subprocess.run([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, timeout=600)
+    os.close(theirs)
+    shown = os.read(ours, 4096)
+    assert done.returncode == 0 and b"making 64 rows" in shown and b"\n" not in shown, shown
+    assert shown.split(b"\r")[-1] == b"", shown
+
+
+@test
+def what_standard_output_cannot_take_is_a_failure():
+    write_config()
+    if not os.path.exists("/dev/full"):
+        sys.exit(77)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "frequencies", "--config", "config.json"], stdout=full, stderr=subprocess.PIPE,
+                              text=True, timeout=600)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "standard output" in done.stderr, done
+
+
+@test
+def odd_values_are_refused_and_files_beside_an_output_kept():
+    write_config()
+    table = ["table", "--config", "config.json", "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy"]
+    before = sorted(os.listdir("."))
+    expect_refusal("a length that is none", table + ["--length", "nan"], "--length", before)
+    with open("twice.json", "w") as file:
+        file.write('{"model_type": "llama", "head_dim": 64, "rope_theta": 10000, "rope_theta": 500000}')
+    expect_refusal("a key twice", ["frequencies", "--config", "twice.json"], "twice", sorted(os.listdir(".")))
+    with open("bytes.json", "wb") as file:
+        file.write(b'{"model_type": "\xff\xfe"}')
+    expect_refusal("no UTF-8", ["frequencies", "--config", "bytes.json"], "JSON", sorted(os.listdir(".")))
+    with open("c.npy.vkrope-new", "w") as file:
+        file.write("keep")
+    run(*table)
+    assert open("c.npy.vkrope-new").read() == "keep"
+
+
+@test
+def links_are_followed_to_what_is_not_there_yet():
+    write_config()
+    os.mkdir("there")
+    os.symlink("there/f.npy", "f.npy")
+    os.symlink("f.npy", "again.npy")
+    os.symlink("nowhere/f.npy", "astray.npy")
+    os.symlink("round.npy", "circle.npy")
+    os.symlink("circle.npy", "round.npy")
+    config = ["frequencies", "--config", "config.json", "--npy"]
+    run(*config, "again.npy")
+    assert os.path.islink("f.npy") and os.path.islink("again.npy") and os.listdir("there") == ["f.npy"]
+    assert np.array_equal(np.load("there/f.npy"), np.load("f.npy"))
+    run(*config, "f.npy")
+    assert os.path.islink("f.npy") and os.listdir("there") == ["f.npy"]
+    os.remove("there/f.npy")
+    before = sorted(os.listdir("."))
+    expect_refusal("a link to no folder", config + ["astray.npy"], "no folder", before)
+    expect_refusal("links in a circle", config + ["circle.npy"], "circle.npy", before)
+    expect_refusal("two links to one file", ["table", "--config", "config.json", "--positions", "0:4", "--cos", "f.npy",
+                                             "--sin", "again.npy", "--device", "reference"], "same file", before)
+    assert os.listdir("there") == []

@@ -1,0 +1,46 @@
+"""Runs the program, and says what a test is."""
+import json
+import os
+import subprocess
+import sys
+
+PROGRAM = os.path.abspath(sys.argv[1])
+COMMAND = [*filter(None, os.environ.get("VKROPE_TEST_RUNNER", "").split(";")), PROGRAM]
+TESTS = {}
+
+
+def test(function):
+    """positions_outside is run as PositionsOutside."""
+    name = "".join(word.capitalize() for word in function.__name__.split("_"))
+    assert name not in TESTS, f"two tests are named {name}"
+    TESTS[name] = function
+    return function
+
+
+def run(*arguments, status=0, shell=None):
+    """Runs a command in the current folder; returns what it printed, and on stderr."""
+    command = shell if shell is not None else [*COMMAND, *[str(a) for a in arguments]]
+    done = subprocess.run(command, shell=shell is not None, capture_output=True, text=True, timeout=600)
+    assert done.returncode == status, f"{command}: exit status {done.returncode}, not {status}: {done.stderr}"
+    return done.stdout, done.stderr
+
+
+def devices():
+    """What --device is tried with: every device that can be used, then the reference."""
+    done = subprocess.run([*COMMAND, "devices", "--json"], capture_output=True, text=True, timeout=600)
+    if done.returncode != 0:
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        return ["reference"]
+    return [str(d["index"]) for d in json.loads(done.stdout) if d["usable"]] + ["reference"]
+
+
+def expect_refusal(what, arguments, sentence, before):
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2, f"{what}: exit status {done.returncode}: {done.stderr}"
+    assert done.stdout == "", f"{what}: {done.stdout}"
+    assert done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), f"{what}: {done.stderr}"
+    command = "vkrope " + arguments[0] if arguments and arguments[0] != "rotat" else "vkrope"
+    assert done.stderr.startswith(command + ": "), f"{what}: {done.stderr}"
+    assert sentence in done.stderr, f"{what}: '{sentence}' is not in: {done.stderr}"
+    assert sorted(os.listdir(".")) == before, f"{what}: left {set(os.listdir('.')) - set(before)}"
+    print(f"{what}: {done.stderr}", end="")

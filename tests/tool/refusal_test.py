@@ -1,0 +1,160 @@
+import os
+
+import numpy as np
+
+from model import frequencies, random, write_config
+from program import expect_refusal, run, test
+
+
+def write_hostile_files():
+    np.save("q.npy", random((1, 4, 2, 64)))
+    np.save("rank2.npy", random((4, 64)))
+    np.save("f64.npy", np.zeros((1, 4, 2, 64)))
+    np.save("u16.npy", np.zeros((1, 4, 2, 64), np.uint16))
+    np.save("k3.npy", random((1, 3, 2, 64)))
+    np.save("k_f16.npy", random((1, 4, 2, 64), "f16"))
+    np.save("empty.npy", np.zeros((1, 0, 2, 64), np.float32))
+    np.save("p5.npy", np.arange(5))
+    np.save("far.npy", np.array([0, 1, 2, 2**40]))
+    np.save("fp.npy", np.arange(4.0))
+    np.save("f.npy", frequencies(10000, 64))
+    np.save("f32.npy", frequencies(10000, 64).astype(np.float32))
+    np.save("f_nan.npy", np.full(32, np.nan))
+    np.save("c.npy", np.ones((8, 32), np.float32))
+    np.save("c16.npy", np.ones((8, 16), np.float32))
+    np.save("wide.npy", np.ones((8, 64), np.float32))
+    whole = open("q.npy", "rb").read()
+    open("cut.npy", "wb").write(whole[:-9])
+    open("header.npy", "wb").write(whole[:40])
+    open("text.npy", "w").write("not an array")
+    open("huge.npy", "wb").write(whole[:128].replace(b"(1, 4, 2, 64), ", b"(2**9, 9**9,9),"))
+    open("big.npy", "wb").write(whole[:128].replace(b"(1, 4, 2, 64), ", b"(1,4,2,64e9,),")[:128])
+    os.mkdir("folder")
+
+
+def nonsense():
+    """Name of what is wrong, arguments, and what the sentence must say."""
+    rotation = ["rotate", "--config", "config.json", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
+
+    def but(**changes):
+        result = list(rotation)
+        for name, value in changes.items():
+            option = "--" + name.replace("_", "-")
+            if option in result:
+                at = result.index(option)
+                result[at:at + 2] = [option, value] if value is not None else []
+            else:
+                result += [option] + ([value] if value is not None else [])
+        return result
+
+    table = ["table", "--config", "config.json", "--positions", "0:4", "--cos", "o.npy", "--sin", "o2.npy"]
+    given = but(config=None, cos="c.npy", sin="c.npy")
+    yield from [
+        ("no command", [], "command"),
+        ("unknown command", ["rotat"], "rotat"),
+        ("unknown option", rotation + ["--qq", "1"], "--qq"),
+        ("missing file", but(q="none.npy"), "none.npy"),
+        ("folder", but(q="folder"), "folder"),
+        ("cut file", but(q="cut.npy"), "cut.npy"),
+        ("cut header", but(q="header.npy"), "header.npy"),
+        ("text", but(q="text.npy"), "text.npy"),
+        ("hostile shape", but(q="huge.npy"), "huge.npy"),
+        ("rank", but(q="rank2.npy"), "[4, 64]"),
+        ("type", but(q="f64.npy"), "float64"),
+        ("uint16 unsaid", but(q="u16.npy"), "bf16"),
+        ("element", but(element="f16"), "float32"),
+        ("empty tensor", but(q="empty.npy"), "[1, 0, 2, 64]"),
+        ("k without k-out", but(k="q.npy"), "--k-out"),
+        ("k-out without k", but(k_out="o2.npy"), "--k"),
+        ("k of other length", but(k="k3.npy", k_out="o2.npy"), "[1, 3, 2, 64]"),
+        ("k of other type", but(k="k_f16.npy", k_out="o2.npy"), "float16"),
+        ("no positions", but(positions=None), "--positions"),
+        ("empty range", but(positions="4:4"), "4:4"),
+        ("no range", but(positions="1:x"), "1:x"),
+        ("range beyond int32", but(positions="2147483646:2147483650"), "int32"),
+        ("other count", but(positions="0:5"), "4"),
+        ("array of other count", but(positions="p5.npy"), "5"),
+        ("positions beyond int32", but(positions="far.npy"), "1099511627776"),
+        ("positions of halves", but(positions="k_f16.npy"), "[1, 4, 2, 64]"),
+        ("no config", but(config="none.json"), "none.json"),
+        ("no angles", but(config=None), "--config"),
+        ("config and frequencies", but(frequencies="f.npy"), "--frequencies"),
+        ("scale of a config", but(scale="2"), "--scale"),
+        ("frequencies of float32", but(config=None, frequencies="f32.npy"), "float32"),
+        ("frequencies that are NaN", but(config=None, frequencies="f_nan.npy"), "nan"),
+        ("cos without sin", but(config=None, cos="c.npy"), "--sin"),
+        ("config and cos", but(cos="c.npy", sin="c.npy"), "--config"),
+        ("cos and sin unlike", but(config=None, cos="c.npy", sin="c16.npy"), "[8, 16]"),
+        ("values twice", but(config=None, cos="wide.npy", sin="wide.npy"), "first halves"),
+        ("inline from a table", given + ["--source", "inline"], "inline"),
+        ("angle of a table", given + ["--angle", "exact"], "--angle"),
+        ("rows of other count", given + ["--source", "rows"], "8 rows"),
+        ("pairing", but(pairing="quarter"), "quarter"),
+        ("odd part", but(rotary_dim="33"), "33"),
+        ("part beyond the head", but(rotary_dim="66"), "66"),
+        ("offset beyond the head", but(rotary_offset="2"), "64"),
+        ("two operations", rotation + ["--shift", "--inverse"], "--inverse"),
+        ("no such device", but(device="Voodoo"), "Voodoo"),
+        ("no such index", but(device="99"), "99"),
+        ("output twice", but(k="q.npy", k_out="./o.npy"), "same file"),
+        ("output over another input", but(q_out="config.json"), "config.json"),
+        ("k-out over q", but(k="k_f16.npy", k_out="q.npy"), "q.npy"),
+        ("output in no folder", but(q_out="nowhere/o.npy"), "nowhere"),
+        ("output is a folder", but(q_out="folder"), "folder"),
+        ("output is a device", but(q_out="/dev/null"), "/dev/null"),
+        ("table to one file", table[:-1] + ["o.npy"], "same file"),
+        ("table of too much", table[:4] + ["0:1073741824"] + table[5:], "GiB"),
+        ("permute heads", ["permute", "--to", "half", "--heads", "3", "rank2.npy", "-o", "o.npy"], "[4, 64]"),
+        ("permute part", ["permute", "--to", "half", "--heads", "1", "--rotary-dim", "8", "rank2.npy", "-o", "o.npy"], "8"),
+        ("permute to nothing", ["permute", "--to", "full", "--heads", "1", "rank2.npy", "-o", "o.npy"], "full"),
+        ("check of the reference", ["check", "--device", "reference"], "reference"),
+    ]
+
+
+@test
+def nonsense_is_refused_in_one_line():
+    write_config()
+    write_hostile_files()
+    before = sorted(os.listdir("."))
+    q = open("q.npy", "rb").read()
+    for what, arguments, sentence in nonsense():
+        expect_refusal(what, arguments, sentence, before)
+    assert open("q.npy", "rb").read() == q
+
+
+@test
+def values_are_refused_in_words():
+    write_config()
+    np.save("q.npy", random((1, 4, 2, 64)))
+    np.save("f.npy", frequencies(10000, 64))
+    before = sorted(os.listdir("."))
+    rotation = ["rotate", "--positions", "0:4", "--q", "q.npy", "--q-out", "o.npy"]
+    config = ["frequencies", "--config", "config.json"]
+    permute = ["permute", "--to", "half", "q.npy", "-o", "o.npy"]
+    length = "--length takes a whole number of positions from 1 to 9007199254740992, not "
+    cases = [
+        (config + ["--length", "x"], length + "'x'"), (config + ["--length", "1.5"], length + "'1.5'"),
+        (config + ["--length", "0x10"], length + "'0x10'"), (config + ["--length", "nan"], length + "'nan'"),
+        (config + ["--length", "0"], length + "'0'"), (config + ["--length"], "--length needs a value"),
+        (config + ["--length", "3", "--length", "4"], "--length is given more than once"),
+        (config + ["--rotary-dim", "-2"], "--rotary-dim takes a whole number from 2 to 8192, not '-2'"),
+        (config + ["--rotary-dim", "99999999999999999999"], "--rotary-dim takes a whole number"),
+        (config + ["--json=x"], "--json does not take 'x'"),
+        (rotation + ["--frequencies", "f.npy", "--scale", "big"], "--scale takes a number from"),
+        (rotation + ["--frequencies", "f.npy", "--scale", "inf"], "--scale takes a number from"),
+        (rotation + ["--frequencies", "f.npy", "--rotary-offset", "x"], "--rotary-offset takes a whole number"),
+        (permute + ["--heads", "two"], "--heads takes a whole number"),
+        (permute + ["--heads", "1", "--rotary-offset", "1e3"], "--rotary-offset takes a whole number"),
+        (["plot", "arrows", "--config", "config.json", "--pair", "x", "-o", "o.svg"], "--pair takes a whole number"),
+        (permute[:3] + ["", "--heads", "1", "-o", "o.npy"], "weights is empty"), (["check", "--device", ""], "--device is"),
+        (["plot", "arrows", "--config", "", "-o", "o.svg"], "--config is empty"),
+    ]
+    for name in ["--config", "--layer-type", "--length", "--rotary-dim", "--npy"]:
+        cases.append((config + [name, ""], name + " is empty; it takes a value") if name != "--config" else
+                     (["frequencies", name, ""], name + " is empty; it takes a value"))
+    for name in ["--pairing", "--device", "--element", "--source", "--k", "--k-out", "--scale", "--angle", "--order"]:
+        cases.append((rotation + ["--frequencies", "f.npy", name, ""], name + " is empty; it takes a value"))
+    for arguments, sentence in cases:
+        expect_refusal(" ".join(arguments[:1] + arguments[-2:]), arguments, sentence, before)
+    assert run(*config, "--length", "1e6") == run(*config)
+    assert run(*config, "--rotary-dim", "010")[0].startswith("rule default, rotary_dim 10 ")

@@ -1,0 +1,35 @@
+import json
+import os
+import re
+import sys
+
+from bench_test import SMALL_BENCH
+from program import PROGRAM, devices, run, test
+
+
+@test
+def tune_takes_what_is_surely_faster():
+    found = devices()[:-1]
+    if not found:
+        sys.exit(77)
+    arguments = ["tune", "--tokens", "2", "--element", "f32", "--model", "qwen3-0.6b", "--rounds", "3", "--device", found[-1]]
+    row, = json.loads(run(*arguments, "--json")[0])["rows"]
+    assert row["tried"] > 10 and row["own_us"] > 0 and row["best"] != row["own"], row
+    sure = row["gain"]["low"] > max(row["noise"]["high"], 1.02)
+    assert row["sure"] == sure and row["tuning"] == (row["best"] if sure else "{0, 0, 0, 0}"), row
+    tuning = row["best"].strip("{}").replace(" ", "")
+    assert re.fullmatch(r"\d+,\d+,\d,\d", tuning), row
+    run(*SMALL_BENCH, "--tuning", tuning, "--device", found[-1])
+    text = run(*arguments)[0]
+    assert "qwen3-0.6b/in-place/f32/half/inline" in text and re.search(r"(keep|\{.*\})\n$", text), text
+
+
+@test
+def tune_finds_a_spoiled_plan():
+    spoiled = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
+    found = devices()[:-1]
+    if not found or not os.path.exists(spoiled):
+        sys.exit(77)
+    command = f"'{spoiled}' tune --tokens 1 --rounds 1 --element bf16 --pairing interleaved --device {found[-1]}"
+    text, errors = run(shell=command, status=1)
+    assert "WRONG, not timed" in text and "1 of 1 cases have wrong results" in errors, text + errors
