@@ -25,7 +25,12 @@ add_executable(vkrope-tests
     tests/frames_test.cpp
     tests/fuzz_npy.cpp
     tests/gpu.cpp
+    tests/host_fused_cache_test.cpp
+    tests/host_fused_norm_test.cpp
+    tests/host_fused_query_scale_test.cpp
+    tests/host_fused_refusal_test.cpp
     tests/host_fused_test.cpp
+    tests/host_pass.cpp
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
