@@ -58,8 +58,9 @@ if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes an
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
 if(TARGET vkrope-config)
-    target_sources(vkrope-tests PRIVATE tests/config_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp
-        tests/gguf_test.cpp)
+    target_sources(vkrope-tests PRIVATE tests/config_axes_test.cpp tests/config_corpus_test.cpp
+        tests/config_grid_models_test.cpp tests/config_models_test.cpp tests/config_refusal_test.cpp
+        tests/config_rotation_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp tests/gguf_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
