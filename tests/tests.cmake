@@ -60,7 +60,9 @@ endif()
 if(TARGET vkrope-config)
     target_sources(vkrope-tests PRIVATE tests/config_axes_test.cpp tests/config_corpus_test.cpp
         tests/config_grid_models_test.cpp tests/config_models_test.cpp tests/config_refusal_test.cpp
-        tests/config_rotation_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp tests/gguf_test.cpp)
+        tests/config_rotation_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp tests/gguf_axes_test.cpp
+        tests/gguf_corpus_test.cpp tests/gguf_file.cpp tests/gguf_format_test.cpp tests/gguf_models_test.cpp
+        tests/gguf_read_test.cpp tests/gguf_refusal_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
