@@ -34,7 +34,10 @@ add_executable(vkrope-tests
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
+    tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
+    tests/plan_refusal_test.cpp
+    tests/plan_split_test.cpp
     tests/plan_test.cpp
     tests/position_test.cpp
     tests/reciprocal_test.cpp
