@@ -53,7 +53,9 @@ add_executable(vkrope-tests
     tests/tuning_test.cpp
     tests/shift_test.cpp
     tests/table_test.cpp
-    tests/vectors_test.cpp)
+    tests/vectors.cpp
+    tests/vectors_libraries_test.cpp
+    tests/vectors_onnx_test.cpp)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json)
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
     target_sources(vkrope-tests PRIVATE tests/bias_test.cpp tests/frequencies_test.cpp tests/npy_test.cpp
