@@ -168,10 +168,6 @@ std::string valueRefusal(double value, RopeAngle angle = ROPE_ANGLE_EXACT) {
     return writeRefusal({values, 3, 1.0, nullptr, 1}, angle);
 }
 
-bool says(const std::string& sentence, const std::string& piece) { return sentence.find(piece) != std::string::npos; }
-
-#define EXPECT_SAYS(sentence, piece) EXPECT_PRED2(says, sentence, piece)
-
 } // namespace
 
 TEST(Frequencies, DefaultRuleIsCorrectlyRounded) {

@@ -1,4 +1,4 @@
-// A rule that must be refused, and its sentence.
+// A rule that must be refused, and what its sentence says.
 #pragma once
 
 #include "rope.h"
@@ -22,3 +22,9 @@ inline std::string ruleRefusal(const RopeRule& rule) {
     EXPECT_LT(std::strlen(reason.text), sizeof reason.text - 1) << "cut off: " << reason.text;
     return reason.text;
 }
+
+inline bool says(const std::string& sentence, const std::string& piece) {
+    return sentence.find(piece) != std::string::npos;
+}
+
+#define EXPECT_SAYS(sentence, piece) EXPECT_PRED2(says, sentence, piece)

@@ -25,11 +25,19 @@ add_executable(vkrope-tests
     tests/frames_test.cpp
     tests/fuzz_npy.cpp
     tests/gpu.cpp
+    tests/host_fused_cache_test.cpp
+    tests/host_fused_norm_test.cpp
+    tests/host_fused_query_scale_test.cpp
+    tests/host_fused_refusal_test.cpp
     tests/host_fused_test.cpp
+    tests/host_pass.cpp
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
+    tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
+    tests/plan_refusal_test.cpp
+    tests/plan_split_test.cpp
     tests/plan_test.cpp
     tests/position_test.cpp
     tests/reciprocal_test.cpp
@@ -45,16 +53,22 @@ add_executable(vkrope-tests
     tests/tuning_test.cpp
     tests/shift_test.cpp
     tests/table_test.cpp
-    tests/vectors_test.cpp)
+    tests/vectors.cpp
+    tests/vectors_libraries_test.cpp
+    tests/vectors_onnx_test.cpp)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json)
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
     target_sources(vkrope-tests PRIVATE tests/bias_test.cpp tests/frequencies_test.cpp tests/npy_test.cpp
-        tests/reference_angle_test.cpp tests/rules_test.cpp)
+        tests/real_test.cpp tests/reference_angle_test.cpp tests/rule_samples.cpp tests/rules_reading_test.cpp
+        tests/rules_refusal_test.cpp tests/rules_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
 if(TARGET vkrope-config)
-    target_sources(vkrope-tests PRIVATE tests/config_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp
-        tests/gguf_test.cpp)
+    target_sources(vkrope-tests PRIVATE tests/config_axes_test.cpp tests/config_corpus_test.cpp
+        tests/config_grid_models_test.cpp tests/config_models_test.cpp tests/config_refusal_test.cpp
+        tests/config_rotation_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp tests/gguf_axes_test.cpp
+        tests/gguf_corpus_test.cpp tests/gguf_file.cpp tests/gguf_format_test.cpp tests/gguf_models_test.cpp
+        tests/gguf_read_test.cpp tests/gguf_refusal_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"

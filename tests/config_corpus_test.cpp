@@ -1,0 +1,27 @@
+// The corpus of fuzz.sh config, without a fuzzer.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+void fuzzConfig(const uint8_t* bytes, size_t size);
+
+namespace {
+
+TEST(Config, SurvivesItsCorpus) {
+    size_t inputs = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(VKROPE_TEST_CORPUS "/config")) {
+        SCOPED_TRACE(entry.path().string());
+        std::ifstream in(entry.path(), std::ios::binary);
+        const std::string text(std::istreambuf_iterator<char>(in), {});
+        fuzzConfig(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+        ++inputs;
+    }
+    EXPECT_GT(inputs, 20u);
+}
+
+} // namespace

@@ -1,0 +1,114 @@
+// Configurations that are refused, and by which name.
+#include "config_read.hpp"
+
+#include <gtest/gtest.h>
+
+using namespace config;
+
+namespace {
+
+TEST(Config, ModelsThatDoNotRotateAreRefused) {
+    for (const char* text :
+         {R"({"model_type": "baichuan", "hidden_size": 5120, "num_attention_heads": 40, "num_hidden_layers": 40})",
+          R"({"model_type": "nemotron_h", "head_dim": 128, "rope_theta": 10000})", R"({"model_type": "jamba"})",
+          R"({"model_type": "chatglm", "position_encoding_2d": true})", R"({"model_type": "llama", "rope": false})"})
+        EXPECT_NE(refusal(text), "");
+}
+
+// Each is refused by the key's name, and where nothing would read it, too.
+TEST(Config, KeysOfAnotherKindAreRefusedByName) {
+    const char* const keys[][2] = {
+        {"max_position_embeddings", R"("x")"},
+        {"max_position_embeddings", "true"},
+        {"seq_length", "[1]"},
+        {"original_max_position_embeddings", R"("4096")"},
+        {"layer_types", "5"},
+        {"layer_types", "[7]"},
+        {"layer_types", R"("full_attention")"},
+        {"text_config", "1"},
+        {"text_config", "[]"},
+        {"llm_config", R"("x")"},
+        {"rope_theta", "[1e4]"},
+        {"rope_theta", R"("10000")"},
+        {"rope_theta", "true"},
+        {"rope_scaling", R"("linear")"},
+        {"rope_scaling", "[]"},
+        {"rope_scaling", "true"},
+        {"rope_parameters", "[]"},
+        {"partial_rotary_factor", R"("0.5")"},
+        {"partial_rotary_factor", "true"},
+        {"head_dim", R"("128")"},
+        {"head_dim", "false"},
+        {"hidden_size", R"("4096")"},
+        {"num_attention_heads", "true"},
+        {"rotary_dim", R"("64")"},
+        {"no_rope_layers", R"("x")"},
+        {"no_rope_layers", "[2]"},
+        {"no_rope_layer_interval", "[]"},
+        {"rotary_value", "1"},
+        {"layer_rope_theta", "10000"},
+        {"attn_config", "1"},
+        {"use_dynamic_ntk", "1"},
+        {"use_logn_attn", R"("yes")"},
+        {"position_encoding_2d", "1"},
+    };
+    for (const auto& key : keys) {
+        for (const char* type : {"llama", "deepseek_v3", "phi"}) {
+            const std::string text =
+                std::string(R"({"model_type": ")") + type + R"(", ")" + key[0] + "\": " + key[1] + "}";
+            EXPECT_NE(refusal(text).find(key[0]), std::string::npos) << text << ": " << refusal(text);
+        }
+        read(std::string(R"({"model_type": "llama", ")") + key[0] + "\": null}");
+    }
+}
+
+TEST(Config, KeysOfARuleOfAnotherKindAreRefusedByName) {
+    const char* const rules[][2] = {
+        {"type", R"("")"},
+        {"rope_type", "1"},
+        {"rope_theta", R"("x")"},
+        {"factor", "true"},
+        {"factor", R"("2")"},
+        {"attention_factor", "true"},
+        {"truncate", "1"},
+        {"finetuned", R"("yes")"},
+        {"mrope_section", "16"},
+        {"mrope_interleaved", "1"},
+        {"long_factor", R"(["1"])"},
+        {"llama_4_scaling_beta", R"("x")"},
+        {"max_position_embeddings", "true"},
+    };
+    for (const auto& key : rules) {
+        const std::string rule = std::string(R"({")") + key[0] + "\": " + key[1] + "}";
+        const std::string flat = R"({"model_type": "llama", "rope_scaling": )" + rule + "}";
+        EXPECT_NE(refusal(flat).find(key[0]), std::string::npos) << flat << ": " << refusal(flat);
+        const std::string nested =
+            R"({"model_type": "llama", "rope_parameters": {"full_attention": {}, "b": )" + rule + "}}";
+        EXPECT_NE(refusal(nested).find(key[0]), std::string::npos) << nested << ": " << refusal(nested);
+    }
+}
+
+TEST(Config, WhatContradictsIsRefusedByName) {
+    const char* const cases[][2] = {
+        {R"({"model_type": "llama", "head_dim": 128, "rotary_dim": 64})", "rotary_dim"},
+        {R"({"model_type": "deepseek_v3", "rotary_dim": 32})", "rotary_dim"},
+        {R"({"model_type": "phi", "rotary_dim": 64})", "rotary_dim"},
+        {R"({"model_type": "minimax_m2", "rotary_dim": 64, "partial_rotary_factor": 0.25})", "partial_rotary_factor"},
+        {R"({"model_type": "gptj", "rotary_dim": 64, "attn_rotary_emb": 32})", "attn_rotary_emb"},
+        {R"({"model_type": "llama", "head_dim": 128, "kv_channels": 64})", "kv_channels"},
+        {R"({"model_type": "llama", "hidden_size": 4096, "n_embd": 2048})", "n_embd"},
+        {R"({"model_type": "gpt_neox", "num_attention_heads": 64, "n_head": 32})", "n_head"},
+        {R"({"model_type": "llama", "use_dynamic_ntk": true})", "use_dynamic_ntk"},
+        {R"({"model_type": "llama", "rotary_scaling_factor": 2.0})", "rotary_scaling_factor"},
+        {R"({"model_type": "llama", "rope_ratio": 2})", "rope_ratio"},
+        {R"({"model_type": "llama", "original_rope": true})", "original_rope"},
+        {R"({"model_type": "llama", "layer_rope_theta": [1, 2]})", "layer_rope_theta"},
+        {R"({"model_type": "step3p5", "rope_theta": [7], "num_hidden_layers": 2})", "one per layer"},
+        {R"({"model_type": "step3p5", "rope_theta": [7], "layer_types": ["a", "b"]})", "one per layer"},
+        {R"({"model_type": "llava", "rope_theta": 70, "text_config": {"model_type": "llama"}})", "text_config"},
+    };
+    for (const auto& each : cases)
+        EXPECT_NE(refusal(each[0]).find(each[1]), std::string::npos) << each[0] << ": " << refusal(each[0]);
+}
+
+} // namespace

@@ -1,0 +1,278 @@
+// Fused passes that are refused on the CPU, and in which words.
+#include "host_pass.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+
+using namespace host_pass;
+
+namespace {
+
+void expectRefused(const std::string& piece, const std::function<void(RopeFusedDescription*)>& spoil,
+                   RopeResult wanted = ROPE_ERROR_INVALID) {
+    static const float kWeights[kDim] = {};
+    RopeFusedDescription d = cached(16, ROPE_CACHE_SLOTS, 64);
+    d.rotate.q.heads = kQueries;
+    d.q_norm.weights = d.k_norm.weights = kWeights;
+    RopeReason reason;
+    RopeHostFused data = {};
+    spoil(&d);
+    EXPECT_EQ(ropeHostRunFused(&d, &data, &reason), wanted) << piece << ": " << reason.text;
+    EXPECT_NE(std::string(reason.text).find(piece), std::string::npos) << piece << " is not in: " << reason.text;
+    EXPECT_LT(std::strlen(reason.text), sizeof reason.text - 1) << "cut off: " << reason.text;
+    EXPECT_EQ(ropeHostRunFused(&d, &data, nullptr), wanted);
+}
+
+TEST(HostFused, RefusesNoTensorsAndAVInPlace) {
+    expectRefused("all 0", [](RopeFusedDescription* d) { d->rotate.q.heads = d->rotate.k.heads = d->v.heads = 0; });
+    expectRefused("v.heads is 2 in place", [](RopeFusedDescription* d) {
+        d->cache.kind = ROPE_CACHE_NONE;
+        d->rotate.elsewhere = 0;
+    });
+    expectRefused(
+        "heads is 4294967295", [](RopeFusedDescription* d) { d->v.heads = UINT32_MAX; }, ROPE_ERROR_TOO_LARGE);
+}
+
+TEST(HostFused, RefusesGradientsByName) {
+    expectRefused("gradients with respect to frequencies are not computed",
+                  [](RopeFusedDescription* d) { d->frequency_gradient = 1; });
+    expectRefused("operation transpose with q_norm: the gradient through a norm is not computed",
+                  [](RopeFusedDescription* d) {
+                      d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
+                      d->q_norm.kind = ROPE_NORM_RMS;
+                  });
+    for (const RopeOperation operation : {ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT}) {
+        const char* name =
+            operation == ROPE_OPERATION_INVERSE ? "operation inverse with k_norm" : "operation shift with k_norm";
+        expectRefused(name, [operation](RopeFusedDescription* d) {
+            d->rotate.operation = operation;
+            d->k_norm.kind = ROPE_NORM_L2;
+        });
+    }
+}
+
+TEST(HostFused, RefusesNormsThatAreNone) {
+    expectRefused("q_norm.kind is 3", [](RopeFusedDescription* d) { d->q_norm.kind = static_cast<RopeNormKind>(3); });
+    expectRefused("k_norm.kind is 1, and k has no heads", [](RopeFusedDescription* d) {
+        d->rotate.k.heads = 0;
+        d->k_norm.kind = ROPE_NORM_RMS;
+    });
+    for (const float epsilon : {-1.0f, NAN, INFINITY}) {
+        expectRefused("q_norm.epsilon is ", [epsilon](RopeFusedDescription* d) {
+            d->q_norm.kind = ROPE_NORM_RMS;
+            d->q_norm.epsilon = epsilon;
+        });
+    }
+    expectRefused(
+        "q_norm.all_heads of 32768 heads of 64 elements",
+        [](RopeFusedDescription* d) {
+            d->rotate.q.heads = 32768;
+            d->q_norm.kind = ROPE_NORM_RMS;
+            d->q_norm.all_heads = 1;
+        },
+        ROPE_ERROR_TOO_LARGE);
+}
+
+TEST(HostFused, RefusesQueryScales) {
+    static const float kOne = 1;
+    expectRefused("query_scale.count is 1, and q has no heads", [](RopeFusedDescription* d) {
+        d->rotate.q.heads = 0;
+        d->query_scale = {&kOne, 1, 1, 0};
+    });
+    expectRefused("query_scale has 1 values at null", [](RopeFusedDescription* d) {
+        d->query_scale = {nullptr, 1, 1, 0};
+    });
+    expectRefused("query_scale has 65537 values", [](RopeFusedDescription* d) {
+        d->query_scale = {&kOne, 65537, 1, 0};
+    });
+    expectRefused("query_scale.interval is 0", [](RopeFusedDescription* d) { d->query_scale = {&kOne, 1, 0, 0}; });
+    expectRefused("query_scale.offset is 2147483648", [](RopeFusedDescription* d) {
+        d->query_scale = {&kOne, 1, 1, 1u << 31};
+    });
+    RopeReason reason;
+    float value = 7;
+    EXPECT_EQ(ropeMakeQueryScale(NAN, 1, &value, &reason), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeMakeQueryScale(-1048577, 1, &value, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "beta is -1048577; it must be from -2^20 to 2^20");
+    EXPECT_EQ(ropeMakeQueryScale(1, 65537, &value, &reason), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(reason.text).find("count is 65537"), std::string::npos) << reason.text;
+    EXPECT_EQ(ropeMakeQueryScale(1, 1, nullptr, &reason), ROPE_ERROR_INVALID);
+    EXPECT_EQ(value, 7);
+}
+
+TEST(HostFused, RefusesCachesThatAreNone) {
+    expectRefused("cache.kind is 5", [](RopeFusedDescription* d) { d->cache.kind = static_cast<RopeCacheKind>(5); });
+    expectRefused("cache.order is 2", [](RopeFusedDescription* d) { d->cache.order = static_cast<RopeCacheOrder>(2); });
+    expectRefused("cache.element is 6",
+                  [](RopeFusedDescription* d) { d->cache.element = static_cast<RopeElement>(6); });
+    expectRefused("cache.slots is 0", [](RopeFusedDescription* d) { d->cache.slots = 0; });
+    expectRefused("cache.slots is 1073741825", [](RopeFusedDescription* d) { d->cache.slots = (1u << 30) + 1; });
+    expectRefused("cache.slots is 64; it must be a multiple of cache.page_size, 48",
+                  [](RopeFusedDescription* d) { d->cache.page_size = 48; });
+    expectRefused("cache.page_size is 0 and cache.table_pages is 1", [](RopeFusedDescription* d) {
+        d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+        d->cache.table_pages = 1;
+    });
+    expectRefused("cache.table_pages is 0", [](RopeFusedDescription* d) {
+        d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+        d->cache.page_size = 16;
+    });
+    expectRefused(
+        "cache.table_pages is 1073741825",
+        [](RopeFusedDescription* d) {
+            d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+            d->cache.page_size = 16;
+            d->cache.table_pages = (1u << 30) + 1;
+        },
+        ROPE_ERROR_TOO_LARGE);
+    expectRefused("cache.steps_element is 2",
+                  [](RopeFusedDescription* d) { d->cache.steps_element = ROPE_POSITION_FLOAT32; });
+    expectRefused(
+        "cache.steps_offset is 8589934593", [](RopeFusedDescription* d) { d->cache.steps_offset = (1ull << 33) + 1; },
+        ROPE_ERROR_TOO_LARGE);
+}
+
+TEST(HostFused, RefusesCachesThatOverlap) {
+    expectRefused("cache.k.slot_stride is 100 and lets elements overlap; it must be at least 128",
+                  [](RopeFusedDescription* d) {
+                      d->cache.k = {0, 0, 0, 100, 64};
+                  });
+    expectRefused("cache.v.page_stride is 100", [](RopeFusedDescription* d) {
+        d->cache.page_size = 16;
+        d->cache.v = {0, 0, 100, 128, 64};
+    });
+    expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 32764 to 65531", [](RopeFusedDescription* d) {
+        d->cache.together = 1;
+        d->cache.v.offset = 64 * 2 * kDim - 1;
+    });
+    expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 4096 to ", [](RopeFusedDescription* d) {
+        d->cache.together = 1;
+        d->cache.v = {1024, 0, 0, 1920, 64};
+    });
+    expectRefused("cache.k takes bytes 0 to ", [](RopeFusedDescription* d) { // woven, but from one place on
+        d->cache.together = 1;
+        d->cache.k = d->cache.v = {0, 0, 0, 256, 64};
+    });
+    expectRefused("cache.k takes bytes 0 to 8191, and cache.k_scales bytes 0 to 511",
+                  [](RopeFusedDescription* d) { d->cache.element = ROPE_ELEMENT_I8; });
+    expectRefused(
+        "more than 64 bits count",
+        [](RopeFusedDescription* d) {
+            d->cache.slots = 1u << 30;
+            d->rotate.k.heads = d->v.heads = 1u << 30;
+        },
+        ROPE_ERROR_TOO_LARGE);
+}
+
+TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
+    expectRefused("k: head_dim is 96; with Q8_0", [](RopeFusedDescription* d) {
+        d->rotate.head_dim = 96;
+        d->rotate.rotary_dim = 64;
+        d->cache.element = ROPE_ELEMENT_Q8_0;
+    });
+    expectRefused("k: the cache's slot_stride is 160; with Q8_0", [](RopeFusedDescription* d) {
+        d->cache.k = {0, 0, 0, 160, 64};
+        d->cache.element = ROPE_ELEMENT_Q8_0;
+    });
+    expectRefused("k: the cache's offset is 2; with a norm, a scale of queries or int8 it must be a multiple of 4",
+                  [](RopeFusedDescription* d) {
+                      d->cache.k.offset = 2;
+                      d->k_norm.kind = ROPE_NORM_RMS;
+                  });
+    expectRefused("q: source.token_stride is 258", [](RopeFusedDescription* d) {
+        d->rotate.q.source = {0, 0, 258, 64};
+        d->q_norm.kind = ROPE_NORM_RMS;
+    });
+    expectRefused("q: rotary_dim is 60", [](RopeFusedDescription* d) {
+        d->rotate.rotary_dim = 60;
+        d->rotate.frequencies.count = 30;
+        d->q_norm.kind = ROPE_NORM_RMS;
+    });
+    expectRefused("q: chunk_dim is 4", [](RopeFusedDescription* d) {
+        d->rotate.chunk_dim = 4;
+        d->q_norm.kind = ROPE_NORM_RMS;
+    });
+    expectRefused(
+        "head_dim is 1028; with a norm, a scale of queries or int8 it may be at most 1024",
+        [](RopeFusedDescription* d) {
+            d->rotate.head_dim = 1028;
+            d->rotate.rotary_dim = 64;
+            d->q_norm.kind = ROPE_NORM_RMS;
+        },
+        ROPE_ERROR_TOO_LARGE);
+    // One dispatch with K, which is normed.
+    expectRefused("v: the cache's offset is 2", [](RopeFusedDescription* d) {
+        d->cache.v.offset = 2;
+        d->k_norm.kind = ROPE_NORM_RMS;
+    });
+}
+
+TEST(HostFused, RefusesUnlikeKAndVInOneDispatch) {
+    expectRefused("K's heads is 2 and V's 1", [](RopeFusedDescription* d) { d->v.heads = 1; });
+    expectRefused("K's source.token_stride is 128 and V's 256", [](RopeFusedDescription* d) {
+        d->v.source = {0, 0, 256, 64};
+    });
+    expectRefused("set apart to 1", [](RopeFusedDescription* d) { d->cache.v = {0, 0, 0, 192, 64}; });
+    RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 16);
+    d.cache.v = {0, 0, 0, 192, 64};
+    d.apart = 1;
+    run(d, nullptr, 16 * 192);
+}
+
+TEST(HostFused, RefusesCountsOfPackedSequences) {
+    expectRefused("tokens_counted with positions.kind 3", [](RopeFusedDescription* d) {
+        d->tokens_counted = 1;
+        d->rotate.positions.kind = ROPE_POSITIONS_PACKED;
+    });
+    expectRefused(
+        "tokens_offset is 8589934593", [](RopeFusedDescription* d) { d->tokens_offset = (1ull << 33) + 1; },
+        ROPE_ERROR_TOO_LARGE);
+}
+
+void expectShiftRefused(const std::string& piece, const std::function<void(RopeFusedDescription*)>& spoil) {
+    expectRefused(piece, [&spoil](RopeFusedDescription* d) {
+        d->rotate.q.heads = d->v.heads = 0;
+        d->rotate.operation = ROPE_OPERATION_SHIFT;
+        d->cache.shift = 1;
+        d->cache.delta = 2;
+        spoil(d);
+    });
+}
+
+TEST(HostFused, RefusesShiftsThatAreNone) {
+    expectShiftRefused("but q has heads", [](RopeFusedDescription* d) { d->rotate.q.heads = 1; });
+    expectShiftRefused("but v has heads", [](RopeFusedDescription* d) { d->v.heads = 1; });
+    expectShiftRefused("but k_norm is set", [](RopeFusedDescription* d) { d->k_norm.kind = ROPE_NORM_RMS; });
+    expectShiftRefused("but unturned is 1", [](RopeFusedDescription* d) { d->unturned = 1; });
+    expectShiftRefused("but packed is 1", [](RopeFusedDescription* d) { d->packed = 1; });
+    expectShiftRefused("but pairing_out",
+                       [](RopeFusedDescription* d) { d->rotate.pairing_out = ROPE_PAIRING_INTERLEAVED; });
+    expectShiftRefused("cache.kind 0", [](RopeFusedDescription* d) { d->cache.kind = ROPE_CACHE_NONE; });
+    expectShiftRefused("with operation 0",
+                       [](RopeFusedDescription* d) { d->rotate.operation = ROPE_OPERATION_FORWARD; });
+    expectShiftRefused("cache.element 5", [](RopeFusedDescription* d) { d->cache.element = ROPE_ELEMENT_Q8_0; });
+    expectShiftRefused("cache.delta is 0 with cache.kind 3", [](RopeFusedDescription* d) {
+        d->cache.kind = ROPE_CACHE_RING;
+        d->cache.delta = 0;
+    });
+    for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
+        expectShiftRefused("cache.delta is 2 with source", [source](RopeFusedDescription* d) {
+            d->rotate.source = source;
+            d->rotate.rows.count = 8;
+        });
+    }
+}
+
+TEST(HostFused, RefusesArraysThatAreNull) {
+    expectRefused("positions is null", [](RopeFusedDescription* d) { d->rotate.q.heads = 0; }); // slots are read
+    expectRefused("q is read from q, which is null", [](RopeFusedDescription* d) {
+        d->cache.kind = ROPE_CACHE_NONE;
+        d->rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    });
+}
+
+} // namespace
