@@ -31,7 +31,8 @@ template <typename Function> Function deviceFunction(const char* name) {
     return function;
 }
 
-VkPhysicalDevice16BitStorageFeatures offeredStorage16() {
+// What the shaders use, of what this family offers.
+VkPhysicalDevice16BitStorageFeatures offeredFeatures(VkPhysicalDeviceFeatures* core) {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
     storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
     VkPhysicalDeviceFeatures2 features = {};
@@ -40,6 +41,7 @@ VkPhysicalDevice16BitStorageFeatures offeredStorage16() {
     compiler.instance->vk().GetPhysicalDeviceFeatures2(compiler.physical_device, &features);
     storage_16.uniformAndStorageBuffer16BitAccess = storage_16.storagePushConstant16 = VK_FALSE;
     storage_16.storageInputOutput16 = VK_FALSE;
+    core->shaderInt64 = features.features.shaderInt64;
     return storage_16;
 }
 
@@ -53,7 +55,8 @@ void openCompiler() {
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature = {};
     feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
     feature.pipelineExecutableInfo = VK_TRUE;
-    VkPhysicalDevice16BitStorageFeatures storage_16 = offeredStorage16();
+    VkPhysicalDeviceFeatures core = {};
+    VkPhysicalDevice16BitStorageFeatures storage_16 = offeredFeatures(&core);
     feature.pNext = storage_16.storageBuffer16BitAccess ? &storage_16 : nullptr;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue = {};
@@ -65,6 +68,7 @@ void openCompiler() {
     VkDeviceCreateInfo create = {};
     create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     create.pNext = &feature;
+    create.pEnabledFeatures = &core;
     create.queueCreateInfoCount = 1;
     create.pQueueCreateInfos = &queue;
     create.enabledExtensionCount = 2;
@@ -74,8 +78,9 @@ void openCompiler() {
     must(made == VK_SUCCESS, "vkCreateDevice returned " + rope::resultName(made));
     VkPhysicalDeviceProperties properties;
     compiler.instance->vk().GetPhysicalDeviceProperties(compiler.physical_device, &properties);
-    const uint32_t enabled =
-        ROPE_ENABLED_PUSH_DESCRIPTORS | (storage_16.storageBuffer16BitAccess ? ROPE_ENABLED_STORAGE_16 : 0);
+    const uint32_t enabled = ROPE_ENABLED_PUSH_DESCRIPTORS |
+                             (storage_16.storageBuffer16BitAccess ? ROPE_ENABLED_STORAGE_16 : 0) |
+                             (core.shaderInt64 ? ROPE_ENABLED_INT_64 : 0);
     ropeLimitsFromDevice(&properties, enabled, &compiler.limits);
     std::printf("device %s\n", properties.deviceName);
 }
@@ -175,7 +180,7 @@ void ask(Case c, uint32_t in_flight) {
 
 void askEvery() {
     RopeLimits limits = compiler.limits;
-    limits.enabled |= ROPE_ENABLED_STORAGE_16;
+    limits.enabled |= ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
     for (const Typical& typical : typicalPasses(limits)) {
         const RopeShader& shader = *typical.plan.passes[0].shader;
         if ((shader.needs & ~compiler.limits.enabled) != 0) continue; // what this family does not offer

@@ -19,7 +19,7 @@ void writeAll(const std::string& folder) {
     RopeLimits limits;
     ropeFloorLimits(&limits);
     limits.storage_buffers = 6;
-    limits.enabled = ROPE_ENABLED_STORAGE_16;
+    limits.enabled = ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
 #define ROPE_SHADER(name, file, needs, defines)                                                                        \
     write(folder + "/" #name ".spv", rope_shader_##name.words, rope_shader_##name.bytes);
 #include "../shaders/list.def"

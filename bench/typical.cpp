@@ -201,6 +201,10 @@ std::vector<Typical> typicalPasses(const RopeLimits& limits) {
     c.addEmbeddings("add-learned-f16", 128, f16, true);
     c.addEmbeddings("add-f32-of-6", 6, f32, false);
     c.addEmbeddings("add-f16-of-6", 6, f16, true);
+    RopeLimits cpus = limits; // which get long words
+    cpus.threads = 1;
+    Collection on_cpus(cpus);
+    on_cpus.addEmbeddings("add-f32-long-words", 128, f32, false);
     for (const RopeBiasKind kind : {ROPE_BIAS_ALIBI, ROPE_BIAS_CLIPPED, ROPE_BIAS_T5}) {
         const std::string name = kind == ROPE_BIAS_T5 ? "t5" : kind == ROPE_BIAS_ALIBI ? "alibi" : "clipped";
         c.addBias((name + "-f32").c_str(), kind, 512, f32);
@@ -210,8 +214,10 @@ std::vector<Typical> typicalPasses(const RopeLimits& limits) {
     }
     c.addRelative("relative-keys", ROPE_RELATIVE_KEYS);
     c.addRelative("relative-values", ROPE_RELATIVE_VALUES);
-    mustHoldEvery(c.all());
-    return c.all();
+    std::vector<Typical> all = c.all(), others = on_cpus.all();
+    all.insert(all.end(), others.begin(), others.end());
+    mustHoldEvery(all);
+    return all;
 }
 
 } // namespace measure

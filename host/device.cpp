@@ -203,19 +203,31 @@ bool DeviceState::chooseQueue(std::string* error) {
     return false;
 }
 
-// The one feature that is of use, and no other beside it: some compilers make worse code for features enabled
-// wholesale.
-static VkPhysicalDevice16BitStorageFeatures storage16Features(const VulkanFunctions& vk, VkPhysicalDevice device) {
+struct Features {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
-    storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
-    VkPhysicalDeviceFeatures2 features = {};
-    features.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    features.pNext = &storage_16;
-    vk.GetPhysicalDeviceFeatures2(device, &features);
-    storage_16.uniformAndStorageBuffer16BitAccess = VK_FALSE;
-    storage_16.storagePushConstant16 = VK_FALSE;
-    storage_16.storageInputOutput16 = VK_FALSE;
-    return storage_16;
+    VkPhysicalDeviceFeatures core = {};
+    uint32_t enabled = 0; // ROPE_ENABLED_ bits
+};
+
+// Those that are of use, and no other beside them: some compilers make worse code for features enabled wholesale.
+static Features usefulFeatures(const VulkanFunctions& vk, const DeviceInfo& info, const DeviceOptions& options) {
+    Features useful;
+    useful.storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+    VkPhysicalDevice16BitStorageFeatures storage_16 = useful.storage_16;
+    VkPhysicalDeviceFeatures2 found = {};
+    found.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+    found.pNext = &storage_16;
+    vk.GetPhysicalDeviceFeatures2(info.physical_device, &found);
+    if (options.storage_16 && storage_16.storageBuffer16BitAccess) {
+        useful.storage_16.storageBuffer16BitAccess = VK_TRUE;
+        useful.enabled |= ROPE_ENABLED_STORAGE_16;
+    }
+    const bool is_cpu = info.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    if (options.int_64 && is_cpu && found.features.shaderInt64) {
+        useful.core.shaderInt64 = VK_TRUE;
+        useful.enabled |= ROPE_ENABLED_INT_64;
+    }
+    return useful;
 }
 
 bool DeviceState::createDevice(const DeviceOptions& options, std::string* error) {
@@ -235,10 +247,8 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     if (hasExtension(available, "VK_KHR_portability_subset")) { // a device that has it wants it enabled
         names.push_back("VK_KHR_portability_subset");
     }
-    VkPhysicalDevice16BitStorageFeatures storage_16 = storage16Features(vk, info.physical_device);
-    if (options.storage_16 && storage_16.storageBuffer16BitAccess) {
-        enabled |= ROPE_ENABLED_STORAGE_16;
-    }
+    Features features = usefulFeatures(vk, info, options);
+    enabled |= features.enabled;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue_info = {};
     queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -247,7 +257,8 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     queue_info.pQueuePriorities = &priority;
     VkDeviceCreateInfo create = {};
     create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    create.pNext = (enabled & ROPE_ENABLED_STORAGE_16) != 0 ? &storage_16 : nullptr;
+    create.pNext = (enabled & ROPE_ENABLED_STORAGE_16) != 0 ? &features.storage_16 : nullptr;
+    create.pEnabledFeatures = &features.core;
     create.queueCreateInfoCount = 1;
     create.pQueueCreateInfos = &queue_info;
     create.enabledExtensionCount = static_cast<uint32_t>(names.size());

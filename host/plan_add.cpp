@@ -8,7 +8,8 @@
 namespace rope {
 namespace {
 
-const RopeShader* const kShaders[3] = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd};
+const Shaders kShaders = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd,
+                          &rope_shader_add_wide_long};
 
 // Sequences that have the same positions are taken as heads of one, so that a thread finds what it adds once for many.
 void joinBatch(RopeRotateDescription* d) {

@@ -9,9 +9,9 @@ namespace {
 constexpr uint32_t kRuns = 8;         // of a lane's elements, in one thread
 constexpr uint32_t kMostQueries = 64; // which find the first one's biases once
 
-const RopeShader* const kPlain[3] = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd};
-const RopeShader* const kBuckets[3] = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
-                                       &rope_shader_bias_buckets_odd};
+const Shaders kPlain = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd};
+const Shaders kBuckets = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
+                          &rope_shader_bias_buckets_odd};
 
 // One where their positions need not follow each other.
 uint32_t queriesPerThread(const Bias& bias, uint32_t head_lanes, const RopeLimits& limits) {

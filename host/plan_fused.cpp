@@ -324,13 +324,12 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
 
 Build chooseFused(const Job& job, const RopeLimits& limits) {
     // Of the wide ones the second reads parameters; the narrow ones never do.
-    static const RopeShader* const kTogether[2][3] = {
-        {&rope_shader_fused_wide, &rope_shader_fused_narrow, &rope_shader_fused_odd},
-        {&rope_shader_fused_wide_parameters, nullptr, nullptr}};
-    static const RopeShader* const kApart[2][3] = {
+    static const Shaders kTogether[2] = {{&rope_shader_fused_wide, &rope_shader_fused_narrow, &rope_shader_fused_odd},
+                                         {&rope_shader_fused_wide_parameters, nullptr, nullptr}};
+    static const Shaders kApart[2] = {
         {&rope_shader_fused_apart_wide, &rope_shader_fused_apart_narrow, &rope_shader_fused_apart_odd},
         {&rope_shader_fused_apart_wide_parameters, nullptr, nullptr}};
-    const RopeShader* const* shaders = (job.own_buffers ? kApart : kTogether)[readsParameters(job.tensor)];
+    const Shaders& shaders = (job.own_buffers ? kApart : kTogether)[readsParameters(job.tensor)];
     RopeRotateDescription d = job.tensor.d;
     d.elsewhere = movesWholeHead(job.tensor);
     if (needsRuns(job.tensor)) d.tuning.pairs = 0;

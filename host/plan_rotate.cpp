@@ -5,7 +5,7 @@
 namespace rope {
 namespace {
 
-const RopeShader* const kShaders[3] = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, &rope_shader_rotate_odd};
+const Shaders kShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, &rope_shader_rotate_odd};
 
 } // namespace
 } // namespace rope

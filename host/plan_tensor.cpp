@@ -41,12 +41,13 @@ static bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
 }
 
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const* shaders,
+Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const Shaders& shaders,
                   const RopeLimits& limits) {
     const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
-    const Build builds[] = {{isWide(d, tensor) ? shaders[0] : nullptr, 4, 4},
-                            {isNarrow(d, tensor) ? shaders[1] : nullptr, 2, float32 ? 1u : 2u},
-                            {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders[2] : nullptr, 1, 1}};
+    const RopeShader* wide = shaders.wide_long != nullptr && takesLongWords(limits) ? shaders.wide_long : shaders.wide;
+    const Build builds[] = {{isWide(d, tensor) ? wide : nullptr, 4, 4},
+                            {isNarrow(d, tensor) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
+                            {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1}};
     const Build* chosen = nullptr; // the first that is no wider than the tuning says, or else the last that is
     for (const Build& build : builds) {
         if (build.shader == nullptr) continue;

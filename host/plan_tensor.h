@@ -13,6 +13,7 @@ RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t
 // What one of so many threads could take over from others, up to `most` of them: as many (1, 2, 4 and so on) as leave a
 // device enough threads.
 uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
+bool takesLongWords(const RopeLimits& limits); // 64-bit ones
 
 struct Build {
     const RopeShader* shader; // null: none on this device
@@ -20,8 +21,12 @@ struct Build {
     uint32_t copy_step; // elements that a copying lane moves at a time, twice
 };
 
-// `shaders`: with lanes of four pairs, two and one.
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const RopeShader* const* shaders,
+// With lanes of four pairs, two and one; of four in long words, too, or null.
+struct Shaders {
+    const RopeShader *wide, *narrow, *odd;
+    const RopeShader* wide_long = nullptr;
+};
+Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const Shaders& shaders,
                   const RopeLimits& limits);
 RopeResult refuseBuild(const char* name, RopeReason* reason);
 uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
@@ -34,12 +39,12 @@ void setWindow(const RopeRotateDescription& d, RopePush* push);
 // Of all passes over one tensor.
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass);
 
-// One tensor from where to where, by shaders as chooseBuild takes them.
+// One tensor from where to where.
 struct TensorPass {
     const char* name;
     const RopeTensor& tensor;
     RopeSlot from, to;
-    const RopeShader* const* shaders;
+    const Shaders& shaders;
     bool is_rotation; // whose wide shader may take two lanes of a head in a thread, or two heads together
 };
 RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);

@@ -209,6 +209,7 @@ typedef struct RopeLimits {
  * 16-bit geometry. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
+#define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64; of use with CPUs' drivers alone */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeFloorLimits(RopeLimits* limits);

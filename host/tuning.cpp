@@ -6,20 +6,21 @@ namespace {
 
 // The first row whose device it is: one that so many threads at once keep busy, and that allows such groups. A thread
 // takes `heads`, or by halves fewer where too few threads would be left, but no fewer than two.
-const struct {
+const struct Row {
     uint32_t threads, group_size;
     RopeTuning most;
+    bool long_words; // a vector's loads and stores are made word by word, of which 64-bit ones are half as many
 } kTable[] = {
-    {16384, 0, {64, 8, 4, 2}}, // GPUs have twice as much on its way from memory by two heads together
-    {0, 512, {64, 32, 8, 1}},  // a CPU's threads pay for cos and sin, wait for nothing, and go through memory in order
-    {0, 0, {64, 32, 4, 1}},    // drivers of small groups have short vectors too, and do so with fewer pairs
+    {16384, 0, {64, 8, 4, 2}, false}, // GPUs have twice as much on its way from memory by two heads together
+    {0, 512, {64, 32, 8, 1}, true},   // CPUs' threads pay for cos and sin, wait for nothing, go through memory in order
+    {0, 0, {64, 32, 4, 1}, true},     // drivers of small groups have short vectors too, and do so with fewer pairs
 };
 constexpr uint32_t kFewestHeads = 2;
 
-const RopeTuning& rowOf(const RopeLimits& limits) {
-    size_t row = 0;
-    while (limits.threads < kTable[row].threads || limits.group_size < kTable[row].group_size) ++row;
-    return kTable[row].most;
+const Row& rowOf(const RopeLimits& limits) {
+    const Row* row = kTable;
+    while (limits.threads < row->threads || limits.group_size < row->group_size) ++row;
+    return *row;
 }
 
 uint64_t threadsLeft(uint64_t tokens, uint32_t heads, uint32_t head_lanes, uint32_t per_thread) {
@@ -48,7 +49,7 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
 
 RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, bool two_lanes,
                         const RopeLimits& limits) {
-    RopeTuning tuning = rowOf(limits);
+    RopeTuning tuning = rowOf(limits).most;
     if (d.tuning.pairs != 0) tuning.pairs = d.tuning.pairs;
     if (tuning.pairs == 8 && !two_lanes) tuning.pairs = 4;
     if (tuning.pairs == 8) head_lanes /= 2;
@@ -61,6 +62,10 @@ RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t
     if (given.heads != 0) tuning.heads = given.heads;
     if (given.in_flight != 0) tuning.in_flight = given.in_flight;
     return tuning;
+}
+
+bool takesLongWords(const RopeLimits& limits) {
+    return (limits.enabled & ROPE_ENABLED_INT_64) != 0 && rowOf(limits).long_words;
 }
 
 uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits) {

@@ -6,7 +6,7 @@ layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Rows {
 };
 #if ROPE_LANE == 4
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsByFour {
-    uvec4 rows_by_four[];
+    WHOLE_MEMORY rows_by_four[];
 };
 #endif
 
@@ -30,8 +30,8 @@ void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
 #if ROPE_LANE == 4
     if (kRows <= ROPE_ROWS_WOVEN) {
         bool woven = kRows == ROPE_ROWS_WOVEN;
-        WORDS low = rows_by_four[at.x >> 2];
-        WORDS high = rows_by_four[(at.x + (woven ? 4u : push.sin_offset)) >> 2];
+        WORDS low = FROM_WHOLE(rows_by_four[at.x >> 2]);
+        WORDS high = FROM_WHOLE(rows_by_four[(at.x + (woven ? 4u : push.sin_offset)) >> 2]);
         cosine = woven ? uvec4(low.xz, high.xz) : low;
         sine = woven ? uvec4(low.yw, high.yw) : high;
     } else

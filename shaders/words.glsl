@@ -29,6 +29,7 @@
 #define UNPACKED uint // 16-bit storage loads and stores, and does no more
 #endif
 const uint kLane = ROPE_LANE;
+#include "memory.glsl"
 
 // Conversions and compares of signed numbers are one operation on a CPU.
 WORDS whole_37ths(WORDS bits) {
@@ -55,31 +56,31 @@ layout(constant_id = ROPE_ID_ELEMENT_IN) const uint kElementIn = ROPE_F32;
 layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
 
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Source {
-    WHOLE source[];
+    WHOLE_MEMORY source[];
 };
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer SourcePacked {
-    PACKED source_packed[];
+    PACKED_MEMORY source_packed[];
 };
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Destination {
-    WHOLE destination[];
+    WHOLE_MEMORY destination[];
 };
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer DestinationPacked {
-    PACKED destination_packed[];
+    PACKED_MEMORY destination_packed[];
 };
 
 // K and V from and to buffers of their own.
 #if ROPE_BUFFERS == 6
 layout(set = 0, binding = ROPE_BINDING_SOURCE_V) readonly buffer SourceV {
-    WHOLE source_v[];
+    WHOLE_MEMORY source_v[];
 };
 layout(set = 0, binding = ROPE_BINDING_SOURCE_V) readonly buffer SourceVPacked {
-    PACKED source_v_packed[];
+    PACKED_MEMORY source_v_packed[];
 };
 layout(set = 0, binding = ROPE_BINDING_DESTINATION_V) buffer DestinationV {
-    WHOLE destination_v[];
+    WHOLE_MEMORY destination_v[];
 };
 layout(set = 0, binding = ROPE_BINDING_DESTINATION_V) buffer DestinationVPacked {
-    PACKED destination_v_packed[];
+    PACKED_MEMORY destination_v_packed[];
 };
 bool of_v = false;
 #define IF_V(statement) if (of_v) { statement; } else
@@ -89,20 +90,20 @@ bool of_v = false;
 
 // In place one binding does both, so that no compiler may take load and store for strangers.
 WHOLE fetch(uint at) {
-    IF_V(return source_v[at])
-    return kInPlace != 0u ? destination[at] : source[at];
+    IF_V(return FROM_WHOLE(source_v[at]))
+    return kInPlace != 0u ? FROM_WHOLE(destination[at]) : FROM_WHOLE(source[at]);
 }
 UNPACKED fetch_packed(uint at) {
-    IF_V(return UNPACKED(source_v_packed[at]))
-    return kInPlace != 0u ? UNPACKED(destination_packed[at]) : UNPACKED(source_packed[at]);
+    IF_V(return FROM_PACKED(source_v_packed[at]))
+    return kInPlace != 0u ? FROM_PACKED(destination_packed[at]) : FROM_PACKED(source_packed[at]);
 }
 void put(uint at, WHOLE words) {
-    IF_V(destination_v[at] = words)
-    destination[at] = words;
+    IF_V(destination_v[at] = TO_WHOLE(words))
+    destination[at] = TO_WHOLE(words);
 }
 void put_packed(uint at, UNPACKED words) {
-    IF_V(destination_v_packed[at] = PACKED(words))
-    destination_packed[at] = PACKED(words);
+    IF_V(destination_v_packed[at] = TO_PACKED(words))
+    destination_packed[at] = TO_PACKED(words);
 }
 
 // Up to LANE elements from `element` on: float32 that lies anywhere may be fewer, 16-bit elements only none or all. As

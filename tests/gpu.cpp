@@ -78,7 +78,7 @@ rope::Device& open(const Way& way, std::string* error) {
         rope::DeviceOptions options;
         options.select = way.select;
         options.validate = validated();
-        options.push_descriptors = way.push_descriptors;
+        options.push_descriptors = options.int_64 = way.has_options;
         if (floorAsked()) options.get_instance_proc_addr = floorLoader();
         options.messages = o.messages = std::make_shared<rope::Messages>();
         o.device = rope::Device::open(options, &o.error);

@@ -159,6 +159,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
                                                                 {"rotate_narrow", {0, 1, 2, 3}},
                                                                 {"rotate_odd", {0, 1, 2, 3}},
                                                                 {"add_wide", {0, 1, 2, 3}},
+                                                                {"add_wide_long", {0, 1, 2, 3}},
                                                                 {"add_narrow", {0, 1, 2, 3}},
                                                                 {"add_odd", {0, 1, 2, 3}},
                                                                 {"bias_wide", {0, 1, 2, 3}},
@@ -195,7 +196,8 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     all.erase(ROPE_ID_IN_FLIGHT);
     all.erase(ROPE_ID_LANES);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
-    for (const RopeShader* shader : {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd})
+    for (const RopeShader* shader :
+         {&rope_shader_add_wide, &rope_shader_add_wide_long, &rope_shader_add_narrow, &rope_shader_add_odd})
         EXPECT_EQ(parse(*shader).spec_ids.count(ROPE_ID_LANES), 1u) << shader->name;
 }
 
@@ -204,10 +206,16 @@ TEST(Interface, NeedsNothingBeyondThePortableFloor) {
         const Module m = parse(*shader);
         EXPECT_LE(m.version, 0x00010300u) << shader->name;
         const std::string name = shader->name;
-        const bool odd = name.find("_odd") != name.npos; // Shader, and StorageBuffer16BitAccess for these alone
+        const bool odd = name.find("_odd") != name.npos, long_words = name.find("_long") != name.npos;
+        const std::set<uint32_t> storage_16 = {1, 4433}, int_64 = {1, 11}, shader_alone = {1}; // capabilities
+        const uint32_t needs = odd ? ROPE_ENABLED_STORAGE_16 : long_words ? ROPE_ENABLED_INT_64 : 0;
         const bool meets = name.find("fused") == 0 && name.find("_wide") != name.npos;
-        EXPECT_EQ(m.capabilities, odd ? (std::set<uint32_t>{1, 4433}) : std::set<uint32_t>{1}) << shader->name;
-        EXPECT_EQ(m.widths, odd ? (std::set<uint32_t>{16, 32}) : std::set<uint32_t>{32}) << shader->name;
+        EXPECT_EQ(m.capabilities, odd ? storage_16 : long_words ? int_64 : shader_alone) << shader->name;
+        EXPECT_EQ(m.widths, odd          ? (std::set<uint32_t>{16, 32})
+                            : long_words ? (std::set<uint32_t>{32, 64})
+                                         : std::set<uint32_t>{32})
+            << shader->name;
+        EXPECT_EQ(shader->needs, needs) << shader->name;
         EXPECT_EQ(m.entry, "main") << shader->name;
         EXPECT_EQ(m.storage_classes.count(4), meets) << shader->name << ": shared memory";
     }
