@@ -88,7 +88,7 @@ vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/example/list.def VKROPE_EXAMPLES -I${CM
 target_sources(vkrope-tests PRIVATE ${VKROPE_EXAMPLES})
 
 include(GoogleTest)
-gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST)
+gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
 
 # Some of them once more on devices cut down to the floor; all of them: tests/portability.sh floor.
 add_test(NAME Floor.IsEnoughForEveryKindOfPlan
@@ -200,12 +200,12 @@ if(TARGET vkrope-tool)
 endif()
 
 # The core once more with ThreadSanitizer in it, which mingw has not, and what rope.h says of threads. It bears no other
-# sanitizer.
+# sanitizer, and no emulator.
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
 check_cxx_source_compiles("int main() { return 0; }" VKROPE_HAS_THREAD_SANITIZER)
 unset(CMAKE_REQUIRED_FLAGS)
-if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     get_target_property(VKROPE_CORE vkrope SOURCES)
     add_library(vkrope-tsan STATIC ${VKROPE_CORE})
     target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_VULKAN_INCLUDE})

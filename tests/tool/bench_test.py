@@ -4,7 +4,7 @@ import re
 import sys
 import xml.etree.ElementTree
 
-from program import PROGRAM, devices, expect_refusal, run, test
+from program import RUN_SPOILED, SPOILED, devices, expect_refusal, run, test
 
 SMALL_BENCH = ["bench", "--tokens", "1", "--rounds", "2"]
 
@@ -43,16 +43,15 @@ def bench_stands_beside_kernels_of_the_same_bytes():
 @test
 def bench_times_nothing_that_is_wrong():
     """Interleaved bfloat16 is turned the wrong way."""
-    spoiled = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
     found = devices()[:-1]
-    if not found or not os.path.exists(spoiled):
+    if not found or not os.path.exists(SPOILED):
         sys.exit(77)
     command = " ".join(SMALL_BENCH) + f" --element f32,bf16 --pairing interleaved --device {found[-1]}"
-    text, errors = run(shell=f"'{spoiled}' {command} --json", status=1)
+    text, errors = run(shell=f"{RUN_SPOILED} {command} --json", status=1)
     for row in json.loads(text)["rows"]:
         assert ("wrong" in row) == (row["element"] == "bf16") == ("us" not in row), row
     assert errors.count("\n") == 1 and "2 of 4 cases have wrong results" in errors, errors
-    text, _ = run(shell=f"'{spoiled}' {command} --plot out.svg", status=1)
+    text, _ = run(shell=f"{RUN_SPOILED} {command} --plot out.svg", status=1)
     assert text.count("WRONG") == 1 and not os.path.exists("out.svg"), text
 
 

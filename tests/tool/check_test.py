@@ -2,7 +2,7 @@ import os
 import re
 import sys
 
-from program import PROGRAM, devices, run, test
+from program import RUN_SPOILED, SPOILED, devices, run, test
 
 
 @test
@@ -18,11 +18,10 @@ def check_passes_on_every_device():
 @test
 def check_finds_a_spoiled_plan():
     """Interleaved bfloat16 is turned the wrong way: those rows alone miss."""
-    spoiled = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
     found = devices()[:-1]
-    if not found or not os.path.exists(spoiled):
+    if not found or not os.path.exists(SPOILED):
         sys.exit(77)
-    text, errors = run(shell=f"'{spoiled}' check --quick --device {found[-1]}", status=1)
+    text, errors = run(shell=f"{RUN_SPOILED} check --quick --device {found[-1]}", status=1)
     missed = [line for line in text.splitlines() if line.endswith("MISSED")]
     assert missed and all(" to bf16, " in line for line in missed), text
     assert "none missed" not in text

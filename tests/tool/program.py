@@ -5,7 +5,10 @@ import subprocess
 import sys
 
 PROGRAM = os.path.abspath(sys.argv[1])
-COMMAND = [*filter(None, os.environ.get("VKROPE_TEST_RUNNER", "").split(";")), PROGRAM]
+RUNNER = [*filter(None, os.environ.get("VKROPE_TEST_RUNNER", "").split(";"))]
+COMMAND = [*RUNNER, PROGRAM]
+SPOILED = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
+RUN_SPOILED = " ".join(f"'{word}'" for word in [*RUNNER, SPOILED])
 TESTS = {}
 
 

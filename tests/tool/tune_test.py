@@ -4,7 +4,7 @@ import re
 import sys
 
 from bench_test import SMALL_BENCH
-from program import PROGRAM, devices, run, test
+from program import RUN_SPOILED, SPOILED, devices, run, test
 
 
 @test
@@ -26,10 +26,9 @@ def tune_takes_what_is_surely_faster():
 
 @test
 def tune_finds_a_spoiled_plan():
-    spoiled = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
     found = devices()[:-1]
-    if not found or not os.path.exists(spoiled):
+    if not found or not os.path.exists(SPOILED):
         sys.exit(77)
-    command = f"'{spoiled}' tune --tokens 1 --rounds 1 --element bf16 --pairing interleaved --device {found[-1]}"
+    command = f"{RUN_SPOILED} tune --tokens 1 --rounds 1 --element bf16 --pairing interleaved --device {found[-1]}"
     text, errors = run(shell=command, status=1)
     assert "WRONG, not timed" in text and "1 of 1 cases have wrong results" in errors, text + errors
