@@ -184,7 +184,7 @@ void Engine::makeRope() {
     RopeRule rule = {};
     rule.rotary_dim = HEAD_DIM, rule.base = 10000;
     double scale;
-    ropeMakeFrequencies(&rule, frequencies_, &scale, nullptr);
+    require(ropeMakeFrequencies(&rule, frequencies_, &scale, nullptr) == ROPE_SUCCESS, "ropeMakeFrequencies");
     rotate_.tokens = TOKENS, rotate_.head_dim = HEAD_DIM;
     rotate_.q.heads = QUERY_HEADS, rotate_.k.heads = KEY_HEADS;
     rotate_.frequencies.values = frequencies_, rotate_.frequencies.count = HEAD_DIM / 2;
@@ -197,7 +197,9 @@ void Engine::makeRope() {
     require(ropePlanRotate(&rotate_, &info.limits, &plan_) == ROPE_SUCCESS, plan_.reason.text);
     require(ropeCreateContext(&info, &rope_), "ropeCreateContext");
     frequency_words_ = arena_.cut(plan_.bytes[ROPE_SLOT_FREQUENCIES]);
-    ropeWriteFrequencies(&rotate_.frequencies, ROPE_ANGLE_EXACT, frequency_words_.mapped, nullptr);
+    const RopeResult written =
+        ropeWriteFrequencies(&rotate_.frequencies, ROPE_ANGLE_EXACT, frequency_words_.mapped, nullptr);
+    require(written == ROPE_SUCCESS, "ropeWriteFrequencies");
 }
 
 void Engine::bindRope(const Slot& slot, Layer* layer) {
@@ -327,7 +329,7 @@ void Engine::check(const Slot& slot) {
         RopeHostRotate host = {};
         host.positions = slot.start.mapped;
         host.q = host.q_out = q_, host.k = host.k_out = k_;
-        ropeHostRunRotate(&rotate_, &host, nullptr);
+        require(ropeHostRunRotate(&rotate_, &host, nullptr) == ROPE_SUCCESS, "ropeHostRunRotate");
 #endif
         const float* const scores = static_cast<const float*>(slot.layers[l].scores.mapped);
         for (uint32_t i = 0; i < kScores; ++i) {
