@@ -57,11 +57,14 @@ if(TARGET vkrope-tool)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkrope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
-install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME changelog)
+install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME NEWS)
 
 if(PROJECT_IS_TOP_LEVEL)
     set(CPACK_PACKAGE_VENDOR "The vkrope authors")
     set(CPACK_PACKAGE_CONTACT "The vkrope authors <vkrope@localhost>")
+    if(DEFINED ENV{DEBEMAIL}) # who makes the package answers for it, as Debian's own tools have it
+        set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+    endif()
     set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "position encodings of transformer models as Vulkan compute")
     set(CPACK_PACKAGE_DESCRIPTION "Rotary and other position encodings on any Vulkan device: a library that\n\
 plans and records them into command buffers of a host, GLSL to include in\nshaders, and the program vkrope.")

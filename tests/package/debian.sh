@@ -16,7 +16,8 @@ for wanted in libc6 libstdc++6 libvulkan1 libvulkan-dev; do
 done
 contents=$(dpkg-deb -c "$package")
 for wanted in bin/vkrope lib/libvkrope.a include/vkrope/rope.h include/vkrope/device.hpp share/vkrope/shaders/rope.glsl \
-    share/man/man1/vkrope.1.gz share/doc/vkrope/copyright share/doc/vkrope/changelog.gz; do
+    share/man/man1/vkrope.1.gz share/doc/vkrope/copyright share/doc/vkrope/changelog.gz \
+    share/doc/vkrope/NEWS.gz; do
     grep -q " ./usr/$wanted\$" <<<"$contents" || complain "lacks $wanted"
 done
 if awk '$1 !~ /^(-rw-r--r--|-rwxr-xr-x|drwxr-xr-x|lrwxrwxrwx)$/ || $2 != "root/root"' <<<"$contents" | grep .; then
