@@ -205,6 +205,8 @@ std::vector<Typical> typicalPasses(const RopeLimits& limits) {
     cpus.threads = 1;
     Collection on_cpus(cpus);
     on_cpus.addEmbeddings("add-f32-long-words", 128, f32, false);
+    on_cpus.addBias("clipped-f16-long-words", ROPE_BIAS_CLIPPED, 512, f16);
+    on_cpus.addBias("t5-f32-long-words", ROPE_BIAS_T5, 512, f32);
     for (const RopeBiasKind kind : {ROPE_BIAS_ALIBI, ROPE_BIAS_CLIPPED, ROPE_BIAS_T5}) {
         const std::string name = kind == ROPE_BIAS_T5 ? "t5" : kind == ROPE_BIAS_ALIBI ? "alibi" : "clipped";
         c.addBias((name + "-f32").c_str(), kind, 512, f32);

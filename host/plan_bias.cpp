@@ -9,9 +9,10 @@ namespace {
 constexpr uint32_t kRuns = 8;         // of a lane's elements, in one thread
 constexpr uint32_t kMostQueries = 64; // which find the first one's biases once
 
-const Shaders kPlain = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd};
+const Shaders kPlain = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd,
+                        &rope_shader_bias_wide_long};
 const Shaders kBuckets = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
-                          &rope_shader_bias_buckets_odd};
+                          &rope_shader_bias_buckets_odd, &rope_shader_bias_buckets_wide_long};
 
 // One where their positions need not follow each other.
 uint32_t queriesPerThread(const Bias& bias, uint32_t head_lanes, const RopeLimits& limits) {
@@ -35,7 +36,8 @@ void setConstants(const Bias& bias, RopePass* pass) {
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_IN_PLACE] = 1;
     constants[ROPE_ID_ELEMENT_IN] = constants[ROPE_ID_ELEMENT_OUT] = shaderElement(bias.d.element_in);
-    constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE + shaderElement(g.rows.element);
+    constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
+    constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
     constants[ROPE_ID_BIAS] = static_cast<uint32_t>(g.kind);
     constants[ROPE_ID_QUERIES] = pass->tokens_per_thread;
     constants[ROPE_ID_WRITES] = g.written != 0;

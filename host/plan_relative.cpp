@@ -30,7 +30,8 @@ void addVectors(const Relative& r, Planner* planner) {
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, g.x, g.element_x, r.x_count);
     pass->constants[ROPE_ID_ELEMENT_IN] = shaderElement(g.element_q);
     pass->constants[ROPE_ID_ELEMENT_OUT] = shaderElement(g.element_x);
-    pass->constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE + shaderElement(g.rows.element);
+    pass->constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
+    pass->constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
     pass->constants[ROPE_ID_SCALED] = g.scale != 1;
     const uint32_t elements = keys ? ROPE_RELATIVE_RUN : 2;
     push.head_lanes = (r.x_count - 1) / elements + 1;

@@ -21,11 +21,10 @@ bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePai
 uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
     const RopeRows& rows = d.rows;
     const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair has its own row
-    const bool by_four = !apart && build.lane_pairs == 4 && rows.element == ROPE_ELEMENT_F32 &&
-                         ((rows.offset | rows.row_stride) & 3) == 0;
+    const bool by_four = !apart && build.lane_pairs == 4 && ((rows.offset | rows.row_stride) & 3) == 0;
     if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
     if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
-    return ROPE_ROWS_SINGLE + shaderElement(rows.element);
+    return ROPE_ROWS_SINGLE;
 }
 
 } // namespace
@@ -118,6 +117,7 @@ void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pa
         constants[ROPE_ID_ANGLE] = static_cast<uint32_t>(d.angle);
     } else {
         constants[ROPE_ID_ROWS] = chooseRows(d, build);
+        constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rows.element);
     }
 }
 

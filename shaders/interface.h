@@ -36,6 +36,7 @@ using uint = uint32_t;
 #define ROPE_ID_AXES 13             // positions of one token
 #define ROPE_ID_SETS 14             // 1: each token names its set of frequencies, or of table rows
 #define ROPE_ID_AXIS_MAP 15         // first of ROPE_AXIS_WORDS: the axis of 16 pairs, two bits each
+#define ROPE_ID_ROW_ELEMENT 78      // what rows are held in
 #define ROPE_ID_IN_FLIGHT 68        // heads whose elements are loaded before the first's are stored: 1 or 2
 
 // Of the fused passes alone. What a model and its cache leave as it is are constants there.
@@ -120,9 +121,9 @@ using uint = uint32_t;
 #define ROPE_I8 3
 #define ROPE_Q8_0 4
 
-#define ROPE_ROWS_BY_FOUR 0 // float32, four cosines or sines at a time
-#define ROPE_ROWS_WOVEN 1   // float32, cosine and sine in turns, two of each at a time
-#define ROPE_ROWS_SINGLE 2  // ROPE_ROWS_SINGLE + element: one at a time
+#define ROPE_ROWS_BY_FOUR 0 // four cosines or sines at a time
+#define ROPE_ROWS_WOVEN 1   // cosine and sine in turns, two of each at a time
+#define ROPE_ROWS_SINGLE 2  // one at a time
 
 #define ROPE_KIND_PER_TOKEN 0
 #define ROPE_KIND_PER_SEQUENCE 1

@@ -1,5 +1,6 @@
 // Cos and sin of LANE pairs from a row, in any of the formats that strides describe.
 layout(constant_id = ROPE_ID_ROWS) const uint kRows = ROPE_ROWS_SINGLE;
+layout(constant_id = ROPE_ID_ROW_ELEMENT) const uint kRowElement = ROPE_F32;
 
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Rows {
     uint rows[];
@@ -8,11 +9,17 @@ layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Rows {
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsByFour {
     WHOLE_MEMORY rows_by_four[];
 };
+layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsPacked {
+    PACKED_MEMORY rows_packed[];
+};
+WORDS four_entries(uint at) {
+    return kRowElement == ROPE_F32 ? FROM_WHOLE(rows_by_four[at >> 2]) : parted(FROM_PACKED(rows_packed[at >> 2]));
+}
 #endif
 
 // Not yet widened.
 uint row_entry(uint at) {
-    bool packed = kRows > ROPE_ROWS_SINGLE;
+    bool packed = kRowElement != ROPE_F32;
     uint word = rows[packed ? at / 2u : at];
     return packed ? (word >> (16u * (at & 1u))) & 0xFFFFu : word;
 }
@@ -21,7 +28,7 @@ uint row_entry(uint at) {
 float row_value(uint at) {
     uint bits = row_entry(at);
     WORDS one = WORDS(bits);
-    if (kRows > ROPE_ROWS_SINGLE) one = widen(one, kRows - ROPE_ROWS_SINGLE);
+    if (kRowElement != ROPE_F32) one = widen(one, kRowElement);
     return uintBitsToFloat(NTH(one, 0));
 }
 
@@ -30,8 +37,8 @@ void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
 #if ROPE_LANE == 4
     if (kRows <= ROPE_ROWS_WOVEN) {
         bool woven = kRows == ROPE_ROWS_WOVEN;
-        WORDS low = FROM_WHOLE(rows_by_four[at.x >> 2]);
-        WORDS high = FROM_WHOLE(rows_by_four[(at.x + (woven ? 4u : push.sin_offset)) >> 2]);
+        WORDS low = four_entries(at.x);
+        WORDS high = four_entries(at.x + (woven ? 4u : push.sin_offset));
         cosine = woven ? uvec4(low.xz, high.xz) : low;
         sine = woven ? uvec4(low.yw, high.yw) : high;
     } else
@@ -41,10 +48,10 @@ void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
             NTH(cosine, i) = row_entry(NTH(at, i));
             NTH(sine, i) = row_entry(NTH(at, i) + push.sin_offset);
         }
-        for (uint i = 0u; kRows > ROPE_ROWS_SINGLE && i < 2u; ++i) { // the code once, for a size that hosts pay
-            WORDS wide = widen(cosine, kRows - ROPE_ROWS_SINGLE);
-            cosine = sine;
-            sine = wide;
-        }
+    }
+    for (uint i = 0u; kRowElement != ROPE_F32 && i < 2u; ++i) { // the code once, for a size that hosts pay
+        WORDS wide = widen(cosine, kRowElement);
+        cosine = sine;
+        sine = wide;
     }
 }

@@ -106,13 +106,16 @@ void put_packed(uint at, UNPACKED words) {
     destination_packed[at] = TO_PACKED(words);
 }
 
+#if ROPE_LANE == 4
+uvec4 parted(uvec2 packed) { return uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16); }
+#endif
+
 // Up to LANE elements from `element` on: float32 that lies anywhere may be fewer, 16-bit elements only none or all. As
 // they lie in memory, 16-bit ones apart from each other.
 WORDS load(uint element, uint count) {
 #if ROPE_LANE == 4
     if (kElementIn == ROPE_F32) return fetch(element >> 2);
-    uvec2 packed = fetch_packed(element >> 2);
-    return uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16);
+    return parted(fetch_packed(element >> 2));
 #elif ROPE_LANE == 2
     WORDS words = uvec2(0u);
     if (kElementIn != ROPE_F32) {

@@ -163,11 +163,13 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
                                                                 {"add_narrow", {0, 1, 2, 3}},
                                                                 {"add_odd", {0, 1, 2, 3}},
                                                                 {"bias_wide", {0, 1, 2, 3}},
+                                                                {"bias_wide_long", {0, 1, 2, 3}},
                                                                 {"bias_narrow", {0, 1, 2, 3}},
                                                                 {"bias_odd", {0, 1, 2, 3}},
                                                                 {"relative_keys", {0, 1, 2, 3}},
                                                                 {"relative_values", {0, 1, 2, 3}},
                                                                 {"bias_buckets_wide", {0, 1, 2, 3, 4}},
+                                                                {"bias_buckets_wide_long", {0, 1, 2, 3, 4}},
                                                                 {"bias_buckets_narrow", {0, 1, 2, 3, 4}},
                                                                 {"bias_buckets_odd", {0, 1, 2, 3, 4}},
                                                                 {"fused_wide", {0, 1, 2, 3}},
@@ -186,6 +188,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     }
     std::set<uint32_t> all;
     for (uint32_t id = 0; id < ROPE_ID_PAIR_COUNTS; ++id) all.insert(id);
+    all.insert(ROPE_ID_ROW_ELEMENT);
     all.insert(ROPE_ID_SCALE_GRID);
     EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);

@@ -66,7 +66,7 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
     if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE) row = (sets * push.ROPE_TABLE_ROWS - 1) * push.rows.token;
     const int64_t sine = static_cast<int32_t>(push.sin_offset);
     const uint64_t last = push.rows.offset + row + (pairs - 1) * push.rows.head + (sine > 0 ? sine : 0);
-    const uint64_t bytes = constants[ROPE_ID_ROWS] > ROPE_ROWS_SINGLE ? 2 : 4;
+    const uint64_t bytes = constants[ROPE_ID_ROW_ELEMENT] != ROPE_F32 ? 2 : 4;
     ASSERT_EQ(binding.slot, ROPE_SLOT_ROWS);
     ASSERT_GE(push.rows.offset + sine, 0);
     ASSERT_LE((last + 1) * bytes, binding.range);

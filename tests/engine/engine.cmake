@@ -17,7 +17,7 @@ function(vkrope_engine_test name drivers target)
         else()
             add_test(NAME ${test} COMMAND sh -c "echo volk was not found && exit 77")
         endif()
-        set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120)
+        set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600)
     endforeach()
 endfunction()
 

@@ -66,7 +66,7 @@ def difference(folder):
 
 def run(engine, device, cache, *more):
     done = subprocess.run([*RUNNER, engine, "--device", device, "--frames", "4", "--cache", cache, *more], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600)
     print(done.stdout, done.stderr, sep="")
     if done.returncode == SKIPPED:
         sys.exit(SKIPPED)
