@@ -285,7 +285,8 @@ row_amd() {
     if [ "$status" -eq 0 ] && [ "$families" -gt 0 ]; then row "$title" ok "$note"; else row "$title" FAILED "$note: $log"; fi
 }
 
-# MSL 2.0, or 2.3 for 64-bit words in buffers, which no GPU's plan takes; HLSL of shader model 6.2, the first with elements of 16 bits; ByteAddressBuffers hold no others before.
+# MSL 2.0, or 2.3 for 64-bit words in buffers, which no GPU's plan takes; HLSL of shader model 6.2, the first with
+# elements of 16 bits; ByteAddressBuffers hold no others before.
 row_cross() {
     local folder=$work/cross log=$work/cross.log shader msl count=0 wrong=0 title="MSL and HLSL (spirv-cross)"
     if ! has spirv-cross; then not_here "$title" spirv-cross && return; fi
