@@ -8,6 +8,8 @@
 namespace measure {
 namespace {
 
+constexpr uint32_t kAddDim = 1024, kHeads = 16, kKeys = 2048, kHeadDim = 64;
+
 std::vector<uint8_t> elements(RopeElement element, size_t count) {
     std::vector<uint8_t> all(count * ropeElementBytes(element));
     uint32_t state = 1;
@@ -94,12 +96,12 @@ struct BiasKind {
 
 Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
     Other c(bench);
-    const uint32_t keys = kBiasKeys;
+    const uint32_t keys = kKeys;
     if (queries > keys) throw Unfit("the queries are more than the " + std::to_string(keys) + " keys");
     RopeBiasDescription d = {};
     d.kind = kind.kind;
     d.written = kind.written;
-    d.heads = kBiasHeads;
+    d.heads = kHeads;
     d.queries = queries;
     d.keys = keys;
     d.bidirectional = kind.kind == ROPE_BIAS_T5;
@@ -114,7 +116,7 @@ Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
     uint32_t state = 2;
     const std::vector<float> rows = noise(c.plan.bytes[ROPE_SLOT_ROWS] / 4, &state);
     std::vector<uint8_t> thresholds(c.plan.bytes[ROPE_SLOT_PARAMETERS]);
-    const std::vector<uint8_t> x = elements(kind.element, size_t{kBiasHeads} * queries * keys);
+    const std::vector<uint8_t> x = elements(kind.element, size_t{kHeads} * queries * keys);
     if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0) c.add(ROPE_SLOT_POSITIONS, positions.data(), queries * 4);
     c.add(ROPE_SLOT_ROWS, rows.data(), rows.size() * 4);
     if (!thresholds.empty()) {
@@ -127,6 +129,45 @@ Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
     if (ropeHostRunBias(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
     c.verify(wanted);
     c.bytes = (kind.written ? 1 : 2) * x.size();
+    return c;
+}
+
+// ---- Relative vectors ----------------------------------------------------------------------------------------------
+
+struct RelativeKind {
+    const char* name;
+    RopeRelativeSide side;
+    RopeElement element;
+};
+
+Other makeRelative(Bench* bench, uint32_t queries, const RelativeKind& kind) {
+    Other c(bench);
+    if (queries > kKeys) throw Unfit("the queries are more than the " + std::to_string(kKeys) + " keys");
+    RopeRelativeDescription d = {};
+    d.side = kind.side;
+    d.heads = kHeads;
+    d.queries = queries;
+    d.keys = kKeys;
+    d.dim = kHeadDim;
+    d.least = -16;
+    d.most = 16;
+    d.element_q = d.element_x = d.rows.element = kind.element;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.positions.first = static_cast<int32_t>(kKeys - queries);
+    mustPlan(ropePlanRelative(&d, &bench->limits(), &c.plan), c.plan);
+    const size_t rows_of_q = size_t{kHeads} * queries, by_keys = rows_of_q * kKeys, by_dim = rows_of_q * kHeadDim;
+    const bool keys = kind.side == ROPE_RELATIVE_KEYS;
+    const std::vector<uint8_t> rows = elements(kind.element, size_t{33} * kHeadDim);
+    const std::vector<uint8_t> q = elements(kind.element, keys ? by_dim : by_keys);
+    const std::vector<uint8_t> x = elements(kind.element, keys ? by_keys : by_dim);
+    c.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
+    c.add(ROPE_SLOT_Q, q.data(), q.size());
+    c.add(ROPE_SLOT_X, x.data(), x.size());
+    std::vector<uint8_t> wanted = x;
+    RopeHostRelative host = {nullptr, rows.data(), q.data(), x.data(), nullptr, wanted.data()};
+    if (ropeHostRunRelative(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
+    c.verify(wanted);
+    c.bytes = q.size() + 2 * x.size();
     return c;
 }
 
@@ -148,6 +189,9 @@ const BiasKind kBiases[] = {{"bias/t5/f32", ROPE_BIAS_T5, false, f32, counted},
                             {"bias/clipped/f32", ROPE_BIAS_CLIPPED, false, f32, counted},
                             {"bias/alibi/f32", ROPE_BIAS_ALIBI, false, f32, counted},
                             {"bias/alibi/written/f32", ROPE_BIAS_ALIBI, true, f32, counted}};
+const RelativeKind kRelatives[] = {{"relative/keys/f32", ROPE_RELATIVE_KEYS, f32},
+                                   {"relative/keys/f16", ROPE_RELATIVE_KEYS, f16},
+                                   {"relative/values/f32", ROPE_RELATIVE_VALUES, f32}};
 
 } // namespace
 
@@ -189,14 +233,22 @@ std::vector<Contestant> Other::contestants() {
 }
 
 std::vector<OtherKind> otherKinds() {
+    const std::string heads = std::to_string(kHeads) + " heads", keys = " and " + std::to_string(kKeys) + " keys";
+    const std::string embeddings = "embeddings of " + std::to_string(kAddDim) + " elements";
+    const std::string scores = "scores of " + heads + keys;
+    const std::string vectors = heads + " of " + std::to_string(kHeadDim) + keys;
     std::vector<OtherKind> all;
     for (const AddKind& kind : kAdds) {
         const auto make = [&kind](Bench* bench, uint32_t tokens) { return makeAdd(bench, tokens, kind); };
-        all.push_back({kind.name, false, {kind.sequences, 512, 4096}, make});
+        all.push_back({kind.name, embeddings, "tokens", {kind.sequences, 512, 4096}, make});
     }
     for (const BiasKind& kind : kBiases) {
         const auto make = [&kind](Bench* bench, uint32_t queries) { return makeBias(bench, queries, kind); };
-        all.push_back({kind.name, true, {1, 512, 2048}, make});
+        all.push_back({kind.name, scores, "queries", {1, 512, 2048}, make});
+    }
+    for (const RelativeKind& kind : kRelatives) {
+        const auto make = [&kind](Bench* bench, uint32_t queries) { return makeRelative(bench, queries, kind); };
+        all.push_back({kind.name, vectors, "queries", {1, 512}, make});
     }
     return all;
 }

@@ -27,11 +27,11 @@ class Other {
 
 struct OtherKind {
     const char* name;
-    bool is_bias;                // sizes are queries of kBiasKeys keys; otherwise tokens
+    std::string of;              // "embeddings of 1024 elements"
+    const char* unit;            // of a size: tokens or queries
     std::vector<uint32_t> sizes; // typical ones
     std::function<Other(Bench*, uint32_t)> make;
 };
 std::vector<OtherKind> otherKinds();
-constexpr uint32_t kAddDim = 1024, kBiasHeads = 16, kBiasKeys = 2048;
 
 } // namespace measure

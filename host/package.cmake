@@ -62,7 +62,7 @@ install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME NEWS)
 if(PROJECT_IS_TOP_LEVEL)
     set(CPACK_PACKAGE_VENDOR "The vkrope authors")
     set(CPACK_PACKAGE_CONTACT "The vkrope authors <vkrope@localhost>")
-    if(DEFINED ENV{DEBEMAIL}) # who makes the package answers for it, as Debian's own tools have it
+    if(DEFINED ENV{DEBEMAIL} AND DEFINED ENV{DEBFULLNAME}) # who makes the package answers for it
         set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
     endif()
     set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "position encodings of transformer models as Vulkan compute")

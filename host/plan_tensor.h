@@ -13,7 +13,7 @@ RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t
 // What one of so many threads could take over from others, up to `most` of them: as many (1, 2, 4 and so on) as leave a
 // device enough threads.
 uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
-bool takesLongWords(const RopeLimits& limits); // 64-bit ones
+bool takesLongWords(const RopeLimits& limits); // whether memory is moved by 64-bit words, in shaders that can
 
 struct Build {
     const RopeShader* shader; // null: none on this device

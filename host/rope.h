@@ -205,11 +205,10 @@ typedef struct RopeLimits {
     uint32_t threads;           /* that keep the device busy; only speed depends on it. 0: 16384, a GPU's */
 } RopeLimits;
 
-/* What is enabled on the device beyond Vulkan 1.1; each is used where it is there and needed nowhere but for odd
- * 16-bit geometry. */
+/* What is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
-#define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64; of use with CPUs' drivers alone */
+#define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64: additions and biases where `threads` is a CPU's */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeFloorLimits(RopeLimits* limits);
@@ -358,7 +357,7 @@ typedef enum RopeSource {
 /* Where a tensor's elements lie. The head's elements are consecutive. All strides 0: packed [batch, token, head,
  * element]; otherwise a stride may be 0 only where its count is 1.
  *
- * 16-bit elements are moved in pairs, as 32-bit words. Where an offset, a stride or the distance of a pair's elements
+ * 16-bit elements are moved in pairs, as whole words. Where an offset, a stride or the distance of a pair's elements
  * is odd, that needs ROPE_ENABLED_STORAGE_16, and is refused without it. */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;

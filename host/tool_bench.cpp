@@ -119,11 +119,8 @@ Job encodingJob(const measure::OtherKind& kind, uint32_t size) {
     Job job;
     job.name = kind.name;
     job.tokens = size;
-    job.row.group = std::string(kind.name) + ", " +
-                    (kind.is_bias ? "scores of " + std::to_string(measure::kBiasHeads) + " heads and " +
-                                        std::to_string(measure::kBiasKeys) + " keys"
-                                  : "embeddings of " + std::to_string(measure::kAddDim) + " elements");
-    job.row.labels = {{"encoding", kind.name}, {kind.is_bias ? "queries" : "tokens", size}};
+    job.row.group = kind.name + (", " + kind.of);
+    job.row.labels = {{"encoding", kind.name}, {kind.unit, size}};
     job.row.shown = 1;
     job.work = [kind, size](Bench* bench, Measured* row, const auto& time) {
         measure::Other other = kind.make(bench, size);

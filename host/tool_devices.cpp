@@ -56,8 +56,7 @@ Json described(const Found& found) {
     }
     device["rounding"] = found.nearest ? "nearest" : "other";
     device["offers"] = {{"push_descriptors", has(found, ROPE_ENABLED_PUSH_DESCRIPTORS)},
-                        {"storage_16", has(found, ROPE_ENABLED_STORAGE_16)},
-                        {"int_64", has(found, ROPE_ENABLED_INT_64)}};
+                        {"storage_16", has(found, ROPE_ENABLED_STORAGE_16)}};
     device["limits"] = {{"storage_range", found.limits.storage_range},
                         {"storage_alignment", found.limits.storage_alignment},
                         {"group_count", {found.limits.group_count[0], found.limits.group_count[1]}},
@@ -71,9 +70,9 @@ void print(const Found& found) {
         std::printf("  not usable: %s\n", oneLine(found.error).c_str());
         return;
     }
-    std::printf("  offers: push descriptors %s, 16-bit storage %s, 64-bit words %s\n",
+    std::printf("  offers: push descriptors %s, 16-bit storage %s\n",
                 has(found, ROPE_ENABLED_PUSH_DESCRIPTORS) ? "yes" : "no",
-                has(found, ROPE_ENABLED_STORAGE_16) ? "yes" : "no", has(found, ROPE_ENABLED_INT_64) ? "yes" : "no");
+                has(found, ROPE_ENABLED_STORAGE_16) ? "yes" : "no");
     std::printf("  limits: %" PRIu64 " bytes in a binding, aligned to %u; %u x %u groups of %u\n",
                 found.limits.storage_range, found.limits.storage_alignment, found.limits.group_count[0],
                 found.limits.group_count[1], found.limits.group_size);

@@ -5,7 +5,8 @@ namespace rope {
 namespace {
 
 // The first row whose device it is: one that so many threads at once keep busy, and that allows such groups. A thread
-// takes `heads`, or by halves fewer where too few threads would be left, but no fewer than two.
+// takes `heads`, or by halves fewer where too few threads would be left, but no fewer than two. Long words take
+// shaders of their own, which additions and biases have.
 const struct Row {
     uint32_t threads, group_size;
     RopeTuning most;

@@ -5,6 +5,9 @@
 #if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
 #endif
+#ifdef ROPE_LONG_WORDS
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#endif
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"

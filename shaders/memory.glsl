@@ -1,7 +1,6 @@
 // How a thread's words lie in memory: as the vectors they are, or with ROPE_LONG_WORDS as vectors of half as many 64-bit
 // words. It is the same memory; some drivers for CPUs take a vector word by word.
 #ifdef ROPE_LONG_WORDS
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
 #define WHOLE_MEMORY u64vec2
 #define PACKED_MEMORY uint64_t
 #define FROM_WHOLE words_of

@@ -1,4 +1,4 @@
-// Elements in memory, as whole 32-bit words. A lane takes LANE pairs: four with 16-byte loads of float32 (8 bytes of
+// Elements in memory, as whole words (memory.glsl). A lane takes LANE pairs: four with 16-byte loads of float32 (8 bytes of
 // 16-bit elements), two where float32 lies anywhere and 16-bit elements at even places, one where they lie at odd ones,
 // which takes 16-bit storage. Loads give float32 bits, stores take them.
 #if ROPE_LANE > 1

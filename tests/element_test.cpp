@@ -215,7 +215,7 @@ TEST_P(Elements, OfRowsAreReadInEveryFormat) {
         for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
             for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
                 for (const uint32_t dim : {64u, 20u}) {
-                    for (const uint32_t offset : {0u, 3u}) {
+                    for (const uint32_t offset : {0u, 3u, 4u}) {
                         RopeRotateDescription d = {};
                         d.tokens = 9;
                         d.head_dim = 64;
@@ -238,16 +238,19 @@ TEST_P(Elements, OfRowsAreReadInEveryFormat) {
 }
 
 TEST_P(Elements, OfRowsMayHaveTheSinesFirst) {
-    RopeRotateDescription d = {};
-    d.tokens = 9;
-    d.head_dim = 64;
-    d.q.heads = 3;
-    d.source = ROPE_SOURCE_ROWS;
-    d.rows.offset = 32;
-    d.rows.sin_offset = -32;
-    double worst = 0;
-    EXPECT_TRUE(rotation::check(&device(), d, 900, &worst));
-    EXPECT_LE(worst, 2);
+    for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
+        RopeRotateDescription d = {};
+        d.tokens = 9;
+        d.head_dim = 64;
+        d.q.heads = 3;
+        d.source = ROPE_SOURCE_ROWS;
+        d.rows.element = element;
+        d.rows.offset = 36;
+        d.rows.sin_offset = -32;
+        double worst = 0;
+        EXPECT_TRUE(rotation::check(&device(), d, 900, &worst)) << "element " << element;
+        EXPECT_LE(worst, 2);
+    }
 }
 
 ROPE_ON_EVERY_DEVICE(Elements);

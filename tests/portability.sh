@@ -63,7 +63,7 @@ END
 # The packages alone, or (with everything) all that they depend on too.
 unpack_packages() { # FOLDER SUITE ARCHITECTURE alone|everything PACKAGE...
     local folder=$1 scope=$4 package
-    if [ -f "$folder/unpacked" ]; then return; fi
+    if [ "$(cat "$folder/unpacked" 2>/dev/null)" = "$*" ]; then return; fi
     if ! has apt-get || ! has dpkg-deb; then return 1; fi
     say "downloading ${*:5} of $2 for $3"
     rm -rf "$folder"
@@ -77,7 +77,7 @@ unpack_packages() { # FOLDER SUITE ARCHITECTURE alone|everything PACKAGE...
     mkdir -p "$folder/root"
     for package in "$folder"/cache/archives/*.deb; do dpkg-deb -x "$package" "$folder/root" || return 1; done
     rm -rf "$folder/cache" "$folder/state"
-    touch "$folder/unpacked"
+    echo "$*" >"$folder/unpacked"
 }
 
 # ---- Builds
@@ -224,7 +224,12 @@ arm64_build() { # FOLDER
         CPLUS_INCLUDE_PATH=$sys/usr/include/aarch64-linux-gnu cmake --build "$1/build" --parallel "$jobs" # gmp.h
 }
 
-# SwiftShader there is none of.
+arm64_rows() { # TITLE BUILD DRIVER-JSON
+    ctest_row arm64 "$1" "$2" "$3" -E 'SwiftShader|WithSets'
+    ctest_row arm64-sets "$1, without extensions" "$2" "$3" -R WithSets
+}
+
+# There is no SwiftShader for arm64. The second way to a driver finds its shaders compiled in Mesa's cache.
 row_arm64() {
     local folder=$work/arm64 title="arm64 (qemu), lavapipe of $suite"
     if ! has aarch64-linux-gnu-g++ || ! has qemu-aarch64; then not_here arm64 "g++-aarch64-linux-gnu qemu-user" && return; fi
@@ -232,7 +237,7 @@ row_arm64() {
     arm64_build "$folder" >"$folder/build.log" 2>&1 || { row "$title" FAILED "does not build: $folder/build.log" && return; }
     # the driver's file lies below the sysroot, where qemu looks first
     VKROPE_TEST_RUNNER=$folder/emulator \
-        ctest_row arm64 "$title" "$folder/build" /usr/share/vulkan/icd.d/lvp_icd.aarch64.json -E SwiftShader
+        arm64_rows "$title" "$folder/build" /usr/share/vulkan/icd.d/lvp_icd.aarch64.json
 }
 
 windows_build() { # FOLDER

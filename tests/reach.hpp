@@ -70,6 +70,10 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
     ASSERT_EQ(binding.slot, ROPE_SLOT_ROWS);
     ASSERT_GE(push.rows.offset + sine, 0);
     ASSERT_LE((last + 1) * bytes, binding.range);
+    if (constants[ROPE_ID_ROWS] == ROPE_ROWS_SINGLE) return;
+    const uint64_t starts = push.rows.offset | push.rows.batch | push.rows.token;
+    ASSERT_EQ(starts % 4, 0u);
+    ASSERT_EQ(sine % 4, constants[ROPE_ID_ROWS] == ROPE_ROWS_WOVEN ? 1 : 0);
 }
 
 // Every dispatch stays inside what the plan names, and together they take every token of every head.

@@ -54,6 +54,31 @@ RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {
             constants[ROPE_ID_IN_FLIGHT]};
 }
 
+// What an addition's plan takes, by the device's threads and what is enabled on it.
+std::string shaderOf(uint32_t threads, uint32_t enabled) {
+    RopeAddDescription d = {};
+    d.learned = 1;
+    d.tokens = 16;
+    d.dim = 64;
+    d.rows.count = 16;
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.threads = threads;
+    limits.enabled = enabled;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    return plan.passes[0].shader->name;
+}
+
+TEST(Tuning, LongWordsAreForCpusThatHaveThem) {
+    constexpr uint32_t kAll = ROPE_ENABLED_PUSH_DESCRIPTORS | ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
+    EXPECT_EQ(shaderOf(64, ROPE_ENABLED_INT_64), "add_wide_long");
+    EXPECT_EQ(shaderOf(64, kAll), "add_wide_long");
+    EXPECT_EQ(shaderOf(64, kAll & ~ROPE_ENABLED_INT_64), "add_wide");
+    EXPECT_EQ(shaderOf(16384, kAll), "add_wide");
+    EXPECT_EQ(shaderOf(0, kAll), "add_wide");
+}
+
 bool operator==(const RopeTuning& a, const RopeTuning& b) {
     return a.group_size == b.group_size && a.heads == b.heads && a.pairs == b.pairs && a.in_flight == b.in_flight;
 }
