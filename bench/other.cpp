@@ -248,7 +248,7 @@ std::vector<OtherKind> otherKinds() {
     }
     for (const RelativeKind& kind : kRelatives) {
         const auto make = [&kind](Bench* bench, uint32_t queries) { return makeRelative(bench, queries, kind); };
-        all.push_back({kind.name, vectors, "queries", {1, 512}, make});
+        all.push_back({kind.name, vectors, "queries", {1, 64}, make});
     }
     return all;
 }
