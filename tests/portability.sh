@@ -6,7 +6,7 @@
 #   backports    every test on the newer lavapipe of Debian's backports, unpacked beside it          6 minutes
 #   swiftshader  every test on SwiftShader                                                           6 minutes
 #   floor        the tests of devices, on devices cut down to the least that Vulkan promises        10 minutes
-#   arm64        every test built for arm64, under qemu, with arm64's lavapipe                         an hour
+#   arm64        every test built for arm64, under qemu, with arm64's lavapipe                           hours
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
 #   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows        1 minute
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
