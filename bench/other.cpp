@@ -157,7 +157,8 @@ Other makeRelative(Bench* bench, uint32_t queries, const RelativeKind& kind) {
     mustPlan(ropePlanRelative(&d, &bench->limits(), &c.plan), c.plan);
     const size_t rows_of_q = size_t{kHeads} * queries, by_keys = rows_of_q * kKeys, by_dim = rows_of_q * kHeadDim;
     const bool keys = kind.side == ROPE_RELATIVE_KEYS;
-    const std::vector<uint8_t> rows = elements(kind.element, size_t{33} * kHeadDim);
+    const std::vector<uint8_t> rows =
+        elements(kind.element, c.plan.bytes[ROPE_SLOT_ROWS] / ropeElementBytes(kind.element));
     const std::vector<uint8_t> q = elements(kind.element, keys ? by_dim : by_keys);
     const std::vector<uint8_t> x = elements(kind.element, keys ? by_keys : by_dim);
     c.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
