@@ -225,8 +225,8 @@ arm64_build() { # FOLDER
 }
 
 arm64_rows() { # TITLE BUILD DRIVER-JSON
-    ctest_row arm64 "$1" "$2" "$3" -E 'SwiftShader|WithSets'
-    ctest_row arm64-sets "$1, without extensions" "$2" "$3" -R WithSets
+    ctest_row arm64 "$1" "$2" "$3" --timeout 14400 -E 'SwiftShader|WithSets'
+    ctest_row arm64-sets "$1, without extensions" "$2" "$3" --timeout 14400 -R WithSets
 }
 
 # There is no SwiftShader for arm64. The second way to a driver finds its shaders compiled in Mesa's cache.

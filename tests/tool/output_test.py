@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from model import random, write_config
-from program import COMMAND, expect_refusal, run, test
+from program import COMMAND, LIMIT, expect_refusal, run, test
 
 
 @test
@@ -34,7 +34,7 @@ def progress_shows_on_a_terminal_alone():
     except OSError as error:
         print(f"skipped: no terminal can be opened here: {error}")
         sys.exit(77)
-    done = subprocess.run([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, timeout=600)
+    done = subprocess.run([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=theirs, timeout=LIMIT)
     os.close(theirs)
     shown = os.read(ours, 4096)
     assert done.returncode == 0 and b"making 64 rows" in shown and b"\n" not in shown, shown
@@ -48,7 +48,7 @@ def what_standard_output_cannot_take_is_a_failure():
         sys.exit(77)
     with open("/dev/full", "w") as full:
         done = subprocess.run([*COMMAND, "frequencies", "--config", "config.json"], stdout=full, stderr=subprocess.PIPE,
-                              text=True, timeout=600)
+                              text=True, timeout=LIMIT)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "standard output" in done.stderr, done
 
 
