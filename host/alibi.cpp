@@ -15,6 +15,7 @@ float slopeOf(uint32_t step, uint32_t heads) {
 } // namespace
 
 RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason) {
+    clear(reason);
     if (slopes == nullptr || heads == 0 || heads > kMaxHeads) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "heads is %u, of slopes at %s; it must be from 1 to %u, at an address", heads,
@@ -24,5 +25,5 @@ RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason
     while (2 * power <= heads) power *= 2;
     for (uint32_t h = 0; h < heads; ++h)
         slopes[h] = h < power ? slopeOf(h + 1, power) : slopeOf(2 * (h - power) + 1, 2 * power);
-    return accept(reason);
+    return ROPE_SUCCESS;
 }

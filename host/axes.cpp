@@ -21,7 +21,7 @@ RopeResult checkAxes(const RopeFrequencies& frequencies, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "frequencies.axes of %u pairs; with several axes at most %u turn",
                       frequencies.count, ROPE_MAX_AXIS_PAIRS);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 void setAxes(const RopeFrequencies& frequencies, RopePass* pass) {
@@ -39,6 +39,7 @@ using namespace rope;
 
 RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
                        uint8_t* axes, RopeReason* reason) {
+    clear(reason);
     uint64_t sum = 0;
     for (uint32_t i = 0; i < section_count; ++i) sum += sections[i];
     if (section_count == 0 || section_count > ROPE_MAX_AXES || sum != pairs) {
@@ -46,10 +47,8 @@ RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t s
                       "%u sections of %llu pairs together; there must be 1 to %u, of %u pairs together", section_count,
                       static_cast<unsigned long long>(sum), ROPE_MAX_AXES, pairs);
     }
-    if (order != ROPE_AXES_CONTIGUOUS && order != ROPE_AXES_INTERLEAVED) {
-        return refuse(reason, ROPE_ERROR_INVALID, "order is %d; it must be contiguous (%d) or interleaved (%d)",
-                      static_cast<int>(order), ROPE_AXES_CONTIGUOUS, ROPE_AXES_INTERLEAVED);
-    }
+    const RopeResult result = checkChoice("order", order, ROPE_AXES_INTERLEAVED, reason);
+    if (result != ROPE_SUCCESS) return result;
     uint8_t axis = 0;
     uint64_t end = sections[0];
     for (uint32_t i = 0; i < pairs; ++i) {
@@ -62,5 +61,5 @@ RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t s
             axes[i] = axis;
         }
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }

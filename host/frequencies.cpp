@@ -8,8 +8,7 @@ namespace {
 constexpr uint32_t kMaxSets = 65536;
 constexpr double kMostRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
 
-bool isFinite(double value) { return magnitudeBits(value) < 0x7FFull << 52; }
-
+// Neither is infinity nor what is no number.
 bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMostRadians); }
 
 // 1/(2 pi): turns per radian.
@@ -67,7 +66,7 @@ RopeResult checkScale(double scale, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "frequencies.scale is %.17g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* reason) {
@@ -91,14 +90,11 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
     const uint32_t sets = frequencies.sets > 1 ? frequencies.sets : 1;
     for (uint32_t i = 0; sets <= kMaxSets && i < frequencies.count * sets; ++i) {
         const double value = frequencies.values[i];
-        if (!isFinite(value)) {
-            return refuse(reason, ROPE_ERROR_INVALID, "frequencies.values[%u] is %.17g; it must be finite", i, value);
-        }
         if (!isWithinTurnLimit(value)) {
-            return refuse(
-                reason, ROPE_ERROR_INVALID,
-                "frequencies.values[%u] is %.17g; it must be less than 2^28 turns (1.6866e9 radians) either way", i,
-                value);
+            return refuse(reason, ROPE_ERROR_INVALID,
+                          "frequencies.values[%u] is %.17g; it must be finite and less than 2^28 turns (1.6866e9 "
+                          "radians) either way",
+                          i, value);
         }
     }
     return checkWithoutValues(frequencies, reason);
@@ -108,17 +104,15 @@ size_t ropeFrequencyBytes(uint32_t count) { return static_cast<size_t>(count) * 
 
 RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                 RopeReason* reason) {
+    clear(reason);
     if (!frequencies) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies is null; it must point to a RopeFrequencies");
     }
     if (!destination) {
         return refuse(reason, ROPE_ERROR_INVALID, "destination is null; it must point to 16 bytes per frequency");
     }
-    if (angle != ROPE_ANGLE_EXACT && angle != ROPE_ANGLE_COMPATIBLE) {
-        return refuse(reason, ROPE_ERROR_INVALID, "angle is %d; it must be exact (%d) or compatible (%d)",
-                      static_cast<int>(angle), ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE);
-    }
-    const RopeResult result = checkFrequencies(*frequencies, reason);
+    RopeResult result = checkChoice("angle", angle, ROPE_ANGLE_COMPATIBLE, reason);
+    if (result == ROPE_SUCCESS) result = checkFrequencies(*frequencies, reason);
     if (result != ROPE_SUCCESS) {
         return result;
     }

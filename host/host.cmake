@@ -8,6 +8,7 @@ add_library(vkrope
     host/context.cpp
     host/element.cpp
     host/frequencies.cpp
+    host/refuse.cpp
     host/host_add.cpp
     host/host_bias.cpp
     host/host_fused.cpp
@@ -83,7 +84,7 @@ set(VKROPE_FLOATING_POINT -fno-fast-math -ffp-contract=off)
 set(VKROPE_WARNINGS)
 if(NOT MSVC)
     target_compile_options(vkrope PRIVATE ${VKROPE_FLOATING_POINT}
-        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> -ffunction-sections)
+        $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics> -ffunction-sections -fdata-sections)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
         target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions
     endif()

@@ -40,6 +40,7 @@ void addToken(const Addition& addition, const Rotation& r, const Arrays& arrays,
 using namespace rope;
 
 RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* data, RopeReason* reason) {
+    clear(reason);
     Addition addition;
     RopeResult result = resolve(*description, &addition, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -73,6 +73,7 @@ void addRow(const Rows& rows, const Arrays& arrays, const HostToken& token, uint
 using namespace rope;
 
 RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias* data, RopeReason* reason) {
+    clear(reason);
     Bias bias;
     const RopeResult result = resolve(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -319,7 +319,7 @@ Work makeWork(const Fused& fused, const FusedTensor& t, const RopeHostFused& dat
 }
 
 RopeResult checkArrays(const Work& w, RopeReason* reason) {
-    if (isIdle(w.t)) return accept(reason);
+    if (isIdle(w.t)) return ROPE_SUCCESS;
     const RopeFusedDescription& g = w.fused.given;
     const bool reads = readsPositions(w.rotation.read) || (w.t.cached && readsSteps(g.cache)) || g.tokens_counted != 0;
     if (reads && w.rotation.positions == nullptr) return refusePositions(reason);
@@ -329,7 +329,7 @@ RopeResult checkArrays(const Work& w, RopeReason* reason) {
                       : w.t.from == ROPE_SLOT_Q   ? "q"
                                                   : w.t.name);
     }
-    return w.t.turned ? checkRows(w.rotation, reason) : accept(reason);
+    return w.t.turned ? checkRows(w.rotation, reason) : ROPE_SUCCESS;
 }
 
 // Whether a token of this tensor cannot turn though it should, or has no slot.
@@ -347,6 +347,7 @@ bool isMissed(const Work& w, uint32_t batch, uint32_t number) {
 using namespace rope;
 
 RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFused* data, RopeReason* reason) {
+    clear(reason);
     Fused fused;
     RopeResult result = resolve(*description, &fused, reason);
     for (uint32_t i = 0; result == ROPE_SUCCESS && i < fused.count; ++i)

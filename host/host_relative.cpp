@@ -98,6 +98,7 @@ void addQuery(const Vectors& v, const Arrays& arrays, const HostToken& token, ui
 using namespace rope;
 
 RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeHostRelative* data, RopeReason* reason) {
+    clear(reason);
     Relative relative;
     const RopeResult result = resolve(*description, &relative, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -200,7 +200,7 @@ Rotation makeRotation(const RopeRotateDescription& d, const void* positions, con
 RopeResult checkRows(const Rotation& r, RopeReason* reason) {
     const RopeRotateDescription& d = r.d;
     const bool certain = d.frequencies.values != nullptr && (d.source != ROPE_SOURCE_ROWS || r.positioned);
-    if (r.rows != nullptr || certain) return accept(reason);
+    if (r.rows != nullptr || certain) return ROPE_SUCCESS;
     return refuse(
         reason, ROPE_ERROR_INVALID,
         "rows is null, and frequencies.values or positions are too; the rows or both of these give the angles");
@@ -215,6 +215,7 @@ RopeResult refusePositions(RopeReason* reason) {
 using namespace rope;
 
 RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data, RopeReason* reason) {
+    clear(reason);
     RopeTableDescription d;
     const RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -228,6 +229,7 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
 }
 
 RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data, RopeReason* reason) {
+    clear(reason);
     RopeRotateDescription d;
     RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -34,6 +34,7 @@ Parameters parametersOf(const Fused& fused) {
 using namespace rope;
 
 RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason) {
+    clear(reason);
     Fused fused;
     const RopeResult result = resolve(*description, &fused, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -28,7 +28,7 @@ void joinBatch(RopeRotateDescription* d) {
 RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescription& d, Planner* planner) {
     const RopeAccess table = cosSinAccess(d);
     const uint64_t bytes = table.extent * table.element_bytes;
-    if (given.learned == 0 || bytes <= planner->limits().storage_range) return accept(planner->reason());
+    if (given.learned == 0 || bytes <= planner->limits().storage_range) return ROPE_SUCCESS;
     return refuse(planner->reason(), ROPE_ERROR_TOO_LARGE,
                   "the learned table spans %llu bytes, more than the %llu that a binding may; use fewer rows, or "
                   "elements of 16 bits",

@@ -282,10 +282,10 @@ RopeResult chooseTeams(const Job& job, uint32_t head_lanes, const RopeLimits& li
             break;
         }
         if (teams->group_size > limits.group_size) teams->group_size = limits.group_size / unit * unit;
-        if (sharedBytes(t, *teams, head_lanes) <= limits.shared_bytes) return accept(reason);
+        if (sharedBytes(t, *teams, head_lanes) <= limits.shared_bytes) return ROPE_SUCCESS;
         if (teams->group_size > unit) {
             teams->group_size = unit;
-            if (sharedBytes(t, *teams, head_lanes) <= limits.shared_bytes) return accept(reason);
+            if (sharedBytes(t, *teams, head_lanes) <= limits.shared_bytes) return ROPE_SUCCESS;
         }
         if (all || teams->heads == 1) break;
     }
@@ -366,7 +366,7 @@ RopeResult checkCacheRange(const RopePass& pass, const RopeLimits& limits, RopeR
             static_cast<unsigned long long>(times(cache.extent, cache.element_bytes)),
             static_cast<unsigned long long>(limits.storage_range));
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult addJob(const Job& job, Planner* planner) {
@@ -419,10 +419,10 @@ RopeResult checkDevice(const Fused& fused, const RopeLimits& limits, RopeReason*
             "norm weights and query scale take %u bytes, more than the %u of a uniform binding on this device", bytes,
             limits.uniform_range);
     }
-    if (!fused.joined || limits.storage_buffers >= 6) return accept(reason);
+    if (!fused.joined || limits.storage_buffers >= 6) return ROPE_SUCCESS;
     const FusedTensor& k = fused.tensors[fused.count - 2];
     const FusedTensor& v = fused.tensors[fused.count - 1];
-    if (k.from == v.from && k.to == v.to) return accept(reason);
+    if (k.from == v.from && k.to == v.to) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "K and V in buffers of their own take 6 storage buffers, and limits.storage_buffers is %u; set apart "
                   "to 1, or packed and cache.together",

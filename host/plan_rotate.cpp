@@ -19,15 +19,14 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
     if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     const bool elsewhere = d.elsewhere != 0;
-    RopeResult added = ROPE_SUCCESS;
-    if (d.q.heads != 0)
-        added =
-            addTensor(d, {"q", d.q, ROPE_SLOT_Q, elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kShaders, true}, &planner);
-    if (added == ROPE_SUCCESS && d.k.heads != 0) {
-        added =
-            addTensor(d, {"k", d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders, true}, &planner);
+    const TensorPass tensors[] = {
+        {"q", d.q, ROPE_SLOT_Q, elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kShaders, true},
+        {"k", d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders, true},
+    };
+    for (const TensorPass& tensor : tensors) {
+        if (tensor.tensor.heads != 0 && result == ROPE_SUCCESS) result = addTensor(d, tensor, &planner);
     }
-    if (added != ROPE_SUCCESS) return planner.refused(added);
+    if (result != ROPE_SUCCESS) return planner.refused(result);
     addCount(d, &planner);
     return planner.finish();
 }

@@ -9,31 +9,26 @@ namespace {
 constexpr uint64_t kMaxAxisStride = 1ull << 56;
 
 RopeResult checkKind(const RopePositions& p, uint32_t batch, uint32_t sets, RopeReason* reason) {
-    if (p.kind < ROPE_POSITIONS_PER_TOKEN || p.kind > ROPE_POSITIONS_PACKED_STARTS) {
-        return refuse(reason, ROPE_ERROR_INVALID, "positions.kind is %d; it must be a RopePositionKind, 0 to 4",
-                      static_cast<int>(p.kind));
-    }
-    if (p.element < ROPE_POSITION_INT32 || p.element > ROPE_POSITION_FIXED64) {
-        return refuse(reason, ROPE_ERROR_INVALID, "positions.element is %d; it must be a RopePositionElement, 0 to 3",
-                      static_cast<int>(p.element));
-    }
+    const Choice choices[] = {{"positions.kind", p.kind, ROPE_POSITIONS_PACKED_STARTS},
+                              {"positions.element", p.element, ROPE_POSITION_FIXED64}};
+    const RopeResult result = checkChoices(choices, 2, reason);
+    if (result != ROPE_SUCCESS) return result;
     if (p.kind == ROPE_POSITIONS_COUNTED && sets > 1) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "frequencies.sets is %u, and counted positions read no buffer that names one; use one set a plan",
                       sets);
     }
-    if (!isPacked(p)) return accept(reason);
+    if (!isPacked(p)) return ROPE_SUCCESS;
     if (batch != 1 || p.sequences == 0 || p.sequences > kMaxCount) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "packed positions with batch %u and %u sequences; batch must be 1, positions.sequences 1 to %u",
                       batch, p.sequences, kMaxCount);
     }
     if (p.element > ROPE_POSITION_INT64) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "positions.element is %d; cumulative lengths are INT32 (%d) or INT64 (%d)",
-                      static_cast<int>(p.element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
+        return refuse(reason, ROPE_ERROR_INVALID, "positions.element is %d; cumulative lengths are INT32 or INT64",
+                      static_cast<int>(p.element));
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 } // namespace
@@ -66,7 +61,7 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
                       "positions has %llu elements from one axis to the next, more than 64 bits count bytes of",
                       static_cast<unsigned long long>(p->axis_stride));
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 void keepLengths(bool wanted, RopePositions* positions) {

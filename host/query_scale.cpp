@@ -23,6 +23,7 @@ Real logStep(uint32_t n) {
 } // namespace
 
 RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason) {
+    clear(reason);
     if (magnitudeBits(beta) > doubleBits(0x1p20)) {
         return refuse(reason, ROPE_ERROR_INVALID, "beta is %.17g; it must be from -2^20 to 2^20", beta);
     }
@@ -37,5 +38,5 @@ RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeRe
         if (i != 0) log = log + logStep(i + 1);
         values[i] = realToFloat(one + factor * log);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }

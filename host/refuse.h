@@ -3,29 +3,26 @@
 #define VKROPE_REFUSE_H
 
 #include "rope.h"
-#include <stdarg.h>
-#include <stdio.h>
-
+RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...)
 #if defined(__GNUC__)
-inline RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4)))
 #endif
+    ;
 
-inline RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...) {
-    if (reason) {
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(reason->text, sizeof reason->text, format, arguments);
-        va_end(arguments);
-    }
-    return result;
-}
+// An enumerator by its number, and the last of them.
+struct Choice {
+    const char* name;
+    int value;
+    int last;
+};
+RopeResult checkChoices(const Choice* choices, uint32_t count, RopeReason* reason);
+RopeResult checkChoice(const char* name, int value, int last, RopeReason* reason);
 
-inline RopeResult accept(RopeReason* reason) {
+// What a function of the header begins with: those behind it touch a reason only to refuse.
+inline void clear(RopeReason* reason) {
     if (reason) {
         reason->text[0] = '\0';
     }
-    return ROPE_SUCCESS;
 }
 
 #endif

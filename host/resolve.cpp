@@ -15,39 +15,22 @@ RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "batch is %u and tokens is %u; each may be at most %u", *batch,
                       tokens, kMaxCount);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
-RopeResult checkAngle(RopeAngle angle, RopeReason* reason) {
-    if (angle == ROPE_ANGLE_EXACT || angle == ROPE_ANGLE_COMPATIBLE) return accept(reason);
-    return refuse(reason, ROPE_ERROR_INVALID, "angle is %d; it must be ROPE_ANGLE_EXACT or ROPE_ANGLE_COMPATIBLE",
-                  static_cast<int>(angle));
-}
-
-struct Choice {
-    const char* name;
-    int value;
-    int last;
-};
-
-RopeResult checkChoices(const RopeRotateDescription& d, RopeReason* reason) {
+RopeResult checkEnumerators(const RopeRotateDescription& d, RopeReason* reason) {
     const Choice choices[] = {{"pairing_in", d.pairing_in, ROPE_PAIRING_INTERLEAVED},
                               {"pairing_out", d.pairing_out, ROPE_PAIRING_INTERLEAVED},
                               {"element_in", d.element_in, ROPE_ELEMENT_BF16},
                               {"element_out", d.element_out, ROPE_ELEMENT_BF16},
                               {"operation", d.operation, ROPE_OPERATION_SHIFT},
-                              {"source", d.source, ROPE_SOURCE_ROWS}};
-    for (const Choice& choice : choices) {
-        if (choice.value < 0 || choice.value > choice.last) {
-            return refuse(reason, ROPE_ERROR_INVALID, "%s is %d; it must be from 0 to %d", choice.name, choice.value,
-                          choice.last);
-        }
-    }
-    return checkAngle(d.angle, reason);
+                              {"source", d.source, ROPE_SOURCE_ROWS},
+                              {"angle", d.angle, ROPE_ANGLE_COMPATIBLE}};
+    return checkChoices(choices, 7, reason);
 }
 
 RopeResult checkHeadDim(const RopeRotateDescription& d, RopeReason* reason) {
-    if (d.head_dim != 0 && d.head_dim <= kMaxCount) return accept(reason);
+    if (d.head_dim != 0 && d.head_dim <= kMaxCount) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "head_dim is %u; it must be from 1 to %u", d.head_dim, kMaxCount);
 }
 
@@ -81,7 +64,7 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
     if (d->chunk_dim == 2) d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are that
     const bool halves = d->pairing_in == ROPE_PAIRING_HALF || d->pairing_out == ROPE_PAIRING_HALF;
     if (!halves) d->chunk_dim = d->rotary_dim;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 void resolveElements(RopeRotateDescription* d) {
@@ -116,14 +99,13 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
         f->values != nullptr || !from_rows ? checkFrequencies(*f, reason) : checkWithoutValues(*f, reason);
     if (result != ROPE_SUCCESS) return result;
     if (f->scale == 0) f->scale = 1;
-    if (!from_rows) return accept(reason);
+    if (!from_rows) return ROPE_SUCCESS;
     const double wanted = operationScale(d->operation, f->scale);
     if (wanted != f->scale) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "operation %s wants a scale of %.9g, and the rows hold %.9g; use ROPE_SOURCE_INLINE, or rows of "
-                      "the wanted scale with %s",
-                      d->operation == ROPE_OPERATION_INVERSE ? "inverse" : "shift", wanted, f->scale,
-                      d->operation == ROPE_OPERATION_INVERSE ? "transpose" : "forward");
+                      "the operation wants a scale of %.9g, and the rows hold %.9g; use ROPE_SOURCE_INLINE, or rows "
+                      "of the wanted scale with %s",
+                      wanted, f->scale, d->operation == ROPE_OPERATION_INVERSE ? "transpose" : "forward");
     }
     if (d->source == ROPE_SOURCE_TABLE && (d->rows.count == 0 || d->rows.count > kMaxCount / f->sets)) {
         return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a table of %u sets has from 1 to %u rows each",
@@ -131,10 +113,10 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     }
     if (d->source == ROPE_SOURCE_TABLE && d->positions.kind != ROPE_POSITIONS_COUNTED &&
         d->positions.element > ROPE_POSITION_INT64) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "positions.element is %d; a table has rows of whole positions, so use ROPE_SOURCE_INLINE or "
-                      "ROPE_SOURCE_ROWS, or INT32 or INT64",
-                      static_cast<int>(d->positions.element));
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "positions.element is %d; a table has rows of whole positions: use INT32 or INT64, or another source",
+            static_cast<int>(d->positions.element));
     }
     d->rows.copy_offset = 0; // not read
     return resolveRows(pairs, &d->rows, reason);
@@ -162,13 +144,13 @@ RopeResult resolveUnturned(RopeRotateDescription* d, RopeReason* reason) {
 } // namespace
 
 RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason) {
-    if (offset <= kMaxElements) return accept(reason);
+    if (offset <= kMaxElements) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.offset is %llu; it lies beyond what 64 bits count", name,
                   static_cast<unsigned long long>(offset));
 }
 
 RopeResult checkProduct(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason) {
-    if (elements <= kMaxElements / count) return accept(reason);
+    if (elements <= kMaxElements / count) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s has %u %ss of %llu elements, more than 64 bits count", name, count,
                   what, static_cast<unsigned long long>(elements));
 }
@@ -195,7 +177,7 @@ RopeResult checkStrides(const char* name, StrideAxis* axes, uint32_t count, bool
         }
         *reach += stride * (axis.count - 1);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
@@ -216,26 +198,26 @@ RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint3
 }
 
 RopeResult checkHeads(uint32_t heads, RopeReason* reason) {
-    if (heads <= kMaxCount) return accept(reason);
+    if (heads <= kMaxCount) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "heads is %u; it may be at most %u", heads, kMaxCount);
 }
 
 RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
                          RopeTensor* tensor, RopeReason* reason) {
-    if (tensor->heads == 0) return accept(reason);
+    if (tensor->heads == 0) return ROPE_SUCCESS;
     RopeResult result = checkHeads(tensor->heads, reason);
     if (result == ROPE_SUCCESS)
         result = resolveLayout(source_name, d, tensor->heads, d.elsewhere == 0, &tensor->source, reason);
     if (result != ROPE_SUCCESS) return result;
     if (d.elsewhere == 0) {
         tensor->destination = tensor->source;
-        return accept(reason);
+        return ROPE_SUCCESS;
     }
     return resolveLayout(destination_name, d, tensor->heads, true, &tensor->destination, reason);
 }
 
 RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason) {
-    if (value <= kMaxStride) return accept(reason);
+    if (value <= kMaxStride) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %llu; it may be at most 2^33 elements", name,
                   static_cast<unsigned long long>(value));
 }
@@ -245,7 +227,7 @@ RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* fill
     RopeResult result = resolveCounts(&d.batch, d.tokens, reason);
     if (d.frequencies.sets == 0) d.frequencies.sets = 1;
     if (result == ROPE_SUCCESS) result = checkFrequencies(d.frequencies, reason);
-    if (result == ROPE_SUCCESS) result = checkAngle(d.angle, reason);
+    if (result == ROPE_SUCCESS) result = checkChoice("angle", d.angle, ROPE_ANGLE_COMPATIBLE, reason);
     if (result == ROPE_SUCCESS) result = resolvePositions(d.frequencies, d.batch, d.tokens, &d.positions, reason);
     if (result != ROPE_SUCCESS) return result;
     if (d.frequencies.scale == 0) d.frequencies.scale = 1;
@@ -257,18 +239,18 @@ RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* fill
 }
 
 RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
-    if (d.elsewhere != 0) return accept(reason);
+    if (d.elsewhere != 0) return ROPE_SUCCESS;
     if (d.pairing_in != d.pairing_out) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "pairing_out differs from pairing_in, which moves elements between threads; set elsewhere to 1");
     }
-    if (d.element_in == d.element_out) return accept(reason);
+    if (d.element_in == d.element_out) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set elsewhere to 1");
 }
 
 RopeResult resolveRotation(bool turned, RopeRotateDescription* d, RopeReason* reason) {
     if (!turned) clearTurn(d);
-    RopeResult result = checkChoices(*d, reason);
+    RopeResult result = checkEnumerators(*d, reason);
     if (result == ROPE_SUCCESS) result = resolveCounts(&d->batch, d->tokens, reason);
     if (result == ROPE_SUCCESS) result = checkHeadDim(*d, reason);
     if (result == ROPE_SUCCESS && turned) result = resolveHead(d, reason);

@@ -8,7 +8,7 @@ constexpr uint32_t kMostPairs = 65535; // that shaders count in 16 bits
 
 RopeResult checkDim(const RopeAddDescription& given, RopeReason* reason) {
     const uint32_t most = 2 * (given.learned != 0 ? kMostPairs : ROPE_MAX_PAIRS);
-    if (given.dim != 0 && given.dim % 2 == 0 && given.dim <= most) return accept(reason);
+    if (given.dim != 0 && given.dim % 2 == 0 && given.dim <= most) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "dim is %u; it must be even, from 2 to %u%s", given.dim, most,
                   given.learned != 0 ? "" : " with sinusoids");
 }
@@ -21,7 +21,7 @@ RopeResult checkOwn(const RopeAddDescription& given, RopeReason* reason) {
                       static_cast<int>(given.order), ROPE_SINUSOIDS_INTERLEAVED, ROPE_SINUSOIDS_HALVES);
     }
     const double scale = given.scale;
-    if (scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)) return accept(reason);
+    if (scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
 }
 

@@ -16,7 +16,7 @@ RopeResult checkBuckets(const RopeBiasDescription& g, RopeReason* reason) {
                       g.bidirectional != 0 ? ", as bidirectional," : "", ROPE_MAX_BUCKETS);
     }
     const Buckets b = bucketsOf(g.buckets, g.max_distance, g.bidirectional);
-    if (g.max_distance > b.exact && g.max_distance <= kMaxDistance) return accept(reason);
+    if (g.max_distance > b.exact && g.max_distance <= kMaxDistance) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "max_distance is %u; it must be more than the %u distances that have a bucket of their own, and at "
                   "most %u",
@@ -24,16 +24,14 @@ RopeResult checkBuckets(const RopeBiasDescription& g, RopeReason* reason) {
 }
 
 RopeResult checkKind(RopeBiasDescription* g, RopeReason* reason) {
-    if (g->kind < ROPE_BIAS_T5 || g->kind > ROPE_BIAS_ALIBI) {
-        return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; it must be a RopeBiasKind, 0 to 2",
-                      static_cast<int>(g->kind));
-    }
+    const RopeResult result = checkChoice("kind", g->kind, ROPE_BIAS_ALIBI, reason);
+    if (result != ROPE_SUCCESS) return result;
     if (g->written != 0 && g->batch > 1) {
         return refuse(reason, ROPE_ERROR_INVALID, "written with batch %u; a bias is the same for all, so batch is 1",
                       g->batch);
     }
     if (g->kind != ROPE_BIAS_T5)
-        return g->kind == ROPE_BIAS_CLIPPED ? checkClip(g->least, g->most, reason) : accept(reason);
+        return g->kind == ROPE_BIAS_CLIPPED ? checkClip(g->least, g->most, reason) : ROPE_SUCCESS;
     if (g->buckets == 0) g->buckets = 32;
     if (g->max_distance == 0) g->max_distance = 128;
     return checkBuckets(*g, reason);
@@ -95,6 +93,7 @@ uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional) {
 }
 
 RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason) {
+    clear(reason);
     Bias bias;
     const RopeResult result = resolve(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -7,20 +7,10 @@ namespace rope {
 namespace {
 
 RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
-    const struct {
-        const char* name;
-        int value;
-        int last;
-    } choices[] = {{"kind", cache.kind, ROPE_CACHE_BLOCK_TABLE},
-                   {"order", cache.order, ROPE_CACHE_HND},
-                   {"element", cache.element, ROPE_ELEMENT_Q8_0}};
-    for (const auto& choice : choices) {
-        if (choice.value < 0 || choice.value > choice.last) {
-            return refuse(reason, ROPE_ERROR_INVALID, "cache.%s is %d; it must be from 0 to %d", choice.name,
-                          choice.value, choice.last);
-        }
-    }
-    return accept(reason);
+    const Choice choices[] = {{"cache.kind", cache.kind, ROPE_CACHE_BLOCK_TABLE},
+                              {"cache.order", cache.order, ROPE_CACHE_HND},
+                              {"cache.element", cache.element, ROPE_ELEMENT_Q8_0}};
+    return checkChoices(choices, 3, reason);
 }
 
 RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
@@ -38,7 +28,7 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be a multiple of cache.page_size, %u",
                       cache->slots, cache->page_size);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // Slots and tables as they lie in POSITIONS; where neither is read, nothing.
@@ -49,7 +39,7 @@ RopeResult resolveSteps(const RopeRotateDescription& d, RopeCache* cache, RopeRe
     if (!readsSteps(*cache)) {
         cache->steps_element = ROPE_POSITION_INT32;
         cache->steps_offset = cache->steps_batch_stride = 0;
-        return accept(reason);
+        return ROPE_SUCCESS;
     }
     if (cache->steps_element != ROPE_POSITION_INT32 && cache->steps_element != ROPE_POSITION_INT64) {
         return refuse(reason, ROPE_ERROR_INVALID,
@@ -68,7 +58,7 @@ RopeResult resolveSteps(const RopeRotateDescription& d, RopeCache* cache, RopeRe
     if (!table && cache->steps_token_stride == 0) cache->steps_token_stride = 1;
     if (cache->steps_batch_stride == 0)
         cache->steps_batch_stride = table ? cache->table_pages : d.tokens * cache->steps_token_stride;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // Bytes of a buffer that a tensor's first and last places bound; dense where it has all between them.
@@ -133,7 +123,7 @@ RopeResult checkRegions(const Region* regions, uint32_t count, RopeReason* reaso
                           b.name, static_cast<unsigned long long>(b.begin), static_cast<unsigned long long>(b.end - 1));
         }
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 } // namespace
@@ -182,7 +172,7 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads,
         if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);
         if (result != ROPE_SUCCESS) return result;
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 } // namespace rope

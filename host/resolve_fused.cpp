@@ -20,7 +20,7 @@ RopeResult setPackedRows(const RopeRotateDescription& d, RopeFusedDescription* g
     RopeTensor* tensors[] = {&given->rotate.q, &given->rotate.k, &given->v};
     uint64_t heads = 0;
     for (const RopeTensor* tensor : tensors) {
-        if (!isStrideless(*tensor)) return accept(reason);
+        if (!isStrideless(*tensor)) return ROPE_SUCCESS;
         heads += tensor->heads;
     }
     const uint64_t row = heads * d.head_dim;
@@ -46,7 +46,7 @@ RopeResult checkNorm(const char* name, const RopeNorm& norm, const RopeTensor& t
         return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d; it must be a RopeNormKind, 0 to 2", name,
                       static_cast<int>(norm.kind));
     }
-    if (norm.kind == ROPE_NORM_NONE) return accept(reason);
+    if (norm.kind == ROPE_NORM_NONE) return ROPE_SUCCESS;
     if (tensor.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d, and %s has no heads to norm; leave it 0", name,
                       static_cast<int>(norm.kind), name);
@@ -67,14 +67,14 @@ RopeResult checkNorm(const char* name, const RopeNorm& norm, const RopeTensor& t
                       operationName(d.operation), name);
     }
     const uint64_t together = static_cast<uint64_t>(tensor.heads) * d.head_dim;
-    if (norm.all_heads == 0 || together <= kMaxNormed) return accept(reason);
+    if (norm.all_heads == 0 || together <= kMaxNormed) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s_norm.all_heads of %u heads of %u elements; it takes at most %llu",
                   name, tensor.heads, d.head_dim, static_cast<unsigned long long>(kMaxNormed));
 }
 
 RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeQueryScale& scale = given.query_scale;
-    if (scale.count == 0) return accept(reason);
+    if (scale.count == 0) return ROPE_SUCCESS;
     if (given.rotate.q.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID, "query_scale.count is %u, and q has no heads; leave it 0",
                       scale.count);
@@ -83,7 +83,7 @@ RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason
         return refuse(reason, ROPE_ERROR_INVALID, "query_scale has %u values at %s; it takes from 1 to %u, an array",
                       scale.count, scale.values == nullptr ? "null" : "an address", kMaxScales);
     }
-    if (scale.interval != 0 && scale.offset < 1u << 31) return accept(reason);
+    if (scale.interval != 0 && scale.offset < 1u << 31) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "query_scale.interval is %u and query_scale.offset is %u; 1 or more, and less than 2^31",
                   scale.interval, scale.offset);
@@ -114,12 +114,12 @@ RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason
         return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with operation %d; it must be ROPE_OPERATION_SHIFT (%d)",
                       static_cast<int>(r.operation), ROPE_OPERATION_SHIFT);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeCache& cache = given.cache;
-    if (cache.shift == 0) return accept(reason);
+    if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
     if (cache.element > ROPE_ELEMENT_BF16) {
@@ -133,7 +133,7 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
             "cache.delta is 0 with cache.kind %d, whose positions are slots; only SLOTS (%d) turn by positions",
             static_cast<int>(cache.kind), ROPE_CACHE_SLOTS);
     }
-    if (cache.delta == 0 || given.rotate.source == ROPE_SOURCE_INLINE) return accept(reason);
+    if (cache.delta == 0 || given.rotate.source == ROPE_SOURCE_INLINE) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "cache.delta is %d with source %d; it turns by computed angles, so use "
                   "ROPE_SOURCE_INLINE",
@@ -226,7 +226,7 @@ void setUnturned(RopeRotateDescription* d) {
 }
 
 RopeResult addTensor(const Part& part, Fused* fused, RopeReason* reason) {
-    if (part.tensor->heads == 0) return accept(reason);
+    if (part.tensor->heads == 0) return ROPE_SUCCESS;
     const RopeFusedDescription& given = fused->given;
     FusedTensor* t = &fused->tensors[fused->count++];
     t->name = part.name;
@@ -279,7 +279,7 @@ RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* r
                       measure.name, static_cast<unsigned long long>(measure.k),
                       static_cast<unsigned long long>(measure.v));
     }
-    return needsRuns(k) ? checkRuns(v, reason) : accept(reason);
+    return needsRuns(k) ? checkRuns(v, reason) : ROPE_SUCCESS;
 }
 
 } // namespace

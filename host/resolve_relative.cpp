@@ -8,28 +8,22 @@ namespace rope {
 namespace {
 
 RopeResult checkOwn(const RopeRelativeDescription& g, RopeReason* reason) {
-    if (g.side != ROPE_RELATIVE_KEYS && g.side != ROPE_RELATIVE_VALUES) {
-        return refuse(reason, ROPE_ERROR_INVALID, "side is %d; it must be keys (%d) or values (%d)",
-                      static_cast<int>(g.side), ROPE_RELATIVE_KEYS, ROPE_RELATIVE_VALUES);
-    }
     const double scale = g.scale;
     if (!(scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20))) {
         return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
     }
-    RopeResult result = checkScores({g.heads, g.queries, g.keys}, g.positions, reason);
+    const Choice choices[] = {{"side", g.side, ROPE_RELATIVE_VALUES}, {"element_x", g.element_x, ROPE_ELEMENT_BF16}};
+    RopeResult result = checkChoices(choices, 2, reason);
+    if (result == ROPE_SUCCESS) result = checkScores({g.heads, g.queries, g.keys}, g.positions, reason);
     if (result == ROPE_SUCCESS) result = checkClip(g.least, g.most, reason);
-    if (result == ROPE_SUCCESS) result = checkCount("dim", g.dim, reason);
-    if (result != ROPE_SUCCESS || (g.element_x >= ROPE_ELEMENT_DEFAULT && g.element_x <= ROPE_ELEMENT_BF16))
-        return result;
-    return refuse(reason, ROPE_ERROR_INVALID, "element_x is %d; it must be from 0 to %d", static_cast<int>(g.element_x),
-                  ROPE_ELEMENT_BF16);
+    return result == ROPE_SUCCESS ? checkCount("dim", g.dim, reason) : result;
 }
 
 // 16-bit elements are read and written in twos.
 RopeResult checkEven(const char* name, RopeElement element, uint32_t count, const RopeLayout& layout,
                      RopeReason* reason) {
     const uint64_t all = count | layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
-    if (element == ROPE_ELEMENT_F32 || (all & 1) == 0) return accept(reason);
+    if (element == ROPE_ELEMENT_F32 || (all & 1) == 0) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "%s has 16-bit elements at an odd offset or stride, or an odd number of them; they must be even",
                   name);

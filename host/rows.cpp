@@ -38,18 +38,15 @@ RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason) {
     RopeResult result = checkStride("rows.row_stride", rows->row_stride, reason);
     if (result == ROPE_SUCCESS) result = checkStride("rows.offset", rows->offset, reason);
     if (result == ROPE_SUCCESS) result = checkStride("rows.sin_offset", magnitudeOf(rows->sin_offset), reason);
+    if (result == ROPE_SUCCESS) result = checkChoice("rows.element", rows->element, ROPE_ELEMENT_BF16, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (rows->element < ROPE_ELEMENT_F32 || rows->element > ROPE_ELEMENT_BF16) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rows.element is %d; it must be a RopeElement, 0 to 3",
-                      static_cast<int>(rows->element));
-    }
     if (rows->sin_offset < 0 && magnitudeOf(rows->sin_offset) > rows->offset) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
             "rows.sin_offset is %lld and reaches before the buffer; rows.offset, %llu, must be at least as much",
             static_cast<long long>(rows->sin_offset), static_cast<unsigned long long>(rows->offset));
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // No two of the values that a table writes may share a place.
@@ -58,7 +55,7 @@ RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows
         return refuse(reason, ROPE_ERROR_INVALID, "rows.element is %d; a table is written in ROPE_ELEMENT_F32",
                       static_cast<int>(rows.element));
     }
-    if (areApart(pairs, rows)) return accept(reason);
+    if (areApart(pairs, rows)) return ROPE_SUCCESS;
     const int64_t copy = rows.copy_offset;
     const int64_t offsets[4] = {0, rows.sin_offset, copy, rows.sin_offset + copy};
     bool overlap = false;
@@ -67,7 +64,7 @@ RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows
             overlap = overlap || meet(offsets[j] - offsets[i], i == j, count, pairs, rows);
         }
     }
-    if (!overlap) return accept(reason);
+    if (!overlap) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "rows of %u pairs overlap with row_stride %llu, pair_stride %u, sin_offset %lld and copy_offset %u; "
                   "ropeSetRows fills in ones that do not",

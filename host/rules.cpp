@@ -104,10 +104,10 @@ void writeLadder(const Real& first, const Real& step, uint32_t count, double* fr
 
 // ---- Rules
 
-RopeResult makeDefault(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
+RopeResult makeDefault(const RopeRule& rule, double* frequencies, double* scale, RopeReason*) {
     writeLadder(one(), ladderStep(rule, logOfBase(rule)), pairsOf(rule), frequencies);
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult makeLinear(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
@@ -117,7 +117,7 @@ RopeResult makeLinear(const RopeRule& rule, double* frequencies, double* scale, 
     const Real first = one() / realFromDouble(rule.factor);
     writeLadder(first, ladderStep(rule, logOfBase(rule)), pairsOf(rule), frequencies);
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // The default ladder of the base b * stretch^(d/(d-2)).
@@ -140,7 +140,7 @@ RopeResult makeStretched(const RopeRule& rule, const Real& stretch, double* freq
     }
     writeLadder(one(), ladderStep(rule, log_base), pairs, frequencies);
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult makeNtk(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
@@ -255,7 +255,7 @@ RopeResult makeYarn(const RopeRule& rule, double* frequencies, double* scale, Ro
         theta = theta * step;
     }
     *scale = realToDouble(magnitude);
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 bool hasLongropeList(const char* name, const double* list, uint32_t pairs, RopeReason* reason) {
@@ -314,7 +314,7 @@ RopeResult makeLongrope(const RopeRule& rule, double* frequencies, double* scale
         theta = theta * step;
     }
     *scale = realToDouble(magnitude);
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // theta_i times this, for a pair that turns so often over the original length. That number is never exactly low or
@@ -352,7 +352,7 @@ RopeResult makeLlama3(const RopeRule& rule, double* frequencies, double* scale, 
         theta = theta * step;
     }
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult makeProportional(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
@@ -370,7 +370,7 @@ RopeResult makeProportional(const RopeRule& rule, double* frequencies, double* s
         frequencies[i] = 0.0;
     }
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // c is the first pair that does not turn once over the original length. Before it theta_i is multiplied by
@@ -399,7 +399,7 @@ RopeResult makeYarnRamped(const RopeRule& rule, double* frequencies, double* sca
         theta = theta * step;
     }
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // theta_i * s^-(t/(d/2) + gamma).
@@ -421,7 +421,7 @@ RopeResult makeNtkMixed(const RopeRule& rule, double* frequencies, double* scale
         theta = theta * step;
     }
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeResult makeYarnTemperature(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
@@ -441,7 +441,7 @@ RopeResult makeYarnTemperature(const RopeRule& rule, double* frequencies, double
     }
     writeLadder(realExp(log_share), ladderStep(rule, logOfBase(rule)), pairsOf(rule), frequencies);
     *scale = 1.0;
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // A rule writes rotary_dim / 2 frequencies and the scale, or refuses what of the rule only it reads and writes nothing.
@@ -482,6 +482,7 @@ const char* ropeRuleName(RopeRuleKind kind) {
 }
 
 RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason) {
+    clear(reason);
     if (!rule) {
         return refuse(reason, ROPE_ERROR_INVALID, "rule is null; it must point to a RopeRule");
     }

@@ -19,7 +19,7 @@ RopeResult checkMeasures(const FusedTensor& tensor, const Measure* measures, uin
         return refuse(reason, ROPE_ERROR_INVALID, "%s: %s is %llu; with %s it must be a multiple of %u", tensor.name,
                       measures[i].name, static_cast<unsigned long long>(measures[i].value), what, measures[i].of);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 // The geometry that isWide() turns down, by name.
@@ -57,7 +57,7 @@ RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "head_dim is %u; with %s it may be at most %u", d.head_dim, kWhat,
                       kMaxRunHead);
     }
-    RopeResult result = accept(reason);
+    RopeResult result = ROPE_SUCCESS;
     if (d.element_out == ROPE_ELEMENT_Q8_0)
         result = checkDestination(tensor, "Q8_0, whose blocks fill 32-bit words in twos,", 64, reason);
     if (result == ROPE_SUCCESS) result = checkDestination(tensor, kWhat, 4, reason);

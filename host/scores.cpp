@@ -8,7 +8,7 @@ RopeResult checkQueries(const RopePositions& p, RopeReason* reason) {
     const bool packed = p.kind >= ROPE_POSITIONS_PACKED;
     const bool whole =
         p.kind == ROPE_POSITIONS_COUNTED || p.element == ROPE_POSITION_INT32 || p.element == ROPE_POSITION_INT64;
-    if (!packed && whole) return accept(reason);
+    if (!packed && whole) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "positions of kind %d and element %d; queries are counted, per token or start per sequence, INT32 "
                   "(%d) or INT64 (%d)",
@@ -18,7 +18,7 @@ RopeResult checkQueries(const RopePositions& p, RopeReason* reason) {
 } // namespace
 
 RopeResult checkCount(const char* name, uint32_t count, RopeReason* reason) {
-    if (count != 0 && count <= kMaxCount) return accept(reason);
+    if (count != 0 && count <= kMaxCount) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "%s is %u; it must be from 1 to %u", name, count, kMaxCount);
 }
 
@@ -31,7 +31,7 @@ RopeResult checkScores(const ScoreCounts& counts, const RopePositions& positions
 
 RopeResult checkClip(int32_t least, int32_t most, RopeReason* reason) {
     const int64_t rows = static_cast<int64_t>(most) - least + 1;
-    if (rows >= 1 && rows <= static_cast<int64_t>(kMaxCount)) return accept(reason);
+    if (rows >= 1 && rows <= static_cast<int64_t>(kMaxCount)) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "least is %d and most is %d; most must be at least as much, and less than 2^30 more", least, most);
 }

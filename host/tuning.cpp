@@ -45,7 +45,7 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
     if (t.in_flight > 2) {
         return refuse(reason, ROPE_ERROR_INVALID, "tuning.in_flight is %u; it must be 1, 2, or 0", t.in_flight);
     }
-    return accept(reason);
+    return ROPE_SUCCESS;
 }
 
 RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, bool two_lanes,

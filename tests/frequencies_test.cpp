@@ -369,7 +369,7 @@ TEST(Frequencies, WriteRefusesAValueOf2To28TurnsOrMore) {
         EXPECT_EQ(written({below, -below}, angle).size(), 8u);
         for (double value : {above, 2e9, 4e9, 1e10, 1.8446744073709552e19, 1e38, 1e39, 1e308}) {
             EXPECT_SAYS(valueRefusal(value, angle), "frequencies.values[2] is ");
-            EXPECT_SAYS(valueRefusal(-value, angle), "it must be less than 2^28 turns");
+            EXPECT_SAYS(valueRefusal(-value, angle), "it must be finite and less than 2^28 turns");
         }
     }
     EXPECT_EQ(written({below}, ROPE_ANGLE_EXACT)[0], (1u << 28) - 1);

@@ -15,12 +15,12 @@ case $target in
 npy) sources=(host/npy.cpp host/npy_file.cpp) ;;
 config)
     sources=("$root"/host/config*.cpp)
-    beside=(host/axes.cpp host/frequencies.cpp host/real.cpp host/rules.cpp)
+    beside=(host/axes.cpp host/frequencies.cpp host/real.cpp host/refuse.cpp host/rules.cpp)
     longest=1024
     ;;
 gguf)
     sources=(host/gguf.cpp host/gguf_header.cpp)
-    beside=(host/axes.cpp host/frequencies.cpp host/real.cpp host/rules.cpp)
+    beside=(host/axes.cpp host/frequencies.cpp host/real.cpp host/refuse.cpp host/rules.cpp)
     longest=2048
     ;;
 *) echo "fuzz: there is no target '$target'; there are npy, config and gguf" >&2 && exit 2 ;;

@@ -22,7 +22,7 @@ done
 # project's alone.
 build() {
     local file
-    for file in rules real axes frequencies; do
+    for file in rules real refuse axes frequencies; do
         # shellcheck disable=SC2086
         "$1" -std=c++17 $2 "${own[@]}" -I"$folder/include" -c "$host/$file.cpp" -o "$folder/$file.o" || return 1
     done
