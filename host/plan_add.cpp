@@ -37,23 +37,27 @@ RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescripti
 }
 
 // As a rotation's thread goes through heads, one of an addition goes through lanes, each through sequences. Eight lanes
-// side by side take a row as it lies in memory.
-void setLanes(const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass, RopePush* push) {
-    constexpr uint32_t kSideBySide = 8;
+// side by side take a row as it lies in memory. One that computes sines goes through tokens instead, and loads its
+// lane's frequencies once.
+void setWork(const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass, RopePush* push) {
+    constexpr uint32_t kSideBySide = 8, kTokensForALane = 4;
     const uint32_t row = push->head_lanes / kSideBySide, through = pass->heads_per_thread;
-    const uint32_t most = through < row ? through : row;
     if (through > d.q.heads) pass->heads_per_thread = d.q.heads;
+    pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
     const uint32_t groups = (d.q.heads + pass->heads_per_thread - 1) / pass->heads_per_thread;
-    uint32_t lanes = choosePerThread(uint64_t{d.batch} * d.tokens * groups * push->head_lanes, most, limits);
+    const uint64_t threads = uint64_t{d.batch} * d.tokens * groups * push->head_lanes;
+    const bool by_tokens = d.source == ROPE_SOURCE_INLINE && d.frequencies.sets == 1;
+    pass->tokens_per_thread = by_tokens ? choosePerThread(threads, through * kTokensForALane, limits) : 1;
+    uint32_t lanes = by_tokens ? 1 : choosePerThread(threads, through < row ? through : row, limits);
     while (push->head_lanes % lanes != 0) lanes /= 2;
     push->head_lanes /= lanes;
+    pass->constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
     pass->constants[ROPE_ID_LANES] = lanes;
-    pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
 }
 
 void setAddition(const Addition& addition, const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass) {
     RopePush push = readPush(*pass);
-    setLanes(d, limits, pass, &push);
+    setWork(d, limits, pass, &push);
     pass->constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     pass->constants[ROPE_ID_SCALED] = addition.scale != 1;
     memcpy(&push.ROPE_FACTOR, &addition.scale, sizeof addition.scale);

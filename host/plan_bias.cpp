@@ -14,9 +14,7 @@ const Shaders kPlain = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_
 const Shaders kBuckets = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
                           &rope_shader_bias_buckets_odd, &rope_shader_bias_buckets_wide_long};
 
-// One where their positions need not follow each other.
 uint32_t queriesPerThread(const Bias& bias, uint32_t head_lanes, const RopeLimits& limits) {
-    if (bias.d.positions.kind == ROPE_POSITIONS_PER_TOKEN) return 1;
     const uint64_t threads = uint64_t{bias.d.batch} * bias.d.tokens * bias.d.q.heads * head_lanes;
     return choosePerThread(threads, bias.d.tokens < kMostQueries ? bias.d.tokens : kMostQueries, limits);
 }
@@ -39,7 +37,7 @@ void setConstants(const Bias& bias, RopePass* pass) {
     constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
     constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
     constants[ROPE_ID_BIAS] = static_cast<uint32_t>(g.kind);
-    constants[ROPE_ID_QUERIES] = pass->tokens_per_thread;
+    constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
     constants[ROPE_ID_WRITES] = g.written != 0;
     constants[ROPE_ID_CAUSAL] = g.causal != 0;
     constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;

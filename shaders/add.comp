@@ -1,5 +1,6 @@
 // Positions added to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. One thread
-// takes kLanes times kLane pairs of elements of one token, each through up to kHeads sequences with the same positions.
+// takes kLanes times kLane pairs of elements of a token, each through up to kHeads sequences with the same positions; or
+// where cos and sin are computed kLane pairs of each of kTokens tokens.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #if ROPE_LANE == 1
@@ -11,10 +12,12 @@
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"
+#define ROPE_HOLDS_FREQUENCIES
 #include "frequency.glsl"
 #include "words.glsl"
 #include "rows.glsl"
 #include "turn.glsl"
+#define ROPE_TOKENS kTokens
 #include "stand.glsl"
 
 layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
@@ -55,10 +58,7 @@ void add_lane(Token token, bool added, uint row, Stand stand) {
     }
 }
 
-void main() {
-    push = given;
-    Stand stand = find_stand();
-    if (stand.number >= push.tokens) return;
+void add_token(Stand stand) {
     uint batch = gl_WorkGroupID.y;
     Token token = find_token(batch, stand.number);
     bool added = is_known(token) && token.turns;
@@ -66,5 +66,21 @@ void main() {
     for (uint i = 0u; i < kLanes; ++i) {
         add_lane(token, added, batch * push.rows.batch + stand.number * push.rows.token, stand);
         stand.lane += push.head_lanes;
+    }
+}
+
+void main() {
+    push = given;
+    Stand stand = find_stand();
+    if (stand.number >= push.tokens) return;
+    if (kTokens > 1u) {
+        Work work = work_of(stand.lane, 1u);
+        hold_frequencies(work.j, work.count);
+    }
+    for (uint i = 0u; i < kTokens && stand.number < push.tokens; ++i) {
+        add_token(stand);
+        ++stand.number;
+        stand.from += push.source.token;
+        stand.to += push.destination.token;
     }
 }

@@ -157,6 +157,11 @@ ROPE_FUNCTION uint to_float_bits(RopeScaled value, uint mantissa, int exponent) 
     uint carry = multiply_high(value.low, mantissa);
     low += carry;
     uint high = multiply_high(value.high, mantissa) + uint(low < carry);
+#ifdef ROPE_LONG_WORDS // two exact floats, whose sum is rounded once; high is at least 2^29
+    uint below = (high & 0xFFu) << 16 | low >> 16 | min(low & 0xFFFFu, 1u);
+    precise float sum = float(int(high >> 8)) * 16777216.0 + float(int(below));
+    return floatBitsToUint(sum) + (uint(value.exponent + exponent - 47) << 23);
+#else
     int top = highest_bit(high | 1u);
     uint shift = uint(31 - top);
     high = (high << shift) | ((low >> 1) >> (31u - shift));
@@ -164,11 +169,13 @@ ROPE_FUNCTION uint to_float_bits(RopeScaled value, uint mantissa, int exponent) 
     // high is now in [2^31, 2^32) and the value high * 2^(biased - 31 - 127)
     int biased = value.exponent + exponent + top - 31 + 127;
     return (uint(biased - 1) << 23) + round_off(high, low, 8u);
+#endif
 }
 
 ROPE_FUNCTION RopeScaled octant_cosine(uint u) {
+    ROPE_FACTOR32 f = u;
     uint versine = multiply_high(
-        u, 1324675871u - multiply_high(u, 68093814u - multiply_high(u, 1399900u - multiply_high(u, 15161u))));
+        u, uint(less_product(1324675871u, f, less_product(68093814u, f, less_product(1399900u, f, 15161u)))));
     RopeScaled cosine;
     cosine.high = choose(versine == 0u, 0x80000000u, 0u - versine);
     cosine.low = 0u;
@@ -186,9 +193,9 @@ ROPE_FUNCTION RopeScaled octant_sine(RopePhase r, uint u) {
     uint shift = uint(31 - highest_bit(first | 1u));
     uint leading = (first << shift) | ((second >> 1) >> (31u - shift));
     sine.exponent = 3 - 32 * (int(one) + int(two)) - int(shift);
-    uint slope = 3373259426u -
-                 multiply_high(
-                     u, 346799332u - multiply_high(u, 10696153u - multiply_high(u, 157072u - multiply_high(u, 1325u))));
+    ROPE_FACTOR32 f = u;
+    uint slope = uint(less_product(
+        3373259426u, f, less_product(346799332u, f, less_product(10696153u, f, less_product(157072u, f, 1325u)))));
     sine.high = multiply_high(leading, slope);
     sine.low = leading * slope;
     return sine;

@@ -1,8 +1,9 @@
 // A bias on attention scores, added in place or written out. One thread takes eight runs of kLane keys of one head, through
-// kQueries queries, more than one where their positions follow each other: then each key takes the next query's bias from
-// its neighbour, and of a row one value alone is found anew.
+// kQueries queries. Where one's position follows the last one's, each key takes its bias from its neighbour, and of a row
+// one value alone is found anew.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
 #endif
@@ -17,7 +18,7 @@
 #include "bias.glsl"
 
 layout(constant_id = ROPE_ID_BIAS) const uint kBias = ROPE_BIAS_CLIP;
-layout(constant_id = ROPE_ID_QUERIES) const uint kQueries = 1;
+layout(constant_id = ROPE_ID_TOKENS) const uint kQueries = 1;
 layout(constant_id = ROPE_ID_WRITES) const uint kWrites = 0;
 layout(constant_id = ROPE_ID_CAUSAL) const uint kCausal = 0;
 layout(constant_id = ROPE_ID_BOTH_SIDES) const uint kBothSides = 0;
@@ -88,10 +89,10 @@ VALUES biases_from(int distance) {
     return biases;
 }
 
-// Loops, so that the code is there once.
-Window window_from(int distance) {
-    Window w;
-    for (uint run = 0u; run < kRuns; ++run, distance += int(kLane)) w = next_run(w, biases_from(distance));
+// Loops, so that the code is there once; one of no rounds is left by drivers that know no branches, too.
+Window window_from(int distance, Window w, bool is_there) {
+    for (uint run = is_there ? kRuns : 0u; run < kRuns; ++run, distance += int(kLane))
+        w = next_run(w, biases_from(distance));
     return w;
 }
 
@@ -135,7 +136,7 @@ void put_run(uint to, uint key, int distance, VALUES biases) {
 }
 
 void put_row(uint to, uint key, int distance, Window w) {
-    for (uint run = 0u; run < kRuns; ++run, key += kLane, distance += int(kLane)) {
+    [[unroll]] for (uint run = 0u; run < kRuns; ++run, key += kLane, distance += int(kLane)) {
         put_run(to, key, distance, w.a);
         w = next_run(w, w.a);
     }
@@ -148,6 +149,8 @@ void put_unknown(uint to, uint key) {
         if (key < push.ROPE_KEYS) store(to + key, WORDS(0u), min(kLane, push.ROPE_KEYS - key));
     }
 }
+
+int distance_to(uint key, Token token) { return int(push.ROPE_FIRST_KEY + key - token.whole.x); }
 
 void main() {
     push = given;
@@ -162,17 +165,23 @@ void main() {
     load_near();
 #endif
     Token token = find_token(batch, stand.number);
-    int distance = int(push.ROPE_FIRST_KEY + key - token.whole.x);
-    Window w = window_from(distance);
+    int distance = distance_to(key, token);
+    Window w;
+    w = window_from(distance, w, false);
     for (uint i = 0u; i < kQueries; ++i) {
-        if (stand.number + i >= push.tokens) break;
         if (is_known(token)) {
             put_row(to, key, distance, w);
         } else {
             put_unknown(to, key);
         }
+        if (++stand.number >= push.tokens) return;
         to += push.destination.token;
         distance -= 1;
         w = slid(w, bias_of(distance));
+        if (kPositions != ROPE_KIND_PER_TOKEN || kQueries == 1u) continue;
+        token = find_token(batch, stand.number);
+        bool follows = distance == distance_to(key, token);
+        distance = distance_to(key, token);
+        w = window_from(distance, w, follows);
     }
 }

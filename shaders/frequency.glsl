@@ -5,10 +5,20 @@ layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
     uvec4 frequencies[];
 };
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = 0;
+layout(constant_id = ROPE_ID_SCALE_GRID) const uint kScaleGrid = 0;
+
+#ifdef ROPE_HOLDS_FREQUENCIES
+#include "held.glsl"
+#else
+uvec4 frequency_of(Token token, uint pair) { return frequencies[token.set * pair_count() + pair]; }
+#endif
 
 uvec2 cos_sin_of(Token token, uint axis, uint pair) {
     RopeDistance position = distance_of(token.whole[axis], token.fraction[axis]);
     bool whole = kPositionElement == ROPE_WHOLE_32 || kPositionElement == ROPE_WHOLE_64;
-    return rope_cos_sin_bits(position, frequencies[token.set * pair_count() + pair], kAngle != 0u, whole,
-                             push.scale_mantissa, push.scale_exponent);
+    uint mantissa = push.scale_mantissa;
+#ifdef ROPE_LONG_WORDS
+    if (kScaleGrid == 0u) mantissa = 0x80000000u; // a power of two takes no product
+#endif
+    return rope_cos_sin_bits(position, frequency_of(token, pair), kAngle != 0u, whole, mantissa, push.scale_exponent);
 }

@@ -88,7 +88,7 @@ using uint = uint32_t;
 
 // Of biases on scores alone.
 #define ROPE_ID_BIAS 72       // which
-#define ROPE_ID_QUERIES 73    // of one thread
+#define ROPE_ID_TOKENS 73     // of one thread: of additions, too
 #define ROPE_ID_WRITES 74     // 1: nothing is read, the bias alone is written
 #define ROPE_ID_CAUSAL 75     // 1: keys behind their query are masked
 #define ROPE_ID_BOTH_SIDES 76 // 1: T5's bidirectional buckets, ALiBi by the magnitude

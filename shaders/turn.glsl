@@ -3,7 +3,6 @@ layout(constant_id = ROPE_ID_HEADS) const uint kHeads = 1;
 layout(constant_id = ROPE_ID_PAIRING_IN) const uint kChunkIn = 0;
 layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kChunkOut = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
-layout(constant_id = ROPE_ID_SCALE_GRID) const uint kScaleGrid = 0;
 
 #define ROPE_VALUES VALUES
 #if ROPE_LANE > 1 // of single ones there is one already

@@ -285,6 +285,42 @@ TEST_P(Add, GivesTheSinusoidalTableOfTheFormula) {
 }
 
 // The published example: base 10000, four elements, positions 0 and 1.
+// Turns from 2^-96 to 2^28 at positions of every length: sines whose first bits lie in each of a phase's words.
+TEST_P(Add, HasTheCpusBitsForAnglesOfEveryLength) {
+    constexpr uint32_t kDim = 2 * ROPE_MAX_PAIRS, kTokens = 67;
+    Random random(1);
+    for (const double scale : {0.0, 0.5, 0.7, 1.0 + 0x1p-52, 0x1p20}) {
+        std::vector<double> frequencies;
+        std::vector<int64_t> positions;
+        for (uint32_t i = 0; i < kDim / 2; ++i)
+            frequencies.push_back(
+                std::ldexp(1 + 1e-9 * random.below(1000000000), static_cast<int>(random.below(124)) - 95));
+        for (uint32_t i = 0; i < kTokens; ++i) {
+            const uint64_t bits = static_cast<uint64_t>(random.next()) << 32 | random.next();
+            positions.push_back(static_cast<int64_t>(bits) >> (i % 2 == 0 ? 0 : random.below(63)));
+        }
+        RopeAddDescription d = {};
+        d.tokens = kTokens;
+        d.dim = kDim;
+        d.frequencies = {frequencies.data(), kDim / 2, scale, nullptr, 1};
+        d.positions.element = ROPE_POSITION_FIXED64;
+        RopeLimits limits = device().limits();
+        limits.threads = 1;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        gpu::Slots slots;
+        slots.set(ROPE_SLOT_POSITIONS, positions);
+        slots.set(ROPE_SLOT_FREQUENCIES, sample::words(frequencies, d.angle));
+        slots.bytes[ROPE_SLOT_X].resize(plan.bytes[ROPE_SLOT_X]);
+        std::vector<uint8_t> wanted = slots.bytes[ROPE_SLOT_X];
+        RopeHostAdd host = {positions.data(), nullptr, wanted.data(), nullptr, wanted.data(), 0};
+        RopeReason reason;
+        ASSERT_EQ(ropeHostRunAdd(&d, &host, &reason), ROPE_SUCCESS) << reason.text;
+        ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+        EXPECT_EQ(rotation::firstDifference(slots.bytes[ROPE_SLOT_X], wanted), "") << "scale " << scale;
+    }
+}
+
 TEST_P(Add, GivesThePublishedRows) {
     const std::vector<double> frequencies = sample::frequencies(10000, 4);
     RopeAddDescription d = {};
@@ -382,6 +418,34 @@ TEST(PlanAdd, AThreadTakesMoreLanesWhereThereAreMany) {
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_LANES], c.lanes) << c.threads << " threads, dim " << c.dim;
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_HEADS], c.heads);
         EXPECT_EQ(rope::readPush(plan.passes[0]).head_lanes, c.dim / 8 / c.lanes);
+    }
+}
+
+// Computed sines are a lane's for several tokens; those that are read are not.
+TEST(PlanAdd, AThreadTakesMoreTokensWhereItComputes) {
+    const std::vector<double> frequencies = sample::frequencies(10000, 768);
+    const struct {
+        uint32_t threads, tokens, sequences, taken;
+    } cases[] = {
+        {16384, 4096, 1, 16}, {16384, 131072, 1, 32}, {16384, 1, 1, 1}, {64, 4096, 1, 128}, {64, 4096, 8, 128}};
+    for (const auto& c : cases) {
+        RopeLimits limits;
+        ropeFloorLimits(&limits);
+        limits.threads = c.threads;
+        limits.storage_range = 1u << 30;
+        RopeAddDescription d = bert();
+        d.learned = 0;
+        d.frequencies = {frequencies.data(), 384, 0, nullptr, 1};
+        d.batch = c.sequences;
+        d.tokens = c.tokens;
+        d.positions.shared = 1;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.passes[0].tokens_per_thread, c.taken) << c.threads << " threads, tokens " << c.tokens;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_LANES], 1u);
+        RopeDispatch dispatch;
+        ropeGetDispatch(&plan, 0, &dispatch);
+        EXPECT_EQ(dispatch.groups[0], (c.tokens + c.taken - 1) / c.taken * 96 / 64 + (c.tokens == 1)) << c.tokens;
     }
 }
 

@@ -416,7 +416,7 @@ TEST(PlanBias, AThreadTakesMoreQueriesWhereThereAreMany) {
         d.queries = c.queries;
         RopePlan plan;
         ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_QUERIES], c.taken) << c.threads << " threads, " << c.queries;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_TOKENS], c.taken) << c.threads << " threads, " << c.queries;
     }
 }
 
@@ -488,7 +488,7 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
             rope::RopePush push;
             std::memcpy(&push, dispatch.push, sizeof push);
             const uint64_t turns =
-                (push.tokens + dispatch.constants[ROPE_ID_QUERIES] - 1) / dispatch.constants[ROPE_ID_QUERIES];
+                (push.tokens + dispatch.constants[ROPE_ID_TOKENS] - 1) / dispatch.constants[ROPE_ID_TOKENS];
             ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
             ASSERT_GE(uint64_t{dispatch.groups[0]} * dispatch.constants[ROPE_ID_GROUP_SIZE],
                       turns * push.head_lanes * push.heads);

@@ -86,10 +86,11 @@ inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d
         rope::RopePush push;
         std::memcpy(&push, dispatch.push, sizeof push);
         const uint32_t heads = dispatch.constants[ROPE_ID_HEADS];
+        const uint64_t tokens = std::max(dispatch.constants[ROPE_ID_TOKENS], 1u);
         ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
         ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
         ASSERT_GE(static_cast<uint64_t>(dispatch.groups[0]) * dispatch.constants[ROPE_ID_GROUP_SIZE],
-                  static_cast<uint64_t>(push.tokens) * push.head_lanes * ((push.heads + heads - 1) / heads));
+                  (push.tokens + tokens - 1) / tokens * push.head_lanes * ((push.heads + heads - 1) / heads));
         for (const RopeBinding& binding : dispatch.bindings) {
             ASSERT_LE(binding.range, limits.storage_range);
             ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
