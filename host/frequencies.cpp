@@ -8,7 +8,7 @@ namespace {
 constexpr uint32_t kMaxSets = 65536;
 constexpr double kMostRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
 
-// Neither is infinity nor what is no number.
+// Infinity and NaN are not.
 bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMostRadians); }
 
 // 1/(2 pi): turns per radian.

@@ -8,7 +8,6 @@ add_library(vkrope
     host/context.cpp
     host/element.cpp
     host/frequencies.cpp
-    host/refuse.cpp
     host/host_add.cpp
     host/host_bias.cpp
     host/host_fused.cpp
@@ -35,6 +34,7 @@ add_library(vkrope
     host/record.cpp
     host/record_indirect.cpp
     host/reference_angle.cpp
+    host/refuse.cpp
     host/resolve.cpp
     host/resolve_add.cpp
     host/resolve_bias.cpp

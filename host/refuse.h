@@ -3,6 +3,7 @@
 #define VKROPE_REFUSE_H
 
 #include "rope.h"
+
 RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))

@@ -14,12 +14,9 @@ RopeResult checkDim(const RopeAddDescription& given, RopeReason* reason) {
 }
 
 RopeResult checkOwn(const RopeAddDescription& given, RopeReason* reason) {
-    const RopeResult result = checkDim(given, reason);
+    RopeResult result = checkDim(given, reason);
+    if (result == ROPE_SUCCESS) result = checkChoice("order", given.order, ROPE_SINUSOIDS_HALVES, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (given.order < ROPE_SINUSOIDS_INTERLEAVED || given.order > ROPE_SINUSOIDS_HALVES) {
-        return refuse(reason, ROPE_ERROR_INVALID, "order is %d; it must be interleaved (%d) or halves (%d)",
-                      static_cast<int>(given.order), ROPE_SINUSOIDS_INTERLEAVED, ROPE_SINUSOIDS_HALVES);
-    }
     const double scale = given.scale;
     if (scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);

@@ -427,8 +427,9 @@ typedef struct RopeRotateDescription {
  *     x' = x * scale + E[m]      E[m]: sines and cosines, or a row of a learned table
  *
  * float32, both operations rounded, none fused; without a scale nothing is multiplied. The bits are promised as a
- * rotation's are. A token without a position, or whose position is outside the table, is given nothing: without a scale
- * it stays, or goes to its destination, bit for bit. Sines are within 2^-24.9 of the true ones, as all are. */
+ * rotation's are. A token without a position, or with one outside the table, is given nothing: without a scale it
+ * stays, or goes on, bit for bit. Sines are within 2^-24.9, as all are; with ROPE_ENABLED_INT_64 where sums round to
+ * nearest. */
 
 typedef enum RopeSinusoidOrder {
     ROPE_SINUSOIDS_INTERLEAVED = 0, /* pair i: the sine to element 2i, the cosine to 2i + 1; Vaswani et al. */
@@ -510,8 +511,8 @@ ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReaso
  * Its offset, row_stride (0: heads), pair_stride (from a head to the next; 0: 1) and element are read.
  *
  * Positions are the queries'; whole, not packed. For decode ROPE_POSITIONS_COUNTED with `first`, or
- * ROPE_POSITIONS_START_PER_SEQUENCE from a buffer, so that one recording serves every step; one per query is slower. A
- * query without a position leaves its scores as they are, and its bias is written as 0.
+ * ROPE_POSITIONS_START_PER_SEQUENCE from a buffer, so that one recording serves every step; one per query is slower
+ * where it does not follow the last. A query without a position leaves its scores as they are; its bias is 0.
  *
  * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5; ropeWriteBuckets) and X. Writes X. */
 typedef struct RopeBiasDescription {

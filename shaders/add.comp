@@ -1,6 +1,6 @@
 // Positions added to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. One thread
 // takes kLanes times kLane pairs of elements of a token, each through up to kHeads sequences with the same positions; or
-// where cos and sin are computed kLane pairs of each of kTokens tokens.
+// where cos and sin of one set are computed kLane pairs of each of kTokens tokens.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #if ROPE_LANE == 1

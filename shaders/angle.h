@@ -1,4 +1,5 @@
-// Cos and sin of an angle in 32-bit integers only: the same bits in GLSL and C++ (in namespace rope).
+// Cos and sin of an angle in 32-bit integers: the same bits in GLSL and C++ (in namespace rope). With ROPE_LONG_WORDS,
+// for CPUs' drivers, in 64-bit lanes too, and rounded by a sum of floats: the same bits again where that is to nearest.
 //
 // An angle is a phase, a fraction of a turn in Q0.96. Its quadrant is counted off, the rest r (at most 1/8 turn) goes
 // through two polynomials in u = (r / (1/8 turn))^2, and the result is rounded to float32 once, the scale inside.

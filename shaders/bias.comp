@@ -166,8 +166,8 @@ void main() {
 #endif
     Token token = find_token(batch, stand.number);
     int distance = distance_to(key, token);
-    Window w;
-    w = window_from(distance, w, false);
+    const VALUES none = VALUES(0.0);
+    Window w = window_from(distance, Window(none, none, none, none, none, none, none, none), false);
     for (uint i = 0u; i < kQueries; ++i) {
         if (is_known(token)) {
             put_row(to, key, distance, w);

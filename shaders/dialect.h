@@ -86,7 +86,7 @@ uint multiply_high(uint a, uint b) {
 #ifdef ROPE_LONG_WORDS
 #define ROPE_FACTOR32 uint64_t
 uint64_t less_product(uint from, uint64_t a, uint64_t b) { return (uint64_t(from) - (a * b >> 32)) & 0xFFFFFFFFul; }
-int highest_bit(uint a) { // as the float's exponent, of what no rounding brings to the next
+int highest_bit(uint a) { // of what is not 0: as the float's exponent, of what no rounding brings to the next
     int by_float = (floatBitsToInt(float(int(a & ~(a >> 1)))) >> 23) - 127;
     return mix(by_float, 31, int(a) < 0);
 }

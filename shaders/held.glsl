@@ -1,5 +1,5 @@
 // Frequencies of a lane that goes through several tokens: loaded once, then taken in turns, so that no index depends on
-// a loop.
+// a loop. turn_of asks for ROPE_LANE of them, in order: then they stand as before. Of one set, and one lane in a thread.
 layout(constant_id = ROPE_ID_TOKENS) const uint kTokens = 1;
 uvec4 held[ROPE_LANE];
 

@@ -79,6 +79,7 @@ using uint = uint32_t;
 #define ROPE_ID_RUNS 67       // of four elements in a head
 
 #define ROPE_ID_LANES 77      // of one thread: of the wide rotation 1 or 2, of additions a divisor of a row's
+#define ROPE_ID_TOKENS 73     // of one thread: of additions and biases, whose tokens are queries
 #define ROPE_ID_SCALE_GRID 69 // of every rotation: scale_grid in angle.h
 
 // Of additions to embeddings alone.
@@ -88,7 +89,6 @@ using uint = uint32_t;
 
 // Of biases on scores alone.
 #define ROPE_ID_BIAS 72       // which
-#define ROPE_ID_TOKENS 73     // of one thread: of additions, too
 #define ROPE_ID_WRITES 74     // 1: nothing is read, the bias alone is written
 #define ROPE_ID_CAUSAL 75     // 1: keys behind their query are masked
 #define ROPE_ID_BOTH_SIDES 76 // 1: T5's bidirectional buckets, ALiBi by the magnitude

@@ -1,6 +1,8 @@
 // Where a thread of the rotation stands: which token, which lane of its first head, and where that head lies.
-#ifndef ROPE_TOKENS
-#define ROPE_TOKENS 1u // of one thread
+#ifdef ROPE_TOKENS // of one thread; surplus threads stay past all tokens, however many there are
+#define FIRST_TOKEN(turn) (min(turn, 0x7FFFFFFFu / ROPE_TOKENS) * ROPE_TOKENS)
+#else
+#define FIRST_TOKEN(turn) (turn)
 #endif
 
 struct Stand {
@@ -16,7 +18,7 @@ Stand find_stand() {
     uint turn = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
     uint lanes = push.head_lanes * ((push.heads + kHeads - 1u) / kHeads);
     uint rest = gl_GlobalInvocationID.x - turn * lanes;
-    stand.number = turn * ROPE_TOKENS;
+    stand.number = FIRST_TOKEN(turn);
     uint group = divide(rest, push.head_lanes_magic, push.shifts >> 16);
     uint batch = gl_WorkGroupID.y;
     stand.lane = rest - group * push.head_lanes;

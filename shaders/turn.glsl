@@ -24,7 +24,7 @@ struct Turn {
 const uint kPlaces = kCosSin != ROPE_FROM_INLINE && kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // entries follow the first
 
 // Cos and sin of the pairs: computed, or where they lie and then loaded. In a table each pair has the row of its axis'
-// position, otherwise all have the token's own.
+// position, otherwise all have the token's own. Frequencies are asked for kLane times, in order (held.glsl).
 Turn turn_of(Token token, uint row, Work work) {
     WORDS cosine;
     WORDS sine;

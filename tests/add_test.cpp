@@ -284,8 +284,7 @@ TEST_P(Add, GivesTheSinusoidalTableOfTheFormula) {
     std::printf("%s: sinusoidal table within 2^%.4f\n", GetParam().name.c_str(), std::log2(worst));
 }
 
-// The published example: base 10000, four elements, positions 0 and 1.
-// Turns from 2^-96 to 2^28 at positions of every length: sines whose first bits lie in each of a phase's words.
+// From 2^-95 to 2^29 radians at positions of every length: sines whose first bits lie in each of a phase's words.
 TEST_P(Add, HasTheCpusBitsForAnglesOfEveryLength) {
     constexpr uint32_t kDim = 2 * ROPE_MAX_PAIRS, kTokens = 67;
     Random random(1);
@@ -321,6 +320,7 @@ TEST_P(Add, HasTheCpusBitsForAnglesOfEveryLength) {
     }
 }
 
+// The published example: base 10000, four elements, positions 0 and 1.
 TEST_P(Add, GivesThePublishedRows) {
     const std::vector<double> frequencies = sample::frequencies(10000, 4);
     RopeAddDescription d = {};

@@ -1,5 +1,5 @@
-// Biases on scores: T5's buckets against whole numbers of any size, and on every device the CPU's bits, the reference
-// and the formulas.
+// Biases on scores: on every device the CPU's bits, the reference and the formulas.
+#include "buckets.hpp"
 #include "reach.hpp"
 #include "rotation.hpp"
 #include "sample.hpp"
@@ -9,138 +9,23 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <gmp.h>
 
 namespace {
 
 using sample::Random;
-
-constexpr uint32_t kFar = 1u << 20; // distances that are promised
-
-// ---- Buckets: no device -------------------------------------------------------------------------------------------
-
-struct Shape {
-    uint32_t buckets, max_distance, bidirectional;
-};
-// T5, its encoder, the published text's, WavLM's, powers whose logarithms are whole, and odd ones.
-const Shape kShapes[] = {{32, 128, 0},     {32, 128, 1}, {32, 32, 0},  {32, 32, 1},    {320, 800, 1},
-                         {16, 64, 0},      {12, 97, 0},  {33, 65, 1},  {2, 2, 0},      {4, 1 << 20, 1},
-                         {64, 1 << 20, 0}, {8, 256, 0},  {7, 1000, 0}, {1024, 4000, 0}};
-
-// Every bucket from distance 0 to kFar on one side: n^M >= D^k E^(M-k), in GMP's numbers.
-std::vector<uint32_t> exactBuckets(const Shape& shape) {
-    const uint32_t side = shape.bidirectional != 0 ? shape.buckets / 2 : shape.buckets;
-    const uint32_t own = side / 2, all = side - own;
-    std::vector<uint32_t> buckets(kFar + 1, 0);
-    for (uint32_t n = 0; n <= kFar; ++n) buckets[n] = std::min(n, own);
-    mpz_t power, bound, factor;
-    mpz_inits(power, bound, factor, nullptr);
-    for (uint32_t k = 1; k < all; ++k) {
-        mpz_ui_pow_ui(bound, shape.max_distance, k);
-        mpz_ui_pow_ui(factor, own, all - k);
-        mpz_mul(bound, bound, factor);
-        uint32_t low = own, high = shape.max_distance; // which reaches
-        while (low < high) {
-            const uint32_t middle = (low + high) / 2;
-            mpz_ui_pow_ui(power, middle, all);
-            if (mpz_cmp(power, bound) >= 0) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        for (uint32_t n = low; n <= kFar; ++n) ++buckets[n];
-    }
-    mpz_clears(power, bound, factor, nullptr);
-    return buckets;
-}
-
-std::string nameOf(const Shape& s) {
-    return std::to_string(s.buckets) + " buckets, distance " + std::to_string(s.max_distance) +
-           (s.bidirectional != 0 ? ", both sides" : "");
-}
-
-TEST(Buckets, OfSingleDistancesAreTheFormulasInExactArithmetic) {
-    for (const Shape& s : kShapes) {
-        const std::vector<uint32_t> wanted = exactBuckets(s);
-        const uint32_t side = s.bidirectional != 0 ? s.buckets / 2 : 0;
-        const uint32_t most = s.buckets > 100 ? 5000 : kFar; // each is decided anew
-        Random random(1);
-        for (uint32_t i = 0; i < 1000; ++i) {
-            const uint32_t n = i < 500 ? std::min(i, most) : random.below(most + 1);
-            const int32_t distance = static_cast<int32_t>(n);
-            ASSERT_EQ(ropeT5Bucket(-distance, s.buckets, s.max_distance, s.bidirectional), wanted[n]) << nameOf(s) << n;
-            const uint32_t after = s.bidirectional == 0 || n == 0 ? 0 : side + wanted[n];
-            ASSERT_EQ(ropeT5Bucket(distance, s.buckets, s.max_distance, s.bidirectional), after) << nameOf(s) << n;
-        }
-    }
-    EXPECT_EQ(ropeT5Bucket(INT32_MIN, 32, 128, 1), 15u);
-    EXPECT_EQ(ropeT5Bucket(INT32_MAX, 32, 128, 1), 31u);
-}
-
-// T5's own code in float32.
-TEST(Buckets, OfT5AreThoseOfItsOwnCode) {
-    const std::vector<uint32_t> causal = exactBuckets(kShapes[0]), both = exactBuckets(kShapes[1]);
-    for (uint32_t n = 1; n <= kFar; ++n) {
-        const float ratio = static_cast<float>(n);
-        const auto bucket = [&](uint32_t own, uint32_t all) {
-            const float log = std::log(ratio / static_cast<float>(own)) / static_cast<float>(std::log(128.0 / own)) *
-                              static_cast<float>(all - own);
-            return n < own ? n : std::min(all - 1, own + static_cast<uint32_t>(log));
-        };
-        ASSERT_EQ(causal[n], bucket(16, 32)) << n;
-        ASSERT_EQ(both[n], bucket(8, 16)) << n;
-    }
-}
-
-TEST(Buckets, AsWordsRiseToWhatNoDistanceReaches) {
-    for (const Shape& s : kShapes) {
-        RopeBiasDescription d = {};
-        d.heads = d.queries = d.keys = 1;
-        d.buckets = s.buckets;
-        d.max_distance = s.max_distance;
-        d.bidirectional = s.bidirectional;
-        RopePlan plan;
-        ASSERT_EQ(ropePlanBias(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
-        const uint64_t words = plan.bytes[ROPE_SLOT_PARAMETERS] / 4;
-        EXPECT_EQ(words, 4 * ropeBucketVectors(s.buckets, s.bidirectional));
-        std::vector<uint32_t> thresholds(words + 1, 7);
-        ASSERT_EQ(ropeWriteBuckets(&d, thresholds.data(), nullptr), ROPE_SUCCESS);
-        EXPECT_EQ(thresholds[words], 7u);
-        const uint32_t side = s.bidirectional != 0 ? s.buckets / 2 : s.buckets;
-        EXPECT_EQ(words, std::max(16u, (side - side / 2 - 1 + 3) / 4 * 4));
-        for (uint32_t i = 1; i < words; ++i) EXPECT_LE(thresholds[i - 1], thresholds[i]);
-    }
-}
-
-TEST(Alibi, SlopesAreThePublishedOnes) {
-    float slopes[12];
-    RopeReason reason;
-    ASSERT_EQ(ropeMakeAlibiSlopes(8, slopes, &reason), ROPE_SUCCESS);
-    for (int h = 0; h < 8; ++h) EXPECT_EQ(slopes[h], std::ldexp(1.0f, -h - 1));
-    ASSERT_EQ(ropeMakeAlibiSlopes(12, slopes, &reason), ROPE_SUCCESS); // those of 8, then every other one of 16
-    for (int h = 0; h < 8; ++h) EXPECT_EQ(slopes[h], std::ldexp(1.0f, -h - 1));
-    for (int h = 8; h < 12; ++h) EXPECT_EQ(slopes[h], static_cast<float>(std::exp2(-0.5 * (2 * (h - 8) + 1)))) << h;
-    std::vector<float> many(112);
-    ASSERT_EQ(ropeMakeAlibiSlopes(112, many.data(), &reason), ROPE_SUCCESS); // BLOOM's
-    for (int h = 0; h < 112; ++h) {
-        const double exponent = h < 64 ? -8.0 * (h + 1) / 64 : -8.0 * (2 * (h - 64) + 1) / 128;
-        EXPECT_EQ(many[h], static_cast<float>(std::exp2(exponent))) << h;
-    }
-    EXPECT_EQ(ropeMakeAlibiSlopes(0, slopes, &reason), ROPE_ERROR_INVALID);
-    EXPECT_NE(std::string(reason.text).find("heads is 0"), std::string::npos);
-}
-
-// ---- Descriptions -------------------------------------------------------------------------------------------------
 
 struct Inputs {
     gpu::Slots slots;
     std::vector<uint8_t> positions;
 };
 
-Inputs makeInputs(const RopeBiasDescription& d, const rope::Bias& bias, const RopePlan& plan, Random* random) {
+using Positions = std::vector<int64_t>;
+
+Inputs makeInputs(const RopeBiasDescription& d, const rope::Bias& bias, const RopePlan& plan,
+                  const Positions& positions, Random* random) {
     Inputs inputs;
     inputs.positions = rotation::makePositions(bias.d, random);
+    if (!positions.empty()) std::memcpy(inputs.positions.data(), positions.data(), positions.size() * 8);
     inputs.slots.bytes[ROPE_SLOT_POSITIONS] = inputs.positions;
     inputs.slots.bytes[ROPE_SLOT_POSITIONS].resize(plan.bytes[ROPE_SLOT_POSITIONS]);
     inputs.slots.bytes[ROPE_SLOT_ROWS] =
@@ -175,7 +60,7 @@ testing::AssertionResult checkReference(const rope::Bias& bias, const std::vecto
 }
 
 testing::AssertionResult check(rope::Device* device, const RopeBiasDescription& d, uint64_t seed,
-                               const RopeLimits& limits) {
+                               const RopeLimits& limits, const Positions& positions = {}) {
     Random random(seed);
     rope::Bias bias;
     RopeReason reason;
@@ -185,7 +70,7 @@ testing::AssertionResult check(rope::Device* device, const RopeBiasDescription& 
         const bool odd = (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0 && std::strstr(plan.reason.text, "odd offset");
         return odd ? testing::AssertionSuccess() : testing::AssertionFailure() << plan.reason.text;
     }
-    const Inputs inputs = makeInputs(d, bias, plan, &random);
+    const Inputs inputs = makeInputs(d, bias, plan, positions, &random);
     gpu::Slots after = inputs.slots;
     const testing::AssertionResult ran = gpu::run(device, plan, &after);
     if (!ran) return ran;
@@ -261,6 +146,33 @@ TEST_P(Bias, HasTheCpusBitsOverAllItsChoices) {
         RopeLimits limits = device().limits();
         if (seed % 2 != 0) limits.threads = 1; // each takes what it can
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;
+    }
+}
+
+// Positions of which some follow the last, whose row is then not found anew.
+TEST_P(Bias, HasTheCpusBitsWherePositionsFollowAndWhereNot) {
+    RopeBiasDescription d = {};
+    d.batch = 2;
+    d.heads = 3;
+    d.queries = 150;
+    d.least = -16;
+    d.most = 15;
+    d.positions.element = ROPE_POSITION_INT64;
+    Positions positions;
+    Random random(3);
+    while (positions.size() < d.batch * d.queries) {
+        const int64_t last = positions.empty() ? 0 : positions.back();
+        const int64_t others[] = {last, last - 1, INT32_MAX - 3ll, last + (1ll << 32) + 1, random.below(100)};
+        positions.push_back(random.below(6) != 0 ? last + 1 : others[random.below(5)]);
+    }
+    RopeLimits limits = device().limits();
+    limits.threads = 1;
+    for (const RopeBiasKind kind : {ROPE_BIAS_T5, ROPE_BIAS_CLIPPED, ROPE_BIAS_ALIBI}) {
+        for (const uint32_t keys : {1u, 37u, 64u, 130u}) {
+            d.kind = kind;
+            d.keys = keys;
+            EXPECT_TRUE(check(&device(), d, keys, limits, positions)) << kind << ", " << keys << " keys";
+        }
     }
 }
 
@@ -414,9 +326,12 @@ TEST(PlanBias, AThreadTakesMoreQueriesWhereThereAreMany) {
         limits.threads = c.threads;
         RopeBiasDescription d = t5();
         d.queries = c.queries;
-        RopePlan plan;
-        ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_TOKENS], c.taken) << c.threads << " threads, " << c.queries;
+        for (const RopePositionKind kind : {ROPE_POSITIONS_COUNTED, ROPE_POSITIONS_PER_TOKEN}) {
+            d.positions.kind = kind;
+            RopePlan plan;
+            ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_EQ(plan.passes[0].constants[ROPE_ID_TOKENS], c.taken) << c.threads << " threads, " << c.queries;
+        }
     }
 }
 

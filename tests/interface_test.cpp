@@ -202,6 +202,8 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     for (const RopeShader* shader :
          {&rope_shader_add_wide, &rope_shader_add_wide_long, &rope_shader_add_narrow, &rope_shader_add_odd})
         EXPECT_EQ(parse(*shader).spec_ids.count(ROPE_ID_LANES), 1u) << shader->name;
+    for (const RopeShader* shader : {&rope_shader_add_wide, &rope_shader_add_wide_long, &rope_shader_bias_odd})
+        EXPECT_EQ(parse(*shader).spec_ids.count(ROPE_ID_TOKENS), 1u) << shader->name;
 }
 
 TEST(Interface, NeedsNothingBeyondThePortableFloor) {
