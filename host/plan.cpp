@@ -283,7 +283,7 @@ RopeResult Planner::finish() {
                             "the tensors would take more than 2^30 dispatches; split the call or use packed strides");
         }
     }
-    return result == ROPE_SUCCESS ? ROPE_SUCCESS : refused(result);
+    return result == ROPE_SUCCESS ? result : refused(result);
 }
 
 namespace {
