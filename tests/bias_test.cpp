@@ -12,6 +12,10 @@
 
 namespace {
 
+using buckets::exactBuckets;
+using buckets::kFar;
+using buckets::kShapes;
+using buckets::Shape;
 using sample::Random;
 
 struct Inputs {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace buckets {
+
 constexpr uint32_t kFar = 1u << 20; // distances that are promised
 
 struct Shape {
@@ -49,3 +51,5 @@ inline std::string nameOf(const Shape& s) {
     return std::to_string(s.buckets) + " buckets, distance " + std::to_string(s.max_distance) +
            (s.bidirectional != 0 ? ", both sides" : "");
 }
+
+} // namespace buckets

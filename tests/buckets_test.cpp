@@ -10,6 +10,10 @@
 
 namespace {
 
+using buckets::exactBuckets;
+using buckets::kFar;
+using buckets::kShapes;
+using buckets::Shape;
 using sample::Random;
 
 TEST(Buckets, OfSingleDistancesAreTheFormulasInExactArithmetic) {

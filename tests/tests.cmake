@@ -34,6 +34,7 @@ add_executable(vkrope-tests
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
+    tests/plan_add_test.cpp
     tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
     tests/plan_refusal_test.cpp
@@ -59,9 +60,9 @@ add_executable(vkrope-tests
     tests/vectors_onnx_test.cpp)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json)
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
-    target_sources(vkrope-tests PRIVATE tests/bias_test.cpp tests/buckets_test.cpp tests/frequencies_test.cpp tests/npy_test.cpp
-        tests/real_test.cpp tests/reference_angle_test.cpp tests/rule_samples.cpp tests/rules_reading_test.cpp
-        tests/rules_refusal_test.cpp tests/rules_test.cpp)
+    target_sources(vkrope-tests PRIVATE tests/bias_test.cpp tests/buckets_test.cpp tests/frequencies_test.cpp
+        tests/npy_test.cpp tests/real_test.cpp tests/reference_angle_test.cpp tests/rule_samples.cpp
+        tests/rules_reading_test.cpp tests/rules_refusal_test.cpp tests/rules_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
 if(TARGET vkrope-config)

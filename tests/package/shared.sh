@@ -26,7 +26,7 @@ rm -rf "$STAGE/shared-consumer"
 CFLAGS='' "$(dirname "$0")/pkgconfig.sh" "$STAGE/shared-installed"
 
 # Packaged it is found by the linker of whoever installs it.
-if command -v dpkg-shlibdeps >/dev/null && command -v file >/dev/null; then
+if command -v dpkg-shlibdeps >/dev/null; then
     rm -rf "$STAGE/shared-deb"
     "$CPACK" --config "$STAGE/shared/CPackConfig.cmake" -G DEB -B "$STAGE/shared-deb" >"$STAGE/shared.log" 2>&1 ||
         { cat "$STAGE/shared.log" && exit 1; }
