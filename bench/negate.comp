@@ -18,25 +18,25 @@ void load_turn(Token token, uint number, Work work, inout WORDS cosine, inout WO
     for (uint i = 0u; i < kLane; ++i) {
         uint pair = work.j + i;
         uint axis = axis_of(pair);
-        if (kCosSin == ROPE_FROM_INLINE) {
+        if (kInline) {
             uvec4 frequency = frequencies[pair];
             NTH(cosine, i) = frequency.x ^ frequency.y ^ token.whole[axis];
             NTH(sine, i) = frequency.z ^ frequency.w;
         } else {
-            uint row = kCosSin == ROPE_FROM_TABLE ? row_of(token, axis) : number;
+            uint row = kFromTable ? row_of(token, axis) : number;
             NTH(at, i) = push.rows.offset + row * push.rows.token + pair * push.rows.head;
         }
     }
-    if (kCosSin != ROPE_FROM_INLINE) load_row(at, cosine, sine);
+    if (!kInline) load_row(at, cosine, sine);
 }
 
 void main() {
-    push = given;
+    push = push_of(given);
     Stand stand = find_stand();
     if (stand.number >= push.tokens) return;
-    Work work = work_of(stand.lane, min(kHeads, push.heads - stand.head));
+    Work work = work_of(stand.lane, heads_from(stand.head));
     Runs runs = runs_of(work.j, work.count, kChunkIn);
-    WORDS cosine = WORDS(kElementIn == ROPE_F32 ? 0x80000000u : 0x8000u);
+    WORDS cosine = WORDS(kFloatsIn ? 0x80000000u : 0x8000u);
     WORDS sine = cosine;
 #ifdef ROPE_LOADS
     Token token = find_token(gl_WorkGroupID.y, stand.number);
@@ -46,25 +46,27 @@ void main() {
     uint from = stand.from;
     uint to = stand.to;
     uint steps = work.heads * kLanes;
-    for (uint step = 0u; step < steps; step += kTogether) {
+    uint step = 0u;
+    do {
         bool more = step + 1u < steps;
         WORDS first = load(from + runs.low, runs.low_count);
         WORDS second = load(from + runs.high, runs.high_count);
         WORDS third;
         WORDS fourth;
-        if (kTogether == 2u) {
+        if (kTwoHeads) {
             uint at = from + choose(more, push.source.head, 0u);
-            third = fetch((at + runs.low) >> 2);
-            fourth = fetch((at + runs.high) >> 2);
+            third = fetch(at + runs.low);
+            fourth = fetch(at + runs.high);
         }
         store(to + runs.low, first ^ cosine, runs.low_count);
         store(to + runs.high, second ^ sine, runs.high_count);
-        if (kTogether == 2u) {
+        if (kTwoHeads) {
             uint at = to + choose(more, push.destination.head, 0u);
-            put((at + runs.low) >> 2, third ^ cosine);
-            put((at + runs.high) >> 2, fourth ^ sine);
+            put(at + runs.low, third ^ cosine);
+            put(at + runs.high, fourth ^ sine);
         }
         from = next_place(from, step, kChunkIn, push.source.head);
         to = next_place(to, step, kChunkOut, push.destination.head);
-    }
+        step += kTogether;
+    } while (step < steps);
 }

@@ -19,7 +19,7 @@ RopeTuning tuningOf(const RopePlan& plan) {
     rope::RopePush push;
     std::memcpy(&push, pass.push, sizeof push);
     const uint32_t pairs = push.pair_counts & 0xFFFF, lanes = push.pair_counts >> 16;
-    return {pass.constants[ROPE_ID_GROUP_SIZE], pass.constants[ROPE_ID_HEADS],
+    return {pass.constants[ROPE_ID_GROUP_SIZE], pass.heads_per_thread,
             (pairs + lanes - 1) / lanes * pass.constants[ROPE_ID_LANES], pass.constants[ROPE_ID_IN_FLIGHT]};
 }
 

@@ -196,7 +196,7 @@ RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     pass->shader = &shader;
     pass->constants[ROPE_ID_GROUP_SIZE] = kGroupSize < limits_.group_size ? kGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
-    pass->heads_per_thread = pass->tokens_per_thread = 1;
+    pass->heads_per_thread = pass->tokens_per_thread = pass->place_elements = 1;
     pass->count[kBatch] = batch;
     pass->count[kToken] = tokens;
     pass->count[kHead] = heads;
@@ -329,6 +329,10 @@ RopePlace bind(const RopeAccess& access, const Part& part, uint32_t alignment, R
     return {static_cast<uint32_t>(left_over / access.element_bytes), strides[kBatch], strides[kToken], strides[kHead]};
 }
 
+RopePlace dividedBy(uint32_t elements, const RopePlace& p) {
+    return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
+}
+
 void placeThreads(const RopePass& pass, const Part& part, RopePush* push) {
     push->tokens = part.count[kToken];
     push->heads = part.count[kHead];
@@ -396,8 +400,8 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     push.rows.offset += pass->access[ROPE_BINDING_COS_SIN].slot == ROPE_SLOT_ROWS ? rows.offset : 0;
     push.rows.batch = rows.batch;
     if (pass->constants[ROPE_ID_COS_SIN] != ROPE_FROM_TABLE) push.rows.token = rows.token;
-    push.source = places[ROPE_BINDING_SOURCE];
-    push.destination = places[ROPE_BINDING_DESTINATION];
+    push.source = dividedBy(pass->place_elements, places[ROPE_BINDING_SOURCE]);
+    push.destination = dividedBy(pass->place_elements, places[ROPE_BINDING_DESTINATION]);
     placeThreads(*pass, part, &push);
     placeFused(*pass, part, planned, places, &push);
 

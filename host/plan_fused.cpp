@@ -395,9 +395,7 @@ void addCount(const Fused& fused, Planner* planner) {
         if (asksPosition(fused.tensors[i])) turned = &fused.tensors[i];
         if (fused.tensors[i].cached) cached = &fused.tensors[i];
     }
-    const bool lacks = turned != nullptr && (turned->d.source == ROPE_SOURCE_TABLE ||
-                                             canLackPosition(turned->d.positions, turned->d.frequencies));
-    if (!lacks && cached == nullptr) return;
+    if (cached == nullptr && (turned == nullptr || !canBeOutside(turned->d))) return;
     const FusedTensor& t = turned != nullptr ? *turned : *cached;
     RopePass* pass = planner->addPass(rope_shader_count_fused, t.d.batch, t.d.tokens, 1);
     RopePush push = {};

@@ -1,4 +1,5 @@
 // The plan of a table.
+#include "../shaders/angle.h"
 #include "plan.h"
 #include "shaders.h"
 
@@ -22,6 +23,7 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     rows.stride[0] = d.tokens * stride;
     rows.stride[1] = stride;
     const Scale scale = splitScale(d.frequencies.scale);
+    pass->constants[ROPE_ID_SCALE_GRID] = scale_grid(scale.mantissa, scale.exponent);
     push.head_lanes = pairs;
     push.pair_counts = pairs | pairs << 16;
     setRowPush(d.rows, &push);

@@ -137,6 +137,13 @@ void setWindow(const RopeRotateDescription& d, RopePush* push) {
     push->window_end = isPacked(d.positions) ? d.skip_last : d.tokens - d.skip_last;
 }
 
+bool canBeOutside(const RopeRotateDescription& d) {
+    if (d.source == ROPE_SOURCE_ROWS) return false;
+    if (d.source == ROPE_SOURCE_INLINE) return canLackPosition(d.positions, d.frequencies);
+    const int64_t row = static_cast<int64_t>(d.positions.first) - d.rows.first_position;
+    return d.positions.kind != ROPE_POSITIONS_COUNTED || row < 0 || row + d.tokens > d.rows.count;
+}
+
 namespace {
 
 void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
@@ -145,6 +152,14 @@ void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     positionsRead(d, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
     setWindow(d, push);
+}
+
+// Whether every token turns.
+bool allTurn(const RopeRotateDescription& d) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    positionsRead(d, &positions, &frequencies);
+    return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
 }
 
 // Two heads together: of float32 whose products are plain.
@@ -165,6 +180,7 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from, t.tensor.source, d.element_in, d.head_dim);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(t.to, t.tensor.destination, d.element_out, d.head_dim);
     setChoices(d, build, pass);
+    if (build.lane_pairs == 4) pass->place_elements = 4;
 
     const uint32_t pair_lanes = pairLanes(d, build);
     push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;
@@ -176,9 +192,13 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     const RopeTuning tuning = chooseTuning(d, t.tensor.heads, push.head_lanes, two_lanes, planner->limits());
     pass->constants[ROPE_ID_LANES] = tuning.pairs == 8 ? 2 : 1;
     push.head_lanes /= pass->constants[ROPE_ID_LANES];
-    pass->heads_per_thread = pass->constants[ROPE_ID_HEADS] = tuning.heads;
+    pass->heads_per_thread = tuning.heads;
+    const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads; // by one pipeline
+    pass->constants[ROPE_ID_HEADS] = all_heads ? ROPE_EVERY_HEAD : tuning.heads;
     pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
     pass->constants[ROPE_ID_IN_FLIGHT] = t.is_rotation && takesTwoHeads(d, build, *pass) ? tuning.in_flight : 1;
+    if (t.is_rotation && push.pass_elements == 0)
+        pass->constants[ROPE_ID_ALL] = allTurn(d) ? ROPE_ALL_TOKENS : ROPE_ALL_LANES;
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
     setScaleOrTable(d, &push);
     writePush(push, pass);
@@ -186,9 +206,7 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
 }
 
 void addCount(const RopeRotateDescription& d, Planner* planner) {
-    const bool counts = d.source == ROPE_SOURCE_TABLE ||
-                        (d.source == ROPE_SOURCE_INLINE && canLackPosition(d.positions, d.frequencies));
-    if (d.count_outside == 0 || !counts) return;
+    if (d.count_outside == 0 || !canBeOutside(d)) return;
     RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
     RopePush push = {};
     setTokens(d, &push, pass);

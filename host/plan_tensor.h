@@ -48,6 +48,8 @@ struct TensorPass {
     bool is_rotation; // whose wide shader may take two lanes of a head in a thread, or two heads together
 };
 RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
+// Whether a token can have no position, or none of the table's.
+bool canBeOutside(const RopeRotateDescription& d);
 // Counts the tokens that lack a position, where that is asked for and there can be any.
 void addCount(const RopeRotateDescription& d, Planner* planner);
 

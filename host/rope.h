@@ -387,7 +387,8 @@ typedef struct RopeTuning {
  *
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
  * ROWS, and Q, K. Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can be
- * without a position: with a table, with INT64 or FLOAT32 positions, with several sets; never where the source is rows.
+ * without a position: with a table, unless positions are counted and all inside it; with INT64 or FLOAT32 positions,
+ * with several sets; never where the source is rows.
  *
  * The source's rows hold frequencies.scale, which decides how products are rounded (rows of a scale that is not said:
  * within 2.28 ulp), and are used as they are: a second factor would round twice. Inverse and
@@ -746,7 +747,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 #define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
 #define ROPE_FLOOR_BINDING_COUNT 5u
-#define ROPE_CONSTANT_COUNT 79u /* specialization constants, ids 0 to 78, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 80u /* specialization constants, ids 0 to 79, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 
@@ -778,7 +779,8 @@ typedef struct RopePass {
     uint32_t parts[3];
     uint32_t heads_per_thread;
     uint32_t tokens_per_thread;
-    uint32_t joined_tokens; /* sequences that follow each other as tokens do are taken as one: tokens of each; or 0 */
+    uint32_t place_elements; /* the source's and the destination's push words count so many as one */
+    uint32_t joined_tokens;  /* sequences that follow each other as tokens do are taken as one: tokens of each; or 0 */
     uint32_t whole; /* bit i: binding i is bound whole for every part; its strides are constants and push words */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;

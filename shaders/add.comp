@@ -41,7 +41,7 @@ void add_pairs(bool added, Turn turn, inout WORDS first, inout WORDS second) {
 
 void add_lane(Token token, bool added, uint row, Stand stand) {
     bool as_is = kSameElement && kScaled == 0u && !added;
-    Work work = work_of(stand.lane, kHeads == 1u ? 1u : min(kHeads, push.heads - stand.head));
+    Work work = work_of(stand.lane, kHeads == 1u ? 1u : heads_from(stand.head));
     Turn turn = Turn(VALUES(0.0), VALUES(0.0));
     if (added) turn = turn_of(token, row, work);
     Runs runs = runs_of(work.j, work.count, kChunkIn);
@@ -62,7 +62,7 @@ void add_token(Stand stand) {
     uint batch = gl_WorkGroupID.y;
     Token token = find_token(batch, stand.number);
     bool added = is_known(token) && token.turns;
-    if (!added && kInPlace != 0u && kScaled == 0u) return;
+    if (!added && kSamePlace && kScaled == 0u) return;
     for (uint i = 0u; i < kLanes; ++i) {
         add_lane(token, added, batch * push.rows.batch + stand.number * push.rows.token, stand);
         stand.lane += push.head_lanes;
@@ -70,7 +70,7 @@ void add_token(Stand stand) {
 }
 
 void main() {
-    push = given;
+    push = push_of(given);
     Stand stand = find_stand();
     if (stand.number >= push.tokens) return;
     if (kTokens > 1u) {

@@ -30,7 +30,7 @@ struct RopeDistance {
 };
 
 ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
-    uint negative = 0u - (whole >> 31);
+    uint negative = choose(int(whole) < 0, 0xFFFFFFFFu, 0u);
     RopeDistance d;
     d.fraction = (fraction ^ negative) - negative;
     d.whole = (whole ^ negative) + (negative & uint(d.fraction == 0u));
@@ -79,7 +79,7 @@ ROPE_FUNCTION RopePhase add_fraction(RopePhase phase, RopeDistance position, uve
 // value * 2^-count rounded to nearest even, count 1 to 31; `below` is not zero where more bits follow the value's.
 ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
     uint kept = value >> count;
-    uint rest = value << (32u - count);
+    uint rest = value * (1u << (32u - count));
     uint sticky = choose(below != 0u, 1u, kept & 1u);
     return kept + uint(rest - 1u + sticky >= 0x80000000u && rest != 0u);
 }
@@ -117,7 +117,7 @@ struct RopeRounded {
 ROPE_FUNCTION RopeRounded round_to_float(uint high, uint low) {
     uint first = choose(high != 0u, high, low);
     uint second = choose(high != 0u, low, 0u);
-    uint shift = uint(31 - highest_bit(first | 1u));
+    uint shift = uint(31 - highest_bit(first | 1u)) & 31u; // at most 31, which analyzers do not see
     RopeRounded rounded;
     rounded.mantissa = round_off((first << shift) | ((second >> 1) >> (31u - shift)), second << shift, 8u);
     rounded.exponent = 8 - int(shift) + (high != 0u ? 32 : 0);
@@ -133,16 +133,23 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
     phase.sign = sine_sign(position, frequency);
 
     uint f = (frequency.y & 0x7FFFFFu) | choose(frequency.y >= 0x800000u, 0x800000u, 0u);
-    RopeRounded p = round_to_float(position.whole, position.fraction);
-    RopeRounded angle = round_to_float(multiply_high(p.mantissa, f), p.mantissa * f);
-    uint low = angle.mantissa;
-    int exponent = angle.exponent + p.exponent - 32 + max(int(frequency.y >> 23), 1) - 150;
+    uint high = position.whole;
+    uint low = position.fraction;
+    uint mantissa = 0u;
+    int exponent = max(int(frequency.y >> 23), 1) - 182;
+    for (uint i = 0u; i < 2u; ++i) { // the position, then the product
+        RopeRounded rounded = round_to_float(high, low);
+        mantissa = rounded.mantissa;
+        exponent += rounded.exponent;
+        high = multiply_high(mantissa, f);
+        low = mantissa * f;
+    }
     // The angle is low * 2^exponent. Of 1/(2 pi) the bits above 2^-exponent make whole turns.
-    low = choose(exponent < -128 || exponent > 127, 0u, low);
+    low = choose(exponent < -128 || exponent > 127, 0u, mantissa);
     uint word = (uint(exponent + 128) >> 5) & 7u;
     uint shift = uint(exponent + 128) & 31u;
-    uint carry = multiply_high(low, inverse_turn_word(word + 3u, shift));
-    for (uint i = 3u; i > 0u; --i) {
+    uint carry = 0u;
+    for (uint i = 4u; i > 0u; --i) { // of the last word the carry alone stays
         uint w = inverse_turn_word(word + i - 1u, shift);
         phase.low = phase.middle;
         phase.middle = phase.high;
@@ -152,24 +159,30 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
     return phase;
 }
 
-// The bits of the float32 nearest value * scale, scale = mantissa * 2^(exponent - 31).
-ROPE_FUNCTION uint to_float_bits(RopeScaled value, uint mantissa, int exponent) {
-    uint low = value.high * mantissa;
+// value * mantissa * 2^-31, cut to 64 bits.
+ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
+    RopeScaled product;
+    product.low = value.high * mantissa;
     uint carry = multiply_high(value.low, mantissa);
-    low += carry;
-    uint high = multiply_high(value.high, mantissa) + uint(low < carry);
-#ifdef ROPE_LONG_WORDS // two exact floats, whose sum is rounded once; high is at least 2^29
-    uint below = (high & 0xFFu) << 16 | low >> 16 | min(low & 0xFFFFu, 1u);
-    precise float sum = float(int(high >> 8)) * 16777216.0 + float(int(below));
-    return floatBitsToUint(sum) + (uint(value.exponent + exponent - 47) << 23);
+    product.low += carry;
+    product.high = multiply_high(value.high, mantissa) + uint(product.low < carry);
+    product.exponent = value.exponent + 1;
+    return product;
+}
+
+// The bits of the nearest float32; high is at least 2^29.
+ROPE_FUNCTION uint to_float_bits(RopeScaled value) {
+#ifdef ROPE_LONG_WORDS // two exact floats, whose sum is rounded once
+    uint below = (value.high & 0xFFu) << 16 | value.low >> 16 | min(value.low & 0xFFFFu, 1u);
+    precise float sum = float(int(value.high >> 8)) * 16777216.0 + float(int(below));
+    return floatBitsToUint(sum) + (uint(value.exponent - 48) << 23);
 #else
-    int top = highest_bit(high | 1u);
-    uint shift = uint(31 - top);
-    high = (high << shift) | ((low >> 1) >> (31u - shift));
-    low = low << shift;
-    // high is now in [2^31, 2^32) and the value high * 2^(biased - 31 - 127)
-    int biased = value.exponent + exponent + top - 31 + 127;
-    return (uint(biased - 1) << 23) + round_off(high, low, 8u);
+    uint once = choose(int(value.high) < 0, 0u, value.high); // doubled twice at most it has bit 31
+    uint high = value.high + once;
+    uint twice = choose(int(high) < 0, 0u, high);
+    high += twice;
+    int biased = value.exponent - int(once != 0u) - int(twice != 0u) + 126;
+    return uint(biased - 1) * 0x800000u + round_off(high, value.low, 8u);
 #endif
 }
 
@@ -211,22 +224,33 @@ ROPE_FUNCTION uint scale_grid(uint mantissa, int exponent) {
 // The bits of float32 scale * cos and scale * sin of a phase. A zero is always +0.
 ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_exponent, ROPE_OUT(uint) cosine,
                                 ROPE_OUT(uint) sine) {
-    uint quadrant = (phase.high + 0x20000000u) >> 30;
+    uint quadrant = phase.high + 0x20000000u; // in its two highest bits
     RopePhase r = phase;
-    r.high -= quadrant << 30;
+    r.high -= quadrant & 0xC0000000u;
     uint sign = r.high & 0x80000000u;
-    uint flip = 0u - (sign >> 31);
+    uint flip = choose(sign != 0u, 0xFFFFFFFFu, 0u);
     r.low = (r.low ^ flip) - flip;
     r.middle = (r.middle ^ flip) + (flip & uint(r.low == 0u));
     r.high = (r.high ^ flip) + (flip & uint((r.low | r.middle) == 0u));
-    uint t = choose(r.high >= 0x20000000u, 0xFFFFFFFFu, (r.high << 3) | (r.middle >> 29));
+    uint t = choose(r.high >= 0x20000000u, 0xFFFFFFFFu, r.high * 8u + (r.middle >> 29));
     uint u = multiply_high(t, t);
     bool none = (r.high | r.middle | r.low) == 0u;
-    uint c = to_float_bits(octant_cosine(u), scale_mantissa, scale_exponent);
-    uint s = choose(none, 0u, to_float_bits(octant_sine(r, u), scale_mantissa, scale_exponent));
+    RopeScaled first = octant_cosine(u);
+    RopeScaled second = octant_sine(r, u);
+    // The code once; and where the scale is a power of two no product, but what a product would cut off.
+    second.low &= choose(scale_mantissa == 0x80000000u, 0xFFFFFFFEu, 0xFFFFFFFFu);
+    for (uint i = 0u; scale_mantissa != 0x80000000u && i < 2u; ++i) {
+        RopeScaled product = scaled_by(first, scale_mantissa);
+        first = second;
+        second = product;
+    }
+    first.exponent += scale_exponent;
+    second.exponent += scale_exponent;
+    uint c = to_float_bits(first);
+    uint s = choose(none, 0u, to_float_bits(second));
     // By quadrant: (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r.
-    bool swap = (quadrant & 1u) != 0u;
-    uint turned = (quadrant & 2u) << 30;
+    bool swap = (quadrant & 0x40000000u) != 0u;
+    uint turned = quadrant & 0x80000000u;
     cosine = choose(swap, s, c);
     sine = choose(swap, c, s);
     cosine = choose(cosine == 0u, 0u, cosine ^ turned ^ choose(swap, sign ^ 0x80000000u, 0u));

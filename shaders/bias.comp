@@ -125,14 +125,14 @@ void put_run(uint to, uint key, int distance, VALUES biases) {
     uint count = min(kLane, push.ROPE_KEYS - key);
     WORDS words = floatBitsToUint(biases);
     if (kWrites == 0u) {
-        words = load(to + key, count);
-        if (kElementIn != ROPE_F32) words = widen(words, kElementIn);
+        words = load(place_of(to + key), count);
+        if (!kFloatsIn) words = widen(words, kElementIn);
         precise VALUES sum = uintBitsToFloat(words) + biases;
         words = floatBitsToUint(sum);
     }
     words = masked(words, distance);
-    if (kElementOut != ROPE_F32) words = narrow(words, kElementOut);
-    store(to + key, words, count);
+    if (!kFloatsOut) words = narrow(words, kElementOut);
+    store(place_of(to + key), words, count);
 }
 
 void put_row(uint to, uint key, int distance, Window w) {
@@ -146,14 +146,14 @@ void put_row(uint to, uint key, int distance, Window w) {
 void put_unknown(uint to, uint key) {
     if (kWrites == 0u) return;
     for (uint i = 0u; i < kRuns; ++i, key += kLane) {
-        if (key < push.ROPE_KEYS) store(to + key, WORDS(0u), min(kLane, push.ROPE_KEYS - key));
+        if (key < push.ROPE_KEYS) store(place_of(to + key), WORDS(0u), min(kLane, push.ROPE_KEYS - key));
     }
 }
 
 int distance_to(uint key, Token token) { return int(push.ROPE_FIRST_KEY + key - token.whole.x); }
 
 void main() {
-    push = given;
+    push = push_of(given);
     Stand stand = find_stand();
     if (stand.number >= push.tokens) return;
     uint batch = gl_WorkGroupID.y;

@@ -7,6 +7,7 @@
 #define ROPE_FUNCTION inline
 #define ROPE_OUT(type) type&
 #define ROPE_INOUT(type) type&
+#define ROPE_ARRAY(type, name, count) const type* name
 #define ROPE_CONSTANT constexpr
 #define ROPE_DIALECT_END } // namespace rope
 namespace rope {
@@ -70,6 +71,7 @@ namespace rope {
 #define ROPE_FUNCTION
 #define ROPE_OUT(type) out type
 #define ROPE_INOUT(type) inout type
+#define ROPE_ARRAY(type, name, count) type name[count]
 #define ROPE_PRECISE precise
 #define ROPE_CONSTANT const
 #define ROPE_DIALECT_END

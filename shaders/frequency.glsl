@@ -16,9 +16,6 @@ uvec4 frequency_of(Token token, uint pair) { return frequencies[token.set * pair
 uvec2 cos_sin_of(Token token, uint axis, uint pair) {
     RopeDistance position = distance_of(token.whole[axis], token.fraction[axis]);
     bool whole = kPositionElement == ROPE_WHOLE_32 || kPositionElement == ROPE_WHOLE_64;
-    uint mantissa = push.scale_mantissa;
-#ifdef ROPE_LONG_WORDS
-    if (kScaleGrid == 0u) mantissa = 0x80000000u; // a power of two takes no product
-#endif
+    uint mantissa = choose(kScaleGrid == 0u, 0x80000000u, push.scale_mantissa); // a power of two takes no product
     return rope_cos_sin_bits(position, frequency_of(token, pair), kAngle != 0u, whole, mantissa, push.scale_exponent);
 }

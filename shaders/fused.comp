@@ -110,7 +110,7 @@ void place(inout Team team, Token token, uint slot) {
         team.to = team.sequence * push.destination.batch + team.page * kPageStride + team.row * push.destination.token;
     }
     team.to += team.head * kDestinationHead;
-    if (kInPlace != 0u && kCache != ROPE_CACHE_OFF) team.from = team.base + team.to;
+    if (kSamePlace && kCache != ROPE_CACHE_OFF) team.from = team.base + team.to;
 }
 
 // The word of a head's scale, from the first of its tensor.
@@ -228,12 +228,13 @@ void finish_head(uint stage, Team team, uint h, uint entry, Way way, WORDS first
     }
 #endif
     narrow_runs(way.as_is, first, second);
-    store(team.base + to_head + way.to.low, first, way.to.low_count);
-    store(team.base + to_head + way.to.high, second, way.to.high_count);
+    uint to = place_of(team.base + to_head);
+    store(to + way.to.low, first, way.to.low_count);
+    store(to + way.to.high, second, way.to.high_count);
 }
 
 void pass_head(uint stage, Team team, uint h, uint entry, Way way) {
-    uint from = team.from + h * kSourceHead;
+    uint from = place_of(team.from + h * kSourceHead);
     WORDS first = load(from + way.from.low, way.from.low_count);
     WORDS second = load(from + way.from.high, way.from.high_count);
     widen_runs(way.as_is, first, second);
@@ -263,7 +264,7 @@ void pass_heads(uint stage, Team team, uint first_entry, Way way, bool there) {
 }
 
 void main() {
-    push = given;
+    push = push_of(given);
     Team team = team_of(gl_GlobalInvocationID.x);
     bool there = team.number < push.tokens && is_counted_in(team.number);
     Token token = find_token(gl_WorkGroupID.y, there ? team.number : 0u);

@@ -5,7 +5,7 @@
 #include "dialect.h"
 
 // n / d for n < 2^31, given shift = ceil(log2 d) and magic = ceil(2^(31 + shift) / d).
-ROPE_FUNCTION uint divide(uint n, uint magic, uint shift) { return multiply_high(n << 1, magic) >> shift; }
+ROPE_FUNCTION uint divide(uint n, uint magic, uint shift) { return multiply_high(n * 2u, magic) >> shift; }
 
 // The elements of pair j within the rotary part, whose pairs lie in chunks, each chunk's first elements before its
 // second ones. One pair in a chunk is interleaved pairing, 0 means all of them in one: half pairing.

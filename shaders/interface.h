@@ -21,7 +21,7 @@ using uint = uint32_t;
 
 // Specialization constants: choices.
 #define ROPE_ID_GROUP_SIZE 0
-#define ROPE_ID_HEADS 1      // heads per thread
+#define ROPE_ID_HEADS 1      // heads per thread, or ROPE_EVERY_HEAD
 #define ROPE_ID_POSITIONS 2  // position kind
 #define ROPE_ID_COS_SIN 3    // inline, table or rows
 #define ROPE_ID_PAIRING_IN 4 // pairs in a chunk: 0: all, the halves; 1: interleaved
@@ -80,7 +80,8 @@ using uint = uint32_t;
 
 #define ROPE_ID_LANES 77      // of one thread: of the wide rotation 1 or 2, of additions a divisor of a row's
 #define ROPE_ID_TOKENS 73     // of one thread: of additions and biases, whose tokens are queries
-#define ROPE_ID_SCALE_GRID 69 // of every rotation: scale_grid in angle.h
+#define ROPE_ID_SCALE_GRID 69 // scale_grid in angle.h
+#define ROPE_ID_ALL 79        // of a rotation what turns without exception
 
 // Of additions to embeddings alone.
 // What a pair's first element is given: the sine; or 1: the cosine, or a row's first half.
@@ -121,6 +122,11 @@ using uint = uint32_t;
 #define ROPE_I8 3
 #define ROPE_Q8_0 4
 
+#define ROPE_EVERY_HEAD 0 // of a token, however many there are
+
+#define ROPE_ALL_LANES 1  // each has pairs
+#define ROPE_ALL_TOKENS 2 // and each token turns
+
 #define ROPE_ROWS_BY_FOUR 0 // four cosines or sines at a time
 #define ROPE_ROWS_WOVEN 1   // cosine and sine in turns, two of each at a time
 #define ROPE_ROWS_SINGLE 2  // one at a time
@@ -144,7 +150,8 @@ using uint = uint32_t;
 #define ROPE_FROM_TABLE 1
 #define ROPE_FROM_ROWS 2
 
-// Where one tensor, row or list of positions lies, in elements.
+// Where one tensor, row or list of positions lies, in elements; the tensors of wide rotations and additions in runs of
+// four.
 struct RopePlace {
     uint offset;
     uint batch;

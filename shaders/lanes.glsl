@@ -9,13 +9,15 @@ const uint kTogether = kInFlight;
 const uint kLanes = 1u;
 const uint kTogether = 1u;
 #endif
+const bool kTwoHeads = kTogether == 2u;
 
 // Of two lanes every second step takes the other one, and then goes on to the next head.
 bool is_other(uint step) {
     bool second = (step & 1u) != 0u;
     return kLanes == 2u && second;
 }
+uint lane_distance(uint chunk) { return choose(chunk == 1u, 2u, 1u) * push.head_lanes; } // in places
 uint next_place(uint at, uint step, uint chunk, uint head) {
-    uint other = choose(chunk == 1u, 2u, 1u) * kLane * push.head_lanes;
+    uint other = lane_distance(chunk);
     return at + choose(kLanes == 1u, kTogether * head, choose(is_other(step), head - other, other));
 }

@@ -13,7 +13,17 @@ ROPE_FUNCTION ROPE_VALUES leading(ROPE_VALUES value, ROPE_VALUES grid) {
     return lead;
 }
 
-// x*c - y*s and x*s + y*c, every operation rounded. With a grid, see scale_grid, the products are as good as exact: of
+// x*c - y*s and x*s + y*c, every operation rounded.
+ROPE_FUNCTION ROPE_VALUES first_turned(ROPE_VALUES x, ROPE_VALUES y, ROPE_VALUES c, ROPE_VALUES s) {
+    ROPE_PRECISE ROPE_VALUES value = x * c - y * s;
+    return value;
+}
+ROPE_FUNCTION ROPE_VALUES second_turned(ROPE_VALUES x, ROPE_VALUES y, ROPE_VALUES c, ROPE_VALUES s) {
+    ROPE_PRECISE ROPE_VALUES value = x * s + y * c;
+    return value;
+}
+
+// Both of them. With a grid, see scale_grid, the products are as good as exact: of
 // x = xh + xl and c = ch + cl the leading parts have so few places that xh*ch - yh*sh is exact, and the rest of it,
 // (xl*ch - yl*sh) + (x*cl - y*sl), is rounded where it is 2^-8 of the pair at most. To that end the pair is brought to
 // the binade of 2, whatever its size, and the sums back to where it was.
@@ -25,8 +35,8 @@ ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) 
                              uint grid) {
     ROPE_VALUES x = uintBitsToFloat(first);
     ROPE_VALUES y = uintBitsToFloat(second);
-    ROPE_PRECISE ROPE_VALUES left = x * c - y * s;
-    ROPE_PRECISE ROPE_VALUES right = x * s + y * c;
+    ROPE_PRECISE ROPE_VALUES left = first_turned(x, y, c, s);
+    ROPE_PRECISE ROPE_VALUES right = second_turned(x, y, c, s);
     ROPE_BITS binade = max(max(first & 0x7F800000u, second & 0x7F800000u), 0x01000000u);
     first = floatBitsToUint(left);
     second = floatBitsToUint(right);

@@ -31,6 +31,13 @@ const uint kEightBytes = uint(kPositionElement == ROPE_WHOLE_64 || kPositionElem
 // Rows of positions or starts, one for each axis; packed sequences' begin with their cumulative lengths.
 const uint kPositionRows = kPacked ? kPositions - ROPE_KIND_PACKED : kAxes;
 
+const bool kFloatPositions = kPositionElement == ROPE_FLOAT_32;
+const bool kFixedPositions = kPositionElement == ROPE_FIXED_64;
+const bool kCountedPositions = kPositions == ROPE_KIND_COUNTED;
+const bool kInline = kCosSin == ROPE_FROM_INLINE;
+const bool kFromTable = kCosSin == ROPE_FROM_TABLE;
+const bool kOneAxis = kAxes == 1u;
+
 struct Token {
     uvec4 whole; // its position on each axis: two's complement Q32.32
     uvec4 fraction;
@@ -47,20 +54,20 @@ struct Token {
 bool is_known(Token token) { return token.positioned && token.inside; }
 
 // Of eight bytes the low word, or the high one.
-uint position_word(uint element, uint high) { return positions[(element << kEightBytes) + high]; }
+uint position_word(uint element, uint high) { return positions[element * (kEightBytes + 1u) + high]; }
 
 bool load_position(uint at, out uint whole, out uint fraction) {
     whole = position_word(at, 0u);
     fraction = 0u;
     bool is_one = true;
-    if (kPositionElement == ROPE_FLOAT_32) {
+    if (kFloatPositions) {
         is_one = fixed_from_float(whole, whole, fraction);
     } else if (kPositionElement != ROPE_WHOLE_32) {
         uint high = position_word(at, 1u);
         bool extends = high == uint(int(whole) >> 31);
-        is_one = kPositionElement == ROPE_FIXED_64 || extends;
-        fraction = kPositionElement == ROPE_FIXED_64 ? whole : 0u;
-        whole = kPositionElement == ROPE_FIXED_64 ? high : whole;
+        is_one = kFixedPositions || extends;
+        fraction = kFixedPositions ? whole : 0u;
+        whole = kFixedPositions ? high : whole;
     }
     return is_one;
 }
@@ -106,24 +113,30 @@ uint place_token(uint batch, uint number, out Token token) {
 Token find_token(uint batch, uint number) {
     Token token;
     uint at = place_token(batch, number, token);
-    for (uint axis = 0u; axis < kAxes; ++axis) {
-        uint whole = kPositions == ROPE_KIND_COUNTED ? push.ROPE_FIRST_POSITION : 0u;
+    uint axis = 0u;
+    do {
+        uint whole = kCountedPositions ? push.ROPE_FIRST_POSITION : 0u;
         uint fraction = 0u;
-        if (kPositions != ROPE_KIND_COUNTED && kPositionRows != 0u) {
+        if (!kCountedPositions && kPositionRows != 0u) {
             uint row = choose(kPacked, 0u, axis * push.position_axis);
             token.positioned = load_position(at + row, whole, fraction) && token.positioned;
             if (axis == 0u) token.first_positioned = token.positioned;
         }
         whole += choose(kPositions == ROPE_KIND_PER_TOKEN, 0u, token.index);
-        token.whole[axis] = whole;
-        token.fraction[axis] = fraction;
-        if (kCosSin == ROPE_FROM_TABLE) {
-            token.inside = whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS) && token.inside;
+        if (kOneAxis) {
+            token.whole.x = whole;
+            token.fraction.x = fraction;
+        } else {
+            token.whole[axis] = whole;
+            token.fraction[axis] = fraction;
         }
-    }
+        bool in_table = whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
+        token.inside = mix(true, in_table, kFromTable) && token.inside;
+    } while (++axis < kAxes);
     if (kSets != 0u) {
         token.set = position_word(at + kPositionRows * push.position_axis, 0u);
         token.inside = token.set < push.sets && token.inside;
+        token.set = choose(token.set < push.sets, token.set, 0u);
         if (kEightBytes != 0u) {
             token.inside = position_word(at + kPositionRows * push.position_axis, 1u) == 0u && token.inside;
         }
@@ -134,12 +147,12 @@ Token find_token(uint batch, uint number) {
 uint axis_of(uint pair) {
     const uint map[ROPE_AXIS_WORDS] = uint[](kAxes0, kAxes1, kAxes2, kAxes3, kAxes4, kAxes5, kAxes6, kAxes7, kAxes8,
                                              kAxes9, kAxes10, kAxes11, kAxes12, kAxes13, kAxes14, kAxes15);
-    uint axis = 0u;
-    if (kAxes != 1u) axis = (map[pair / ROPE_AXIS_PAIRS] >> (2u * (pair % ROPE_AXIS_PAIRS))) & 3u;
-    return axis;
+    uint word = map[pair / ROPE_AXIS_PAIRS % ROPE_AXIS_WORDS]; // one axis may have more pairs than the map
+    return choose(kOneAxis, 0u, (word >> (2u * (pair % ROPE_AXIS_PAIRS))) & 3u);
 }
 
-// The table's row for a position on one axis.
+// The table's row for a position on one axis, or the first where that has none.
 uint row_of(Token token, uint axis) {
-    return token.set * uint(push.ROPE_TABLE_ROWS) + token.whole[axis] - push.ROPE_TABLE_FIRST;
+    uint row = token.set * uint(push.ROPE_TABLE_ROWS) + token.whole[axis] - push.ROPE_TABLE_FIRST;
+    return choose(token.inside, row, 0u);
 }

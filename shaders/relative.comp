@@ -15,15 +15,15 @@ const uint kHeads = 1u;
 layout(constant_id = ROPE_ID_SCALED) const uint kScaled = 0;
 
 float source_at(uint at) {
-    uint word = kElementIn == ROPE_F32 ? source[at] : source_packed[at / 2u];
-    if (kElementIn != ROPE_F32) word = widen(uvec2((word >> (16u * (at & 1u))) & 0xFFFFu), kElementIn).x;
+    uint word = kFloatsIn ? source[at] : source_packed[at / 2u];
+    if (!kFloatsIn) word = widen(uvec2((word >> (16u * (at & 1u))) & 0xFFFFu), kElementIn).x;
     return uintBitsToFloat(word);
 }
 
 // Two of what is added to, or of float32 the last one.
 vec2 sum_at(uint at, uint count) {
     uvec2 words = uvec2(0u);
-    if (kElementOut != ROPE_F32) {
+    if (!kFloatsOut) {
         uint packed = destination_packed[at / 2u];
         words = widen(uvec2(packed & 0xFFFFu, packed >> 16), kElementOut);
     } else {
@@ -35,7 +35,7 @@ vec2 sum_at(uint at, uint count) {
 
 void put_sum(uint at, vec2 sum, uint count) {
     uvec2 words = floatBitsToUint(sum);
-    if (kElementOut != ROPE_F32) words = narrow(words, kElementOut);
+    if (!kFloatsOut) words = narrow(words, kElementOut);
     store(at, words, count);
 }
 
@@ -112,7 +112,7 @@ void add_terms(uint from, uint to, uint lane, int distance) {
 #endif
 
 void main() {
-    push = given;
+    push = push_of(given);
     Stand stand = find_stand();
     if (stand.number >= push.tokens) return;
     Token token = find_token(gl_WorkGroupID.y, stand.number);

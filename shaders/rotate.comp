@@ -1,4 +1,4 @@
-// The rotation: one thread takes kLane pairs of one token through up to kHeads heads, so that cos and sin are found once
+// The rotation: one thread takes kLane pairs of one token through kHeads heads, or all of them, so that cos and sin are found once
 // for all of them. Elsewhere, further lanes bring over what does not rotate.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -24,6 +24,8 @@ Turn turn_at(uint step, Turn turn, Turn other) {
 Turn turn_at(uint step, Turn turn, Turn other) { return turn; }
 #endif
 
+layout(constant_id = ROPE_ID_ALL) const uint kAll = 0;
+
 void load_runs(uint at, Runs runs, out WORDS first, out WORDS second) {
 #if ROPE_LANE == 4
     first = load(at + runs.low, runs.low_count);
@@ -48,6 +50,39 @@ void store_runs(uint at, Runs runs, WORDS first, WORDS second) {
 #endif
 }
 
+#if ROPE_LANE == 4
+// Float32 that stays as it is. Drivers that make a mask of a branch pay for one in move_heads with each step; two heads
+// together are of those that do not.
+const bool kPlain = kFloatsIn && kFloatsOut && kChunkIn == kChunkOut;
+const bool kCopies = kPlain && !kSamePlace && !kTwoHeads;
+void copy_heads(uint heads, Stand stand, Runs runs) {
+    uint steps = 2u * heads * kLanes; // in each one run of one lane: 2 or 4 a head
+    for (uint step = 0u; step < steps; ++step) {
+        uint head = step >> kLanes;
+        uint lane = step >> 1 & (kLanes - 1u);
+        uint within = choose((step & 1u) != 0u, runs.high, runs.low) + lane * lane_distance(kChunkIn);
+        uint from = stand.from + head * push.source.head + within;
+        uint to = stand.to + head * push.destination.head + within;
+        destination[to] = source[from];
+    }
+}
+#endif
+
+// Without a grid one pair after the other, whose four products drivers for CPUs then keep in registers.
+void turn_lane(inout WORDS first, inout WORDS second, Turn turn) {
+#if ROPE_LANE == 4
+    if (kScaleGrid == 0u) {
+        VALUES x = uintBitsToFloat(first), y = uintBitsToFloat(second), c = turn.cosine, s = turn.sine;
+        first = floatBitsToUint(VALUES(first_turned(x.x, y.x, c.x, s.x), first_turned(x.y, y.y, c.y, s.y),
+                                       first_turned(x.z, y.z, c.z, s.z), first_turned(x.w, y.w, c.w, s.w)));
+        second = floatBitsToUint(VALUES(second_turned(x.x, y.x, c.x, s.x), second_turned(x.y, y.y, c.y, s.y),
+                                        second_turned(x.z, y.z, c.z, s.z), second_turned(x.w, y.w, c.w, s.w)));
+        return;
+    }
+#endif
+    turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
+}
+
 // The one loop over the heads: from pairs of the one pairing to those of the other, without a turn as integers. Of two
 // heads together the second, where there is none, is the first once more; one branch is for both, past which compilers
 // would move its loads.
@@ -55,7 +90,8 @@ void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, b
                 Turn other) {
     bool as_is = kSameElement && !turned;
     uint steps = heads * kLanes;
-    for (uint step = 0u; step < steps; step += kTogether) {
+    uint step = 0u;
+    if (heads != 0u) do {
         WORDS first;
         WORDS second;
         load_runs(from, source, first, second);
@@ -63,76 +99,86 @@ void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, b
         WORDS fourth;
 #if ROPE_LANE == 4
         bool more = step + 1u < steps;
-        if (kTogether == 2u) {
+        if (kTwoHeads) {
             uint at = from + choose(more, push.source.head, 0u);
-            third = fetch((at + source.low) >> 2);
-            fourth = fetch((at + source.high) >> 2);
+            third = fetch(at + source.low);
+            fourth = fetch(at + source.high);
         }
 #endif
         widen_runs(as_is, first, second);
         Turn this_turn = turn_at(step, turn, other);
         if (paired && kChunkIn == 1u) {
             unweave(first, second);
-            if (kTogether == 2u) unweave(third, fourth);
+            if (kTwoHeads) unweave(third, fourth);
         }
         if (turned) {
-            turn_pair(first, second, this_turn.cosine, this_turn.sine, kScaleGrid);
-            if (kTogether == 2u) turn_pair(third, fourth, turn.cosine, turn.sine, 0u); // never with a grid
+            turn_lane(first, second, this_turn);
+            if (kTwoHeads) turn_pair(third, fourth, turn.cosine, turn.sine, 0u); // never with a grid
         }
         if (paired && kChunkOut == 1u) {
             weave(first, second);
-            if (kTogether == 2u) weave(third, fourth);
+            if (kTwoHeads) weave(third, fourth);
         }
         narrow_runs(as_is, first, second);
         store_runs(to, destination, first, second);
 #if ROPE_LANE == 4
-        if (kTogether == 2u) {
+        if (kTwoHeads) {
             uint at = to + choose(more, push.destination.head, 0u);
-            put((at + destination.low) >> 2, third);
-            put((at + destination.high) >> 2, fourth);
+            put(at + destination.low, third);
+            put(at + destination.high, fourth);
         }
 #endif
         from = next_place(from, step, kChunkIn, push.source.head);
         to = next_place(to, step, kChunkOut, push.destination.head);
-    }
+        step += kTogether;
+    } while (step < steps);
 }
 
 void main() {
-    push = given;
+    push = push_of(given);
     Stand stand = find_stand();
     uint number = stand.number;
     uint lane = stand.lane;
     uint batch = gl_WorkGroupID.y;
     if (number >= push.tokens) return;
-    Work work = work_of(lane, min(kHeads, push.heads - stand.head));
+    Work work = work_of(lane, heads_from(stand.head));
     Turn turn = Turn(VALUES(1.0), VALUES(0.0));
     Turn other = turn;
     bool of_pairs = lane < pair_lanes();
-    bool paired = kInPlace != 0u || of_pairs; // in place, nothing else is moved
+    bool paired = kAll != 0u || of_pairs;
     bool turned = paired;
     Runs source_runs;
     Runs destination_runs;
     if (paired) {
         Token token = find_token(batch, number);
-        bool turns = is_known(token) && token.turns;
-        if (!turns && kInPlace != 0u) return;
-        turned = kInPlace != 0u || turns;
+        bool known = is_known(token) && token.turns;
+        bool turns = kAll == ROPE_ALL_TOKENS || known;
+        if (!turns && kSamePlace) return;
+        turned = kSamePlace || turns;
         source_runs = runs_of(work.j, work.count, kChunkIn);
         destination_runs = runs_of(work.j, work.count, kChunkOut);
         uint row = batch * push.rows.batch + number * push.rows.token;
 #if ROPE_LANE == 4
         work.j += (kLanes - 1u) * kLane * push.head_lanes;
-        for (uint i = 0u; i < kLanes && turns; ++i) { // the other lane first
+        uint lanes = 0u;
+        do { // the other lane first
             other = turn;
             turn = turn_of(token, row, work);
             work.j -= kLane * push.head_lanes;
-        }
+        } while (++lanes < kLanes);
 #else
-        if (turns) turn = turn_of(token, row, work);
+        turn = turn_of(token, row, work);
 #endif
     } else {
         source_runs = pass_runs(lane - pair_lanes());
         destination_runs = source_runs;
     }
+#if ROPE_LANE == 4
+    if (kCopies && kAll != ROPE_ALL_TOKENS) {
+        copy_heads(choose(turned, 0u, work.heads), stand, source_runs);
+        work.heads = choose(turned, work.heads, 0u);
+        turned = true;
+    }
+#endif
     move_heads(work.heads, stand.from, source_runs, stand.to, destination_runs, paired, turned, turn, other);
 }

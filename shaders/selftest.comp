@@ -9,7 +9,7 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
 };
 
 void main() {
-    push = given;
+    push = push_of(given);
     if (gl_GlobalInvocationID.x != 0u) return;
     float one = uintBitsToFloat(push.scale_mantissa);          // 1
     float tiny = uintBitsToFloat(push.scale_mantissa - 0xC000000u); // 2^-24

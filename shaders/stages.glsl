@@ -35,11 +35,11 @@ void put_word(uint at, uint word) {
     destination_words[at] = word;
 }
 
-void keep_squares(uint entry, uint element, WORDS words) {
+void keep_squares(uint entry, uint place, WORDS words) {
     vec4 x = uintBitsToFloat(words);
     precise vec4 squares = x * x;
     precise float sum = (squares.x + squares.y) + (squares.z + squares.w);
-    run_words[entry * kRuns + element / 4u] = floatBitsToUint(sum);
+    run_words[entry * kRuns + place] = floatBitsToUint(sum);
 }
 
 // Every fourth run of a head, to where the first of them lies.
@@ -79,11 +79,11 @@ void find_factors(uint team, uint lane, uint first) {
     barrier();
 }
 
-WORDS normed(uint entry, uint head, uint element, WORDS words) {
+WORDS normed(uint entry, uint head, uint place, WORDS words) {
     precise vec4 x = uintBitsToFloat(words) * factors[kNormHeads == 1u ? entry : entry / kHeads * kHeads];
 #ifdef ROPE_PARAMETERS
     if (kWeights != ROPE_NOWHERE) {
-        uint at = kWeights / 4u + (kNormHeads == 1u ? 0u : head * kRuns) + element / 4u;
+        uint at = kWeights / 4u + (kNormHeads == 1u ? 0u : head * kRuns) + place;
         precise vec4 weight = parameters[at] + uintBitsToFloat(kWeightOffset);
         x = x * weight;
     }
@@ -91,9 +91,9 @@ WORDS normed(uint entry, uint head, uint element, WORDS words) {
     return floatBitsToUint(x);
 }
 
-void keep_largest(uint entry, uint element, WORDS words) {
+void keep_largest(uint entry, uint place, WORDS words) {
     uvec4 magnitudes = words & 0x7FFFFFFFu;
-    run_words[entry * kRuns + element / 4u] =
+    run_words[entry * kRuns + place] =
         max(max(magnitudes.x, magnitudes.y), max(magnitudes.z, magnitudes.w));
 }
 
@@ -113,8 +113,8 @@ void find_shares(uint team, uint lane) {
 }
 
 // To the nearest integer, halves away from zero; a byte each.
-uint four_integers(uint entry, uint element, WORDS words) {
-    precise vec4 x = uintBitsToFloat(words) * per_share[entry * kBlocks + element / 4u / kBlockRuns];
+uint four_integers(uint entry, uint place, WORDS words) {
+    precise vec4 x = uintBitsToFloat(words) * per_share[entry * kBlocks + place / kBlockRuns];
     precise vec4 magnitude = abs(x);
     uvec4 whole = uvec4(magnitude);
     precise vec4 rest = magnitude - vec4(whole);
@@ -123,12 +123,12 @@ uint four_integers(uint entry, uint element, WORDS words) {
     return bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24;
 }
 
-void store_integers(uint entry, uint base, uint to_head, uint element, WORDS words) {
-    uint bytes = four_integers(entry, element, words);
+void store_integers(uint entry, uint base, uint to_head, uint place, WORDS words) {
+    uint bytes = four_integers(entry, place, words);
     if (kElementOut == ROPE_I8) {
-        put_word(base + (to_head + element) / 4u, bytes);
+        put_word(base + place_of(to_head) + place, bytes);
     } else {
-        run_words[entry * kRuns + element / 4u] = bytes;
+        run_words[entry * kRuns + place] = bytes;
     }
 }
 

@@ -2,10 +2,11 @@
 #extension GL_GOOGLE_include_directive : require
 #include "interface.h"
 #include "index.h"
+#include "push.h"
 
 layout(local_size_x_id = ROPE_ID_GROUP_SIZE, local_size_y = 1, local_size_z = 1) in;
 layout(push_constant) uniform Push {
-    RopePush given;
+    uvec4 given[ROPE_PUSH_VECTORS];
 };
 RopePush push;
 // Of a head's elements: fused passes are made for one geometry.

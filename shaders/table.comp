@@ -11,7 +11,7 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Rows {
 };
 
 void main() {
-    push = given;
+    push = push_of(given);
     uint index = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
     if (index >= push.tokens) return;
     uint pair = gl_GlobalInvocationID.x - index * push.head_lanes;

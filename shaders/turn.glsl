@@ -21,28 +21,31 @@ struct Turn {
     VALUES sine;
 };
 
-const uint kPlaces = kCosSin != ROPE_FROM_INLINE && kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // entries follow the first
+const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // entries follow the first
 
 // Cos and sin of the pairs: computed, or where they lie and then loaded. In a table each pair has the row of its axis'
 // position, otherwise all have the token's own. Frequencies are asked for kLane times, in order (held.glsl).
 Turn turn_of(Token token, uint row, Work work) {
     WORDS cosine;
     WORDS sine;
-    WORDS at = WORDS(0u);
-    for (uint i = 0u; i < kPlaces; ++i) {
+    WORDS at;
+    uint i = 0u;
+    do {
         uint pair = work.j + min(i, work.count - 1u);
         uint axis = axis_of(pair);
-        if (kCosSin == ROPE_FROM_INLINE) {
+        if (kInline) {
             uvec2 bits = cos_sin_of(token, axis, pair);
             NTH(cosine, i) = bits.x;
             NTH(sine, i) = bits.y;
         } else {
-            if (kCosSin == ROPE_FROM_TABLE) row = row_of(token, axis) * push.rows.token;
-            NTH(at, i) = push.rows.offset + row + pair * push.rows.head;
+            uint start = choose(kFromTable, row_of(token, axis) * push.rows.token, row);
+            uint place = push.rows.offset + start + pair * push.rows.head;
+            if (kPlaces == 1u) at = WORDS(place);
+            else NTH(at, i) = place;
         }
-    }
-    if (kCosSin != ROPE_FROM_INLINE) load_row(at, cosine, sine);
-    if (kBackward != 0u) sine ^= 0x80000000u;
+    } while (++i < kPlaces);
+    if (!kInline) load_row(at, cosine, sine);
+    sine ^= choose(kBackward != 0u, 0x80000000u, 0u);
     return Turn(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
@@ -50,8 +53,8 @@ Turn turn_of(Token token, uint row, Work work) {
 Runs pass_runs(uint lane) {
     uint low = 2u * copy_step() * lane;
     uint high = low + copy_step() < pass_elements() ? low + copy_step() : low;
-    return Runs(pass_element(low, rotary_begin(), pair_count()), pass_element(high, rotary_begin(), pair_count()),
-                copy_step(), copy_step());
+    return Runs(place_of(pass_element(low, rotary_begin(), pair_count())),
+                place_of(pass_element(high, rotary_begin(), pair_count())), copy_step(), copy_step());
 }
 
 // A lane's pairs are of one chunk.

@@ -54,6 +54,10 @@ WORDS shrunk_bits(WORDS bits) {
 layout(constant_id = ROPE_ID_IN_PLACE) const uint kInPlace = 0;
 layout(constant_id = ROPE_ID_ELEMENT_IN) const uint kElementIn = ROPE_F32;
 layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
+// By name, since a comparison of constants takes its bytes wherever it stands.
+const bool kSamePlace = kInPlace != 0u;
+const bool kFloatsIn = kElementIn == ROPE_F32;
+const bool kFloatsOut = kElementOut == ROPE_F32;
 
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Source {
     WHOLE_MEMORY source[];
@@ -91,11 +95,11 @@ bool of_v = false;
 // In place one binding does both, so that no compiler may take load and store for strangers.
 WHOLE fetch(uint at) {
     IF_V(return FROM_WHOLE(source_v[at]))
-    return kInPlace != 0u ? FROM_WHOLE(destination[at]) : FROM_WHOLE(source[at]);
+    return kSamePlace ? FROM_WHOLE(destination[at]) : FROM_WHOLE(source[at]);
 }
 UNPACKED fetch_packed(uint at) {
     IF_V(return FROM_PACKED(source_v_packed[at]))
-    return kInPlace != 0u ? FROM_PACKED(destination_packed[at]) : FROM_PACKED(source_packed[at]);
+    return kSamePlace ? FROM_PACKED(destination_packed[at]) : FROM_PACKED(source_packed[at]);
 }
 void put(uint at, WHOLE words) {
     IF_V(destination_v[at] = TO_WHOLE(words))
@@ -110,46 +114,50 @@ void put_packed(uint at, UNPACKED words) {
 uvec4 parted(uvec2 packed) { return uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16); }
 #endif
 
-// Up to LANE elements from `element` on: float32 that lies anywhere may be fewer, 16-bit elements only none or all. As
+// What loads and stores count by: elements, or in the wide build runs of four of them. Loops add places up and divide
+// none: a shift with each load costs a driver that takes vectors apart for it as much as the load.
+uint place_of(uint element) { return kLane == 4u ? element >> 2 : element; }
+
+// Up to LANE elements from a place on: float32 that lies anywhere may be fewer, 16-bit elements only none or all. As
 // they lie in memory, 16-bit ones apart from each other.
-WORDS load(uint element, uint count) {
+WORDS load(uint place, uint count) {
 #if ROPE_LANE == 4
-    if (kElementIn == ROPE_F32) return fetch(element >> 2);
-    return parted(fetch_packed(element >> 2));
+    if (kFloatsIn) return fetch(place);
+    return parted(fetch_packed(place));
 #elif ROPE_LANE == 2
     WORDS words = uvec2(0u);
-    if (kElementIn != ROPE_F32) {
-        if (count != 0u) words.x = fetch_packed(element >> 1);
+    if (!kFloatsIn) {
+        if (count != 0u) words.x = fetch_packed(place >> 1);
         words = uvec2(words.x & 0xFFFFu, words.x >> 16);
     } else {
-        if (count != 0u) words.x = fetch(element);
-        if (count > 1u) words.y = fetch(element + 1u);
+        if (count != 0u) words.x = fetch(place);
+        if (count > 1u) words.y = fetch(place + 1u);
     }
     return words;
 #else
-    return kElementIn == ROPE_F32 ? fetch(element) : fetch_packed(element);
+    return kFloatsIn ? fetch(place) : fetch_packed(place);
 #endif
 }
 
-void store(uint element, WORDS words, uint count) {
+void store(uint place, WORDS words, uint count) {
 #if ROPE_LANE == 4
-    if (kElementOut == ROPE_F32) {
-        put(element >> 2, words);
+    if (kFloatsOut) {
+        put(place, words);
     } else {
-        put_packed(element >> 2, words.xz | words.yw << 16);
+        put_packed(place, words.xz | words.yw << 16);
     }
 #elif ROPE_LANE == 2
-    if (kElementOut != ROPE_F32) {
-        if (count != 0u) put_packed(element >> 1, words.x | words.y << 16);
+    if (!kFloatsOut) {
+        if (count != 0u) put_packed(place >> 1, words.x | words.y << 16);
     } else {
-        if (count != 0u) put(element, words.x);
-        if (count > 1u) put(element + 1u, words.y);
+        if (count != 0u) put(place, words.x);
+        if (count > 1u) put(place + 1u, words.y);
     }
 #else
-    if (kElementOut == ROPE_F32) {
-        put(element, words);
+    if (kFloatsOut) {
+        put(place, words);
     } else {
-        put_packed(element, words);
+        put_packed(place, words);
     }
 #endif
 }
@@ -159,14 +167,14 @@ const bool kSameElement = kElementIn == kElementOut;
 
 // Both runs to float32 bits and back; a loop of known length, so that the code is there once.
 void widen_runs(bool as_is, inout WORDS first, inout WORDS second) {
-    for (uint run = 0u; kElementIn != ROPE_F32 && run < 2u; ++run) {
+    for (uint run = 0u; !kFloatsIn && run < 2u; ++run) {
         WORDS wide = where_less(WORDS(0u), WORDS(as_is), first, widen(first, kElementIn));
         first = second;
         second = wide;
     }
 }
 void narrow_runs(bool as_is, inout WORDS first, inout WORDS second) {
-    for (uint run = 0u; kElementOut != ROPE_F32 && run < 2u; ++run) {
+    for (uint run = 0u; !kFloatsOut && run < 2u; ++run) {
         WORDS narrowed = where_less(WORDS(0u), WORDS(as_is), first, narrow(first, kElementOut));
         first = second;
         second = narrowed;
@@ -175,11 +183,11 @@ void narrow_runs(bool as_is, inout WORDS first, inout WORDS second) {
 
 // Elements that a copying lane moves at a time.
 uint copy_step() {
-    return kLane == 2u && kElementIn == ROPE_F32 && kElementOut == ROPE_F32 ? 1u : kLane;
+    return kLane == 2u && kFloatsIn && kFloatsOut ? 1u : kLane;
 }
 
 // Pairs lie in memory as two runs of LANE elements: first and second elements, or, interleaved, the one half of the
-// pairs and the other.
+// pairs and the other. Their places in a head.
 struct Runs {
     uint low;
     uint high;
@@ -191,7 +199,8 @@ Runs runs_of(uint j, uint count, uint chunk) {
     bool woven = kLane > 1u && chunk == 1u;
     uint first = rotary_begin() + pair_first(j, chunk);
     uint second = first + choose(woven, kLane, pair_distance(pair_count(), chunk));
-    return Runs(first, second, choose(woven, kLane, count), choose(woven, 2u * count - kLane, count));
+    return Runs(place_of(first), place_of(second), choose(woven, kLane, count),
+                choose(woven, 2u * count - kLane, count));
 }
 
 // Two runs of interleaved elements as first and second elements.

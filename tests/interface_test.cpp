@@ -1,6 +1,7 @@
 // The compiled SPIR-V against the header that C++ compiled with: offsets, bindings, constant ids, capabilities.
 #include "../host/shaders.h"
 #include "../shaders/interface.h"
+#include "../shaders/push.h"
 #include "rope.h"
 
 #include <gtest/gtest.h>
@@ -27,13 +28,15 @@ enum {
     kOpCapability = 17,
     kOpTypeInt = 21,
     kOpTypeFloat = 22,
+    kOpTypeArray = 28,
     kOpTypeStruct = 30,
     kOpTypePointer = 32,
+    kOpConstant = 43,
     kOpVariable = 59,
     kOpDecorate = 71,
     kOpMemberDecorate = 72
 };
-enum { kSpecId = 1, kBinding = 33, kDescriptorSet = 34, kOffset = 35, kNoContraction = 42 };
+enum { kSpecId = 1, kArrayStride = 6, kBinding = 33, kDescriptorSet = 34, kOffset = 35, kNoContraction = 42 };
 enum { kPushConstant = 9, kStorageBuffer = 12 };
 
 struct Module {
@@ -41,7 +44,7 @@ struct Module {
     std::set<uint32_t> capabilities, spec_ids, bindings, widths;
     std::map<uint32_t, std::vector<uint32_t>> structs;        // id: member types
     std::map<uint32_t, std::map<uint32_t, uint32_t>> offsets; // struct: member: bytes
-    std::map<uint32_t, uint32_t> pointees;
+    std::map<uint32_t, uint32_t> pointees, constants, array_lengths, array_strides;
     uint32_t push_struct = 0;
     std::set<uint32_t> storage_classes, no_contraction;
     std::vector<uint32_t> arithmetic; // float additions, subtractions and products
@@ -69,6 +72,12 @@ Module parse(const RopeShader& shader) {
         case kOpTypeStruct:
             m.structs[w[1]].assign(w + 2, w + (w[0] >> 16));
             break;
+        case kOpTypeArray:
+            m.array_lengths[w[1]] = w[3];
+            break;
+        case kOpConstant:
+            m.constants[w[2]] = w[3];
+            break;
         case kOpTypePointer:
             m.pointees[w[1]] = w[3];
             break;
@@ -88,6 +97,7 @@ Module parse(const RopeShader& shader) {
         case kOpDecorate:
             if (w[2] == kNoContraction) m.no_contraction.insert(w[1]);
             if (w[2] == kSpecId) m.spec_ids.insert(w[3]);
+            if (w[2] == kArrayStride) m.array_strides[w[1]] = w[3];
             if (w[2] == kBinding) m.bindings.insert(w[3]);
             if (w[2] == kDescriptorSet && w[3] != 0) ADD_FAILURE() << "set " << w[3];
             break;
@@ -97,7 +107,7 @@ Module parse(const RopeShader& shader) {
         }
         at += w[0] >> 16;
     }
-    if (push_pointer != 0) m.push_struct = m.structs[m.pointees[push_pointer]][0];
+    if (push_pointer != 0) m.push_struct = m.pointees[push_pointer];
     return m;
 }
 
@@ -109,45 +119,22 @@ std::vector<const RopeShader*> shaders() {
     };
 }
 
-#define MEMBER(name) offsetof(rope::RopePush, name)
-const std::vector<size_t> kPushOffsets = {MEMBER(tokens),
-                                          MEMBER(heads),
-                                          MEMBER(lanes_magic),
-                                          MEMBER(head_lanes),
-                                          MEMBER(head_lanes_magic),
-                                          MEMBER(shifts),
-                                          MEMBER(pair_counts),
-                                          MEMBER(rotary_begin),
-                                          MEMBER(pass_elements),
-                                          MEMBER(first_token),
-                                          MEMBER(position_offset),
-                                          MEMBER(position_batch),
-                                          MEMBER(position_token),
-                                          MEMBER(position_axis),
-                                          MEMBER(window_begin),
-                                          MEMBER(window_end),
-                                          MEMBER(sets),
-                                          MEMBER(scale_mantissa),
-                                          MEMBER(scale_exponent),
-                                          MEMBER(sin_offset),
-                                          MEMBER(rows),
-                                          MEMBER(source),
-                                          MEMBER(destination)};
-
 TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
+    const rope::uvec4 words[ROPE_PUSH_VECTORS] = {{0, 1, 2, 3},     {4, 5, 6, 7},     {8, 9, 10, 11},
+                                                  {12, 13, 14, 15}, {16, 17, 18, 19}, {20, 21, 22, 23},
+                                                  {24, 25, 26, 27}, {28, 29, 30, 31}};
+    const rope::RopePush push = rope::push_of(words);
+    static_assert(sizeof push == sizeof words && sizeof push == sizeof(uint32_t) * ROPE_PUSH_WORDS, "the same bytes");
+    EXPECT_EQ(std::memcmp(&push, words, sizeof push), 0);
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         ASSERT_NE(m.push_struct, 0u) << shader->name;
-        const auto& offsets = m.offsets.at(m.push_struct);
-        ASSERT_EQ(offsets.size(), kPushOffsets.size()) << shader->name;
-        for (const auto& member : offsets) EXPECT_EQ(member.second, kPushOffsets[member.first]) << shader->name;
-        const auto& place = m.offsets.at(m.structs.at(m.push_struct).back());
-        const std::vector<size_t> places = {offsetof(rope::RopePlace, offset), offsetof(rope::RopePlace, batch),
-                                            offsetof(rope::RopePlace, token), offsetof(rope::RopePlace, head)};
-        ASSERT_EQ(place.size(), places.size()) << shader->name;
-        for (const auto& member : place) EXPECT_EQ(member.second, places[member.first]) << shader->name;
+        ASSERT_EQ(m.structs.at(m.push_struct).size(), 1u) << shader->name;
+        EXPECT_EQ(m.offsets.at(m.push_struct).at(0), 0u) << shader->name;
+        const uint32_t vectors = m.structs.at(m.push_struct)[0];
+        EXPECT_EQ(m.array_strides.at(vectors), sizeof(rope::uvec4)) << shader->name;
+        EXPECT_EQ(m.constants.at(m.array_lengths.at(vectors)), uint32_t{ROPE_PUSH_VECTORS}) << shader->name;
     }
-    EXPECT_EQ(sizeof(rope::RopePush), 128u);
 }
 
 TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
@@ -190,6 +177,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     for (uint32_t id = 0; id < ROPE_ID_PAIR_COUNTS; ++id) all.insert(id);
     all.insert(ROPE_ID_ROW_ELEMENT);
     all.insert(ROPE_ID_SCALE_GRID);
+    all.insert(ROPE_ID_ALL);
     EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
     all.insert(ROPE_ID_IN_FLIGHT);
@@ -198,6 +186,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     for (uint32_t id = ROPE_ID_PAIR_COUNTS; id < ROPE_ID_COSINE_FIRST; ++id) all.insert(id);
     all.erase(ROPE_ID_IN_FLIGHT);
     all.erase(ROPE_ID_LANES);
+    all.erase(ROPE_ID_ALL);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
     for (const RopeShader* shader :
          {&rope_shader_add_wide, &rope_shader_add_wide_long, &rope_shader_add_narrow, &rope_shader_add_odd})

@@ -64,6 +64,67 @@ TEST(Plan, TellsWhatAxesSetsAndLengthsTakeOfThePositions) {
     EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], (6u + 6 + 5) * 8) << "lengths, starts and sets";
 }
 
+// What cannot be otherwise takes no branch in the shader, and no count.
+void expectAll(const RopeRotateDescription& d, uint32_t all, bool counts, const char* of) {
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << of << ": " << plan.reason.text;
+    EXPECT_EQ(plan.passes[0].constants[ROPE_ID_ALL], all) << of;
+    EXPECT_EQ(plan.passes[1].constants[ROPE_ID_ALL], all) << of;
+    EXPECT_EQ(plan.pass_count, counts ? 3u : 2u) << of;
+}
+
+TEST(Plan, TellsTheShaderWhereAllTurns) {
+    std::vector<double> of_two_sets(128, 0.5);
+    const auto expect = [&](uint32_t all, bool counts, const char* of, void (*change)(RopeRotateDescription*)) {
+        RopeRotateDescription d = llama();
+        d.count_outside = d.elsewhere = 1;
+        change(&d);
+        if (d.frequencies.sets == 2) d.frequencies.values = of_two_sets.data();
+        expectAll(d, all, counts, of);
+    };
+    using D = RopeRotateDescription;
+    const uint32_t none = 0, lanes = ROPE_ALL_LANES, tokens = ROPE_ALL_TOKENS;
+    expect(tokens, false, "elsewhere", [](D*) {});
+    expect(tokens, false, "in place", [](D* d) { d->elsewhere = 0; });
+    expect(lanes, false, "the first left out", [](D* d) { d->skip_first = 1; });
+    expect(lanes, false, "the last left out", [](D* d) { d->skip_last = 1; });
+    expect(lanes, true, "floats", [](D* d) { d->positions.element = ROPE_POSITION_FLOAT32; });
+    expect(lanes, true, "int64", [](D* d) { d->positions.element = ROPE_POSITION_INT64; });
+    expect(tokens, false, "2^-32ths", [](D* d) { d->positions.element = ROPE_POSITION_FIXED64; });
+    expect(lanes, true, "sets", [](D* d) { d->frequencies.sets = 2; });
+    expect(tokens, false, "rows", [](D* d) {
+        d->positions.element = ROPE_POSITION_FLOAT32; // which are not read
+        d->source = ROPE_SOURCE_ROWS;
+    });
+    expect(lanes, true, "a table", [](D* d) {
+        d->source = ROPE_SOURCE_TABLE;
+        d->rows.count = 4100;
+    });
+    expect(lanes, false, "packed", [](D* d) { // a token behind the last sequence does not turn
+        d->positions.kind = ROPE_POSITIONS_PACKED;
+        d->positions.sequences = 2;
+    });
+    expect(none, false, "a part of the head", [](D* d) { d->rotary_dim = 64, d->frequencies.count = 32; });
+    expect(tokens, false, "a part in place", [](D* d) {
+        d->rotary_dim = 64, d->frequencies.count = 32;
+        d->elsewhere = 0;
+    });
+}
+
+TEST(Plan, KnowsCountedPositionsInsideATable) {
+    RopeRotateDescription d = llama();
+    d.count_outside = 1;
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.first_position = -1;
+    d.rows.count = 4100;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    for (const int first : {-2, -1, 3, 4, INT32_MAX, INT32_MIN}) {
+        const bool inside = first == -1 || first == 3; // of 4096 tokens
+        d.positions.first = first;
+        expectAll(d, inside ? ROPE_ALL_TOKENS : ROPE_ALL_LANES, !inside, std::to_string(first).c_str());
+    }
+}
+
 TEST(Plan, IsAValue) {
     const RopeRotateDescription d = llama();
     RopePlan a, b;

@@ -31,6 +31,12 @@ inline Touched touched(const RopeBinding& binding, const rope::RopePlace& place,
     return {binding.offset + place.offset * size, binding.offset + end * size};
 }
 
+// Of a rotation's or an addition's tensor, in elements: their wide shaders count runs of four.
+inline rope::RopePlace inElements(const RopeDispatch& dispatch, const rope::RopePlace& p) {
+    const uint32_t run = std::strstr(dispatch.shader->name, "_wide") != nullptr ? 4 : 1;
+    return {p.offset * run, p.batch * run, p.token * run, p.head * run};
+}
+
 // The last position, length or set that any token can ask for, whatever the buffer holds.
 inline void checkPositions(const RopeDispatch& dispatch, const rope::RopePush& push, const Last& asked) {
     const RopeBinding& binding = dispatch.bindings[ROPE_BINDING_POSITIONS];
@@ -76,8 +82,25 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
     ASSERT_EQ(sine % 4, constants[ROPE_ID_ROWS] == ROPE_ROWS_WOVEN ? 1 : 0);
 }
 
+// What the push words count in runs of elements is of whole ones, and a thread that is told of all heads has them.
+inline void checkPasses(const RopePlan& plan) {
+    for (uint32_t i = 0; i < plan.pass_count; ++i) {
+        const RopePass& pass = plan.passes[i];
+        for (const int binding : {ROPE_BINDING_SOURCE, ROPE_BINDING_DESTINATION}) {
+            const RopeAccess& access = pass.access[binding];
+            EXPECT_EQ(access.offset % pass.place_elements, 0u);
+            for (int axis = 0; axis < 3; ++axis) {
+                const uint64_t stride = pass.count[axis] > 1 ? access.stride[axis] : 0;
+                EXPECT_EQ(stride % pass.place_elements, 0u) << axis;
+            }
+        }
+        EXPECT_TRUE(pass.constants[ROPE_ID_HEADS] != ROPE_EVERY_HEAD || pass.heads_per_thread >= pass.count[2]);
+    }
+}
+
 // Every dispatch stays inside what the plan names, and together they take every token of every head.
 inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
+    checkPasses(plan);
     uint64_t taken = 0, counted = 0;
     const uint32_t count = ropeDispatchCount(&plan);
     for (uint32_t i = 0; i < count; ++i) {
@@ -85,7 +108,7 @@ inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d
         ropeGetDispatch(&plan, i, &dispatch);
         rope::RopePush push;
         std::memcpy(&push, dispatch.push, sizeof push);
-        const uint32_t heads = dispatch.constants[ROPE_ID_HEADS];
+        const uint32_t given = dispatch.constants[ROPE_ID_HEADS], heads = given == ROPE_EVERY_HEAD ? push.heads : given;
         const uint64_t tokens = std::max(dispatch.constants[ROPE_ID_TOKENS], 1u);
         ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
         ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
@@ -104,11 +127,12 @@ inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d
             continue;
         }
         checkCosSin(dispatch, push, last, push.pair_counts & 0xFFFF);
-        const Touched to =
-            touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, last, push.destination.head,
-                    d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
+        const rope::RopePlace source = inElements(dispatch, push.source),
+                              destination = inElements(dispatch, push.destination);
+        const Touched to = touched(dispatch.bindings[ROPE_BINDING_DESTINATION], destination, last, destination.head,
+                                   d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
         ASSERT_LE(to.end, plan.bytes[dispatch.bindings[ROPE_BINDING_DESTINATION].slot]);
-        touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, last, push.source.head, d.head_dim, d.element_in);
+        touched(dispatch.bindings[ROPE_BINDING_SOURCE], source, last, source.head, d.head_dim, d.element_in);
         taken += batches * push.tokens * push.heads;
         if (count > 5000 && i == 2500) return; // enough of the same
     }

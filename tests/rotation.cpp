@@ -71,7 +71,8 @@ std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Rando
     for (uint64_t batch = 0; batch < d.batch; ++batch) {
         for (uint64_t i = 0; i < entries; ++i) {
             const uint64_t at = p.offset + rows * p.axis_stride + batch * p.batch_stride + i * p.token_stride;
-            const uint64_t set = random->below(d.frequencies.sets + 1); // one of them there is not
+            uint64_t set = random->below(d.frequencies.sets + 1);
+            if (set == d.frequencies.sets && random->below(2) == 0) set = 0x07654321; // nor is there the last
             std::memcpy(&all[at * bytes], &set, bytes);
         }
     }

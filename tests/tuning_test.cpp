@@ -50,7 +50,7 @@ RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {
     using namespace rope;
     const uint32_t* constants = plan.passes[0].constants;
     const uint32_t pairs = std::string(plan.passes[0].shader->name) == "rotate_wide" ? 4 : 2;
-    return {constants[ROPE_ID_GROUP_SIZE], constants[ROPE_ID_HEADS], pairs * constants[ROPE_ID_LANES],
+    return {constants[ROPE_ID_GROUP_SIZE], plan.passes[0].heads_per_thread, pairs * constants[ROPE_ID_LANES],
             constants[ROPE_ID_IN_FLIGHT]};
 }
 
@@ -137,9 +137,10 @@ TEST_P(Tunings, MoveNoBit) {
         for (int pairings = 0; pairings < 4; ++pairings) {
             const int element = ++turn % 3;
             const bool elsewhere = turn / 3 % 2 != 0 || pairings == 1 || pairings == 2; // in place both are one
-            const RopeRotateDescription d =
+            RopeRotateDescription d =
                 describe(tuning, element, elsewhere, pairings % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED,
                          pairings / 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED);
+            d.skip_first = turn % 2;
             EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
                 << "group " << tuning.group_size << ", heads " << tuning.heads << ", pairs " << tuning.pairs
                 << ", in flight " << tuning.in_flight << ", element " << element << ", pairings " << pairings;
@@ -147,16 +148,17 @@ TEST_P(Tunings, MoveNoBit) {
     }
 }
 
-// Two heads together, of odd numbers of them and of parts that a split leaves odd.
+// Two heads together, of odd numbers of them and of parts that a split leaves odd; all tokens turning, and not all.
 TEST_P(Tunings, MoveNoBitOfHeadsTakenTogether) {
     double worst = 0;
-    for (int choice = 0; choice < 8; ++choice) {
+    for (int choice = 0; choice < 16; ++choice) {
         const bool elsewhere = choice % 2 != 0;
         const RopePairing in = choice / 2 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-        const RopePairing out = choice / 4 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+        const RopePairing out = choice / 4 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
         for (const RopeTuning& tuning : {RopeTuning{64, 8, 4, 2}, RopeTuning{64, 3, 4, 2}, RopeTuning{64, 1, 4, 2}}) {
-            EXPECT_TRUE(rotation::check(&device(), describe(tuning, ROPE_ELEMENT_F32, elsewhere, in, out), 7, &worst))
-                << choice << ", heads " << tuning.heads;
+            RopeRotateDescription d = describe(tuning, ROPE_ELEMENT_F32, elsewhere, in, out);
+            d.skip_first = choice / 8;
+            EXPECT_TRUE(rotation::check(&device(), d, 7, &worst)) << choice << ", heads " << tuning.heads;
         }
     }
 }
