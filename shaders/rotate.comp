@@ -1,5 +1,5 @@
-// The rotation: one thread takes kLane pairs of one token through kHeads heads, or all of them, so that cos and sin are found once
-// for all of them. Elsewhere, further lanes bring over what does not rotate.
+// The rotation: one thread takes kLane pairs of one token through kHeads heads, or through every head, so that cos and sin
+// are found once for all of them. Elsewhere, further lanes bring over what does not rotate.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #if ROPE_LANE == 1
