@@ -150,6 +150,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     target_link_libraries(vkrope-config PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
     target_compile_features(vkrope-config PUBLIC cxx_std_17)
     target_compile_options(vkrope-config PRIVATE ${VKROPE_WARNINGS})
+    target_precompile_headers(vkrope-config PRIVATE <nlohmann/json.hpp>)
 
     add_executable(vkrope-tool
         host/chart.cpp
@@ -169,6 +170,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_encoding.cpp
         host/tool_frequencies.cpp
         host/tool_matrix.cpp
+        host/tool_meetings.cpp
         host/tool_output.cpp
         host/tool_permute.cpp
         host/tool_plot.cpp
@@ -183,4 +185,5 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)
+    target_precompile_headers(vkrope-tool PRIVATE <CLI/CLI.hpp>)
 endif()

@@ -1,8 +1,6 @@
 #include "tool_matrix.hpp"
 
-#include <algorithm>
 #include <cstddef>
-#include <numeric>
 
 namespace tool {
 
@@ -229,14 +227,6 @@ const std::vector<Axis> kAxes = {
 
 // ---- Combinations --------------------------------------------------------------------------------------------------
 
-// Numbers whose remainders run through all combinations in no simple order.
-uint64_t scrambled(uint64_t index) {
-    uint64_t x = index * 0x9E3779B97F4A7C15ull;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-    return x >> 8;
-}
-
 uint64_t numberOf(const Choices& choices) {
     uint64_t number = 1;
     for (const uint8_t choice : choices) number = number * 7 + choice;
@@ -264,44 +254,6 @@ void extend(const Draft& draft, Choices* choices, std::vector<Choices>* all) {
         choices->pop_back();
     }
 }
-
-// Which three choices have met.
-class Meetings {
-  public:
-    Meetings() {
-        for (const Axis& axis : kAxes) {
-            first_.push_back(count_);
-            count_ += axis.names.size();
-        }
-        met_.resize(count_ * count_ * count_);
-    }
-
-    size_t countNew(const Choices& choices) const {
-        size_t found = 0;
-        each(choices, [&](size_t three) { found += !met_[three]; });
-        return found;
-    }
-    void add(const Choices& choices) {
-        each(choices, [&](size_t three) { met_[three] = true; });
-    }
-
-  private:
-    template <typename Function> void each(const Choices& choices, Function function) const {
-        std::vector<size_t> present;
-        for (size_t axis = 0; axis < choices.size(); ++axis) {
-            if (choices[axis] != kNone) present.push_back(first_[axis] + choices[axis]);
-        }
-        for (size_t a = 0; a < present.size(); ++a) {
-            for (size_t b = 0; b < a; ++b) {
-                for (size_t c = 0; c < b; ++c) function((present[a] * count_ + present[b]) * count_ + present[c]);
-            }
-        }
-    }
-
-    std::vector<size_t> first_; // of each axis
-    size_t count_ = 0;
-    std::vector<bool> met_;
-};
 
 // ---- Cases ---------------------------------------------------------------------------------------------------------
 
@@ -341,24 +293,7 @@ bool alignForAll(Choices* choices) {
     return false;
 }
 
-std::vector<Choices> quickChoices(const std::vector<Choices>& all) {
-    std::vector<size_t> order(all.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [](size_t a, size_t b) { return scrambled(a + 1) < scrambled(b + 1); });
-    Meetings meetings;
-    std::vector<size_t> taken;
-    for (const size_t least : {400, 200, 100, 50, 20, 5, 1}) { // those that bring much together come first
-        for (const size_t index : order) {
-            if (meetings.countNew(all[index]) < least) continue;
-            meetings.add(all[index]);
-            taken.push_back(index);
-        }
-    }
-    std::sort(taken.begin(), taken.end());
-    std::vector<Choices> few;
-    for (const size_t index : taken) few.push_back(all[index]);
-    return few;
-}
+std::vector<Choices> quickChoices(const std::vector<Choices>& all) { return fewOf(all, 3); }
 
 RotateCase rotateCase(const Choices& choices) {
     Draft draft;

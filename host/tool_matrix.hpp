@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rope.h"
+#include "tool_meetings.hpp"
 
 #include <string>
 #include <vector>
@@ -19,10 +20,6 @@ struct Axis {
     bool (*applies)(const Draft& draft); // where not, it is the first choice and goes without a name
 };
 const std::vector<Axis>& axes();
-
-// For each axis its choice, or kNone where the axis does not apply.
-using Choices = std::vector<uint8_t>;
-constexpr uint8_t kNone = 255;
 
 // Every combination of the axes; neighbours share their pipelines.
 std::vector<Choices> rotateChoices();

@@ -1,4 +1,5 @@
 // Positions added to embeddings: on every device with the CPU's bits, near the reference, and as the formulas have it.
+#include "combinations.hpp"
 #include "reach.hpp"
 #include "rotation.hpp"
 #include "sample.hpp"
@@ -186,11 +187,37 @@ RopeAddDescription draw(uint64_t seed) {
     return d;
 }
 
+// The choices of a draw, each a small number.
+combinations::Choices choicesOf(uint64_t seed) {
+    const RopeAddDescription d = draw(seed);
+    const std::initializer_list<uint64_t> choices = {d.batch > 1,
+                                                     d.tokens > 32,
+                                                     d.dim % 8 == 0,
+                                                     d.learned,
+                                                     d.order,
+                                                     d.cosine_first,
+                                                     d.element_in,
+                                                     d.elsewhere,
+                                                     d.element_out,
+                                                     d.scale != 0,
+                                                     d.source,
+                                                     d.angle,
+                                                     d.rows.element,
+                                                     d.x.token_stride != 0,
+                                                     d.count_outside,
+                                                     d.positions.kind,
+                                                     d.positions.element,
+                                                     d.positions.shared,
+                                                     seed % 2};
+    return combinations::Choices(choices.begin(), choices.end());
+}
+
 class Add : public gpu::OnDevice {};
 
 TEST_P(Add, HasTheCpusBitsOverAllItsChoices) {
-    for (uint64_t seed = 0; seed < 240; ++seed) {
-        if (seed == 120) renew();
+    uint32_t taken = 0;
+    for (const uint64_t seed : combinations::draws(240, together() - 1, choicesOf)) {
+        if (++taken % 120 == 0) renew();
         RopeLimits limits = device().limits();
         if (seed % 2 != 0) limits.threads = 1; // each takes what it can
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;

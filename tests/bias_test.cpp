@@ -1,5 +1,6 @@
 // Biases on scores: on every device the CPU's bits, the reference and the formulas.
 #include "buckets.hpp"
+#include "combinations.hpp"
 #include "reach.hpp"
 #include "rotation.hpp"
 #include "sample.hpp"
@@ -142,11 +143,34 @@ RopeBiasDescription draw(uint64_t seed) {
     return d;
 }
 
+// The choices of a draw, each a small number.
+combinations::Choices choicesOf(uint64_t seed) {
+    const RopeBiasDescription d = draw(seed);
+    const std::initializer_list<uint64_t> choices = {d.kind,
+                                                     d.written,
+                                                     d.batch > 1,
+                                                     d.queries > 255,
+                                                     d.keys % 4 == 0,
+                                                     d.bidirectional,
+                                                     d.causal,
+                                                     d.buckets != 0,
+                                                     d.element,
+                                                     d.positions.kind,
+                                                     d.positions.element,
+                                                     d.positions.shared,
+                                                     d.rows.element,
+                                                     d.rows.row_stride,
+                                                     d.x.token_stride != 0,
+                                                     seed % 2};
+    return combinations::Choices(choices.begin(), choices.end());
+}
+
 class Bias : public gpu::OnDevice {};
 
 TEST_P(Bias, HasTheCpusBitsOverAllItsChoices) {
-    for (uint64_t seed = 0; seed < 240; ++seed) {
-        if (seed == 120) renew();
+    uint32_t taken = 0;
+    for (const uint64_t seed : combinations::draws(240, together() - 1, choicesOf)) {
+        if (++taken % 120 == 0) renew();
         RopeLimits limits = device().limits();
         if (seed % 2 != 0) limits.threads = 1; // each takes what it can
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;

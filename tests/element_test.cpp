@@ -1,5 +1,6 @@
 // 16-bit elements: conversions against arithmetic of another kind, and results that are the float32 result rounded
 // once.
+#include "combinations.hpp"
 #include "gpu.hpp"
 #include "rotation.hpp"
 #include "sample.hpp"
@@ -150,90 +151,83 @@ const Geometry kGeometries[] = {{"wide", 128, 0, 0, 0},     {"partial", 80, 0, 3
 // 16-bit storage, odd geometry is refused in words that say so.
 TEST_P(Elements, HaveTheCpusBitsInEveryGeometryAndCombination) {
     uint64_t seed = 100;
-    for (const Geometry& g : kGeometries) {
-        for (int code = 0; code < 9 * 5; ++code) {
-            RopeRotateDescription d = {};
-            d.batch = 2;
-            d.tokens = 5;
-            d.head_dim = g.head_dim;
-            d.rotary_begin = g.begin;
-            d.rotary_dim = g.dim;
-            d.element_in = static_cast<RopeElement>(1 + code % 3);
-            d.element_out = static_cast<RopeElement>(1 + code / 3 % 3);
-            d.elsewhere = code / 9 > 1;
-            d.pairing_in = code / 9 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-            d.pairing_out = code / 9 == 4 ? ROPE_PAIRING_INTERLEAVED : d.pairing_in;
-            if (d.elsewhere == 0 && d.element_in != d.element_out) continue;
-            d.q.heads = 9;
-            const uint64_t row = 9 * g.head_dim + g.gap;
-            d.q.source = {g.gap, 5 * row, row, g.head_dim};
-            d.q.destination = {g.gap, 5 * row, row, g.head_dim};
-            d.source = static_cast<RopeSource>(code % 2);
-            d.rows.first_position = -3;
-            d.rows.count = 12;
-            double worst = 0;
-            const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
-            const bool refused = std::strstr(result.message(), "storageBuffer16BitAccess") != nullptr;
-            const bool has_storage = (device().limits().enabled & ROPE_ENABLED_STORAGE_16) != 0;
-            EXPECT_TRUE(result || (refused && !has_storage)) << result.message() << ": " << g.name << ", code " << code;
-            EXPECT_LE(worst, 2) << g.name << ", code " << code;
-        }
+    for (const combinations::Choices& c : combinations::of({6, 3, 3, 5, 2}, together())) {
+        const Geometry& g = kGeometries[c[0]];
+        RopeRotateDescription d = {};
+        d.batch = 2;
+        d.tokens = 5;
+        d.head_dim = g.head_dim;
+        d.rotary_begin = g.begin;
+        d.rotary_dim = g.dim;
+        d.elsewhere = c[3] > 1;
+        d.element_in = static_cast<RopeElement>(1 + c[1]);
+        d.element_out = d.elsewhere != 0 ? static_cast<RopeElement>(1 + c[2]) : d.element_in;
+        d.pairing_in = c[3] % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+        d.pairing_out = c[3] == 4 ? ROPE_PAIRING_INTERLEAVED : d.pairing_in;
+        d.q.heads = 9;
+        const uint64_t row = 9 * g.head_dim + g.gap;
+        d.q.source = {g.gap, 5 * row, row, g.head_dim};
+        d.q.destination = {g.gap, 5 * row, row, g.head_dim};
+        d.source = static_cast<RopeSource>(c[4]);
+        d.rows.first_position = -3;
+        d.rows.count = 12;
+        double worst = 0;
+        const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
+        const bool refused = std::strstr(result.message(), "storageBuffer16BitAccess") != nullptr;
+        const bool has_storage = (device().limits().enabled & ROPE_ENABLED_STORAGE_16) != 0;
+        SCOPED_TRACE(std::string(g.name) + ", elements " + std::to_string(d.element_in) + " and " +
+                     std::to_string(d.element_out) + ", place " + std::to_string(c[3]));
+        EXPECT_TRUE(result || (refused && !has_storage)) << result.message();
+        EXPECT_LE(worst, 2);
     }
 }
 
 // A token outside the table moves as it lies, whatever elements and pairings are on either side.
 TEST_P(Elements, OutsideATableMoveAsTheyLie) {
+    const uint32_t dims[] = {6, 8, 20, 64};
     uint64_t seed = 300;
-    for (const uint32_t dim : {6u, 8u, 20u, 64u}) {
-        for (int code = 0; code < 36; ++code) {
-            RopeRotateDescription d = {};
-            d.tokens = 3;
-            d.head_dim = dim;
-            d.element_in = static_cast<RopeElement>(1 + code % 3);
-            d.element_out = static_cast<RopeElement>(1 + code / 3 % 3);
-            d.pairing_in = static_cast<RopePairing>(1 + code / 9 % 2);
-            d.pairing_out = static_cast<RopePairing>(1 + code / 18);
-            d.elsewhere = 1;
-            d.q.heads = 3;
-            d.source = ROPE_SOURCE_TABLE;
-            d.rows.count = 1;
-            d.rows.first_position = INT32_MAX; // which the made-up positions seldom hit
-            d.positions.kind = ROPE_POSITIONS_COUNTED;
-            d.count_outside = 1;
-            double worst = 0;
-            const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
-            const bool refused = std::strstr(result.message(), "storageBuffer16BitAccess") != nullptr;
-            EXPECT_TRUE(result || refused) << result.message() << ": dim " << dim << ", code " << code;
-        }
+    for (const combinations::Choices& c : combinations::of({4, 3, 3, 2, 2}, together())) {
+        RopeRotateDescription d = {};
+        d.tokens = 3;
+        d.head_dim = dims[c[0]];
+        d.element_in = static_cast<RopeElement>(1 + c[1]);
+        d.element_out = static_cast<RopeElement>(1 + c[2]);
+        d.pairing_in = static_cast<RopePairing>(1 + c[3]);
+        d.pairing_out = static_cast<RopePairing>(1 + c[4]);
+        d.elsewhere = 1;
+        d.q.heads = 3;
+        d.source = ROPE_SOURCE_TABLE;
+        d.rows.count = 1;
+        d.rows.first_position = INT32_MAX; // which the made-up positions seldom hit
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.count_outside = 1;
+        double worst = 0;
+        const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
+        const bool refused = std::strstr(result.message(), "storageBuffer16BitAccess") != nullptr;
+        EXPECT_TRUE(result || refused) << result.message() << ": dim " << d.head_dim << ", elements " << d.element_in
+                                       << " and " << d.element_out;
     }
 }
 
 // Rows in every format, element and alignment, made on the CPU as another program would.
 TEST_P(Elements, OfRowsAreReadInEveryFormat) {
     uint64_t seed = 500;
-    for (int format = 0; format <= ROPE_ROWS_TWO_ARRAYS; ++format) {
-        for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
-            for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
-                for (const uint32_t dim : {64u, 20u}) {
-                    for (const uint32_t offset : {0u, 3u, 4u}) {
-                        RopeRotateDescription d = {};
-                        d.tokens = 9;
-                        d.head_dim = 64;
-                        d.rotary_dim = dim;
-                        d.q.heads = 3;
-                        d.source = source;
-                        ropeSetRows(static_cast<RopeRowsFormat>(format), dim / 2, 9, &d.rows);
-                        d.rows.offset = offset;
-                        d.rows.element = element;
-                        d.rows.first_position = -2;
-                        double worst = 0;
-                        EXPECT_TRUE(rotation::check(&device(), d, seed++, &worst))
-                            << "format " << format << ", element " << element << ", dim " << dim << ", offset "
-                            << offset;
-                    }
-                }
-            }
-        }
+    const uint32_t dims[] = {64, 20}, offsets[] = {0, 3, 4};
+    for (const combinations::Choices& c : combinations::of({5, 3, 2, 2, 3}, together())) {
+        RopeRotateDescription d = {};
+        d.tokens = 9;
+        d.head_dim = 64;
+        d.rotary_dim = dims[c[3]];
+        d.q.heads = 3;
+        d.source = c[2] == 0 ? ROPE_SOURCE_TABLE : ROPE_SOURCE_ROWS;
+        ropeSetRows(static_cast<RopeRowsFormat>(c[0]), d.rotary_dim / 2, 9, &d.rows);
+        d.rows.offset = offsets[c[4]];
+        d.rows.element = static_cast<RopeElement>(1 + c[1]);
+        d.rows.first_position = -2;
+        double worst = 0;
+        EXPECT_TRUE(rotation::check(&device(), d, seed++, &worst))
+            << "format " << int{c[0]} << ", element " << d.rows.element << ", dim " << d.rotary_dim << ", offset "
+            << d.rows.offset;
     }
 }
 

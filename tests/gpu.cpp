@@ -49,15 +49,25 @@ constexpr uint8_t kGuardByte = 0xA5;
 
 namespace {
 
-std::vector<Way> findWays() {
-    std::vector<Way> all = {
-        {"lavapipe", "llvmpipe", true}, {"lavapipeWithSets", "llvmpipe", false}, {"SwiftShader", "SwiftShader", true}};
-    std::string error;
-    for (const rope::DeviceInfo& info : rope::listDevices(&error)) {
-        const bool named =
-            info.name.find("llvmpipe") != std::string::npos || info.name.find("SwiftShader") != std::string::npos;
-        if (!named) all.push_back({"device" + std::to_string(info.index), std::to_string(info.index), true});
+// Mesa's CPU driver calls its device llvmpipe.
+std::string nameOf(const rope::DeviceInfo& info) {
+    for (const auto& [part, name] : {std::pair{"llvmpipe", "lavapipe"}, {"SwiftShader", "SwiftShader"}}) {
+        if (info.name.find(part) != std::string::npos) return name;
     }
+    return "device" + std::to_string(info.index);
+}
+
+std::vector<Way> findWays() {
+    std::vector<Way> all;
+    std::string error;
+    for (const rope::DeviceInfo& info : rope::listDevices(&error))
+        all.push_back({nameOf(info), std::to_string(info.index), true});
+    for (const Way& way : all) {
+        if (way.name == "SwiftShader") continue; // which has no push descriptors anyway
+        all.push_back({way.name + "WithSets", way.select, false, true});
+        break;
+    }
+    if (all.empty()) all.push_back({"lavapipe", "llvmpipe", true});
     return all;
 }
 

@@ -9,11 +9,13 @@
 
 namespace gpu {
 
-// One way to reach a device: lavapipe and SwiftShader are always named, so that a missing one shows as skipped.
+// One way to reach a device. Every device that is present has one; the first of them that has push descriptors is
+// reached without them once more. Where there is no device at all, lavapipe is named, so that it shows as skipped.
 struct Way {
     std::string name;   // letters and digits
     std::string select; // as DeviceOptions takes it
     bool has_options;   // push descriptors and long words, where the device offers them
+    bool again = false; // a device that another way has reached already
 };
 inline void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
 const std::vector<Way>& ways();
@@ -27,6 +29,8 @@ class OnDevice : public testing::TestWithParam<Way> {
     void SetUp() override;
     void TearDown() override;
     rope::Device& device() { return *device_; }
+    // How many choices a short run's combinations bring together: three, and two where another way has brought three.
+    uint32_t together() const { return GetParam().again ? 2 : 3; }
     // Closes the device and opens it again: pipelines stay with their context, thousands of them would fill the memory.
     void renew();
 

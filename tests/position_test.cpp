@@ -1,4 +1,5 @@
 // Where tokens stand: every kind and element of positions, axes, sets and windows, on every device.
+#include "combinations.hpp"
 #include "rotation.hpp"
 #include "sample.hpp"
 
@@ -62,20 +63,16 @@ class Positions : public gpu::OnDevice {
 };
 
 TEST_P(Positions, OfEveryKindAndElementTurnAsOnTheCpu) {
-    for (uint32_t kind = 0; kind <= ROPE_POSITIONS_PACKED_STARTS; ++kind) {
-        for (uint32_t element = 0; element <= ROPE_POSITION_FIXED64; ++element) {
-            for (uint32_t source = 0; source < 3; ++source) {
-                const bool packed = kind >= ROPE_POSITIONS_PACKED, fraction = element > ROPE_POSITION_INT64;
-                if (fraction && (packed || source == ROPE_SOURCE_TABLE)) continue; // refused
-                if (kind == ROPE_POSITIONS_COUNTED && element != 0) continue;      // the same again
-                for (uint32_t more = 0; more < 4; ++more) {
-                    if (kind == ROPE_POSITIONS_COUNTED && more >= 2) continue; // no set without a buffer
-                    SCOPED_TRACE("kind " + std::to_string(kind) + ", element " + std::to_string(element) + ", source " +
-                                 std::to_string(source) + ", axes and sets " + std::to_string(more));
-                    checkCase(kind, element, source, more % 2 != 0, more >= 2);
-                }
-            }
-        }
+    const auto cases = combinations::of({5, 4, 3, 2, 2}, together(), [](const combinations::Choices& c) {
+        const bool packed = c[0] >= ROPE_POSITIONS_PACKED, fraction = c[1] > ROPE_POSITION_INT64;
+        if (fraction && (packed || c[2] == ROPE_SOURCE_TABLE)) return false; // refused
+        const bool counted = c[0] == ROPE_POSITIONS_COUNTED;
+        return !counted || (c[1] == 0 && c[4] == 0); // elements are the same again, and no buffer names a set
+    });
+    for (const combinations::Choices& c : cases) {
+        SCOPED_TRACE("kind " + std::to_string(c[0]) + ", element " + std::to_string(c[1]) + ", source " +
+                     std::to_string(c[2]) + ", axes " + std::to_string(c[3]) + ", sets " + std::to_string(c[4]));
+        checkCase(c[0], c[1], c[2], c[3] != 0, c[4] != 0);
     }
 }
 

@@ -1,4 +1,5 @@
 // The shapes in which models keep Q and K, each as strides of one description, over what else a description chooses.
+#include "combinations.hpp"
 #include "rope.hpp"
 #include "rotation.hpp"
 
@@ -57,33 +58,29 @@ const Choice kChoices[] = {
 class Shapes : public gpu::OnDevice {};
 
 TEST_P(Shapes, TurnAsOnTheCpuOverEverySourceAndOperation) {
-    for (const Shape& shape : kShapes) {
-        for (const Choice& choice : kChoices) {
-            for (int source = 0; source < 3; ++source) {
-                for (int operation = 0; operation < 4; ++operation) {
-                    RopeRotateDescription d = {};
-                    d.batch = shape.batch;
-                    d.tokens = kTokens;
-                    d.head_dim = shape.head_dim;
-                    d.rotary_dim = shape.rotary_dim;
-                    d.q = shape.q;
-                    d.k = shape.k;
-                    d.element_in = choice.element;
-                    d.pairing_in = choice.pairing_in;
-                    d.pairing_out = choice.pairing_out;
-                    d.elsewhere = choice.elsewhere;
-                    d.source = static_cast<RopeSource>(source);
-                    d.operation = static_cast<RopeOperation>(operation);
-                    d.rows.first_position = -20;
-                    d.rows.count = 60;
-                    SCOPED_TRACE(std::string(shape.name) + ", element " + std::to_string(choice.element) + ", source " +
-                                 std::to_string(source) + ", operation " + std::to_string(operation));
-                    double worst = 0;
-                    EXPECT_TRUE(rotation::check(&device(), d, operation + 1, &worst));
-                    EXPECT_LE(worst, choice.element == ROPE_ELEMENT_F32 ? 2 : 0.501);
-                }
-            }
-        }
+    for (const combinations::Choices& c : combinations::of({11, 4, 3, 4}, together())) {
+        const Shape& shape = kShapes[c[0]];
+        const Choice& choice = kChoices[c[1]];
+        RopeRotateDescription d = {};
+        d.batch = shape.batch;
+        d.tokens = kTokens;
+        d.head_dim = shape.head_dim;
+        d.rotary_dim = shape.rotary_dim;
+        d.q = shape.q;
+        d.k = shape.k;
+        d.element_in = choice.element;
+        d.pairing_in = choice.pairing_in;
+        d.pairing_out = choice.pairing_out;
+        d.elsewhere = choice.elsewhere;
+        d.source = static_cast<RopeSource>(c[2]);
+        d.operation = static_cast<RopeOperation>(c[3]);
+        d.rows.first_position = -20;
+        d.rows.count = 60;
+        SCOPED_TRACE(std::string(shape.name) + ", element " + std::to_string(choice.element) + ", source " +
+                     std::to_string(c[2]) + ", operation " + std::to_string(c[3]));
+        double worst = 0;
+        EXPECT_TRUE(rotation::check(&device(), d, c[3] + 1, &worst));
+        EXPECT_LE(worst, choice.element == ROPE_ELEMENT_F32 ? 2 : 0.501);
     }
 }
 

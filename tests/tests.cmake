@@ -8,6 +8,8 @@ endif()
 add_executable(vkrope-tests
     tests/add_test.cpp
     tests/angle_test.cpp
+    tests/combinations.cpp
+    tests/combinations_test.cpp
     tests/context_test.cpp
     tests/decoder/decoder.cpp
     tests/decoder/kernels.cpp
@@ -34,6 +36,7 @@ add_executable(vkrope-tests
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
+    tests/main.cpp
     tests/plan_add_test.cpp
     tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
@@ -57,8 +60,10 @@ add_executable(vkrope-tests
     tests/table_test.cpp
     tests/vectors.cpp
     tests/vectors_libraries_test.cpp
-    tests/vectors_onnx_test.cpp)
-target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json)
+    tests/vectors_onnx_test.cpp
+    host/tool_meetings.cpp)
+target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
+target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
     target_sources(vkrope-tests PRIVATE tests/bias_test.cpp tests/buckets_test.cpp tests/frequencies_test.cpp
         tests/npy_test.cpp tests/real_test.cpp tests/reference_angle_test.cpp tests/rule_samples.cpp
@@ -89,8 +94,16 @@ set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY INCLUDE_DIRECTORIE
 vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/example/list.def VKROPE_EXAMPLES -I${CMAKE_CURRENT_SOURCE_DIR}/shaders)
 target_sources(vkrope-tests PRIVATE ${VKROPE_EXAMPLES})
 
-include(GoogleTest)
-gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+# A test for each suite of a program of GoogleTest's, and for each device that the suite runs on. ctest finds them.
+function(vkrope_discover target)
+    set(found ${CMAKE_CURRENT_BINARY_DIR}/${target}-tests.cmake)
+    file(GENERATE OUTPUT ${found} CONTENT "set(PROGRAM $<TARGET_FILE:${target}>)
+set(RUNNER \"${CMAKE_CROSSCOMPILING_EMULATOR}\")
+include(${CMAKE_CURRENT_SOURCE_DIR}/tests/discover.cmake)
+")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${found})
+endfunction()
+vkrope_discover(vkrope-tests)
 
 # Some of them once more on devices cut down to the floor; all of them: tests/portability.sh floor.
 add_test(NAME Floor.IsEnoughForEveryKindOfPlan
@@ -216,10 +229,10 @@ if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FL
     target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
     target_link_options(vkrope-tsan PUBLIC -fsanitize=thread)
     set_target_properties(vkrope-tsan PROPERTIES EXPORT_COMPILE_COMMANDS OFF) # clang-tidy would look at all twice
-    add_executable(vkrope-threads tests/threads_test.cpp)
-    target_link_libraries(vkrope-threads PRIVATE vkrope-tsan GTest::gtest_main)
+    add_executable(vkrope-threads tests/main.cpp tests/threads_test.cpp)
+    target_link_libraries(vkrope-threads PRIVATE vkrope-tsan GTest::gtest)
     target_compile_options(vkrope-threads PRIVATE ${VKROPE_WARNINGS})
-    gtest_discover_tests(vkrope-threads DISCOVERY_MODE PRE_TEST)
+    vkrope_discover(vkrope-threads)
 endif()
 
 include(tests/engine/engine.cmake)

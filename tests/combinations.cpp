@@ -1,0 +1,52 @@
+#include "combinations.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace combinations {
+namespace {
+
+std::vector<Choices> productOf(const std::vector<uint8_t>& counts) {
+    std::vector<Choices> all = {Choices()};
+    for (const uint8_t count : counts) {
+        std::vector<Choices> longer;
+        for (const Choices& choices : all) {
+            for (uint8_t choice = 0; choice < count; ++choice) {
+                longer.push_back(choices);
+                longer.back().push_back(choice);
+            }
+        }
+        all = longer;
+    }
+    return all;
+}
+
+} // namespace
+
+bool whole() {
+    const char* wanted = std::getenv("VKROPE_TEST_WHOLE");
+    return wanted != nullptr && std::strcmp(wanted, "0") != 0;
+}
+
+std::vector<Choices> of(const std::vector<uint8_t>& counts, uint32_t together,
+                        const std::function<bool(const Choices&)>& exist) {
+    std::vector<Choices> all = productOf(counts);
+    const auto is_denied = [&](const Choices& choices) { return exist && !exist(choices); };
+    all.erase(std::remove_if(all.begin(), all.end(), is_denied), all.end());
+    return whole() ? all : tool::fewOf(all, together);
+}
+
+std::vector<uint64_t> draws(uint64_t count, uint32_t together, const std::function<Choices(uint64_t)>& choices_of) {
+    std::vector<Choices> all;
+    std::vector<uint64_t> numbers;
+    for (uint64_t number = 0; number < count; ++number) {
+        all.push_back(choices_of(number));
+        numbers.push_back(number);
+    }
+    if (whole()) return numbers;
+    const std::vector<size_t> few = tool::fewNumbersOf(all, together);
+    return std::vector<uint64_t>(few.begin(), few.end());
+}
+
+} // namespace combinations

@@ -1,0 +1,59 @@
+// A short run's combinations: how few they are, and that nothing which should meet is missing.
+#include "combinations.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace {
+
+using combinations::Choices;
+
+// Every two or three choices that meet in a row, as text.
+std::set<std::string> meetings(const std::vector<Choices>& rows, uint32_t together) {
+    std::set<std::string> met;
+    for (const Choices& row : rows) {
+        for (size_t a = 0; a < row.size(); ++a) {
+            for (size_t b = 0; b < a; ++b) {
+                const auto name = [&](size_t axis) { return std::to_string(axis) + "=" + std::to_string(row[axis]) + " "; };
+                if (together == 2) met.insert(name(a) + name(b));
+                for (size_t c = 0; together == 3 && c < b; ++c) met.insert(name(a) + name(b) + name(c));
+            }
+        }
+    }
+    return met;
+}
+
+TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoOrThreeChoicesTogether) {
+    if (combinations::whole()) GTEST_SKIP() << "a whole run takes every combination";
+    const std::vector<Choices> twos = combinations::of({7, 6, 3, 4, 3, 3}, 2);
+    const std::vector<Choices> threes = combinations::of({7, 6, 3, 4, 3, 3}, 3);
+    EXPECT_LT(twos.size(), 60u);    // 42 at least
+    EXPECT_LT(threes.size(), 250u); // 168 at least, of 4536
+    const size_t counts[] = {7, 6, 3, 4, 3, 3};
+    size_t pairs = 0, triples = 0;
+    for (size_t a = 0; a < 6; ++a) {
+        for (size_t b = 0; b < a; ++b) {
+            pairs += counts[a] * counts[b];
+            for (size_t c = 0; c < b; ++c) triples += counts[a] * counts[b] * counts[c];
+        }
+    }
+    EXPECT_EQ(meetings(twos, 2).size(), pairs);
+    EXPECT_EQ(meetings(threes, 3).size(), triples);
+}
+
+TEST(Combinations, OfDrawsKeepWhatMeetsInAnyOfThem) {
+    if (combinations::whole()) GTEST_SKIP() << "a whole run takes every draw";
+    const auto choices_of = [](uint64_t number) {
+        const uint64_t mixed = tool::scrambled(number + 1);
+        return Choices{static_cast<uint8_t>(mixed % 3), static_cast<uint8_t>(mixed / 3 % 4),
+                       static_cast<uint8_t>(mixed / 12 % 2), static_cast<uint8_t>(mixed / 24 % 3)};
+    };
+    std::vector<Choices> all, few;
+    for (uint64_t number = 0; number < 500; ++number) all.push_back(choices_of(number));
+    for (const uint64_t number : combinations::draws(500, 2, choices_of)) few.push_back(choices_of(number));
+    EXPECT_EQ(meetings(few, 2), meetings(all, 2));
+    EXPECT_LT(few.size(), 25u);
+}
+
+} // namespace
