@@ -107,9 +107,21 @@ foreach(consumer consumer_c99 consumer_small)
     target_link_options(${target} PRIVATE -Wl,--gc-sections)
 endforeach()
 add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
+
+# Not optimized, so that its own inline functions are called by name.
+add_executable(vkrope-consumer-names tests/consumer_names.cpp)
+target_link_libraries(vkrope-consumer-names PRIVATE vkrope)
+target_compile_features(vkrope-consumer-names PRIVATE cxx_std_17)
+target_compile_options(vkrope-consumer-names PRIVATE ${VKROPE_WARNINGS} -O0)
+add_test(NAME Consumer.KeepsItsOwnNames COMMAND vkrope-consumer-names)
 add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
+set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
+if(TARGET vkrope-config)
+    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-config>)
+endif()
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>)
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>
+        ${VKROPE_OTHER_LIBRARIES})
 
 if(VKROPE_INSTALL AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
     include(tests/package/package.cmake)
