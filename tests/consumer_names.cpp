@@ -1,6 +1,6 @@
 // A host whose own names are those that the library has inside. Its functions are inline: a linker drops such a
 // function without a word where a library defines another one of its name.
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -58,6 +58,7 @@ add_executable(vkrope-tests
     tests/vectors.cpp
     tests/vectors_libraries_test.cpp
     tests/vectors_onnx_test.cpp)
+target_include_directories(vkrope-tests PRIVATE host)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest_main nlohmann_json::nlohmann_json)
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
     target_sources(vkrope-tests PRIVATE tests/bias_test.cpp tests/buckets_test.cpp tests/frequencies_test.cpp
@@ -222,7 +223,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     get_target_property(VKROPE_CORE vkrope SOURCES)
     add_library(vkrope-tsan STATIC ${VKROPE_CORE})
-    target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_VULKAN_INCLUDE})
+    target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_INCLUDE} ${VKROPE_VULKAN_INCLUDE})
     target_compile_features(vkrope-tsan PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-tsan PRIVATE VK_NO_PROTOTYPES)
     target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
