@@ -147,70 +147,16 @@ endif()
 find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(VKROPE_PYTHON python3)
 
-# The program, as a stranger uses it.
-if(TARGET vkrope-tool)
-    foreach(name
-        AFailedOutputLeavesNoneBehind
-        AGivenTableIsReadByAxis
-        BenchCountsCosts
-        BenchDrawsBandwidth
-        BenchRefusesNonsenseInOneLine
-        BenchSaysWhatDoesNotFitAndGoesOn
-        BenchStandsBesideKernelsOfTheSameBytes
-        BenchTimesNothingThatIsWrong
-        BiasesAreNumpys
-        CheckFindsASpoiledPlan
-        CheckPassesOnEveryDevice
-        ChunksHoldHalvesOfTheirOwn
-        ConfigRulesAreThoseOfNumpy
-        ConfigsOfSeveralAxesNeedNoOption
-        ConfigsThatCannotBeHonouredAreRefusedByName
-        DevicesAreNamed
-        ExamplesInHelpRun
-        FractionalPositionsTurnAsNumpys
-        FrequenciesAreThoseOfTransformers
-        FrequenciesTellTheAxes
-        FrequenciesWrittenGiveTheSameBits
-        LearnedTablesAddedAreNumpys
-        LinksAreFollowedToWhatIsNotThereYet
-        ModelsOfSeveralAxesRotateAsTheirOwnCode
-        ModelsRotateAsTheirConfigsSay
-        MrotaryOfOnnxRuntime
-        NonsenseAboutAxesIsRefusedInOneLine
-        NonsenseAboutBiasesIsRefusedInOneLine
-        NonsenseAboutEmbeddingsIsRefusedInOneLine
-        NonsenseIsRefusedInOneLine
-        OddValuesAreRefusedAndFilesBesideAnOutputKept
-        PermutedWeightsRotateAsTheOtherPairing
-        PicturesOfOtherEncodingsAreWellFormed
-        PlotsAreWellFormedAndNameTheirModels
-        PositionsOfEveryShapeTurnAsNumpys
-        PositionsOutsideATablePassThroughWithAWarning
-        ProgressShowsOnATerminalAlone
-        ReferenceIsRoundedOnce
-        RotateIsNumpysInEveryElement
-        RotateIsNumpysInEveryOrderPairingAndSource
-        RotateTakesAGivenTableOrRows
-        RotateTakesPartsOffsetsAndOperations
-        RotateTakesRank3AndWritesInPlace
-        SeveralAxesTurnAsNumpys
-        SinusoidsAddedAreNumpys
-        SkippedTokensStay
-        TableIsNumpysCosAndSin
-        TableOfCompatibleAnglesIsFloat32s
-        TablesOfConfigsAreThoseOfTransformers
-        TablesOfSeveralAxesAreNumpys
-        TowersOfVisionSkipAndChunkByTheirConfigs
-        TuneFindsASpoiledPlan
-        TuneTakesWhatIsSurelyFaster
-        UnknownPairingsAreAskedFor
-        ValuesAreRefusedInWords
-        WhatStandardOutputCannotTakeIsAFailure)
-        if(VKROPE_PYTHON)
-            add_test(NAME Tool.${name}
-                COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool/run.py $<TARGET_FILE:vkrope-tool> ${name})
-            set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
-        endif()
+# The program, as a stranger uses it. Each function of tests/tool that is marked as a test is one here, by run.py's list.
+if(TARGET vkrope-tool AND VKROPE_PYTHON)
+    file(GLOB files CONFIGURE_DEPENDS tests/tool/*.py)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+    set(script ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool/run.py)
+    execute_process(COMMAND ${VKROPE_PYTHON} ${script} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCHALL "[A-Za-z0-9]+" names "${names}")
+    foreach(name IN LISTS names)
+        add_test(NAME Tool.${name} COMMAND ${VKROPE_PYTHON} ${script} $<TARGET_FILE:vkrope-tool> ${name})
+        set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
     endforeach()
 endif()
 
