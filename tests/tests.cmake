@@ -197,6 +197,9 @@ if(NOT CMAKE_CROSSCOMPILING)
     set_tests_properties(Style.IsFormatted Style.TidyFindsNothing PROPERTIES SKIP_RETURN_CODE 77)
     set_tests_properties(Style.TidyFindsNothing PROPERTIES PROCESSORS 2)
     if(VKROPE_PYTHON)
+        add_test(NAME Style.NoTypeHasATwin COMMAND sh -c
+            "'${VKROPE_PYTHON}' tests/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
+            WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         add_test(NAME Docs.RenderWithoutWarnings
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/reference.py ${VKROPE_DOXYGEN}
                 ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)
