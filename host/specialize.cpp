@@ -5,7 +5,7 @@
 
 namespace {
 
-// By the names and numbers of the SPIR-V specification.
+// The names and numbers are the SPIR-V specification's.
 enum Op : uint32_t {
     OpTypeBool = 20,
     OpConstantTrue = 41,
@@ -79,7 +79,7 @@ bool give(uint32_t result, uint32_t* value) {
     return true;
 }
 
-// What glslang makes of integers and booleans.
+// The operations that glslang makes of integers and booleans.
 bool compute(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* value) {
     switch (op) {
     case OpSNegate:

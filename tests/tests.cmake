@@ -147,7 +147,7 @@ endif()
 find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(VKROPE_PYTHON python3)
 
-# The program, as a stranger uses it. Each function of tests/tool that is marked as a test is one here, by run.py's list.
+# The program, as a stranger uses it. run.py lists the functions of tests/tool that are marked as tests.
 if(TARGET vkrope-tool AND VKROPE_PYTHON)
     file(GLOB files CONFIGURE_DEPENDS tests/tool/*.py)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
