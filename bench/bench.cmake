@@ -1,5 +1,6 @@
 find_package(benchmark REQUIRED)
 add_executable(vkrope-bench bench/main.cpp)
+target_include_directories(vkrope-bench PRIVATE host)
 target_link_libraries(vkrope-bench PRIVATE vkrope-measure benchmark::benchmark)
 target_compile_options(vkrope-bench PRIVATE ${VKROPE_WARNINGS})
 
@@ -10,10 +11,12 @@ endif()
 
 # For amd.py.
 add_executable(vkrope-amd bench/amd.cpp)
+target_include_directories(vkrope-amd PRIVATE host)
 target_link_libraries(vkrope-amd PRIVATE vkrope-measure)
 target_compile_options(vkrope-amd PRIVATE ${VKROPE_WARNINGS})
 
 # For other compilers of SPIR-V.
 add_executable(vkrope-modules bench/modules.cpp)
+target_include_directories(vkrope-modules PRIVATE host)
 target_link_libraries(vkrope-modules PRIVATE vkrope-measure)
 target_compile_options(vkrope-modules PRIVATE ${VKROPE_WARNINGS})

@@ -15,6 +15,6 @@ add_library(vkrope-measure STATIC
     bench/turns.cpp
     bench/typical.cpp
     ${VKROPE_BASELINES})
-target_include_directories(vkrope-measure PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench)
+target_include_directories(vkrope-measure PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench PRIVATE host)
 target_link_libraries(vkrope-measure PUBLIC vkrope-device vkrope-allocations)
 target_compile_options(vkrope-measure PRIVATE ${VKROPE_WARNINGS})

@@ -2,6 +2,7 @@
 #include "real.h"
 #include "refuse.h"
 
+namespace rope {
 namespace {
 
 constexpr uint32_t kMaxHeads = 1u << 16;
@@ -13,6 +14,9 @@ float slopeOf(uint32_t step, uint32_t heads) {
 }
 
 } // namespace
+} // namespace rope
+
+using namespace rope;
 
 RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason) {
     clear(reason);

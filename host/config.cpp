@@ -50,10 +50,11 @@ bool findPairing(const Source& source, ModelEncoding* model, std::string* error)
         !readSwitch(source.config, "rotary_emb_interleaved", &neighbours, error))
         return false;
     if (source.known == nullptr) return true;
-    const Turn turn = source.known->turn;
-    const bool halves = (turn == Turn::halves && !neighbours) || (turn == Turn::neighbours_to_halves && !interleaved);
+    const PairingStyle style = source.known->pairing;
+    const bool halves =
+        (style == PairingStyle::halves && !neighbours) || (style == PairingStyle::neighbours_to_halves && !interleaved);
     model->pairing = halves ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-    if (turn == Turn::neighbours_to_halves && !halves) model->pairing_out = ROPE_PAIRING_HALF;
+    if (style == PairingStyle::neighbours_to_halves && !halves) model->pairing_out = ROPE_PAIRING_HALF;
     return true;
 }
 

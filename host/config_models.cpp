@@ -3,7 +3,8 @@
 namespace rope {
 namespace {
 
-constexpr Turn kHalves = Turn::halves, kNeighbours = Turn::neighbours, kToHalves = Turn::neighbours_to_halves;
+constexpr PairingStyle kHalves = PairingStyle::halves, kNeighbours = PairingStyle::neighbours,
+                       kToHalves = PairingStyle::neighbours_to_halves;
 
 const char kGemma4[] =
     R"({"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25}, "sliding_attention": {}})";

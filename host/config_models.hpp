@@ -7,7 +7,7 @@
 
 namespace rope {
 
-enum class Turn {
+enum class PairingStyle {
     halves,
     neighbours,
     neighbours_to_halves // reads adjacent pairs, writes halves
@@ -42,7 +42,7 @@ struct ModelSizes { // 0: there is none
 
 struct Model {
     const char* type; // as model_type has it
-    Turn turn;
+    PairingStyle pairing;
     double base;       // where the configuration has none
     double other_base; // of the sliding layers, of the compressing ones; 0: as the others
     double partial;    // where partial_rotary_factor is absent

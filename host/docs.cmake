@@ -1,5 +1,10 @@
 # The reference of the headers, by Doxygen: cmake --build build --target vkrope-docs, then build/docs/html/index.html.
 find_program(VKROPE_DOXYGEN doxygen)
+list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND ${CMAKE_CURRENT_BINARY_DIR}/include/vkrope/ OUTPUT_VARIABLE VKROPE_DOCUMENTED)
+if(VKROPE_BUILD_DEVICE)
+    list(APPEND VKROPE_DOCUMENTED ${CMAKE_CURRENT_BINARY_DIR}/include/vkrope/device.hpp)
+endif()
+list(JOIN VKROPE_DOCUMENTED " " VKROPE_DOCUMENTED)
 configure_file(host/Doxyfile.in Doxyfile @ONLY)
 if(VKROPE_DOXYGEN)
     add_custom_target(vkrope-docs COMMAND ${VKROPE_DOXYGEN} ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile VERBATIM)

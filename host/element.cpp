@@ -6,11 +6,6 @@
 
 namespace rope {
 
-uint32_t shaderElement(RopeElement element) {
-    static constexpr uint32_t kElements[] = {ROPE_F32, ROPE_F32, ROPE_F16, ROPE_BF16, ROPE_I8, ROPE_Q8_0};
-    return kElements[element];
-}
-
 uint32_t readRaw(const void* array, RopeElement element, uint64_t at) {
     uint32_t bits;
     uint16_t half;

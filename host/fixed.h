@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+namespace rope {
+
 constexpr int kFixedFractionLimbs = 10;
 constexpr int kFixedLimbs = kFixedFractionLimbs + 2;
 constexpr int kFixedFractionBits = 32 * kFixedFractionLimbs;
@@ -155,5 +157,7 @@ static inline double fixedToDouble(const Fixed& a) {
     // The mantissa's own leading bit makes up the exponent's missing one, and so does a carry out of it.
     return doubleFromBits((static_cast<uint64_t>(top - kFixedFractionBits + 1022) << 52) + mantissa);
 }
+
+} // namespace rope
 
 #endif

@@ -3,6 +3,7 @@
 #include "fixed.h"
 #include "plan.h"
 
+namespace rope {
 namespace {
 
 constexpr uint32_t kMaxSets = 65536;
@@ -75,7 +76,7 @@ RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* re
                       kMaxSets);
     }
     const RopeResult result = checkScale(frequencies.scale, reason);
-    return result == ROPE_SUCCESS ? rope::checkAxes(frequencies, reason) : result;
+    return result == ROPE_SUCCESS ? checkAxes(frequencies, reason) : result;
 }
 
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason) {
@@ -99,6 +100,10 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
     }
     return checkWithoutValues(frequencies, reason);
 }
+
+} // namespace rope
+
+using namespace rope;
 
 size_t ropeFrequencyBytes(uint32_t count) { return static_cast<size_t>(count) * 4 * sizeof(uint32_t); }
 

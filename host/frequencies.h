@@ -4,6 +4,8 @@
 
 #include "rope.h"
 
+namespace rope {
+
 // 0 (which means 1), or 2^-20 to 2^20.
 RopeResult checkScale(double scale, RopeReason* reason);
 
@@ -12,5 +14,7 @@ RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* re
 
 // The count, every value and the scale.
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);
+
+} // namespace rope
 
 #endif

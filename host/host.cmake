@@ -49,7 +49,18 @@ add_library(vkrope
     host/selftest.cpp
     host/specialize.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
-target_include_directories(vkrope PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/host>)
+
+# A user's build reaches copies of the public headers and no other file of host/, as <vkrope/rope.h>, which is where an
+# installation has them too. The plain "rope.h" is the name of old; it stays valid for 0.1.
+set(VKROPE_PUBLIC_HEADERS rope.h rope.hpp)
+if(VKROPE_BUILD_DEVICE)
+    set(VKROPE_DEVICE_HEADERS device.hpp loader.hpp)
+endif()
+foreach(header IN LISTS VKROPE_PUBLIC_HEADERS VKROPE_DEVICE_HEADERS)
+    configure_file(host/${header} include/vkrope/${header} COPYONLY)
+endforeach()
+set(VKROPE_INCLUDE ${CMAKE_CURRENT_BINARY_DIR}/include ${CMAKE_CURRENT_BINARY_DIR}/include/vkrope)
+target_include_directories(vkrope PUBLIC "$<BUILD_INTERFACE:${VKROPE_INCLUDE}>" PRIVATE host)
 if(TARGET Vulkan::Headers)
     target_link_libraries(vkrope PUBLIC $<BUILD_INTERFACE:Vulkan::Headers>)
 else()
@@ -114,7 +125,6 @@ if(VKROPE_BUILD_DEVICE)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
     add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/npy.cpp host/npy_file.cpp)
-    target_include_directories(vkrope-npy PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/host)
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
     target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
 
@@ -181,6 +191,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_table.cpp
         host/tool_tune.cpp
         host/tool_values.cpp)
+    target_include_directories(vkrope-tool PRIVATE host)
     target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})

@@ -5,7 +5,7 @@
 namespace rope {
 namespace {
 
-Value sumOf(const Addition& addition, bool added, Value x, const Turn& turn, uint32_t which) {
+Value sumOf(const Addition& addition, bool added, Value x, const CosSin& turn, uint32_t which) {
     const uint32_t part = addition.cosine_first ? which : 1 - which; // of a turn the cosine comes first
     x.reference = x.reference * addition.scale + (added ? turn.reference[part] : 0);
     x.as_is = x.as_is && !added && addition.scale == 1;
@@ -25,7 +25,7 @@ void addToken(const Addition& addition, const Rotation& r, const Arrays& arrays,
     const uint64_t from = placeOf(d.q.source, batch, token, 0);
     const uint64_t to = placeOf(d.q.destination, batch, token, 0);
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
-        Turn turn = {};
+        CosSin turn = {};
         if (added) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
         for (uint32_t which = 0; which < 2; ++which) {
             const uint32_t e = element(d, d.pairing_in, pair, which);

@@ -28,7 +28,7 @@ struct Stop {
     uint64_t number;   // of all batches' tokens
     uint64_t from, to; // element 0 of head 0
     uint64_t scale;    // I8: head 0's
-    Turn held[kHeldTurns];
+    CosSin held[kHeldTurns];
 };
 
 // ---- Where a token goes
@@ -139,9 +139,9 @@ Value firstOf(const Head& h, uint32_t e) {
     return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
 }
 
-Turn heldTurn(const Head& h, uint32_t pair) {
+CosSin heldTurn(const Head& h, uint32_t pair) {
     if (pair < kHeldTurns) return h.stop.held[pair];
-    Turn turn;
+    CosSin turn;
     findTurn(h.w.rotation, h.stop.number, h.stop.token, pair, &turn);
     return turn;
 }

@@ -23,7 +23,7 @@ void shaderBits(int64_t position, double frequency, RopeAngle angle, double scal
     ropeShaderAngle(position, words, scale, angle, bits);
 }
 
-void turnFromRows(const Rotation& r, const HostToken& token, uint64_t row, uint32_t pair, Turn* turn) {
+void turnFromRows(const Rotation& r, const HostToken& token, uint64_t row, uint32_t pair, CosSin* turn) {
     if (r.rows != nullptr) {
         const RopeRows& rows = r.d.rows;
         const uint64_t at = rows.offset + row * rows.row_stride + uint64_t(pair) * rows.pair_stride;
@@ -64,7 +64,7 @@ HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turn
     return token;
 }
 
-void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, Turn* turn) {
+void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* turn) {
     const RopeFrequencies& f = r.d.frequencies;
     const bool certain = r.positioned && f.values != nullptr && token.placed && token.known;
     if (r.d.source == ROPE_SOURCE_INLINE) {
@@ -104,7 +104,7 @@ uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t p
     return pair / half * d.chunk_dim + pair % half + which * half;
 }
 
-void turnPair(const Rotation& r, const Turn& turn, Value pair[2]) {
+void turnPair(const Rotation& r, const CosSin& turn, Value pair[2]) {
     const double x = pair[0].reference;
     const double y = pair[1].reference;
     const double c = turn.reference[0];
@@ -134,7 +134,7 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
     const HostToken place = tokenOf(r, batch, token, &turns);
     const bool inside = turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, place));
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
-        Turn turn;
+        CosSin turn;
         if (inside) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
         for (uint32_t head = 0; head < tensor.heads; ++head) {
             const uint64_t from = placeOf(tensor.source, batch, token, head) + d.rotary_begin;

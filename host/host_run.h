@@ -6,7 +6,7 @@
 
 namespace rope {
 
-struct Turn {
+struct CosSin {
     double reference[2]; // cos and sin
     float bits[2];
 };
@@ -32,7 +32,7 @@ HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turn
 // Whether one that should turn cannot.
 bool isOutside(const RopeRotateDescription& d, const HostToken& token);
 // `number` counts the tokens of all batches.
-void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, Turn* turn);
+void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* turn);
 
 // An element on its way, in both ways at once.
 struct Value {
@@ -56,7 +56,7 @@ void put(const Arrays& arrays, uint64_t at, const Value& value);
 
 // The element of the rotary part that is a pair's first or second.
 uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which);
-void turnPair(const Rotation& r, const Turn& turn, Value pair[2]);
+void turnPair(const Rotation& r, const CosSin& turn, Value pair[2]);
 uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head);
 
 } // namespace rope

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(VKROPE_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/vkrope)
 set(VKROPE_GLSL ${CMAKE_INSTALL_DATADIR}/vkrope/shaders)
 set(VKROPE_PACKAGE ${CMAKE_INSTALL_LIBDIR}/cmake/vkrope)
-target_include_directories(vkrope PUBLIC $<INSTALL_INTERFACE:${VKROPE_HEADERS}>)
+target_include_directories(vkrope PUBLIC "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR};${VKROPE_HEADERS}>")
 target_include_directories(vkrope-glsl INTERFACE $<INSTALL_INTERFACE:${VKROPE_GLSL}>)
 
 # A pkg-config file that finds its prefix from where it lies, so that an installed tree can be moved.
@@ -29,7 +29,8 @@ endif()
 
 install(TARGETS vkrope vkrope-glsl EXPORT vkrope-core)
 install(EXPORT vkrope-core NAMESPACE vkrope:: FILE vkrope-core.cmake DESTINATION ${VKROPE_PACKAGE})
-install(FILES host/rope.h host/rope.hpp DESTINATION ${VKROPE_HEADERS})
+list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND host/ OUTPUT_VARIABLE headers)
+install(FILES ${headers} DESTINATION ${VKROPE_HEADERS})
 install(FILES shaders/rope.glsl shaders/bias.glsl shaders/angle.h shaders/pair.h shaders/dialect.h shaders/interface.h
     shaders/version.glsl DESTINATION ${VKROPE_GLSL})
 vkrope_pkg_config(vkrope)
@@ -37,7 +38,8 @@ vkrope_pkg_config(vkrope)
 if(VKROPE_BUILD_DEVICE)
     install(TARGETS vkrope-device EXPORT vkrope-device)
     install(EXPORT vkrope-device NAMESPACE vkrope:: FILE vkrope-device.cmake DESTINATION ${VKROPE_PACKAGE})
-    install(FILES host/device.hpp host/loader.hpp DESTINATION ${VKROPE_HEADERS})
+    list(TRANSFORM VKROPE_DEVICE_HEADERS PREPEND host/ OUTPUT_VARIABLE headers)
+    install(FILES ${headers} DESTINATION ${VKROPE_HEADERS})
     vkrope_pkg_config(vkrope-device)
 endif()
 

@@ -1,6 +1,8 @@
 // The order of a head's elements in one pairing in terms of the other.
 #include "refuse.h"
 
+using namespace rope;
+
 RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
                                uint32_t* permutation, RopeReason* reason) {
     clear(reason);

@@ -4,6 +4,7 @@
 #include "rope.h"
 
 #include "../shaders/interface.h"
+#include "enumerators.h"
 #include "refuse.h"
 
 namespace rope {
@@ -90,7 +91,6 @@ RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows
 RopeAccess rowAccess(const RopeRows& rows, uint32_t pairs); // of one row; the strides are the caller's
 void setRowPush(const RopeRows& rows, RopePush* push);
 
-uint32_t shaderElement(RopeElement element);
 // An element as it lies there, its float32 bits and back, and both at once: integers, as a float in a register may lose
 // a NaN's payload.
 uint32_t readRaw(const void* array, RopeElement element, uint64_t at);

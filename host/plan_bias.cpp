@@ -36,7 +36,7 @@ void setConstants(const Bias& bias, RopePass* pass) {
     constants[ROPE_ID_ELEMENT_IN] = constants[ROPE_ID_ELEMENT_OUT] = shaderElement(bias.d.element_in);
     constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
     constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
-    constants[ROPE_ID_BIAS] = static_cast<uint32_t>(g.kind);
+    constants[ROPE_ID_BIAS] = shaderBias(g.kind);
     constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
     constants[ROPE_ID_WRITES] = g.written != 0;
     constants[ROPE_ID_CAUSAL] = g.causal != 0;

@@ -74,7 +74,7 @@ void setSteps(const Fused& fused, const FusedTensor& t, bool cached, RopePush* p
         push->position_token = lowWord(access.stride[1]);
         if (!isPacked(positions)) push->position_batch = lowWord(access.stride[0]);
     } else {
-        pass->constants[ROPE_ID_POSITION_ELEMENT] = static_cast<uint32_t>(fused.count_element);
+        pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(fused.count_element);
     }
     if (given.tokens_counted != 0) {
         pass->constants[ROPE_ID_COUNTED] = 1;
@@ -90,7 +90,7 @@ void setCache(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePa
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PAGE_SIZE] = 1; // divided by, also where there is no cache
     if (cache.kind == ROPE_CACHE_NONE) return;
-    constants[ROPE_ID_CACHE] = static_cast<uint32_t>(cache.kind);
+    constants[ROPE_ID_CACHE] = shaderCache(cache.kind);
     constants[ROPE_ID_STEPS_WIDE] = cache.steps_element == ROPE_POSITION_INT64;
     constants[ROPE_ID_STEPS_BATCH] = sequences == 1 ? 0 : lowWord(cache.steps_batch_stride); // as few pipelines as do
     constants[ROPE_ID_STEPS_TOKEN] =
@@ -402,7 +402,7 @@ void addCount(const Fused& fused, Planner* planner) {
     setSteps(fused, t, cached != nullptr, &push, pass);
     setCache(cached != nullptr ? fused.given.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
-    pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? static_cast<uint32_t>(t.d.source) : ROPE_FROM_ROWS;
+    pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? shaderSource(t.d.source) : ROPE_FROM_ROWS;
     pass->constants[ROPE_ID_HEAD_LANES] = 1;
     push.head_lanes = 1;
     if (turned != nullptr) setScaleOrTable(t.d, &push);

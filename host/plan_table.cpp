@@ -14,7 +14,7 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     const uint32_t pairs = d.frequencies.count;
     const uint64_t stride = d.rows.row_stride;
     RopePass* pass = planner.addPass(rope_shader_table, d.batch, d.tokens, 1);
-    pass->constants[ROPE_ID_ANGLE] = static_cast<uint32_t>(d.angle);
+    pass->constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
     RopePush push = {};
     setPositions(d.positions, d.frequencies, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = frequencyAccess(d.frequencies);

@@ -105,7 +105,7 @@ static uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
 
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
+    constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
     constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
     constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
@@ -114,7 +114,7 @@ void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pa
     constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
     constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
     if (d.source == ROPE_SOURCE_INLINE) {
-        constants[ROPE_ID_ANGLE] = static_cast<uint32_t>(d.angle);
+        constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
     } else {
         constants[ROPE_ID_ROWS] = chooseRows(d, build);
         constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rows.element);
@@ -211,7 +211,7 @@ void addCount(const RopeRotateDescription& d, Planner* planner) {
     RopePush push = {};
     setTokens(d, &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
-    pass->constants[ROPE_ID_COS_SIN] = static_cast<uint32_t>(d.source);
+    pass->constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     push.head_lanes = 1;
     setScaleOrTable(d, &push);
     writePush(push, pass);

@@ -95,8 +95,8 @@ RopeAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequen
 }
 
 void setPositions(const RopePositions& p, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass) {
-    pass->constants[ROPE_ID_POSITIONS] = static_cast<uint32_t>(p.kind);
-    pass->constants[ROPE_ID_POSITION_ELEMENT] = static_cast<uint32_t>(p.element);
+    pass->constants[ROPE_ID_POSITIONS] = shaderPositions(p.kind);
+    pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(p.element);
     pass->constants[ROPE_ID_SETS] = frequencies.sets > 1;
     setAxes(frequencies, pass);
     push->sets = frequencies.sets;

@@ -3,6 +3,7 @@
 #include "real.h"
 #include "refuse.h"
 
+namespace rope {
 namespace {
 
 constexpr uint32_t kMaxCount = 1u << 16;
@@ -21,6 +22,9 @@ Real logStep(uint32_t n) {
 }
 
 } // namespace
+} // namespace rope
+
+using namespace rope;
 
 RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason) {
     clear(reason);

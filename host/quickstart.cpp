@@ -1,7 +1,7 @@
 // A first program with vkrope: opens a device, runs the worked examples of the formulas, then rotates Q and K of a
 // Llama-3-8B prefill, compares them with the CPU and times them beside a copy of the same bytes.
-#include "device.hpp"
-#include "rope.h"
+#include <vkrope/device.hpp>
+#include <vkrope/rope.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,6 @@
 #include "real.h"
 
+namespace rope {
 namespace {
 
 constexpr Fixed kHalfPi = {{0x1C6809BB, 0xA29410F3, 0x76273644, 0x04177D4C, 0x14CF98E8, 0x52049C11, 0x01B839A2,
@@ -177,3 +178,5 @@ Real realExp(const Real& a) {
     }
     return realTimesPowerOfTwo(sum, toInteger(k));
 }
+
+} // namespace rope

@@ -5,6 +5,8 @@
 
 #include "fixed.h"
 
+namespace rope {
+
 // The mantissa times 2^exponent; the mantissa is from 1 to 2, or 0.
 struct Real {
     Fixed mantissa;
@@ -44,5 +46,7 @@ Real realPi();
 // 2^16, and its result is within 2^-280 of itself.
 Real realLog(const Real& a);
 Real realExp(const Real& a);
+
+} // namespace rope
 
 #endif

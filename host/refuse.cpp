@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+namespace rope {
+
 RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...) {
     if (reason) {
         va_list arguments;
@@ -28,3 +30,5 @@ RopeResult checkChoice(const char* name, int value, int last, RopeReason* reason
     const Choice choice = {name, value, last};
     return checkChoices(&choice, 1, reason);
 }
+
+} // namespace rope

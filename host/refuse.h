@@ -4,6 +4,8 @@
 
 #include "rope.h"
 
+namespace rope {
+
 RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
@@ -25,5 +27,7 @@ inline void clear(RopeReason* reason) {
         reason->text[0] = '\0';
     }
 }
+
+} // namespace rope
 
 #endif

@@ -1,6 +1,6 @@
 /* vkrope: position encodings of transformer models as Vulkan compute, RoPE first. MIT licence.
  *
- * This header is the manual. C99 and C++, no other header of vkrope needed.
+ * This header is the manual. C99 and C++, no other header of vkrope needed. Include it as <vkrope/rope.h>.
  *
  *   rule --ropeMakeFrequencies--> doubles --ropeWriteFrequencies--> bytes for a storage buffer
  *   description + limits --ropePlan...--> RopePlan (a value) --ropeCmdExecute--> dispatches in your command buffer

@@ -3,6 +3,7 @@
 #include "real.h"
 #include "refuse.h"
 
+namespace rope {
 namespace {
 
 constexpr double kTwoTo64 = 18446744073709551616.0;
@@ -475,6 +476,9 @@ const Rule* findRule(RopeRuleKind kind) {
 }
 
 } // namespace
+} // namespace rope
+
+using namespace rope;
 
 const char* ropeRuleName(RopeRuleKind kind) {
     const Rule* row = findRule(kind);

@@ -5,19 +5,43 @@
 
 namespace {
 
+// The names and numbers are the SPIR-V specification's.
 enum Op : uint32_t {
-    kTypeBool = 20,
-    kConstantTrue = 41,
-    kConstantFalse = 42,
-    kConstant = 43,
-    kConstantComposite = 44,
-    kSpecConstant = 50,
-    kSpecConstantComposite = 51,
-    kSpecConstantOp = 52,
-    kFunction = 54,
-    kDecorate = 71,
+    OpTypeBool = 20,
+    OpConstantTrue = 41,
+    OpConstantFalse = 42,
+    OpConstant = 43,
+    OpConstantComposite = 44,
+    OpSpecConstant = 50,
+    OpSpecConstantComposite = 51,
+    OpSpecConstantOp = 52,
+    OpFunction = 54,
+    OpDecorate = 71,
+    OpCompositeExtract = 81,
+    OpSNegate = 126,
+    OpIAdd = 128,
+    OpISub = 130,
+    OpIMul = 132,
+    OpUDiv = 134,
+    OpUMod = 137,
+    OpLogicalOr = 166,
+    OpLogicalAnd = 167,
+    OpLogicalNot = 168,
+    OpSelect = 169,
+    OpIEqual = 170,
+    OpINotEqual = 171,
+    OpUGreaterThan = 172,
+    OpSGreaterThan = 173,
+    OpUGreaterThanEqual = 174,
+    OpULessThan = 176,
+    OpSLessThan = 177,
+    OpULessThanEqual = 178,
+    OpShiftRightLogical = 194,
+    OpShiftLeftLogical = 196,
+    OpBitwiseOr = 197,
+    OpBitwiseAnd = 199,
 };
-constexpr uint32_t kSpecId = 1;
+constexpr uint32_t DecorationSpecId = 1;
 constexpr uint32_t kHeaderWords = 5;
 
 struct Module {
@@ -38,96 +62,78 @@ void append(Module* m, const uint32_t* words, uint32_t count) {
 // Where a constant that is written already has its result id.
 const uint32_t* find(const Module& m, uint32_t id) {
     for (const uint32_t* at = m.words + kHeaderWords; at < end(m); at += lengthOf(at)) {
-        if (opOf(at) >= kConstantTrue && opOf(at) <= kConstantComposite && at[2] == id) return at;
+        if (opOf(at) >= OpConstantTrue && opOf(at) <= OpConstantComposite && at[2] == id) return at;
     }
     return nullptr;
 }
 
 bool read(const Module& m, uint32_t id, uint32_t* value) {
     const uint32_t* constant = find(m, id);
-    if (constant == nullptr || opOf(constant) == kConstantComposite) return false;
-    *value = opOf(constant) == kConstant ? constant[3] : opOf(constant) == kConstantTrue;
+    if (constant == nullptr || opOf(constant) == OpConstantComposite) return false;
+    *value = opOf(constant) == OpConstant ? constant[3] : opOf(constant) == OpConstantTrue;
     return true;
 }
 
-// What glslang makes of integers and booleans, by the numbers of their opcodes.
+bool give(uint32_t result, uint32_t* value) {
+    *value = result;
+    return true;
+}
+
+// The operations that glslang makes of integers and booleans.
 bool compute(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* value) {
     switch (op) {
-    case 126:
-        *value = 0 - a;
-        return true;
-    case 128:
-        *value = a + b;
-        return true;
-    case 130:
-        *value = a - b;
-        return true;
-    case 132:
-        *value = a * b;
-        return true;
-    case 134:
-        *value = b != 0 ? a / b : 0;
-        return true;
-    case 137:
-        *value = b != 0 ? a % b : 0;
-        return true;
-    case 166:
-        *value = a | b;
-        return true; // logical
-    case 167:
-        *value = a & b;
-        return true;
-    case 168:
-        *value = a == 0;
-        return true;
-    case 169:
-        *value = a != 0 ? b : c;
-        return true;
-    case 170:
-        *value = a == b;
-        return true;
-    case 171:
-        *value = a != b;
-        return true;
-    case 172:
-        *value = a > b;
-        return true;
-    case 173:
-        *value = static_cast<int32_t>(a) > static_cast<int32_t>(b);
-        return true;
-    case 174:
-        *value = a >= b;
-        return true;
-    case 176:
-        *value = a < b;
-        return true;
-    case 177:
-        *value = static_cast<int32_t>(a) < static_cast<int32_t>(b);
-        return true;
-    case 178:
-        *value = a <= b;
-        return true;
-    case 194:
-        *value = b < 32 ? a >> b : 0;
-        return true;
-    case 196:
-        *value = b < 32 ? a << b : 0;
-        return true;
-    case 197:
-        *value = a | b;
-        return true;
-    case 199:
-        *value = a & b;
-        return true;
+    case OpSNegate:
+        return give(0 - a, value);
+    case OpIAdd:
+        return give(a + b, value);
+    case OpISub:
+        return give(a - b, value);
+    case OpIMul:
+        return give(a * b, value);
+    case OpUDiv:
+        return give(b != 0 ? a / b : 0, value);
+    case OpUMod:
+        return give(b != 0 ? a % b : 0, value);
+    case OpLogicalOr:
+        return give(a | b, value);
+    case OpLogicalAnd:
+        return give(a & b, value);
+    case OpLogicalNot:
+        return give(a == 0, value);
+    case OpSelect:
+        return give(a != 0 ? b : c, value);
+    case OpIEqual:
+        return give(a == b, value);
+    case OpINotEqual:
+        return give(a != b, value);
+    case OpUGreaterThan:
+        return give(a > b, value);
+    case OpSGreaterThan:
+        return give(static_cast<int32_t>(a) > static_cast<int32_t>(b), value);
+    case OpUGreaterThanEqual:
+        return give(a >= b, value);
+    case OpULessThan:
+        return give(a < b, value);
+    case OpSLessThan:
+        return give(static_cast<int32_t>(a) < static_cast<int32_t>(b), value);
+    case OpULessThanEqual:
+        return give(a <= b, value);
+    case OpShiftRightLogical:
+        return give(b < 32 ? a >> b : 0, value);
+    case OpShiftLeftLogical:
+        return give(b < 32 ? a << b : 0, value);
+    case OpBitwiseOr:
+        return give(a | b, value);
+    case OpBitwiseAnd:
+        return give(a & b, value);
     default:
         return false;
     }
 }
 
 bool evaluate(const Module& m, const uint32_t* instruction, uint32_t* value) {
-    constexpr uint32_t kCompositeExtract = 81;
     const uint32_t length = lengthOf(instruction);
-    if (instruction[3] == kCompositeExtract) {
+    if (instruction[3] == OpCompositeExtract) {
         const uint32_t* composite = find(m, instruction[4]);
         return composite != nullptr && length == 6 && read(m, composite[3 + instruction[5]], value);
     }
@@ -141,10 +147,10 @@ bool evaluate(const Module& m, const uint32_t* instruction, uint32_t* value) {
 
 void appendConstant(Module* m, uint32_t type, uint32_t id, uint32_t value) {
     if (type == m->bool_type) {
-        const uint32_t words[3] = {3u << 16 | (value != 0 ? kConstantTrue : kConstantFalse), type, id};
+        const uint32_t words[3] = {3u << 16 | (value != 0 ? OpConstantTrue : OpConstantFalse), type, id};
         append(m, words, 3);
     } else {
-        const uint32_t words[4] = {4u << 16 | kConstant, type, id, value};
+        const uint32_t words[4] = {4u << 16 | OpConstant, type, id, value};
         append(m, words, 4);
     }
 }
@@ -152,8 +158,8 @@ void appendConstant(Module* m, uint32_t type, uint32_t id, uint32_t value) {
 // The constant id that decorates a result id; decorations stand before all constants.
 uint32_t specId(const RopeShader& shader, uint32_t id) {
     const uint32_t* last = shader.words + shader.bytes / 4;
-    for (const uint32_t* at = shader.words + kHeaderWords; at < last && opOf(at) != kFunction; at += lengthOf(at)) {
-        if (opOf(at) == kDecorate && at[1] == id && at[2] == kSpecId) return at[3];
+    for (const uint32_t* at = shader.words + kHeaderWords; at < last && opOf(at) != OpFunction; at += lengthOf(at)) {
+        if (opOf(at) == OpDecorate && at[1] == id && at[2] == DecorationSpecId) return at[3];
     }
     return ROPE_CONSTANT_COUNT;
 }
@@ -161,22 +167,22 @@ uint32_t specId(const RopeShader& shader, uint32_t id) {
 bool appendFolded(const RopeShader& shader, const uint32_t* constants, const uint32_t* at, Module* m) {
     uint32_t value = 0;
     switch (opOf(at)) {
-    case kTypeBool:
+    case OpTypeBool:
         m->bool_type = at[1];
         break;
-    case kDecorate:
-        if (at[2] == kSpecId) return true;
+    case OpDecorate:
+        if (at[2] == DecorationSpecId) return true;
         break;
-    case kSpecConstant:
+    case OpSpecConstant:
         value = specId(shader, at[2]);
         if (value >= ROPE_CONSTANT_COUNT) return false;
         appendConstant(m, at[1], at[2], constants[value]);
         return true;
-    case kSpecConstantComposite:
+    case OpSpecConstantComposite:
         append(m, at, lengthOf(at));
-        m->words[m->count - lengthOf(at)] = lengthOf(at) << 16 | kConstantComposite;
+        m->words[m->count - lengthOf(at)] = lengthOf(at) << 16 | OpConstantComposite;
         return true;
-    case kSpecConstantOp:
+    case OpSpecConstantOp:
         if (!evaluate(*m, at, &value)) return false;
         appendConstant(m, at[1], at[2], value);
         return true;
@@ -194,7 +200,7 @@ size_t ropeSpecialize(const RopeShader* shader, const uint32_t* constants, uint3
     const uint32_t* last = shader->words + shader->bytes / 4;
     append(&m, shader->words, kHeaderWords);
     const uint32_t* at = shader->words + kHeaderWords;
-    for (; at < last && opOf(at) != kFunction; at += lengthOf(at)) {
+    for (; at < last && opOf(at) != OpFunction; at += lengthOf(at)) {
         if (!appendFolded(*shader, constants, at, &m)) return 0;
     }
     append(&m, at, static_cast<uint32_t>(last - at));

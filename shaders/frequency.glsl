@@ -4,7 +4,7 @@
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
     uvec4 frequencies[];
 };
-layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = 0;
+layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
 layout(constant_id = ROPE_ID_SCALE_GRID) const uint kScaleGrid = 0;
 
 #ifdef ROPE_HOLDS_FREQUENCIES
@@ -17,5 +17,5 @@ uvec2 cos_sin_of(Token token, uint axis, uint pair) {
     RopeDistance position = distance_of(token.whole[axis], token.fraction[axis]);
     bool whole = kPositionElement == ROPE_WHOLE_32 || kPositionElement == ROPE_WHOLE_64;
     uint mantissa = choose(kScaleGrid == 0u, 0x80000000u, push.scale_mantissa); // a power of two takes no product
-    return rope_cos_sin_bits(position, frequency_of(token, pair), kAngle != 0u, whole, mantissa, push.scale_exponent);
+    return rope_cos_sin_bits(position, frequency_of(token, pair), kAngle != ROPE_PHASE_EXACT, whole, mantissa, push.scale_exponent);
 }

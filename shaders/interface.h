@@ -28,7 +28,7 @@ using uint = uint32_t;
 #define ROPE_ID_PAIRING_OUT 5
 #define ROPE_ID_IN_PLACE 6 // the source is not bound apart: read the destination
 #define ROPE_ID_BACKWARD 7 // negate the sine
-#define ROPE_ID_ANGLE 8    // 1: compatible
+#define ROPE_ID_ANGLE 8    // exact or compatible phases
 #define ROPE_ID_ELEMENT_IN 9
 #define ROPE_ID_ELEMENT_OUT 10
 #define ROPE_ID_ROWS 11             // how rows are read
@@ -145,6 +145,9 @@ using uint = uint32_t;
 #ifndef __cplusplus
 #define ROPE_SELF_TEST_WORDS 8 // rope.h's own in C++
 #endif
+
+#define ROPE_PHASE_EXACT 0
+#define ROPE_PHASE_COMPATIBLE 1
 
 #define ROPE_FROM_INLINE 0
 #define ROPE_FROM_TABLE 1

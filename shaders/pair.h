@@ -44,13 +44,13 @@ ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) 
         ROPE_VALUES to_two = uintBitsToFloat(0x7F800000u - binade); // 0 where one is not finite: no lead
         ROPE_VALUES from_two = uintBitsToFloat(binade - 0x00800000u);
         ROPE_VALUES pair_grid = ROPE_VALUES(uintBitsToFloat(0x46400000u)); // 2^-10
-        ROPE_VALUES scale_grid = ROPE_VALUES(uintBitsToFloat(grid));
+        ROPE_VALUES turn_grid = ROPE_VALUES(uintBitsToFloat(grid));
         x = x * to_two;
         y = y * to_two;
         ROPE_VALUES xh = leading(x, pair_grid);
         ROPE_VALUES yh = leading(y, pair_grid);
-        ROPE_VALUES ch = leading(c, scale_grid);
-        ROPE_VALUES sh = leading(s, scale_grid);
+        ROPE_VALUES ch = leading(c, turn_grid);
+        ROPE_VALUES sh = leading(s, turn_grid);
         ROPE_PRECISE ROPE_VALUES left_lead = xh * ch - yh * sh;
         ROPE_PRECISE ROPE_VALUES right_lead = xh * sh + yh * ch;
         left = left_lead + (((x - xh) * ch - (y - yh) * sh) + (x * (c - ch) - y * (s - sh)));

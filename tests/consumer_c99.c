@@ -1,6 +1,6 @@
 /* A C99 host: the whole way from a rule to the CPU's result. Built with -std=c99 -pedantic -Werror by the C compiler
  * and linked without the C++ runtime. */
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What a host takes that makes tables and rotations on its device and nothing else: linked for its size, not run. */
-#include "rope.h"
+#include <vkrope/rope.h>
 
 int main(int argc, char** argv) {
     RopeContextInfo* info = (RopeContextInfo*)(void*)argv;

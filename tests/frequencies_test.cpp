@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+using namespace rope;
+
 namespace {
 
 constexpr mpfr_prec_t kPrecision = 500;

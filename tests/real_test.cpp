@@ -7,6 +7,7 @@
 #include <random>
 
 using namespace big;
+using namespace rope;
 
 namespace {
 

@@ -62,6 +62,7 @@ add_executable(vkrope-tests
     tests/vectors_libraries_test.cpp
     tests/vectors_onnx_test.cpp
     host/tool_meetings.cpp)
+target_include_directories(vkrope-tests PRIVATE host)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
@@ -120,9 +121,21 @@ foreach(consumer consumer_c99 consumer_small)
     target_link_options(${target} PRIVATE -Wl,--gc-sections)
 endforeach()
 add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
+
+# Not optimized, so that its own inline functions are called by name.
+add_executable(vkrope-consumer-names tests/consumer_names.cpp)
+target_link_libraries(vkrope-consumer-names PRIVATE vkrope)
+target_compile_features(vkrope-consumer-names PRIVATE cxx_std_17)
+target_compile_options(vkrope-consumer-names PRIVATE ${VKROPE_WARNINGS} -O0)
+add_test(NAME Consumer.KeepsItsOwnNames COMMAND vkrope-consumer-names)
 add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
+set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
+if(TARGET vkrope-config)
+    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-config>)
+endif()
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>)
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>
+        ${VKROPE_OTHER_LIBRARIES})
 
 if(VKROPE_INSTALL AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
     include(tests/package/package.cmake)
@@ -147,70 +160,16 @@ endif()
 find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
 find_program(VKROPE_PYTHON python3)
 
-# The program, as a stranger uses it.
-if(TARGET vkrope-tool)
-    foreach(name
-        AFailedOutputLeavesNoneBehind
-        AGivenTableIsReadByAxis
-        BenchCountsCosts
-        BenchDrawsBandwidth
-        BenchRefusesNonsenseInOneLine
-        BenchSaysWhatDoesNotFitAndGoesOn
-        BenchStandsBesideKernelsOfTheSameBytes
-        BenchTimesNothingThatIsWrong
-        BiasesAreNumpys
-        CheckFindsASpoiledPlan
-        CheckPassesOnEveryDevice
-        ChunksHoldHalvesOfTheirOwn
-        ConfigRulesAreThoseOfNumpy
-        ConfigsOfSeveralAxesNeedNoOption
-        ConfigsThatCannotBeHonouredAreRefusedByName
-        DevicesAreNamed
-        ExamplesInHelpRun
-        FractionalPositionsTurnAsNumpys
-        FrequenciesAreThoseOfTransformers
-        FrequenciesTellTheAxes
-        FrequenciesWrittenGiveTheSameBits
-        LearnedTablesAddedAreNumpys
-        LinksAreFollowedToWhatIsNotThereYet
-        ModelsOfSeveralAxesRotateAsTheirOwnCode
-        ModelsRotateAsTheirConfigsSay
-        MrotaryOfOnnxRuntime
-        NonsenseAboutAxesIsRefusedInOneLine
-        NonsenseAboutBiasesIsRefusedInOneLine
-        NonsenseAboutEmbeddingsIsRefusedInOneLine
-        NonsenseIsRefusedInOneLine
-        OddValuesAreRefusedAndFilesBesideAnOutputKept
-        PermutedWeightsRotateAsTheOtherPairing
-        PicturesOfOtherEncodingsAreWellFormed
-        PlotsAreWellFormedAndNameTheirModels
-        PositionsOfEveryShapeTurnAsNumpys
-        PositionsOutsideATablePassThroughWithAWarning
-        ProgressShowsOnATerminalAlone
-        ReferenceIsRoundedOnce
-        RotateIsNumpysInEveryElement
-        RotateIsNumpysInEveryOrderPairingAndSource
-        RotateTakesAGivenTableOrRows
-        RotateTakesPartsOffsetsAndOperations
-        RotateTakesRank3AndWritesInPlace
-        SeveralAxesTurnAsNumpys
-        SinusoidsAddedAreNumpys
-        SkippedTokensStay
-        TableIsNumpysCosAndSin
-        TableOfCompatibleAnglesIsFloat32s
-        TablesOfConfigsAreThoseOfTransformers
-        TablesOfSeveralAxesAreNumpys
-        TowersOfVisionSkipAndChunkByTheirConfigs
-        TuneFindsASpoiledPlan
-        TuneTakesWhatIsSurelyFaster
-        UnknownPairingsAreAskedFor
-        ValuesAreRefusedInWords
-        WhatStandardOutputCannotTakeIsAFailure)
-        if(VKROPE_PYTHON)
-            add_test(NAME Tool.${name}
-                COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool/run.py $<TARGET_FILE:vkrope-tool> ${name})
-            set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
-        endif()
+# The program, as a stranger uses it. run.py lists the functions of tests/tool that are marked as tests.
+if(TARGET vkrope-tool AND VKROPE_PYTHON)
+    file(GLOB files CONFIGURE_DEPENDS tests/tool/*.py)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+    set(script ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool/run.py)
+    execute_process(COMMAND ${VKROPE_PYTHON} ${script} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX MATCHALL "[A-Za-z0-9]+" names "${names}")
+    foreach(name IN LISTS names)
+        add_test(NAME Tool.${name} COMMAND ${VKROPE_PYTHON} ${script} $<TARGET_FILE:vkrope-tool> ${name})
+        set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
     endforeach()
 endif()
 
@@ -223,7 +182,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     get_target_property(VKROPE_CORE vkrope SOURCES)
     add_library(vkrope-tsan STATIC ${VKROPE_CORE})
-    target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_VULKAN_INCLUDE})
+    target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_INCLUDE} ${VKROPE_VULKAN_INCLUDE})
     target_compile_features(vkrope-tsan PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-tsan PRIVATE VK_NO_PROTOTYPES)
     target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
@@ -251,6 +210,9 @@ if(NOT CMAKE_CROSSCOMPILING)
     set_tests_properties(Style.IsFormatted Style.TidyFindsNothing PROPERTIES SKIP_RETURN_CODE 77)
     set_tests_properties(Style.TidyFindsNothing PROPERTIES PROCESSORS 2)
     if(VKROPE_PYTHON)
+        add_test(NAME Style.NoTypeHasATwin COMMAND sh -c
+            "'${VKROPE_PYTHON}' tests/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
+            WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         add_test(NAME Docs.RenderWithoutWarnings
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/reference.py ${VKROPE_DOXYGEN}
                 ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)

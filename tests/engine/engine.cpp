@@ -12,7 +12,7 @@
 #include "shape.h"
 
 #ifdef ENGINE_ROPE
-#include "rope.h"
+#include <vkrope/rope.h>
 #endif
 
 #include <atomic>

@@ -59,7 +59,7 @@ def difference(folder):
     print("\n".join(added))
     print(f"{len(added)} lines more, {len(removed)} fewer")
     headers = [line for line in added if "#include" in line]
-    assert headers == ['#include "rope.h"'], headers
+    assert headers == ['#include <vkrope/rope.h>'], headers
     assert added and not removed and len(added) <= MOST_LINES
     return 0
 

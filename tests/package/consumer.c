@@ -1,9 +1,15 @@
 /* A host of the core alone, C99 and C++. It rotates on the CPU, compares with values worked out by hand, and prints
  * what every build of one version has in common: the bits of tables and rotations, and the SPIR-V. */
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <stdio.h>
 #include <string.h>
+
+#ifdef __has_include
+#if __has_include("plan.h") || __has_include("shaders.h") || __has_include(<vkrope/plan.h>)
+#error "a private header of vkrope is within a host's reach"
+#endif
+#endif
 
 #define TOKENS 48
 #define HEADS 3

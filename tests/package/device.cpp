@@ -1,10 +1,15 @@
 // A program with no Vulkan of its own: rotates on the device present and compares with the CPU.
+// It names one header plainly, as hosts did before the headers lay in vkrope/.
 #include "device.hpp"
-#include "rope.hpp"
+#include <vkrope/rope.hpp>
 
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+
+#if __has_include("plan.h") || __has_include("device_state.hpp") || __has_include(<vkrope/device_state.hpp>)
+#error "a private header of vkrope is within a program's reach"
+#endif
 
 int main() {
     constexpr uint32_t kTokens = 5, kHeads = 2, kHeadDim = 8;

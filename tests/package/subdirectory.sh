@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Below a parent whose language, optimization, arithmetic and warnings are not vkrope's.
+# Below a parent whose language, optimization, arithmetic and warnings are not vkrope's, and which builds its sources in batches.
 set -euo pipefail
 here=$(dirname "$0")
 rm -rf "$STAGE/parent" "$STAGE/parent-shared" "$STAGE/parent-installed"
@@ -9,7 +9,7 @@ if [ "$(uname -m)" = x86_64 ] && grep -qw fma /proc/cpuinfo; then
     fast+=" -mfma" # other machines have it anyway
 fi
 status=0
-"$here/consume.sh" "$STAGE/parent" -DCONSUMER_SOURCE="$SOURCE" -DVKROPE_SPIRV="$SPIRV" -DCMAKE_CXX_STANDARD=20 \
+"$here/consume.sh" "$STAGE/parent" -DCONSUMER_SOURCE="$SOURCE" -DVKROPE_SPIRV="$SPIRV" -DCMAKE_CXX_STANDARD=20 -DCMAKE_UNITY_BUILD=ON \
     -DCMAKE_C_FLAGS="$fast $strict" -DCMAKE_CXX_FLAGS="$fast $strict -Wmissing-declarations" || status=$?
 [ "$status" -eq 0 ] || [ "$status" -eq 77 ] || exit "$status"
 

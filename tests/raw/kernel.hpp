@@ -3,7 +3,7 @@
 
 #include "arena.hpp"
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 namespace raw {
 

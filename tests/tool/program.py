@@ -13,9 +13,13 @@ RUN_SPOILED = " ".join(f"'{word}'" for word in [*RUNNER, SPOILED])
 TESTS = {}
 
 
-def test(function):
+def name_of(function):
     """positions_outside is run as PositionsOutside."""
-    name = "".join(word.capitalize() for word in function.__name__.split("_"))
+    return "".join(word.capitalize() for word in function.split("_"))
+
+
+def test(function):
+    name = name_of(function.__name__)
     assert name not in TESTS, f"two tests are named {name}"
     TESTS[name] = function
     return function
