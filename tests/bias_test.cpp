@@ -146,21 +146,11 @@ RopeBiasDescription draw(uint64_t seed) {
 // The choices of a draw, each a small number.
 combinations::Choices choicesOf(uint64_t seed) {
     const RopeBiasDescription d = draw(seed);
-    const std::initializer_list<uint64_t> choices = {d.kind,
-                                                     d.written,
-                                                     d.batch > 1,
-                                                     d.queries > 255,
-                                                     d.keys % 4 == 0,
-                                                     d.bidirectional,
-                                                     d.causal,
-                                                     d.buckets != 0,
-                                                     d.element,
-                                                     d.positions.kind,
-                                                     d.positions.element,
-                                                     d.positions.shared,
-                                                     d.rows.element,
-                                                     d.rows.row_stride,
-                                                     d.x.token_stride != 0,
+    const std::initializer_list<uint64_t> choices = {d.kind,           d.written,           d.batch > 1,
+                                                     d.queries > 255,  d.keys % 4 == 0,     d.bidirectional,
+                                                     d.causal,         d.buckets != 0,      d.element,
+                                                     d.positions.kind, d.positions.element, d.positions.shared,
+                                                     d.rows.element,   d.rows.row_stride,   d.x.token_stride != 0,
                                                      seed % 2};
     return combinations::Choices(choices.begin(), choices.end());
 }

@@ -1,5 +1,5 @@
-// Choices that tests bring together. A whole run (VKROPE_TEST_WHOLE=1) takes every combination of them. A short run takes
-// a few, in which all choices still meet by threes or by twos.
+// Choices that tests bring together. A whole run (VKROPE_TEST_WHOLE=1) takes every combination of them. A short run
+// takes a few, in which all choices still meet by threes or by twos.
 #pragma once
 
 #include "tool_meetings.hpp"
@@ -14,12 +14,13 @@ using tool::Choices;
 
 bool whole();
 
-// Combinations of one choice from each axis; counts[i] is how many choices axis i has. Those that `exist` denies are left
-// out. In a short run every `together` choices (1 to 3) of different axes meet in one that is taken.
+// Combinations of one choice from each axis; counts[i] is how many choices axis i has. Those that `exist` denies are
+// left out. In a short run every `together` choices (1 to 3) of different axes meet in one that is taken.
 std::vector<Choices> of(const std::vector<uint8_t>& counts, uint32_t together,
                         const std::function<bool(const Choices&)>& exist = nullptr);
 
-// Draws by their numbers: all from 0 to count - 1, in a short run those in which every `together` choices meet that meet in any.
+// Draws by their numbers: all from 0 to count - 1, in a short run those in which every `together` choices meet that
+// meet in any.
 std::vector<uint64_t> draws(uint64_t count, uint32_t together, const std::function<Choices(uint64_t)>& choices_of);
 
 } // namespace combinations

@@ -15,7 +15,9 @@ std::set<std::string> meetings(const std::vector<Choices>& rows, uint32_t togeth
     for (const Choices& row : rows) {
         for (size_t a = 0; a < row.size(); ++a) {
             for (size_t b = 0; b < a; ++b) {
-                const auto name = [&](size_t axis) { return std::to_string(axis) + "=" + std::to_string(row[axis]) + " "; };
+                const auto name = [&](size_t axis) {
+                    return std::to_string(axis) + "=" + std::to_string(row[axis]) + " ";
+                };
                 if (together == 2) met.insert(name(a) + name(b));
                 for (size_t c = 0; together == 3 && c < b; ++c) met.insert(name(a) + name(b) + name(c));
             }

@@ -1,7 +1,24 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test on every Vulkan driver there is. Arguments go to ctest.
+# Installs what is missing, builds, and runs every test on every Vulkan driver there is: run.sh [--whole] [CTEST-ARGUMENT...]
+#   --whole  takes every combination of choices. Without it, every three choices of a test's product meet, and of its random
+#            draws those in which every two choices meet. A release and a weekly run take the whole.
+#   --help   prints this.
+# Further arguments go to ctest: run.sh -R Rules.
 # VKROPE_BUILD names another build folder. VK_DRIVER_FILES or VK_ICD_FILENAMES, where set, name the drivers.
 set -euo pipefail
+
+whole=()
+case ${1:-} in
+--help | -h)
+    sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+--whole)
+    export VKROPE_TEST_WHOLE=1
+    whole=(--timeout 14400)
+    shift
+    ;;
+esac
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${VKROPE_BUILD:-$root/build}
@@ -68,4 +85,4 @@ configure
 cmake --build "$build" --parallel "$jobs"
 choose_drivers
 cd "$build"
-exec ctest --output-on-failure --no-tests=error --parallel "$jobs" "$@"
+exec ctest --output-on-failure --no-tests=error --parallel "$jobs" ${whole[@]+"${whole[@]}"} "$@"
