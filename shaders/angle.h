@@ -246,15 +246,13 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     }
     first.exponent += scale_exponent;
     second.exponent += scale_exponent;
-    uint c = to_float_bits(first);
-    uint s = choose(none, 0u, to_float_bits(second));
-    // By quadrant: (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r.
+    // By quadrant: (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r. The signs first, so that a zero has none.
     bool swap = (quadrant & 0x40000000u) != 0u;
     uint turned = quadrant & 0x80000000u;
+    uint c = to_float_bits(first) ^ turned ^ choose(swap, phase.sign, 0u);
+    uint s = choose(none, 0u, to_float_bits(second) ^ turned ^ sign ^ choose(swap, 0x80000000u, phase.sign));
     cosine = choose(swap, s, c);
     sine = choose(swap, c, s);
-    cosine = choose(cosine == 0u, 0u, cosine ^ turned ^ choose(swap, sign ^ 0x80000000u, 0u));
-    sine = choose(sine == 0u, 0u, sine ^ turned ^ choose(swap, 0u, sign) ^ phase.sign);
 }
 
 ROPE_DIALECT_END
