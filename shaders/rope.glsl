@@ -7,6 +7,9 @@
 //     ...
 //     vec2 turned = rope_rotate(vec2(x, y), rope_cos_sin(position, frequencies[pair]));
 //
+// A pair's four words say which angle they were written for (angle.h, rope.h): cos and sin are NaN by those of the other
+// angle, and by zeros.
+//
 // ROPE_GLSL_VERSION is vkrope's version. Besides rope_, Rope and ROPE_, the names in angle.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
 #ifndef ROPE_GLSL
 #define ROPE_GLSL
@@ -15,7 +18,8 @@
 #include "version.glsl"
 
 // The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
-// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it. `whole`: the position has no fraction.
+// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it; both are NaN by those written for the other
+// angle. `whole`: the position has no fraction.
 uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole, uint mantissa,
                         int exponent) {
     RopePhase phase;
@@ -27,7 +31,8 @@ uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible,
     }
     uvec2 bits;
     cos_sin_bits(phase, mantissa, exponent, bits.x, bits.y);
-    return bits;
+    bool marked = is_marked(frequency, compatible);
+    return uvec2(bits_or_nan(marked, bits.x), bits_or_nan(marked, bits.y));
 }
 
 // Cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits

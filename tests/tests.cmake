@@ -34,6 +34,7 @@ add_executable(vkrope-tests
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
+    tests/mark_test.cpp
     tests/plan_add_test.cpp
     tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
