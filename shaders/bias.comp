@@ -142,11 +142,12 @@ void put_row(uint to, uint key, int distance, Window w) {
     }
 }
 
-// Of a query without a position a score stays as it is, and a bias is 0.
+// Of a query without a position a score stays as it is, and a bias is 0: the group's second index, as a group has one row.
+// A constant 0 would not do. Newer compilers make a 16-bit constant of it, and 16-bit storage has none.
 void put_unknown(uint to, uint key) {
     if (kWrites == 0u) return;
     for (uint i = 0u; i < kRuns; ++i, key += kLane) {
-        if (key < push.ROPE_KEYS) store(place_of(to + key), WORDS(0u), min(kLane, push.ROPE_KEYS - key));
+        if (key < push.ROPE_KEYS) store(place_of(to + key), WORDS(gl_LocalInvocationID.y), min(kLane, push.ROPE_KEYS - key));
     }
 }
 
