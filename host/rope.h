@@ -813,9 +813,10 @@ ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const R
 ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits,
                                      RopePlan* plan);
 
-/* A few float32 operations whose results tell how the device rounds; writes ROPE_SELF_TEST_WORDS uint32 to COUNTER.
- * Read them back and give them to ropeReadSelfTest. */
-#define ROPE_SELF_TEST_WORDS 8u
+/* A few float32 operations whose results tell how the device rounds: sums, products, and pairs turned as a rotation
+ * turns them, by the units that turn them. Writes ROPE_SELF_TEST_WORDS uint32 to COUNTER. Read them back and give them
+ * to ropeReadSelfTest. */
+#define ROPE_SELF_TEST_WORDS 16u
 ROPE_API RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan);
 
 typedef enum RopeRounding {
