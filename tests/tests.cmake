@@ -9,6 +9,8 @@ add_executable(vkrope-tests
     tests/add_test.cpp
     tests/angle_test.cpp
     tests/context_test.cpp
+    host/contraction.cpp
+    tests/contraction_test.cpp
     tests/decoder/decoder.cpp
     tests/decoder/kernels.cpp
     tests/decoder/model.cpp
@@ -52,6 +54,7 @@ add_executable(vkrope-tests
     tests/fusion_draw.cpp
     tests/rotation.cpp
     tests/scale_test.cpp
+    tests/selftest_test.cpp
     tests/shapes_test.cpp
     tests/tuning_test.cpp
     tests/shift_test.cpp
@@ -75,7 +78,7 @@ if(TARGET vkrope-config)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
-    VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus")
+    VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus" VKROPE_TEST_SHADERS="${CMAKE_CURRENT_BINARY_DIR}/shaders")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS})
 
 # The decoder's own kernels; its attention takes vkrope's GLSL.
@@ -89,6 +92,16 @@ set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY INCLUDE_DIRECTORIE
 # A host's own shader with every encoding in it, run as if it were one of vkrope's.
 vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/example/list.def VKROPE_EXAMPLES -I${CMAKE_CURRENT_SOURCE_DIR}/shaders)
 target_sources(vkrope-tests PRIVATE ${VKROPE_EXAMPLES})
+
+# A host's unrolled loop: as vkrope's own shaders are compiled, without -O, and so with lines. It is read, not run.
+foreach(variant "" _plain _lines)
+    set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/example_unrolled${variant}.inc)
+    set(_plain_options -O0)
+    set(_lines_options -O0 -g)
+    vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/unrolled.comp ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
+        ${${variant}_options})
+    set_property(SOURCE tests/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
+endforeach()
 
 include(GoogleTest)
 gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
