@@ -93,15 +93,17 @@ set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY INCLUDE_DIRECTORIE
 vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/example/list.def VKROPE_EXAMPLES -I${CMAKE_CURRENT_SOURCE_DIR}/shaders)
 target_sources(vkrope-tests PRIVATE ${VKROPE_EXAMPLES})
 
-# A host's unrolled loop: as vkrope's own shaders are compiled, without -O, and so with lines. It is read, not run.
-foreach(variant "" _plain _lines)
-    set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/example_unrolled${variant}.inc)
-    set(_plain_options -O0)
-    set(_lines_options -O0 -g)
-    vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/unrolled.comp ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
-        ${${variant}_options})
+# Shaders that are read and not run. A host's unrolled loop: as vkrope's own shaders are compiled, without -O, and with lines.
+function(vkrope_read_shader name source)
+    set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/example_${name}.inc)
+    vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/${source}.comp ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
+        ${ARGN})
     set_property(SOURCE tests/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
-endforeach()
+endfunction()
+vkrope_read_shader(unrolled unrolled)
+vkrope_read_shader(unrolled_plain unrolled -O0)
+vkrope_read_shader(unrolled_lines unrolled -O0 -g)
+vkrope_read_shader(fusible fusible -O0)
 
 include(GoogleTest)
 gtest_discover_tests(vkrope-tests DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
@@ -162,6 +164,7 @@ if(TARGET vkrope-tool)
         BiasesAreNumpys
         CheckFindsASpoiledPlan
         CheckPassesOnEveryDevice
+        CheckSpirvFindsWhatADriverMayFuse
         ChunksHoldHalvesOfTheirOwn
         ConfigRulesAreThoseOfNumpy
         ConfigsOfSeveralAxesNeedNoOption
