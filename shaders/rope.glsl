@@ -10,6 +10,10 @@
 // A pair's four words say which angle they were written for (angle.h, rope.h): cos and sin are NaN by those of the other
 // angle, and by zeros.
 //
+// Before SPIRV-Tools of October 2025 glslc -O drops NoContraction from the copies that it makes of an [[unroll]] loop (issue
+// 5902), and a rotation in such a loop then has other bits on some GPUs. Compile the shader without -O or with a newer
+// glslc, or unroll no loop around a rotation; `vkrope check-spirv` finds what a driver may fuse.
+//
 // ROPE_GLSL_VERSION is vkrope's version. Besides rope_, Rope and ROPE_, the names in angle.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
 #ifndef ROPE_GLSL
 #define ROPE_GLSL

@@ -30,9 +30,13 @@ Words readNumbers(const std::filesystem::path& path) {
     return words;
 }
 
+// Another build's, by another compiler: VKROPE_TEST_SPIRV names its folder of them.
+const char* otherFolder() { return std::getenv("VKROPE_TEST_SPIRV"); }
+
 std::map<std::string, Words> everyModule() {
     std::map<std::string, Words> modules;
-    for (const auto& entry : std::filesystem::directory_iterator(VKROPE_TEST_SHADERS)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(otherFolder() != nullptr ? otherFolder() : VKROPE_TEST_SHADERS)) {
         if (entry.path().extension() == ".inc") modules[entry.path().stem().string()] = readNumbers(entry.path());
     }
     return modules;
@@ -81,9 +85,10 @@ const std::set<std::string> kOwn = {"decoder_attention", "decoder_matmul", "sum"
 
 TEST(Shaders, KeepEveryProductAndSumApart) {
     const std::map<std::string, Words> modules = everyModule();
-    for (const char* name : {"table", "rotate_wide", "fused_odd", "add_wide_long", "bias_narrow", "relative_keys",
-                             "selftest", "example_attention", "decoder_attention"})
-        EXPECT_EQ(modules.count(name), 1u) << name << " is not looked at";
+    std::set<std::string> wanted = {"table",       "rotate_wide",   "fused_odd", "add_wide_long",
+                                    "bias_narrow", "relative_keys", "selftest"};
+    if (otherFolder() == nullptr) wanted.insert({"example_attention", "decoder_attention"});
+    for (const std::string& name : wanted) EXPECT_EQ(modules.count(name), 1u) << name << " is not looked at";
     for (const auto& [name, words] : modules) {
         if (name.find("example_unrolled") == 0 || name == "example_fusible") continue; // have tests of their own
         const rope::Arithmetic arithmetic = arithmeticOf(words);
@@ -95,7 +100,9 @@ TEST(Shaders, KeepEveryProductAndSumApart) {
         }
     }
     // The decoder's attention turns keys: no product of that may be fused, whatever becomes of its softmax.
-    EXPECT_EQ(countFusible(arithmeticOf(modules.at("decoder_attention"))), 0u);
+    if (modules.count("decoder_attention") != 0) {
+        EXPECT_EQ(countFusible(arithmeticOf(modules.at("decoder_attention"))), 0u);
+    }
 }
 
 TEST(Shaders, AreValid) {
