@@ -59,6 +59,9 @@ add_executable(vkrope-tests
     tests/tuning_test.cpp
     tests/shift_test.cpp
     tests/table_test.cpp
+    bench/bench.cpp
+    bench/typical.cpp
+    tests/typical_test.cpp
     tests/vectors.cpp
     tests/vectors_libraries_test.cpp
     tests/vectors_onnx_test.cpp)
