@@ -45,7 +45,7 @@ enum Op : uint32_t {
 constexpr uint32_t kMagic = 0x07230203, kNoContraction = 42, kFmaOfGlsl = 50;
 constexpr uint32_t kHeaderWords = 5, kMostIds = 0x3FFFFF; // SPIR-V's own limit
 
-// What an operation does to floats.
+// An operation is a product, a sum, or both in one.
 enum class Kind { kProduct, kSum, kBoth };
 struct Known {
     uint32_t op;

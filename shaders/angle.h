@@ -262,7 +262,8 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     }
     first.exponent += scale_exponent;
     second.exponent += scale_exponent;
-    // By quadrant: (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r. The signs first, so that a zero has none.
+    // The quadrants have (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r. The signs come first, so that a zero
+    // has none.
     bool swap = (quadrant & 0x40000000u) != 0u;
     uint turned = quadrant & 0x80000000u;
     uint c = to_float_bits(first) ^ turned ^ choose(swap, phase.sign, 0u);

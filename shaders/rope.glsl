@@ -7,8 +7,8 @@
 //     ...
 //     vec2 turned = rope_rotate(vec2(x, y), rope_cos_sin(position, frequencies[pair]));
 //
-// A pair's four words say which angle they were written for (angle.h, rope.h): cos and sin are NaN by those of the other
-// angle, and by zeros.
+// A pair's four words say which angle they were written for (rope.h has their layout): words of the other angle, and zeros,
+// make cos and sin NaN.
 //
 // Before SPIRV-Tools of October 2025 glslc -O drops NoContraction from the copies that it makes of an [[unroll]] loop (issue
 // 5902), and a rotation in such a loop then has other bits on some GPUs. Compile the shader without -O or with a newer
@@ -22,8 +22,8 @@
 #include "version.glsl"
 
 // The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
-// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it; both are NaN by those written for the other
-// angle. `whole`: the position has no fraction.
+// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it; those of the other angle make both NaN.
+// `whole`: the position has no fraction.
 uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole, uint mantissa,
                         int exponent) {
     RopePhase phase;

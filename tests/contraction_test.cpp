@@ -80,7 +80,7 @@ template <typename Drop> Words without(const Words& words, Drop drop) {
     return kept;
 }
 
-// What vkrope has no part in: the arithmetic of the decoder around it, and a sum that the bench times.
+// Shaders with arithmetic that is not vkrope's: the decoder's around it, and a sum that the bench times.
 const std::set<std::string> kOwn = {"decoder_attention", "decoder_matmul", "sum"};
 
 TEST(Shaders, KeepEveryProductAndSumApart) {
@@ -170,7 +170,7 @@ TEST(Contraction, IsToldByFunctionFileAndLine) {
     EXPECT_EQ(functions, (std::set<std::string>{"first_turned", "leading", "second_turned", "turn_pair"}));
 }
 
-// What this build's glslc -O makes of an unrolled loop. One that has mended it leaves four rotations of six operations.
+// This build's glslc -O has unrolled a loop. One that is mended leaves four rotations of six operations.
 TEST(Contraction, IsFoundInALoopThatGlslcUnrolled) {
     const rope::Arithmetic arithmetic = arithmeticOf(module("example_unrolled"));
     if (arithmetic.loose.empty()) {

@@ -90,7 +90,7 @@ RopeRotateDescription describe(const Head& head, const std::vector<double>& freq
     return d;
 }
 
-// Of each head the rotary part is NaN, and the rest what it was.
+// The rotary part of each head is NaN, and the rest stays.
 void expectRotaryNan(const Head& head, const std::vector<float>& before, const std::vector<float>& after) {
     ASSERT_EQ(before.size(), after.size());
     for (size_t i = 0; i < after.size(); ++i) {

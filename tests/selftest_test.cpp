@@ -31,8 +31,8 @@ struct Found {
     bool leaves_before = false; // a branch that a condition decides comes before one of them
 };
 
-// One pass, as values come before their uses in a function without loops around them. What is computed from the index
-// of the thread depends on it; a vector only where all its parts do.
+// One pass, as values come before their uses in a function without loops around them. A value that is computed from the
+// thread's index depends on it; a vector only where all its parts do.
 Found look(const RopeShader& shader) {
     Found found;
     std::set<uint32_t> by_thread;
