@@ -15,5 +15,7 @@ void ropeShaderAngle(int64_t position, const uint32_t frequency[4], double scale
     const rope::Scale split = rope::splitScale(scale == 0 ? 1 : scale);
     uint32_t bits[2];
     rope::cos_sin_bits(phase, split.mantissa, split.exponent, bits[0], bits[1]);
+    const bool marked = rope::is_marked(words, angle != ROPE_ANGLE_EXACT);
+    for (uint32_t& value : bits) value = rope::bits_or_nan(marked, value);
     memcpy(cos_sin, bits, sizeof bits);
 }

@@ -1,5 +1,6 @@
 #include "frequencies.h"
 
+#include "../shaders/angle.h"
 #include "fixed.h"
 #include "plan.h"
 
@@ -49,15 +50,16 @@ uint32_t floatBits(double frequency) {
 }
 
 void writePair(double frequency, RopeAngle angle, uint32_t words[4]) {
-    if (magnitudeBits(frequency) == 0) {
-        return;
+    const bool exact = angle == ROPE_ANGLE_EXACT;
+    if (magnitudeBits(frequency) != 0) {
+        if (exact) {
+            writeExact(frequency, words);
+        } else {
+            words[1] = floatBits(frequency);
+        }
+        words[0] |= static_cast<uint32_t>(doubleBits(frequency) >> 63) << 31;
     }
-    if (angle == ROPE_ANGLE_EXACT) {
-        writeExact(frequency, words);
-    } else {
-        words[1] = floatBits(frequency);
-    }
-    words[0] |= static_cast<uint32_t>(doubleBits(frequency) >> 63) << 31;
+    words[0] |= exact ? ROPE_MARK_EXACT : ROPE_MARK_COMPATIBLE;
 }
 
 } // namespace

@@ -164,6 +164,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
 
     add_executable(vkrope-tool
         host/chart.cpp
+        host/contraction.cpp
         host/tool.cpp
         host/tool_add.cpp
         host/tool_arrays.cpp
@@ -174,6 +175,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool_bias.cpp
         host/tool_check.cpp
         host/tool_check_case.cpp
+        host/tool_check_spirv.cpp
         host/tool_device.cpp
         host/tool_devices.cpp
         host/tool_element.cpp

@@ -186,7 +186,17 @@ typedef enum RopeAngle {
 
 /* Frequencies as the shaders read them: 16 bytes a pair, for ROPE_SLOT_FREQUENCIES. They depend on nothing else, so
  * one buffer serves every plan of a layer type. Writes ropeFrequencyBytes(count of one set, or of all) bytes to
- * `destination`. */
+ * `destination`.
+ *
+ * A pair is four uint32, for EXACT and for COMPATIBLE angles:
+ *
+ *     word 0    bit 31: the frequency is negative. Bits 28 to 30: the mark, 2 for EXACT and 4 for COMPATIBLE.
+ *               Bits 0 to 27: EXACT: the whole turns of |frequency|; COMPATIBLE: 0
+ *     word 1    EXACT: the turns' fraction in 2^-96ths, its highest word; COMPATIBLE: the bits of float32 |frequency|
+ *     2 and 3   EXACT: the fraction's other two words; COMPATIBLE: 0
+ *
+ * A plan's `angle` must be that of its frequencies. Cos and sin are NaN, and so is all that they turn or are added to,
+ * where a pair bears the mark of the other angle or, as memory full of zeros, none. */
 ROPE_API size_t ropeFrequencyBytes(uint32_t count);
 ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                          RopeReason* reason);
@@ -322,8 +332,8 @@ ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_co
  * Reads POSITIONS (unless counted) and FREQUENCIES; writes ROWS. */
 typedef struct RopeTableDescription {
     RopeFrequencies frequencies;
-    RopeAngle angle;
-    uint32_t batch; /* 0: 1 */
+    RopeAngle angle; /* that FREQUENCIES is written for, else the rows are NaN */
+    uint32_t batch;  /* 0: 1 */
     uint32_t tokens;
     RopePositions positions;
     RopeRows rows;
@@ -410,7 +420,7 @@ typedef struct RopeRotateDescription {
     RopeElement element_out; /* another than element_in only elsewhere */
     RopeOperation operation;
     RopeSource source;
-    RopeAngle angle;             /* inline */
+    RopeAngle angle;             /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
     RopeFrequencies frequencies; /* inline: values and scale; table and rows: the scale that the rows hold */
     RopePositions positions;
     RopeRows rows; /* table and rows */
@@ -463,7 +473,7 @@ typedef struct RopeAddDescription {
     RopeElement element_out; /* another than element_in only elsewhere */
     float scale;             /* of the embedding, sqrt(dim) in some models; 2^-20 to 2^20, 0 means 1 */
     RopeSource source;       /* of the sinusoids, as of a rotation's cos and sin */
-    RopeAngle angle;
+    RopeAngle angle;         /* inline: that FREQUENCIES is written for, else the sums are NaN */
     RopeFrequencies frequencies;
     RopePositions positions;
     RopeRows rows;
@@ -727,7 +737,7 @@ ROPE_API RopeResult ropeWriteParameters(const RopeFusedDescription* description,
 /* The caller's buffers. */
 typedef enum RopeSlot {
     ROPE_SLOT_POSITIONS = 0,
-    ROPE_SLOT_FREQUENCIES = 1,
+    ROPE_SLOT_FREQUENCIES = 1, /* from ropeWriteFrequencies, for the angle of the plan */
     ROPE_SLOT_ROWS = 2,
     ROPE_SLOT_Q = 3, /* with relative vectors of values the attention's weights */
     ROPE_SLOT_K = 4,
@@ -803,9 +813,10 @@ ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const R
 ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits,
                                      RopePlan* plan);
 
-/* A few float32 operations whose results tell how the device rounds; writes ROPE_SELF_TEST_WORDS uint32 to COUNTER.
- * Read them back and give them to ropeReadSelfTest. */
-#define ROPE_SELF_TEST_WORDS 8u
+/* A few float32 operations whose results tell how the device rounds: sums, products, and pairs turned as a rotation
+ * turns them, by the units that turn them. Writes ROPE_SELF_TEST_WORDS uint32 to COUNTER. Read them back and give them
+ * to ropeReadSelfTest. */
+#define ROPE_SELF_TEST_WORDS 16u
 ROPE_API RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan);
 
 typedef enum RopeRounding {
@@ -934,7 +945,7 @@ ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const
  * ------------------------------------------------------------------------------------------------------- */
 
 /* The shaders' own cos and sin of one pair, bit for bit, from integers. `position` is in 2^-32ths, `frequency` one pair
- * of ropeWriteFrequencies: 4 words. cos_sin[0] is the cosine. */
+ * of ropeWriteFrequencies: 4 words. cos_sin[0] is the cosine. Both are NaN where the words are not of that angle. */
 ROPE_API void ropeShaderAngle(int64_t position, const uint32_t frequency[4], double scale, RopeAngle angle,
                               float cos_sin[2]);
 

@@ -20,7 +20,8 @@ RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan) {
 
 RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]) {
     // What rounding to nearest even without fusing gives; selftest.comp says what each is.
-    static const uint32_t kNearest[ROPE_SELF_TEST_WORDS] = {0x3F800000u, 0x3F800002u, 0xBF800000u, 0x3F800002u,
-                                                            0x3FC00003u, 0x35000000u, 0x3F800001u, 0xBFC00003u};
+    static const uint32_t kNearest[ROPE_SELF_TEST_WORDS] = {
+        0x3F800000u, 0x3F800002u, 0xBF800000u, 0x3F800002u, 0x3FC00003u, 0x35000000u, 0x3F800001u, 0xBFC00003u,
+        0x34800000u, 0x40000003u, 0x3FC00003u, 0x3F800002u, 0x40000003u, 0xB4800000u, 0x3FC00003u, 0x3F800001u};
     return memcmp(words, kNearest, sizeof kNearest) == 0 ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER;
 }

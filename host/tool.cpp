@@ -77,6 +77,7 @@ const Command kCommands[] = {
     {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBias},
     {"permute", "permute weights made for one pairing to the other", tool::addPermute},
     {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
+    {"check-spirv", "find what a driver may fuse in a shader of your own", tool::addCheckSpirv},
     {"bench", "time a device's rotations beside copies of the same bytes", tool::addBench},
     {"tune", "find out how a device is best given its threads", tool::addTune},
 };

@@ -31,6 +31,7 @@ Work addPermute(CLI::App* app);
 Work addAddPositions(CLI::App* app);
 Work addBias(CLI::App* app);
 Work addCheck(CLI::App* app);
+Work addCheckSpirv(CLI::App* app);
 Work addBench(CLI::App* app);
 Work addTune(CLI::App* app);
 

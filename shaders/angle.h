@@ -38,6 +38,22 @@ ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
     return d;
 }
 
+// The four words of a frequency. Bits 28 to 30 of x are the mark of the angle it was written for, and bit 31 is its
+// sign.
+//   exact:      x bits 0 to 27, y, z, w: |frequency| in turns, whole ones and then Q0.96, the highest word first
+//   compatible: y: the bits of float32 |frequency|; the rest is 0
+#define ROPE_MARKS 0x70000000u
+#define ROPE_MARK_EXACT 0x20000000u
+#define ROPE_MARK_COMPATIBLE 0x40000000u
+
+// False where the words were written for the other angle, or never written: zeros are neither.
+ROPE_FUNCTION bool is_marked(uvec4 frequency, bool compatible) {
+    return (frequency.x & ROPE_MARKS) == choose(compatible, ROPE_MARK_COMPATIBLE, ROPE_MARK_EXACT);
+}
+
+// Bits of a cosine or a sine, or a NaN's where the frequency does not bear the angle's mark.
+ROPE_FUNCTION uint bits_or_nan(bool marked, uint bits) { return choose(marked, bits, 0x7FC00000u); }
+
 ROPE_FUNCTION uint sine_sign(RopeDistance position, uvec4 frequency) {
     return (position.sign ^ frequency.x) & 0x80000000u;
 }
@@ -246,15 +262,14 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     }
     first.exponent += scale_exponent;
     second.exponent += scale_exponent;
-    uint c = to_float_bits(first);
-    uint s = choose(none, 0u, to_float_bits(second));
-    // By quadrant: (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r.
+    // The quadrants have (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r. The signs come first, so that a zero
+    // has none.
     bool swap = (quadrant & 0x40000000u) != 0u;
     uint turned = quadrant & 0x80000000u;
+    uint c = to_float_bits(first) ^ turned ^ choose(swap, phase.sign, 0u);
+    uint s = choose(none, 0u, to_float_bits(second) ^ turned ^ sign ^ choose(swap, 0x80000000u, phase.sign));
     cosine = choose(swap, s, c);
     sine = choose(swap, c, s);
-    cosine = choose(cosine == 0u, 0u, cosine ^ turned ^ choose(swap, sign ^ 0x80000000u, 0u));
-    sine = choose(sine == 0u, 0u, sine ^ turned ^ choose(swap, 0u, sign) ^ phase.sign);
 }
 
 ROPE_DIALECT_END

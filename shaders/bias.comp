@@ -142,11 +142,12 @@ void put_row(uint to, uint key, int distance, Window w) {
     }
 }
 
-// Of a query without a position a score stays as it is, and a bias is 0.
+// A query without a position keeps its scores, and its bias is 0. The 0 is the thread's second index in a group of one row:
+// newer compilers fold a constant into one of 16 bits, which 16-bit storage alone does not allow.
 void put_unknown(uint to, uint key) {
     if (kWrites == 0u) return;
     for (uint i = 0u; i < kRuns; ++i, key += kLane) {
-        if (key < push.ROPE_KEYS) store(place_of(to + key), WORDS(0u), min(kLane, push.ROPE_KEYS - key));
+        if (key < push.ROPE_KEYS) store(place_of(to + key), WORDS(gl_LocalInvocationID.y), min(kLane, push.ROPE_KEYS - key));
     }
 }
 

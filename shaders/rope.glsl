@@ -7,6 +7,13 @@
 //     ...
 //     vec2 turned = rope_rotate(vec2(x, y), rope_cos_sin(position, frequencies[pair]));
 //
+// A pair's four words say which angle they were written for (rope.h has their layout): words of the other angle, and zeros,
+// make cos and sin NaN.
+//
+// Before SPIRV-Tools of October 2025 glslc -O drops NoContraction from the copies that it makes of an [[unroll]] loop (issue
+// 5902), and a rotation in such a loop then has other bits on some GPUs. Compile the shader without -O or with a newer
+// glslc, or unroll no loop around a rotation; `vkrope check-spirv` finds what a driver may fuse.
+//
 // ROPE_GLSL_VERSION is vkrope's version. Besides rope_, Rope and ROPE_, the names in angle.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
 #ifndef ROPE_GLSL
 #define ROPE_GLSL
@@ -15,7 +22,8 @@
 #include "version.glsl"
 
 // The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
-// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it. `whole`: the position has no fraction.
+// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it; those of the other angle make both NaN.
+// `whole`: the position has no fraction.
 uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole, uint mantissa,
                         int exponent) {
     RopePhase phase;
@@ -27,7 +35,8 @@ uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible,
     }
     uvec2 bits;
     cos_sin_bits(phase, mantissa, exponent, bits.x, bits.y);
-    return bits;
+    bool marked = is_marked(frequency, compatible);
+    return uvec2(bits_or_nan(marked, bits.x), bits_or_nan(marked, bits.y));
 }
 
 // Cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits

@@ -49,7 +49,7 @@ TEST(Angle, TurnsBackForNegativePositionsAndFrequencies) {
     sample::Random random(2);
     for (int i = 0; i < 100000; ++i) {
         const int32_t position = static_cast<int32_t>(random.next() >> 1);
-        uint32_t words[4] = {random.next() >> 4, random.next(), random.next(), random.next()};
+        uint32_t words[4] = {random.next() >> 4 | ROPE_MARK_EXACT, random.next(), random.next(), random.next()};
         float plain[2], back[2], both[2];
         ropeShaderAngle(ROPE_WHOLE_POSITION(position), words, 1, ROPE_ANGLE_EXACT, plain);
         ropeShaderAngle(ROPE_WHOLE_POSITION(-position), words, 1, ROPE_ANGLE_EXACT, back);
@@ -88,6 +88,27 @@ TEST(Angle, IsWithinItsPromiseForAnyPositionAndFrequency) {
     EXPECT_LE(worst_compatible, std::exp2(-24.9));
     EXPECT_LE(worst_ulp, 0.51);
     RecordProperty("worstUlp", std::to_string(worst_ulp));
+}
+
+TEST(Angle, IsNanByFrequenciesOfTheOtherAngleOrOfNone) {
+    const std::vector<double> frequencies = {1, -0.25, 0, 0x1p-60, 1.6e9};
+    const std::vector<uint32_t> unwritten(4 * frequencies.size(), 0), full(unwritten.size(), 0xFFFFFFFF);
+    for (const RopeAngle angle : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
+        const RopeAngle other = angle == ROPE_ANGLE_EXACT ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
+        const std::vector<uint32_t> right = sample::words(frequencies, angle),
+                                    wrong = sample::words(frequencies, other);
+        for (const int64_t position : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{5} << 32, INT64_MAX}) {
+            for (size_t pair = 0; pair < frequencies.size(); ++pair) {
+                float cos_sin[2];
+                ropeShaderAngle(position, &right[4 * pair], 1.5, angle, cos_sin);
+                EXPECT_TRUE(std::isfinite(cos_sin[0]) && std::isfinite(cos_sin[1])) << pair << " at " << position;
+                for (const auto* words : {&wrong, &unwritten, &full}) {
+                    ropeShaderAngle(position, words->data() + 4 * pair, 1.5, angle, cos_sin);
+                    EXPECT_TRUE(std::isnan(cos_sin[0]) && std::isnan(cos_sin[1])) << pair << " at " << position;
+                }
+            }
+        }
+    }
 }
 
 // float32(position) is a rounding of its own past 2^24, ties to even included.

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfenv>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -158,36 +160,71 @@ TEST(Plan, PrintsItselfAndItsRefusal) {
     EXPECT_EQ(std::string(text).find("refused: tokens is 0"), 0u) << text;
 }
 
-// The self-test's operations in each rounding mode, on the CPU.
-std::vector<uint32_t> selfTest(int sum_mode, int product_mode) {
-    volatile float one = 1, tiny = 0x1p-24f, next = 1 + 0x1p-23f, third = 1 + 0x3p-23f, more = 1.5f + 0x1p-23f;
-    const auto in = [](int mode, auto operation) {
-        std::fesetround(mode);
-        volatile float result = operation();
-        std::fesetround(FE_TONEAREST);
-        return static_cast<float>(result);
-    };
-    volatile float next_third = in(product_mode, [&] { return next * third; });
-    volatile float tiny_third = in(product_mode, [&] { return tiny * third; });
-    const float values[] = {
-        in(sum_mode, [&] { return one + tiny; }),       in(sum_mode, [&] { return next + tiny; }),
-        in(sum_mode, [&] { return -one - tiny; }),      in(product_mode, [&] { return next * next; }),
-        in(product_mode, [&] { return next * more; }),  in(sum_mode, [&] { return next_third - one; }),
-        in(sum_mode, [&] { return one + tiny_third; }), in(product_mode, [&] { return -next * more; })};
-    std::vector<uint32_t> words(ROPE_SELF_TEST_WORDS);
-    std::memcpy(words.data(), values, sizeof values);
+// The self-test's operations on the CPU, in each rounding mode; the pairs with no product fused, or their first or
+// second.
+enum class Fused { kNone, kFirst, kSecond };
+
+float in(int mode, float (*operation)(float, float), float a, float b) {
+    volatile float x = a, y = b;
+    std::fesetround(mode);
+    volatile float result = operation(x, y);
+    std::fesetround(FE_TONEAREST);
+    return result;
+}
+
+float sum(float a, float b) { return a + b; }
+float product(float a, float b) { return a * b; }
+
+// a * b + c * d.
+float turned(int sum_mode, int product_mode, Fused fused, float a, float b, float c, float d) {
+    if (fused == Fused::kFirst) return std::fma(a, b, in(product_mode, product, c, d));
+    if (fused == Fused::kSecond) return std::fma(c, d, in(product_mode, product, a, b));
+    return in(sum_mode, sum, in(product_mode, product, a, b), in(product_mode, product, c, d));
+}
+
+std::vector<uint32_t> selfTest(int sums, int products, Fused fused = Fused::kNone) {
+    const float one = 1, tiny = 0x1p-24f, next = 1 + 0x1p-23f, third = 1 + 0x3p-23f, more = 1.5f + 0x1p-23f;
+    std::vector<float> values = {in(sums, sum, one, tiny),
+                                 in(sums, sum, next, tiny),
+                                 in(sums, sum, -one, -tiny),
+                                 in(products, product, next, next),
+                                 in(products, product, next, more),
+                                 in(sums, sum, in(products, product, next, third), -one),
+                                 in(sums, sum, one, in(products, product, tiny, third)),
+                                 in(products, product, -next, more)};
+    const float pairs[4][4] = {
+        {next, next, third, next}, {next, -next, third, next}, {next, 0, more, more}, {one, tiny, third, one}};
+    for (const auto& [x, y, c, s] : pairs) values.push_back(turned(sums, products, fused, x, c, -y, s));
+    for (const auto& [x, y, c, s] : pairs) values.push_back(turned(sums, products, fused, x, s, y, c));
+    std::vector<uint32_t> words(values.size());
+    std::memcpy(words.data(), values.data(), values.size() * sizeof(float));
     return words;
 }
 
 TEST(Plan, ReadsRoundingToNearestFromTheSelfTestsWordsAndNoOtherMode) {
     const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
+    const std::vector<uint32_t> right = selfTest(FE_TONEAREST, FE_TONEAREST);
+    ASSERT_EQ(right.size(), ROPE_SELF_TEST_WORDS);
     for (const int sum : modes) {
         for (const int product : modes) {
             const bool nearest = sum == FE_TONEAREST && product == FE_TONEAREST;
-            EXPECT_EQ(ropeReadSelfTest(selfTest(sum, product).data()),
-                      nearest ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER)
+            std::vector<uint32_t> words = selfTest(sum, product);
+            EXPECT_EQ(ropeReadSelfTest(words.data()), nearest ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER)
                 << sum << ", " << product;
+            std::copy_n(right.begin(), 8, words.begin()); // by the turned pairs alone
+            EXPECT_EQ(ropeReadSelfTest(words.data()), nearest ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER)
+                << "pairs, " << sum << ", " << product;
         }
+    }
+}
+
+TEST(Plan, ReadsFromTheSelfTestsPairsThatTheirProductsAreFused) {
+    for (const Fused fused : {Fused::kFirst, Fused::kSecond}) {
+        EXPECT_EQ(ropeReadSelfTest(selfTest(FE_TONEAREST, FE_TONEAREST, fused).data()), ROPE_ROUNDING_OTHER);
+        const std::vector<uint32_t> words = selfTest(FE_TONEAREST, FE_TONEAREST, fused);
+        const std::vector<uint32_t> right = selfTest(FE_TONEAREST, FE_TONEAREST);
+        EXPECT_NE(words[8], right[8]) << "x*c - y*s";
+        EXPECT_NE(words[13], right[13]) << "x*s + y*c";
     }
 }
 

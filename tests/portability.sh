@@ -10,8 +10,9 @@
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
 #   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows        1 minute
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
+#   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
 #
-# Times are of two cores. amd, cross and floor belong into every run that changes a shader; all of it once a week, and
+# Times are of two cores. amd, cross, glslc and floor belong into every run that changes a shader; all of it once a week, and
 # before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/); the system's own drivers
 # and its list of architectures stay as they are. --install first installs the packages that the rows take:
 # host/install.sh portability. The exit status is 1 where a row fails; "not here" is no failure.
@@ -23,7 +24,7 @@ work=$build/portability
 jobs=$(getconf _NPROCESSORS_ONLN)
 suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
-readonly every_row=(lavapipe backports swiftshader floor arm64 windows amd cross)
+readonly every_row=(lavapipe backports swiftshader floor arm64 windows amd cross glslc)
 failed=0
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -313,6 +314,30 @@ row_cross() {
     fi
 }
 
+# Unpacked beside the machine's own, with the C library and the loader that it was linked with.
+newer_glslc() { # FOLDER
+    local loader
+    unpack_packages "$1/packages" trixie "$(dpkg --print-architecture)" everything glslc || return 1
+    loader=$(find "$1/packages/root" -name 'ld-linux*.so.*' | head -n 1)
+    [ -n "$loader" ] || return 1
+    printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$loader" \
+        "$(dirname "$(find "$1/packages/root" -name 'libshaderc.so.*' | head -n 1)")" "$1/packages/root/usr/bin/glslc" >"$1/glslc"
+    chmod +x "$1/glslc"
+}
+
+row_glslc() {
+    local folder=$work/glslc log=$work/glslc.log start status=0 title="glslc of Debian 13"
+    start=$(date +%s)
+    mkdir -p "$folder"
+    newer_glslc "$folder" || { not_here "$title" "apt, and let it reach $mirror" && return; }
+    native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
+    { cmake -S "$root" -B "$folder/build" -DVKROPE_GLSLC="$folder/glslc" -DVKROPE_BUILD_TESTS=OFF &&
+        cmake --build "$folder/build" --parallel "$jobs" --target vkrope-spirv; } >"$log" 2>&1 ||
+        { row "$title" FAILED "does not compile the shaders: $log" && return; }
+    VKROPE_TEST_SPIRV=$folder/build/shaders "$build/vkrope-tests" --gtest_filter='Shaders.*' >"$log" 2>&1 || status=$?
+    gtest_row glslc "$title" "$status" "$start"
+}
+
 # ---- What is asked for
 
 main() {
@@ -322,7 +347,7 @@ main() {
         case $what in
         --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
         --install) "$root/host/install.sh" portability ;;
-        lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross) asked+=("$what") ;;
+        lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross | glslc) asked+=("$what") ;;
         *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install and --help" >&2 && exit 2 ;;
         esac
     done

@@ -11,6 +11,8 @@ add_executable(vkrope-tests
     tests/combinations.cpp
     tests/combinations_test.cpp
     tests/context_test.cpp
+    host/contraction.cpp
+    tests/contraction_test.cpp
     tests/decoder/decoder.cpp
     tests/decoder/kernels.cpp
     tests/decoder/model.cpp
@@ -37,6 +39,7 @@ add_executable(vkrope-tests
     tests/interface_test.cpp
     tests/large_test.cpp
     tests/main.cpp
+    tests/mark_test.cpp
     tests/plan_add_test.cpp
     tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
@@ -54,10 +57,14 @@ add_executable(vkrope-tests
     tests/fusion_draw.cpp
     tests/rotation.cpp
     tests/scale_test.cpp
+    tests/selftest_test.cpp
     tests/shapes_test.cpp
     tests/tuning_test.cpp
     tests/shift_test.cpp
     tests/table_test.cpp
+    bench/bench.cpp
+    bench/typical.cpp
+    tests/typical_test.cpp
     tests/vectors.cpp
     tests/vectors_libraries_test.cpp
     tests/vectors_onnx_test.cpp
@@ -80,7 +87,7 @@ if(TARGET vkrope-config)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
-    VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus")
+    VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus" VKROPE_TEST_SHADERS="${CMAKE_CURRENT_BINARY_DIR}/shaders")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS})
 
 # The decoder's own kernels; its attention takes vkrope's GLSL.
@@ -94,6 +101,18 @@ set_property(SOURCE tests/decoder/kernels.cpp APPEND PROPERTY INCLUDE_DIRECTORIE
 # A host's own shader with every encoding in it, run as if it were one of vkrope's.
 vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/example/list.def VKROPE_EXAMPLES -I${CMAKE_CURRENT_SOURCE_DIR}/shaders)
 target_sources(vkrope-tests PRIVATE ${VKROPE_EXAMPLES})
+
+# Shaders that are read and not run. A host's unrolled loop: as vkrope's own shaders are compiled, without -O, and with lines.
+function(vkrope_read_shader name source)
+    set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/example_${name}.inc)
+    vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/${source}.comp ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
+        ${ARGN})
+    set_property(SOURCE tests/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
+endfunction()
+vkrope_read_shader(unrolled unrolled)
+vkrope_read_shader(unrolled_plain unrolled -O0)
+vkrope_read_shader(unrolled_lines unrolled -O0 -g)
+vkrope_read_shader(fusible fusible -O0)
 
 # A test for each suite of a program of GoogleTest's, and for each device that the suite runs on. ctest finds them.
 function(vkrope_discover target)

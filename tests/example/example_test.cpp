@@ -5,6 +5,7 @@
 
 #include "../../host/plan.h"
 
+#include <cmath>
 #include <cstring>
 
 extern "C" {
@@ -134,6 +135,20 @@ TEST_P(Example, AttentionWithIncludedEncodingsHasThePlansBits) {
         if (encoding != PLAIN) {
             EXPECT_NE(wanted(encoding), wanted(PLAIN)) << encoding;
         }
+    }
+}
+
+TEST_P(Example, ScoresAreNanByFrequenciesOfTheOtherAngle) {
+    for (const uint32_t encoding : {SINUSOIDAL, ROTARY}) {
+        const RopePlan plan = planExample(encoding, device().limits());
+        gpu::Slots slots;
+        slots.set(ROPE_SLOT_K, kX);
+        slots.set(ROPE_SLOT_FREQUENCIES, sample::words(kFrequencies, ROPE_ANGLE_COMPATIBLE));
+        slots.set(ROPE_SLOT_ROWS, kRows);
+        slots.set(ROPE_SLOT_PARAMETERS, std::vector<uint32_t>(16));
+        slots.bytes[ROPE_SLOT_X].resize(plan.bytes[ROPE_SLOT_X]);
+        ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+        for (const float score : slots.get<float>(ROPE_SLOT_X)) EXPECT_TRUE(std::isnan(score)) << encoding;
     }
 }
 

@@ -1,0 +1,120 @@
+// vkrope check-spirv
+#include "contraction.hpp"
+#include "tool.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+namespace tool {
+namespace {
+
+struct Options {
+    std::vector<std::string> files;
+    std::string within;
+    bool all = false;
+};
+
+bool readWords(const std::string& path, std::vector<uint32_t>* words, Failure* failure) {
+    constexpr std::streamoff kMostBytes = 1 << 28; // no module has a thousandth of it
+    errno = 0;
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+    if (size < 0 || size > kMostBytes || !file.seekg(0)) {
+        return refuse(failure, path + " cannot be read: " +
+                                   (errno != 0 ? std::strerror(errno) : "it must be a file of fewer than 2^28 bytes"));
+    }
+    if (size % 4 != 0) {
+        return refuse(failure, path + " is no SPIR-V: it has " + std::to_string(size) +
+                                   " bytes, and a module is of whole words of 4");
+    }
+    words->resize(static_cast<size_t>(size) / 4);
+    if (size != 0 && !file.read(reinterpret_cast<char*>(words->data()), size))
+        return refuse(failure, path + " cannot be read");
+    return true;
+}
+
+std::string placeOf(const rope::FloatOperation& operation) {
+    std::string place;
+    if (!operation.function.empty()) place += " in " + operation.function;
+    if (operation.line != 0) place += " at " + operation.file + ":" + std::to_string(operation.line);
+    return place;
+}
+
+// The operations that count against a module.
+std::vector<rope::FloatOperation> faultsOf(const Options& options, const rope::Arithmetic& arithmetic) {
+    std::vector<rope::FloatOperation> faults;
+    for (const rope::FloatOperation& operation : arithmetic.loose) {
+        const bool meant = options.within.empty() || operation.function.find(options.within) != std::string::npos ||
+                           operation.file.find(options.within) != std::string::npos;
+        if (meant && (options.all || operation.fusible)) faults.push_back(operation);
+    }
+    return faults;
+}
+
+// A module without names and lines has no operation within anything, and would pass for that reason.
+bool canTell(const std::string& path, const Options& options, const rope::Arithmetic& arithmetic, Failure* failure) {
+    if (options.within.empty()) return true;
+    for (const rope::FloatOperation& operation : arithmetic.loose) {
+        if (operation.line == 0) {
+            return refuse(failure, path + " does not tell where its operations come from, which --within asks for; "
+                                          "compile it with glslc -g");
+        }
+    }
+    return true;
+}
+
+bool checkFile(const std::string& path, const Options& options, bool* passed, Failure* failure) {
+    std::vector<uint32_t> words;
+    rope::Arithmetic arithmetic;
+    std::string error;
+    if (!readWords(path, &words, failure)) return false;
+    if (!rope::readArithmetic(std::move(words), &arithmetic, &error)) return refuse(failure, path + " " + error);
+    if (!canTell(path, options, arithmetic, failure)) return false;
+    const std::vector<rope::FloatOperation> faults = faultsOf(options, arithmetic);
+    std::printf("%s: %u float operations, %zu without NoContraction, %zu that count\n", oneLine(path).c_str(),
+                arithmetic.operations, arithmetic.loose.size(), faults.size());
+    for (const rope::FloatOperation& operation : faults)
+        std::printf("  %s %%%u%s\n", operation.name, operation.id, oneLine(placeOf(operation)).c_str());
+    *passed = *passed && faults.empty();
+    return true;
+}
+
+bool run(const Options& options, Failure* failure) {
+    bool passed = true;
+    for (const std::string& path : options.files) {
+        if (!checkFile(path, options, &passed, failure)) return false;
+    }
+    failure->status = 1; // what counts is printed
+    return passed;
+}
+
+const char kExample[] =
+    "A driver may fuse a product into the sum that takes it, unless NoContraction forbids it, which\n"
+    "`precise` asks for: rope_rotate, rope_alibi and their like have it in each operation. glslc -O drops it\n"
+    "from copies that it makes of a loop (before SPIRV-Tools of October 2025, issue 5902), and rotations then\n"
+    "differ in their last bits from device to device. A product that a sum takes counts, and a fused\n"
+    "operation does; it may be arithmetic of your own, where you do not mind. --within tells vkrope's apart.\n"
+    "\n"
+    "example, the smallest module there is:\n"
+    "  printf '\\3\\2\\43\\7\\0\\0\\1\\0\\0\\0\\0\\0\\1\\0\\0\\0\\0\\0\\0\\0' > shader.spv\n"
+    "  vkrope check-spirv shader.spv";
+
+} // namespace
+
+Work addCheckSpirv(CLI::App* app) {
+    const auto options = std::make_shared<Options>();
+    app->add_option("files", options->files, "SPIR-V modules, as glslc -o writes them")->required();
+    app->add_option("--within", options->within,
+                    "count only what comes from a source file or function whose name holds this: pair.h is the\n"
+                    "rotation's; the module must be compiled with glslc -g");
+    app->add_flag("--all", options->all, "count every product and sum without NoContraction: sums may be reordered");
+    app->footer(kExample);
+    return [options](Failure* failure) { return run(*options, failure); };
+}
+
+} // namespace tool

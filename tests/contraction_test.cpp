@@ -1,0 +1,222 @@
+// Every SPIR-V module that this build has made: it is valid, and no driver may fuse what bits depend on. And the reader
+// that says so, with modules spoiled on purpose.
+#include "sample.hpp"
+
+#include "../host/contraction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+// As glslc -mfmt=num writes them: numbers with commas.
+Words readNumbers(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    Words words;
+    for (std::string number; std::getline(file, number, ',');) {
+        if (number.find_first_not_of(" \n\r\t") != std::string::npos)
+            words.push_back(static_cast<uint32_t>(std::stoul(number, nullptr, 0)));
+    }
+    return words;
+}
+
+// Another build's, by another compiler: VKROPE_TEST_SPIRV names its folder of them.
+const char* otherFolder() { return std::getenv("VKROPE_TEST_SPIRV"); }
+
+std::map<std::string, Words> everyModule() {
+    std::map<std::string, Words> modules;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(otherFolder() != nullptr ? otherFolder() : VKROPE_TEST_SHADERS)) {
+        if (entry.path().extension() == ".inc") modules[entry.path().stem().string()] = readNumbers(entry.path());
+    }
+    return modules;
+}
+
+Words module(const std::string& name) {
+    const Words words = readNumbers(std::filesystem::path(VKROPE_TEST_SHADERS) / (name + ".inc"));
+    EXPECT_GT(words.size(), 5u) << name << " is not built";
+    return words;
+}
+
+rope::Arithmetic arithmeticOf(const Words& words) {
+    rope::Arithmetic arithmetic;
+    std::string error;
+    EXPECT_TRUE(rope::readArithmetic(words, &arithmetic, &error)) << error;
+    return arithmetic;
+}
+
+std::string listed(const rope::Arithmetic& arithmetic) {
+    std::ostringstream text;
+    for (const rope::FloatOperation& o : arithmetic.loose)
+        text << o.name << " %" << o.id << (o.fusible ? " (fusible) " : " ");
+    return text.str();
+}
+
+uint32_t countFusible(const rope::Arithmetic& arithmetic) {
+    return static_cast<uint32_t>(std::count_if(arithmetic.loose.begin(), arithmetic.loose.end(),
+                                               [](const rope::FloatOperation& o) { return o.fusible; }));
+}
+
+// The module without the decorations NoContraction that `drop` names, in their order.
+template <typename Drop> Words without(const Words& words, Drop drop) {
+    constexpr uint32_t kDecorate = 71, kNoContraction = 42;
+    Words kept(words.begin(), words.begin() + 5);
+    uint32_t index = 0;
+    for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
+        const bool decorates = (words[at] & 0xFFFF) == kDecorate && words[at + 2] == kNoContraction;
+        if (!decorates || !drop(index++, words[at + 1]))
+            kept.insert(kept.end(), words.begin() + at, words.begin() + at + (words[at] >> 16));
+    }
+    return kept;
+}
+
+// Shaders with arithmetic that is not vkrope's: the decoder's around it, and a sum that the bench times.
+const std::set<std::string> kOwn = {"decoder_attention", "decoder_matmul", "sum"};
+
+TEST(Shaders, KeepEveryProductAndSumApart) {
+    const std::map<std::string, Words> modules = everyModule();
+    std::set<std::string> wanted = {"table",       "rotate_wide",   "fused_odd", "add_wide_long",
+                                    "bias_narrow", "relative_keys", "selftest"};
+    if (otherFolder() == nullptr) wanted.insert({"example_attention", "decoder_attention"});
+    for (const std::string& name : wanted) EXPECT_EQ(modules.count(name), 1u) << name << " is not looked at";
+    for (const auto& [name, words] : modules) {
+        if (name.find("example_unrolled") == 0 || name == "example_fusible") continue; // have tests of their own
+        const rope::Arithmetic arithmetic = arithmeticOf(words);
+        if (kOwn.count(name) == 0) {
+            EXPECT_TRUE(arithmetic.loose.empty()) << name << ": " << listed(arithmetic);
+        }
+        if (name.find("rotate") == 0 || name.find("fused") == 0) {
+            EXPECT_GE(arithmetic.operations, 24u) << name;
+        }
+    }
+    // The decoder's attention turns keys: no product of that may be fused, whatever becomes of its softmax.
+    if (modules.count("decoder_attention") != 0) {
+        EXPECT_EQ(countFusible(arithmeticOf(modules.at("decoder_attention"))), 0u);
+    }
+}
+
+TEST(Shaders, AreValid) {
+    if (std::system("spirv-val --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "spirv-val is not installed";
+    const std::string path = testing::TempDir() + "vkrope_valid.spv";
+    for (const auto& [name, words] : everyModule()) {
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
+        EXPECT_EQ(std::system(("spirv-val --target-env vulkan1.1 " + path).c_str()), 0) << name;
+    }
+    std::remove(path.c_str());
+}
+
+TEST(Contraction, IsFoundWhereverOneDecorationIsTakenAway) {
+    const Words words = module("rotate_odd");
+    ASSERT_TRUE(arithmeticOf(words).loose.empty());
+    uint32_t decorations = 0, fusible = 0;
+    (void)without(words, [&](uint32_t, uint32_t) { return ++decorations == 0; });
+    ASSERT_GE(decorations, 24u);
+    for (uint32_t i = 0; i < decorations; ++i) {
+        uint32_t id = 0;
+        const Words spoiled = without(words, [&](uint32_t index, uint32_t decorated) {
+            if (index == i) id = decorated;
+            return index == i;
+        });
+        const rope::Arithmetic arithmetic = arithmeticOf(spoiled);
+        if (arithmetic.loose.empty()) continue; // a change of sign, which rounds nothing
+        ASSERT_EQ(arithmetic.loose.size(), 1u);
+        EXPECT_EQ(arithmetic.loose[0].id, id);
+        EXPECT_TRUE(!arithmetic.loose[0].fusible || arithmetic.loose[0].name == std::string("OpFMul"));
+        fusible += arithmetic.loose[0].fusible;
+    }
+    EXPECT_GE(fusible, 4u + 8 + 8); // of the plain turn, and of the leading parts and what they leave
+}
+
+TEST(Contraction, IsFollowedThroughCallsAndVariables) {
+    const rope::Arithmetic arithmetic = arithmeticOf(module("example_fusible"));
+    std::map<std::string, uint32_t> fusible, alone;
+    for (const rope::FloatOperation& o : arithmetic.loose) ++(o.fusible ? fusible : alone)[o.name];
+    EXPECT_EQ(arithmetic.operations, 7u);
+    EXPECT_EQ(fusible, (std::map<std::string, uint32_t>{{"OpFMul", 2}})) << listed(arithmetic);
+    EXPECT_EQ(alone, (std::map<std::string, uint32_t>{{"OpFMul", 1}, {"OpFAdd", 1}, {"OpFSub", 1}}))
+        << listed(arithmetic);
+}
+
+TEST(Contraction, IsNotInARotationThatIsNotOptimized) {
+    for (const char* name : {"example_unrolled_plain", "example_unrolled_lines"}) {
+        const Words words = module(name);
+        EXPECT_TRUE(arithmeticOf(words).loose.empty()) << name << ": " << listed(arithmeticOf(words));
+        const rope::Arithmetic spoiled = arithmeticOf(without(words, [](uint32_t, uint32_t) { return true; }));
+        EXPECT_EQ(spoiled.loose.size(), spoiled.operations);
+        EXPECT_GE(countFusible(spoiled), 16u);
+    }
+}
+
+TEST(Contraction, IsToldByFunctionFileAndLine) {
+    const rope::Arithmetic spoiled =
+        arithmeticOf(without(module("example_unrolled_lines"), [](uint32_t, uint32_t) { return true; }));
+    std::set<std::string> functions;
+    for (const rope::FloatOperation& o : spoiled.loose) {
+        EXPECT_NE(o.file.find("pair.h"), std::string::npos) << o.file;
+        EXPECT_GT(o.line, 0u);
+        functions.insert(o.function);
+    }
+    EXPECT_EQ(functions, (std::set<std::string>{"first_turned", "leading", "second_turned", "turn_pair"}));
+}
+
+// This build's glslc -O has unrolled a loop. One that is mended leaves four rotations of six operations.
+TEST(Contraction, IsFoundInALoopThatGlslcUnrolled) {
+    const rope::Arithmetic arithmetic = arithmeticOf(module("example_unrolled"));
+    if (arithmetic.loose.empty()) {
+        EXPECT_GE(arithmetic.operations, 6u);
+        GTEST_SKIP() << "this glslc keeps NoContraction in what it unrolls";
+    }
+    RecordProperty("dropped", std::to_string(arithmetic.loose.size()) + " of " + std::to_string(arithmetic.operations));
+    EXPECT_GE(countFusible(arithmetic), 6u) << listed(arithmetic);
+    EXPECT_EQ(arithmetic.operations - arithmetic.loose.size(), 6u) << "one rotation is kept";
+}
+
+std::string refusalOf(const Words& words) {
+    rope::Arithmetic arithmetic;
+    std::string error;
+    EXPECT_FALSE(rope::readArithmetic(words, &arithmetic, &error));
+    return error;
+}
+
+TEST(Contraction, RefusesWhatIsNoModule) {
+    const Words words = module("table");
+    EXPECT_NE(refusalOf({}).find("is no SPIR-V"), std::string::npos);
+    EXPECT_NE(refusalOf({0x07230203, 0x10000, 0, 1}).find("is no SPIR-V"), std::string::npos);
+    EXPECT_NE(refusalOf(Words(100, 0x464C457F)).find("must begin with the word 0x07230203"), std::string::npos);
+    EXPECT_NE(refusalOf({0x07230203, 0x10000, 0, 0xFFFFFFFF, 0}).find("4294967295 ids"), std::string::npos);
+    EXPECT_NE(refusalOf(Words(words.begin(), words.begin() + 6)).find("is no whole SPIR-V"), std::string::npos);
+    Words stuck = words;
+    stuck[5] = 0;
+    EXPECT_NE(refusalOf(stuck).find("the instruction at word 5 says it has 0 words"), std::string::npos);
+}
+
+TEST(Contraction, ReadsModulesOfTheOtherByteOrderAndStandsAnyWords) {
+    Words words = module("rotate_odd");
+    const uint32_t operations = arithmeticOf(words).operations;
+    Words swapped = words;
+    for (uint32_t& w : swapped) w = w << 24 | (w & 0xFF00) << 8 | (w >> 8 & 0xFF00) | w >> 24;
+    EXPECT_EQ(arithmeticOf(swapped).operations, operations);
+    sample::Random random(7);
+    for (int i = 0; i < 300; ++i) {
+        Words spoiled = words;
+        for (int k = 0; k < 20; ++k)
+            spoiled[5 + random.below(static_cast<uint32_t>(words.size() - 5))] = random.next() >> random.below(32);
+        rope::Arithmetic arithmetic;
+        std::string error;
+        const bool read = rope::readArithmetic(spoiled, &arithmetic, &error);
+        ASSERT_EQ(read, error.empty()) << error;
+    }
+}
+
+} // namespace

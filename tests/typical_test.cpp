@@ -1,0 +1,41 @@
+// The SPIR-V that devices are given, constants folded in, in plans typical of each shader.
+#include "../bench/typical.hpp"
+#include "../host/contraction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+namespace {
+
+TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
+    RopeLimits limits;
+    ropeFloorLimits(&limits);
+    limits.storage_buffers = 6;
+    limits.enabled = ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
+    const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
+    const std::string path = testing::TempDir() + "vkrope_typical.spv";
+    std::set<std::string> seen;
+    for (const measure::Typical& typical : measure::typicalPasses(limits)) {
+        const RopePass& pass = typical.plan.passes[0];
+        std::vector<uint32_t> words(pass.shader->bytes / 4);
+        words.resize(ropeSpecialize(pass.shader, pass.constants, words.data()) / 4);
+        ASSERT_FALSE(words.empty()) << typical.name;
+        rope::Arithmetic arithmetic;
+        std::string error;
+        ASSERT_TRUE(rope::readArithmetic(words, &arithmetic, &error)) << typical.name << " " << error;
+        EXPECT_TRUE(arithmetic.loose.empty()) << typical.name;
+        seen.insert(pass.shader->name);
+        if (!validates) continue;
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
+        EXPECT_EQ(std::system(("spirv-val --target-env vulkan1.1 " + path).c_str()), 0) << typical.name;
+    }
+    std::remove(path.c_str());
+    EXPECT_GE(seen.size(), 25u);
+}
+
+} // namespace
