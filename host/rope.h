@@ -673,7 +673,8 @@ typedef struct RopeCache {
     uint32_t slots;      /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
     uint32_t page_size;  /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
     RopePositionElement steps_element; /* INT32 or INT64, of slots or table */
-    uint64_t steps_offset;             /* elements of that kind from the beginning of POSITIONS */
+    uint64_t steps_offset;             /* elements of that kind from the beginning of POSITIONS; what is read of the
+                                          positions, the steps and the count of tokens may not overlap */
     uint64_t steps_batch_stride;       /* 0: tokens * steps_token_stride, or table_pages. One for all token counts lets
                                           their plans share pipelines */
     uint64_t steps_token_stride;       /* slots; 0: 1 */

@@ -187,6 +187,7 @@ TEST(PlanFused, RefusesWhatCannotBe) {
     d = llamaToCache();
     d.rotate.batch = (1 << 28) + 2;
     d.rotate.tokens = 1;
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
     d.cache.steps_element = ROPE_POSITION_INT64;
     d.cache.steps_offset = 64;
     d.cache.steps_batch_stride = (uint64_t{1} << 33) - 32; // times the batches and 8 bytes: 2^64 and a little
