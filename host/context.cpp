@@ -104,8 +104,6 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
 
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
-    const bool lacks_bindings = pass.access[ROPE_BINDING_SOURCE_V].extent != 0 && c->binding_count < ROPE_BINDING_COUNT;
-    if ((pass.shader->needs & ~c->enabled) != 0 || lacks_bindings) return VK_ERROR_FEATURE_NOT_PRESENT;
     void* memory = allocate(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
@@ -142,17 +140,20 @@ VkPipeline findPipeline(const RopeContext& context, const RopeShader* shader, co
 using namespace rope;
 
 VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
+    if (context == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     *context = nullptr;
+    if (info == nullptr || info->get_device_proc_addr == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     void* memory = allocate(info->allocator, sizeof(RopeContext));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     RopeContext* c = new (memory) RopeContext();
     c->device = info->device;
     c->cache = info->pipeline_cache;
     c->allocator = info->allocator;
-    c->enabled = info->limits.enabled;
-    c->binding_count = info->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
-    c->pushes = (info->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
-    const bool loaded = loadFunctions(*info, &c->vk);
+    c->limits = info->limits;
+    fillLimits(&c->limits);
+    c->binding_count = c->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
+    c->pushes = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
+    const bool loaded = checkLimits(c->limits, nullptr) == ROPE_SUCCESS && loadFunctions(*info, &c->vk);
     const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
     if (result == VK_SUCCESS) {
         *context = c;
@@ -179,16 +180,31 @@ void ropeDestroyContext(RopeContext* context) {
     release(c.allocator, context);
 }
 
-VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count) {
+VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason) {
+    clear(reason);
+    if (context == nullptr || (plans == nullptr && plan_count != 0)) {
+        refuseNull(reason, "context or plans");
+        return VK_ERROR_INITIALIZATION_FAILED;
+    }
     for (uint32_t i = 0; i < plan_count; ++i) {
+        const RopeResult refused = checkPlan(*context, plans[i], i, reason);
+        if (refused == ROPE_ERROR_OTHER_LIMITS) return VK_ERROR_FEATURE_NOT_PRESENT;
+        if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
             const VkResult result = preparePass(context, plans[i].passes[p]);
-            if (result != VK_SUCCESS) return result;
+            if (result == VK_SUCCESS) continue;
+            refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s was refused by Vulkan, VkResult %d", i,
+                   plans[i].passes[p].shader->name, static_cast<int>(result));
+            return result;
         }
     }
     return VK_SUCCESS;
 }
 
-void ropeSetRounding(RopeContext* context, RopeRounding rounding) { context->rounding = rounding; }
+void ropeSetRounding(RopeContext* context, RopeRounding rounding) {
+    if (context != nullptr) context->rounding = rounding;
+}
 
-RopeRounding ropeGetRounding(const RopeContext* context) { return context->rounding; }
+RopeRounding ropeGetRounding(const RopeContext* context) {
+    return context != nullptr ? context->rounding : ROPE_ROUNDING_UNKNOWN;
+}

@@ -7,6 +7,7 @@ static const uint32_t kGpuThreads = 16384;
 static const uint32_t kCpuThreads = 64; // a dispatch costs more than what its other cores would gain
 
 void ropeFloorLimits(RopeLimits* limits) {
+    if (limits == nullptr) return;
     limits->storage_range = 1u << 27;
     limits->storage_alignment = 256;
     limits->group_count[0] = 65535;
@@ -17,9 +18,11 @@ void ropeFloorLimits(RopeLimits* limits) {
     limits->uniform_range = 16384;
     limits->shared_bytes = 16384;
     limits->threads = kGpuThreads;
+    limits->uniform_alignment = 256;
 }
 
 void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits) {
+    if (properties == nullptr || limits == nullptr) return;
     const VkPhysicalDeviceLimits* device = &properties->limits;
     const uint32_t sizes[2] = {device->maxComputeWorkGroupInvocations, device->maxComputeWorkGroupSize[0]};
     limits->storage_range = device->maxStorageBufferRange;
@@ -32,6 +35,7 @@ void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t
     limits->uniform_range = device->maxUniformBufferRange;
     limits->shared_bytes = device->maxComputeSharedMemorySize;
     limits->threads = properties->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ? kCpuThreads : kGpuThreads;
+    limits->uniform_alignment = static_cast<uint32_t>(device->minUniformBufferOffsetAlignment);
 }
 
 uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {
@@ -59,6 +63,14 @@ const char* ropeResultName(RopeResult result) {
         return "ROPE_ERROR_MISSING_BUFFER";
     case ROPE_ERROR_MISSING_SETS:
         return "ROPE_ERROR_MISSING_SETS";
+    case ROPE_ERROR_OTHER_VERSION:
+        return "ROPE_ERROR_OTHER_VERSION";
+    case ROPE_ERROR_OTHER_LIMITS:
+        return "ROPE_ERROR_OTHER_LIMITS";
+    case ROPE_ERROR_MISALIGNED:
+        return "ROPE_ERROR_MISALIGNED";
+    case ROPE_ERROR_OVERLAP:
+        return "ROPE_ERROR_OVERLAP";
     }
     return "unknown RopeResult";
 }

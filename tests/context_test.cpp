@@ -197,7 +197,7 @@ class Context : public gpu::OnDevice {
         RopeContext* context = nullptr;
         VkResult result = ropeCreateContext(&info_, &context);
         EXPECT_EQ(result == VK_SUCCESS, context != nullptr);
-        if (result == VK_SUCCESS) result = ropePrepare(context, plans.plans, 3);
+        if (result == VK_SUCCESS) result = ropePrepare(context, plans.plans, 3, nullptr);
         ropeDestroyContext(context);
         return result;
     }
@@ -226,10 +226,13 @@ TEST_P(Context, CanGoOnAfterAFailedPrepare) {
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
     wire.creating = 0;
     wire.fail_at = 3;
-    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_ERROR_OUT_OF_DEVICE_MEMORY);
-    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    RopeReason reason;
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3, &reason), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    EXPECT_STREQ(reason.text, "plan 1: the pipeline of rotate_wide was refused by Vulkan, VkResult -2");
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3, &reason), VK_SUCCESS);
+    EXPECT_STREQ(reason.text, "");
     const size_t calls = wire.log.size();
-    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     EXPECT_EQ(wire.log.size(), calls) << "nothing is made twice";
     ropeDestroyContext(context);
     EXPECT_EQ(wire.alive, 0);
@@ -315,7 +318,7 @@ TEST_P(Context, RecordsNoLabelWhereDebugUtilsAreNot) {
     const Plans plans(info_.limits);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
-    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     const VkDescriptorSet sets[3] = {};
     RopeBuffers buffers = someBuffers();
     buffers.sets = sets;
@@ -338,7 +341,7 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
     const Plans plans(info_.limits);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
-    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     const VkDescriptorSet sets[3] = {};
     RopeBuffers buffers = someBuffers();
     buffers.sets = sets;
@@ -368,7 +371,7 @@ TEST_P(Context, RecordsNothingOfWhatIsNotReady) {
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_ERROR_NOT_PREPARED);
     const RopePlan refused = {};
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &refused, &buffers), ROPE_ERROR_INVALID);
-    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     wire.log.clear();
     buffers.slots[ROPE_SLOT_K].buffer = VK_NULL_HANDLE;
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_ERROR_MISSING_BUFFER);
@@ -398,7 +401,7 @@ TEST_P(Context, RefusesToPrepareWhatItsDeviceLacks) {
     info_.limits.enabled &= ~ROPE_ENABLED_STORAGE_16;
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
-    EXPECT_EQ(ropePrepare(context, &plan, 1), VK_ERROR_FEATURE_NOT_PRESENT);
+    EXPECT_EQ(ropePrepare(context, &plan, 1, nullptr), VK_ERROR_FEATURE_NOT_PRESENT);
     ropeDestroyContext(context);
 }
 
@@ -410,7 +413,7 @@ TEST_P(Context, PreparesFromSeveralThreadsAtOnce) {
     std::vector<std::thread> threads;
     VkResult results[4];
     for (VkResult& result : results) {
-        threads.emplace_back([&result, context, &plans] { result = ropePrepare(context, plans.plans, 3); });
+        threads.emplace_back([&result, context, &plans] { result = ropePrepare(context, plans.plans, 3, nullptr); });
     }
     for (std::thread& thread : threads) thread.join();
     for (const VkResult result : results) EXPECT_EQ(result, VK_SUCCESS);

@@ -466,7 +466,7 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
     ASSERT_LE(dispatch.constants[ROPE_ID_GROUP_SIZE], limits.group_size);
     for (const RopeBinding& binding : dispatch.bindings) {
         ASSERT_LE(binding.range, limits.storage_range);
-        ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
+        ASSERT_EQ(binding.offset % plan.limits.storage_alignment, 0u);
         const uint64_t end = binding.range != 0 ? binding.offset + binding.range : 0;
         ASSERT_LE(end, plan.bytes[binding.slot]);
     }

@@ -34,6 +34,7 @@ add_executable(vkrope-tests
     tests/index_test.cpp
     tests/interface_test.cpp
     tests/large_test.cpp
+    tests/null_test.cpp
     tests/plan_add_test.cpp
     tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
@@ -42,6 +43,7 @@ add_executable(vkrope-tests
     tests/plan_test.cpp
     tests/position_test.cpp
     tests/reciprocal_test.cpp
+    tests/recording_refusal_test.cpp
     tests/refuse_test.cpp
     tests/relative_test.cpp
     tests/resubmit_test.cpp

@@ -240,7 +240,7 @@ void Engine::warmUp() {
     project_.compile(pipelines_.handle());
     score_.compile(pipelines_.handle());
 #ifdef ENGINE_ROPE
-    require(ropePrepare(rope_, &plan_, 1), "ropePrepare");
+    require(ropePrepare(rope_, &plan_, 1, nullptr), "ropePrepare");
 #endif
     if (!pipelines_.write()) std::fprintf(stderr, "the pipeline cache could not be written\n");
     warm_.store(true, std::memory_order_release);
