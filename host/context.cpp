@@ -28,17 +28,22 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
 #define ROPE_NAME(name) "vk" #name "\0"
     static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
 #undef ROPE_NAME
+    const bool pushes = (info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
+    const bool labels = (info.limits.enabled & ROPE_ENABLED_DEBUG_UTILS) != 0;
+    char* const push = reinterpret_cast<char*>(&f->CmdPushDescriptorSetKHR);
     char* to = reinterpret_cast<char*>(f);
     bool all = true;
     for (const char* name = kNames; *name != 0; ++name) {
-        const PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
-        const bool optional = to >= reinterpret_cast<char*>(&f->CmdPushDescriptorSetKHR);
-        all = all && (optional || function != nullptr);
+        PFN_vkVoidFunction function = nullptr; // a pointer to what is not enabled may be had, and proves nothing
+        if (to < push || (to == push ? pushes : labels)) function = info.get_device_proc_addr(info.device, name);
+        if (to == push && pushes && function == nullptr) // Vulkan 1.4's own
+            function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
+        all = all && (function != nullptr || to > push || (to == push && !pushes));
         memcpy(to, &function, sizeof function);
         to += sizeof function;
         while (*name != 0) ++name;
     }
-    return all && (f->CmdPushDescriptorSetKHR != nullptr || (info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0);
+    return all;
 }
 
 VkResult makeLayouts(RopeContext* c) {

@@ -38,15 +38,37 @@ void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t
     limits->uniform_alignment = static_cast<uint32_t>(device->minUniformBufferOffsetAlignment);
 }
 
-uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {
-    static const char kPushDescriptor[] = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
-    for (uint32_t i = 0; i < available_count; ++i) {
-        if (strcmp(available[i].extensionName, kPushDescriptor) == 0) {
-            names[0] = kPushDescriptor;
-            return 1;
+const char* ropeExtensionName(uint32_t enabled_bit) {
+    switch (enabled_bit) {
+    case ROPE_ENABLED_PUSH_DESCRIPTORS:
+        return VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+    case ROPE_ENABLED_DEBUG_UTILS:
+        return VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+    default:
+        return nullptr;
+    }
+}
+
+uint32_t ropeEnabledByExtensions(const char* const* names, uint32_t name_count) {
+    uint32_t enabled = 0;
+    for (uint32_t i = 0; names != nullptr && i < name_count; ++i) {
+        for (uint32_t bit = 1; names[i] != nullptr && bit != 0; bit <<= 1) {
+            const char* name = ropeExtensionName(bit);
+            if (name != nullptr && strcmp(names[i], name) == 0) enabled |= bit;
         }
     }
-    return 0;
+    return enabled;
+}
+
+uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {
+    uint32_t found = 0, count = 0;
+    for (uint32_t i = 0; available != nullptr && names != nullptr && i < available_count; ++i) {
+        const char* name = available[i].extensionName;
+        const uint32_t bit = ropeEnabledByExtensions(&name, 1) & ~found;
+        found |= bit;
+        if (bit != 0) names[count++] = ropeExtensionName(bit);
+    }
+    return count;
 }
 
 const char* ropeResultName(RopeResult result) {

@@ -221,9 +221,10 @@ typedef struct RopeLimits {
 } RopeLimits;
 
 /* What is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. */
-#define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor */
+#define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor, or the feature pushDescriptor of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64: additions and biases where `threads` is a CPU's */
+#define ROPE_ENABLED_DEBUG_UTILS 8u      /* VK_EXT_debug_utils, which is enabled on the instance: names and labels */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeFloorLimits(RopeLimits* limits);
@@ -231,11 +232,19 @@ ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties,
 
 /* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
  * vkEnumerateDeviceExtensionProperties) the names worth enabling are written to `names`, which has room for
- * ROPE_MAX_EXTENSIONS; returns how many. None of them is needed. */
+ * ROPE_MAX_EXTENSIONS; returns how many. None of them is needed. The list of vkEnumerateInstanceExtensionProperties may
+ * be given too: it can have VK_EXT_debug_utils, for hosts that want names and labels. */
 #define ROPE_API_VERSION VK_API_VERSION_1_1
 #define ROPE_MAX_EXTENSIONS 4u
 ROPE_API uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count,
                                        const char** names);
+
+/* The ROPE_ENABLED_ bits of the extensions that a host enabled, by their names; the instance's and the device's are
+ * taken alike, and a name that the library has no use for adds nothing. Features have no name: their bits are added by
+ * the host. */
+ROPE_API uint32_t ropeEnabledByExtensions(const char* const* names, uint32_t name_count);
+/* The extension of one ROPE_ENABLED_ bit; null for a feature's, and for any other value. */
+ROPE_API const char* ropeExtensionName(uint32_t enabled_bit);
 
 /* ---- Descriptions --------------------------------------------------------------------------------------------- */
 
@@ -894,8 +903,10 @@ typedef struct RopeContextInfo {
 typedef struct RopeContext RopeContext;
 
 /* Allocates the context, a descriptor set layout and a pipeline layout. On failure *context is null and nothing is
- * left behind. Where VK_EXT_debug_utils is enabled layouts and pipelines are named for tools, "vkrope rotate_wide" and
- * so on, and every plan is recorded inside a label of its shader's name. */
+ * left behind: VK_ERROR_INITIALIZATION_FAILED where a pointer is null, a limit is 0 or no power of two as it must be,
+ * or the device lacks a function. With ROPE_ENABLED_DEBUG_UTILS in limits.enabled layouts and pipelines are named for
+ * tools, "vkrope rotate_wide" and so on, and every plan is recorded inside a label of its shader's name; without it
+ * none of the extension's functions is asked for. */
 ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
 
 /* No command buffer that uses the context's pipelines may be pending. Null is allowed. */

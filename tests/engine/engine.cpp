@@ -134,6 +134,7 @@ class Engine {
     RopeRotateDescription rotate_ = {};
     RopePlan plan_;
     RopeContext* rope_ = nullptr;
+    uint32_t rope_enabled_ = 0;
     Slice frequency_words_;
 #endif
 };
@@ -192,8 +193,8 @@ void Engine::makeRope() {
     RopeContextInfo info = {};
     info.device = gpu_.device, info.get_device_proc_addr = vkGetDeviceProcAddr;
     info.pipeline_cache = pipelines_.handle();
-    const bool pushes = gpu_.enabled(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
-    ropeLimitsFromDevice(&gpu_.properties, pushes ? ROPE_ENABLED_PUSH_DESCRIPTORS : 0, &info.limits);
+    rope_enabled_ = ropeEnabledByExtensions(gpu_.enabled().data(), static_cast<uint32_t>(gpu_.enabled().size()));
+    ropeLimitsFromDevice(&gpu_.properties, rope_enabled_, &info.limits);
     require(ropePlanRotate(&rotate_, &info.limits, &plan_) == ROPE_SUCCESS, plan_.reason.text);
     require(ropeCreateContext(&info, &rope_), "ropeCreateContext");
     frequency_words_ = arena_.cut(plan_.bytes[ROPE_SLOT_FREQUENCIES]);
@@ -207,7 +208,7 @@ void Engine::bindRope(const Slot& slot, Layer* layer) {
     layer->rope.slots[ROPE_SLOT_K].buffer = layer->k.buffer;
     layer->rope.slots[ROPE_SLOT_POSITIONS].buffer = slot.start.buffer;
     layer->rope.slots[ROPE_SLOT_FREQUENCIES].buffer = frequency_words_.buffer;
-    if (gpu_.enabled(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) return;
+    if ((rope_enabled_ & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) return;
     require(ropeAllocateSets(rope_, &plan_, &layer->rope, pool_, layer->rope_sets), "ropeAllocateSets");
     layer->rope.sets = layer->rope_sets;
 }
