@@ -28,19 +28,19 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
 #define ROPE_NAME(name) "vk" #name "\0"
     static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
 #undef ROPE_NAME
-    const bool pushes = (info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
-    const bool labels = (info.limits.enabled & ROPE_ENABLED_DEBUG_UTILS) != 0;
     char* const push = reinterpret_cast<char*>(&f->CmdPushDescriptorSetKHR);
     char* to = reinterpret_cast<char*>(f);
     bool all = true;
     for (const char* name = kNames; *name != 0; ++name) {
-        PFN_vkVoidFunction function = nullptr; // a pointer to what is not enabled may be had, and proves nothing
-        if (to < push || (to == push ? pushes : labels)) function = info.get_device_proc_addr(info.device, name);
-        if (to == push && pushes && function == nullptr) // Vulkan 1.4's own
-            function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
-        all = all && (function != nullptr || to > push || (to == push && !pushes));
-        memcpy(to, &function, sizeof function);
-        to += sizeof function;
+        const uint32_t of = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
+        if ((of & ~info.limits.enabled) == 0) { // a pointer to what is not enabled may be had, and proves nothing
+            PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
+            if (function == nullptr && to == push) // Vulkan 1.4's own
+                function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
+            all = all && (function != nullptr || to > push);
+            memcpy(to, &function, sizeof function);
+        }
+        to += sizeof(PFN_vkVoidFunction);
         while (*name != 0) ++name;
     }
     return all;

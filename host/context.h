@@ -72,8 +72,9 @@ inline VkDescriptorType descriptorType(uint32_t binding) {
 // Whether a plan is one of this library's that the context bears; `number` is the sentence's.
 RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason);
 
-// Whether a plan can be recorded, and all of one dispatch but the dispatch itself.
-RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
+// Whether a plan can be recorded, or without its pipelines and sets (not `whole`) whether sets can be made for it; and
+// all of one dispatch but the dispatch itself.
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole);
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch);
 
@@ -85,7 +86,7 @@ void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, cons
 template <typename Launch>
 RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                       const RopeBuffers* buffers, Launch launch) {
-    const RopeResult result = checkRecording(context, plan, buffers);
+    const RopeResult result = checkRecording(context, plan, buffers, /* whole= */ true);
     if (result != ROPE_SUCCESS) return result;
     labelRange(command_buffer, *context, plan->passes[0].shader->name);
     const uint32_t count = ropeDispatchCount(plan);

@@ -50,26 +50,6 @@ bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
     return false;
 }
 
-RopeResult checkBuffers(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers) {
-    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
-        if (plan.bytes[slot] == 0) continue;
-        if (buffers.slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
-        const RopeLimits& limits = context.limits;
-        const uint32_t alignment = slot == ROPE_SLOT_PARAMETERS ? limits.uniform_alignment : limits.storage_alignment;
-        if ((buffers.slots[slot].offset & (alignment - 1)) != 0) return ROPE_ERROR_MISALIGNED;
-    }
-    for (uint32_t i = 0; i < plan.pass_count; ++i) {
-        if (overlaps(plan.passes[i], buffers)) return ROPE_ERROR_OVERLAP;
-    }
-    return ROPE_SUCCESS;
-}
-
-RopeResult checkBound(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers) {
-    if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
-    const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
-    return result != ROPE_SUCCESS ? result : checkBuffers(*context, *plan, *buffers);
-}
-
 // The members of RopeLimits as they lie there: one of 64 bits, and words.
 constexpr char kLimits[] = "storage_range\0storage_alignment\0group_count[0]\0group_count[1]\0group_size\0enabled\0"
                            "storage_buffers\0uniform_range\0shared_bytes\0";
@@ -107,14 +87,24 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
     return ROPE_SUCCESS;
 }
 
-RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers) {
-    const RopeResult result = checkBound(context, plan, buffers);
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole) {
+    if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
+    const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
     if (result != ROPE_SUCCESS) return result;
+    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+        if (plan->bytes[slot] == 0) continue;
+        if (buffers->slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
+        const RopeLimits& limits = context->limits;
+        const uint32_t alignment = slot == ROPE_SLOT_PARAMETERS ? limits.uniform_alignment : limits.storage_alignment;
+        if ((buffers->slots[slot].offset & (alignment - 1)) != 0) return ROPE_ERROR_MISALIGNED;
+    }
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
         const RopePass& pass = plan->passes[i];
-        if (findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE) return ROPE_ERROR_NOT_PREPARED;
+        if (overlaps(pass, *buffers)) return ROPE_ERROR_OVERLAP;
+        if (whole && findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE)
+            return ROPE_ERROR_NOT_PREPARED;
     }
-    return !context->pushes && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
+    return whole && !context->pushes && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
 }
 
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
@@ -142,7 +132,8 @@ using namespace rope;
 VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
     if (context != nullptr && context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
-    if (checkBound(context, plan, buffers) != ROPE_SUCCESS || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+    const RopeResult refused = checkRecording(context, plan, buffers, /* whole= */ false);
+    if (refused != ROPE_SUCCESS || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
         VkDescriptorSetAllocateInfo info = {};

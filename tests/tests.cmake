@@ -110,6 +110,12 @@ foreach(consumer consumer_c99 consumer_small)
 endforeach()
 add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
 add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
+# With the layer set from outside, functions can be had of an extension that the program never enabled.
+add_test(NAME Quickstart.DrawsNoErrorFromALayerSetFromOutside
+    COMMAND ${CMAKE_COMMAND} -E env VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation $<TARGET_FILE:vkrope-quickstart>
+        --tokens 64)
+set_tests_properties(Quickstart.DrawsNoErrorFromALayerSetFromOutside PROPERTIES FAIL_REGULAR_EXPRESSION
+    "Validation Error;has not been enabled")
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>)
 
