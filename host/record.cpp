@@ -131,9 +131,10 @@ using namespace rope;
 
 VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
-    if (context != nullptr && context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
+    if (context == nullptr || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+    if (context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
     const RopeResult refused = checkRecording(context, plan, buffers, /* whole= */ false);
-    if (refused != ROPE_SUCCESS || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+    if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
         VkDescriptorSetAllocateInfo info = {};
