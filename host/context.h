@@ -69,12 +69,13 @@ inline VkDescriptorType descriptorType(uint32_t binding) {
     return binding == ROPE_BINDING_UNIFORM ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 
-// Whether a plan is one of this library's that the context bears; `number` is the sentence's.
+// Refuses a plan of another version, or of limits beyond the context's; the sentence names it by `number`.
 RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason);
 
-// Whether a plan can be recorded, or without its pipelines and sets (not `whole`) whether sets can be made for it; and
-// all of one dispatch but the dispatch itself.
+// Refuses plans and buffers that cannot be recorded. Not `whole`: pipelines and sets may be lacking, as sets are to be
+// made.
 RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole);
+// Records all of one dispatch but the dispatch itself.
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch);
 

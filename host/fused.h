@@ -37,7 +37,7 @@ RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeRe
 RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
                                RopeReason* reason);
 
-// That what is read of POSITIONS, the positions, the steps and the count, does not lie at one place.
+// Refuses positions, steps and a count of tokens that certainly overlap in POSITIONS.
 RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason);
 
 // Refuses geometry that cannot be taken in runs of four elements, or in blocks.

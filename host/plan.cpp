@@ -316,7 +316,7 @@ const RopeAccess& boundInstead(const RopePass& pass) {
     return pass.access[ROPE_BINDING_DESTINATION];
 }
 
-// Of what was refused, or is of another version, none.
+// A plan that was refused, or is of another version, has none.
 uint32_t passCount(const RopePlan* plan) {
     return plan != nullptr && plan->version == ROPE_VERSION ? plan->pass_count : 0;
 }

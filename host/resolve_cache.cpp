@@ -131,7 +131,8 @@ RopeResult checkRegions(const Region* regions, uint32_t count, RopeReason* reaso
     return ROPE_SUCCESS;
 }
 
-// From an element of POSITIONS on. Dense where each stride, from the least up, is no more than the run of those before.
+// A region of POSITIONS from an element on; dense where each stride, from the least up, is no more than the run of
+// those before.
 Region regionOf(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
                 StrideCount c = {1, 1}) {
     constexpr uint64_t kFar = 1ull << 60; // more than any buffer has, and its bytes stay within 64 bits
@@ -153,7 +154,8 @@ Region regionOf(const char* name, uint64_t offset, uint32_t bytes, StrideCount a
     return {name, offset * bytes, (offset + run) * bytes, dense};
 }
 
-// What a tensor's pass reads of positions: all of it where it is dense, else each row of positions, lengths and sets.
+// The positions that a tensor's pass reads: all in one region where it is dense, else each row of positions, lengths
+// and sets.
 uint32_t positionRegions(const Fused& fused, const FusedTensor& tensor, Region* regions) {
     static const char kName[] = "a row of positions";
     RopePositions p;

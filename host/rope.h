@@ -43,8 +43,8 @@
  * with them is then not to be submitted again.
  *
  * Null and out of range. A call that has a result refuses a null pointer, except where a comment says that it may be
- * null. A call that has none does nothing, and returns zero or null. What a call writes is zeroed where an index is
- * past the end.
+ * null. A call that has no result then does nothing, and returns zero or null. An index past the end makes a call write
+ * zeros.
  *
  * Vulkan's header. This header includes vulkan_core.h, with the prototypes unless VK_NO_PROTOTYPES is defined. volk
  * declares pointers of the same names, and two such declarations contradict each other. So a host of volk includes

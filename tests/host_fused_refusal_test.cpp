@@ -310,7 +310,7 @@ TEST(HostFused, RefusesPositionsThatOverlapSlotsTablesOrTheCount) {
                         });
 }
 
-// What nothing reads is no range, and neither is what lies between others' elements.
+// Positions that nothing reads are no range, and a range may lie between another's elements.
 TEST(HostFused, TakesRangesThatDoNotMeet) {
     expectRangesRefused("", [](RopeFusedDescription*) {});
     expectRangesRefused("", [](RopeFusedDescription* d) {

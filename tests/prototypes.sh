@@ -28,6 +28,6 @@ try compiles -DVK_NO_PROTOTYPES rope.h volk.h
 try compiles -DVK_NO_PROTOTYPES volk.h rope.h
 try compiles "" rope.h vulkan/vulkan.h
 try compiles "" vulkan/vulkan.h rope.h
-# What rope.h warns of. Where this compiles one day, and the two before too, the warning may go.
+# rope.h warns of this order. Should it compile one day, beside the two before it, the warning may go.
 try fails "" rope.h volk.h
 exit $failed
