@@ -520,7 +520,8 @@ typedef enum RopeBiasKind {
  *
  * bidirectional: n = |distance|, S = buckets / 2, and keys after their query have the second half of the buckets. (T5's
  * own code rounds logarithms to float32; with 32 buckets and a distance of 128 its buckets are the same.)
- * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30. */
+ * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30; with others
+ * every bucket is 0. */
 #define ROPE_MAX_BUCKETS 1024u
 ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
 

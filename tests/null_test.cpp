@@ -203,6 +203,18 @@ TEST(Null, DispatchesPastTheEndAreZeroed) {
     EXPECT_GT(groups[0], 0u);
 }
 
+TEST(Null, BucketsOutOfRangeAreNoBuckets) {
+    const struct {
+        uint32_t buckets, max_distance, bidirectional;
+    } none[] = {{0, 128, 0}, {1, 128, 0}, {3, 128, 1}, {1025, 1 << 20, 0}, {UINT32_MAX, 128, 1},
+                {32, 16, 0}, {32, 0, 0},  {32, 8, 1},  {32, 1u << 30, 0}};
+    for (const auto& n : none) {
+        for (const int32_t distance : {INT32_MIN, -100, 0, 100, INT32_MAX})
+            EXPECT_EQ(ropeT5Bucket(distance, n.buckets, n.max_distance, n.bidirectional), 0u) << n.buckets;
+    }
+    EXPECT_EQ(ropeT5Bucket(-100, 32, 128, 0), 30u);
+}
+
 TEST(Null, LimitsOfNoDeviceAreRefusedByPlans) {
     RopeLimits limits;
     ropeFloorLimits(&limits);
