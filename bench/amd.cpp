@@ -160,7 +160,7 @@ void prepare(const RopePlan& plan) {
     info.limits = compiler.limits;
     RopeContext* context = nullptr;
     must(ropeCreateContext(&info, &context) == VK_SUCCESS, "ropeCreateContext failed");
-    const VkResult prepared = ropePrepare(context, &plan, 1);
+    const VkResult prepared = ropePrepare(context, &plan, 1, nullptr);
     ropeDestroyContext(context);
     must(prepared == VK_SUCCESS, "ropePrepare returned " + rope::resultName(prepared));
 }

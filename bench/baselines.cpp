@@ -31,7 +31,8 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     const uint64_t bound = limits.storage_range / 16 / vectors / group, dispatched = limits.group_count[0];
     RopePlan plan = {};
     plan.pass_count = 1;
-    plan.storage_alignment = limits.storage_alignment;
+    plan.version = ROPE_VERSION;
+    plan.limits.storage_alignment = limits.storage_alignment;
     plan.bytes[ROPE_SLOT_Q] = plan.bytes[ROPE_SLOT_Q_OUT] = bytes;
     RopePass& pass = plan.passes[0];
     pass.shader = &shader;

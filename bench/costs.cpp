@@ -103,7 +103,7 @@ class CostState {
         makeSets();
         real_functions = vk().GetDeviceProcAddr;
         makeContext(silentFunctions, VK_NULL_HANDLE, &silent);
-        must(ropePrepare(silent, &step.plan(), 1), "ropePrepare");
+        must(ropePrepare(silent, &step.plan(), 1, nullptr), "ropePrepare");
     }
     CostState(const CostState&) = delete;
     CostState& operator=(const CostState&) = delete;
@@ -137,7 +137,7 @@ class CostState {
             info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
             must(make_cache_(device().handle(), &info, nullptr, &cache_), "vkCreatePipelineCache");
             makeFresh(cache_);
-            must(ropePrepare(fresh, &step.plan(), 1), "ropePrepare");
+            must(ropePrepare(fresh, &step.plan(), 1, nullptr), "ropePrepare");
         }
         return cache_;
     }
@@ -247,9 +247,9 @@ std::vector<Probe> Costs::probes() {
          },
          [s] { s->makeFresh(VK_NULL_HANDLE); }},
         {"pipelines", "the plan's pipelines, without a pipeline cache", 11, 1, [s] { s->makeFresh(VK_NULL_HANDLE); },
-         [s, &plan] { must(ropePrepare(s->fresh, &plan, 1), "ropePrepare"); }},
+         [s, &plan] { must(ropePrepare(s->fresh, &plan, 1, nullptr), "ropePrepare"); }},
         {"pipelines_cached", "the same from a VkPipelineCache that has them", 11, 1, [s] { s->makeFresh(s->cache()); },
-         [s, &plan] { must(ropePrepare(s->fresh, &plan, 1), "ropePrepare"); }},
+         [s, &plan] { must(ropePrepare(s->fresh, &plan, 1, nullptr), "ropePrepare"); }},
         {"first_use", "a new device's first use: pipelines, submission, wait", 5, 1, [s] { s->openAnother(); }, run},
         {"later_use", "any later use: submission, wait", 101, 1,
          [s, run] {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 void ropeShaderAngle(int64_t position, const uint32_t frequency[4], double scale, RopeAngle angle, float cos_sin[2]) {
+    if (frequency == nullptr || cos_sin == nullptr) return;
     const rope::uvec4 words = {frequency[0], frequency[1], frequency[2], frequency[3]};
     const uint64_t bits64 = static_cast<uint64_t>(position);
     const rope::RopeDistance distance =

@@ -40,6 +40,7 @@ using namespace rope;
 RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
                        uint8_t* axes, RopeReason* reason) {
     clear(reason);
+    if (sections == nullptr || axes == nullptr) return refuseNull(reason, "sections or axes");
     uint64_t sum = 0;
     for (uint32_t i = 0; i < section_count; ++i) sum += sections[i];
     if (section_count == 0 || section_count > ROPE_MAX_AXES || sum != pairs) {

@@ -69,6 +69,7 @@ using namespace rope;
 
 uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional) {
     const Buckets b = bucketsOf(buckets, max_distance, bidirectional);
+    if (b.exact == 0 || buckets > ROPE_MAX_BUCKETS || max_distance <= b.exact || max_distance >= 1u << 30) return 0;
     const uint32_t after = b.both && distance > 0 ? b.side : 0;
     uint32_t n = distance < 0 ? 0u - static_cast<uint32_t>(distance) : 0;
     if (after != 0) n = static_cast<uint32_t>(distance);

@@ -28,17 +28,22 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
 #define ROPE_NAME(name) "vk" #name "\0"
     static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
 #undef ROPE_NAME
+    char* const push = reinterpret_cast<char*>(&f->CmdPushDescriptorSetKHR);
     char* to = reinterpret_cast<char*>(f);
     bool all = true;
     for (const char* name = kNames; *name != 0; ++name) {
-        const PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
-        const bool optional = to >= reinterpret_cast<char*>(&f->CmdPushDescriptorSetKHR);
-        all = all && (optional || function != nullptr);
-        memcpy(to, &function, sizeof function);
-        to += sizeof function;
+        const uint32_t of = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
+        if ((of & ~info.limits.enabled) == 0) { // a pointer to what is not enabled may be had, and proves nothing
+            PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
+            if (function == nullptr && to == push) // Vulkan 1.4's own
+                function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
+            all = all && (function != nullptr || to > push);
+            memcpy(to, &function, sizeof function);
+        }
+        to += sizeof(PFN_vkVoidFunction);
         while (*name != 0) ++name;
     }
-    return all && (f->CmdPushDescriptorSetKHR != nullptr || (info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0);
+    return all;
 }
 
 VkResult makeLayouts(RopeContext* c) {
@@ -104,8 +109,6 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
 
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
-    const bool lacks_bindings = pass.access[ROPE_BINDING_SOURCE_V].extent != 0 && c->binding_count < ROPE_BINDING_COUNT;
-    if ((pass.shader->needs & ~c->enabled) != 0 || lacks_bindings) return VK_ERROR_FEATURE_NOT_PRESENT;
     void* memory = allocate(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
@@ -142,17 +145,20 @@ VkPipeline findPipeline(const RopeContext& context, const RopeShader* shader, co
 using namespace rope;
 
 VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
+    if (context == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     *context = nullptr;
+    if (info == nullptr || info->get_device_proc_addr == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     void* memory = allocate(info->allocator, sizeof(RopeContext));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     RopeContext* c = new (memory) RopeContext();
     c->device = info->device;
     c->cache = info->pipeline_cache;
     c->allocator = info->allocator;
-    c->enabled = info->limits.enabled;
-    c->binding_count = info->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
-    c->pushes = (info->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
-    const bool loaded = loadFunctions(*info, &c->vk);
+    c->limits = info->limits;
+    fillLimits(&c->limits);
+    c->binding_count = c->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
+    c->pushes = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
+    const bool loaded = checkLimits(c->limits, nullptr) == ROPE_SUCCESS && loadFunctions(*info, &c->vk);
     const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
     if (result == VK_SUCCESS) {
         *context = c;
@@ -179,16 +185,31 @@ void ropeDestroyContext(RopeContext* context) {
     release(c.allocator, context);
 }
 
-VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count) {
+VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason) {
+    clear(reason);
+    if (context == nullptr || (plans == nullptr && plan_count != 0)) {
+        refuseNull(reason, "context or plans");
+        return VK_ERROR_INITIALIZATION_FAILED;
+    }
     for (uint32_t i = 0; i < plan_count; ++i) {
+        const RopeResult refused = checkPlan(*context, plans[i], i, reason);
+        if (refused == ROPE_ERROR_OTHER_LIMITS) return VK_ERROR_FEATURE_NOT_PRESENT;
+        if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
             const VkResult result = preparePass(context, plans[i].passes[p]);
-            if (result != VK_SUCCESS) return result;
+            if (result == VK_SUCCESS) continue;
+            refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s was refused by Vulkan, VkResult %d", i,
+                   plans[i].passes[p].shader->name, static_cast<int>(result));
+            return result;
         }
     }
     return VK_SUCCESS;
 }
 
-void ropeSetRounding(RopeContext* context, RopeRounding rounding) { context->rounding = rounding; }
+void ropeSetRounding(RopeContext* context, RopeRounding rounding) {
+    if (context != nullptr) context->rounding = rounding;
+}
 
-RopeRounding ropeGetRounding(const RopeContext* context) { return context->rounding; }
+RopeRounding ropeGetRounding(const RopeContext* context) {
+    return context != nullptr ? context->rounding : ROPE_ROUNDING_UNKNOWN;
+}

@@ -57,7 +57,7 @@ struct RopeContext {
     std::atomic<rope::PipelineNode*> pipelines;
     bool pushes;
     uint32_t binding_count;
-    uint32_t enabled; // ROPE_ENABLED_ bits
+    RopeLimits limits; // filled in
     RopeRounding rounding;
 };
 
@@ -69,8 +69,13 @@ inline VkDescriptorType descriptorType(uint32_t binding) {
     return binding == ROPE_BINDING_UNIFORM ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 }
 
-// Whether a plan can be recorded, and all of one dispatch but the dispatch itself.
-RopeResult checkRecording(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers);
+// Refuses a plan of another version, or of limits beyond the context's; the sentence names it by `number`.
+RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason);
+
+// Refuses plans and buffers that cannot be recorded. Not `whole`: pipelines and sets may be lacking, as sets are to be
+// made.
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole);
+// Records all of one dispatch but the dispatch itself.
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch);
 
@@ -80,19 +85,19 @@ void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, cons
 
 // Every dispatch of a plan: bound here, carried out by launch(index, dispatch).
 template <typename Launch>
-RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext& context, const RopePlan& plan,
-                      const RopeBuffers& buffers, Launch launch) {
-    const RopeResult result = checkRecording(context, plan, buffers);
+RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
+                      const RopeBuffers* buffers, Launch launch) {
+    const RopeResult result = checkRecording(context, plan, buffers, /* whole= */ true);
     if (result != ROPE_SUCCESS) return result;
-    labelRange(command_buffer, context, plan.passes[0].shader->name);
-    const uint32_t count = ropeDispatchCount(&plan);
+    labelRange(command_buffer, *context, plan->passes[0].shader->name);
+    const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
         RopeDispatch dispatch;
-        ropeGetDispatch(&plan, i, &dispatch);
-        bindDispatch(command_buffer, context, buffers, i, dispatch);
+        ropeGetDispatch(plan, i, &dispatch);
+        bindDispatch(command_buffer, *context, *buffers, i, dispatch);
         launch(i, dispatch);
     }
-    labelRange(command_buffer, context, nullptr);
+    labelRange(command_buffer, *context, nullptr);
     return result;
 }
 

@@ -170,7 +170,8 @@ std::vector<DeviceInfo> listDevices(std::string* error) {
 bool DeviceState::openDevice(const DeviceOptions& options, std::string* error) {
     messages = options.messages ? options.messages : std::make_shared<Messages>();
     timeout_seconds = options.timeout_seconds;
-    instance = Instance::open(options.get_instance_proc_addr, options.validate ? messages : nullptr, error);
+    instance = Instance::open(options.get_instance_proc_addr, options.validate ? messages : nullptr, error,
+                              options.debug_utils);
     if (!instance || !choose(readInfos(*instance), options.select, &info, error)) {
         return false;
     }
@@ -236,14 +237,14 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     const uint32_t useful_count =
         ropeUsefulExtensions(available.data(), static_cast<uint32_t>(available.size()), useful);
     std::vector<const char*> names;
-    uint32_t enabled = 0;
     for (uint32_t i = 0; i < useful_count; ++i) {
-        const bool is_push = std::strcmp(useful[i], VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME) == 0;
-        if (!is_push || options.push_descriptors) {
+        if (ropeEnabledByExtensions(&useful[i], 1) != ROPE_ENABLED_PUSH_DESCRIPTORS || options.push_descriptors) {
             names.push_back(useful[i]);
-            enabled |= is_push ? ROPE_ENABLED_PUSH_DESCRIPTORS : 0;
         }
     }
+    const std::vector<const char*>& of_instance = instance->extensions();
+    uint32_t enabled = ropeEnabledByExtensions(names.data(), static_cast<uint32_t>(names.size())) |
+                       ropeEnabledByExtensions(of_instance.data(), static_cast<uint32_t>(of_instance.size()));
     if (hasExtension(available, "VK_KHR_portability_subset")) { // a device that has it wants it enabled
         names.push_back("VK_KHR_portability_subset");
     }

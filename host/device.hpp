@@ -38,6 +38,8 @@ struct DeviceOptions {
     std::string select;           // an index, part of a name or driver in any case, or empty for the best:
                                   // discrete, then integrated, virtual, cpu; of equals the newer Vulkan
     bool validate = false;        // VK_LAYER_KHRONOS_validation with synchronization validation, an error if missing
+    bool debug_utils = true;      // with validate: VK_EXT_debug_utils brings the messages, and names for tools; else
+                                  // VK_EXT_debug_report brings them, and nothing is named
     bool push_descriptors = true; // use them where the device has them
     bool storage_16 = true;       // so too storageBuffer16BitAccess
     bool int_64 = true;           // and shaderInt64, of CPUs' drivers

@@ -205,9 +205,10 @@ bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffe
             return false;
         }
     }
-    VkResult result = ropePrepare(state_->context, plans, count);
+    RopeReason reason;
+    VkResult result = ropePrepare(state_->context, plans, count, &reason);
     if (result != VK_SUCCESS) {
-        *error = "ropePrepare returned " + resultName(result) + " on " + state_->info.name;
+        *error = "ropePrepare returned " + resultName(result) + " on " + state_->info.name + ": " + reason.text;
         return false;
     }
     std::vector<RopeBuffers> bound(buffers, buffers + count);

@@ -37,6 +37,9 @@ RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeRe
 RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
                                RopeReason* reason);
 
+// Refuses positions, steps and a count of tokens that certainly overlap in POSITIONS.
+RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason);
+
 // Refuses geometry that cannot be taken in runs of four elements, or in blocks.
 RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason);
 

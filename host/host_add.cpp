@@ -41,6 +41,7 @@ using namespace rope;
 
 RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* data, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Addition addition;
     RopeResult result = resolve(*description, &addition, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -74,6 +74,7 @@ using namespace rope;
 
 RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias* data, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Bias bias;
     const RopeResult result = resolve(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -348,6 +348,7 @@ using namespace rope;
 
 RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFused* data, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Fused fused;
     RopeResult result = resolve(*description, &fused, reason);
     for (uint32_t i = 0; result == ROPE_SUCCESS && i < fused.count; ++i)

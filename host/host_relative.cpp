@@ -99,6 +99,7 @@ using namespace rope;
 
 RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeHostRelative* data, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Relative relative;
     const RopeResult result = resolve(*description, &relative, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -216,6 +216,7 @@ using namespace rope;
 
 RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     RopeTableDescription d;
     const RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -230,6 +231,7 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
 
 RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     RopeRotateDescription d;
     RopeResult result = resolve(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;

@@ -7,6 +7,7 @@ static const uint32_t kGpuThreads = 16384;
 static const uint32_t kCpuThreads = 64; // a dispatch costs more than what its other cores would gain
 
 void ropeFloorLimits(RopeLimits* limits) {
+    if (limits == nullptr) return;
     limits->storage_range = 1u << 27;
     limits->storage_alignment = 256;
     limits->group_count[0] = 65535;
@@ -17,9 +18,11 @@ void ropeFloorLimits(RopeLimits* limits) {
     limits->uniform_range = 16384;
     limits->shared_bytes = 16384;
     limits->threads = kGpuThreads;
+    limits->uniform_alignment = 256;
 }
 
 void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits) {
+    if (properties == nullptr || limits == nullptr) return;
     const VkPhysicalDeviceLimits* device = &properties->limits;
     const uint32_t sizes[2] = {device->maxComputeWorkGroupInvocations, device->maxComputeWorkGroupSize[0]};
     limits->storage_range = device->maxStorageBufferRange;
@@ -32,17 +35,40 @@ void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t
     limits->uniform_range = device->maxUniformBufferRange;
     limits->shared_bytes = device->maxComputeSharedMemorySize;
     limits->threads = properties->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ? kCpuThreads : kGpuThreads;
+    limits->uniform_alignment = static_cast<uint32_t>(device->minUniformBufferOffsetAlignment);
+}
+
+const char* ropeExtensionName(uint32_t enabled_bit) {
+    switch (enabled_bit) {
+    case ROPE_ENABLED_PUSH_DESCRIPTORS:
+        return VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
+    case ROPE_ENABLED_DEBUG_UTILS:
+        return VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+    default:
+        return nullptr;
+    }
+}
+
+uint32_t ropeEnabledByExtensions(const char* const* names, uint32_t name_count) {
+    uint32_t enabled = 0;
+    for (uint32_t i = 0; names != nullptr && i < name_count; ++i) {
+        for (uint32_t bit = 1; names[i] != nullptr && bit != 0; bit <<= 1) {
+            const char* name = ropeExtensionName(bit);
+            if (name != nullptr && strcmp(names[i], name) == 0) enabled |= bit;
+        }
+    }
+    return enabled;
 }
 
 uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count, const char** names) {
-    static const char kPushDescriptor[] = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
-    for (uint32_t i = 0; i < available_count; ++i) {
-        if (strcmp(available[i].extensionName, kPushDescriptor) == 0) {
-            names[0] = kPushDescriptor;
-            return 1;
-        }
+    uint32_t found = 0, count = 0;
+    for (uint32_t i = 0; available != nullptr && names != nullptr && i < available_count; ++i) {
+        const char* name = available[i].extensionName;
+        const uint32_t bit = ropeEnabledByExtensions(&name, 1) & ~found;
+        found |= bit;
+        if (bit != 0) names[count++] = ropeExtensionName(bit);
     }
-    return 0;
+    return count;
 }
 
 const char* ropeResultName(RopeResult result) {
@@ -59,6 +85,14 @@ const char* ropeResultName(RopeResult result) {
         return "ROPE_ERROR_MISSING_BUFFER";
     case ROPE_ERROR_MISSING_SETS:
         return "ROPE_ERROR_MISSING_SETS";
+    case ROPE_ERROR_OTHER_VERSION:
+        return "ROPE_ERROR_OTHER_VERSION";
+    case ROPE_ERROR_OTHER_LIMITS:
+        return "ROPE_ERROR_OTHER_LIMITS";
+    case ROPE_ERROR_MISALIGNED:
+        return "ROPE_ERROR_MISALIGNED";
+    case ROPE_ERROR_OVERLAP:
+        return "ROPE_ERROR_OVERLAP";
     }
     return "unknown RopeResult";
 }

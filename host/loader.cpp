@@ -59,6 +59,15 @@ VKAPI_ATTR VkBool32 VKAPI_CALL onMessage(VkDebugUtilsMessageSeverityFlagBitsEXT,
     return VK_FALSE;
 }
 
+VKAPI_ATTR VkBool32 VKAPI_CALL onReport(VkDebugReportFlagsEXT, VkDebugReportObjectTypeEXT, uint64_t, size_t, int32_t,
+                                        const char* layer, const char* text, void* messages) {
+    const std::string by = layer ? layer : "";
+    if (by != "Loader Message") {
+        static_cast<Messages*>(messages)->add(by + ": " + (text ? text : ""));
+    }
+    return VK_FALSE;
+}
+
 std::vector<VkExtensionProperties> instanceExtensions(const VulkanFunctions& vk, const char* layer) {
     std::vector<VkExtensionProperties> found;
     uint32_t count = 0;
@@ -103,7 +112,7 @@ std::string creationError(VkResult result) {
 
 // What an instance is made from. The structures point at one another, so a request stays where it is.
 struct Request {
-    Request(const VulkanFunctions& vk, Messages* messages);
+    Request(const VulkanFunctions& vk, Messages* messages, bool debug_utils);
     Request(const Request&) = delete;
     Request& operator=(const Request&) = delete;
 
@@ -113,12 +122,15 @@ struct Request {
     VkApplicationInfo application = {};
     VkValidationFeaturesEXT features = {};
     VkDebugUtilsMessengerCreateInfoEXT messenger = {};
+    VkDebugReportCallbackCreateInfoEXT report = {};
     VkInstanceCreateInfo info = {};
+
+  private:
+    void validate(const VulkanFunctions& vk, Messages* messages, bool debug_utils);
 };
 
-Request::Request(const VulkanFunctions& vk, Messages* messages) {
-    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
-    application.apiVersion = ROPE_API_VERSION;
+// The messenger, or the report, also hears what the instance's creation and destruction have to say.
+void Request::validate(const VulkanFunctions& vk, Messages* messages, bool debug_utils) {
     features.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
     features.enabledValidationFeatureCount = 1;
     features.pEnabledValidationFeatures = &enabled;
@@ -130,6 +142,29 @@ Request::Request(const VulkanFunctions& vk, Messages* messages) {
                             VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT;
     messenger.pfnUserCallback = onMessage;
     messenger.pUserData = messages;
+    report.sType = VK_STRUCTURE_TYPE_DEBUG_REPORT_CALLBACK_CREATE_INFO_EXT;
+    report.flags =
+        VK_DEBUG_REPORT_WARNING_BIT_EXT | VK_DEBUG_REPORT_PERFORMANCE_WARNING_BIT_EXT | VK_DEBUG_REPORT_ERROR_BIT_EXT;
+    report.pfnCallback = onReport;
+    report.pUserData = messages;
+    info.enabledLayerCount = 1;
+    info.ppEnabledLayerNames = &layer;
+    const void** next = debug_utils ? &messenger.pNext : &report.pNext;
+    if (debug_utils) {
+        info.pNext = &messenger;
+    } else {
+        info.pNext = &report;
+    }
+    extensions.push_back(debug_utils ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : VK_EXT_DEBUG_REPORT_EXTENSION_NAME);
+    if (hasExtension(instanceExtensions(vk, layer), VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
+        *next = &features;
+        extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+    }
+}
+
+Request::Request(const VulkanFunctions& vk, Messages* messages, bool debug_utils) {
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.apiVersion = ROPE_API_VERSION;
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
 
@@ -139,14 +174,7 @@ Request::Request(const VulkanFunctions& vk, Messages* messages) {
         extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
     }
     if (messages) {
-        info.enabledLayerCount = 1;
-        info.ppEnabledLayerNames = &layer;
-        info.pNext = &messenger; // hears what the instance's creation and destruction have to say
-        extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
-        if (hasExtension(instanceExtensions(vk, layer), VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
-            messenger.pNext = &features;
-            extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
-        }
+        validate(vk, messages, debug_utils);
     }
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
@@ -172,7 +200,7 @@ void Messages::add(const std::string& line) {
 }
 
 std::unique_ptr<Instance> Instance::open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                         std::shared_ptr<Messages> messages, std::string* error) {
+                                         std::shared_ptr<Messages> messages, std::string* error, bool debug_utils) {
     if (!get_instance_proc_addr) {
         get_instance_proc_addr = openLoader();
     }
@@ -183,6 +211,7 @@ std::unique_ptr<Instance> Instance::open(PFN_vkGetInstanceProcAddr get_instance_
     std::unique_ptr<Instance> instance(new Instance);
     instance->vk_.GetInstanceProcAddr = get_instance_proc_addr;
     instance->messages_ = std::move(messages);
+    instance->debug_utils_ = debug_utils;
     if (!instance->create(error) || !instance->loadFunctions(error)) {
         return nullptr;
     }
@@ -206,14 +235,27 @@ bool Instance::create(std::string* error) {
                  ": install vulkan-validationlayers or the Vulkan SDK, or open the device without validation";
         return false;
     }
-    Request request(vk_, messages_.get());
+    Request request(vk_, messages_.get(), debug_utils_);
     const VkResult result = vk_.CreateInstance(&request.info, nullptr, &handle_);
     if (result != VK_SUCCESS) {
         handle_ = VK_NULL_HANDLE;
         *error = creationError(result);
         return false;
     }
-    return !messages_ || createMessenger(request.messenger, error);
+    extensions_ = request.extensions;
+    return !messages_ ||
+           (debug_utils_ ? createMessenger(request.messenger, error) : createReport(request.report, error));
+}
+
+bool Instance::createReport(VkDebugReportCallbackCreateInfoEXT info, std::string* error) {
+    info.pNext = nullptr;
+    const PFN_vkCreateDebugReportCallbackEXT make = reinterpret_cast<PFN_vkCreateDebugReportCallbackEXT>(
+        vk_.GetInstanceProcAddr(handle_, "vkCreateDebugReportCallbackEXT"));
+    if (!make || make(handle_, &info, nullptr, &report_) != VK_SUCCESS) {
+        *error = "the validation layer's messages cannot be had: vkCreateDebugReportCallbackEXT failed";
+        return false;
+    }
+    return true;
 }
 
 bool Instance::createMessenger(VkDebugUtilsMessengerCreateInfoEXT info, std::string* error) {
@@ -245,6 +287,11 @@ Instance::~Instance() {
         const PFN_vkDestroyDebugUtilsMessengerEXT destroy = reinterpret_cast<PFN_vkDestroyDebugUtilsMessengerEXT>(
             vk_.GetInstanceProcAddr(handle_, "vkDestroyDebugUtilsMessengerEXT"));
         destroy(handle_, messenger_, nullptr);
+    }
+    if (report_) {
+        const PFN_vkDestroyDebugReportCallbackEXT destroy = reinterpret_cast<PFN_vkDestroyDebugReportCallbackEXT>(
+            vk_.GetInstanceProcAddr(handle_, "vkDestroyDebugReportCallbackEXT"));
+        destroy(handle_, report_, nullptr);
     }
     if (handle_) {
         const PFN_vkDestroyInstance destroy =

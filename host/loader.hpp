@@ -108,27 +108,34 @@ class Messages {
 class Instance {
   public:
     // `get_instance_proc_addr` null: the system's loader is opened. `messages` null: no validation. On failure null,
-    // and *error says what to do.
+    // and *error says what to do. Messages come by VK_EXT_debug_utils, or where that is not wanted by
+    // VK_EXT_debug_report.
     static std::unique_ptr<Instance> open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                          std::shared_ptr<Messages> messages, std::string* error);
+                                          std::shared_ptr<Messages> messages, std::string* error,
+                                          bool debug_utils = true);
     ~Instance();
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
 
     VkInstance handle() const { return handle_; }
-    const VulkanFunctions& vk() const { return vk_; } // up to the instance's functions
+    const VulkanFunctions& vk() const { return vk_; }                          // up to the instance's functions
+    const std::vector<const char*>& extensions() const { return extensions_; } // that are enabled
     std::vector<VkPhysicalDevice> physicalDevices() const;
 
   private:
     Instance() = default;
     bool create(std::string* error);
     bool createMessenger(VkDebugUtilsMessengerCreateInfoEXT info, std::string* error);
+    bool createReport(VkDebugReportCallbackCreateInfoEXT info, std::string* error);
     bool loadFunctions(std::string* error);
 
     VulkanFunctions vk_;
     VkInstance handle_ = VK_NULL_HANDLE;
     std::shared_ptr<Messages> messages_;
+    std::vector<const char*> extensions_;
+    bool debug_utils_ = true;
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
+    VkDebugReportCallbackEXT report_ = VK_NULL_HANDLE;
 };
 
 // "VK_ERROR_OUT_OF_DEVICE_MEMORY" and so on.

@@ -35,12 +35,14 @@ using namespace rope;
 
 RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr) return refuseNull(reason, "description");
     Fused fused;
     const RopeResult result = resolve(*description, &fused, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeFusedDescription& g = fused.given;
     const uint32_t head_dim = g.rotate.head_dim;
     const Parameters p = parametersOf(fused);
+    if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
     if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
     put(g.q_norm.weights, weightCount(g.q_norm, g.rotate.q.heads, head_dim), p.q_weights, destination);
     put(g.k_norm.weights, weightCount(g.k_norm, g.rotate.k.heads, head_dim), p.k_weights, destination);

@@ -6,6 +6,7 @@ using namespace rope;
 RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
                                uint32_t* permutation, RopeReason* reason) {
     clear(reason);
+    if (permutation == nullptr) return refuseNull(reason, "permutation");
     if (rotary_begin >= head_dim || rotary_dim > head_dim - rotary_begin || rotary_dim % 2 != 0) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "a rotary part of %u elements from %u on does not fit a head of %u; it must be even and inside",

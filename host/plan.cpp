@@ -177,23 +177,53 @@ RopePush readPush(const RopePass& pass) {
 
 void writePush(const RopePush& push, RopePass* pass) { memcpy(pass->push, &push, sizeof push); }
 
+void fillLimits(RopeLimits* limits) {
+    if (limits->storage_range > UINT32_MAX) limits->storage_range = UINT32_MAX;
+    if (limits->storage_alignment == 0) limits->storage_alignment = kLeastAlignment;
+    if (limits->group_size == 0) limits->group_size = 1;
+    if (limits->storage_buffers == 0) limits->storage_buffers = 4;
+    if (limits->uniform_range == 0) limits->uniform_range = 16384;
+    if (limits->shared_bytes == 0) limits->shared_bytes = 16384;
+    if (limits->threads == 0) limits->threads = 16384;
+    if (limits->uniform_alignment == 0) limits->uniform_alignment = 256;
+}
+
+RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason) {
+    const uint32_t storage = limits.storage_alignment, uniform = limits.uniform_alignment;
+    if (((storage & (storage - 1)) | (uniform & (uniform - 1))) != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "limits.storage_alignment is %u and uniform_alignment %u; each must be a power of two", storage,
+                      uniform);
+    }
+    if (limits.group_count[0] == 0 || limits.group_count[1] == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "limits.group_count is 0; ropeLimitsFromDevice fills it in");
+    }
+    return ROPE_SUCCESS;
+}
+
+RopeResult checkGiven(const void* description, RopePlan* plan) {
+    if (plan == nullptr) return ROPE_ERROR_INVALID;
+    if (description != nullptr) return ROPE_SUCCESS;
+    memset(plan, 0, sizeof *plan);
+    return refuseNull(&plan->reason, "description");
+}
+
 Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     memset(plan, 0, sizeof *plan);
     ropeFloorLimits(&limits_);
     if (limits != nullptr) limits_ = *limits;
-    if (limits_.storage_alignment < kLeastAlignment) limits_.storage_alignment = kLeastAlignment;
-    if (limits_.storage_range > UINT32_MAX) limits_.storage_range = UINT32_MAX;
-    if (limits_.group_size == 0) limits_.group_size = 1;
-    if (limits_.storage_buffers == 0) limits_.storage_buffers = 4;
-    if (limits_.uniform_range == 0) limits_.uniform_range = 16384;
-    if (limits_.shared_bytes == 0) limits_.shared_bytes = 16384;
-    if (limits_.threads == 0) limits_.threads = 16384;
-    plan->storage_alignment = limits_.storage_alignment;
+    fillLimits(&limits_);
+    // As fine as the shaders take it; what is no power of two stays as it is, to be refused.
+    while (limits_.storage_alignment < kLeastAlignment && kLeastAlignment % limits_.storage_alignment == 0)
+        limits_.storage_alignment *= 2;
+    plan->limits = limits_;
+    plan->limits.enabled = plan->limits.threads = 0;
 }
 
 RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads) {
     RopePass* pass = &plan_->passes[plan_->pass_count++];
     pass->shader = &shader;
+    plan_->limits.enabled |= shader.needs;
     pass->constants[ROPE_ID_GROUP_SIZE] = kGroupSize < limits_.group_size ? kGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
     pass->heads_per_thread = pass->tokens_per_thread = pass->place_elements = 1;
@@ -208,19 +238,6 @@ RopeResult Planner::refused(RopeResult result) {
     memset(plan_, 0, sizeof *plan_);
     plan_->reason = reason;
     return result;
-}
-
-RopeResult Planner::checkLimits() {
-    const uint32_t alignment = limits_.storage_alignment;
-    if ((alignment & (alignment - 1)) != 0) {
-        return refuse(reason(), ROPE_ERROR_INVALID, "limits.storage_alignment is %u; it must be a power of two",
-                      alignment);
-    }
-    if (limits_.group_size == 0 || limits_.group_count[0] == 0 || limits_.group_count[1] == 0) {
-        return refuse(reason(), ROPE_ERROR_INVALID,
-                      "limits.group_size or group_count is 0; ropeLimitsFromDevice fills them in");
-    }
-    return ROPE_SUCCESS;
 }
 
 // Bytes of every slot from its own offset on.
@@ -265,7 +282,7 @@ RopeResult Planner::refuseSplit(const RopePass& pass) {
 }
 
 RopeResult Planner::finish() {
-    RopeResult result = checkLimits();
+    RopeResult result = checkLimits(limits_, reason());
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
@@ -283,7 +300,9 @@ RopeResult Planner::finish() {
                             "the tensors would take more than 2^30 dispatches; split the call or use packed strides");
         }
     }
-    return result == ROPE_SUCCESS ? result : refused(result);
+    if (result != ROPE_SUCCESS) return refused(result);
+    plan_->version = ROPE_VERSION;
+    return result;
 }
 
 namespace {
@@ -295,6 +314,21 @@ const RopeAccess& boundInstead(const RopePass& pass) {
         if (pass.access[binding].extent != 0) return pass.access[binding];
     }
     return pass.access[ROPE_BINDING_DESTINATION];
+}
+
+// A plan that was refused, or is of another version, has none.
+uint32_t passCount(const RopePlan* plan) {
+    return plan != nullptr && plan->version == ROPE_VERSION ? plan->pass_count : 0;
+}
+
+// The pass of a plan's dispatch, whose number becomes that in the pass; null behind the last.
+const RopePass* findPass(const RopePlan* plan, uint32_t* index) {
+    for (uint32_t i = 0; i < passCount(plan); ++i) {
+        const RopePass& pass = plan->passes[i];
+        if (*index < partCount(pass)) return &pass;
+        *index -= static_cast<uint32_t>(partCount(pass));
+    }
+    return nullptr;
 }
 
 struct Part {
@@ -369,14 +403,17 @@ using namespace rope;
 
 uint32_t ropeDispatchCount(const RopePlan* plan) {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < plan->pass_count; ++i) count += partCount(plan->passes[i]);
+    for (uint32_t i = 0; i < passCount(plan); ++i) count += partCount(plan->passes[i]);
     return static_cast<uint32_t>(count);
 }
 
 void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch) {
-    const RopePass* pass = plan->passes;
-    while (index >= partCount(*pass)) index -= static_cast<uint32_t>(partCount(*pass++));
-
+    if (dispatch == nullptr) return;
+    const RopePass* pass = findPass(plan, &index);
+    if (pass == nullptr) {
+        memset(dispatch, 0, sizeof *dispatch);
+        return;
+    }
     const Part part = partOf(*pass, index);
     RopePush push = readPush(*pass);
     const RopePush planned = push;
@@ -386,7 +423,7 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
         const RopeAccess& own = pass->access[i];
         if (own.extent == 0 && i >= ROPE_BINDING_PARAMETERS) continue;
         const RopeAccess& access = own.extent != 0 ? own : boundInstead(*pass);
-        places[i] = bind(access, part, plan->storage_alignment, &dispatch->bindings[i]);
+        places[i] = bind(access, part, plan->limits.storage_alignment, &dispatch->bindings[i]);
     }
     const RopePlace positions = places[ROPE_BINDING_POSITIONS];
     const bool packed = pass->constants[ROPE_ID_POSITIONS] >= ROPE_KIND_PACKED;
@@ -414,8 +451,10 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
 }
 
 void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]) {
-    const RopePass* pass = plan->passes;
-    while (index >= partCount(*pass)) index -= static_cast<uint32_t>(partCount(*pass++));
+    if (groups == nullptr) return;
+    groups[0] = groups[1] = groups[2] = 0;
+    const RopePass* pass = findPass(plan, &index);
+    if (pass == nullptr) return;
     const Part part = partOf(*pass, index);
     uint32_t count = tokens > part.begin[kToken] ? tokens - part.begin[kToken] : 0;
     if (count > part.count[kToken] || (pass->joined_tokens != 0 && tokens != 0)) count = part.count[kToken];

@@ -118,6 +118,13 @@ struct Divisor {
 };
 Divisor makeDivisor(uint32_t divisor);
 
+// Limits with their defaults for zeros, and what no device has.
+void fillLimits(RopeLimits* limits);
+RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason);
+
+// The description or the plan of a plan function is null; where there is a plan it says so.
+RopeResult checkGiven(const void* description, RopePlan* plan);
+
 // A plan being made: begins with memory cleared, then passes are added, then it is finished or refused.
 class Planner {
   public:
@@ -132,7 +139,6 @@ class Planner {
     RopeResult refused(RopeResult result);
 
   private:
-    RopeResult checkLimits();
     RopeResult sumBytes(const RopePass& pass);
     RopeResult refuseSplit(const RopePass& pass);
 

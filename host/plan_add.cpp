@@ -72,6 +72,7 @@ void setAddition(const Addition& addition, const RopeRotateDescription& d, const
 using namespace rope;
 
 RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Addition addition;
     RopeResult result = resolve(*description, &addition, planner.reason());

@@ -78,6 +78,7 @@ RopeResult addBias(const Bias& bias, Planner* planner) {
 using namespace rope;
 
 RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Bias bias;
     RopeResult result = resolve(*description, &bias, planner.reason());

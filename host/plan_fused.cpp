@@ -433,6 +433,7 @@ RopeResult checkDevice(const Fused& fused, const RopeLimits& limits, RopeReason*
 using namespace rope;
 
 RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Fused fused;
     RopeResult result = resolve(*description, &fused, planner.reason());

@@ -52,6 +52,7 @@ void addVectors(const Relative& r, Planner* planner) {
 using namespace rope;
 
 RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Relative relative;
     const RopeResult result = resolve(*description, &relative, planner.reason());

@@ -13,6 +13,7 @@ const Shaders kShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, 
 using namespace rope;
 
 RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     RopeRotateDescription d;
     RopeResult result = resolve(*description, &d, planner.reason());

@@ -6,6 +6,7 @@
 using namespace rope;
 
 RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     RopeTableDescription d;
     const RopeResult result = resolve(*description, &d, planner.reason());

@@ -69,7 +69,13 @@ using namespace rope;
 
 size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
     Text text = {buffer, size, 0};
+    if (buffer == nullptr) text.size = size = 0;
     if (size != 0) buffer[0] = '\0';
+    if (plan == nullptr) return 0;
+    if (plan->version != 0 && plan->version != ROPE_VERSION) {
+        print(&text, "of version %#x, not %#x\n", plan->version, ROPE_VERSION);
+        return text.length;
+    }
     if (plan->reason.text[0] != '\0') print(&text, "refused: %s\n", plan->reason.text);
     for (uint32_t i = 0; i < plan->pass_count; ++i) printPass(plan->passes[i], &text);
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
@@ -82,5 +88,7 @@ size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
 }
 
 // A plan's padding is zero.
-// NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-int ropePlansEqual(const RopePlan* a, const RopePlan* b) { return memcmp(a, b, sizeof *a) == 0; }
+int ropePlansEqual(const RopePlan* a, const RopePlan* b) {
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
+    return a == b || (a != nullptr && b != nullptr && memcmp(a, b, sizeof *a) == 0);
+}

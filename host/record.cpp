@@ -2,6 +2,8 @@
 #include "context.h"
 #include "plan.h"
 
+#include <string.h>
+
 namespace rope {
 namespace {
 
@@ -30,23 +32,79 @@ uint32_t describe(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDe
     return count;
 }
 
-bool lacksBuffer(const RopePlan& plan, const RopeBuffers& buffers) {
-    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
-        if (plan.bytes[slot] != 0 && buffers.slots[slot].buffer == VK_NULL_HANDLE) return true;
+static_assert(ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + 1 &&
+                  ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + 1,
+              "a destination's binding follows its source's");
+
+// A tensor goes elsewhere, and begins there where it begins here.
+bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
+    const RopeAccess* const last = pass.access + ROPE_BINDING_SOURCE_V;
+    for (const RopeAccess* at = pass.access + ROPE_BINDING_SOURCE; at <= last;
+         at += ROPE_BINDING_SOURCE_V - ROPE_BINDING_SOURCE) {
+        const RopeAccess &from = at[0], &to = at[1];
+        if (from.extent == 0 || to.extent == 0 || from.slot == to.slot) continue;
+        const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];
+        const uint64_t apart = in.offset + from.offset * from.element_bytes - out.offset - to.offset * to.element_bytes;
+        if (in.buffer == out.buffer && apart == 0) return true;
     }
     return false;
 }
 
+// The members of RopeLimits as they lie there: one of 64 bits, and words.
+constexpr char kLimits[] = "storage_range\0storage_alignment\0group_count[0]\0group_count[1]\0group_size\0enabled\0"
+                           "storage_buffers\0uniform_range\0shared_bytes\0";
+enum { kRange, kAlignment, kEnabled = 5 };
+static_assert(offsetof(RopeLimits, storage_alignment) == 8 && offsetof(RopeLimits, shared_bytes) == 36, "no padding");
+
+uint32_t limitOf(const RopeLimits& limits, uint32_t number) {
+    if (number == kRange) return static_cast<uint32_t>(limits.storage_range); // at most 32 bits, once filled in
+    uint32_t word;
+    memcpy(&word, reinterpret_cast<const char*>(&limits) + 4 + 4 * size_t{number}, sizeof word);
+    return word;
+}
+
 } // namespace
 
-RopeResult checkRecording(const RopeContext& context, const RopePlan& plan, const RopeBuffers& buffers) {
-    if (plan.pass_count == 0) return ROPE_ERROR_INVALID;
-    if (lacksBuffer(plan, buffers)) return ROPE_ERROR_MISSING_BUFFER;
-    for (uint32_t i = 0; i < plan.pass_count; ++i) {
-        const RopePass& pass = plan.passes[i];
-        if (findPipeline(context, pass.shader, pass.constants) == VK_NULL_HANDLE) return ROPE_ERROR_NOT_PREPARED;
+RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason) {
+    if (plan.version != ROPE_VERSION || plan.pass_count == 0) {
+        const bool other = plan.version != ROPE_VERSION && plan.version != 0;
+        return refuse(reason, other ? ROPE_ERROR_OTHER_VERSION : ROPE_ERROR_INVALID,
+                      "plan %u has version %#x; it must be %#x, that of an accepted plan", number, plan.version,
+                      ROPE_VERSION);
     }
-    return !context.pushes && buffers.sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
+    const char* name = kLimits;
+    for (uint32_t i = 0; *name != 0; ++i, ++name) {
+        const uint32_t takes = limitOf(plan.limits, i), has = limitOf(context.limits, i);
+        const bool enough = i == kAlignment ? takes >= has : i == kEnabled ? (takes & ~has) == 0 : takes <= has;
+        if (enough) {
+            while (*name != 0) ++name;
+            continue;
+        }
+        return refuse(reason, ROPE_ERROR_OTHER_LIMITS,
+                      "plan %u takes limits.%s of %u, and the context has %u; plan with the context's limits", number,
+                      name, takes, has);
+    }
+    return ROPE_SUCCESS;
+}
+
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole) {
+    if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
+    const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
+    if (result != ROPE_SUCCESS) return result;
+    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+        if (plan->bytes[slot] == 0) continue;
+        if (buffers->slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
+        const RopeLimits& limits = context->limits;
+        const uint32_t alignment = slot == ROPE_SLOT_PARAMETERS ? limits.uniform_alignment : limits.storage_alignment;
+        if ((buffers->slots[slot].offset & (alignment - 1)) != 0) return ROPE_ERROR_MISALIGNED;
+    }
+    for (uint32_t i = 0; i < plan->pass_count; ++i) {
+        const RopePass& pass = plan->passes[i];
+        if (overlaps(pass, *buffers)) return ROPE_ERROR_OVERLAP;
+        if (whole && findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE)
+            return ROPE_ERROR_NOT_PREPARED;
+    }
+    return whole && !context->pushes && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
 }
 
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
@@ -73,8 +131,10 @@ using namespace rope;
 
 VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
+    if (context == nullptr || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     if (context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
-    if (lacksBuffer(*plan, *buffers)) return VK_ERROR_INITIALIZATION_FAILED;
+    const RopeResult refused = checkRecording(context, plan, buffers, /* whole= */ false);
+    if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
         VkDescriptorSetAllocateInfo info = {};
@@ -95,7 +155,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
 
 RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                           const RopeBuffers* buffers) {
-    return recordPlan(command_buffer, *context, *plan, *buffers, [&](uint32_t, const RopeDispatch& dispatch) {
+    return recordPlan(command_buffer, context, plan, buffers, [&](uint32_t, const RopeDispatch& dispatch) {
         context->vk.CmdDispatch(command_buffer, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
     });
 }

@@ -77,6 +77,7 @@ void angleOf(uint64_t position, double frequency, double cos_sin[2]) {
 } // namespace
 
 void ropeReferenceAngle(int64_t position, double frequency, RopeAngle angle, double cos_sin[2]) {
+    if (cos_sin == nullptr) return;
     if (!(std::fabs(frequency) < kFrequencyLimit)) {
         cos_sin[0] = cos_sin[1] = std::numeric_limits<double>::quiet_NaN();
         return;

@@ -16,6 +16,10 @@ RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...
     return result;
 }
 
+RopeResult refuseNull(RopeReason* reason, const char* names) {
+    return refuse(reason, ROPE_ERROR_INVALID, "%s is null; it must be an address", names);
+}
+
 RopeResult checkChoices(const Choice* choices, uint32_t count, RopeReason* reason) {
     for (const Choice* choice = choices; choice != choices + count; ++choice) {
         if (choice->value < 0 || choice->value > choice->last) {

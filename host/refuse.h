@@ -12,6 +12,9 @@ RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...
 #endif
     ;
 
+// A pointer is null; `names` are those that may not be.
+RopeResult refuseNull(RopeReason* reason, const char* names);
+
 // An enumerator by its number, and the last of them.
 struct Choice {
     const char* name;

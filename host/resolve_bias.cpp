@@ -94,6 +94,7 @@ uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional) {
 
 RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason) {
     clear(reason);
+    if (description == nullptr || destination == nullptr) return refuseNull(reason, "description or destination");
     Bias bias;
     const RopeResult result = resolve(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;

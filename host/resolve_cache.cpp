@@ -106,6 +106,10 @@ RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Sh
     return result;
 }
 
+struct StrideCount {
+    uint64_t stride, count;
+};
+
 bool isIn(uint64_t byte, const Region& region) { return region.dense && byte >= region.begin && byte < region.end; }
 
 // Of what lies in one buffer: only what is certain, for layouts may be woven into each other.
@@ -114,6 +118,7 @@ RopeResult checkRegions(const Region* regions, uint32_t count, RopeReason* reaso
         for (uint32_t j = 0; j < i; ++j) {
             const Region& a = regions[j];
             const Region& b = regions[i];
+            if (a.name == b.name) continue; // rows of the same positions
             const bool meet =
                 a.begin == b.begin || isIn(b.begin, a) || isIn(b.end - 1, a) || isIn(a.begin, b) || isIn(a.end - 1, b);
             if (!meet) continue;
@@ -126,7 +131,81 @@ RopeResult checkRegions(const Region* regions, uint32_t count, RopeReason* reaso
     return ROPE_SUCCESS;
 }
 
+// A region of POSITIONS from an element on; dense where each stride, from the least up, is no more than the run of
+// those before.
+Region regionOf(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
+                StrideCount c = {1, 1}) {
+    constexpr uint64_t kFar = 1ull << 60; // more than any buffer has, and its bytes stay within 64 bits
+    StrideCount* axes[] = {&a, &b, &c};
+    uint64_t run = 1;
+    bool dense = true;
+    for (int i = 0; i < 3; ++i) {
+        for (int j = i + 1; j < 3; ++j) {
+            if (axes[j]->stride >= axes[i]->stride) continue;
+            StrideCount* const less = axes[j];
+            axes[j] = axes[i];
+            axes[i] = less;
+        }
+        if (axes[i]->count == 1) continue;
+        dense = dense && axes[i]->stride <= run;
+        run += (axes[i]->count - 1) * axes[i]->stride;
+        if (run > kFar) run = kFar;
+    }
+    return {name, offset * bytes, (offset + run) * bytes, dense};
+}
+
+// The positions that a tensor's pass reads: all in one region where it is dense, else each row of positions, lengths
+// and sets.
+uint32_t positionRegions(const Fused& fused, const FusedTensor& tensor, Region* regions) {
+    static const char kName[] = "a row of positions";
+    RopePositions p;
+    RopeFrequencies frequencies;
+    positionsRead(fused, tensor, &p, &frequencies);
+    if (!readsPositions(p)) return 0;
+    const uint32_t bytes = ropePositionBytes(p.element);
+    const uint32_t rows = positionRows(p, axisCount(frequencies)) + isPacked(p) + (frequencies.sets > 1);
+    const bool per_token = p.kind == ROPE_POSITIONS_PER_TOKEN;
+    const StrideCount tokens = {p.token_stride, per_token ? tensor.d.tokens : 1};
+    const StrideCount batches = {p.batch_stride, p.batch_stride != 0 ? tensor.d.batch : 1};
+    regions[0] = regionOf(kName, p.offset, bytes, tokens, batches, {p.axis_stride, rows});
+    if (!isPacked(p) && regions[0].dense) return 1;
+    for (uint32_t row = 0; row < rows; ++row) {
+        const uint64_t offset = p.offset + row * p.axis_stride;
+        const StrideCount sequences = {1, p.sequences + (row == 0 ? 1ull : 0)};
+        regions[row] =
+            isPacked(p) ? regionOf(kName, offset, bytes, sequences) : regionOf(kName, offset, bytes, tokens, batches);
+    }
+    return rows;
+}
+
 } // namespace
+
+RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
+    const RopeFusedDescription& given = fused.given;
+    const RopeCache& cache = given.cache;
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        const FusedTensor& t = fused.tensors[i];
+        if (isIdle(t)) continue;
+        Region regions[ROPE_MAX_AXES + 3];
+        uint32_t count = positionRegions(fused, t, regions);
+        if (t.cached && readsSteps(cache)) {
+            const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
+            const StrideCount entries =
+                table ? StrideCount{1, cache.table_pages} : StrideCount{cache.steps_token_stride, t.d.tokens};
+            const uint32_t lists = table && isPacked(t.d.positions) ? t.d.positions.sequences : t.d.batch;
+            regions[count++] =
+                regionOf(table ? "the block table" : "the list of slots", cache.steps_offset,
+                         ropePositionBytes(cache.steps_element), entries, {cache.steps_batch_stride, lists});
+        }
+        if (given.tokens_counted != 0) {
+            regions[count++] =
+                regionOf("the count of tokens", given.tokens_offset, ropePositionBytes(fused.count_element), {1, 1});
+        }
+        const RopeResult result = checkRegions(regions, count, reason);
+        if (result != ROPE_SUCCESS) return result;
+    }
+    return ROPE_SUCCESS;
+}
 
 bool slotsByPosition(const RopeCache& cache) { return cache.kind >= ROPE_CACHE_POSITIONS; }
 

@@ -306,7 +306,8 @@ RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* 
     }
     const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
     fused->joined = filled->rotate.k.heads != 0 && moves_v && filled->apart == 0;
-    if (!fused->joined) return result;
+    result = checkPositionRanges(*fused, reason);
+    if (result != ROPE_SUCCESS || !fused->joined) return result;
     return checkJoined(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);
 }
 

@@ -40,7 +40,16 @@
  * number of frames may be in flight by one context, plan, table and frequencies: these are only read. What a frame
  * writes it has for itself, or you order it. Preparing takes nothing away from what is pending. Descriptor sets,
  * buffers (a table is one) and the context may go when no command buffer that uses them is pending; what is recorded
- * with them is then not to be submitted again. */
+ * with them is then not to be submitted again.
+ *
+ * Null and out of range. A call that has a result refuses a null pointer, except where a comment says that it may be
+ * null. A call that has no result then does nothing, and returns zero or null. An index past the end makes a call write
+ * zeros.
+ *
+ * Vulkan's header. This header includes vulkan_core.h, with the prototypes unless VK_NO_PROTOTYPES is defined. volk
+ * declares pointers of the same names, and two such declarations contradict each other. So a host of volk includes
+ * volk.h first, or defines VK_NO_PROTOTYPES for its whole build. This header cannot leave the prototypes out by itself:
+ * vulkan_core.h is read once, and a host that includes vulkan.h later and links the loader would then have none. */
 #ifndef VKROPE_ROPE_H
 #define VKROPE_ROPE_H
 
@@ -51,6 +60,7 @@
 #define ROPE_VERSION_MAJOR 0
 #define ROPE_VERSION_MINOR 1
 #define ROPE_VERSION_PATCH 0
+#define ROPE_VERSION (ROPE_VERSION_MAJOR * 0x400000u + ROPE_VERSION_MINOR * 0x1000u + ROPE_VERSION_PATCH)
 
 /* The build defines VKROPE_SHARED for a shared library and its users, and VKROPE_BUILDING for itself. */
 #if defined(VKROPE_SHARED) && defined(_WIN32) && defined(VKROPE_BUILDING)
@@ -75,7 +85,11 @@ typedef enum RopeResult {
     ROPE_ERROR_TOO_LARGE = -2,      /* more than the device's limits hold, and it cannot be split */
     ROPE_ERROR_NOT_PREPARED = -3,   /* recording: ropePrepare has not seen this plan */
     ROPE_ERROR_MISSING_BUFFER = -4, /* recording: a slot that the plan uses has no buffer */
-    ROPE_ERROR_MISSING_SETS = -5    /* recording: a context without push descriptors needs descriptor sets */
+    ROPE_ERROR_MISSING_SETS = -5,   /* recording: a context without push descriptors needs descriptor sets */
+    ROPE_ERROR_OTHER_VERSION = -6,  /* recording: another version of the library made the plan */
+    ROPE_ERROR_OTHER_LIMITS = -7,   /* recording: the plan takes more of some limit than the context has */
+    ROPE_ERROR_MISALIGNED = -8,     /* recording: a buffer's offset is no multiple of the context's alignment */
+    ROPE_ERROR_OVERLAP = -9         /* recording: a tensor goes elsewhere, and both slots begin at one place */
 } RopeResult;
 
 /* One sentence that says what was wrong and what would be right; empty on success. */
@@ -213,12 +227,14 @@ typedef struct RopeLimits {
     uint32_t uniform_range;     /* bytes one uniform binding may span (maxUniformBufferRange); 0: 16384 */
     uint32_t shared_bytes;      /* bytes of shared memory (maxComputeSharedMemorySize); 0: 16384 */
     uint32_t threads;           /* that keep the device busy; only speed depends on it. 0: 16384, a GPU's */
+    uint32_t uniform_alignment; /* bytes a uniform binding's offset must be a multiple of, a power of two; 0: 256 */
 } RopeLimits;
 
 /* What is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. */
-#define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor */
+#define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor, or the feature pushDescriptor of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64: additions and biases where `threads` is a CPU's */
+#define ROPE_ENABLED_DEBUG_UTILS 8u      /* VK_EXT_debug_utils, which is enabled on the instance: names and labels */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeFloorLimits(RopeLimits* limits);
@@ -226,11 +242,19 @@ ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties,
 
 /* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
  * vkEnumerateDeviceExtensionProperties) the names worth enabling are written to `names`, which has room for
- * ROPE_MAX_EXTENSIONS; returns how many. None of them is needed. */
+ * ROPE_MAX_EXTENSIONS; returns how many. None of them is needed. The list of vkEnumerateInstanceExtensionProperties may
+ * be given too: it can have VK_EXT_debug_utils, for hosts that want names and labels. */
 #define ROPE_API_VERSION VK_API_VERSION_1_1
 #define ROPE_MAX_EXTENSIONS 4u
 ROPE_API uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count,
                                        const char** names);
+
+/* The ROPE_ENABLED_ bits of the extensions that a host enabled, by their names; the instance's and the device's are
+ * taken alike, and a name that the library has no use for adds nothing. Features have no name: their bits are added by
+ * the host. */
+ROPE_API uint32_t ropeEnabledByExtensions(const char* const* names, uint32_t name_count);
+/* The extension of one ROPE_ENABLED_ bit; null for a feature's, and for any other value. */
+ROPE_API const char* ropeExtensionName(uint32_t enabled_bit);
 
 /* ---- Descriptions --------------------------------------------------------------------------------------------- */
 
@@ -506,7 +530,8 @@ typedef enum RopeBiasKind {
  *
  * bidirectional: n = |distance|, S = buckets / 2, and keys after their query have the second half of the buckets. (T5's
  * own code rounds logarithms to float32; with 32 buckets and a distance of 128 its buckets are the same.)
- * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30. */
+ * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30; with others
+ * every bucket is 0. */
 #define ROPE_MAX_BUCKETS 1024u
 ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
 
@@ -683,7 +708,8 @@ typedef struct RopeCache {
     uint32_t slots;      /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
     uint32_t page_size;  /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
     RopePositionElement steps_element; /* INT32 or INT64, of slots or table */
-    uint64_t steps_offset;             /* elements of that kind from the beginning of POSITIONS */
+    uint64_t steps_offset;             /* elements of that kind from the beginning of POSITIONS; what is read of the
+                                          positions, the steps and the count of tokens may not overlap */
     uint64_t steps_batch_stride;       /* 0: tokens * steps_token_stride, or table_pages. One for all token counts lets
                                           their plans share pipelines */
     uint64_t steps_token_stride;       /* slots; 0: 1 */
@@ -795,11 +821,15 @@ typedef struct RopePass {
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
-/* A plan is a value: zero-padded, comparable, copyable, needing no release. */
+/* A plan is a value: zero-padded, comparable, copyable, needing no release. It points at the library's shaders, so it
+ * serves in the process that made it, as long as the library is loaded; another version's plan is refused by its first
+ * word. */
 typedef struct RopePlan {
+    uint32_t version; /* ROPE_VERSION of the library that made it; 0: refused, or never made */
     uint32_t pass_count;
-    uint32_t storage_alignment;
     RopePass passes[ROPE_MAX_PASSES];
+    RopeLimits limits; /* that it was made for; a context with less of any refuses it. `enabled` has the bits that its
+                          shaders need, `threads` is 0 */
     uint64_t bytes[ROPE_SLOT_COUNT]; /* what each slot's buffer must offer from its offset on; 0: not used */
     RopeReason reason;               /* why it was refused; empty on success */
 } RopePlan;
@@ -839,7 +869,7 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
 
 typedef struct RopeBinding {
     RopeSlot slot;
-    uint64_t offset; /* bytes from the slot's own offset, a multiple of storage_alignment */
+    uint64_t offset; /* bytes from the slot's own offset, a multiple of limits.storage_alignment */
     uint64_t range;  /* bytes; 0: nothing is bound there */
 } RopeBinding;
 
@@ -854,7 +884,8 @@ typedef struct RopeDispatch {
 /* The dispatches of a plan may run in any order and need no barrier between them. (Where Q and K, or the parts of one
  * tensor, lie interleaved in one buffer, and where Q turns in place in packed rows, their bindings overlap, though no
  * byte does: synchronization validation may take that for a hazard. Plans of Q and of K alone, with a barrier between
- * them, keep it quiet.) `index` is less than the count. */
+ * them, keep it quiet.) From the count on there is no dispatch: *dispatch is then zeroed. A plan that was refused, and
+ * one of another version, has none. */
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
@@ -865,8 +896,9 @@ ROPE_API size_t ropeSpecialize(const RopeShader* shader, const uint32_t constant
                                uint32_t* words);
 
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for
- * more of them, as many as for all. 0 groups where none of its tokens are there. Plans of tables and plain rotations
- * take sequences that lie one after the other as one: there it is always as many as for all. */
+ * more of them, as many as for all. 0 groups where none of its tokens are there, and where there is no such dispatch.
+ * Plans of tables and plain rotations take sequences that lie one after the other as one: there it is always as many as
+ * for all. */
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
 /* ---- Context: pipelines on a borrowed device ----------------------------------------------------------------------
@@ -883,16 +915,21 @@ typedef struct RopeContextInfo {
 typedef struct RopeContext RopeContext;
 
 /* Allocates the context, a descriptor set layout and a pipeline layout. On failure *context is null and nothing is
- * left behind. Where VK_EXT_debug_utils is enabled layouts and pipelines are named for tools, "vkrope rotate_wide" and
- * so on, and every plan is recorded inside a label of its shader's name. */
+ * left behind: VK_ERROR_INITIALIZATION_FAILED where a pointer is null, a limit is 0 or no power of two as it must be,
+ * or the device lacks a function. With ROPE_ENABLED_DEBUG_UTILS in limits.enabled layouts and pipelines are named for
+ * tools, "vkrope rotate_wide" and so on, and every plan is recorded inside a label of its shader's name; without it
+ * none of the extension's functions is asked for. */
 ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
 
 /* No command buffer that uses the context's pipelines may be pending. Null is allowed. */
 ROPE_API void ropeDestroyContext(RopeContext* context);
 
 /* Makes the pipelines that the plans will use and that are not there yet; allocates, and compiles for milliseconds
- * each: at start-up or on a worker thread, not in a frame. Plans of other sizes often share them. */
-ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count);
+ * each: at start-up or on a worker thread, not in a frame. Plans of other sizes often share them. A plan that recording
+ * would refuse is refused here: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context's limits,
+ * VK_ERROR_INITIALIZATION_FAILED where it was refused or is of another version; `reason`, which may be null, says so.
+ * Plans before it are then prepared. Any other result is Vulkan's. */
+ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason);
 
 /* For ropeReadSelfTest's finding; the context only keeps it. */
 ROPE_API void ropeSetRounding(RopeContext* context, RopeRounding rounding);
@@ -915,13 +952,15 @@ typedef struct RopeBuffers {
 /* Where push descriptors are not enabled: allocates ropeDispatchCount(plan) sets from your pool, outside the frame,
  * and points them at the buffers. Each takes 6 descriptors of type storage buffer (4 where
  * limits.storage_buffers is less than 6) and one of type uniform buffer. They live
- * and go with your pool, those made before a failure too. VK_ERROR_INITIALIZATION_FAILED where a slot that the plan
- * uses has no buffer. `buffers->sets` is not read. */
+ * and go with your pool, those made before a failure too. VK_ERROR_INITIALIZATION_FAILED where recording would refuse
+ * the plan or the buffers. `buffers->sets` is not read. */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
- * Nothing is recorded unless the result is ROPE_SUCCESS.
+ * Nothing is recorded unless the result is ROPE_SUCCESS. The plan, the buffers and their offsets are checked first, in
+ * some nanoseconds. The host keeps what they cannot show: the buffers' sizes, and overlaps other than that of a tensor
+ * whose two slots begin at one place.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
  *           and what last touched those that it writes available to VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
  *   After:  what it wrote is to be made visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. A table is such a write,

@@ -114,7 +114,9 @@ class Context {
         ropeDestroyContext(std::exchange(handle_, nullptr));
         return ropeCreateContext(&info, &handle_);
     }
-    VkResult prepare(const RopePlan& plan) { return ropePrepare(handle_, &plan, 1); }
+    VkResult prepare(const RopePlan& plan, RopeReason* reason = nullptr) {
+        return ropePrepare(handle_, &plan, 1, reason);
+    }
     RopeResult execute(VkCommandBuffer command_buffer, const RopePlan& plan, const RopeBuffers& buffers) const {
         return ropeCmdExecute(command_buffer, handle_, &plan, &buffers);
     }

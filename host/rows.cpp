@@ -92,6 +92,7 @@ void setRowPush(const RopeRows& rows, RopePush* push) {
 } // namespace rope
 
 void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows) {
+    if (rows == nullptr) return;
     const bool duplicated = format == ROPE_ROWS_DUPLICATED;
     const bool woven = format == ROPE_ROWS_INTERLEAVED || format == ROPE_ROWS_COMPLEX;
     const uint32_t width = format == ROPE_ROWS_TWO_ARRAYS ? pairs : 2 * pairs;

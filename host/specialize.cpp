@@ -196,6 +196,7 @@ bool appendFolded(const RopeShader& shader, const uint32_t* constants, const uin
 } // namespace
 
 size_t ropeSpecialize(const RopeShader* shader, const uint32_t* constants, uint32_t* words) {
+    if (shader == nullptr || constants == nullptr || words == nullptr) return 0;
     Module m = {words, 0, 0};
     const uint32_t* last = shader->words + shader->bytes / 4;
     append(&m, shader->words, kHeaderWords);

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
     if (ropeWriteFrequencies((const RopeFrequencies*)(void*)argv, ROPE_ANGLE_EXACT, argv, 0) != ROPE_SUCCESS) return 1;
     if (ropePlanTable((const RopeTableDescription*)(void*)argv, 0, &plan) != ROPE_SUCCESS) return 1;
     if (ropePlanRotate((const RopeRotateDescription*)(void*)argv, 0, &plan) != ROPE_SUCCESS) return 1;
-    if (ropeCreateContext(info, &context) != VK_SUCCESS || ropePrepare(context, &plan, 1) != VK_SUCCESS) return 1;
+    if (ropeCreateContext(info, &context) != VK_SUCCESS || ropePrepare(context, &plan, 1, 0) != VK_SUCCESS) return 1;
     ropeCmdExecute(0, context, &plan, (const RopeBuffers*)(void*)argv);
     ropeDestroyContext(context);
     return 0;

@@ -2,6 +2,7 @@
 #include "gpu.hpp"
 #include "sample.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <new>
@@ -20,8 +21,9 @@ struct Wire {
     int alive = 0; // objects made and not destroyed
     VkResult failure = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     bool allocates = true; // the driver, by the host's callbacks
-    bool named = true;     // whether debug utils are enabled
-    std::vector<std::string> names;
+    bool named = true;     // whether functions of debug utils can be had
+    bool named_below = true;
+    std::vector<std::string> names, asked;
 
     const VkAllocationCallbacks* allocator(const VkAllocationCallbacks* a) const { return allocates ? a : nullptr; }
 
@@ -83,6 +85,7 @@ VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer, uint32_t, uint32_t, uint32_
 
 VKAPI_ATTR VkResult VKAPI_CALL nameObject(VkDevice d, const VkDebugUtilsObjectNameInfoEXT* info) {
     wire.names.push_back(info->pObjectName);
+    if (!wire.named_below) return VK_SUCCESS;
     const auto real = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
         wire.vk->GetDeviceProcAddr(d, "vkSetDebugUtilsObjectNameEXT"));
     return real == nullptr ? VK_SUCCESS : real(d, info); // the layer looks at type and handle; the floor has none
@@ -115,6 +118,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL wiredProcAddr(VkDevice device, const ch
         {"vkSetDebugUtilsObjectNameEXT", untyped(nameObject)},
         {"vkCmdBeginDebugUtilsLabelEXT", untyped(beginLabel)},
         {"vkCmdEndDebugUtilsLabelEXT", untyped(endLabel)}};
+    wire.asked.push_back(name);
     if (!wire.named && std::strstr(name, "DebugUtils") != nullptr) return nullptr;
     const auto found = kWired.find(name);
     return found != kWired.end() ? found->second : wire.vk->GetDeviceProcAddr(device, name);
@@ -189,15 +193,23 @@ class Context : public gpu::OnDevice {
         wire = Wire();
         wire.vk = &device().vk();
         wire.device = device().handle();
+        wire.named_below = (device().limits().enabled & ROPE_ENABLED_DEBUG_UTILS) != 0;
         info_.device = device().handle();
         info_.get_device_proc_addr = wiredProcAddr;
         info_.limits = device().limits();
+        info_.limits.enabled |= ROPE_ENABLED_DEBUG_UTILS;
+    }
+    bool asked(const char* piece) const {
+        for (const std::string& name : wire.asked) {
+            if (name.find(piece) != std::string::npos) return true;
+        }
+        return false;
     }
     VkResult createAndPrepare(const Plans& plans) {
         RopeContext* context = nullptr;
         VkResult result = ropeCreateContext(&info_, &context);
         EXPECT_EQ(result == VK_SUCCESS, context != nullptr);
-        if (result == VK_SUCCESS) result = ropePrepare(context, plans.plans, 3);
+        if (result == VK_SUCCESS) result = ropePrepare(context, plans.plans, 3, nullptr);
         ropeDestroyContext(context);
         return result;
     }
@@ -226,10 +238,13 @@ TEST_P(Context, CanGoOnAfterAFailedPrepare) {
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
     wire.creating = 0;
     wire.fail_at = 3;
-    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_ERROR_OUT_OF_DEVICE_MEMORY);
-    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    RopeReason reason;
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3, &reason), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    EXPECT_STREQ(reason.text, "plan 1: the pipeline of rotate_wide was refused by Vulkan, VkResult -2");
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3, &reason), VK_SUCCESS);
+    EXPECT_STREQ(reason.text, "");
     const size_t calls = wire.log.size();
-    EXPECT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    EXPECT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     EXPECT_EQ(wire.log.size(), calls) << "nothing is made twice";
     ropeDestroyContext(context);
     EXPECT_EQ(wire.alive, 0);
@@ -310,12 +325,46 @@ TEST_P(Context, NamesItsObjectsWhereDebugUtilsAreEnabled) {
     EXPECT_TRUE(wire.names.empty());
 }
 
+// The layer, for one, answers for functions of extensions that nobody enabled.
+TEST_P(Context, AsksForNoFunctionOfWhatIsNotEnabled) {
+    info_.limits.enabled &= ~(ROPE_ENABLED_DEBUG_UTILS | ROPE_ENABLED_PUSH_DESCRIPTORS);
+    ASSERT_EQ(createAndPrepare(Plans(info_.limits)), VK_SUCCESS);
+    EXPECT_TRUE(wire.names.empty());
+    EXPECT_FALSE(asked("DebugUtils"));
+    EXPECT_FALSE(asked("PushDescriptor"));
+    EXPECT_TRUE(asked("vkCmdDispatch"));
+}
+
+TEST_P(Context, PushesByTheNameOfVulkan14WhereThatAloneIsThere) {
+    if ((info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0) GTEST_SKIP() << "the device does not push";
+    const Plans plans(info_.limits);
+    info_.get_device_proc_addr = [](VkDevice device, const char* name) VKAPI_ATTR -> PFN_vkVoidFunction {
+        if (std::strcmp(name, "vkCmdPushDescriptorSet") == 0)
+            name = "vkCmdPushDescriptorSetKHR";
+        else if (std::strcmp(name, "vkCmdPushDescriptorSetKHR") == 0)
+            return nullptr;
+        return wiredProcAddr(device, name);
+    };
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
+    const RopeBuffers buffers = someBuffers();
+    wire.log.clear();
+    ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[0], &buffers), ROPE_SUCCESS);
+    EXPECT_EQ(std::count(wire.log.begin(), wire.log.end(), "vkCmdPushDescriptorSetKHR"), 1);
+    ropeDestroyContext(context);
+    info_.get_device_proc_addr = [](VkDevice device, const char* name) VKAPI_ATTR -> PFN_vkVoidFunction {
+        return std::strstr(name, "PushDescriptor") != nullptr ? nullptr : wiredProcAddr(device, name);
+    };
+    EXPECT_EQ(ropeCreateContext(&info_, &context), VK_ERROR_INITIALIZATION_FAILED);
+}
+
 TEST_P(Context, RecordsNoLabelWhereDebugUtilsAreNot) {
-    wire.named = false;
+    info_.limits.enabled &= ~ROPE_ENABLED_DEBUG_UTILS;
     const Plans plans(info_.limits);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
-    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     const VkDescriptorSet sets[3] = {};
     RopeBuffers buffers = someBuffers();
     buffers.sets = sets;
@@ -338,7 +387,7 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
     const Plans plans(info_.limits);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
-    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     const VkDescriptorSet sets[3] = {};
     RopeBuffers buffers = someBuffers();
     buffers.sets = sets;
@@ -368,7 +417,7 @@ TEST_P(Context, RecordsNothingOfWhatIsNotReady) {
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_ERROR_NOT_PREPARED);
     const RopePlan refused = {};
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &refused, &buffers), ROPE_ERROR_INVALID);
-    ASSERT_EQ(ropePrepare(context, plans.plans, 3), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     wire.log.clear();
     buffers.slots[ROPE_SLOT_K].buffer = VK_NULL_HANDLE;
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_ERROR_MISSING_BUFFER);
@@ -398,19 +447,20 @@ TEST_P(Context, RefusesToPrepareWhatItsDeviceLacks) {
     info_.limits.enabled &= ~ROPE_ENABLED_STORAGE_16;
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
-    EXPECT_EQ(ropePrepare(context, &plan, 1), VK_ERROR_FEATURE_NOT_PRESENT);
+    EXPECT_EQ(ropePrepare(context, &plan, 1, nullptr), VK_ERROR_FEATURE_NOT_PRESENT);
     ropeDestroyContext(context);
 }
 
 TEST_P(Context, PreparesFromSeveralThreadsAtOnce) {
     const Plans plans(info_.limits);
     info_.get_device_proc_addr = device().vk().GetDeviceProcAddr; // the log is not for threads
+    info_.limits = device().limits();
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
     std::vector<std::thread> threads;
     VkResult results[4];
     for (VkResult& result : results) {
-        threads.emplace_back([&result, context, &plans] { result = ropePrepare(context, plans.plans, 3); });
+        threads.emplace_back([&result, context, &plans] { result = ropePrepare(context, plans.plans, 3, nullptr); });
     }
     for (std::thread& thread : threads) thread.join();
     for (const VkResult result : results) EXPECT_EQ(result, VK_SUCCESS);
@@ -435,6 +485,28 @@ TEST(Requirements, NameOnlyWhatTheDeviceOffers) {
     EXPECT_EQ(ropeUsefulExtensions(available, 1, names), 0u);
     ASSERT_EQ(ropeUsefulExtensions(available, 2, names), 1u);
     EXPECT_STREQ(names[0], "VK_KHR_push_descriptor");
+}
+
+TEST(Requirements, GoFromNamesToBitsAndBack) {
+    const VkExtensionProperties available[] = {{"VK_EXT_debug_utils", 2},
+                                               {"VK_KHR_surface", 25},
+                                               {"VK_KHR_push_descriptor", 2},
+                                               {"VK_KHR_push_descriptor", 2}};
+    const char* names[ROPE_MAX_EXTENSIONS];
+    const uint32_t count = ropeUsefulExtensions(available, 4, names);
+    ASSERT_EQ(count, 2u);
+    const uint32_t both = ROPE_ENABLED_DEBUG_UTILS | ROPE_ENABLED_PUSH_DESCRIPTORS;
+    EXPECT_EQ(ropeEnabledByExtensions(names, count), both);
+    const char* const others[] = {"VK_KHR_surface", nullptr, "", "VK_KHR_push_descriptor"};
+    EXPECT_EQ(ropeEnabledByExtensions(others, 3), 0u);
+    EXPECT_EQ(ropeEnabledByExtensions(others, 4), ROPE_ENABLED_PUSH_DESCRIPTORS);
+    EXPECT_EQ(ropeEnabledByExtensions(nullptr, 4), 0u);
+    for (uint32_t bit = 1; bit != 0; bit <<= 1) {
+        const char* const name = ropeExtensionName(bit);
+        ASSERT_EQ(name != nullptr, (bit & both) != 0) << bit;
+        EXPECT_EQ(ropeEnabledByExtensions(&name, 1), bit & both);
+    }
+    EXPECT_EQ(ropeExtensionName(both), nullptr);
 }
 
 TEST(Requirements, LimitsOfTheFloorAreVulkans) {

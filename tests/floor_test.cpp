@@ -93,6 +93,7 @@ TEST_P(Floor, IsWhatTheLimitsOfTheFloorSay) {
     EXPECT_EQ(shown.storage_buffers, floor.storage_buffers);
     EXPECT_EQ(shown.uniform_range, floor.uniform_range);
     EXPECT_EQ(shown.shared_bytes, floor.shared_bytes);
+    EXPECT_EQ(shown.uniform_alignment, floor.uniform_alignment);
     EXPECT_EQ(messages(), 0u) << gpu::beyondFloor().text();
 }
 

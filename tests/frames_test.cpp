@@ -49,7 +49,7 @@ class Frames : public gpu::OnDevice {
         info.get_device_proc_addr = vk().GetDeviceProcAddr;
         info.limits = device().limits();
         ASSERT_EQ(ropeCreateContext(&info, &context_), VK_SUCCESS);
-        ASSERT_EQ(ropePrepare(context_, &plan_, 1), VK_SUCCESS);
+        ASSERT_EQ(ropePrepare(context_, &plan_, 1, nullptr), VK_SUCCESS);
     }
     void makeTable() {
         const std::vector<uint32_t> words = sample::words(frequencies_, ROPE_ANGLE_EXACT);
@@ -139,7 +139,7 @@ TEST_P(Frames, InFlightDoNotMindThatMoreIsPrepared) {
     d.pairing_in = ROPE_PAIRING_INTERLEAVED;
     RopePlan other;
     ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &other), ROPE_SUCCESS) << other.reason.text;
-    EXPECT_EQ(ropePrepare(context_, &other, 1), VK_SUCCESS);
+    EXPECT_EQ(ropePrepare(context_, &other, 1, nullptr), VK_SUCCESS);
     ASSERT_NO_FATAL_FAILURE(recordings_[0]->wait());
     expectRotated(0);
 }

@@ -199,7 +199,7 @@ TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
     limits.storage_buffers = 6;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-    EXPECT_EQ(ropePrepare(context, &plan, 1), VK_ERROR_FEATURE_NOT_PRESENT);
+    EXPECT_EQ(ropePrepare(context, &plan, 1, nullptr), VK_ERROR_FEATURE_NOT_PRESENT);
     ropeDestroyContext(context);
 }
 

@@ -274,8 +274,9 @@ void drawCount(sample::Random* random, Scene* scene) {
 void drawLimits(sample::Random* random, Scene* scene) {
     const RopeFusedDescription& d = scene->d;
     RopeLimits& most = scene->most;
-    most = {UINT64_MAX, UINT32_MAX, {UINT32_MAX, UINT32_MAX}, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
-            UINT32_MAX, UINT32_MAX};
+    most = {
+        UINT64_MAX, UINT32_MAX, {UINT32_MAX, UINT32_MAX}, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+        UINT32_MAX, 0};
     static const uint32_t kGroups[] = {24, 32, 48, 100};
     if (oneIn(6, random)) most.group_size = kGroups[random->below(4)];
     if (oneIn(8, random)) most.shared_bytes = 1024u << random->below(4);

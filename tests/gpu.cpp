@@ -89,7 +89,7 @@ rope::Device& open(const Way& way, std::string* error) {
         options.select = way.select;
         options.validate = validated();
         if (std::getenv("VKROPE_TEST_RUNNER") != nullptr) options.timeout_seconds = 600; // an emulator's
-        options.push_descriptors = options.int_64 = way.has_options;
+        options.push_descriptors = options.int_64 = options.debug_utils = way.has_options;
         if (floorAsked()) options.get_instance_proc_addr = floorLoader();
         options.messages = o.messages = std::make_shared<rope::Messages>();
         o.device = rope::Device::open(options, &o.error);

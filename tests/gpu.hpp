@@ -14,7 +14,7 @@ namespace gpu {
 struct Way {
     std::string name;   // letters and digits
     std::string select; // as DeviceOptions takes it
-    bool has_options;   // push descriptors and long words, where the device offers them
+    bool has_options;   // push descriptors, long words and debug utils, where the device offers them
     bool again = false; // a device that another way has reached already
 };
 inline void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }

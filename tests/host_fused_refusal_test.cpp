@@ -233,6 +233,125 @@ TEST(HostFused, RefusesCountsOfPackedSequences) {
         ROPE_ERROR_TOO_LARGE);
 }
 
+// On the CPU and in the plan, in the same words.
+void expectRangesRefused(const std::string& sentence, const std::function<void(RopeFusedDescription*)>& spoil) {
+    RopeFusedDescription d = cached(16, ROPE_CACHE_SLOTS, 64);
+    d.rotate.positions.kind = ROPE_POSITIONS_PER_TOKEN;
+    d.cache.steps_offset = 16;
+    spoil(&d);
+    d.apart = 1;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), sentence.empty() ? ROPE_SUCCESS : ROPE_ERROR_INVALID);
+    EXPECT_EQ(plan.reason.text, sentence);
+    if (sentence.empty()) return;
+    RopeReason reason;
+    RopeHostFused data = {};
+    EXPECT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_ERROR_INVALID);
+    EXPECT_EQ(reason.text, sentence);
+}
+
+void makeTable(RopeFusedDescription* d) {
+    d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d->cache.page_size = 16;
+    d->cache.table_pages = 4;
+}
+
+TEST(HostFused, RefusesPositionsThatOverlapSlotsTablesOrTheCount) {
+    expectRangesRefused("a row of positions takes bytes 0 to 63, and the list of slots bytes 0 to 63 of one buffer; "
+                        "move an offset",
+                        [](RopeFusedDescription* d) { d->cache.steps_offset = 0; });
+    expectRangesRefused("a row of positions takes bytes 0 to 63, and the list of slots bytes 60 to 123 of one buffer; "
+                        "move an offset",
+                        [](RopeFusedDescription* d) { d->cache.steps_offset = 15; });
+    expectRangesRefused("a row of positions takes bytes 0 to 63, and the block table bytes 0 to 31 of one buffer; "
+                        "move an offset",
+                        [](RopeFusedDescription* d) {
+                            makeTable(d);
+                            d->cache.steps_offset = 0;
+                            d->cache.steps_element = ROPE_POSITION_INT64;
+                        });
+    expectRangesRefused("a row of positions takes bytes 0 to 63, and the count of tokens bytes 0 to 3 of one buffer; "
+                        "move an offset",
+                        [](RopeFusedDescription* d) { d->tokens_counted = 1; });
+    expectRangesRefused("the list of slots takes bytes 64 to 127, and the count of tokens bytes 124 to 127 of one "
+                        "buffer; move an offset",
+                        [](RopeFusedDescription* d) {
+                            d->tokens_counted = 1;
+                            d->tokens_offset = 31;
+                        });
+    // A start per sequence is one element, packed lengths one more than sequences, axes a row each.
+    expectRangesRefused("a row of positions takes bytes 0 to 3, and the block table bytes 0 to 15 of one buffer; move "
+                        "an offset",
+                        [](RopeFusedDescription* d) {
+                            makeTable(d);
+                            d->rotate.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+                            d->cache.steps_offset = 0;
+                        });
+    expectRangesRefused("a row of positions takes bytes 0 to 11, and the list of slots bytes 8 to 71 of one buffer; "
+                        "move an offset",
+                        [](RopeFusedDescription* d) {
+                            d->rotate.positions.kind = ROPE_POSITIONS_PACKED;
+                            d->rotate.positions.sequences = 2;
+                            d->cache.steps_offset = 2;
+                        });
+    static const uint8_t kAxes[kDim / 2] = {0, 1, 2};
+    expectRangesRefused("a row of positions takes bytes 0 to 191, and the list of slots bytes 128 to 191 of one "
+                        "buffer; move an offset",
+                        [](RopeFusedDescription* d) {
+                            d->rotate.frequencies.axes = kAxes;
+                            d->cache.steps_offset = 32;
+                        });
+    expectRangesRefused("a row of positions takes bytes 400 to 463, and the list of slots bytes 400 to 463 of one "
+                        "buffer; move an offset",
+                        [](RopeFusedDescription* d) {
+                            d->rotate.frequencies.axes = kAxes;
+                            d->rotate.positions.axis_stride = 100;
+                            d->cache.steps_offset = 100;
+                        });
+}
+
+// Positions that nothing reads are no range, and a range may lie between another's elements.
+TEST(HostFused, TakesRangesThatDoNotMeet) {
+    expectRangesRefused("", [](RopeFusedDescription*) {});
+    expectRangesRefused("", [](RopeFusedDescription* d) {
+        d->tokens_counted = 1;
+        d->tokens_offset = 32;
+    });
+    const auto atOnePlace = [](RopeFusedDescription* d) { d->cache.steps_offset = 0; };
+    expectRangesRefused("", [&](RopeFusedDescription* d) {
+        atOnePlace(d);
+        d->rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    });
+    expectRangesRefused("", [&](RopeFusedDescription* d) {
+        atOnePlace(d);
+        d->unturned = 1;
+    });
+    expectRangesRefused("", [&](RopeFusedDescription* d) {
+        atOnePlace(d);
+        d->rotate.source = ROPE_SOURCE_ROWS;
+    });
+    expectRangesRefused("", [](RopeFusedDescription* d) { // a position, then a slot
+        d->rotate.positions.token_stride = d->cache.steps_token_stride = 2;
+        d->cache.steps_offset = 1;
+    });
+    expectRangesRefused("",
+                        [](RopeFusedDescription* d) { // slots between the sequences' positions, the count between both
+                            d->rotate.batch = 2;
+                            d->rotate.positions.batch_stride = d->cache.steps_batch_stride = 33;
+                            d->tokens_counted = 1;
+                            d->tokens_offset = 32;
+                        });
+    static const uint8_t kAxes[kDim / 2] = {0, 1, 2};
+    expectRangesRefused("", [](RopeFusedDescription* d) { // and between rows
+        d->rotate.frequencies.axes = kAxes;
+        d->rotate.positions.axis_stride = 32;
+    });
+    expectRangesRefused("", [](RopeFusedDescription* d) { // a cache by positions alone
+        d->cache.kind = ROPE_CACHE_POSITIONS;
+        d->cache.steps_offset = 0;
+    });
+}
+
 void expectShiftRefused(const std::string& piece, const std::function<void(RopeFusedDescription*)>& spoil) {
     expectRefused(piece, [&spoil](RopeFusedDescription* d) {
         d->rotate.q.heads = d->v.heads = 0;

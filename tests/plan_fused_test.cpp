@@ -187,6 +187,7 @@ TEST(PlanFused, RefusesWhatCannotBe) {
     d = llamaToCache();
     d.rotate.batch = (1 << 28) + 2;
     d.rotate.tokens = 1;
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
     d.cache.steps_element = ROPE_POSITION_INT64;
     d.cache.steps_offset = 64;
     d.cache.steps_batch_stride = (uint64_t{1} << 33) - 32; // times the batches and 8 bytes: 2^64 and a little
@@ -465,7 +466,7 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
     ASSERT_LE(dispatch.constants[ROPE_ID_GROUP_SIZE], limits.group_size);
     for (const RopeBinding& binding : dispatch.bindings) {
         ASSERT_LE(binding.range, limits.storage_range);
-        ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
+        ASSERT_EQ(binding.offset % plan.limits.storage_alignment, 0u);
         const uint64_t end = binding.range != 0 ? binding.offset + binding.range : 0;
         ASSERT_LE(end, plan.bytes[binding.slot]);
     }

@@ -116,7 +116,7 @@ inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d
                   (push.tokens + tokens - 1) / tokens * push.head_lanes * ((push.heads + heads - 1) / heads));
         for (const RopeBinding& binding : dispatch.bindings) {
             ASSERT_LE(binding.range, limits.storage_range);
-            ASSERT_EQ(binding.offset % plan.storage_alignment, 0u);
+            ASSERT_EQ(binding.offset % plan.limits.storage_alignment, 0u);
             ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
         }
         const uint64_t batches = dispatch.groups[1];

@@ -43,7 +43,7 @@ TEST_P(Resubmit, OneRecordingServesEveryStep) {
     d.q.heads = 3;
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
-    ASSERT_EQ(ropePrepare(device().context(), &plan, 1), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(device().context(), &plan, 1, nullptr), VK_SUCCESS);
 
     std::string error;
     rope::Buffer q, positions, block;

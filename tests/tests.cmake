@@ -40,6 +40,7 @@ add_executable(vkrope-tests
     tests/large_test.cpp
     tests/main.cpp
     tests/mark_test.cpp
+    tests/null_test.cpp
     tests/plan_add_test.cpp
     tests/plan_any_test.cpp
     tests/plan_fused_test.cpp
@@ -48,6 +49,7 @@ add_executable(vkrope-tests
     tests/plan_test.cpp
     tests/position_test.cpp
     tests/reciprocal_test.cpp
+    tests/recording_refusal_test.cpp
     tests/refuse_test.cpp
     tests/relative_test.cpp
     tests/resubmit_test.cpp
@@ -152,6 +154,12 @@ set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy
 if(TARGET vkrope-config)
     list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-config>)
 endif()
+# With the layer set from outside, functions can be had of an extension that the program never enabled.
+add_test(NAME Quickstart.DrawsNoErrorFromALayerSetFromOutside
+    COMMAND ${CMAKE_COMMAND} -E env VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation $<TARGET_FILE:vkrope-quickstart>
+        --tokens 64)
+set_tests_properties(Quickstart.DrawsNoErrorFromALayerSetFromOutside PROPERTIES FAIL_REGULAR_EXPRESSION
+    "Validation Error;has not been enabled")
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>
         ${VKROPE_OTHER_LIBRARIES})

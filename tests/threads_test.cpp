@@ -121,7 +121,7 @@ TEST_F(Threads, MakeFrequenciesAndPlansAtOnceFromTheSameDescription) {
 
 TEST_F(Threads, RecordOnePreparedPlanAtOnce) {
     const std::vector<RopePlan> plans = somePlans(description_);
-    ASSERT_EQ(ropePrepare(context_, plans.data(), 1), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(context_, plans.data(), 1, nullptr), VK_SUCCESS);
     onThreads([&](uint32_t) {
         RopeBuffers buffers = buffers_;
         VkDescriptorSet set = VK_NULL_HANDLE; // from this thread's own pool
@@ -145,7 +145,7 @@ TEST_F(Threads, RecordWhileOthersPrepare) {
         if (thread < 2) {
             for (size_t i = 0; i < plans.size(); ++i) {
                 const RopePlan& plan = plans[thread == 0 ? i : plans.size() - 1 - i];
-                EXPECT_EQ(ropePrepare(context_, &plan, 1), VK_SUCCESS);
+                EXPECT_EQ(ropePrepare(context_, &plan, 1, nullptr), VK_SUCCESS);
             }
             return;
         }
@@ -178,7 +178,7 @@ TEST_F(Threads, SetTheRoundingAndDestroyWithTheContextToThemselves) {
         for (int i = 0; i < 100; ++i) {
             const std::lock_guard<std::mutex> lock(alone);
             ropeSetRounding(context, mine);
-            EXPECT_EQ(ropePrepare(context, &plans[thread], 1), VK_SUCCESS);
+            EXPECT_EQ(ropePrepare(context, &plans[thread], 1, nullptr), VK_SUCCESS);
             EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans[thread], &buffers_), ROPE_SUCCESS);
             EXPECT_EQ(ropeGetRounding(context), mine);
         }
@@ -207,7 +207,7 @@ TEST_F(Threads, PrepareWithTheHostsAllocatorOnTheThreadThatCalls) {
     ASSERT_EQ(ropeCreateContext(&info, &context), VK_SUCCESS);
     const std::vector<RopePlan> plans = somePlans(description_);
     onThreads([&](uint32_t thread) {
-        EXPECT_EQ(ropePrepare(context, &plans[thread], 1), VK_SUCCESS);
+        EXPECT_EQ(ropePrepare(context, &plans[thread], 1, nullptr), VK_SUCCESS);
         EXPECT_GT(here, 0);
     });
     ropeDestroyContext(context);

@@ -78,7 +78,7 @@ void Decoder::addPlan(const Stage& stage, uint32_t layer, Program* program) {
     const RopeResult planned = stage.rotates_only ? ropePlanRotate(&stage.d.rotate, &limits, &made.plan)
                                                   : ropePlanFused(&stage.d, &limits, &made.plan);
     ASSERT_EQ(planned, ROPE_SUCCESS) << made.plan.reason.text;
-    ASSERT_EQ(ropePrepare(device_->context(), &made.plan, 1), VK_SUCCESS);
+    ASSERT_EQ(ropePrepare(device_->context(), &made.plan, 1, nullptr), VK_SUCCESS);
     const bool cached = stage.d.cache.kind != ROPE_CACHE_NONE;
     RopeBuffer* slots = made.buffers.slots;
     slots[ROPE_SLOT_POSITIONS] = step_.slot();

@@ -66,6 +66,11 @@ if(VKROPE_VOLK)
     endif()
 endif()
 
+add_test(NAME Header.StandsBesideVolkAndPrototypes
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/prototypes.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
+        ${VKROPE_VULKAN_INCLUDE} ${VKROPE_VOLK})
+set_tests_properties(Header.StandsBesideVolkAndPrototypes PROPERTIES SKIP_RETURN_CODE 77)
+
 set(VKROPE_ENGINE_DRIVERS lavapipe SwiftShader first)
 vkrope_engine_test(Engine.Plain "${VKROPE_ENGINE_DRIVERS}" vkrope-engine-plain --validate)
 vkrope_engine_test(Engine.Rope "${VKROPE_ENGINE_DRIVERS}" vkrope-engine --validate)

@@ -134,6 +134,7 @@ class Engine {
     RopeRotateDescription rotate_ = {};
     RopePlan plan_;
     RopeContext* rope_ = nullptr;
+    RopeContextInfo rope_info_ = {};
     Slice frequency_words_;
 #endif
 };
@@ -189,13 +190,12 @@ void Engine::makeRope() {
     rotate_.q.heads = QUERY_HEADS, rotate_.k.heads = KEY_HEADS;
     rotate_.frequencies.values = frequencies_, rotate_.frequencies.count = HEAD_DIM / 2;
     rotate_.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
-    RopeContextInfo info = {};
-    info.device = gpu_.device, info.get_device_proc_addr = vkGetDeviceProcAddr;
-    info.pipeline_cache = pipelines_.handle();
-    const bool pushes = gpu_.enabled(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
-    ropeLimitsFromDevice(&gpu_.properties, pushes ? ROPE_ENABLED_PUSH_DESCRIPTORS : 0, &info.limits);
-    require(ropePlanRotate(&rotate_, &info.limits, &plan_) == ROPE_SUCCESS, plan_.reason.text);
-    require(ropeCreateContext(&info, &rope_), "ropeCreateContext");
+    rope_info_.device = gpu_.device, rope_info_.get_device_proc_addr = vkGetDeviceProcAddr;
+    rope_info_.pipeline_cache = pipelines_.handle();
+    const uint32_t enabled = ropeEnabledByExtensions(gpu_.enabled().data(), gpu_.enabled().size());
+    ropeLimitsFromDevice(&gpu_.properties, enabled, &rope_info_.limits);
+    require(ropePlanRotate(&rotate_, &rope_info_.limits, &plan_) == ROPE_SUCCESS, plan_.reason.text);
+    require(ropeCreateContext(&rope_info_, &rope_), "ropeCreateContext");
     frequency_words_ = arena_.cut(plan_.bytes[ROPE_SLOT_FREQUENCIES]);
     const RopeResult written =
         ropeWriteFrequencies(&rotate_.frequencies, ROPE_ANGLE_EXACT, frequency_words_.mapped, nullptr);
@@ -207,7 +207,7 @@ void Engine::bindRope(const Slot& slot, Layer* layer) {
     layer->rope.slots[ROPE_SLOT_K].buffer = layer->k.buffer;
     layer->rope.slots[ROPE_SLOT_POSITIONS].buffer = slot.start.buffer;
     layer->rope.slots[ROPE_SLOT_FREQUENCIES].buffer = frequency_words_.buffer;
-    if (gpu_.enabled(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) return;
+    if ((rope_info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) return;
     require(ropeAllocateSets(rope_, &plan_, &layer->rope, pool_, layer->rope_sets), "ropeAllocateSets");
     layer->rope.sets = layer->rope_sets;
 }
@@ -240,7 +240,7 @@ void Engine::warmUp() {
     project_.compile(pipelines_.handle());
     score_.compile(pipelines_.handle());
 #ifdef ENGINE_ROPE
-    require(ropePrepare(rope_, &plan_, 1), "ropePrepare");
+    require(ropePrepare(rope_, &plan_, 1, nullptr), "ropePrepare");
 #endif
     if (!pipelines_.write()) std::fprintf(stderr, "the pipeline cache could not be written\n");
     warm_.store(true, std::memory_order_release);

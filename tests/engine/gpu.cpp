@@ -1,6 +1,5 @@
 #include "gpu.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -91,6 +90,7 @@ bool Gpu::makeInstance(bool validate) {
         info.ppEnabledLayerNames = &layer;
         info.enabledExtensionCount = 2;
         info.ppEnabledExtensionNames = extensions;
+        enabled_.assign(extensions, extensions + 2);
     }
     if (vkCreateInstance(&info, nullptr, &instance_) != VK_SUCCESS) return false;
     volkLoadInstance(instance_);
@@ -154,11 +154,7 @@ void Gpu::open(const std::vector<const char*>& names) {
     require(vkCreateDevice(physical_device, &info, nullptr, &device), "vkCreateDevice");
     volkLoadDevice(device);
     vkGetDeviceQueue(device, family, 0, &queue);
-    enabled_.assign(names.begin(), names.end());
-}
-
-bool Gpu::enabled(const char* extension) const {
-    return std::find(enabled_.begin(), enabled_.end(), extension) != enabled_.end();
+    enabled_.insert(enabled_.end(), names.begin(), names.end());
 }
 
 } // namespace engine

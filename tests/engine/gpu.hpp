@@ -31,7 +31,7 @@ class Gpu {
     bool choose(const std::string& name, bool validate);
     std::vector<VkExtensionProperties> extensions() const;
     void open(const std::vector<const char*>& extensions);
-    bool enabled(const char* extension) const;
+    const std::vector<const char*>& enabled() const { return enabled_; } // extensions of the instance and the device
 
     VkPhysicalDevice physical_device = VK_NULL_HANDLE;
     VkPhysicalDeviceProperties properties = {};
@@ -44,7 +44,7 @@ class Gpu {
     bool suits(VkPhysicalDevice candidate, const std::string& name);
 
     VkInstance instance_ = VK_NULL_HANDLE;
-    std::vector<std::string> enabled_;
+    std::vector<const char*> enabled_;
     VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
 };
 

@@ -1,0 +1,207 @@
+// Plans and buffers that a context cannot take: what preparing and recording say, and that nothing is recorded.
+#include "recording.hpp"
+#include "sample.hpp"
+
+#include <cstring>
+#include <functional>
+
+namespace {
+
+class RecordingRefusal : public gpu::OnDevice {
+  protected:
+    void SetUp() override {
+        OnDevice::SetUp();
+        if (IsSkipped()) return;
+        std::string error;
+        ASSERT_TRUE(device().makeBuffer(1 << 16, &memory_, &error)) << error;
+        description_.tokens = 4;
+        description_.head_dim = 64;
+        description_.q.heads = 2;
+        description_.elsewhere = 1;
+        description_.positions.kind = ROPE_POSITIONS_COUNTED;
+        description_.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
+        plan_ = planWith(device().limits());
+        open(device().limits());
+        buffers_.slots[ROPE_SLOT_FREQUENCIES] = memory_.slot();
+        buffers_.slots[ROPE_SLOT_Q] = memory_.slot(4096);
+        buffers_.slots[ROPE_SLOT_Q_OUT] = memory_.slot(8192);
+    }
+    void TearDown() override {
+        ropeDestroyContext(context_);
+        memory_ = rope::Buffer();
+        OnDevice::TearDown();
+    }
+
+    RopePlan planWith(const RopeLimits& limits) {
+        RopePlan plan;
+        EXPECT_EQ(ropePlanRotate(&description_, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        return plan;
+    }
+    void open(const RopeLimits& limits) {
+        ropeDestroyContext(context_);
+        RopeContextInfo info = {};
+        info.device = device().handle();
+        info.get_device_proc_addr = device().vk().GetDeviceProcAddr;
+        info.limits = limits;
+        ASSERT_EQ(ropeCreateContext(&info, &context_), VK_SUCCESS);
+    }
+    std::string prepared(const RopePlan& plan, VkResult wanted) {
+        RopeReason reason;
+        std::memset(&reason, 'x', sizeof reason);
+        EXPECT_EQ(ropePrepare(context_, &plan, 1, &reason), wanted);
+        EXPECT_EQ(ropePrepare(context_, &plan, 1, nullptr), wanted);
+        return reason.text;
+    }
+    // Into a real command buffer, with sets where the context takes them.
+    RopeResult recorded(const RopePlan& plan, const RopeBuffers& buffers) {
+        RopeResult result = ROPE_SUCCESS, indirect = ROPE_SUCCESS;
+        const VkDescriptorSet none[4] = {};
+        RopeBuffers bound = buffers;
+        bound.sets = none;
+        gpu::Recording recording(&device());
+        recording.record([&](VkCommandBuffer commands) {
+            result = ropeCmdExecute(commands, context_, &plan, &bound);
+            indirect = ropeCmdExecuteIndirect(commands, context_, &plan, &bound, memory_.handle(), 0);
+        });
+        EXPECT_EQ(result, indirect);
+        if ((device().limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0) {
+            VkDescriptorSet sets[4];
+            EXPECT_EQ(ropeAllocateSets(context_, &plan, &buffers, VK_NULL_HANDLE, sets),
+                      VK_ERROR_INITIALIZATION_FAILED);
+        }
+        return result;
+    }
+
+    const std::vector<double> frequencies_ = sample::frequencies(10000, 64);
+    RopeRotateDescription description_ = {};
+    RopePlan plan_;
+    RopeContext* context_ = nullptr;
+    rope::Buffer memory_;
+    RopeBuffers buffers_ = {};
+};
+
+TEST_P(RecordingRefusal, OfLimitsThatTheContextDoesNotHave) {
+    const struct {
+        const char* name;
+        std::function<void(RopeLimits*)> lower;
+    } cases[] = {{"storage_range", [](RopeLimits* l) { l->storage_range = 1 << 20; }},
+                 {"storage_alignment", [](RopeLimits* l) { l->storage_alignment = 1024; }},
+                 {"group_count[0]", [](RopeLimits* l) { l->group_count[0] = 100; }},
+                 {"group_count[1]", [](RopeLimits* l) { l->group_count[1] = 100; }},
+                 {"group_size", [](RopeLimits* l) { l->group_size = 64; }},
+                 {"storage_buffers", [](RopeLimits* l) { l->storage_buffers = 3; }},
+                 {"uniform_range", [](RopeLimits* l) { l->uniform_range = 1024; }},
+                 {"shared_bytes", [](RopeLimits* l) { l->shared_bytes = 1024; }}};
+    for (const auto& c : cases) {
+        RopeLimits less = device().limits();
+        c.lower(&less);
+        open(less);
+        const std::string said = prepared(plan_, VK_ERROR_FEATURE_NOT_PRESENT);
+        const std::string begin = std::string("plan 0 takes limits.") + c.name + " of ";
+        EXPECT_EQ(said.compare(0, begin.size(), begin), 0) << said;
+        EXPECT_NE(said.find("; plan with the context's limits"), std::string::npos) << said;
+        EXPECT_EQ(recorded(plan_, buffers_), ROPE_ERROR_OTHER_LIMITS) << c.name;
+        EXPECT_EQ(prepared(planWith(less), VK_SUCCESS), "") << c.name;
+    }
+}
+
+TEST_P(RecordingRefusal, OfAPlanWhoseGroupsAreLargerThanTheContexts) {
+    RopeLimits more = device().limits();
+    more.group_size = 1024;
+    description_.tuning.group_size = 1024;
+    RopeLimits less = device().limits();
+    less.group_size = 64;
+    open(less);
+    EXPECT_EQ(prepared(planWith(more), VK_ERROR_FEATURE_NOT_PRESENT),
+              "plan 0 takes limits.group_size of 1024, and the context has 64; plan with the context's limits");
+}
+
+// Its pipelines are there, made for another plan.
+TEST_P(RecordingRefusal, OfAFinerAlignmentThoughThePipelinesAreThere) {
+    RopeLimits coarse = device().limits();
+    coarse.storage_alignment = 2048;
+    open(coarse);
+    ASSERT_EQ(prepared(planWith(coarse), VK_SUCCESS), "");
+    const RopePlan fine = planWith(device().limits());
+    EXPECT_EQ(recorded(fine, buffers_), ROPE_ERROR_OTHER_LIMITS);
+}
+
+TEST_P(RecordingRefusal, OfAnotherVersionsPlan) {
+    ASSERT_EQ(prepared(plan_, VK_SUCCESS), "");
+    RopePlan other = plan_;
+    other.version += 1;
+    EXPECT_EQ(prepared(other, VK_ERROR_INITIALIZATION_FAILED),
+              "plan 0 has version 0x1001; it must be 0x1000, that of an accepted plan");
+    EXPECT_EQ(recorded(other, buffers_), ROPE_ERROR_OTHER_VERSION);
+    EXPECT_EQ(ropeDispatchCount(&other), 0u);
+    char text[256];
+    ropePrintPlan(&other, text, sizeof text);
+    EXPECT_STREQ(text, "of version 0x1001, not 0x1000\n");
+    const RopePlan refused = {};
+    EXPECT_EQ(prepared(refused, VK_ERROR_INITIALIZATION_FAILED),
+              "plan 0 has version 0; it must be 0x1000, that of an accepted plan");
+    EXPECT_EQ(recorded(refused, buffers_), ROPE_ERROR_INVALID);
+    other = plan_;
+    other.pass_count = 0;
+    EXPECT_EQ(recorded(other, buffers_), ROPE_ERROR_INVALID);
+}
+
+TEST_P(RecordingRefusal, OfOffsetsThatAreNoMultiplesOfTheAlignment) {
+    ASSERT_EQ(prepared(plan_, VK_SUCCESS), "");
+    for (const RopeSlot slot : {ROPE_SLOT_FREQUENCIES, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT}) {
+        RopeBuffers moved = buffers_;
+        moved.slots[slot].offset += device().limits().storage_alignment / 2;
+        EXPECT_EQ(recorded(plan_, moved), ROPE_ERROR_MISALIGNED) << ropeSlotName(slot);
+    }
+}
+
+// A uniform buffer has an alignment of its own.
+TEST_P(RecordingRefusal, OfParametersThatAreNotAligned) {
+    const std::vector<float> values(64, 1.0f);
+    RopeFusedDescription d = {};
+    d.rotate = description_;
+    d.q_norm.kind = ROPE_NORM_RMS;
+    d.q_norm.weights = values.data();
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    RopeLimits limits = device().limits();
+    limits.uniform_alignment = 2 * limits.storage_alignment;
+    open(limits);
+    ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
+    buffers_.slots[ROPE_SLOT_PARAMETERS] = memory_.slot(12288 + limits.storage_alignment);
+    EXPECT_EQ(recorded(plan, buffers_), ROPE_ERROR_MISALIGNED);
+}
+
+TEST_P(RecordingRefusal, OfATensorThatGoesElsewhereToItsOwnPlace) {
+    ASSERT_EQ(prepared(plan_, VK_SUCCESS), "");
+    RopeBuffers same = buffers_;
+    same.slots[ROPE_SLOT_Q_OUT] = same.slots[ROPE_SLOT_Q];
+    EXPECT_EQ(recorded(plan_, same), ROPE_ERROR_OVERLAP);
+
+    // The slots begin at one place, the tensor does not, and the other way round.
+    const uint64_t rows = 4096 / sizeof(float);
+    description_.q.destination = {rows, 0, 128, 64};
+    const RopePlan behind = planWith(device().limits());
+    ASSERT_EQ(prepared(behind, VK_SUCCESS), "");
+    RopeBuffers apart = buffers_;
+    apart.slots[ROPE_SLOT_Q_OUT] = memory_.slot(0);
+    EXPECT_EQ(recorded(behind, apart), ROPE_ERROR_OVERLAP);
+}
+
+TEST_P(RecordingRefusal, OfNothingThatIsRight) {
+    const uint64_t rows = 4096 / sizeof(float);
+    description_.q.destination = {rows, 0, 128, 64};
+    const RopePlan behind = planWith(device().limits());
+    std::string error;
+    buffers_.slots[ROPE_SLOT_Q_OUT] = buffers_.slots[ROPE_SLOT_Q];
+    EXPECT_TRUE(device().run(&behind, 1, &buffers_, &error)) << error;
+    buffers_.slots[ROPE_SLOT_Q_OUT] = memory_.slot(8192);
+    EXPECT_TRUE(device().run(&plan_, 1, &buffers_, &error)) << error;
+    RopePlan floor;
+    ASSERT_EQ(ropePlanRotate(&description_, nullptr, &floor), ROPE_SUCCESS);
+    EXPECT_TRUE(device().run(&floor, 1, &buffers_, &error)) << error;
+}
+
+ROPE_ON_EVERY_DEVICE(RecordingRefusal);
+
+} // namespace
