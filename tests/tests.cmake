@@ -90,7 +90,7 @@ if(TARGET vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
     VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus" VKROPE_TEST_SHADERS="${CMAKE_CURRENT_BINARY_DIR}/shaders")
-target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS})
+target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS} $<$<CONFIG:Release>:-O1>)
 
 # The decoder's own kernels; its attention takes vkrope's GLSL.
 foreach(kernel attention matmul)
