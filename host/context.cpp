@@ -147,7 +147,8 @@ using namespace rope;
 VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     if (context == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     *context = nullptr;
-    if (info == nullptr || info->get_device_proc_addr == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+    if (info == nullptr || info->device == VK_NULL_HANDLE || info->get_device_proc_addr == nullptr)
+        return VK_ERROR_INITIALIZATION_FAILED;
     void* memory = allocate(info->allocator, sizeof(RopeContext));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     RopeContext* c = new (memory) RopeContext();

@@ -99,6 +99,10 @@ if(NOT MSVC)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
         target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions
     endif()
+    # One list of pipelines is all that is atomic: a choice between two kinds of instructions at run time gains nothing.
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        target_compile_options(vkrope PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-mno-outline-atomics>)
+    endif()
     # A guest is small; only what works through whole tensors on the CPU is not. Below a parent its flags decide.
     if(PROJECT_IS_TOP_LEVEL)
         target_compile_options(vkrope PRIVATE $<$<CONFIG:Release>:-Os>)

@@ -97,9 +97,15 @@ const char* ropeResultName(RopeResult result) {
     return "unknown RopeResult";
 }
 
+// One string, for a table of pointers would be relocated: half a kilobyte.
 const char* ropeSlotName(RopeSlot slot) {
-    static const char* const kNames[ROPE_SLOT_COUNT] = {"positions",  "frequencies", "rows",    "q", "k",
-                                                        "q_out",      "k_out",       "counter", "v", "v_out",
-                                                        "parameters", "x",           "x_out"};
-    return slot >= 0 && slot < ROPE_SLOT_COUNT ? kNames[slot] : "unknown slot";
+    static const char kNames[] =
+        "positions\0frequencies\0rows\0q\0k\0q_out\0k_out\0counter\0v\0v_out\0parameters\0x\0x_out";
+    if (slot < 0 || slot >= ROPE_SLOT_COUNT) return "unknown slot";
+    const char* name = kNames;
+    for (int i = 0; i < slot; ++i) {
+        while (*name++ != 0) {
+        }
+    }
+    return name;
 }

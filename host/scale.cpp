@@ -1,8 +1,7 @@
 // The factor on cos and sin.
 #include "../shaders/angle.h"
+#include "fixed.h"
 #include "plan.h"
-
-#include <math.h>
 
 namespace rope {
 
@@ -17,15 +16,16 @@ double operationScale(RopeOperation operation, double scale) {
     }
 }
 
+// In integers, as frexp would be one import more. The scale is a normal number.
 Scale splitScale(double scale) {
-    int exponent = 0;
-    const double fraction = frexp(scale, &exponent); // in [1/2, 1)
-    double mantissa = floor(fraction * 4294967296.0 + 0.5);
-    if (mantissa == 4294967296.0) {
-        mantissa = 2147483648.0;
+    const uint64_t bits = doubleBits(scale);
+    uint64_t mantissa = (((bits & 0xFFFFFFFFFFFFF) | 1ull << 52) + (1u << 20)) >> 21; // the nearest of 32 bits
+    int exponent = static_cast<int>(bits >> 52) - 1023;
+    if (mantissa >> 32 != 0) {
+        mantissa >>= 1;
         ++exponent;
     }
-    return {static_cast<uint32_t>(mantissa), exponent - 1};
+    return {static_cast<uint32_t>(mantissa), exponent};
 }
 
 uint32_t scaleGrid(const RopeRotateDescription& d) {

@@ -102,9 +102,13 @@ TEST(Null, ContextsAreRefused) {
     EXPECT_EQ(ropeCreateContext(nullptr, &context), VK_ERROR_INITIALIZATION_FAILED);
     EXPECT_EQ(ropeCreateContext(&zeros, nullptr), VK_ERROR_INITIALIZATION_FAILED);
     zeros.get_device_proc_addr = [](VkDevice, const char*) -> PFN_vkVoidFunction {
-        ADD_FAILURE() << "asked for a function, with limits that no device has";
+        ADD_FAILURE() << "asked for a function, without a device or with limits that no device has";
         return nullptr;
     };
+    RopeContextInfo no_device = zeros;
+    ropeFloorLimits(&no_device.limits);
+    EXPECT_EQ(ropeCreateContext(&no_device, &context), VK_ERROR_INITIALIZATION_FAILED);
+    zeros.device = reinterpret_cast<VkDevice>(1);
     EXPECT_EQ(ropeCreateContext(&zeros, &context), VK_ERROR_INITIALIZATION_FAILED);
     ropeFloorLimits(&zeros.limits);
     zeros.limits.storage_alignment = 3;

@@ -94,6 +94,7 @@ class Threads : public testing::Test {
     }
     void SetUp() override {
         RopeContextInfo info = {};
+        info.device = reinterpret_cast<VkDevice>(1); // nobody looks into it
         info.get_device_proc_addr = find;
         ropeFloorLimits(&info.limits);
         ASSERT_EQ(ropeCreateContext(&info, &context_), VK_SUCCESS);
@@ -164,6 +165,7 @@ TEST_F(Threads, RecordWhileOthersPrepare) {
 // One thread at a time, by a lock of the host's, which is all they need; the last one to leave destroys.
 TEST_F(Threads, SetTheRoundingAndDestroyWithTheContextToThemselves) {
     RopeContextInfo info = {};
+    info.device = reinterpret_cast<VkDevice>(1);
     info.get_device_proc_addr = find;
     ropeFloorLimits(&info.limits);
     RopeContext* context = nullptr;
@@ -200,6 +202,7 @@ TEST_F(Threads, PrepareWithTheHostsAllocatorOnTheThreadThatCalls) {
                                              nullptr,
                                              nullptr};
     RopeContextInfo info = {};
+    info.device = reinterpret_cast<VkDevice>(1);
     info.get_device_proc_addr = find;
     info.allocator = &callbacks;
     ropeFloorLimits(&info.limits);
