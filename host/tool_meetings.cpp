@@ -1,7 +1,7 @@
 #include "tool_meetings.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <queue>
 
 namespace tool {
 namespace {
@@ -66,18 +66,33 @@ uint64_t scrambled(uint64_t index) {
     return x >> 8;
 }
 
+// Takes the case that brings most together, again and again. What a case brings only shrinks, so that a count from
+// before is a bound: the queue's first is counted anew, and taken where no bound is above its count.
 std::vector<size_t> fewNumbersOf(const std::vector<Choices>& all, uint32_t together) {
-    std::vector<size_t> order(all.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(), [](size_t a, size_t b) { return scrambled(a + 1) < scrambled(b + 1); });
-    Meetings meetings(all, together);
-    std::vector<size_t> taken;
-    for (const size_t least : {400, 200, 100, 50, 20, 10, 5, 2, 1}) { // those that bring much together come first
-        for (const size_t number : order) {
-            if (meetings.countNew(all[number]) < least) continue;
-            meetings.add(all[number]);
-            taken.push_back(number);
+    struct Candidate {
+        size_t bound;
+        uint64_t order; // of those that bring as much
+        size_t number;
+        bool operator<(const Candidate& other) const {
+            return bound != other.bound ? bound < other.bound : order < other.order;
         }
+    };
+    Meetings meetings(all, together);
+    std::priority_queue<Candidate> queue;
+    for (size_t number = 0; number < all.size(); ++number)
+        queue.push({meetings.countNew(all[number]), scrambled(number + 1), number});
+    std::vector<size_t> taken;
+    while (!queue.empty()) {
+        Candidate first = queue.top();
+        queue.pop();
+        first.bound = meetings.countNew(all[first.number]);
+        if (first.bound == 0) continue;
+        if (!queue.empty() && first < queue.top()) {
+            queue.push(first);
+            continue;
+        }
+        meetings.add(all[first.number]);
+        taken.push_back(first.number);
     }
     std::sort(taken.begin(), taken.end());
     return taken;

@@ -14,6 +14,7 @@ function(vkrope_compile source numbers)
             "not the tests' shaders; -DVKROPE_BUILD_TESTS=OFF does without them")
     endif()
     get_filename_component(name ${numbers} NAME_WE)
+    set_property(GLOBAL APPEND PROPERTY VKROPE_NUMBERS ${numbers})
     add_custom_command(
         OUTPUT ${numbers}
         COMMAND ${VKROPE_GLSLC} --target-env=vulkan1.1 -O -mfmt=num -MD -MF ${numbers}.d -MT ${numbers} ${ARGN}
@@ -71,6 +72,7 @@ function(vkrope_shaders list sources)
         set(numbers ${PROJECT_BINARY_DIR}/shaders/${name}.inc)
         if(generated)
             configure_file(${VKROPE_SPIRV}/${name}.inc ${numbers} COPYONLY)
+            set_property(GLOBAL APPEND PROPERTY VKROPE_NUMBERS ${numbers})
         else()
             vkrope_compile(${source} ${numbers} ${defines} ${ARGN})
         endif()

@@ -187,29 +187,30 @@ RopeAddDescription draw(uint64_t seed) {
     return d;
 }
 
-// The choices of a draw, each a small number.
+// The choices of a draw, each a small number; those that mean nothing in it are none.
 combinations::Choices choicesOf(uint64_t seed) {
     const RopeAddDescription d = draw(seed);
-    const std::initializer_list<uint64_t> choices = {d.batch > 1,
-                                                     d.tokens > 32,
-                                                     d.dim % 8 == 0,
-                                                     d.learned,
-                                                     d.order,
-                                                     d.cosine_first,
-                                                     d.element_in,
-                                                     d.elsewhere,
-                                                     d.element_out,
-                                                     d.scale != 0,
-                                                     d.source,
-                                                     d.angle,
-                                                     d.rows.element,
-                                                     d.x.token_stride != 0,
-                                                     d.count_outside,
-                                                     d.positions.kind,
-                                                     d.positions.element,
-                                                     d.positions.shared,
-                                                     seed % 2};
-    return combinations::Choices(choices.begin(), choices.end());
+    const bool sinusoids = d.learned == 0, is_inline = sinusoids && d.source == ROPE_SOURCE_INLINE;
+    const auto if_any = [](bool any, uint64_t choice) { return any ? static_cast<uint8_t>(choice) : tool::kNone; };
+    return {if_any(true, d.batch > 1),
+            if_any(true, d.tokens > 32),
+            if_any(true, d.dim % 8 == 0),
+            if_any(true, d.learned),
+            if_any(sinusoids, d.order),
+            if_any(sinusoids, d.cosine_first),
+            if_any(sinusoids, d.source),
+            if_any(is_inline, d.angle),
+            if_any(!is_inline, d.rows.element),
+            if_any(true, d.element_in),
+            if_any(true, d.elsewhere),
+            if_any(d.elsewhere != 0, d.element_out),
+            if_any(true, d.scale != 0),
+            if_any(true, d.x.token_stride != 0),
+            if_any(true, d.count_outside),
+            if_any(true, d.positions.kind),
+            if_any(d.positions.kind != ROPE_POSITIONS_COUNTED, d.positions.element),
+            if_any(d.positions.kind < ROPE_POSITIONS_COUNTED, d.positions.shared),
+            if_any(true, seed % 2)};
 }
 
 class Add : public gpu::OnDevice {};

@@ -143,16 +143,27 @@ RopeBiasDescription draw(uint64_t seed) {
     return d;
 }
 
-// The choices of a draw, each a small number.
+// The choices of a draw, each a small number; those that mean nothing in it are none.
 combinations::Choices choicesOf(uint64_t seed) {
     const RopeBiasDescription d = draw(seed);
-    const std::initializer_list<uint64_t> choices = {d.kind,           d.written,           d.batch > 1,
-                                                     d.queries > 255,  d.keys % 4 == 0,     d.bidirectional,
-                                                     d.causal,         d.buckets != 0,      d.element,
-                                                     d.positions.kind, d.positions.element, d.positions.shared,
-                                                     d.rows.element,   d.rows.row_stride,   d.x.token_stride != 0,
-                                                     seed % 2};
-    return combinations::Choices(choices.begin(), choices.end());
+    const bool counted = d.positions.kind == ROPE_POSITIONS_COUNTED, t5 = d.kind == ROPE_BIAS_T5;
+    const auto if_any = [](bool any, uint64_t choice) { return any ? static_cast<uint8_t>(choice) : tool::kNone; };
+    return {if_any(true, d.kind),
+            if_any(true, d.written),
+            if_any(d.written == 0, d.batch > 1),
+            if_any(true, d.queries > 255),
+            if_any(true, d.keys % 4 == 0),
+            if_any(d.kind != ROPE_BIAS_CLIPPED, d.bidirectional),
+            if_any(true, d.causal),
+            if_any(t5, d.buckets != 0),
+            if_any(true, d.element),
+            if_any(true, d.positions.kind),
+            if_any(!counted, d.positions.element),
+            if_any(!counted, d.positions.shared),
+            if_any(true, d.rows.element),
+            if_any(true, d.rows.row_stride),
+            if_any(true, d.x.token_stride != 0),
+            if_any(true, seed % 2)};
 }
 
 class Bias : public gpu::OnDevice {};

@@ -7,14 +7,14 @@
 namespace combinations {
 namespace {
 
-std::vector<Choices> productOf(const std::vector<uint8_t>& counts) {
+std::vector<Choices> productOf(const std::vector<size_t>& counts) {
     std::vector<Choices> all = {Choices()};
-    for (const uint8_t count : counts) {
+    for (const size_t count : counts) {
         std::vector<Choices> longer;
         for (const Choices& choices : all) {
-            for (uint8_t choice = 0; choice < count; ++choice) {
+            for (size_t choice = 0; choice < count; ++choice) {
                 longer.push_back(choices);
-                longer.back().push_back(choice);
+                longer.back().push_back(static_cast<uint8_t>(choice));
             }
         }
         all = longer;
@@ -29,7 +29,7 @@ bool whole() {
     return wanted != nullptr && std::strcmp(wanted, "0") != 0;
 }
 
-std::vector<Choices> of(const std::vector<uint8_t>& counts, uint32_t together,
+std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t together,
                         const std::function<bool(const Choices&)>& exist) {
     std::vector<Choices> all = productOf(counts);
     const auto is_denied = [&](const Choices& choices) { return exist && !exist(choices); };

@@ -16,7 +16,7 @@ bool whole();
 
 // Combinations of one choice from each axis; counts[i] is how many choices axis i has. Those that `exist` denies are
 // left out. In a short run every `together` choices (1 to 3) of different axes meet in one that is taken.
-std::vector<Choices> of(const std::vector<uint8_t>& counts, uint32_t together,
+std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t together,
                         const std::function<bool(const Choices&)>& exist = nullptr);
 
 // Draws by their numbers: all from 0 to count - 1, in a short run those in which every `together` choices meet that

@@ -33,10 +33,15 @@ Words readNumbers(const std::filesystem::path& path) {
 // Another build's, by another compiler: VKROPE_TEST_SPIRV names its folder of them.
 const char* otherFolder() { return std::getenv("VKROPE_TEST_SPIRV"); }
 
+// This build lists the names of what it makes; another's folder is new.
 std::map<std::string, Words> everyModule() {
     std::map<std::string, Words> modules;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(otherFolder() != nullptr ? otherFolder() : VKROPE_TEST_SHADERS)) {
+    const std::filesystem::path folder = otherFolder() != nullptr ? otherFolder() : VKROPE_TEST_SHADERS;
+    std::ifstream names(folder / "names");
+    for (std::string name; otherFolder() == nullptr && std::getline(names, name);)
+        modules[name] = readNumbers(folder / (name + ".inc"));
+    if (otherFolder() == nullptr) return modules;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         if (entry.path().extension() == ".inc") modules[entry.path().stem().string()] = readNumbers(entry.path());
     }
     return modules;

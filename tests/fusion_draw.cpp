@@ -309,8 +309,11 @@ void draw(uint64_t seed, Scene* scene) {
 }
 
 uint64_t positionElements(const RopeFusedDescription& description) {
+    RopeFusedDescription far = description; // where steps and count lie is found by this
+    far.tokens_counted = 0;
+    far.cache.steps_offset = uint64_t{1} << 30;
     rope::Fused fused;
-    if (rope::resolve(description, &fused, nullptr) != ROPE_SUCCESS) return 0;
+    if (rope::resolve(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
     const RopeRotateDescription& d = fused.given.rotate;
     if (d.positions.kind == ROPE_POSITIONS_COUNTED) return 0;
     const RopeAccess a = rope::positionAccess(d.positions, d.frequencies);

@@ -60,8 +60,12 @@ std::string nameOf(const rope::DeviceInfo& info) {
 std::vector<Way> findWays() {
     std::vector<Way> all;
     std::string error;
-    for (const rope::DeviceInfo& info : rope::listDevices(&error))
-        all.push_back({nameOf(info), std::to_string(info.index), true});
+    for (const rope::DeviceInfo& info : rope::listDevices(&error)) {
+        std::string name = nameOf(info);
+        const auto is_taken = [&](const Way& way) { return way.name == name; };
+        if (std::any_of(all.begin(), all.end(), is_taken)) name += std::to_string(info.index);
+        all.push_back({name, std::to_string(info.index), true});
+    }
     for (const Way& way : all) {
         if (way.name == "SwiftShader") continue; // which has no push descriptors anyway
         all.push_back({way.name + "WithSets", way.select, false, true});

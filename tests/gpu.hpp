@@ -9,8 +9,9 @@
 
 namespace gpu {
 
-// One way to reach a device. Every device that is present has one; the first of them that has push descriptors is
-// reached without them once more. Where there is no device at all, lavapipe is named, so that it shows as skipped.
+// One way to reach a device. Every device that is present has one; the first of them but SwiftShader, which has
+// no push descriptors, is reached without them once more. Where there is no device at all, lavapipe is named, so that
+// it shows as skipped.
 struct Way {
     std::string name;   // letters and digits
     std::string select; // as DeviceOptions takes it

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# portability.sh [--install] [WHAT...]: runs the tests, or compiles the shaders, for each of the following that this
+# portability.sh [--install] [--whole] [WHAT...]: runs the tests, or compiles the shaders, for each of the following that this
 # machine has, and prints a table. Without WHAT all of them.
 #
 #   lavapipe     every test on the system's lavapipe (Mesa)                                          6 minutes
@@ -15,7 +15,7 @@
 # Times are of two cores. amd, cross, glslc and floor belong into every run that changes a shader; all of it once a week, and
 # before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/); the system's own drivers
 # and its list of architectures stay as they are. --install first installs the packages that the rows take:
-# host/install.sh portability. The exit status is 1 where a row fails; "not here" is no failure.
+# host/install.sh portability. --whole takes every combination of choices, as tests/run.sh --whole does. The exit status is 1 where a row fails; "not here" is no failure.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -120,7 +120,7 @@ ctest_row() { # NAME TITLE BUILD DRIVER-JSON ARGUMENT...
     local log=$work/$1.log report=$work/$1.xml start counts status=0
     start=$(date +%s)
     rm -f "$report"
-    (cd "$3" && VK_DRIVER_FILES=$4 VK_ICD_FILENAMES=$4 ctest --output-on-failure --no-tests=error --parallel "$jobs" \
+    (cd "$3" && VK_DRIVER_FILES=$4 VK_ICD_FILENAMES=$4 ctest --output-on-failure --no-tests=error --parallel "$jobs" --timeout "${timeout:-1500}" \
         --output-junit "$report" "${@:5}") >"$log" 2>&1 || status=$?
     counts=$(junit_counts "$report")
     if [ "$status" -eq 0 ]; then
@@ -344,8 +344,9 @@ main() {
         case $what in
         --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
         --install) "$root/host/install.sh" portability ;;
+        --whole) export VKROPE_TEST_WHOLE=1 timeout=14400 ;;
         lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross | glslc) asked+=("$what") ;;
-        *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install and --help" >&2 && exit 2 ;;
+        *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install, --whole and --help" >&2 && exit 2 ;;
         esac
     done
     mkdir -p "$work"

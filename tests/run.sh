@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every test on every Vulkan driver there is: run.sh [--whole] [CTEST-ARGUMENT...]
-#   --whole  takes every combination of choices. Without it, every three choices of a test's product meet, and of its random
-#            draws those in which every two choices meet. A release and a weekly run take the whole.
+#   --whole  takes every combination of choices: once a week, and before a release. Without it every three choices of a product
+#            meet, and of random draws every two, on a device's first way; CONTRIBUTING.md has the list.
 #   --help   prints this.
 # Further arguments go to ctest: run.sh -R Rules.
 # VKROPE_BUILD names another build folder. VK_DRIVER_FILES or VK_ICD_FILENAMES, where set, name the drivers.
@@ -85,4 +85,12 @@ configure
 cmake --build "$build" --parallel "$jobs"
 choose_drivers
 cd "$build"
-exec ctest --output-on-failure --no-tests=error --parallel "$jobs" ${whole[@]+"${whole[@]}"} "$@"
+export VKROPE_TEST_SKIPPED=$build/skipped
+: >"$VKROPE_TEST_SKIPPED"
+status=0
+ctest --output-on-failure --no-tests=error --parallel "$jobs" ${whole[@]+"${whole[@]}"} "$@" || status=$?
+if [ -s "$VKROPE_TEST_SKIPPED" ]; then
+    echo "tests: skipped inside these runs:"
+    sort -u "$VKROPE_TEST_SKIPPED"
+fi
+exit "$status"

@@ -58,7 +58,8 @@ const Choice kChoices[] = {
 class Shapes : public gpu::OnDevice {};
 
 TEST_P(Shapes, TurnAsOnTheCpuOverEverySourceAndOperation) {
-    for (const combinations::Choices& c : combinations::of({11, 4, 3, 4}, together())) {
+    for (const combinations::Choices& c :
+         combinations::of({std::size(kShapes), std::size(kChoices), 3, 4}, together())) {
         const Shape& shape = kShapes[c[0]];
         const Choice& choice = kChoices[c[1]];
         RopeRotateDescription d = {};
