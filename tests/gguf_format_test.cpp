@@ -10,6 +10,24 @@ using namespace gguf;
 
 namespace {
 
+// A key that is passed over by a wrong size would put the base that follows it out of place.
+TEST(Gguf, PassesOverValuesAndListsOfEveryType) {
+    File file = modelOf("llama", 16);
+    const std::vector<std::pair<uint32_t, size_t>> types = {{0, 1}, {1, 1}, {2, 2},  {3, 2},  {4, 4}, {5, 4},
+                                                            {6, 4}, {7, 1}, {10, 8}, {11, 8}, {12, 8}};
+    for (const auto& [type, bytes] : types) {
+        file.key("other.one" + std::to_string(type), type).bytes(Bytes(bytes, 1));
+        file.key("other.list" + std::to_string(type), 9);
+        Bytes list;
+        append<uint32_t>(&list, type);
+        append<uint64_t>(&list, 3);
+        list.resize(list.size() + 3 * bytes, 1);
+        file.bytes(list);
+    }
+    file.f32("rope.freq_base", 500000);
+    expectFrequencies(read(file), ladder(500000, 16));
+}
+
 TEST(Gguf, EveryTypeOfNumberIsRead) {
     const auto dimOf = [](uint32_t type, auto value) {
         File file = modelOf("qwen2", 128);

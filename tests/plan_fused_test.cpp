@@ -49,6 +49,21 @@ TEST(PlanFused, PackedRowsToOneCacheAreTwoDispatchesAtTheFloor) {
     }
 }
 
+// Without a stride of their own the slots of one sequence end where the next one's begin.
+TEST(PlanFused, SlotsOfSequencesFollowEachOtherByTheirOwnStride) {
+    RopeFusedDescription d = llamaToCache();
+    d.rotate.batch = 3;
+    d.rotate.tokens = 4;
+    d.rotate.positions = {};
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.steps_offset = 5;
+    d.cache.steps_token_stride = 2;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], (5 + 2 * (4 * 2) + 3 * 2 + 1) * 4u);
+}
+
 TEST(PlanFused, SaysWhatItDoes) {
     RopeFusedDescription d = llamaToCache();
     d.k_norm.kind = ROPE_NORM_RMS;
