@@ -72,8 +72,8 @@ inline VkDescriptorType descriptorType(uint32_t binding) {
 // Refuses a plan of another version, or of limits beyond the context's; the sentence names it by `number`.
 RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason);
 
-// Refuses plans and buffers that cannot be recorded. Not `whole`: pipelines and sets may be lacking, as sets are to be
-// made.
+// Refuses plans and buffers that cannot be recorded. It looks for pipelines and descriptor sets only where `whole` is
+// true: a caller that is about to make the sets has none yet.
 RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole);
 // Records all of one dispatch but the dispatch itself.
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,

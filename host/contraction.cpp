@@ -42,7 +42,7 @@ enum Op : uint32_t {
     kNoLine = 317,
     kCopyLogical = 400
 };
-constexpr uint32_t kMagic = 0x07230203, kNoContraction = 42, kFmaOfGlsl = 50;
+constexpr uint32_t kMagic = 0x07230203, kNoContraction = 42;
 constexpr uint32_t kHeaderWords = 5, kMostIds = 0x3FFFFF; // SPIR-V's own limit
 
 // An operation is a product, a sum, or both in one.
@@ -56,6 +56,8 @@ constexpr Known kKnown[] = {
     {129, "OpFAdd", Kind::kSum},
     {131, "OpFSub", Kind::kSum},
     {133, "OpFMul", Kind::kProduct},
+    {140, "OpFRem", Kind::kBoth},
+    {141, "OpFMod", Kind::kBoth},
     {142, "OpVectorTimesScalar", Kind::kProduct},
     {143, "OpMatrixTimesScalar", Kind::kProduct},
     {144, "OpVectorTimesMatrix", Kind::kBoth},
@@ -64,7 +66,21 @@ constexpr Known kKnown[] = {
     {147, "OpOuterProduct", Kind::kProduct},
     {148, "OpDot", Kind::kBoth},
 };
-constexpr Known kFma = {kExtInst, "Fma", Kind::kBoth};
+// The functions of GLSL.std.450 that Vulkan derives from products and sums, by their numbers there. Others are exact,
+// or their precision is the driver's choice.
+constexpr Known kKnownOfGlsl[] = {
+    {10, "Fract", Kind::kSum},        {11, "Radians", Kind::kProduct},    {12, "Degrees", Kind::kProduct},
+    {33, "Determinant", Kind::kBoth}, {34, "MatrixInverse", Kind::kBoth}, {35, "Modf", Kind::kSum},
+    {36, "ModfStruct", Kind::kSum},   {46, "FMix", Kind::kBoth},          {49, "SmoothStep", Kind::kBoth},
+    {50, "Fma", Kind::kBoth},         {66, "Length", Kind::kBoth},        {67, "Distance", Kind::kBoth},
+    {68, "Cross", Kind::kBoth},       {69, "Normalize", Kind::kBoth},     {70, "FaceForward", Kind::kBoth},
+    {71, "Reflect", Kind::kBoth},     {72, "Refract", Kind::kBoth},
+};
+// Those whose result is one of their operands, or it without its sign or scaled by a power of two.
+constexpr uint32_t kMovesOfGlsl[] = {
+    4 /* FAbs */,   37 /* FMin */, 40 /* FMax */, 43 /* FClamp */,
+    53 /* Ldexp */, 79 /* NMin */, 80 /* NMax */, 81 /* NClamp */
+};
 
 class Reader {
   public:
@@ -100,6 +116,8 @@ class Reader {
     // Word i of the instruction; 0, which is no id, where it has none.
     uint32_t word(uint32_t i) const { return i < length_ ? words_[at_ + i] : 0; }
     uint32_t op() const { return words_[at_] & 0xFFFF; }
+    // The number of a function of GLSL.std.450, and 0, which none has, for any other instruction.
+    uint32_t glslFunction() const { return op() == kExtInst && glsl_ != 0 && word(3) == glsl_ ? word(4) : 0; }
     std::vector<uint32_t> from(uint32_t i) const;
     std::string text(uint32_t i) const;
     // The variable that a pointer points into.
@@ -266,8 +284,10 @@ void Reader::takeFloat() {
     for (const Known& one : kKnown) {
         if (one.op == op()) known = &one;
     }
-    const bool fma = op() == kExtInst && glsl_ != 0 && word(3) == glsl_ && word(4) == kFmaOfGlsl;
-    if (fma) known = &kFma;
+    const uint32_t function = glslFunction();
+    for (const Known& one : kKnownOfGlsl) {
+        if (one.op == function) known = &one;
+    }
     if (known == nullptr) return;
     Operation operation;
     operation.found.id = word(2);
@@ -275,12 +295,12 @@ void Reader::takeFloat() {
     operation.found.line = line_;
     if (const auto file = strings_.find(file_); file != strings_.end()) operation.found.file = file->second;
     operation.kind = known->kind;
-    operation.operands = from(fma ? 5 : 3);
+    operation.operands = from(function != 0 ? 5 : 3);
     operation.function = function_;
     operations_.push_back(operation);
 }
 
-// Instructions that move a value, whole or in parts, or change its sign.
+// Instructions that move a value, whole or in parts, or change its sign, or choose one of several.
 void Reader::passOn() {
     std::vector<uint32_t> moved;
     switch (op()) {
@@ -303,6 +323,11 @@ void Reader::passOn() {
         break;
     case kCompositeConstruct:
         moved = from(3);
+        break;
+    case kExtInst:
+        for (const uint32_t mover : kMovesOfGlsl) {
+            if (mover == glslFunction()) moved = from(5);
+        }
         break;
     case kPhi:
         for (uint32_t i = 3; i < length_; i += 2) moved.push_back(word(i));

@@ -36,8 +36,10 @@ static_assert(ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + 1 &&
                   ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + 1,
               "a destination's binding follows its source's");
 
-// A tensor goes elsewhere, and begins there where it begins here.
+// True where a source and its destination, in two slots, begin at one byte of one buffer. A cache is left
+// out: its binding begins at its first slot, which the pass need not write.
 bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
+    if ((pass.whole & 1u << ROPE_BINDING_DESTINATION) != 0) return false;
     const RopeAccess* const last = pass.access + ROPE_BINDING_SOURCE_V;
     for (const RopeAccess* at = pass.access + ROPE_BINDING_SOURCE; at <= last;
          at += ROPE_BINDING_SOURCE_V - ROPE_BINDING_SOURCE) {
@@ -50,16 +52,31 @@ bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
     return false;
 }
 
-// The members of RopeLimits as they lie there: one of 64 bits, and words.
-constexpr char kLimits[] = "storage_range\0storage_alignment\0group_count[0]\0group_count[1]\0group_size\0enabled\0"
-                           "storage_buffers\0uniform_range\0shared_bytes\0";
-enum { kRange, kAlignment, kEnabled = 5 };
-static_assert(offsetof(RopeLimits, storage_alignment) == 8 && offsetof(RopeLimits, shared_bytes) == 36, "no padding");
+// The limits that a plan may take more of than a context has: where each lies, and their names in the same order.
+#define ROPE_LIMITS(X)                                                                                                 \
+    X(storage_range)                                                                                                   \
+    X(storage_alignment)                                                                                               \
+    X(group_count[0])                                                                                                  \
+    X(group_count[1])                                                                                                  \
+    X(group_size)                                                                                                      \
+    X(enabled)                                                                                                         \
+    X(storage_buffers)                                                                                                 \
+    X(uniform_range)                                                                                                   \
+    X(shared_bytes)
+#define ROPE_PLACE(member) offsetof(RopeLimits, member),
+#define ROPE_NAME(member) #member "\0"
+constexpr uint8_t kLimits[] = {ROPE_LIMITS(ROPE_PLACE)};
+constexpr char kLimitNames[] = ROPE_LIMITS(ROPE_NAME);
+#undef ROPE_NAME
+#undef ROPE_PLACE
+#undef ROPE_LIMITS
+static_assert(sizeof(RopeLimits) == 48, "a new limit goes into ROPE_LIMITS, unless like threads it binds no plan");
 
-uint32_t limitOf(const RopeLimits& limits, uint32_t number) {
-    if (number == kRange) return static_cast<uint32_t>(limits.storage_range); // at most 32 bits, once filled in
+// The limits must be filled in: storage_range, the one member of 64 bits, then needs only 32.
+uint32_t limitAt(const RopeLimits& limits, size_t at) {
+    if (at == offsetof(RopeLimits, storage_range)) return static_cast<uint32_t>(limits.storage_range);
     uint32_t word;
-    memcpy(&word, reinterpret_cast<const char*>(&limits) + 4 + 4 * size_t{number}, sizeof word);
+    memcpy(&word, reinterpret_cast<const char*>(&limits) + at, sizeof word);
     return word;
 }
 
@@ -72,13 +89,17 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
                       "plan %u has version %#x; it must be %#x, that of an accepted plan", number, plan.version,
                       ROPE_VERSION);
     }
-    const char* name = kLimits;
-    for (uint32_t i = 0; *name != 0; ++i, ++name) {
-        const uint32_t takes = limitOf(plan.limits, i), has = limitOf(context.limits, i);
-        const bool enough = i == kAlignment ? takes >= has : i == kEnabled ? (takes & ~has) == 0 : takes <= has;
-        if (enough) {
-            while (*name != 0) ++name;
-            continue;
+    for (uint32_t i = 0; i < sizeof kLimits; ++i) {
+        const size_t at = kLimits[i];
+        const uint32_t takes = limitAt(plan.limits, at), has = limitAt(context.limits, at);
+        const uint32_t lacks = at == offsetof(RopeLimits, enabled)             ? takes & ~has
+                               : at == offsetof(RopeLimits, storage_alignment) ? has > takes
+                                                                               : takes > has;
+        if (lacks == 0) continue;
+        const char* name = kLimitNames;
+        for (; i != 0; --i) {
+            while (*name++ != 0) {
+            }
         }
         return refuse(reason, ROPE_ERROR_OTHER_LIMITS,
                       "plan %u takes limits.%s of %u, and the context has %u; plan with the context's limits", number,

@@ -154,6 +154,8 @@ Region regionOf(const char* name, uint64_t offset, uint32_t bytes, StrideCount a
     return {name, offset * bytes, (offset + run) * bytes, dense};
 }
 
+constexpr uint32_t kMostPositionRegions = ROPE_MAX_AXES + 1; // a row of each axis, and one of sets
+
 // The positions that a tensor's pass reads: all in one region where it is dense, else each row of positions, lengths
 // and sets.
 uint32_t positionRegions(const Fused& fused, const FusedTensor& tensor, Region* regions) {
@@ -180,31 +182,30 @@ uint32_t positionRegions(const Fused& fused, const FusedTensor& tensor, Region* 
 
 } // namespace
 
+// The passes of all tensors read one buffer, so the rows of any of them may meet the steps of another.
 RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
     const RopeFusedDescription& given = fused.given;
     const RopeCache& cache = given.cache;
-    for (uint32_t i = 0; i < fused.count; ++i) {
-        const FusedTensor& t = fused.tensors[i];
-        if (isIdle(t)) continue;
-        Region regions[ROPE_MAX_AXES + 3];
-        uint32_t count = positionRegions(fused, t, regions);
-        if (t.cached && readsSteps(cache)) {
-            const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
-            const StrideCount entries =
-                table ? StrideCount{1, cache.table_pages} : StrideCount{cache.steps_token_stride, t.d.tokens};
-            const uint32_t lists = table && isPacked(t.d.positions) ? t.d.positions.sequences : t.d.batch;
-            regions[count++] =
-                regionOf(table ? "the block table" : "the list of slots", cache.steps_offset,
-                         ropePositionBytes(cache.steps_element), entries, {cache.steps_batch_stride, lists});
-        }
-        if (given.tokens_counted != 0) {
-            regions[count++] =
-                regionOf("the count of tokens", given.tokens_offset, ropePositionBytes(fused.count_element), {1, 1});
-        }
-        const RopeResult result = checkRegions(regions, count, reason);
-        if (result != ROPE_SUCCESS) return result;
+    const FusedTensor& last = fused.tensors[fused.count - 1];
+    Region regions[3 * kMostPositionRegions + 2];
+    uint32_t count = 0;
+    for (const FusedTensor* t = fused.tensors; t <= &last; ++t) {
+        if (!isIdle(*t)) count += positionRegions(fused, *t, regions + count);
     }
-    return ROPE_SUCCESS;
+    if (last.cached && readsSteps(cache)) {
+        const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
+        const RopeRotateDescription& d = last.d;
+        const StrideCount entries =
+            table ? StrideCount{1, cache.table_pages} : StrideCount{cache.steps_token_stride, d.tokens};
+        const uint32_t lists = table && isPacked(d.positions) ? d.positions.sequences : d.batch;
+        regions[count++] = regionOf(table ? "the block table" : "the list of slots", cache.steps_offset,
+                                    ropePositionBytes(cache.steps_element), entries, {cache.steps_batch_stride, lists});
+    }
+    if (given.tokens_counted != 0) {
+        regions[count++] =
+            regionOf("the count of tokens", given.tokens_offset, ropePositionBytes(fused.count_element), {1, 1});
+    }
+    return checkRegions(regions, count, reason);
 }
 
 bool slotsByPosition(const RopeCache& cache) { return cache.kind >= ROPE_CACHE_POSITIONS; }

@@ -100,6 +100,11 @@ const char kExample[] =
     "differ in their last bits from device to device. A product that a sum takes counts, and a fused\n"
     "operation does; it may be arithmetic of your own, where you do not mind. --within tells vkrope's apart.\n"
     "\n"
+    "A product is followed through calls, variables, changes of sign, abs, min, max, clamp and ldexp. mix, dot,\n"
+    "length, distance, cross, normalize, reflect and other functions made of products and sums count as fused\n"
+    "operations. A product behind a conversion to another width is not followed. Division, sqrt, exp, sin and\n"
+    "other functions whose precision Vulkan leaves to the driver are not counted.\n"
+    "\n"
     "example, the smallest module there is:\n"
     "  printf '\\3\\2\\43\\7\\0\\0\\1\\0\\0\\0\\0\\0\\1\\0\\0\\0\\0\\0\\0\\0' > shader.spv\n"
     "  vkrope check-spirv shader.spv";

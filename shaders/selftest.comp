@@ -1,7 +1,7 @@
 // Float32 products and sums whose last bits tell how the device rounds: single ones, and pairs turned by the rotation's own
 // text, four at a time. Some devices have a second unit for what all threads share, which turns no pair: so every operand
 // depends on the thread, and is computed before any thread leaves. Push constants and index together give 1 in thread 0,
-// so that no compiler can fold them; the test against push.tokens does not tell it which thread stays.
+// so that no compiler can fold them; it cannot learn from the test against push.tokens that only thread 0 stays.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "start.glsl"

@@ -1,5 +1,5 @@
-// Every SPIR-V module that this build has made: it is valid, and no driver may fuse what bits depend on. And the reader
-// that says so, with modules spoiled on purpose.
+// Each SPIR-V module that this build has made is valid, and no driver may fuse an operation of it that bits depend on.
+// Modules that are spoiled on purpose test the reader that finds such operations.
 #include "sample.hpp"
 
 #include "../host/contraction.hpp"
@@ -65,6 +65,14 @@ std::string listed(const rope::Arithmetic& arithmetic) {
     for (const rope::FloatOperation& o : arithmetic.loose)
         text << o.name << " %" << o.id << (o.fusible ? " (fusible) " : " ");
     return text.str();
+}
+
+// Operations without NoContraction of one function, by their names.
+using Counts = std::map<std::string, uint32_t>;
+void count(const rope::Arithmetic& arithmetic, const std::string& function, Counts* fusible, Counts* alone) {
+    for (const rope::FloatOperation& o : arithmetic.loose) {
+        if (o.function == function) ++(*(o.fusible ? fusible : alone))[o.name];
+    }
 }
 
 uint32_t countFusible(const rope::Arithmetic& arithmetic) {
@@ -145,12 +153,44 @@ TEST(Contraction, IsFoundWhereverOneDecorationIsTakenAway) {
 
 TEST(Contraction, IsFollowedThroughCallsAndVariables) {
     const rope::Arithmetic arithmetic = arithmeticOf(module("example_fusible"));
-    std::map<std::string, uint32_t> fusible, alone;
-    for (const rope::FloatOperation& o : arithmetic.loose) ++(o.fusible ? fusible : alone)[o.name];
-    EXPECT_EQ(arithmetic.operations, 7u);
-    EXPECT_EQ(fusible, (std::map<std::string, uint32_t>{{"OpFMul", 2}})) << listed(arithmetic);
-    EXPECT_EQ(alone, (std::map<std::string, uint32_t>{{"OpFMul", 1}, {"OpFAdd", 1}, {"OpFSub", 1}}))
-        << listed(arithmetic);
+    Counts fusible, alone;
+    for (const char* function : {"main", "product_of", "sum_of", "add_to"})
+        count(arithmetic, function, &fusible, &alone);
+    EXPECT_EQ(fusible, (Counts{{"OpFMul", 2}})) << listed(arithmetic);
+    EXPECT_EQ(alone, (Counts{{"OpFMul", 1}, {"OpFAdd", 1}, {"OpFSub", 1}})) << listed(arithmetic);
+    EXPECT_EQ(arithmetic.operations - arithmetic.loose.size(), 2u) << "one product and one sum are kept";
+}
+
+TEST(Contraction, IsSeenInTheFunctionsOfGlsl) {
+    const rope::Arithmetic arithmetic = arithmeticOf(module("example_fusible"));
+    Counts fusible, alone;
+    count(arithmetic, "made_of_both", &fusible, &alone);
+    EXPECT_EQ(fusible, (Counts{{"FMix", 1},
+                               {"SmoothStep", 1},
+                               {"Fma", 1},
+                               {"OpFMod", 1},
+                               {"Length", 1},
+                               {"Distance", 1},
+                               {"Cross", 1},
+                               {"Normalize", 1},
+                               {"FaceForward", 1},
+                               {"Reflect", 1},
+                               {"Refract", 1},
+                               {"Determinant", 1},
+                               {"MatrixInverse", 1}}));
+    EXPECT_EQ(alone, Counts{});
+}
+
+TEST(Contraction, IsFollowedThroughTheFunctionsOfGlsl) {
+    const rope::Arithmetic arithmetic = arithmeticOf(module("example_fusible"));
+    Counts fusible, alone;
+    count(arithmetic, "taken_by_sums", &fusible, &alone);
+    EXPECT_EQ(fusible, (Counts{{"OpFMul", 8}, {"Radians", 1}, {"Degrees", 1}}));
+    fusible.clear();
+    count(arithmetic, "taken_by_none", &fusible, &alone);
+    EXPECT_EQ(fusible, Counts{});
+    EXPECT_EQ(alone["OpFMul"], 3u);
+    EXPECT_EQ(alone["Radians"], 1u);
 }
 
 TEST(Contraction, IsNotInARotationThatIsNotOptimized) {

@@ -310,6 +310,40 @@ TEST(HostFused, RefusesPositionsThatOverlapSlotsTablesOrTheCount) {
                         });
 }
 
+// Every tensor's pass reads the one buffer: Q the positions, K and V the slots.
+TEST(HostFused, RefusesPositionsOfOneTensorThatOverlapTheSlotsOfAnother) {
+    static const float kOne = 1;
+    const std::string sentence =
+        "a row of positions takes bytes 0 to 63, and the list of slots bytes 0 to 63 of one buffer; move an offset";
+    const auto atOnePlace = [](RopeFusedDescription* d) {
+        d->rotate.q.heads = 2;
+        d->cache.steps_offset = 0;
+    };
+    const auto scaled = [&](RopeFusedDescription* d) {
+        atOnePlace(d);
+        d->query_scale = {&kOne, 1, 1, 0};
+    };
+    expectRangesRefused(sentence, [&](RopeFusedDescription* d) {
+        scaled(d);
+        d->unturned = 1;
+    });
+    expectRangesRefused(sentence, [&](RopeFusedDescription* d) {
+        scaled(d);
+        d->rotate.source = ROPE_SOURCE_ROWS;
+    });
+    expectRangesRefused(sentence, [&](RopeFusedDescription* d) { // V alone in the cache
+        atOnePlace(d);
+        d->rotate.k.heads = 0;
+    });
+    // Q and K read the same rows, which are not refused beside each other.
+    static const uint8_t kAxes[kDim / 2] = {0, 1, 2};
+    expectRangesRefused("", [&](RopeFusedDescription* d) {
+        scaled(d);
+        d->rotate.frequencies.axes = kAxes;
+        d->cache.steps_offset = 48;
+    });
+}
+
 // Positions that nothing reads are no range, and a range may lie between another's elements.
 TEST(HostFused, TakesRangesThatDoNotMeet) {
     expectRangesRefused("", [](RopeFusedDescription*) {});

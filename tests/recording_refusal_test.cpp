@@ -2,6 +2,8 @@
 #include "recording.hpp"
 #include "sample.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 
@@ -126,20 +128,28 @@ TEST_P(RecordingRefusal, OfAFinerAlignmentThoughThePipelinesAreThere) {
     EXPECT_EQ(recorded(fine, buffers_), ROPE_ERROR_OTHER_LIMITS);
 }
 
+// As "%#x" has it.
+std::string inHex(uint32_t version) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%#x", version);
+    return text;
+}
+
 TEST_P(RecordingRefusal, OfAnotherVersionsPlan) {
+    const std::string ours = inHex(ROPE_VERSION), theirs = inHex(ROPE_VERSION + 1);
     ASSERT_EQ(prepared(plan_, VK_SUCCESS), "");
     RopePlan other = plan_;
     other.version += 1;
     EXPECT_EQ(prepared(other, VK_ERROR_INITIALIZATION_FAILED),
-              "plan 0 has version 0x1001; it must be 0x1000, that of an accepted plan");
+              "plan 0 has version " + theirs + "; it must be " + ours + ", that of an accepted plan");
     EXPECT_EQ(recorded(other, buffers_), ROPE_ERROR_OTHER_VERSION);
     EXPECT_EQ(ropeDispatchCount(&other), 0u);
     char text[256];
     ropePrintPlan(&other, text, sizeof text);
-    EXPECT_STREQ(text, "of version 0x1001, not 0x1000\n");
+    EXPECT_EQ(text, "of version " + theirs + ", not " + ours + "\n");
     const RopePlan refused = {};
     EXPECT_EQ(prepared(refused, VK_ERROR_INITIALIZATION_FAILED),
-              "plan 0 has version 0; it must be 0x1000, that of an accepted plan");
+              "plan 0 has version 0; it must be " + ours + ", that of an accepted plan");
     EXPECT_EQ(recorded(refused, buffers_), ROPE_ERROR_INVALID);
     other = plan_;
     other.pass_count = 0;
@@ -147,11 +157,15 @@ TEST_P(RecordingRefusal, OfAnotherVersionsPlan) {
 }
 
 TEST_P(RecordingRefusal, OfOffsetsThatAreNoMultiplesOfTheAlignment) {
-    ASSERT_EQ(prepared(plan_, VK_SUCCESS), "");
+    RopeLimits limits = device().limits(); // of a device that may take any offset
+    limits.storage_alignment = std::max(limits.storage_alignment, 16u);
+    open(limits);
+    const RopePlan plan = planWith(limits);
+    ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
     for (const RopeSlot slot : {ROPE_SLOT_FREQUENCIES, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT}) {
         RopeBuffers moved = buffers_;
-        moved.slots[slot].offset += device().limits().storage_alignment / 2;
-        EXPECT_EQ(recorded(plan_, moved), ROPE_ERROR_MISALIGNED) << ropeSlotName(slot);
+        moved.slots[slot].offset += limits.storage_alignment / 2;
+        EXPECT_EQ(recorded(plan, moved), ROPE_ERROR_MISALIGNED) << ropeSlotName(slot);
     }
 }
 
@@ -200,6 +214,44 @@ TEST_P(RecordingRefusal, OfNothingThatIsRight) {
     RopePlan floor;
     ASSERT_EQ(ropePlanRotate(&description_, nullptr, &floor), ROPE_SUCCESS);
     EXPECT_TRUE(device().run(&floor, 1, &buffers_, &error)) << error;
+}
+
+// A cache is bound from its first slot on, and that may be a page that no token takes: here it holds K and V as they
+// came, which go to the page behind it.
+TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
+    constexpr uint32_t kTokens = 4, kRow = 128, kPage = kTokens * kRow, kPages = 4;
+    constexpr uint64_t kValues = kPages * kPage * sizeof(float), kSlots = 2 * kValues;
+    RopeFusedDescription d = {};
+    d.rotate = description_;
+    d.rotate.q = {};
+    d.rotate.k.heads = d.v.heads = 2;
+    d.unturned = 1;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.slots = kPages * kTokens;
+    d.cache.page_size = kTokens;
+    std::vector<float> source(2 * kPages * kPage);
+    for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i + 1);
+    const int32_t slots[kTokens] = {4, 5, 6, 7};
+    std::vector<float> wanted = source;
+    for (size_t at : {size_t{0}, size_t{kPages * kPage}})
+        std::copy_n(source.begin() + at, kPage, wanted.begin() + at + kPage);
+    for (const uint32_t apart : {0u, 1u}) {
+        if (apart == 0 && device().limits().storage_buffers < 6) continue; // refused there
+        d.apart = apart;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        RopeBuffers buffers = {};
+        buffers.slots[ROPE_SLOT_POSITIONS] = memory_.slot(kSlots);
+        buffers.slots[ROPE_SLOT_K] = buffers.slots[ROPE_SLOT_K_OUT] = memory_.slot();
+        buffers.slots[ROPE_SLOT_V] = buffers.slots[ROPE_SLOT_V_OUT] = memory_.slot(kValues);
+        std::string error;
+        ASSERT_TRUE(device().upload(memory_, 0, source.data(), kSlots, &error)) << error;
+        ASSERT_TRUE(device().upload(memory_, kSlots, slots, sizeof slots, &error)) << error;
+        EXPECT_TRUE(device().run(&plan, 1, &buffers, &error)) << error;
+        std::vector<float> found(source.size());
+        ASSERT_TRUE(device().download(memory_, 0, found.data(), kSlots, &error)) << error;
+        EXPECT_EQ(found, wanted);
+    }
 }
 
 ROPE_ON_EVERY_DEVICE(RecordingRefusal);
