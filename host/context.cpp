@@ -199,7 +199,7 @@ VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
             const VkResult result = preparePass(context, plans[i].passes[p]);
             if (result == VK_SUCCESS) continue;
-            refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s was refused by Vulkan, VkResult %d", i,
+            refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s could not be made, VkResult %d", i,
                    plans[i].passes[p].shader->name, static_cast<int>(result));
             return result;
         }

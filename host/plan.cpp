@@ -195,8 +195,9 @@ RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason) {
                       "limits.storage_alignment is %u and uniform_alignment %u; each must be a power of two", storage,
                       uniform);
     }
-    if (limits.group_count[0] == 0 || limits.group_count[1] == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "limits.group_count is 0; ropeLimitsFromDevice fills it in");
+    if (limits.storage_range == 0 || limits.group_count[0] == 0 || limits.group_count[1] == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "limits.%s is 0; ropeLimitsFromDevice fills it in",
+                      limits.storage_range == 0 ? "storage_range" : "group_count");
     }
     return ROPE_SUCCESS;
 }

@@ -118,8 +118,9 @@ struct Divisor {
 };
 Divisor makeDivisor(uint32_t divisor);
 
-// Limits with their defaults for zeros, and what no device has.
+// Puts a limit's default where the limit is 0.
 void fillLimits(RopeLimits* limits);
+// Refuses limits that no device has.
 RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason);
 
 // The description or the plan of a plan function is null; where there is a plan it says so.

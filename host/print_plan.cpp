@@ -90,5 +90,5 @@ size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
 // A plan's padding is zero.
 int ropePlansEqual(const RopePlan* a, const RopePlan* b) {
     // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-    return a == b || (a != nullptr && b != nullptr && memcmp(a, b, sizeof *a) == 0);
+    return a != nullptr && b != nullptr && memcmp(a, b, sizeof *a) == 0;
 }

@@ -89,7 +89,8 @@ typedef enum RopeResult {
     ROPE_ERROR_OTHER_VERSION = -6,  /* recording: another version of the library made the plan */
     ROPE_ERROR_OTHER_LIMITS = -7,   /* recording: the plan takes more of some limit than the context has */
     ROPE_ERROR_MISALIGNED = -8,     /* recording: a buffer's offset is no multiple of the context's alignment */
-    ROPE_ERROR_OVERLAP = -9         /* recording: a tensor goes elsewhere, and both slots begin at one place */
+    ROPE_ERROR_OVERLAP = -9         /* recording: a tensor goes elsewhere, and its source and destination begin at one
+                                       byte of one buffer (the slot's offset plus the layout's) */
 } RopeResult;
 
 /* One sentence that says what was wrong and what would be right; empty on success. */
@@ -218,10 +219,10 @@ ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, Rop
 /* ---- Limits: what the device has ------------------------------------------------------------------------------ */
 
 typedef struct RopeLimits {
-    uint64_t storage_range;     /* bytes one binding may span (maxStorageBufferRange) */
-    uint32_t storage_alignment; /* bytes a binding's offset must be a multiple of, a power of two */
-    uint32_t group_count[2];    /* work groups in x and y */
-    uint32_t group_size;        /* invocations in one group */
+    uint64_t storage_range;     /* bytes one binding may span (maxStorageBufferRange), 1 or more */
+    uint32_t storage_alignment; /* bytes a binding's offset must be a multiple of, a power of two; 0: 16 */
+    uint32_t group_count[2];    /* work groups in x and y, 1 or more of each */
+    uint32_t group_size;        /* invocations in one group; 0: 1 */
     uint32_t enabled;           /* ROPE_ENABLED_ bits */
     uint32_t storage_buffers;   /* storage buffers of one stage (maxPerStageDescriptorStorageBuffers); 0: 4 */
     uint32_t uniform_range;     /* bytes one uniform binding may span (maxUniformBufferRange); 0: 16384 */
@@ -828,8 +829,11 @@ typedef struct RopePlan {
     uint32_t version; /* ROPE_VERSION of the library that made it; 0: refused, or never made */
     uint32_t pass_count;
     RopePass passes[ROPE_MAX_PASSES];
-    RopeLimits limits; /* that it was made for; a context with less of any refuses it. `enabled` has the bits that its
-                          shaders need, `threads` is 0 */
+    RopeLimits limits; /* that it was made for. A context refuses a plan that takes more than it has: bytes, groups,
+                          threads of a group, buffers or `enabled` bits; and one that was made for a smaller
+                          storage_alignment than its own. uniform_alignment is not compared: recording checks the
+                          offset of PARAMETERS by the context's. `enabled` has the bits that the plan's shaders need,
+                          `threads` is 0 */
     uint64_t bytes[ROPE_SLOT_COUNT]; /* what each slot's buffer must offer from its offset on; 0: not used */
     RopeReason reason;               /* why it was refused; empty on success */
 } RopePlan;
@@ -858,7 +862,7 @@ typedef enum RopeRounding {
 /* What the self-test's words say of the device's rounding: for ropeSetRounding. */
 ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
 
-/* 1 where both plans are the same in every byte, 0 where not. */
+/* 1 where both plans are the same in every byte, 0 where not and where either is null. */
 ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);
 
 /* The plan as text, a few lines ending in a newline; writes at most `size` bytes, the terminating zero among them,
@@ -915,8 +919,9 @@ typedef struct RopeContextInfo {
 typedef struct RopeContext RopeContext;
 
 /* Allocates the context, a descriptor set layout and a pipeline layout. On failure *context is null and nothing is
- * left behind: VK_ERROR_INITIALIZATION_FAILED where a pointer is null, a limit is 0 or no power of two as it must be,
- * or the device lacks a function. With ROPE_ENABLED_DEBUG_UTILS in limits.enabled layouts and pipelines are named for
+ * left behind. The result is VK_ERROR_INITIALIZATION_FAILED where a pointer is null, limits.storage_range or a
+ * limits.group_count is 0, an alignment is no power of two, or the device lacks a function. Plans refuse the same
+ * limits. With ROPE_ENABLED_DEBUG_UTILS in limits.enabled layouts and pipelines are named for
  * tools, "vkrope rotate_wide" and so on, and every plan is recorded inside a label of its shader's name; without it
  * none of the extension's functions is asked for. */
 ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
@@ -928,7 +933,8 @@ ROPE_API void ropeDestroyContext(RopeContext* context);
  * each: at start-up or on a worker thread, not in a frame. Plans of other sizes often share them. A plan that recording
  * would refuse is refused here: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context's limits,
  * VK_ERROR_INITIALIZATION_FAILED where it was refused or is of another version; `reason`, which may be null, says so.
- * Plans before it are then prepared. Any other result is Vulkan's. */
+ * Plans before it are then prepared. Any other result is Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY where the host's
+ * allocation failed. */
 ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason);
 
 /* For ropeReadSelfTest's finding; the context only keeps it. */
@@ -949,18 +955,19 @@ typedef struct RopeBuffers {
     const VkDescriptorSet* sets; /* from ropeAllocateSets; only where the device has no push descriptors */
 } RopeBuffers;
 
-/* Where push descriptors are not enabled: allocates ropeDispatchCount(plan) sets from your pool, outside the frame,
- * and points them at the buffers. Each takes 6 descriptors of type storage buffer (4 where
- * limits.storage_buffers is less than 6) and one of type uniform buffer. They live
- * and go with your pool, those made before a failure too. VK_ERROR_INITIALIZATION_FAILED where recording would refuse
- * the plan or the buffers. `buffers->sets` is not read. */
+/* Allocates ropeDispatchCount(plan) sets from your pool, outside the frame, and points them at the buffers: for devices
+ * without push descriptors. A set takes 6 descriptors of type storage buffer (4 where limits.storage_buffers is less
+ * than 6) and one of type uniform buffer. The sets live as long as your pool, also those made before a failure. The
+ * result is VK_ERROR_INITIALIZATION_FAILED where recording would refuse the plan or the buffers, and
+ * VK_ERROR_FEATURE_NOT_PRESENT where push descriptors are enabled. `buffers->sets` is not read. */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
  * Nothing is recorded unless the result is ROPE_SUCCESS. The plan, the buffers and their offsets are checked first, in
- * some nanoseconds. The host keeps what they cannot show: the buffers' sizes, and overlaps other than that of a tensor
- * whose two slots begin at one place.
+ * some nanoseconds. The host keeps what they cannot show: the buffers' sizes, and all overlaps but one: a tensor that
+ * goes elsewhere is refused where its source and destination begin at one byte of one buffer, which is the slot's
+ * offset plus the layout's. Caches are not compared.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
  *           and what last touched those that it writes available to VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
  *   After:  what it wrote is to be made visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. A table is such a write,

@@ -240,7 +240,7 @@ TEST_P(Context, CanGoOnAfterAFailedPrepare) {
     wire.fail_at = 3;
     RopeReason reason;
     EXPECT_EQ(ropePrepare(context, plans.plans, 3, &reason), VK_ERROR_OUT_OF_DEVICE_MEMORY);
-    EXPECT_STREQ(reason.text, "plan 1: the pipeline of rotate_wide was refused by Vulkan, VkResult -2");
+    EXPECT_STREQ(reason.text, "plan 1: the pipeline of rotate_wide could not be made, VkResult -2");
     EXPECT_EQ(ropePrepare(context, plans.plans, 3, &reason), VK_SUCCESS);
     EXPECT_STREQ(reason.text, "");
     const size_t calls = wire.log.size();
@@ -270,6 +270,15 @@ TEST_P(Context, UsesTheHostsAllocatorAndSurvivesItsEnd) {
         EXPECT_EQ(host.alive, 0) << n;
         EXPECT_EQ(wire.alive, 0) << n;
     }
+    RopeContext* context = nullptr; // Vulkan refuses nothing here
+    host.fail_at = -1;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    host.fail_at = host.allocations;
+    RopeReason reason;
+    EXPECT_EQ(ropePrepare(context, plans.plans, 1, &reason), VK_ERROR_OUT_OF_HOST_MEMORY);
+    EXPECT_NE(std::string(reason.text).find(" could not be made, VkResult -1"), std::string::npos) << reason.text;
+    ropeDestroyContext(context);
+    EXPECT_EQ(host.alive, 0);
 }
 
 TEST_P(Context, HandsOnThatAPoolIsEmptyAndCanGoOn) {

@@ -116,6 +116,9 @@ TEST(Null, ContextsAreRefused) {
     zeros.limits.storage_alignment = 256;
     zeros.limits.uniform_alignment = 3;
     EXPECT_EQ(ropeCreateContext(&zeros, &context), VK_ERROR_INITIALIZATION_FAILED);
+    zeros.limits.uniform_alignment = 256;
+    zeros.limits.storage_range = 0;
+    EXPECT_EQ(ropeCreateContext(&zeros, &context), VK_ERROR_INITIALIZATION_FAILED);
     EXPECT_EQ(context, nullptr);
 }
 
@@ -176,7 +179,7 @@ TEST(Null, PlansAreEmpty) {
     EXPECT_GT(ropePrintPlan(&plan, nullptr, 100), 0u);
     EXPECT_EQ(ropePlansEqual(&plan, nullptr), 0);
     EXPECT_EQ(ropePlansEqual(nullptr, &plan), 0);
-    EXPECT_EQ(ropePlansEqual(nullptr, nullptr), 1);
+    EXPECT_EQ(ropePlansEqual(nullptr, nullptr), 0);
     EXPECT_EQ(ropeDispatchCount(nullptr), 0u);
     ropeGetDispatch(&plan, 0, nullptr);
     ropeGroups(&plan, 0, 1, nullptr);

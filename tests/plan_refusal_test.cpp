@@ -249,7 +249,11 @@ TEST(Plan, RefusesLimitsThatNoDeviceHas) {
     ropeFloorLimits(&limits);
     limits.group_count[0] = 0;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
-    EXPECT_NE(std::string(plan.reason.text).find("group_count is 0"), std::string::npos) << plan.reason.text;
+    EXPECT_STREQ(plan.reason.text, "limits.group_count is 0; ropeLimitsFromDevice fills it in");
+    ropeFloorLimits(&limits);
+    limits.storage_range = 0;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text, "limits.storage_range is 0; ropeLimitsFromDevice fills it in");
 }
 
 } // namespace
