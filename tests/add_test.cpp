@@ -11,6 +11,7 @@
 
 namespace {
 
+using combinations::choiceIf;
 using sample::Random;
 
 constexpr uint8_t kUntouched = 0xFE;
@@ -191,26 +192,25 @@ RopeAddDescription draw(uint64_t seed) {
 combinations::Choices choicesOf(uint64_t seed) {
     const RopeAddDescription d = draw(seed);
     const bool sinusoids = d.learned == 0, is_inline = sinusoids && d.source == ROPE_SOURCE_INLINE;
-    const auto if_any = [](bool any, uint64_t choice) { return any ? static_cast<uint8_t>(choice) : tool::kNone; };
-    return {if_any(true, d.batch > 1),
-            if_any(true, d.tokens > 32),
-            if_any(true, d.dim % 8 == 0),
-            if_any(true, d.learned),
-            if_any(sinusoids, d.order),
-            if_any(sinusoids, d.cosine_first),
-            if_any(sinusoids, d.source),
-            if_any(is_inline, d.angle),
-            if_any(!is_inline, d.rows.element),
-            if_any(true, d.element_in),
-            if_any(true, d.elsewhere),
-            if_any(d.elsewhere != 0, d.element_out),
-            if_any(true, d.scale != 0),
-            if_any(true, d.x.token_stride != 0),
-            if_any(true, d.count_outside),
-            if_any(true, d.positions.kind),
-            if_any(d.positions.kind != ROPE_POSITIONS_COUNTED, d.positions.element),
-            if_any(d.positions.kind < ROPE_POSITIONS_COUNTED, d.positions.shared),
-            if_any(true, seed % 2)};
+    return {choiceIf(true, d.batch > 1),
+            choiceIf(true, d.tokens > 32),
+            choiceIf(true, d.dim % 8 == 0),
+            choiceIf(true, d.learned),
+            choiceIf(sinusoids, d.order),
+            choiceIf(sinusoids, d.cosine_first),
+            choiceIf(sinusoids, d.source),
+            choiceIf(is_inline, d.angle),
+            choiceIf(!is_inline, d.rows.element),
+            choiceIf(true, d.element_in),
+            choiceIf(true, d.elsewhere),
+            choiceIf(d.elsewhere != 0, d.element_out),
+            choiceIf(true, d.scale != 0),
+            choiceIf(true, d.x.token_stride != 0),
+            choiceIf(true, d.count_outside),
+            choiceIf(true, d.positions.kind),
+            choiceIf(d.positions.kind != ROPE_POSITIONS_COUNTED, d.positions.element),
+            choiceIf(d.positions.kind < ROPE_POSITIONS_COUNTED, d.positions.shared),
+            choiceIf(true, seed % 2)};
 }
 
 class Add : public gpu::OnDevice {};

@@ -17,6 +17,7 @@ using buckets::exactBuckets;
 using buckets::kFar;
 using buckets::kShapes;
 using buckets::Shape;
+using combinations::choiceIf;
 using sample::Random;
 
 struct Inputs {
@@ -147,23 +148,22 @@ RopeBiasDescription draw(uint64_t seed) {
 combinations::Choices choicesOf(uint64_t seed) {
     const RopeBiasDescription d = draw(seed);
     const bool counted = d.positions.kind == ROPE_POSITIONS_COUNTED, t5 = d.kind == ROPE_BIAS_T5;
-    const auto if_any = [](bool any, uint64_t choice) { return any ? static_cast<uint8_t>(choice) : tool::kNone; };
-    return {if_any(true, d.kind),
-            if_any(true, d.written),
-            if_any(d.written == 0, d.batch > 1),
-            if_any(true, d.queries > 255),
-            if_any(true, d.keys % 4 == 0),
-            if_any(d.kind != ROPE_BIAS_CLIPPED, d.bidirectional),
-            if_any(true, d.causal),
-            if_any(t5, d.buckets != 0),
-            if_any(true, d.element),
-            if_any(true, d.positions.kind),
-            if_any(!counted, d.positions.element),
-            if_any(!counted, d.positions.shared),
-            if_any(true, d.rows.element),
-            if_any(true, d.rows.row_stride),
-            if_any(true, d.x.token_stride != 0),
-            if_any(true, seed % 2)};
+    return {choiceIf(true, d.kind),
+            choiceIf(true, d.written),
+            choiceIf(d.written == 0, d.batch > 1),
+            choiceIf(true, d.queries > 255),
+            choiceIf(true, d.keys % 4 == 0),
+            choiceIf(d.kind != ROPE_BIAS_CLIPPED, d.bidirectional),
+            choiceIf(true, d.causal),
+            choiceIf(t5, d.buckets != 0),
+            choiceIf(true, d.element),
+            choiceIf(true, d.positions.kind),
+            choiceIf(!counted, d.positions.element),
+            choiceIf(!counted, d.positions.shared),
+            choiceIf(true, d.rows.element),
+            choiceIf(true, d.rows.row_stride),
+            choiceIf(true, d.x.token_stride != 0),
+            choiceIf(true, seed % 2)};
 }
 
 class Bias : public gpu::OnDevice {};

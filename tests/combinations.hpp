@@ -14,6 +14,9 @@ using tool::Choices;
 
 bool whole();
 
+// A choice of a draw as a small number; none where it means nothing in that draw.
+inline uint8_t choiceIf(bool meant, uint64_t choice) { return meant ? static_cast<uint8_t>(choice) : tool::kNone; }
+
 // Combinations of one choice from each axis; counts[i] is how many choices axis i has. Those that `exist` denies are
 // left out. In a short run every `together` choices (1 to 3) of different axes meet in one that is taken.
 std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t together,

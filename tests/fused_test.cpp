@@ -9,6 +9,8 @@
 
 namespace {
 
+using combinations::choiceIf;
+
 // The choices of a scene, each a small number; those that mean nothing in it are none.
 combinations::Choices choicesOf(const fusion::Scene& scene) {
     const RopeFusedDescription& d = scene.d;
@@ -16,31 +18,30 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
     const RopeCache& cache = d.cache;
     const bool turns = d.unturned == 0, is_inline = turns && r.source == ROPE_SOURCE_INLINE;
     const bool has_cache = cache.kind != ROPE_CACHE_NONE, q = r.q.heads != 0, k = r.k.heads != 0;
-    const auto if_any = [](bool any, uint64_t choice) { return any ? static_cast<uint8_t>(choice) : tool::kNone; };
-    return {if_any(turns, r.source),
-            if_any(is_inline, r.angle),
-            if_any(turns, r.pairing_in),
-            if_any(turns, r.operation),
-            if_any(true, r.element_in),
-            if_any(true, r.element_out),
-            if_any(q, r.elsewhere),
-            if_any(true, r.positions.kind),
-            if_any(r.positions.kind != ROPE_POSITIONS_COUNTED, r.positions.element),
-            if_any(turns, r.frequencies.sets > 1),
-            if_any(true, d.unturned),
-            if_any(true, d.packed),
-            if_any(true, q + 2 * k),
-            if_any(k && d.v.heads != 0, d.apart),
-            if_any(true, d.tokens_counted),
-            if_any(q, d.q_norm.kind),
-            if_any(k, d.k_norm.kind),
-            if_any(q, d.query_scale.count != 0),
-            if_any(k, cache.kind),
-            if_any(has_cache, cache.order),
-            if_any(has_cache, cache.element),
-            if_any(has_cache && d.v.heads != 0, cache.together),
-            if_any(has_cache, cache.shift),
-            if_any(cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE, cache.steps_element)};
+    return {choiceIf(turns, r.source),
+            choiceIf(is_inline, r.angle),
+            choiceIf(turns, r.pairing_in),
+            choiceIf(turns, r.operation),
+            choiceIf(true, r.element_in),
+            choiceIf(true, r.element_out),
+            choiceIf(q, r.elsewhere),
+            choiceIf(true, r.positions.kind),
+            choiceIf(r.positions.kind != ROPE_POSITIONS_COUNTED, r.positions.element),
+            choiceIf(turns, r.frequencies.sets > 1),
+            choiceIf(true, d.unturned),
+            choiceIf(true, d.packed),
+            choiceIf(true, q + 2 * k),
+            choiceIf(k && d.v.heads != 0, d.apart),
+            choiceIf(true, d.tokens_counted),
+            choiceIf(q, d.q_norm.kind),
+            choiceIf(k, d.k_norm.kind),
+            choiceIf(q, d.query_scale.count != 0),
+            choiceIf(k, cache.kind),
+            choiceIf(has_cache, cache.order),
+            choiceIf(has_cache, cache.element),
+            choiceIf(has_cache && d.v.heads != 0, cache.together),
+            choiceIf(has_cache, cache.shift),
+            choiceIf(cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE, cache.steps_element)};
 }
 
 class FusedOnDevice : public gpu::OnDevice {
