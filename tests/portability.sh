@@ -2,10 +2,10 @@
 # portability.sh [--install] [--whole] [WHAT...]: runs the tests, or compiles the shaders, for each of the following that this
 # machine has, and prints a table. Without WHAT all of them.
 #
-#   lavapipe     every test on the system's lavapipe (Mesa)                                          6 minutes
+#   lavapipe     every test on the system's lavapipe (Mesa)                                          5 minutes
 #   backports    every test on the newer lavapipe of Debian's backports, unpacked beside it          6 minutes
-#   swiftshader  every test on SwiftShader                                                           6 minutes
-#   floor        the tests of devices, on devices cut down to the least that Vulkan promises        10 minutes
+#   swiftshader  every test on SwiftShader                                                           3 minutes
+#   floor        the tests of devices, on devices cut down to the least that Vulkan promises         3 minutes
 #   arm64        every test built for arm64, under qemu, with arm64's lavapipe                           hours
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
 #   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows        1 minute
