@@ -2,7 +2,7 @@
 // in.
 #include "typical.hpp"
 
-#include "shaders.h"
+#include "plan/shaders.h"
 
 #include <cstdio>
 #include <stdexcept>

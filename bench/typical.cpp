@@ -2,7 +2,7 @@
 
 #include "bench.hpp"
 
-#include "shaders.h"
+#include "plan/shaders.h"
 
 #include <algorithm>
 

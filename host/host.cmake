@@ -1,53 +1,53 @@
 # The core library, the device target, and the programs.
 add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
-    host/alibi.cpp
-    host/angle.cpp
-    host/axes.cpp
-    host/buckets.cpp
-    host/context.cpp
-    host/element.cpp
-    host/frequencies.cpp
-    host/host_add.cpp
-    host/host_bias.cpp
-    host/host_fused.cpp
-    host/host_position.cpp
-    host/host_relative.cpp
-    host/host_run.cpp
-    host/labels.cpp
-    host/limits.cpp
-    host/parameters.cpp
-    host/permutation.cpp
-    host/plan.cpp
-    host/plan_add.cpp
-    host/plan_bias.cpp
-    host/plan_fused.cpp
-    host/plan_relative.cpp
-    host/plan_rotate.cpp
-    host/plan_table.cpp
-    host/plan_tensor.cpp
-    host/tuning.cpp
-    host/positions.cpp
-    host/print_plan.cpp
-    host/query_scale.cpp
-    host/real.cpp
-    host/record.cpp
-    host/record_indirect.cpp
-    host/reference_angle.cpp
-    host/refuse.cpp
-    host/resolve.cpp
-    host/resolve_add.cpp
-    host/resolve_bias.cpp
-    host/resolve_cache.cpp
-    host/resolve_fused.cpp
-    host/resolve_relative.cpp
-    host/rows.cpp
-    host/rules.cpp
-    host/runs.cpp
-    host/scale.cpp
-    host/scores.cpp
-    host/selftest.cpp
-    host/specialize.cpp)
+    host/rules/alibi.cpp
+    host/rules/buckets.cpp
+    host/rules/permutation.cpp
+    host/rules/query_scale.cpp
+    host/rules/real.cpp
+    host/rules/refuse.cpp
+    host/rules/rules.cpp
+    host/plan/add.cpp
+    host/plan/add_resolve.cpp
+    host/plan/axes.cpp
+    host/plan/bias.cpp
+    host/plan/bias_resolve.cpp
+    host/plan/element.cpp
+    host/plan/frequencies.cpp
+    host/plan/fused.cpp
+    host/plan/fused_cache.cpp
+    host/plan/fused_geometry.cpp
+    host/plan/fused_parameters.cpp
+    host/plan/fused_resolve.cpp
+    host/plan/limits.cpp
+    host/plan/planner.cpp
+    host/plan/positions.cpp
+    host/plan/print.cpp
+    host/plan/relative.cpp
+    host/plan/relative_resolve.cpp
+    host/plan/resolve.cpp
+    host/plan/rotate.cpp
+    host/plan/rows.cpp
+    host/plan/scale.cpp
+    host/plan/scores.cpp
+    host/plan/selftest.cpp
+    host/plan/table.cpp
+    host/plan/tensor.cpp
+    host/plan/tuning.cpp
+    host/record/context.cpp
+    host/record/labels.cpp
+    host/record/record.cpp
+    host/record/record_indirect.cpp
+    host/record/specialize.cpp
+    host/reference/add.cpp
+    host/reference/bias.cpp
+    host/reference/fused.cpp
+    host/reference/relative.cpp
+    host/reference/rotation.cpp
+    host/reference/shader_angle.cpp
+    host/reference/token.cpp
+    host/reference/true_angle.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
 
 # A user's build reaches copies of the public headers and no other file of host/, as <vkrope/rope.h>, which is where an
@@ -106,9 +106,9 @@ if(NOT MSVC)
     # A guest is small; only what works through whole tensors on the CPU is not. Below a parent its flags decide.
     if(PROJECT_IS_TOP_LEVEL)
         target_compile_options(vkrope PRIVATE $<$<CONFIG:Release>:-Os>)
-        set_property(SOURCE host/angle.cpp host/element.cpp host/host_add.cpp host/host_bias.cpp host/host_fused.cpp
-            host/host_position.cpp host/host_relative.cpp host/host_run.cpp host/reference_angle.cpp
-            APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+        get_target_property(reference vkrope SOURCES)
+        list(FILTER reference INCLUDE REGEX "^host/reference/")
+        set_property(SOURCE ${reference} host/plan/element.cpp APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
         set(VKROPE_WARNINGS -Wall -Wextra -Wpedantic -Werror=return-type)
     endif()
 else()
@@ -117,9 +117,10 @@ endif()
 target_compile_options(vkrope PRIVATE ${VKROPE_WARNINGS})
 
 if(VKROPE_BUILD_DEVICE)
-    add_library(vkrope-device STATIC host/device.cpp host/device_buffer.cpp host/device_submit.cpp host/loader.cpp)
+    add_library(vkrope-device STATIC host/device/device.cpp host/device/buffer.cpp host/device/submit.cpp host/device/loader.cpp)
     add_library(vkrope::device ALIAS vkrope-device)
     target_link_libraries(vkrope-device PUBLIC vkrope PRIVATE ${CMAKE_DL_LIBS})
+    target_include_directories(vkrope-device PRIVATE host)
     target_compile_features(vkrope-device PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-device PRIVATE VK_NO_PROTOTYPES)
     set_target_properties(vkrope-device PROPERTIES EXPORT_NAME device)
@@ -128,7 +129,8 @@ if(VKROPE_BUILD_DEVICE)
     endif()
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
-    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/npy.cpp host/npy_file.cpp)
+    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/tool/npy.cpp host/tool/npy_file.cpp)
+    target_include_directories(vkrope-npy PRIVATE host)
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
     target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
 
@@ -144,58 +146,59 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     find_package(nlohmann_json CONFIG REQUIRED)
     find_package(Threads REQUIRED)
 
-    add_library(vkrope-config STATIC 
-        host/config.cpp
-        host/config_axes.cpp
-        host/config_grid.cpp
-        host/config_grid_models.cpp
-        host/config_head.cpp
-        host/config_ladders.cpp
-        host/config_layers.cpp
-        host/config_models.cpp
-        host/config_numbers.cpp
-        host/config_painter.cpp
-        host/config_rule.cpp
-        host/config_source.cpp
-        host/config_tower.cpp
-        host/config_values.cpp
-        host/gguf.cpp
-        host/gguf_header.cpp)
+    add_library(vkrope-config STATIC
+        host/config/axes.cpp
+        host/config/config.cpp
+        host/config/diffusers.cpp
+        host/config/gguf.cpp
+        host/config/gguf_header.cpp
+        host/config/grid.cpp
+        host/config/grid_frequencies.cpp
+        host/config/grid_models.cpp
+        host/config/head.cpp
+        host/config/layers.cpp
+        host/config/models.cpp
+        host/config/numbers.cpp
+        host/config/rule.cpp
+        host/config/source.cpp
+        host/config/values.cpp
+        host/config/vision.cpp)
+    target_include_directories(vkrope-config PRIVATE host)
     target_link_libraries(vkrope-config PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
     target_compile_features(vkrope-config PUBLIC cxx_std_17)
     target_compile_options(vkrope-config PRIVATE ${VKROPE_WARNINGS})
 
     add_executable(vkrope-tool
-        host/chart.cpp
-        host/contraction.cpp
-        host/tool.cpp
-        host/tool_add.cpp
-        host/tool_arrays.cpp
-        host/tool_axes.cpp
-        host/tool_bench.cpp
-        host/tool_bench_cases.cpp
-        host/tool_bench_rows.cpp
-        host/tool_bias.cpp
-        host/tool_check.cpp
-        host/tool_check_case.cpp
-        host/tool_check_spirv.cpp
-        host/tool_device.cpp
-        host/tool_devices.cpp
-        host/tool_element.cpp
-        host/tool_encoding.cpp
-        host/tool_frequencies.cpp
-        host/tool_matrix.cpp
-        host/tool_meetings.cpp
-        host/tool_output.cpp
-        host/tool_permute.cpp
-        host/tool_plot.cpp
-        host/tool_positions.cpp
-        host/tool_progress.cpp
-        host/tool_rotate.cpp
-        host/tool_rotation.cpp
-        host/tool_table.cpp
-        host/tool_tune.cpp
-        host/tool_values.cpp)
+        host/tool/add_positions.cpp
+        host/tool/arrays.cpp
+        host/tool/axes.cpp
+        host/tool/bench.cpp
+        host/tool/bench_cases.cpp
+        host/tool/bench_rows.cpp
+        host/tool/bias.cpp
+        host/tool/chart.cpp
+        host/tool/check.cpp
+        host/tool/check_case.cpp
+        host/tool/check_spirv.cpp
+        host/tool/contraction.cpp
+        host/tool/devices.cpp
+        host/tool/element.cpp
+        host/tool/encoding.cpp
+        host/tool/frequencies.cpp
+        host/tool/main.cpp
+        host/tool/matrix.cpp
+        host/tool/meetings.cpp
+        host/tool/output.cpp
+        host/tool/permute.cpp
+        host/tool/plot.cpp
+        host/tool/positions.cpp
+        host/tool/progress.cpp
+        host/tool/rotate.cpp
+        host/tool/rotation.cpp
+        host/tool/table.cpp
+        host/tool/target.cpp
+        host/tool/tune.cpp
+        host/tool/values.cpp)
     target_include_directories(vkrope-tool PRIVATE host)
     target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)

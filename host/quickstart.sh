@@ -23,7 +23,7 @@ make_program() {
     cmake --build "$build" --target vkrope-quickstart --parallel "$(getconf _NPROCESSORS_ONLN)" >"$log" 2>&1
 }
 
-"$root/host/install.sh" build
+"$root/host/package/install_packages.sh" build
 if ! make_program; then
     tail -n 20 "$log" >&2
     echo "quickstart: the build failed; all of it is in $log" >&2

@@ -11,16 +11,20 @@ target=${1:-npy}
 seconds=${2:-60}
 beside=() # what the sources under test call, built with them and not measured
 longest=512
+room=config
 case $target in
-npy) sources=(host/npy.cpp host/npy_file.cpp) ;;
+npy)
+    room=tool
+    sources=(host/tool/npy.cpp host/tool/npy_file.cpp)
+    ;;
 config)
-    sources=("$root"/host/config*.cpp)
-    beside=(host/axes.cpp host/frequencies.cpp host/real.cpp host/refuse.cpp host/rules.cpp)
+    mapfile -t sources < <(cd "$root" && ls host/config/*.cpp | grep -v /gguf)
+    beside=(host/plan/axes.cpp host/plan/frequencies.cpp host/rules/real.cpp host/rules/refuse.cpp host/rules/rules.cpp)
     longest=1024
     ;;
 gguf)
-    sources=(host/gguf.cpp host/gguf_header.cpp)
-    beside=(host/axes.cpp host/frequencies.cpp host/real.cpp host/refuse.cpp host/rules.cpp)
+    sources=(host/config/gguf.cpp host/config/gguf_header.cpp)
+    beside=(host/plan/axes.cpp host/plan/frequencies.cpp host/rules/real.cpp host/rules/refuse.cpp host/rules/rules.cpp)
     longest=2048
     ;;
 *) echo "fuzz: there is no target '$target'; there are npy, config and gguf" >&2 && exit 2 ;;
@@ -41,8 +45,8 @@ mkdir -p "$work/found" "$corpus"
 build() {
     local out=$1
     shift
-    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost "$@" "${sources[@]}" \
-        "${beside[@]}" "tests/fuzz_$target.cpp" -o "$out")
+    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost -Itests "$@" "${sources[@]}" \
+        "${beside[@]}" "tests/$room/fuzz_$target.cpp" -o "$out")
 }
 build "$work/fuzzer" -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 

@@ -15,7 +15,7 @@
 # Times are of two cores. amd, cross, glslc and floor belong into every run that changes a shader; all of it once a week, and
 # before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/); the system's own drivers
 # and its list of architectures stay as they are. --install first installs the packages that the rows take:
-# host/install.sh portability. --whole takes every combination of choices, as tests/run.sh --whole does. The exit status is 1 where a row fails; "not here" is no failure.
+# host/package/install_packages.sh portability. --whole takes every combination of choices, as tests/run.sh --whole does. The exit status is 1 where a row fails; "not here" is no failure.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -193,7 +193,7 @@ row_backports() {
 
 row_swiftshader() {
     local json=$build/swiftshader/vk_swiftshader_icd.json
-    if [ ! -f "$json" ]; then not_here SwiftShader "it: host/install.sh test" && return; fi
+    if [ ! -f "$json" ]; then not_here SwiftShader "it: host/package/install_packages.sh test" && return; fi
     native_row swiftshader SwiftShader "$json"
 }
 
@@ -343,7 +343,7 @@ main() {
     for what in "$@"; do
         case $what in
         --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
-        --install) "$root/host/install.sh" portability ;;
+        --install) "$root/host/package/install_packages.sh" portability ;;
         --whole) export VKROPE_TEST_WHOLE=1 timeout=14400 ;;
         lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross | glslc) asked+=("$what") ;;
         *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install, --whole and --help" >&2 && exit 2 ;;

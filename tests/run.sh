@@ -80,7 +80,7 @@ choose_drivers() {
     fi
 }
 
-"$root/host/install.sh" test
+"$root/host/package/install_packages.sh" test
 configure
 cmake --build "$build" --parallel "$jobs"
 choose_drivers

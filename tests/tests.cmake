@@ -6,86 +6,86 @@ if(NOT WIN32)
 endif()
 
 add_executable(vkrope-tests
-    tests/add_test.cpp
-    tests/angle_test.cpp
-    tests/combinations.cpp
-    tests/combinations_test.cpp
-    tests/context_test.cpp
-    host/contraction.cpp
-    tests/contraction_test.cpp
     tests/decoder/decoder.cpp
     tests/decoder/kernels.cpp
     tests/decoder/model.cpp
     tests/decoder/stages.cpp
-    tests/decoder_test.cpp
-    tests/device_test.cpp
-    tests/element_test.cpp
+    tests/device/device_test.cpp
     tests/example/example_test.cpp
-    tests/examples_test.cpp
-    tests/face_test.cpp
-    tests/faults_test.cpp
-    tests/floor.cpp
-    tests/floor_test.cpp
-    tests/frames_test.cpp
-    tests/fuzz_npy.cpp
-    tests/gpu.cpp
-    tests/host_fused_cache_test.cpp
-    tests/host_fused_norm_test.cpp
-    tests/host_fused_query_scale_test.cpp
-    tests/host_fused_refusal_test.cpp
-    tests/host_fused_test.cpp
-    tests/host_pass.cpp
-    tests/index_test.cpp
-    tests/interface_test.cpp
-    tests/large_test.cpp
-    tests/main.cpp
-    tests/mark_test.cpp
-    tests/null_test.cpp
-    tests/plan_add_test.cpp
-    tests/plan_any_test.cpp
-    tests/plan_fused_test.cpp
-    tests/plan_refusal_test.cpp
-    tests/plan_split_test.cpp
-    tests/plan_test.cpp
-    tests/position_test.cpp
-    tests/reciprocal_test.cpp
-    tests/recording_refusal_test.cpp
-    tests/refuse_test.cpp
-    tests/relative_test.cpp
-    tests/resubmit_test.cpp
-    tests/rotate_test.cpp
-    tests/fused_test.cpp
-    tests/fusion.cpp
-    tests/fusion_draw.cpp
-    tests/rotation.cpp
-    tests/scale_test.cpp
-    tests/selftest_test.cpp
-    tests/shapes_test.cpp
-    tests/tuning_test.cpp
-    tests/shift_test.cpp
-    tests/table_test.cpp
+    tests/faces/face_test.cpp
+    tests/faces/null_test.cpp
+    tests/gpu/add_test.cpp
+    tests/gpu/angle_test.cpp
+    tests/gpu/decoder_test.cpp
+    tests/gpu/element_test.cpp
+    tests/gpu/examples_test.cpp
+    tests/gpu/floor_test.cpp
+    tests/gpu/frames_test.cpp
+    tests/gpu/fused_test.cpp
+    tests/gpu/large_test.cpp
+    tests/gpu/mark_test.cpp
+    tests/gpu/position_test.cpp
+    tests/gpu/relative_test.cpp
+    tests/gpu/rotate_test.cpp
+    tests/gpu/scale_test.cpp
+    tests/gpu/selftest_test.cpp
+    tests/gpu/shapes_test.cpp
+    tests/gpu/shift_test.cpp
+    tests/gpu/table_test.cpp
+    tests/gpu/vectors_libraries_test.cpp
+    tests/gpu/vectors_onnx_test.cpp
+    tests/plan/add_test.cpp
+    tests/plan/any_test.cpp
+    tests/plan/fused_test.cpp
+    tests/plan/index_test.cpp
+    tests/plan/interface_test.cpp
+    tests/plan/plan_test.cpp
+    tests/plan/reciprocal_test.cpp
+    tests/plan/refusal_test.cpp
+    tests/plan/split_test.cpp
+    tests/plan/tuning_test.cpp
+    tests/record/context_test.cpp
+    tests/record/faults_test.cpp
+    tests/record/refusal_test.cpp
+    tests/record/resubmit_test.cpp
+    tests/reference/fused_cache_test.cpp
+    tests/reference/fused_norm_test.cpp
+    tests/reference/fused_query_scale_test.cpp
+    tests/reference/fused_refusal_test.cpp
+    tests/reference/fused_test.cpp
+    tests/rules/refuse_test.cpp
+    tests/support/combinations.cpp
+    tests/support/floor.cpp
+    tests/support/fusion.cpp
+    tests/support/fusion_draw.cpp
+    tests/support/gpu.cpp
+    tests/support/host_pass.cpp
+    tests/support/main.cpp
+    tests/support/rotation.cpp
+    tests/support/vectors.cpp
+    tests/tool/combinations_test.cpp
+    tests/tool/contraction_test.cpp
+    tests/tool/fuzz_npy.cpp
+    tests/tool/typical_test.cpp
     bench/bench.cpp
     bench/typical.cpp
-    tests/typical_test.cpp
-    tests/vectors.cpp
-    tests/vectors_libraries_test.cpp
-    tests/vectors_onnx_test.cpp
-    host/tool_meetings.cpp)
-target_include_directories(vkrope-tests PRIVATE host)
+    host/tool/contraction.cpp
+    host/tool/meetings.cpp)
+target_include_directories(vkrope-tests PRIVATE host tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
-    target_sources(vkrope-tests PRIVATE tests/bias_test.cpp tests/buckets_test.cpp tests/frequencies_test.cpp
-        tests/npy_test.cpp tests/real_test.cpp tests/reference_angle_test.cpp tests/rule_samples.cpp
-        tests/rules_reading_test.cpp tests/rules_refusal_test.cpp tests/rules_test.cpp)
+    target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/rules/buckets_test.cpp tests/plan/frequencies_test.cpp
+        tests/tool/npy_test.cpp tests/rules/real_test.cpp tests/reference/true_angle_test.cpp tests/support/rule_samples.cpp
+        tests/rules/reading_test.cpp tests/rules/refusal_test.cpp tests/rules/rules_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
 if(TARGET vkrope-config)
-    target_sources(vkrope-tests PRIVATE tests/config_axes_test.cpp tests/config_corpus_test.cpp
-        tests/config_grid_models_test.cpp tests/config_models_test.cpp tests/config_refusal_test.cpp
-        tests/config_rotation_test.cpp tests/fuzz_config.cpp tests/fuzz_gguf.cpp tests/gguf_axes_test.cpp
-        tests/gguf_corpus_test.cpp tests/gguf_file.cpp tests/gguf_format_test.cpp tests/gguf_models_test.cpp
-        tests/gguf_read_test.cpp tests/gguf_refusal_test.cpp)
+    target_sources(vkrope-tests PRIVATE tests/config/axes_test.cpp tests/config/corpus_test.cpp
+        tests/config/grid_models_test.cpp tests/config/models_test.cpp tests/config/refusal_test.cpp
+        tests/config/rotation_test.cpp tests/config/fuzz_config.cpp tests/config/fuzz_gguf.cpp tests/config/gguf_axes_test.cpp
+        tests/config/gguf_corpus_test.cpp tests/support/gguf_file.cpp tests/config/gguf_format_test.cpp tests/config/gguf_models_test.cpp
+        tests/config/gguf_read_test.cpp tests/config/gguf_refusal_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
@@ -109,7 +109,7 @@ function(vkrope_read_shader name source)
     set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/example_${name}.inc)
     vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/${source}.comp ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
         ${ARGN})
-    set_property(SOURCE tests/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
+    set_property(SOURCE tests/tool/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
 endfunction()
 vkrope_read_shader(unrolled unrolled)
 vkrope_read_shader(unrolled_plain unrolled -O0)
@@ -121,7 +121,7 @@ function(vkrope_discover target)
     set(found ${CMAKE_CURRENT_BINARY_DIR}/${target}-tests)
     file(GENERATE OUTPUT ${found}-$<CONFIG>.cmake CONTENT "set(PROGRAM \"$<TARGET_FILE:${target}>\")
 set(RUNNER \"${CMAKE_CROSSCOMPILING_EMULATOR}\")
-include(\"${CMAKE_CURRENT_SOURCE_DIR}/tests/discover.cmake\")
+include(\"${CMAKE_CURRENT_SOURCE_DIR}/tests/support/discover.cmake\")
 ")
     file(WRITE ${found}.cmake "set(VKROPE_CONFIG \"\${CTEST_CONFIGURATION_TYPE}\")
 if(VKROPE_CONFIG STREQUAL \"\")
@@ -141,7 +141,7 @@ set_tests_properties(Floor.IsEnoughForEveryKindOfPlan PROPERTIES ENVIRONMENT VKR
 # C99 hosts, linked by the C compiler alone.
 foreach(consumer consumer_c99 consumer_small)
     string(REPLACE _ - target vkrope-${consumer})
-    add_executable(${target} tests/${consumer}.c)
+    add_executable(${target} tests/faces/${consumer}.c)
     target_link_libraries(${target} PRIVATE vkrope m)
     set_target_properties(${target} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF LINKER_LANGUAGE C)
     target_compile_options(${target} PRIVATE -pedantic -Wall -Wextra -Werror)
@@ -150,7 +150,7 @@ endforeach()
 add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
 
 # Not optimized, so that its own inline functions are called by name.
-add_executable(vkrope-consumer-names tests/consumer_names.cpp)
+add_executable(vkrope-consumer-names tests/faces/consumer_names.cpp)
 target_link_libraries(vkrope-consumer-names PRIVATE vkrope)
 target_compile_features(vkrope-consumer-names PRIVATE cxx_std_17)
 target_compile_options(vkrope-consumer-names PRIVATE ${VKROPE_WARNINGS} -O0)
@@ -171,7 +171,7 @@ endif()
 set_tests_properties(Quickstart.DrawsNoErrorFromALayerSetFromOutside PROPERTIES SKIP_RETURN_CODE 77
     ENVIRONMENT VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation FAIL_REGULAR_EXPRESSION "Validation Error;has not been enabled")
 add_test(NAME Core.NamesNoVulkanSymbolAndIsSmall
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/symbols.sh $<TARGET_FILE:vkrope> $<TARGET_FILE:vkrope-consumer-small>
         ${VKROPE_OTHER_LIBRARIES})
 
 if(VKROPE_INSTALL AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMPILING)
@@ -179,15 +179,15 @@ if(VKROPE_INSTALL AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMP
 endif()
 
 add_test(NAME Frequencies.AreTheSameDoublesFromEveryCompiler
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/rules/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
         -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 
 if(TARGET vkrope-tool)
-    target_sources(vkrope-tests PRIVATE tests/matrix_test.cpp host/tool_matrix.cpp)
+    target_sources(vkrope-tests PRIVATE tests/tool/matrix_test.cpp host/tool/matrix.cpp)
 
     # The program with one plan spoiled, to see that its check finds it.
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-        add_executable(vkrope-spoiled tests/spoiled_plan.cpp $<TARGET_OBJECTS:vkrope-tool>)
+        add_executable(vkrope-spoiled tests/tool/spoiled_plan.cpp $<TARGET_OBJECTS:vkrope-tool>)
         target_link_libraries(vkrope-spoiled PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
         target_link_options(vkrope-spoiled PRIVATE -Wl,--wrap=ropePlanRotate)
     endif()
@@ -219,13 +219,13 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     get_target_property(VKROPE_CORE vkrope SOURCES)
     add_library(vkrope-tsan STATIC ${VKROPE_CORE})
-    target_include_directories(vkrope-tsan PUBLIC host ${VKROPE_INCLUDE} ${VKROPE_VULKAN_INCLUDE})
+    target_include_directories(vkrope-tsan PUBLIC host tests ${VKROPE_INCLUDE} ${VKROPE_VULKAN_INCLUDE})
     target_compile_features(vkrope-tsan PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-tsan PRIVATE VK_NO_PROTOTYPES)
     target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
     target_link_options(vkrope-tsan PUBLIC -fsanitize=thread)
     set_target_properties(vkrope-tsan PROPERTIES EXPORT_COMPILE_COMMANDS OFF) # clang-tidy would look at all twice
-    add_executable(vkrope-threads tests/main.cpp tests/threads_test.cpp)
+    add_executable(vkrope-threads tests/support/main.cpp tests/record/threads_test.cpp)
     target_link_libraries(vkrope-threads PRIVATE vkrope-tsan GTest::gtest)
     target_compile_options(vkrope-threads PRIVATE ${VKROPE_WARNINGS})
     vkrope_discover(vkrope-threads)
@@ -248,10 +248,10 @@ if(NOT CMAKE_CROSSCOMPILING)
     set_tests_properties(Style.TidyFindsNothing PROPERTIES PROCESSORS 2)
     if(VKROPE_PYTHON)
         add_test(NAME Style.NoTypeHasATwin COMMAND sh -c
-            "'${VKROPE_PYTHON}' tests/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
+            "'${VKROPE_PYTHON}' tests/style/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         add_test(NAME Docs.RenderWithoutWarnings
-            COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/reference.py ${VKROPE_DOXYGEN}
+            COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/reference.py ${VKROPE_DOXYGEN}
                 ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)
         set_tests_properties(Docs.RenderWithoutWarnings PROPERTIES SKIP_RETURN_CODE 77)
     endif()

@@ -1,4 +1,4 @@
-#include "config_axes.hpp"
+#include "config/axes.hpp"
 
 #include <cmath>
 

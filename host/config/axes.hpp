@@ -1,7 +1,7 @@
 // Which axis of a text's positions each pair turns by.
 #pragma once
 
-#include "config_source.hpp"
+#include "config/source.hpp"
 
 namespace rope {
 namespace config {

@@ -1,11 +1,11 @@
-#include "config.hpp"
+#include "config/config.hpp"
 
-#include "config_axes.hpp"
-#include "config_grid.hpp"
-#include "config_head.hpp"
-#include "config_layers.hpp"
-#include "config_numbers.hpp"
-#include "config_rule.hpp"
+#include "config/axes.hpp"
+#include "config/grid.hpp"
+#include "config/head.hpp"
+#include "config/layers.hpp"
+#include "config/numbers.hpp"
+#include "config/rule.hpp"
 
 namespace rope {
 namespace {

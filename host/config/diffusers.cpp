@@ -1,4 +1,4 @@
-#include "config_ladders.hpp"
+#include "config/grid_frequencies.hpp"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
-#include "gguf.hpp"
-#include "gguf_header.hpp"
+#include "config/gguf.hpp"
+#include "config/gguf_header.hpp"
 
 #include <algorithm>
 #include <array>

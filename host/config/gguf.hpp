@@ -1,7 +1,7 @@
 // A model's position encoding, from the header of its .gguf file.
 #pragma once
 
-#include "config.hpp"
+#include "config/config.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "gguf_header.hpp"
+#include "config/gguf_header.hpp"
 
 #include <cmath>
 #include <cstdio>

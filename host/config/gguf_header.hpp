@@ -2,7 +2,7 @@
 // programs call; this is its part that knows the file and nothing of models.
 #pragma once
 
-#include "gguf.hpp"
+#include "config/gguf.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
-#include "config_grid.hpp"
+#include "config/grid.hpp"
 
-#include "config_ladders.hpp"
+#include "config/grid_frequencies.hpp"
 
 namespace rope {
 namespace config {

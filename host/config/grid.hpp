@@ -2,10 +2,10 @@
 // diffusers.
 #pragma once
 
-#include "config_grid_models.hpp"
-#include "config_values.hpp"
+#include "config/grid_models.hpp"
+#include "config/values.hpp"
 
-#include "config.hpp"
+#include "config/config.hpp"
 
 namespace rope {
 namespace config {

@@ -1,6 +1,6 @@
-#include "config_ladders.hpp"
+#include "config/grid_frequencies.hpp"
 
-#include "config_source.hpp"
+#include "config/source.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Frequencies of several axes, and what the readers of towers and painters have in common.
 #pragma once
 
-#include "config_grid.hpp"
+#include "config/grid.hpp"
 
 namespace rope {
 namespace config {

@@ -1,4 +1,4 @@
-#include "config_grid_models.hpp"
+#include "config/grid_models.hpp"
 
 #include <cstddef>
 

@@ -1,6 +1,6 @@
-#include "config_head.hpp"
+#include "config/head.hpp"
 
-#include "config_numbers.hpp"
+#include "config/numbers.hpp"
 
 namespace rope {
 namespace config {

@@ -1,7 +1,7 @@
 // How long a head is, and which part of it turns.
 #pragma once
 
-#include "config_source.hpp"
+#include "config/source.hpp"
 
 namespace rope {
 namespace config {

@@ -1,4 +1,4 @@
-#include "config_layers.hpp"
+#include "config/layers.hpp"
 
 #include <algorithm>
 

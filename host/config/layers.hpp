@@ -1,7 +1,7 @@
 // Where the layers of a model differ by type: which of them is read, and the rule that is its own.
 #pragma once
 
-#include "config_source.hpp"
+#include "config/source.hpp"
 
 namespace rope {
 namespace config {

@@ -1,4 +1,4 @@
-#include "config_models.hpp"
+#include "config/models.hpp"
 
 namespace rope {
 namespace {

@@ -1,4 +1,4 @@
-#include "config_numbers.hpp"
+#include "config/numbers.hpp"
 
 #include <cmath>
 

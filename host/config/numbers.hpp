@@ -1,7 +1,7 @@
 // Numbers that may stand at the top of a configuration, in its rule, or in the table of models.
 #pragma once
 
-#include "config_source.hpp"
+#include "config/source.hpp"
 
 namespace rope {
 namespace config {

@@ -1,6 +1,6 @@
-#include "config_rule.hpp"
+#include "config/rule.hpp"
 
-#include "config_numbers.hpp"
+#include "config/numbers.hpp"
 
 namespace rope {
 namespace config {

@@ -1,7 +1,7 @@
 // The rule that a configuration names, and its numbers.
 #pragma once
 
-#include "config_source.hpp"
+#include "config/source.hpp"
 
 namespace rope {
 namespace config {

@@ -1,4 +1,4 @@
-#include "config_source.hpp"
+#include "config/source.hpp"
 
 #include <set>
 

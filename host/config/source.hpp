@@ -1,9 +1,9 @@
 // The part of a configuration that tells of the text's position encoding, and what has been found in it.
 #pragma once
 
-#include "config.hpp"
-#include "config_models.hpp"
-#include "config_values.hpp"
+#include "config/config.hpp"
+#include "config/models.hpp"
+#include "config/values.hpp"
 
 namespace rope {
 namespace config {

@@ -1,4 +1,4 @@
-#include "device_state.hpp"
+#include "device/state.hpp"
 
 #include <algorithm>
 #include <cstring>

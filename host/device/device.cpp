@@ -1,5 +1,5 @@
 #include "device.hpp"
-#include "device_state.hpp"
+#include "device/state.hpp"
 
 #include <algorithm>
 #include <cctype>

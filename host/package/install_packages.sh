@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what is missing: install.sh [build|test|portability]
+# Installs what is missing: install_packages.sh [build|test|portability]
 #   build: what the library, the quickstart and the program vkrope are made and run with
 #   test:  that, what the tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
 #   portability: that, and what tests/portability.sh builds and runs with for other machines
 # Where nothing is missing it takes a fraction of a second and asks the network nothing.
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${VKROPE_BUILD:-$root/build}
 if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then # another user's copy
     build=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/vkrope-build

@@ -1,7 +1,7 @@
 // The plan of an addition to embeddings.
-#include "add.h"
-#include "plan_tensor.h"
-#include "shaders.h"
+#include "plan/add.h"
+#include "plan/shaders.h"
+#include "plan/tensor.h"
 
 #include <string.h>
 

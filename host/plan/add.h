@@ -1,7 +1,7 @@
 // What a description of an addition to embeddings comes to. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "plan.h"
+#include "plan/planner.h"
 
 namespace rope {
 

@@ -1,5 +1,5 @@
 // Descriptions of additions to embeddings: defaults filled in, contradictions refused.
-#include "add.h"
+#include "plan/add.h"
 
 namespace rope {
 namespace {

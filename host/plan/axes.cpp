@@ -1,5 +1,5 @@
 // Position axes: which pair turns by which, and the words that tell the shaders.
-#include "plan.h"
+#include "plan/planner.h"
 
 namespace rope {
 

@@ -1,7 +1,7 @@
 // The plan of a bias on scores.
-#include "bias.h"
-#include "plan_tensor.h"
-#include "shaders.h"
+#include "plan/bias.h"
+#include "plan/shaders.h"
+#include "plan/tensor.h"
 
 namespace rope {
 namespace {

@@ -1,8 +1,8 @@
 // What a description of a bias comes to. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "buckets.h"
-#include "plan.h"
+#include "plan/planner.h"
+#include "rules/buckets.h"
 
 namespace rope {
 

@@ -1,6 +1,6 @@
 // Descriptions of biases on scores: defaults filled in, contradictions refused.
-#include "bias.h"
-#include "scores.h"
+#include "plan/bias.h"
+#include "plan/scores.h"
 
 #include <string.h>
 

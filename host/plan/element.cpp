@@ -1,6 +1,6 @@
 // Elements on the CPU, with the shaders' own conversions.
 #include "../shaders/element.h"
-#include "plan.h"
+#include "plan/planner.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-#include "frequencies.h"
+#include "plan/frequencies.h"
 
 #include "../shaders/angle.h"
-#include "fixed.h"
-#include "plan.h"
+#include "plan/planner.h"
+#include "rules/fixed.h"
 
 namespace rope {
 namespace {

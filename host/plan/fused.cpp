@@ -1,7 +1,7 @@
 // The plan of one pass from projection to cache: a dispatch for Q, and one for K and V together.
-#include "fused.h"
-#include "plan_tensor.h"
-#include "shaders.h"
+#include "plan/fused.h"
+#include "plan/shaders.h"
+#include "plan/tensor.h"
 
 #include <string.h>
 

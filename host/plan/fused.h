@@ -2,7 +2,7 @@
 // own run both go by it.
 #pragma once
 
-#include "plan.h"
+#include "plan/planner.h"
 
 namespace rope {
 

@@ -1,5 +1,5 @@
 // Caches: defaults filled in, contradictions refused.
-#include "fused.h"
+#include "plan/fused.h"
 
 #include <string.h>
 

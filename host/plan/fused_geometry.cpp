@@ -1,5 +1,5 @@
 // What norms and quantizers ask of a tensor's geometry: runs of four elements, blocks of 32.
-#include "fused.h"
+#include "plan/fused.h"
 
 namespace rope {
 namespace {

@@ -1,5 +1,5 @@
 // PARAMETERS: weights of norms and values of the scale, as a buffer holds them.
-#include "fused.h"
+#include "plan/fused.h"
 
 #include <string.h>
 

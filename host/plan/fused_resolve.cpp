@@ -1,6 +1,6 @@
 // Descriptions of fused passes: defaults filled in, contradictions refused, a tensor made of each that has heads.
-#include "fixed.h"
-#include "fused.h"
+#include "plan/fused.h"
+#include "rules/fixed.h"
 
 #include <string.h>
 

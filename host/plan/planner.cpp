@@ -1,5 +1,5 @@
 // Passes: how they are split to a device's limits, what they need of each slot, and each of their dispatches.
-#include "plan.h"
+#include "plan/planner.h"
 
 #include <string.h>
 

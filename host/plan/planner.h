@@ -4,8 +4,8 @@
 #include "rope.h"
 
 #include "../shaders/interface.h"
-#include "enumerators.h"
-#include "refuse.h"
+#include "plan/enumerators.h"
+#include "rules/refuse.h"
 
 namespace rope {
 

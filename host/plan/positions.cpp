@@ -1,5 +1,5 @@
 // Positions: what a description of them may say, and where they lie.
-#include "plan.h"
+#include "plan/planner.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // A plan in words, and whether two are the same.
-#include "plan.h"
+#include "plan/planner.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // The plan of relative vectors.
-#include "plan_tensor.h"
-#include "relative.h"
-#include "shaders.h"
+#include "plan/relative.h"
+#include "plan/shaders.h"
+#include "plan/tensor.h"
 
 #include <string.h>
 

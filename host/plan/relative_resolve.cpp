@@ -1,6 +1,6 @@
 // Descriptions of relative vectors: defaults filled in, contradictions refused.
-#include "relative.h"
-#include "scores.h"
+#include "plan/relative.h"
+#include "plan/scores.h"
 
 #include <string.h>
 

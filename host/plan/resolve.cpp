@@ -1,6 +1,6 @@
 // Descriptions: defaults filled in, contradictions refused.
-#include "frequencies.h"
-#include "plan.h"
+#include "plan/frequencies.h"
+#include "plan/planner.h"
 
 namespace rope {
 namespace {

@@ -1,6 +1,6 @@
 // The plan of a rotation.
-#include "plan_tensor.h"
-#include "shaders.h"
+#include "plan/shaders.h"
+#include "plan/tensor.h"
 
 namespace rope {
 namespace {

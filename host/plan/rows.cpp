@@ -1,5 +1,5 @@
 // Rows of cos and sin: the formats in use as strides, what strides may not do, and the memory they reach over.
-#include "plan.h"
+#include "plan/planner.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // The factor on cos and sin.
 #include "../shaders/angle.h"
-#include "fixed.h"
-#include "plan.h"
+#include "plan/planner.h"
+#include "rules/fixed.h"
 
 namespace rope {
 

@@ -1,5 +1,5 @@
 // What descriptions over scores [batch, heads, queries, keys] have in common.
-#include "scores.h"
+#include "plan/scores.h"
 
 namespace rope {
 namespace {

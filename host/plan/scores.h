@@ -1,7 +1,7 @@
 // What descriptions over scores [batch, heads, queries, keys] have in common.
 #pragma once
 
-#include "plan.h"
+#include "plan/planner.h"
 
 namespace rope {
 

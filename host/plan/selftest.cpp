@@ -1,6 +1,6 @@
 // Whether a device rounds float32 to nearest: the plan that asks, and the answer.
-#include "plan.h"
-#include "shaders.h"
+#include "plan/planner.h"
+#include "plan/shaders.h"
 
 #include <string.h>
 

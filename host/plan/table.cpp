@@ -1,7 +1,7 @@
 // The plan of a table.
 #include "../shaders/angle.h"
-#include "plan.h"
-#include "shaders.h"
+#include "plan/planner.h"
+#include "plan/shaders.h"
 
 using namespace rope;
 

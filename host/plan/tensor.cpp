@@ -1,6 +1,6 @@
 // What plans over tensors share: how one tensor's elements become lanes, and what these read.
-#include "plan_tensor.h"
-#include "shaders.h"
+#include "plan/tensor.h"
+#include "plan/shaders.h"
 
 namespace rope {
 namespace {

@@ -1,7 +1,7 @@
 // What plans over tensors share: how one tensor's elements become lanes, and what these read.
 #pragma once
 
-#include "plan.h"
+#include "plan/planner.h"
 
 namespace rope {
 

@@ -1,5 +1,5 @@
 // How a rotation's work is cut into threads. The one table is here; no bit depends on it.
-#include "plan_tensor.h"
+#include "plan/tensor.h"
 
 namespace rope {
 namespace {

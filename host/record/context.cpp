@@ -1,6 +1,6 @@
 // The context: one set layout, one pipeline layout, and pipelines made up front, on a borrowed device.
-#include "context.h"
-#include "plan.h"
+#include "record/context.h"
+#include "plan/planner.h"
 
 #include <new>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // Names for the host's debugging tools, where it enabled VK_EXT_debug_utils.
-#include "context.h"
+#include "record/context.h"
 
 namespace rope {
 namespace {

@@ -1,6 +1,6 @@
 // A plan into a command buffer: a few Vulkan calls for each of its dispatches.
-#include "context.h"
-#include "plan.h"
+#include "plan/planner.h"
+#include "record/context.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // A plan into a command buffer, its group counts in a buffer.
-#include "context.h"
+#include "record/context.h"
 
 using namespace rope;
 

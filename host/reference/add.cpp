@@ -1,6 +1,6 @@
 // Additions to embeddings carried out on the CPU: the reference in double, and the shaders' own bits.
-#include "add.h"
-#include "host_run.h"
+#include "plan/add.h"
+#include "reference/rotation.h"
 
 namespace rope {
 namespace {

@@ -1,6 +1,6 @@
 // Biases on scores carried out on the CPU: the reference in double, and the shaders' own bits.
-#include "bias.h"
-#include "host_run.h"
+#include "plan/bias.h"
+#include "reference/rotation.h"
 
 namespace rope {
 namespace {

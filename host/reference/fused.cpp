@@ -1,6 +1,6 @@
 // Fused passes carried out on the CPU, a head at a time: the reference in double, and the shaders' own bits.
-#include "fused.h"
-#include "host_run.h"
+#include "plan/fused.h"
+#include "reference/rotation.h"
 
 #include <math.h>
 #include <string.h>

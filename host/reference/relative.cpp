@@ -1,6 +1,6 @@
 // Relative vectors carried out on the CPU: the reference in double, and the shaders' own bits.
-#include "host_run.h"
-#include "relative.h"
+#include "plan/relative.h"
+#include "reference/rotation.h"
 
 namespace rope {
 namespace {

@@ -1,5 +1,5 @@
 // The descriptions carried out on the CPU, pair by pair: the reference in double, and the shaders' own bits.
-#include "host_run.h"
+#include "reference/rotation.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../shaders/pair.h"
-#include "plan.h"
+#include "plan/planner.h"
 
 namespace rope {
 

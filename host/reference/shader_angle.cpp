@@ -1,6 +1,6 @@
 // The shaders' angle on the CPU.
 #include "../shaders/angle.h"
-#include "plan.h"
+#include "plan/planner.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // Where a token stands, on the CPU.
-#include "plan.h"
+#include "plan/planner.h"
 
 #include <string.h>
 

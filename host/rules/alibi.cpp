@@ -1,6 +1,6 @@
 // ALiBi's slopes, made in integers.
-#include "real.h"
-#include "refuse.h"
+#include "rules/real.h"
+#include "rules/refuse.h"
 
 namespace rope {
 namespace {

@@ -2,7 +2,7 @@
 //
 // exact + floor(ln(n/E) / ln(D/E) * M) is at least exact + k where (n/E)^M >= (D/E)^k, that is where
 // n^M >= D^k * E^(M-k): two whole numbers.
-#include "buckets.h"
+#include "rules/buckets.h"
 
 #include <math.h>
 

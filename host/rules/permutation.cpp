@@ -1,5 +1,5 @@
 // The order of a head's elements in one pairing in terms of the other.
-#include "refuse.h"
+#include "rules/refuse.h"
 
 using namespace rope;
 

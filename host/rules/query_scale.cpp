@@ -1,7 +1,7 @@
 // The scale of queries that grows with the logarithm of the position, made in integers.
-#include "fixed.h"
-#include "real.h"
-#include "refuse.h"
+#include "rules/fixed.h"
+#include "rules/real.h"
+#include "rules/refuse.h"
 
 namespace rope {
 namespace {

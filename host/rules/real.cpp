@@ -1,4 +1,4 @@
-#include "real.h"
+#include "rules/real.h"
 
 namespace rope {
 namespace {

@@ -3,7 +3,7 @@
 #ifndef VKROPE_REAL_H
 #define VKROPE_REAL_H
 
-#include "fixed.h"
+#include "rules/fixed.h"
 
 namespace rope {
 

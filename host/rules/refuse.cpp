@@ -1,5 +1,5 @@
 // Refusals: a result and a sentence.
-#include "refuse.h"
+#include "rules/refuse.h"
 
 #include <stdarg.h>
 #include <stdio.h>

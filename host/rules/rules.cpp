@@ -1,7 +1,7 @@
 // The frequency rules: each a function and a row of kRules.
-#include "fixed.h"
-#include "real.h"
-#include "refuse.h"
+#include "rules/fixed.h"
+#include "rules/real.h"
+#include "rules/refuse.h"
 
 namespace rope {
 namespace {

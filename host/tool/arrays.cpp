@@ -1,5 +1,5 @@
 // Arrays as the options mean them: Q and K, given cos and sin.
-#include "tool_input.hpp"
+#include "tool/input.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // --sections and --axes: which pair turns by which of a token's positions.
-#include "tool_input.hpp"
-#include "tool_values.hpp"
+#include "tool/input.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

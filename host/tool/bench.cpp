@@ -1,17 +1,17 @@
 // vkrope bench
-#include "tool.hpp"
-#include "tool_bench_cases.hpp"
-#include "tool_bench_rows.hpp"
-#include "tool_output.hpp"
-#include "tool_progress.hpp"
-#include "tool_values.hpp"
+#include "tool/bench_cases.hpp"
+#include "tool/bench_rows.hpp"
+#include "tool/output.hpp"
+#include "tool/progress.hpp"
+#include "tool/tool.hpp"
+#include "tool/values.hpp"
 
-#include "allocations.hpp"
-#include "costs.hpp"
-#include "fused.hpp"
-#include "other.hpp"
-#include "rotation.hpp"
-#include "table.hpp"
+#include "../bench/allocations.hpp"
+#include "../bench/costs.hpp"
+#include "../bench/fused.hpp"
+#include "../bench/other.hpp"
+#include "../bench/rotation.hpp"
+#include "../bench/table.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,6 +1,6 @@
-#include "tool_bench_cases.hpp"
+#include "tool/bench_cases.hpp"
 
-#include "tool_values.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

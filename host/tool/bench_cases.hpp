@@ -1,8 +1,8 @@
 // What `vkrope bench` and `vkrope tune` measure: the options that choose cases, tuning and clock.
 #pragma once
 
-#include "bench.hpp"
-#include "cases.hpp"
+#include "../bench/bench.hpp"
+#include "../bench/cases.hpp"
 
 namespace CLI {
 class App;

@@ -1,6 +1,6 @@
-#include "tool_bench_rows.hpp"
+#include "tool/bench_rows.hpp"
 
-#include "rotation.hpp"
+#include "../bench/rotation.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // What `vkrope bench` has measured, as lines of a table, as JSON and as a picture.
 #pragma once
 
-#include "chart.hpp"
-#include "turns.hpp"
+#include "../bench/turns.hpp"
+#include "tool/chart.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,11 +1,11 @@
 // vkrope bias
-#include "tool.hpp"
-#include "tool_device.hpp"
-#include "tool_element.hpp"
-#include "tool_input.hpp"
-#include "tool_output.hpp"
-#include "tool_progress.hpp"
-#include "tool_values.hpp"
+#include "tool/element.hpp"
+#include "tool/input.hpp"
+#include "tool/output.hpp"
+#include "tool/progress.hpp"
+#include "tool/target.hpp"
+#include "tool/tool.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,4 +1,4 @@
-#include "chart.hpp"
+#include "tool/chart.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // vkrope check
-#include "tool.hpp"
-#include "tool_check_case.hpp"
-#include "tool_progress.hpp"
+#include "tool/check_case.hpp"
+#include "tool/progress.hpp"
+#include "tool/tool.hpp"
 
 #include <CLI/CLI.hpp>
 

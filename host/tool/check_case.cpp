@@ -1,6 +1,6 @@
 // One case of `vkrope check`: made, carried out on the device and on the CPU, and compared.
-#include "tool_check_case.hpp"
-#include "tool_element.hpp"
+#include "tool/check_case.hpp"
+#include "tool/element.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -1,8 +1,8 @@
 // One case of `vkrope check` on one device.
 #pragma once
 
-#include "tool_device.hpp"
-#include "tool_matrix.hpp"
+#include "tool/matrix.hpp"
+#include "tool/target.hpp"
 
 namespace tool {
 

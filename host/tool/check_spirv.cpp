@@ -1,6 +1,6 @@
 // vkrope check-spirv
-#include "contraction.hpp"
-#include "tool.hpp"
+#include "tool/contraction.hpp"
+#include "tool/tool.hpp"
 
 #include <CLI/CLI.hpp>
 

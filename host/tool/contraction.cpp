@@ -1,5 +1,5 @@
 // Reads a SPIR-V module: its float operations, their decorations, and which values reach which sums.
-#include "contraction.hpp"
+#include "tool/contraction.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // vkrope devices
-#include "tool.hpp"
+#include "tool/tool.hpp"
 
 #include "device.hpp"
 

@@ -1,4 +1,4 @@
-#include "tool_element.hpp"
+#include "tool/element.hpp"
 
 #include <cmath>
 #include <cstring>

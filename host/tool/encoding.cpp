@@ -1,7 +1,7 @@
 // Frequencies: a model's configuration, or the caller's own.
-#include "gguf.hpp"
-#include "tool_input.hpp"
-#include "tool_values.hpp"
+#include "config/gguf.hpp"
+#include "tool/input.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 // vkrope frequencies
-#include "tool.hpp"
-#include "tool_input.hpp"
-#include "tool_output.hpp"
+#include "tool/input.hpp"
+#include "tool/output.hpp"
+#include "tool/tool.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

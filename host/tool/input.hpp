@@ -1,9 +1,9 @@
 // What the options name: positions, tensors, frequencies, given cos and sin.
 #pragma once
 
-#include "config.hpp"
-#include "npy.hpp"
-#include "tool.hpp"
+#include "config/config.hpp"
+#include "tool/npy.hpp"
+#include "tool/tool.hpp"
 
 #include <string>
 #include <vector>

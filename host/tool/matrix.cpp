@@ -1,4 +1,4 @@
-#include "tool_matrix.hpp"
+#include "tool/matrix.hpp"
 
 #include <cstddef>
 

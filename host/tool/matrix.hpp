@@ -2,7 +2,7 @@
 #pragma once
 
 #include "rope.h"
-#include "tool_meetings.hpp"
+#include "tool/meetings.hpp"
 
 #include <string>
 #include <vector>

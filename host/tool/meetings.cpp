@@ -1,4 +1,4 @@
-#include "tool_meetings.hpp"
+#include "tool/meetings.hpp"
 
 #include <algorithm>
 #include <queue>

@@ -1,4 +1,4 @@
-#include "npy.hpp"
+#include "tool/npy.hpp"
 
 #include <algorithm>
 #include <cerrno>

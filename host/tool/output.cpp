@@ -1,4 +1,4 @@
-#include "tool_output.hpp"
+#include "tool/output.hpp"
 
 #include <filesystem>
 #include <fstream>

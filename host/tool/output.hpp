@@ -1,8 +1,8 @@
 // Arrays to files: all of them or none.
 #pragma once
 
-#include "npy.hpp"
-#include "tool.hpp"
+#include "tool/npy.hpp"
+#include "tool/tool.hpp"
 
 #include <string>
 #include <vector>

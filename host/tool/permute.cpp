@@ -1,9 +1,9 @@
 // vkrope permute
-#include "tool.hpp"
-#include "tool_input.hpp"
-#include "tool_output.hpp"
-#include "tool_progress.hpp"
-#include "tool_values.hpp"
+#include "tool/input.hpp"
+#include "tool/output.hpp"
+#include "tool/progress.hpp"
+#include "tool/tool.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

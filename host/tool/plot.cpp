@@ -1,9 +1,9 @@
 // vkrope plot
-#include "chart.hpp"
-#include "tool.hpp"
-#include "tool_input.hpp"
-#include "tool_output.hpp"
-#include "tool_values.hpp"
+#include "tool/chart.hpp"
+#include "tool/input.hpp"
+#include "tool/output.hpp"
+#include "tool/tool.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

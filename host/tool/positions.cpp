@@ -1,5 +1,5 @@
 // --positions: a range, or an array.
-#include "tool_input.hpp"
+#include "tool/input.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tool_progress.hpp"
+#include "tool/progress.hpp"
 
 #include <cstdio>
 

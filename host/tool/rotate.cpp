@@ -1,10 +1,10 @@
 // vkrope rotate
-#include "tool.hpp"
-#include "tool_element.hpp"
-#include "tool_output.hpp"
-#include "tool_progress.hpp"
-#include "tool_rotation.hpp"
-#include "tool_values.hpp"
+#include "tool/element.hpp"
+#include "tool/output.hpp"
+#include "tool/progress.hpp"
+#include "tool/rotation.hpp"
+#include "tool/tool.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

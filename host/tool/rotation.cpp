@@ -1,6 +1,6 @@
-#include "tool_rotation.hpp"
+#include "tool/rotation.hpp"
 
-#include "tool_element.hpp"
+#include "tool/element.hpp"
 
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // One rotation of Q, and K where there is one, and the two ways to carry it out.
 #pragma once
 
-#include "tool_device.hpp"
-#include "tool_input.hpp"
+#include "tool/input.hpp"
+#include "tool/target.hpp"
 
 namespace tool {
 

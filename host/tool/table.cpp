@@ -1,9 +1,9 @@
 // vkrope table
-#include "tool.hpp"
-#include "tool_device.hpp"
-#include "tool_input.hpp"
-#include "tool_output.hpp"
-#include "tool_progress.hpp"
+#include "tool/input.hpp"
+#include "tool/output.hpp"
+#include "tool/progress.hpp"
+#include "tool/target.hpp"
+#include "tool/tool.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,10 +1,10 @@
 // vkrope tune
-#include "tool.hpp"
-#include "tool_bench_cases.hpp"
-#include "tool_progress.hpp"
-#include "tool_values.hpp"
+#include "tool/bench_cases.hpp"
+#include "tool/progress.hpp"
+#include "tool/tool.hpp"
+#include "tool/values.hpp"
 
-#include "tuner.hpp"
+#include "../bench/tuner.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "tool_values.hpp"
+#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 

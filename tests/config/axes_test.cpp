@@ -1,5 +1,5 @@
 // Positions of several axes in the configurations of models of text.
-#include "config_read.hpp"
+#include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
 

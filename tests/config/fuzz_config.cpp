@@ -1,6 +1,6 @@
 // Any text is either refused with one sentence, or gives an encoding that holds together, whichever of its layer types
 // and lengths is asked for.
-#include "config.hpp"
+#include "config/config.hpp"
 
 #include <cmath>
 #include <cstdlib>

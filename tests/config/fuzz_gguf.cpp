@@ -1,6 +1,6 @@
 // Any bytes are either refused with one sentence, from memory and from a file alike, or give an encoding that is whole.
-#include "folder.hpp"
-#include "gguf.hpp"
+#include "config/gguf.hpp"
+#include "support/folder.hpp"
 
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // Positions of several axes in .gguf files.
-#include "gguf_file.hpp"
+#include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The format of .gguf files: versions, types, alignments and sizes, and what is no such file.
-#include "gguf_file.hpp"
+#include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Models in .gguf files: which frequencies and which part of the head their headers mean.
-#include "gguf_file.hpp"
+#include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
 

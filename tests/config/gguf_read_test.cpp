@@ -1,6 +1,6 @@
 // .gguf files on a disk, and what cannot be read.
-#include "folder.hpp"
-#include "gguf_file.hpp"
+#include "support/folder.hpp"
+#include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
 

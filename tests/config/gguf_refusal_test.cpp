@@ -1,5 +1,5 @@
 // Keys and tensors of .gguf files that are refused, and in which words.
-#include "gguf_file.hpp"
+#include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the configurations of vision towers and of image and video transformers mean, and which are refused.
-#include "config_read.hpp"
+#include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
 

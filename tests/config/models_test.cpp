@@ -1,5 +1,5 @@
 // What the configurations of models of text mean.
-#include "config_read.hpp"
+#include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
 

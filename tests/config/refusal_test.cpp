@@ -1,5 +1,5 @@
 // Configurations that are refused, and by which name.
-#include "config_read.hpp"
+#include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Whole rotations that the models' own code has made.
-#include "config_read.hpp"
+#include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "decoder.hpp"
 
-#include "../sample.hpp"
+#include "support/sample.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // The decoder on a device: prefill and decode over a paged cache, by any path and way of submitting.
 #pragma once
 
-#include "../recording.hpp"
 #include "kernels.hpp"
 #include "stages.hpp"
+#include "support/recording.hpp"
 
 #include <map>
 

@@ -1,6 +1,6 @@
 #include "model.hpp"
 
-#include "../sample.hpp"
+#include "support/sample.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "stages.hpp"
 
-#include "../sample.hpp"
+#include "support/sample.hpp"
 
 namespace decoder {
 namespace {

@@ -1,6 +1,6 @@
 // The device target: what it refuses, in words that help, and several plans in one submission.
-#include "gpu.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 namespace {
 

@@ -67,7 +67,7 @@ if(VKROPE_VOLK)
 endif()
 
 add_test(NAME Header.StandsBesideVolkAndPrototypes
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/prototypes.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/prototypes.sh ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER}
         ${VKROPE_VULKAN_INCLUDE} ${VKROPE_VOLK})
 set_tests_properties(Header.StandsBesideVolkAndPrototypes PROPERTIES SKIP_RETURN_CODE 77)
 

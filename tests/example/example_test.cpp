@@ -1,9 +1,9 @@
 // The example shader, which includes vkrope's GLSL, has the bits of the plans' own passes.
-#include "../gpu.hpp"
-#include "../sample.hpp"
 #include "shape.h"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
-#include "../../host/plan.h"
+#include "plan/planner.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,7 @@
 // The C++ face of rope.h.
-#include "gpu.hpp"
 #include "rope.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Null pointers and numbers past the end: a result where there is one, nothing where there is none.
-#include "sample.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

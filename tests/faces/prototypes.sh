@@ -3,7 +3,7 @@
 # its beginning tells of. Exit status 77: volk is not here.
 set -u
 cc=$1 cxx=$2 vulkan=$3 volk=$4
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 [ -e "$volk/volk.h" ] || { echo "volk was not found" && exit 77; }
 call='PFN_vkVoidFunction find(VkDevice device) { return vkGetDeviceProcAddr(device, "vkCmdDispatch"); }'
 failed=0

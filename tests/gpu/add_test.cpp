@@ -1,10 +1,10 @@
 // Positions added to embeddings: on every device with the CPU's bits, near the reference, and as the formulas have it.
-#include "combinations.hpp"
-#include "reach.hpp"
-#include "rotation.hpp"
-#include "sample.hpp"
+#include "support/combinations.hpp"
+#include "support/reach.hpp"
+#include "support/rotation.hpp"
+#include "support/sample.hpp"
 
-#include "../host/add.h"
+#include "plan/add.h"
 
 #include <cmath>
 #include <cstring>

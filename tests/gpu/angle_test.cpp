@@ -1,6 +1,6 @@
 // The shaders' integer angle, on the CPU.
 #include "../shaders/angle.h"
-#include "sample.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

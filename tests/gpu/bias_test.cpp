@@ -1,11 +1,11 @@
 // Biases on scores: on every device the CPU's bits, the reference and the formulas.
-#include "buckets.hpp"
-#include "combinations.hpp"
-#include "reach.hpp"
-#include "rotation.hpp"
-#include "sample.hpp"
+#include "support/buckets.hpp"
+#include "support/combinations.hpp"
+#include "support/reach.hpp"
+#include "support/rotation.hpp"
+#include "support/sample.hpp"
 
-#include "../host/bias.h"
+#include "plan/bias.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // A decoder's attention over a paged cache, by every path and way of submitting, against the same model in double.
 #include "decoder/decoder.hpp"
-#include "sample.hpp"
+#include "support/sample.hpp"
 
 #include <algorithm>
 #include <cmath>

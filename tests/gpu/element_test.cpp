@@ -1,9 +1,9 @@
 // 16-bit elements: conversions against arithmetic of another kind, and results that are the float32 result rounded
 // once.
-#include "combinations.hpp"
-#include "gpu.hpp"
-#include "rotation.hpp"
-#include "sample.hpp"
+#include "support/combinations.hpp"
+#include "support/gpu.hpp"
+#include "support/rotation.hpp"
+#include "support/sample.hpp"
 
 #include <cmath>
 #include <cstring>

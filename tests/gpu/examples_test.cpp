@@ -1,6 +1,6 @@
 // The worked examples of RoPE, to every digit given, on the CPU and on every device. Base 10000 unless it says theta.
-#include "gpu.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // The device cut down to the floor: it shows what ropeFloorLimits promises, and sees what goes beyond.
-#include "floor.hpp"
-#include "gpu.hpp"
+#include "support/floor.hpp"
+#include "support/gpu.hpp"
 
 #include "../shaders/interface.h"
 

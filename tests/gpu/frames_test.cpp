@@ -1,6 +1,6 @@
 // What rope.h says of frames: what may be in flight together, and when what was handed over may go.
-#include "recording.hpp"
-#include "sample.hpp"
+#include "support/recording.hpp"
+#include "support/sample.hpp"
 
 #include <cstring>
 #include <memory>

@@ -1,8 +1,8 @@
 // Fused passes on every device: their bits are the CPU's, and those of the passes that they replace.
-#include "combinations.hpp"
-#include "floor.hpp"
-#include "fusion.hpp"
-#include "sample.hpp"
+#include "support/combinations.hpp"
+#include "support/floor.hpp"
+#include "support/fusion.hpp"
+#include "support/sample.hpp"
 
 #include <cstdlib>
 #include <numeric>

@@ -1,6 +1,6 @@
 // A tensor of the largest size that fits here, far past one binding's range, rotated in parts.
-#include "gpu.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN

@@ -1,6 +1,6 @@
 // Frequencies of the other angle, or of none: on every device whatever they turn or are added to is NaN.
-#include "gpu.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 #include "../shaders/interface.h"
 

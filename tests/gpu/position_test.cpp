@@ -1,7 +1,7 @@
 // Where tokens stand: every kind and element of positions, axes, sets and windows, on every device.
-#include "combinations.hpp"
-#include "rotation.hpp"
-#include "sample.hpp"
+#include "support/combinations.hpp"
+#include "support/rotation.hpp"
+#include "support/sample.hpp"
 
 #include <cmath>
 #include <cstring>

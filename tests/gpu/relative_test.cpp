@@ -1,9 +1,9 @@
 // Shaw's relative vectors: on every device with the CPU's bits, near the reference, and as the formulas have them.
-#include "reach.hpp"
-#include "rotation.hpp"
-#include "sample.hpp"
+#include "support/reach.hpp"
+#include "support/rotation.hpp"
+#include "support/sample.hpp"
 
-#include "../host/relative.h"
+#include "plan/relative.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,7 @@
 // The rotation on every device against the CPU's bits and the reference, over every axis of its description.
-#include "combinations.hpp"
-#include "rotation.hpp"
-#include "sample.hpp"
+#include "support/combinations.hpp"
+#include "support/rotation.hpp"
+#include "support/sample.hpp"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // Rotations whose cos and sin hold a scale that is no power of two: their products are as good as exact.
-#include "../host/plan.h"
-#include "gpu.hpp"
-#include "rotation.hpp"
-#include "sample.hpp"
+#include "plan/planner.h"
+#include "support/gpu.hpp"
+#include "support/rotation.hpp"
+#include "support/sample.hpp"
 
 #include <cmath>
 #include <cstring>

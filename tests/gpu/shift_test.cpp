@@ -1,6 +1,6 @@
 // What a context shift is worth: keys in a cache turned again and again, beside keys rotated afresh to where they end.
 #include "rope.h"
-#include "sample.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

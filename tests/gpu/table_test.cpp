@@ -1,6 +1,6 @@
 // The table on every device: within its promise of the truth, with the CPU's bits.
-#include "gpu.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 #include <cmath>
 

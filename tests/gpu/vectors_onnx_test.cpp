@@ -1,5 +1,5 @@
 // ONNX's node tests and ONNX Runtime's, on every device.
-#include "vectors.hpp"
+#include "support/vectors.hpp"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Plans of additions: what they ask for, how the work is cut, and what they refuse. No device needed.
-#include "sample.hpp"
+#include "support/sample.hpp"
 
-#include "../host/plan.h"
+#include "plan/planner.h"
 
 #include <gtest/gtest.h>
 

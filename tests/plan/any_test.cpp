@@ -1,6 +1,6 @@
 // Any description is refused, or planned so that nothing ever wraps. No device needed.
-#include "reach.hpp"
-#include "sample.hpp"
+#include "support/reach.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The judge is MPFR, at 400 bits and more.
-#include "fixed.h"
-#include "frequencies.h"
-#include "refusal.hpp"
+#include "plan/frequencies.h"
+#include "rules/fixed.h"
+#include "support/refusal.hpp"
 
 #include <algorithm>
 #include <cfenv>

@@ -1,9 +1,9 @@
 // Plans of fused passes: what takes one dispatch, what is refused by a device, and that no index leaves what is bound.
-#include "fusion.hpp"
-#include "reach.hpp"
-#include "sample.hpp"
+#include "support/fusion.hpp"
+#include "support/reach.hpp"
+#include "support/sample.hpp"
 
-#include "../host/fused.h"
+#include "plan/fused.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // The integer index arithmetic that GLSL and C++ share.
-#include "../host/plan.h"
 #include "../shaders/index.h"
-#include "sample.hpp"
+#include "plan/planner.h"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What plans ask for and say, and which rounding a self-test shows. No device needed.
-#include "llama.hpp"
+#include "support/llama.hpp"
 
 #include "../shaders/interface.h"
 

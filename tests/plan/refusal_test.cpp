@@ -1,5 +1,5 @@
 // Plans that are refused, and in which words. No device needed.
-#include "llama.hpp"
+#include "support/llama.hpp"
 
 #include <gtest/gtest.h>
 

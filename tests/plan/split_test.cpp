@@ -1,6 +1,6 @@
 // Tensors that plans split, and how. No device needed.
-#include "llama.hpp"
-#include "reach.hpp"
+#include "support/llama.hpp"
+#include "support/reach.hpp"
 
 #include <gtest/gtest.h>
 

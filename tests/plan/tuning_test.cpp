@@ -1,6 +1,6 @@
 // How the work is cut: what may be asked for, what the table chooses, and that no bit depends on it.
 #include "rope.hpp"
-#include "rotation.hpp"
+#include "support/rotation.hpp"
 
 #include "../shaders/interface.h"
 

@@ -1,6 +1,6 @@
 // The context as a guest on a borrowed device: what it calls, what it leaves behind when a call fails, what it refuses.
-#include "gpu.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,8 @@
 // The device target on a device with faults: every call failing in turn, memory that runs out or is not coherent, a
 // device that is lost, a fence that never signals, features that are not there. A wrapped function table has them;
 // below it are the validation layer, which tells what is left behind, and a real driver.
-#include "gpu.hpp"
-#include "sample.hpp"
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
 
 #include <chrono>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Plans and buffers that a context cannot take: what preparing and recording say, and that nothing is recorded.
-#include "recording.hpp"
-#include "sample.hpp"
+#include "support/recording.hpp"
+#include "support/sample.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // One recorded command buffer, submitted again after the positions in its buffer have changed.
-#include "recording.hpp"
-#include "sample.hpp"
+#include "support/recording.hpp"
+#include "support/sample.hpp"
 
 namespace {
 

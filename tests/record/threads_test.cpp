@@ -1,6 +1,6 @@
 // What rope.h says of threads, under ThreadSanitizer: the core alone, on a device that only counts.
 #include "rope.h"
-#include "sample.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Caches that fused passes fill on the CPU: which slot a token takes, how it is quantized there, and keys that turn
 // where they lie.
-#include "host_pass.hpp"
-#include "sample.hpp"
+#include "support/host_pass.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Norms of fused passes on the CPU: where they stand, over what, and how they round.
-#include "host_pass.hpp"
+#include "support/host_pass.hpp"
 
 #include <gtest/gtest.h>
 

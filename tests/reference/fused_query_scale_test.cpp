@@ -1,6 +1,6 @@
 // The scale of queries in fused passes on the CPU: its values, and which position takes which.
-#include "host_pass.hpp"
-#include "sample.hpp"
+#include "support/host_pass.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

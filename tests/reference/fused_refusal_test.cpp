@@ -1,5 +1,5 @@
 // Fused passes that are refused on the CPU, and in which words.
-#include "host_pass.hpp"
+#include "support/host_pass.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Fused passes on the CPU, whole: the bits of the passes that they replace, packed rows, counted tokens, parameters.
-#include "host_pass.hpp"
-#include "sample.hpp"
+#include "support/host_pass.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

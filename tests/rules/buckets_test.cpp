@@ -1,8 +1,8 @@
 // T5's buckets against whole numbers of any size, and ALiBi's slopes: no device.
-#include "../host/bias.h"
+#include "plan/bias.h"
 
-#include "buckets.hpp"
-#include "sample.hpp"
+#include "support/buckets.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What rules read: the values that they name, with the defaults of the header, and nothing else.
-#include "rule_samples.hpp"
+#include "support/rule_samples.hpp"
 
 #include <cfenv>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The arithmetic of the rules against MPFR.
-#include "big.hpp"
-#include "real.h"
+#include "rules/real.h"
+#include "support/big.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Rules that are refused, and in which words.
-#include "refusal.hpp"
-#include "rule_samples.hpp"
+#include "support/refusal.hpp"
+#include "support/rule_samples.hpp"
 
 #include <gtest/gtest.h>
 #include <vector>

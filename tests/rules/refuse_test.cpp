@@ -1,7 +1,7 @@
 // A reason is empty after success, whatever it held.
 #include "rope.h"
 
-#include "sample.hpp"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Every rule's formula once more, in MPFR at 500 bits (150 digits), on the same doubles.
-#include "big.hpp"
-#include "refusal.hpp"
-#include "rule_samples.hpp"
+#include "support/big.hpp"
+#include "support/refusal.hpp"
+#include "support/rule_samples.hpp"
 
 #include <algorithm>
 #include <cmath>

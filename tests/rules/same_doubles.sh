@@ -3,8 +3,8 @@
 # compiler on this machine, on x86-64 and arm64, and inside a project that is built with -ffast-math. The flags are the
 # library's own, which come after the project's.
 set -u
-tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-host=$tests/../host
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+host=$here/../../host
 include=$1
 shift
 folder=$(mktemp -d)
@@ -22,12 +22,12 @@ done
 # project's alone.
 build() {
     local file
-    for file in rules real refuse axes frequencies; do
+    for file in rules/rules rules/real rules/refuse plan/axes plan/frequencies; do
         # shellcheck disable=SC2086
-        "$1" -std=c++17 $2 "${own[@]}" -I"$folder/include" -c "$host/$file.cpp" -o "$folder/$file.o" || return 1
+        "$1" -std=c++17 $2 "${own[@]}" -I"$folder/include" -I"$host" -c "$host/$file.cpp" -o "$folder/${file##*/}.o" || return 1
     done
     # shellcheck disable=SC2086
-    "$1" -std=c++17 $2 -I"$folder/include" -I"$host" "$tests/same_doubles.cpp" "$folder"/*.o $3 -o "$folder/program"
+    "$1" -std=c++17 $2 -I"$folder/include" -I"$host" "$here/same_doubles.cpp" "$folder"/*.o $3 -o "$folder/program"
 }
 
 # try COMPILER RUNNER-OR-EMPTY PROJECT-FLAGS LINK-FLAGS
@@ -40,10 +40,10 @@ try() {
         return
     fi
     tried=$((tried + 1))
-    if $2 "$folder/program" >"$folder/output" && diff "$tests/same_doubles.expected" "$folder/output" >"$folder/diff"; then
+    if $2 "$folder/program" >"$folder/output" && diff "$here/same_doubles.expected" "$folder/output" >"$folder/diff"; then
         echo "$label: the same doubles"
     else
-        echo "$label: other doubles than tests/same_doubles.expected"
+        echo "$label: other doubles than tests/rules/same_doubles.expected"
         cat "$folder/diff"
         failed=1
     fi

@@ -2,7 +2,7 @@
 // takes a few, in which all choices still meet by threes or by twos.
 #pragma once
 
-#include "tool_meetings.hpp"
+#include "tool/meetings.hpp"
 
 #include <cstdint>
 #include <functional>

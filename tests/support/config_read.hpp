@@ -1,7 +1,7 @@
 // Configurations that are read or refused as they must be, and their axes in words.
 #pragma once
 
-#include "config.hpp"
+#include "config/config.hpp"
 
 #include <gtest/gtest.h>
 

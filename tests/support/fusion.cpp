@@ -2,7 +2,7 @@
 #include "rotation.hpp"
 #include "sample.hpp"
 
-#include "../host/fused.h"
+#include "plan/fused.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Files in .gguf as tests write and read them, and the frequencies that ggml makes of them.
 #pragma once
 
-#include "gguf.hpp"
+#include "config/gguf.hpp"
 
 #include <cstdint>
 #include <cstring>

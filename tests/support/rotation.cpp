@@ -1,7 +1,7 @@
 #include "rotation.hpp"
 #include "sample.hpp"
 
-#include "../host/plan.h"
+#include "plan/planner.h"
 
 #include <algorithm>
 #include <cmath>

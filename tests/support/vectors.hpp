@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu.hpp"
-#include "npy.hpp"
+#include "tool/npy.hpp"
 
 #include <nlohmann/json.hpp>
 

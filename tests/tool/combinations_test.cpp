@@ -1,5 +1,5 @@
 // A short run's combinations: how few they are, and that nothing which should meet is missing.
-#include "combinations.hpp"
+#include "support/combinations.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Each SPIR-V module that this build has made is valid, and no driver may fuse an operation of it that bits depend on.
 // Modules that are spoiled on purpose test the reader that finds such operations.
-#include "sample.hpp"
+#include "support/sample.hpp"
 
-#include "../host/contraction.hpp"
+#include "tool/contraction.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Any bytes are either refused with one sentence, from memory and from a file alike, or give an array that is the same
 // after it was written and read again.
-#include "folder.hpp"
-#include "npy.hpp"
+#include "support/folder.hpp"
+#include "tool/npy.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // The option matrix of `vkrope check` is as whole as it says.
-#include "tool_matrix.hpp"
+#include "tool/matrix.hpp"
 
 #include <gtest/gtest.h>
 

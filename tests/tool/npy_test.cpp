@@ -1,6 +1,6 @@
 // Arrays in files: what is read back, what is refused and in which words, and what is left on the disk.
-#include "folder.hpp"
-#include "npy.hpp"
+#include "support/folder.hpp"
+#include "tool/npy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The SPIR-V that devices are given, constants folded in, in plans typical of each shader.
 #include "../bench/typical.hpp"
-#include "../host/contraction.hpp"
+#include "tool/contraction.hpp"
 
 #include <gtest/gtest.h>
 

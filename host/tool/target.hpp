@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device.hpp"
-#include "tool.hpp"
+#include "tool/tool.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "tool_device.hpp"
+#include "tool/target.hpp"
 
 #include <algorithm>
 
