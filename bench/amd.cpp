@@ -173,7 +173,7 @@ void ask(Case c, uint32_t in_flight) {
     mustPlan(ropePlanRotate(&description, &compiler.limits, &plan), plan);
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
-    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(places(), c.elsewhere),
+    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(places(), c.out_of_place),
                 nameIn(sources(), c.source), nameIn(pairings(), c.pairing), in_flight, dispatch.shader->name);
     prepare(plan);
 }

@@ -15,7 +15,7 @@ const std::vector<Named<RopePairing>>& pairings() {
 }
 
 const std::vector<Named<bool>>& places() {
-    static const std::vector<Named<bool>> all = {{"in-place", false}, {"elsewhere", true}};
+    static const std::vector<Named<bool>> all = {{"in-place", false}, {"out-of-place", true}};
     return all;
 }
 
@@ -31,7 +31,7 @@ const std::vector<uint32_t>& tokenCounts() {
 }
 
 std::string nameOf(const Case& c) {
-    return std::string(c.model->name) + "/" + nameIn(places(), c.elsewhere) + "/" + nameIn(elements(), c.element) +
+    return std::string(c.model->name) + "/" + nameIn(places(), c.out_of_place) + "/" + nameIn(elements(), c.element) +
            "/" + nameIn(pairings(), c.pairing) + "/" + nameIn(sources(), c.source);
 }
 
@@ -49,7 +49,7 @@ Choices allChoices() {
     Choices all;
     for (const Model& model : models()) all.models.push_back(&model);
     all.pairings = valuesOf(pairings());
-    all.elsewhere = valuesOf(places());
+    all.out_of_place = valuesOf(places());
     all.elements = valuesOf(elements());
     all.sources = valuesOf(sources());
     all.tokens = tokenCounts();
@@ -60,11 +60,11 @@ std::vector<Case> product(const Choices& choices) {
     std::vector<Case> cases;
     for (const Model* model : choices.models)
         for (const RopePairing pairing : choices.pairings)
-            for (const bool elsewhere : choices.elsewhere)
+            for (const bool out_of_place : choices.out_of_place)
                 for (const RopeElement element : choices.elements)
                     for (const RopeSource source : choices.sources)
                         for (const uint32_t tokens : choices.tokens)
-                            cases.push_back({model, pairing, elsewhere, element, source, tokens, {}});
+                            cases.push_back({model, pairing, out_of_place, element, source, tokens, {}});
     return cases;
 }
 

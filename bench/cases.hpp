@@ -13,7 +13,7 @@ template <typename T> struct Named {
 };
 const std::vector<Named<RopeElement>>& elements();
 const std::vector<Named<RopePairing>>& pairings();
-const std::vector<Named<bool>>& places(); // elsewhere or not
+const std::vector<Named<bool>>& places(); // whether the result goes out of place
 const std::vector<Named<RopeSource>>& sources();
 const std::vector<uint32_t>& tokenCounts();
 
@@ -27,7 +27,7 @@ template <typename T> const char* nameIn(const std::vector<Named<T>>& all, T val
 struct Case {
     const Model* model;
     RopePairing pairing;
-    bool elsewhere;
+    bool out_of_place;
     RopeElement element;
     RopeSource source;
     uint32_t tokens;
@@ -42,7 +42,7 @@ uint64_t tensorBytes(const Case& c); // of Q and K together
 struct Choices {
     std::vector<const Model*> models;
     std::vector<RopePairing> pairings;
-    std::vector<bool> elsewhere;
+    std::vector<bool> out_of_place;
     std::vector<RopeElement> elements;
     std::vector<RopeSource> sources;
     std::vector<uint32_t> tokens;

@@ -135,12 +135,12 @@ FusedCase::FusedCase(Bench* bench, const FusedKind& kind, uint32_t tokens)
     r.head_dim = kHeadDim;
     r.element_in = kind.from;
     r.element_out = ROPE_ELEMENT_F32;
-    r.elsewhere = 1;
+    r.out_of_place = 1;
     whole_.packed = 1;
     whole_.cache.kind = ROPE_CACHE_SLOTS;
     whole_.cache.element = kind.cache;
     whole_.cache.page_size = kPage;
-    whole_.cache.together = 1;
+    whole_.cache.v_shares_buffer = 1;
     uint32_t state = 1;
     weights_ = noise(size_t{kHeadDim} * std::max(kind.q_heads, kind.kv_heads), &state);
     if (kind.norm.kind != ROPE_NORM_NONE) {
@@ -202,7 +202,7 @@ RopeFusedDescription FusedCase::plain() const {
     d.rotate.element_in = element_;
     d.rotate.q = between_[0];
     d.rotate.k = between_[1];
-    d.unturned = 1;
+    d.no_rotation = 1;
     return d;
 }
 
@@ -279,7 +279,7 @@ void FusedCase::addShift() {
     add(d, false, slots, &fused);
     RopeFusedDescription rotation = {};
     rotation.rotate = whole_.rotate;
-    rotation.rotate.elsewhere = 0;
+    rotation.rotate.out_of_place = 0;
     slots.slots[ROPE_SLOT_K] = caches_[1]->slot();
     add(rotation, true, slots, &unfused);
 }

@@ -17,7 +17,7 @@ void write(const std::string& path, const uint32_t* words, size_t bytes) {
 
 void writeAll(const std::string& folder) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.storage_buffers = 6;
     limits.enabled = ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
 #define ROPE_SHADER(name, file, needs, defines)                                                                        \

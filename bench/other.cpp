@@ -24,7 +24,7 @@ struct AddKind {
     bool learned;
     RopeSource source;
     RopeElement element;
-    bool elsewhere;
+    bool out_of_place;
     uint32_t sequences; // which share their positions
 };
 
@@ -43,12 +43,12 @@ Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
     RopeAddDescription d = {};
     d.batch = kind.sequences;
     d.tokens = tokens;
-    d.positions.shared = kind.sequences > 1;
+    d.positions.same_for_all_sequences = kind.sequences > 1;
     d.dim = kAddDim;
     d.learned = kind.learned;
     d.source = kind.source;
     d.element_in = d.element_out = d.rows.element = kind.element;
-    d.elsewhere = kind.elsewhere;
+    d.out_of_place = kind.out_of_place;
     d.rows.count = tokens;
     if (!kind.learned) {
         d.rows.element = ROPE_ELEMENT_F32;
@@ -74,7 +74,7 @@ Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
     c.add(ROPE_SLOT_POSITIONS, positions.data(), positions.size() * 4);
     if (c.plan.bytes[ROPE_SLOT_ROWS] != 0) c.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
     c.add(ROPE_SLOT_X, x.data(), x.size());
-    if (kind.elsewhere) c.add(ROPE_SLOT_X_OUT, nullptr, x.size());
+    if (kind.out_of_place) c.add(ROPE_SLOT_X_OUT, nullptr, x.size());
     std::vector<uint8_t> wanted = x;
     RopeHostAdd host = {positions.data(), rows.data(), x.data(), nullptr, wanted.data(), 0};
     if (ropeHostRunAdd(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
@@ -89,7 +89,7 @@ Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
 struct BiasKind {
     const char* name;
     RopeBiasKind kind;
-    bool written;
+    bool write_only;
     RopeElement element;
     RopePositionKind positions;
 };
@@ -100,7 +100,7 @@ Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
     if (queries > keys) throw Unfit("the queries are more than the " + std::to_string(keys) + " keys");
     RopeBiasDescription d = {};
     d.kind = kind.kind;
-    d.written = kind.written;
+    d.write_only = kind.write_only;
     d.heads = kHeads;
     d.queries = queries;
     d.keys = keys;
@@ -128,7 +128,7 @@ Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
     RopeHostBias host = {positions.data(), rows.data(), x.data(), nullptr, wanted.data()};
     if (ropeHostRunBias(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
     c.verify(wanted);
-    c.bytes = (kind.written ? 1 : 2) * x.size();
+    c.bytes = (kind.write_only ? 1 : 2) * x.size();
     return c;
 }
 
@@ -177,7 +177,7 @@ constexpr RopePositionKind counted = ROPE_POSITIONS_COUNTED;
 const AddKind kAdds[] = {{"add/learned/f32", true, ROPE_SOURCE_INLINE, f32, false, 1},
                          {"add/learned/f16", true, ROPE_SOURCE_INLINE, f16, false, 1},
                          {"add/learned/bf16", true, ROPE_SOURCE_INLINE, bf16, false, 1},
-                         {"add/learned/elsewhere/f32", true, ROPE_SOURCE_INLINE, f32, true, 1},
+                         {"add/learned/out-of-place/f32", true, ROPE_SOURCE_INLINE, f32, true, 1},
                          {"add/table/f32", false, ROPE_SOURCE_TABLE, f32, false, 1},
                          {"add/rows/f32", false, ROPE_SOURCE_ROWS, f32, false, 1},
                          {"add/inline/f32", false, ROPE_SOURCE_INLINE, f32, false, 1},

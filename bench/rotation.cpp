@@ -41,7 +41,7 @@ Described::Described(const Case& c) : frequencies_(frequenciesOf(*c.model)), axe
     d.pairing_in = d.pairing_out = c.pairing;
     d.source = c.source;
     d.element_in = d.element_out = c.element;
-    d.elsewhere = c.elsewhere;
+    d.out_of_place = c.out_of_place;
     if (c.source == ROPE_SOURCE_TABLE) {
         d.rows.count = c.tokens;
         d.rows.first_position = kFirst;
@@ -61,7 +61,7 @@ const rope::Buffer& Rotation::keep(RopeSlot slot, rope::Buffer buffer, RopeBuffe
 void Rotation::makeTensors(RopeBuffers* slots) {
     for (int i = 0; i < 2; ++i) {
         keep(kIn[i], bench_->makeNoise(plan_.bytes[kIn[i]], case_.element), slots);
-        if (case_.elsewhere) keep(kOut[i], bench_->make(plan_.bytes[kOut[i]]), slots);
+        if (case_.out_of_place) keep(kOut[i], bench_->make(plan_.bytes[kOut[i]]), slots);
     }
 }
 
@@ -82,7 +82,7 @@ void Rotation::makeRows() {
 }
 
 Rotation::Rotation(Bench* bench, const Case& c) : bench_(bench), case_(c), described_(c) {
-    bench_->mustFit(tensorBytes(c) * (c.elsewhere ? 4 : 2));
+    bench_->mustFit(tensorBytes(c) * (c.out_of_place ? 4 : 2));
     plan_ = planOf(c.tuning);
     std::vector<int32_t> positions(c.model->axes * size_t{c.tokens});
     for (size_t i = 0; i < positions.size(); ++i)
@@ -98,7 +98,7 @@ Rotation::Rotation(Bench* bench, const Case& c) : bench_(bench), case_(c), descr
 std::vector<std::vector<uint8_t>> Rotation::readTokens(bool results) {
     std::vector<std::vector<uint8_t>> all;
     for (int i = 0; i < 2; ++i) {
-        const VkBuffer wanted = slots_.slots[results && case_.elsewhere ? kOut[i] : kIn[i]].buffer;
+        const VkBuffer wanted = slots_.slots[results && case_.out_of_place ? kOut[i] : kIn[i]].buffer;
         const auto buffer = std::find_if(buffers_.begin(), buffers_.end(),
                                          [wanted](const rope::Buffer& one) { return one.handle() == wanted; });
         const uint64_t row = plan_.bytes[kIn[i]] / case_.tokens;
@@ -113,7 +113,7 @@ std::vector<uint8_t> Rotation::expected(int tensor, uint32_t token, const std::v
     RopeRotateDescription one = described_.description;
     one.tokens = 1;
     one.source = ROPE_SOURCE_INLINE;
-    one.elsewhere = 0;
+    one.out_of_place = 0;
     one.rows = {};
     one.q.heads = headsOf(*case_.model, tensor);
     one.k.heads = 0;
@@ -214,7 +214,7 @@ std::vector<Contestant> Rotation::contestants() {
     const RopePlan own = planOf({}); // rivals stay the same, whatever the tuning
     std::vector<Contestant> all = {rival("rotation", plan_, slots_)};
     RopeBuffers others = slots_;
-    if (case_.elsewhere) {
+    if (case_.out_of_place) {
         // No kernel leaves anything in the sources, nor does it matter what is in the outputs.
         addCopies(&all);
     } else {

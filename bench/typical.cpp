@@ -88,14 +88,14 @@ RopeFusedDescription Collection::describeFused(uint32_t head_dim, RopeElement el
     d.rotate.frequencies = frequencies(head_dim / 2);
     d.rotate.q.heads = 32;
     d.rotate.k.heads = d.v.heads = 8;
-    d.rotate.elsewhere = 1;
+    d.rotate.out_of_place = 1;
     d.rotate.count_outside = 1;
     d.packed = together;
-    d.cache.together = together;
+    d.cache.v_shares_buffer = together;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = kTokens;
     d.cache.page_size = 16;
-    d.cache.steps_offset = kTokens;
+    d.cache.slot_map_offset = kTokens;
     d.cache.v.offset = together ? uint64_t{kTokens} * 8 * head_dim : 0;
     return d;
 }

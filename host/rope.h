@@ -89,8 +89,8 @@ typedef enum RopeResult {
     ROPE_ERROR_OTHER_VERSION = -6,  /* recording: another version of the library made the plan */
     ROPE_ERROR_OTHER_LIMITS = -7,   /* recording: the plan takes more of some limit than the context has */
     ROPE_ERROR_MISALIGNED = -8,     /* recording: a buffer's offset is no multiple of the context's alignment */
-    ROPE_ERROR_OVERLAP = -9         /* recording: a tensor goes elsewhere, and its source and destination begin at one
-                                       byte of one buffer (the slot's offset plus the layout's) */
+    ROPE_ERROR_OVERLAP = -9 /* recording: a tensor goes out of place, and its source and destination begin at one
+                               byte of one buffer (the slot's offset plus the layout's) */
 } RopeResult;
 
 /* One sentence that says what was wrong and what would be right; empty on success. */
@@ -238,7 +238,7 @@ typedef struct RopeLimits {
 #define ROPE_ENABLED_DEBUG_UTILS 8u      /* VK_EXT_debug_utils, which is enabled on the instance: names and labels */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
-ROPE_API void ropeFloorLimits(RopeLimits* limits);
+ROPE_API void ropeMinimumLimits(RopeLimits* limits);
 ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits);
 
 /* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
@@ -293,12 +293,12 @@ ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /* 4 or 8 */
  * not is left unchanged and counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
-    int32_t first;         /* counted: token 0's position */
-    uint32_t shared;       /* 1: every sequence reads the same positions, batch_stride is not used */
-    uint64_t offset;       /* elements before the first */
-    uint64_t batch_stride; /* elements; 0: packed (tokens * token_stride, or 1 for one start per sequence) */
-    uint64_t token_stride; /* elements; 0: 1 */
-    uint64_t axis_stride;  /* elements from one row to the next; 0: packed */
+    int32_t first;                   /* counted: token 0's position */
+    uint32_t same_for_all_sequences; /* 1: every sequence reads the same positions, batch_stride is not used */
+    uint64_t offset;                 /* elements before the first */
+    uint64_t batch_stride;           /* elements; 0: packed (tokens * token_stride, or 1 for one start per sequence) */
+    uint64_t token_stride;           /* elements; 0: 1 */
+    uint64_t axis_stride;            /* elements from one row to the next; 0: packed */
     RopePositionElement element;
     uint32_t sequences; /* packed kinds: how many; batch is 1 */
 } RopePositions;
@@ -383,7 +383,7 @@ typedef enum RopeOperation {
 typedef enum RopeSource {
     ROPE_SOURCE_INLINE = 0, /* computed in the kernel from FREQUENCIES; no table */
     ROPE_SOURCE_TABLE = 1, /* row (position - first_position) of ROWS, whole positions; one outside the table leaves its
-                              token unchanged (elsewhere: copied, in pairing_out) */
+                              token unchanged (out of place: copied, in pairing_out) */
     ROPE_SOURCE_ROWS = 2,  /* row (batch * tokens + token) of ROWS; no position is read, and of packed
                                sequences with a window only the lengths */
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
@@ -401,7 +401,7 @@ typedef struct RopeLayout {
 typedef struct RopeTensor {
     uint32_t heads; /* 0: there is no such tensor */
     RopeLayout source;
-    RopeLayout destination; /* elsewhere only */
+    RopeLayout destination; /* out of place only */
 } RopeTensor;
 
 /* How the work is cut into threads. Zeros: as the library's table has it for the limits and the shape; `vkrope tune`
@@ -418,11 +418,11 @@ typedef struct RopeTuning {
 } RopeTuning;
 #define ROPE_MAX_TUNED_HEADS 1024u
 
-/* Rotates Q and K, or one of them, in place or elsewhere.
+/* Rotates Q and K, or one of them, in place or out of place.
  *
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
- * ROWS, and Q, K. Writes Q, K, or elsewhere Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can be
- * without a position: with a table, unless positions are counted and all inside it; with INT64 or FLOAT32 positions,
+ * ROWS, and Q, K. Writes Q, K, or out of place Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can
+ * be without a position: with a table, unless positions are counted and all inside it; with INT64 or FLOAT32 positions,
  * with several sets; never where the source is rows.
  *
  * The source's rows hold frequencies.scale, which decides how products are rounded (rows of a scale that is not said:
@@ -440,9 +440,9 @@ typedef struct RopeRotateDescription {
     uint32_t skip_first;   /* so many tokens at each sequence's begin are not turned (class and register tokens), */
     uint32_t skip_last;    /* and so many at its end; positions and rows have entries for them too, not used */
     RopePairing pairing_in;
-    RopePairing pairing_out; /* another than pairing_in only elsewhere */
+    RopePairing pairing_out; /* another than pairing_in only out of place */
     RopeElement element_in;
-    RopeElement element_out; /* another than element_in only elsewhere */
+    RopeElement element_out; /* another than element_in only out of place */
     RopeOperation operation;
     RopeSource source;
     RopeAngle angle;             /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
@@ -450,7 +450,7 @@ typedef struct RopeRotateDescription {
     RopePositions positions;
     RopeRows rows; /* table and rows */
     RopeTensor q, k;
-    uint32_t elsewhere;     /* 0: in place. 1: to destination, in Q_OUT and K_OUT; must not overlap the source */
+    uint32_t out_of_place;  /* 0: in place. 1: to destination, in Q_OUT and K_OUT; must not overlap the source */
     uint32_t count_outside; /* add to COUNTER (a uint32, cleared by you) one for each token that should turn and has no
                                position, or one outside the table */
     RopeTuning tuning;
@@ -473,7 +473,7 @@ typedef enum RopeSinusoidOrder {
     ROPE_SINUSOID_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeSinusoidOrder;
 
-/* Adds positions to embeddings, in place or elsewhere.
+/* Adds positions to embeddings, in place or out of place.
  *
  * Sinusoids take the frequencies of dim / 2 pairs: the default rule with rotary_dim `dim` and a base of your own, or
  * any others (fairseq's: base^(-i / (dim/2 - 1))), of several axes too, and a factor on them in frequencies.scale.
@@ -486,7 +486,7 @@ typedef enum RopeSinusoidOrder {
  * one more: positions are then the types.
  *
  * Reads POSITIONS (unless counted; by rows nothing), FREQUENCIES (sinusoids, inline) or ROWS, and X. Writes X, or
- * elsewhere X_OUT. Adds to COUNTER as a rotation does. */
+ * out of place X_OUT. Adds to COUNTER as a rotation does. */
 typedef struct RopeAddDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
@@ -495,7 +495,7 @@ typedef struct RopeAddDescription {
     RopeSinusoidOrder order;
     uint32_t cosine_first; /* sinusoids: 1: sines and cosines change places (diffusers' flip_sin_to_cos) */
     RopeElement element_in;
-    RopeElement element_out; /* another than element_in only elsewhere */
+    RopeElement element_out; /* another than element_in only out of place */
     float scale;             /* of the embedding, sqrt(dim) in some models; 2^-20 to 2^20, 0 means 1 */
     RopeSource source;       /* of the sinusoids, as of a rotation's cos and sin */
     RopeAngle angle;         /* inline: that FREQUENCIES is written for, else the sums are NaN */
@@ -503,8 +503,8 @@ typedef struct RopeAddDescription {
     RopePositions positions;
     RopeRows rows;
     RopeLayout x;     /* [batch, token, element]; head_stride is not read */
-    RopeLayout x_out; /* elsewhere only */
-    uint32_t elsewhere;
+    RopeLayout x_out; /* out of place only */
+    uint32_t out_of_place;
     uint32_t count_outside;
 } RopeAddDescription;
 
@@ -554,8 +554,8 @@ ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReaso
  * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5; ropeWriteBuckets) and X. Writes X. */
 typedef struct RopeBiasDescription {
     RopeBiasKind kind;
-    uint32_t written; /* 1: X is the bias, [heads][queries][keys], and nothing of it is read; batch is then 1 */
-    uint32_t batch;   /* 0: 1 */
+    uint32_t write_only; /* 1: X is the bias, [heads][queries][keys], and nothing of it is read; batch is then 1 */
+    uint32_t batch;      /* 0: 1 */
     uint32_t heads;
     uint32_t queries;
     uint32_t keys;
@@ -676,12 +676,12 @@ ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* value
  * table. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
-    ROPE_CACHE_SLOTS = 1,     /* a slot for each token, from POSITIONS at steps_offset: [batch][tokens] */
+    ROPE_CACHE_SLOTS = 1,     /* a slot for each token, from POSITIONS at slot_map_offset: [batch][tokens] */
     ROPE_CACHE_POSITIONS = 2, /* its position on axis 0, in a cache for each sequence */
     ROPE_CACHE_RING = 3,      /* the position modulo slots (sliding windows), in a cache for each sequence; of a longer
                                  prefill plan the last `slots` tokens */
     ROPE_CACHE_BLOCK_TABLE = 4, /* in page table[sequence][position / page_size]; the table of int32 or int64 lies in
-                                  POSITIONS at steps_offset: [batch][table_pages] */
+                                  POSITIONS at slot_map_offset: [batch][table_pages] */
     ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheKind;
 
@@ -708,28 +708,28 @@ typedef struct RopeCache {
     RopeElement element; /* 0: the rotation's element_out */
     uint32_t slots;      /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
     uint32_t page_size;  /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
-    RopePositionElement steps_element; /* INT32 or INT64, of slots or table */
-    uint64_t steps_offset;             /* elements of that kind from the beginning of POSITIONS; what is read of the
-                                          positions, the steps and the count of tokens may not overlap */
-    uint64_t steps_batch_stride;       /* 0: tokens * steps_token_stride, or table_pages. One for all token counts lets
-                                          their plans share pipelines */
-    uint64_t steps_token_stride;       /* slots; 0: 1 */
-    uint32_t table_pages;              /* BLOCK_TABLE: pages of one sequence */
+    RopePositionElement slot_map_element; /* INT32 or INT64, of slots or table */
+    uint64_t slot_map_offset;             /* elements of that kind from the beginning of POSITIONS; what is read of the
+                                          positions, the slot map and the count of tokens may not overlap */
+    uint64_t slot_map_batch_stride; /* 0: tokens * slot_map_token_stride, or table_pages. One for all token counts lets
+                                    their plans share pipelines */
+    uint64_t slot_map_token_stride; /* slots; 0: 1 */
+    uint32_t table_pages;           /* BLOCK_TABLE: pages of one sequence */
     RopeCacheLayout k, v;
     RopeCacheLayout k_scales; /* I8: float32s in the same buffer, which its offset counts; all strides 0: packed in */
     RopeCacheLayout v_scales; /* the cache's order with heads of one element. They must not overlap the int8 */
-    uint32_t together;        /* 1: V's cache is in K_OUT too, else in V_OUT */
+    uint32_t v_shares_buffer; /* 1: V's cache is in K_OUT too, else in V_OUT */
     uint32_t shift;           /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
                                  positions; a float32, float16 or bfloat16 cache, operation SHIFT, no V. Each shift
                                  rounds once more, and equal ones err alike: shift seldom and far */
     int32_t delta;
 } RopeCache;
 
-/* Q in place or elsewhere (rotate.elsewhere), K and V to the cache or, without one, as Q; V is not turned. Q takes one
- * dispatch, K and V one of their own together: they must be alike (heads, head_dim, strides of the source, strides of
- * the cache). Where K and V lie in one buffer on each side (packed, cache.together) it takes the floor's 4 storage
- * buffers; otherwise it needs limits.storage_buffers of 6, and is refused with fewer. Set `apart` then: V takes a
- * dispatch of its own, which moves the same bytes and has the same bits.
+/* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. Q
+ * takes one dispatch, K and V one of their own together: they must be alike (heads, head_dim, strides of the source,
+ * strides of the cache). Where K and V lie in one buffer on each side (packed, cache.v_shares_buffer) it takes the
+ * floor's 4 storage buffers; otherwise it needs limits.storage_buffers of 6, and is refused with fewer. Set
+ * v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and has the same bits.
  *
  * Reads POSITIONS (positions, slots or block table, and the count of tokens; bound from its beginning), FREQUENCIES or
  * ROWS, PARAMETERS (where a norm has weights, or queries a scale), Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and
@@ -737,22 +737,21 @@ typedef struct RopeCache {
  * one outside the table, or that has no slot in the cache. */
 typedef struct RopeFusedDescription {
     RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
-    uint32_t unturned; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation are
-                          not read */
+    uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
+                          are not read */
     RopeTensor v;
     RopeNorm q_norm, k_norm;
     RopeQueryScale query_scale;
     RopeCache cache;
-    uint32_t packed;         /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
-                                [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
-                                without a cache, V stays as it lies */
-    uint32_t apart;          /* 1: V by a dispatch of its own */
+    uint32_t packed; /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
+                        [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
+                        without a cache, V stays as it lies */
+    uint32_t v_separate_dispatch; /* 1: V by a dispatch of its own */
     uint32_t tokens_counted; /* 1: how many of `tokens` are there, in each sequence, is read from POSITIONS, a plain
                                 integer of positions.element (int32 for floats), at element tokens_offset: none where it
                                 is negative, all where it is more. The rest is not touched, and not counted. Not with
                                 packed positions, whose lengths say it */
     uint64_t tokens_offset;
-    uint32_t frequency_gradient; /* must be 0: gradients with respect to frequencies are not computed */
 } RopeFusedDescription;
 
 /* What PARAMETERS holds: weights of norms and values of the scale, as float32. Writes plan.bytes[ROPE_SLOT_PARAMETERS]
@@ -966,7 +965,7 @@ ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* p
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
  * Nothing is recorded unless the result is ROPE_SUCCESS. The plan, the buffers and their offsets are checked first, in
  * some nanoseconds. The host keeps what they cannot show: the buffers' sizes, and all overlaps but one: a tensor that
- * goes elsewhere is refused where its source and destination begin at one byte of one buffer, which is the slot's
+ * goes out of place is refused where its source and destination begin at one byte of one buffer, which is the slot's
  * offset plus the layout's. Caches are not compared.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
  *           and what last touched those that it writes available to VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
@@ -1021,9 +1020,9 @@ typedef struct RopeHostRotate {
     uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
-/* Caches: k_out and v_out (with cache.together k_out alone), the references at the same elements, before they are
- * quantized. With cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place goes to
- * k_out, which may be q itself. */
+/* Caches: k_out and v_out (with cache.v_shares_buffer k_out alone), the references at the same elements, before they
+ * are quantized. With cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place goes
+ * to k_out, which may be q itself. */
 typedef struct RopeHostFused {
     const void* positions;
     const void* rows;

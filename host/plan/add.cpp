@@ -13,7 +13,7 @@ const Shaders kShaders = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_
 
 // Sequences that have the same positions are taken as heads of one, so that a thread finds what it adds once for many.
 void joinBatch(RopeRotateDescription* d) {
-    const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.shared != 0;
+    const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;
     if (!same || d->source == ROPE_SOURCE_ROWS) return;
     d->q.heads = d->batch;
     d->batch = 1;
@@ -81,7 +81,7 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     result = checkTable(*description, d, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
     joinBatch(&d);
-    const RopeSlot to = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
+    const RopeSlot to = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
     result = addTensor(d, {"x", d.q, ROPE_SLOT_X, to, kShaders, false}, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
     setAddition(addition, d, planner.limits(), &plan->passes[0]);

@@ -57,7 +57,7 @@ RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReas
     if (!learned) d.frequencies = given.frequencies;
     d.positions = given.positions;
     d.rows = given.rows;
-    d.elsewhere = given.elsewhere;
+    d.out_of_place = given.out_of_place;
     d.count_outside = given.count_outside;
     d.q = {1, given.x, given.x_out};
     d.q.source.head_stride = d.q.destination.head_stride = 0;

@@ -38,7 +38,7 @@ void setConstants(const Bias& bias, RopePass* pass) {
     constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
     constants[ROPE_ID_BIAS] = shaderBias(g.kind);
     constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
-    constants[ROPE_ID_WRITES] = g.written != 0;
+    constants[ROPE_ID_WRITES] = g.write_only != 0;
     constants[ROPE_ID_CAUSAL] = g.causal != 0;
     constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
     if (g.kind != ROPE_BIAS_T5) return;
@@ -50,7 +50,7 @@ void setConstants(const Bias& bias, RopePass* pass) {
 RopeResult addBias(const Bias& bias, Planner* planner) {
     const RopeBiasDescription& g = bias.given;
     RopeRotateDescription d = bias.d;
-    d.elsewhere = 1; // every element is moved, so all of them must lie as lanes take them
+    d.out_of_place = 1; // every element is moved, so all of them must lie as lanes take them
     const Build build = chooseBuild(d, d.q, g.kind == ROPE_BIAS_T5 ? kBuckets : kPlain, planner->limits());
     if (build.shader == nullptr) return refuseBuild("x", planner->reason());
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, d.q.heads);

@@ -26,8 +26,8 @@ RopeResult checkBuckets(const RopeBiasDescription& g, RopeReason* reason) {
 RopeResult checkKind(RopeBiasDescription* g, RopeReason* reason) {
     const RopeResult result = checkChoice("kind", g->kind, ROPE_BIAS_ALIBI, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (g->written != 0 && g->batch > 1) {
-        return refuse(reason, ROPE_ERROR_INVALID, "written with batch %u; a bias is the same for all, so batch is 1",
+    if (g->write_only != 0 && g->batch > 1) {
+        return refuse(reason, ROPE_ERROR_INVALID, "write_only with batch %u; a bias is the same for all, so batch is 1",
                       g->batch);
     }
     if (g->kind != ROPE_BIAS_T5)

@@ -48,12 +48,13 @@ uint64_t reach(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t ent
 
 uint64_t stepBytes(const RopeFusedDescription& given, const RopeRotateDescription& d) {
     const RopeCache& cache = given.cache;
-    const uint32_t bytes = ropePositionBytes(cache.steps_element);
+    const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
     if (cache.kind == ROPE_CACHE_SLOTS) {
-        return reach(cache.steps_offset, d.batch, cache.steps_batch_stride, d.tokens, cache.steps_token_stride, bytes);
+        return reach(cache.slot_map_offset, d.batch, cache.slot_map_batch_stride, d.tokens, cache.slot_map_token_stride,
+                     bytes);
     }
     if (cache.kind != ROPE_CACHE_BLOCK_TABLE) return 0;
-    return reach(cache.steps_offset, sequencesOf(d), cache.steps_batch_stride, cache.table_pages, 1, bytes);
+    return reach(cache.slot_map_offset, sequencesOf(d), cache.slot_map_batch_stride, cache.table_pages, 1, bytes);
 }
 
 // Positions, slots or table and the count lie in one buffer, bound from its beginning.
@@ -91,13 +92,14 @@ void setCache(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePa
     constants[ROPE_ID_PAGE_SIZE] = 1; // divided by, also where there is no cache
     if (cache.kind == ROPE_CACHE_NONE) return;
     constants[ROPE_ID_CACHE] = shaderCache(cache.kind);
-    constants[ROPE_ID_STEPS_WIDE] = cache.steps_element == ROPE_POSITION_INT64;
-    constants[ROPE_ID_STEPS_BATCH] = sequences == 1 ? 0 : lowWord(cache.steps_batch_stride); // as few pipelines as do
+    constants[ROPE_ID_STEPS_WIDE] = cache.slot_map_element == ROPE_POSITION_INT64;
+    constants[ROPE_ID_STEPS_BATCH] =
+        sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride); // as few pipelines as do
     constants[ROPE_ID_STEPS_TOKEN] =
-        cache.kind == ROPE_CACHE_BLOCK_TABLE ? cache.table_pages : lowWord(cache.steps_token_stride);
+        cache.kind == ROPE_CACHE_BLOCK_TABLE ? cache.table_pages : lowWord(cache.slot_map_token_stride);
     constants[ROPE_ID_SLOTS] = cache.slots;
     constants[ROPE_ID_PAGE_SIZE] = cache.page_size;
-    push->ROPE_STEPS_AT = lowWord(cache.steps_offset);
+    push->ROPE_STEPS_AT = lowWord(cache.slot_map_offset);
     if (cache.shift == 0 || cache.delta == 0) return;
     constants[ROPE_ID_SHIFT] = 1;
     memcpy(&push->ROPE_DELTA, &cache.delta, sizeof cache.delta);
@@ -243,7 +245,7 @@ void setStages(const Job& job, RopePass* pass) {
 }
 
 // Also what does not rotate.
-bool movesWholeHead(const FusedTensor& t) { return t.d.elsewhere != 0 || needsRuns(t); }
+bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || needsRuns(t); }
 
 // Norms and quantizers look at whole heads before any of it is stored.
 bool meets(const FusedTensor& t) { return isQuantized(t) || t.norm.kind != ROPE_NORM_NONE; }
@@ -331,7 +333,7 @@ Build chooseFused(const Job& job, const RopeLimits& limits) {
         {&rope_shader_fused_apart_wide_parameters, nullptr, nullptr}};
     const Shaders& shaders = (job.own_buffers ? kApart : kTogether)[readsParameters(job.tensor)];
     RopeRotateDescription d = job.tensor.d;
-    d.elsewhere = movesWholeHead(job.tensor);
+    d.out_of_place = movesWholeHead(job.tensor);
     if (needsRuns(job.tensor)) d.tuning.pairs = 0;
     const Build build = chooseBuild(d, d.q, shaders, limits);
     if (job.v == nullptr || build.shader == nullptr) return build;
@@ -422,8 +424,9 @@ RopeResult checkDevice(const Fused& fused, const RopeLimits& limits, RopeReason*
     const FusedTensor& v = fused.tensors[fused.count - 1];
     if (k.from == v.from && k.to == v.to) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
-                  "K and V in buffers of their own take 6 storage buffers, and limits.storage_buffers is %u; set apart "
-                  "to 1, or packed and cache.together",
+                  "K and V in buffers of their own take 6 storage buffers, and limits.storage_buffers is %u; set "
+                  "v_separate_dispatch "
+                  "to 1, or packed and cache.v_shares_buffer",
                   limits.storage_buffers);
 }
 

@@ -7,8 +7,9 @@
 namespace rope {
 
 struct FusedTensor {
-    // Everything of the one tensor, which is in d.q; d.k is empty. d.elsewhere is 0 where it is changed in place. In a
-    // cache d.q.destination has the strides of sequences, slots (as tokens) and heads, d.element_out may be I8 or Q8_0.
+    // Everything of the one tensor, which is in d.q; d.k is empty. d.out_of_place is 0 where it is changed in place. In
+    // a cache d.q.destination has the strides of sequences, slots (as tokens) and heads, d.element_out may be I8 or
+    // Q8_0.
     RopeRotateDescription d;
     const char* name;
     RopeSlot from, to;
@@ -37,7 +38,7 @@ RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeRe
 RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
                                RopeReason* reason);
 
-// Refuses positions, steps and a count of tokens that certainly overlap in POSITIONS.
+// Refuses positions, a slot map and a count of tokens that certainly overlap in POSITIONS.
 RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason);
 
 // Refuses geometry that cannot be taken in runs of four elements, or in blocks.
@@ -50,7 +51,7 @@ inline bool needsRuns(const FusedTensor& tensor) {
 }
 // Nothing is done to it: it stays as it lies.
 inline bool isIdle(const FusedTensor& tensor) {
-    return !tensor.turned && tensor.d.elsewhere == 0 && !needsRuns(tensor);
+    return !tensor.turned && tensor.d.out_of_place == 0 && !needsRuns(tensor);
 }
 constexpr uint32_t kMaxRunHead = 1024; // elements of a head
 

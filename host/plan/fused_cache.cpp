@@ -35,29 +35,31 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
 RopeResult resolveSteps(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     const bool table = cache->kind == ROPE_CACHE_BLOCK_TABLE;
     if (!table) cache->table_pages = 0;
-    if (table || !readsSteps(*cache)) cache->steps_token_stride = 0;
+    if (table || !readsSteps(*cache)) cache->slot_map_token_stride = 0;
     if (!readsSteps(*cache)) {
-        cache->steps_element = ROPE_POSITION_INT32;
-        cache->steps_offset = cache->steps_batch_stride = 0;
+        cache->slot_map_element = ROPE_POSITION_INT32;
+        cache->slot_map_offset = cache->slot_map_batch_stride = 0;
         return ROPE_SUCCESS;
     }
-    if (cache->steps_element != ROPE_POSITION_INT32 && cache->steps_element != ROPE_POSITION_INT64) {
+    if (cache->slot_map_element != ROPE_POSITION_INT32 && cache->slot_map_element != ROPE_POSITION_INT64) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.steps_element is %d; slots and tables are INT32 (%d) or "
+                      "cache.slot_map_element is %d; slots and tables are INT32 (%d) or "
                       "INT64 (%d)",
-                      static_cast<int>(cache->steps_element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
+                      static_cast<int>(cache->slot_map_element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
     }
     if (cache->table_pages > kMaxCount) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "cache.table_pages is %u; it may be at most %u", cache->table_pages,
                       kMaxCount);
     }
-    RopeResult result = checkStride("cache.steps_offset", cache->steps_offset, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("cache.steps_batch_stride", cache->steps_batch_stride, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("cache.steps_token_stride", cache->steps_token_stride, reason);
+    RopeResult result = checkStride("cache.slot_map_offset", cache->slot_map_offset, reason);
+    if (result == ROPE_SUCCESS)
+        result = checkStride("cache.slot_map_batch_stride", cache->slot_map_batch_stride, reason);
+    if (result == ROPE_SUCCESS)
+        result = checkStride("cache.slot_map_token_stride", cache->slot_map_token_stride, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (!table && cache->steps_token_stride == 0) cache->steps_token_stride = 1;
-    if (cache->steps_batch_stride == 0)
-        cache->steps_batch_stride = table ? cache->table_pages : d.tokens * cache->steps_token_stride;
+    if (!table && cache->slot_map_token_stride == 0) cache->slot_map_token_stride = 1;
+    if (cache->slot_map_batch_stride == 0)
+        cache->slot_map_batch_stride = table ? cache->table_pages : d.tokens * cache->slot_map_token_stride;
     return ROPE_SUCCESS;
 }
 
@@ -182,7 +184,7 @@ uint32_t positionRegions(const Fused& fused, const FusedTensor& tensor, Region* 
 
 } // namespace
 
-// The passes of all tensors read one buffer, so the rows of any of them may meet the steps of another.
+// The passes of all tensors read one buffer, so the rows of any of them may meet the slot map of another.
 RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
     const RopeFusedDescription& given = fused.given;
     const RopeCache& cache = given.cache;
@@ -196,10 +198,11 @@ RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
         const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
         const RopeRotateDescription& d = last.d;
         const StrideCount entries =
-            table ? StrideCount{1, cache.table_pages} : StrideCount{cache.steps_token_stride, d.tokens};
+            table ? StrideCount{1, cache.table_pages} : StrideCount{cache.slot_map_token_stride, d.tokens};
         const uint32_t lists = table && isPacked(d.positions) ? d.positions.sequences : d.batch;
-        regions[count++] = regionOf(table ? "the block table" : "the list of slots", cache.steps_offset,
-                                    ropePositionBytes(cache.steps_element), entries, {cache.steps_batch_stride, lists});
+        regions[count++] =
+            regionOf(table ? "the block table" : "the list of slots", cache.slot_map_offset,
+                     ropePositionBytes(cache.slot_map_element), entries, {cache.slot_map_batch_stride, lists});
     }
     if (given.tokens_counted != 0) {
         regions[count++] =
@@ -241,7 +244,7 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads,
     Region regions[4];
     uint32_t count = 0;
     for (const auto& tensor : tensors) {
-        if (cache->together == 0) count = 0;
+        if (cache->v_shares_buffer == 0) count = 0;
         if (tensor.heads == 0) continue;
         const Shape shape = {caches, tensor.heads, d.head_dim, cache->element};
         const Shape scale = {caches, tensor.heads, 1, ROPE_ELEMENT_F32};

@@ -100,7 +100,7 @@ RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason
     const char* what = r.q.heads != 0           ? "q has heads"
                        : given.v.heads != 0     ? "v has heads"
                        : given.k_norm.kind != 0 ? "k_norm is set"
-                       : given.unturned != 0    ? "unturned is 1"
+                       : given.no_rotation != 0 ? "no_rotation is 1"
                        : given.packed != 0      ? "packed is 1"
                        : changesPairing(r)      ? "pairing_out is another than pairing_in"
                                                 : nullptr;
@@ -146,16 +146,11 @@ RopeResult checkParts(const RopeFusedDescription& given, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "q.heads, k.heads and v.heads are all 0; one tensor at least has heads");
     }
-    if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && r.elsewhere == 0 && given.packed == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "v.heads is %u in place, where nothing is done to V; set rotate.elsewhere to 1, or give a cache",
-                      given.v.heads);
-    }
-    if (given.frequency_gradient != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "frequency_gradient is %u; gradients with respect to frequencies are not computed; frequencies "
-                      "are taken as fixed, leave it 0",
-                      given.frequency_gradient);
+    if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && r.out_of_place == 0 && given.packed == 0) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "v.heads is %u in place, where nothing is done to V; set rotate.out_of_place to 1, or give a cache",
+            given.v.heads);
     }
     if (given.tokens_counted != 0 && isPacked(r.positions)) {
         return refuse(reason, ROPE_ERROR_INVALID,
@@ -174,10 +169,10 @@ RopeResult checkParts(const RopeFusedDescription& given, RopeReason* reason) {
     return result != ROPE_SUCCESS ? result : checkStride("tokens_offset", given.tokens_offset, reason);
 }
 
-// Everything but the tensors, for one that is elsewhere.
+// Everything but the tensors, for one that is moved.
 RopeResult resolveShared(Fused* fused, RopeReason* reason) {
     RopeFusedDescription* given = &fused->given;
-    if (given->rotate.q.heads == 0 && given->rotate.k.heads == 0) given->unturned = 1; // V alone
+    if (given->rotate.q.heads == 0 && given->rotate.k.heads == 0) given->no_rotation = 1; // V alone
     RopeResult result = checkParts(*given, reason);
     if (result == ROPE_SUCCESS) result = checkQueryScale(*given, reason);
     if (result == ROPE_SUCCESS) result = checkShift(*given, reason);
@@ -185,10 +180,10 @@ RopeResult resolveShared(Fused* fused, RopeReason* reason) {
     RopeRotateDescription* d = &given->rotate;
     const bool wide = ropePositionBytes(d->positions.element) == 8;
     fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
-    const uint32_t elsewhere = d->elsewhere;
-    d->elsewhere = 1;
-    result = resolveRotation(given->unturned == 0, d, reason);
-    d->elsewhere = elsewhere;
+    const uint32_t out_of_place = d->out_of_place;
+    d->out_of_place = 1;
+    result = resolveRotation(given->no_rotation == 0, d, reason);
+    d->out_of_place = out_of_place;
     if (result == ROPE_SUCCESS) result = checkNorm("q", given->q_norm, d->q, *d, reason);
     if (result == ROPE_SUCCESS) result = checkNorm("k", given->k_norm, d->k, *d, reason);
     if (result == ROPE_SUCCESS) result = resolveCache(*d, &given->cache, reason);
@@ -210,7 +205,7 @@ void setCacheTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     t->page_stride = l.page_stride;
     if (cache.element == ROPE_ELEMENT_I8) t->scales = is_v ? cache.v_scales : cache.k_scales;
     t->d.element_out = cache.element;
-    t->to = is_v && cache.together == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
+    t->to = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
     t->d.element_in = cache.element;
     t->d.q.source = t->d.q.destination;
@@ -234,10 +229,10 @@ RopeResult addTensor(const Part& part, Fused* fused, RopeReason* reason) {
     t->d.q = *part.tensor;
     memset(&t->d.k, 0, sizeof t->d.k);
     t->cached = !part.is_q && given.cache.kind != ROPE_CACHE_NONE;
-    const bool in_place = t->cached ? given.cache.shift != 0 : given.rotate.elsewhere == 0;
-    t->d.elsewhere = !in_place;
-    if (part.is_v || given.unturned != 0) setUnturned(&t->d);
-    t->turned = given.unturned == 0 && !part.is_v;
+    const bool in_place = t->cached ? given.cache.shift != 0 : given.rotate.out_of_place == 0;
+    t->d.out_of_place = !in_place;
+    if (part.is_v || given.no_rotation != 0) setUnturned(&t->d);
+    t->turned = given.no_rotation == 0 && !part.is_v;
     t->scaled = part.is_q && given.query_scale.count != 0;
     if (!part.is_v) t->norm = part.is_q ? given.q_norm : given.k_norm;
     t->from = given.packed != 0 ? ROPE_SLOT_Q : part.slot;
@@ -275,7 +270,8 @@ RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* r
     for (const auto& measure : measures) {
         if (measure.k == measure.v) continue;
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "K's %s is %llu and V's %llu; one dispatch takes both alike, so make them so or set apart to 1",
+                      "K's %s is %llu and V's %llu; one dispatch takes both alike, so make them so or set "
+                      "v_separate_dispatch to 1",
                       measure.name, static_cast<unsigned long long>(measure.k),
                       static_cast<unsigned long long>(measure.v));
     }
@@ -302,10 +298,10 @@ RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* 
     if (idle) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
-            "nothing turns, is normed, scaled or moved; set elsewhere to 1 or a cache, or leave the pass out");
+            "nothing turns, is normed, scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
     }
     const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
-    fused->joined = filled->rotate.k.heads != 0 && moves_v && filled->apart == 0;
+    fused->joined = filled->rotate.k.heads != 0 && moves_v && filled->v_separate_dispatch == 0;
     result = checkPositionRanges(*fused, reason);
     if (result != ROPE_SUCCESS || !fused->joined) return result;
     return checkJoined(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);

@@ -6,7 +6,7 @@
 static const uint32_t kGpuThreads = 16384;
 static const uint32_t kCpuThreads = 64; // a dispatch costs more than what its other cores would gain
 
-void ropeFloorLimits(RopeLimits* limits) {
+void ropeMinimumLimits(RopeLimits* limits) {
     if (limits == nullptr) return;
     limits->storage_range = 1u << 27;
     limits->storage_alignment = 256;

@@ -211,7 +211,7 @@ RopeResult checkGiven(const void* description, RopePlan* plan) {
 
 Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     memset(plan, 0, sizeof *plan);
-    ropeFloorLimits(&limits_);
+    ropeMinimumLimits(&limits_);
     if (limits != nullptr) limits_ = *limits;
     fillLimits(&limits_);
     // As fine as the shaders take it; what is no power of two stays as it is, to be refused.

@@ -44,7 +44,7 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
         return result;
     }
     p->first = 0;
-    if (p->shared != 0) p->batch_stride = 0;
+    if (p->same_for_all_sequences != 0) p->batch_stride = 0;
     if (result == ROPE_SUCCESS) result = checkStride("positions.token_stride", p->token_stride, reason);
     if (result == ROPE_SUCCESS) result = checkStride("positions.batch_stride", p->batch_stride, reason);
     if (result == ROPE_SUCCESS) result = checkStride("positions.axis_stride", p->axis_stride, reason);
@@ -53,9 +53,9 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
     const bool per_token = p->kind == ROPE_POSITIONS_PER_TOKEN;
     if (isPacked(*p) || p->token_stride == 0) p->token_stride = 1;
     if (p->batch_stride == 0) p->batch_stride = per_token ? tokens * p->token_stride : 1;
-    const uint64_t sequences = p->shared != 0 ? 1 : batch;
+    const uint64_t sequences = p->same_for_all_sequences != 0 ? 1 : batch;
     if (p->axis_stride == 0) p->axis_stride = isPacked(*p) ? p->sequences + 1ull : sequences * p->batch_stride;
-    if (p->shared != 0 || batch == 1) p->batch_stride = 0;
+    if (p->same_for_all_sequences != 0 || batch == 1) p->batch_stride = 0;
     if (p->axis_stride > kMaxAxisStride) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE,
                       "positions has %llu elements from one axis to the next, more than 64 bits count bytes of",

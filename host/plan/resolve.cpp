@@ -207,9 +207,9 @@ RopeResult resolveTensor(const char* source_name, const char* destination_name, 
     if (tensor->heads == 0) return ROPE_SUCCESS;
     RopeResult result = checkHeads(tensor->heads, reason);
     if (result == ROPE_SUCCESS)
-        result = resolveLayout(source_name, d, tensor->heads, d.elsewhere == 0, &tensor->source, reason);
+        result = resolveLayout(source_name, d, tensor->heads, d.out_of_place == 0, &tensor->source, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (d.elsewhere == 0) {
+    if (d.out_of_place == 0) {
         tensor->destination = tensor->source;
         return ROPE_SUCCESS;
     }
@@ -239,13 +239,14 @@ RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* fill
 }
 
 RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
-    if (d.elsewhere != 0) return ROPE_SUCCESS;
+    if (d.out_of_place != 0) return ROPE_SUCCESS;
     if (d.pairing_in != d.pairing_out) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "pairing_out differs from pairing_in, which moves elements between threads; set elsewhere to 1");
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "pairing_out differs from pairing_in, which moves elements between threads; set out_of_place to 1");
     }
     if (d.element_in == d.element_out) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set elsewhere to 1");
+    return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set out_of_place to 1");
 }
 
 RopeResult resolveRotation(bool turned, RopeRotateDescription* d, RopeReason* reason) {

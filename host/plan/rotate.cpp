@@ -19,10 +19,10 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
     RopeResult result = resolve(*description, &d, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    const bool elsewhere = d.elsewhere != 0;
+    const bool out_of_place = d.out_of_place != 0;
     const TensorPass tensors[] = {
-        {"q", d.q, ROPE_SLOT_Q, elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kShaders, true},
-        {"k", d.k, ROPE_SLOT_K, elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders, true},
+        {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kShaders, true},
+        {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders, true},
     };
     for (const TensorPass& tensor : tensors) {
         if (tensor.tensor.heads != 0 && result == ROPE_SUCCESS) result = addTensor(d, tensor, &planner);

@@ -14,7 +14,7 @@ bool isMultiple(const RopeLayout& layout, uint32_t bits) {
 // One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
     const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.chunk_dim / 2 : 0;
-    const uint32_t passed = d.elsewhere != 0 ? d.head_dim : 0;
+    const uint32_t passed = d.out_of_place != 0 ? d.head_dim : 0;
     return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
 }
 
@@ -108,7 +108,7 @@ void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pa
     constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
     constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
-    constants[ROPE_ID_IN_PLACE] = d.elsewhere == 0;
+    constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0;
     constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
     constants[ROPE_ID_SCALE_GRID] = scaleGrid(d);
     constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
@@ -185,7 +185,7 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     const uint32_t pair_lanes = pairLanes(d, build);
     push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;
     push.rotary_begin = d.rotary_begin;
-    push.pass_elements = d.elsewhere != 0 ? d.head_dim - d.rotary_dim : 0;
+    push.pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
     push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
     const bool two_lanes = t.is_rotation && build.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
                            d.chunk_dim == d.rotary_dim; // of each the second is as far from the first

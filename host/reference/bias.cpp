@@ -52,7 +52,7 @@ Value biasOf(const Rows& rows, int32_t distance, uint32_t head) {
 
 Value sumOf(const RopeBiasDescription& g, const Value& score, const Value& bias, int32_t distance) {
     if (g.causal != 0 && distance > 0) return {floatOf(kMinusInfinity), kMinusInfinity};
-    if (g.written != 0) return bias;
+    if (g.write_only != 0) return bias;
     return {score.reference + bias.reference, bitsOf(floatOf(score.bits) + floatOf(bias.bits))};
 }
 
@@ -61,7 +61,7 @@ void addRow(const Rows& rows, const Arrays& arrays, const HostToken& token, uint
     for (uint32_t key = 0; key < g.keys; ++key) {
         const uint32_t position = static_cast<uint32_t>(static_cast<uint64_t>(token.position[0]) >> 32);
         const int32_t distance = static_cast<int32_t>(static_cast<uint32_t>(g.first_key) + key - position);
-        const Value score = g.written != 0 ? Value{0, 0} : load(arrays, at + key);
+        const Value score = g.write_only != 0 ? Value{0, 0} : load(arrays, at + key);
         const Value sum = token.known ? sumOf(g, score, biasOf(rows, distance, head), distance) : score;
         put(arrays, at + key, sum);
     }
@@ -80,7 +80,7 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
     if (result != ROPE_SUCCESS) return result;
     const RopeRotateDescription& d = bias.d;
     if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
-    if (data->rows == nullptr || (data->x == nullptr && bias.given.written == 0)) {
+    if (data->rows == nullptr || (data->x == nullptr && bias.given.write_only == 0)) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s is null; it must be %s", data->rows == nullptr ? "rows" : "x",
                       data->rows == nullptr ? "the values given" : "the scores");
     }

@@ -40,18 +40,18 @@ Slot findSlot(const Work& w, uint32_t batch, uint32_t number, const HostToken& s
     if (!stand.placed) return Slot::kNone;
     int64_t found = stand.position[0] >> 32;
     if (slotsByPosition(cache) && (!stand.known || found < 0)) return Slot::kOutside;
-    uint64_t step = cache.steps_offset;
+    uint64_t step = cache.slot_map_offset;
     if (cache.kind == ROPE_CACHE_RING) found %= cache.slots;
     if (cache.kind == ROPE_CACHE_SLOTS) {
-        step += batch * cache.steps_batch_stride + number * cache.steps_token_stride;
-        found = readInteger(w.rotation.positions, cache.steps_element, step);
+        step += batch * cache.slot_map_batch_stride + number * cache.slot_map_token_stride;
+        found = readInteger(w.rotation.positions, cache.slot_map_element, step);
         if (found == -1) return Slot::kNone;
     }
     if (cache.kind == ROPE_CACHE_BLOCK_TABLE) {
         const int64_t page = found / cache.page_size;
         if (page >= cache.table_pages) return Slot::kOutside;
-        step += stand.sequence * cache.steps_batch_stride + static_cast<uint64_t>(page);
-        const int64_t entry = readInteger(w.rotation.positions, cache.steps_element, step);
+        step += stand.sequence * cache.slot_map_batch_stride + static_cast<uint64_t>(page);
+        const int64_t entry = readInteger(w.rotation.positions, cache.slot_map_element, step);
         if (entry < 0 || entry >= cache.slots / cache.page_size) return Slot::kOutside;
         found = entry * cache.page_size + found % cache.page_size;
     }
@@ -97,7 +97,7 @@ bool findStop(const Work& w, uint32_t batch, uint32_t number, Stop* stop) {
         const RopeCacheLayout layout = {to.offset, to.batch_stride, w.t.page_stride, to.token_stride, to.head_stride};
         stop->to = cachePlace(cache, layout, stop->stand.sequence, slot);
         stop->scale = cachePlace(cache, w.t.scales, stop->stand.sequence, slot);
-        if (d.elsewhere == 0) stop->from = stop->to;
+        if (d.out_of_place == 0) stop->from = stop->to;
     }
     stop->token = turnOf(w, batch, number, &stop->turns);
     stop->turns = stop->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, stop->token));

@@ -98,7 +98,7 @@ bool read(const Options& options, Addition* addition, Failure* failure) {
     d.dim = addition->x.head_dim;
     d.element_in = addition->x.element;
     d.element_out = options.element_out.empty() ? d.element_in : elementOf(options.element_out);
-    d.elsewhere = d.element_out != d.element_in;
+    d.out_of_place = d.element_out != d.element_in;
     d.scale = static_cast<float>(options.scale);
     if (!(options.table.empty() ? readSinusoids : readLearned)(options, addition, failure) ||
         !readTokens(options, addition, failure))
@@ -122,7 +122,7 @@ bool onDevice(rope::Device* device, const Addition& addition, std::vector<uint8_
     slots.bytes[ROPE_SLOT_ROWS] = addition.table.array.data;
     if (d.learned == 0) slots.bytes[ROPE_SLOT_FREQUENCIES] = wordsOf(d.frequencies, d.angle);
     slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{0});
-    const RopeSlot to = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
+    const RopeSlot to = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
     if (!runPlans(device, {plan}, {to, ROPE_SLOT_COUNTER}, &slots, failure)) return false;
     *out = std::move(slots.bytes[to]);
     out->resize(outBytes(addition)); // buffers end with a whole word
@@ -132,7 +132,7 @@ bool onDevice(rope::Device* device, const Addition& addition, std::vector<uint8_
 
 bool onReference(const Addition& addition, std::vector<uint8_t>* out, uint32_t* outside, Failure* failure) {
     RopeAddDescription d = addition.description;
-    d.elsewhere = 1;
+    d.out_of_place = 1;
     std::vector<double> values(static_cast<size_t>(addition.x.array.count()));
     std::vector<uint8_t> bits(outBytes(addition));
     RopeHostAdd data = {addition.positions.values.data(),

@@ -67,7 +67,7 @@ Job rotationJob(const Case& c) {
     job.name = measure::nameOf(c);
     job.tokens = c.tokens;
     const char* pairing = measure::nameIn(measure::pairings(), c.pairing);
-    const char* place = measure::nameIn(measure::places(), c.elsewhere);
+    const char* place = measure::nameIn(measure::places(), c.out_of_place);
     job.row.group = measure::describe(*c.model) + ", " + pairing + ", " + place;
     job.row.labels = {{"model", c.model->name},
                       {"pairing", pairing},
@@ -273,7 +273,7 @@ bool run(const Options& options, Failure* failure) try {
 const char kFooter[] = "Every case is verified against the CPU's bits before it is timed. Beside it, in turns and on "
                        "as many bytes: in place "
                        "a kernel of the same loads and stores that only negates, and one with the other loads too; "
-                       "elsewhere that one, copies "
+                       "out of place that one, copies "
                        "of 1, 2, 4 and 8 times 16 bytes a thread and vkCmdCopyBuffer; an empty dispatch. Without "
                        "further options: Llama-3-8B, "
                        "half, inline, at 1, 32, 512 and 4096 tokens.\n"
@@ -304,7 +304,7 @@ Work addBench(CLI::App* app) {
     app->add_flag("--json", options->json, "as JSON");
     app->add_option(
         "--plot", options->plot,
-        "the .svg to draw bandwidth over bytes to; without --place elsewhere, without --tokens all lengths");
+        "the .svg to draw bandwidth over bytes to; without --place out-of-place, without --tokens all lengths");
     app->footer(kFooter);
     return [options](Failure* failure) { return run(*options, failure); };
 }

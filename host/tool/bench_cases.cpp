@@ -37,9 +37,15 @@ void choose(const std::vector<measure::Named<T>>& all, const std::vector<std::st
 }
 
 // A name, several with commas between them, or the option again.
-void takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names, std::vector<std::string>* to,
-                const char* help) {
-    app->add_option(name, *to, help)->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
+CLI::Option* takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names,
+                        std::vector<std::string>* to, const char* help) {
+    CLI::Option* option = app->add_option(name, *to, help);
+    return option->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
+}
+
+// A value's name before 0.2: it is understood, and no help shows it.
+void alsoTakes(CLI::Option* option, const char* old, const char* name) {
+    option->transform([=](const std::string& given) { return given == old ? name : given; }, "");
 }
 
 bool readFour(const std::string& text, uint32_t four[4]) {
@@ -68,7 +74,7 @@ Choices choicesOf(const CaseOptions& options, const Choices& otherwise) {
     }
     choose(measure::elements(), options.elements, &c.elements);
     choose(measure::pairings(), options.pairings, &c.pairings);
-    choose(measure::places(), options.places, &c.elsewhere);
+    choose(measure::places(), options.places, &c.out_of_place);
     choose(measure::sources(), options.sources, &c.sources);
     if (!options.tokens.empty()) c.tokens = options.tokens;
     return c;
@@ -84,7 +90,8 @@ void addCaseOptions(CLI::App* app, CaseOptions* options) {
                "a whole number of tokens", 1, 1u << 20);
     takesNames(app, "--element", namesOf(measure::elements()), &options->elements, "of Q and K");
     takesNames(app, "--pairing", namesOf(measure::pairings()), &options->pairings, "of Q and K");
-    takesNames(app, "--place", namesOf(measure::places()), &options->places, "where the result goes");
+    alsoTakes(takesNames(app, "--place", namesOf(measure::places()), &options->places, "where the result goes"),
+              "elsewhere", "out-of-place");
     takesNames(app, "--source", namesOf(measure::sources()), &options->sources, "of cos and sin");
     app->add_flag("--all", options->all, "all of what no option chooses from: hours on a CPU's driver");
 }

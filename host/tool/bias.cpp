@@ -55,7 +55,7 @@ bool readScores(const Options& options, Bias* bias, Failure* failure) {
     d.queries = options.queries;
     d.keys = options.keys;
     d.heads = options.heads;
-    d.written = 1;
+    d.write_only = 1;
     d.element = options.element.empty() ? ROPE_ELEMENT_F32 : elementOf(options.element);
     if (options.scores.empty()) return true;
     const bool heads_first = true; // [batch, heads, queries, keys]
@@ -66,7 +66,7 @@ bool readScores(const Options& options, Bias* bias, Failure* failure) {
         return refuse(failure, "--scores: " + options.scores + " has the shape " + shapeOf(s.array) +
                                    "; it must be [batch, heads, queries, keys]");
     }
-    d.written = 0;
+    d.write_only = 0;
     d.batch = s.batch;
     d.heads = s.heads;
     d.queries = s.tokens;
@@ -156,13 +156,13 @@ bool run(const Options& options, Failure* failure) {
         return false;
     const RopeBiasDescription& d = bias.description;
     Output result = {{"--out", options.out, options.scores}, {}};
-    progress.show(d.written != 0 ? "writing the bias" : "adding");
+    progress.show(d.write_only != 0 ? "writing the bias" : "adding");
     if (!(target.reference ? onReference(bias, &result.array.data, failure)
                            : onDevice(&target.device, bias, &result.array.data, failure)))
         return false;
     result.array.type = typeOf(d.element);
     result.array.shape = {d.heads, d.queries, d.keys};
-    if (d.written == 0) result.array.shape = bias.scores.array.shape;
+    if (d.write_only == 0) result.array.shape = bias.scores.array.shape;
     progress.show("writing");
     return writeAll({result}, failure);
 }

@@ -68,7 +68,7 @@ std::vector<uint8_t> positionsOf(const RopeFrequencies& f, const RopePositions& 
     const bool packed = p.kind >= ROPE_POSITIONS_PACKED, named = f.sets > 1;
     const uint32_t bytes = ropePositionBytes(p.element);
     const size_t rows = packed ? size_t{1} + (p.kind - ROPE_POSITIONS_PACKED) : axesOf(f);
-    const size_t length = packed ? p.sequences + 1 : size_t{p.shared != 0 ? 1 : batch} * tokens;
+    const size_t length = packed ? p.sequences + 1 : size_t{p.same_for_all_sequences != 0 ? 1 : batch} * tokens;
     const size_t row = !packed && p.kind == ROPE_POSITIONS_START_PER_SEQUENCE ? batch : length;
     const size_t first = static_cast<size_t>(p.offset);
     std::vector<uint8_t> all((first + (rows + named) * row) * bytes);
@@ -233,8 +233,8 @@ double errorOf(const RopeRotateDescription& d, const RopeTensor& tensor, const s
 // The same on the CPU. The truth of rows in 16 bits is what those rows say.
 bool runOnHost(RopeRotateDescription d, const Slots& before, const RopePlan& plan, Slots* expected,
                std::vector<double> truth[2], Failure* failure) {
-    const RopeSlot q_out = d.elsewhere != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
-    const RopeSlot k_out = d.elsewhere != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
+    const RopeSlot q_out = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
+    const RopeSlot k_out = d.out_of_place != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
     *expected = before;
     truth[0].resize(static_cast<size_t>(plan.bytes[q_out] / ropeElementBytes(d.element_out)));
     truth[1].resize(static_cast<size_t>(plan.bytes[k_out] / ropeElementBytes(d.element_out)));
@@ -278,8 +278,8 @@ bool checkRotation(Bench* bench, const RotateCase& given, uint64_t seed, Found* 
     std::vector<double> truth[2];
     if (!makeInputs(plan, seed, &d, &inputs, failure) || !runOnHost(d, inputs.slots, plan, &expected, truth, failure))
         return false;
-    const RopeSlot q = d.elsewhere != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
-    const RopeSlot k = d.elsewhere != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
+    const RopeSlot q = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
+    const RopeSlot k = d.out_of_place != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
     Slots& slots = inputs.slots;
     if (!runPlans(&bench->device, {plan}, {q, k, ROPE_SLOT_COUNTER}, &slots, failure, &bench->buffers)) return false;
     const size_t bytes = ropeElementBytes(d.element_out);

@@ -41,7 +41,7 @@ namespace {
 bool mayStay(const Draft& draft) {
     return draft.d.element_in == draft.d.element_out && draft.d.pairing_in == draft.d.pairing_out;
 }
-bool isElsewhere(const Draft& draft) { return draft.d.elsewhere != 0; }
+bool isElsewhere(const Draft& draft) { return draft.d.out_of_place != 0; }
 bool isInline(const Draft& draft) { return draft.d.source == ROPE_SOURCE_INLINE; }
 bool hasRows(const Draft& draft) { return draft.d.source != ROPE_SOURCE_INLINE; }
 bool hasPositions(const Draft& draft) { return draft.d.source != ROPE_SOURCE_ROWS; }
@@ -85,8 +85,8 @@ const std::vector<Axis> kAxes = {
      nullptr},
     {"place",
      false,
-     {"elsewhere", "in place"},
-     [](uint32_t choice, Draft* draft) { draft->d.elsewhere = 1 - choice; },
+     {"out of place", "in place"},
+     [](uint32_t choice, Draft* draft) { draft->d.out_of_place = 1 - choice; },
      mayStay},
     {"source",
      false,
@@ -221,7 +221,7 @@ const std::vector<Axis> kAxes = {
     {"sharing",
      true,
      {"own positions", "shared positions"},
-     [](uint32_t choice, Draft* draft) { draft->d.positions.shared = choice; },
+     [](uint32_t choice, Draft* draft) { draft->d.positions.same_for_all_sequences = choice; },
      isPerToken},
 };
 
@@ -269,7 +269,8 @@ void place(Draft* draft) {
     RopeRotateDescription& d = draft->d;
     for (RopeTensor* tensor : {&d.q, &d.k}) {
         tensor->source = layoutOf(draft->from, draft->gapped, d, tensor->heads);
-        tensor->destination = d.elsewhere != 0 ? layoutOf(draft->to, draft->gapped, d, tensor->heads) : tensor->source;
+        tensor->destination =
+            d.out_of_place != 0 ? layoutOf(draft->to, draft->gapped, d, tensor->heads) : tensor->source;
     }
 }
 

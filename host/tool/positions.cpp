@@ -164,7 +164,7 @@ void setPositions(const Positions& from, RopePositions* to) {
     to->kind = from.counted ? ROPE_POSITIONS_COUNTED : ROPE_POSITIONS_PER_TOKEN;
     to->element = from.whole ? ROPE_POSITION_INT64 : ROPE_POSITION_FIXED64;
     to->first = from.first;
-    to->shared = from.batch == 0 ? 1 : 0;
+    to->same_for_all_sequences = from.batch == 0 ? 1 : 0;
 }
 
 int64_t lowest(const Positions& positions) {

@@ -321,7 +321,7 @@ bool read(const Options& options, Rotation* rotation, Failure* failure) {
     const RopePairing in = d.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : d.pairing_in;
     const bool moved = d.pairing_out != ROPE_PAIRING_DEFAULT && d.pairing_out != in;
     const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element_in;
-    d.elsewhere = moved || converted ? 1 : 0;
+    d.out_of_place = moved || converted ? 1 : 0;
     scaleRows(rotation);
     return readChunks(options, rotation, failure);
 }

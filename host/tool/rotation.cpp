@@ -52,8 +52,8 @@ bool rotateOnDevice(rope::Device* device, Rotation* rotation, Rotated* rotated, 
             if (!planRows(*rotation, device->limits(), &plans[0], failure)) return false;
         }
     }
-    const RopeSlot q = d.elsewhere != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
-    const RopeSlot k = d.elsewhere != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
+    const RopeSlot q = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
+    const RopeSlot k = d.out_of_place != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
     if (!runPlans(device, plans, {q, k, ROPE_SLOT_COUNTER}, &slots, failure)) return false;
     rotated->q = std::move(slots.bytes[q]);
     rotated->k = std::move(slots.bytes[k]);
@@ -65,7 +65,7 @@ bool rotateOnDevice(rope::Device* device, Rotation* rotation, Rotated* rotated, 
 
 bool rotateOnReference(Rotation* rotation, Rotated* rotated, Failure* failure) {
     RopeRotateDescription d = rotation->description;
-    d.elsewhere = 1;
+    d.out_of_place = 1;
     if (rotation->given_rows.empty())
         d.source = ROPE_SOURCE_INLINE; // the true angle, whatever a device would round on the way
     const RopeElement element = outElement(d);

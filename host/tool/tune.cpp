@@ -33,7 +33,7 @@ std::string initializer(const RopeTuning& t) {
 Json labelsOf(const Case& c) {
     return {{"model", c.model->name},
             {"pairing", measure::nameIn(measure::pairings(), c.pairing)},
-            {"place", measure::nameIn(measure::places(), c.elsewhere)},
+            {"place", measure::nameIn(measure::places(), c.out_of_place)},
             {"element", measure::nameIn(measure::elements(), c.element)},
             {"source", measure::nameIn(measure::sources(), c.source)},
             {"tokens", c.tokens}};

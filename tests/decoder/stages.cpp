@@ -18,7 +18,7 @@ RopeFusedDescription common(const Options& options, uint32_t tokens) {
     d.rotate.frequencies = {frequencies(options.fault == Fault::kSign).data(), DIM / 2, kScale, nullptr, 1};
     d.rotate.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
     d.rotate.positions.offset = STEP_START;
-    d.rotate.elsewhere = 1;
+    d.rotate.out_of_place = 1;
     d.tokens_counted = options.submission != Submission::kRecordedEachStep;
     d.tokens_offset = STEP_COUNT;
     return d;
@@ -49,28 +49,28 @@ void setCache(const Options& options, RopeFusedDescription* d) {
     cache.kind = options.cache;
     cache.slots = CACHE_PAGES * PAGE_SIZE;
     cache.page_size = PAGE_SIZE;
-    cache.steps_offset = options.cache == ROPE_CACHE_SLOTS ? STEP_SLOTS : STEP_TABLE;
+    cache.slot_map_offset = options.cache == ROPE_CACHE_SLOTS ? STEP_SLOTS : STEP_TABLE;
     cache.table_pages = TABLE_PAGES;
     cache.v.offset = CACHE_V_AT;
-    cache.together = 1;
+    cache.v_shares_buffer = 1;
 }
 
 std::vector<Stage> unfused(const Options& options, const Layer& layer, uint32_t tokens) {
     RopeFusedDescription norm = common(options, tokens);
-    norm.unturned = 1;
+    norm.no_rotation = 1;
     setQuery(layer, &norm);
     setKey(layer, &norm);
 
     RopeFusedDescription rotate = common(options, tokens); // in place, where the norm has put them
-    rotate.rotate.elsewhere = 0;
+    rotate.rotate.out_of_place = 0;
     rotate.rotate.q.heads = HEADS;
     rotate.rotate.k.heads = KV_HEADS;
 
     RopeFusedDescription scatter = common(options, tokens);
-    scatter.unturned = 1;
+    scatter.no_rotation = 1;
     scatter.rotate.k.heads = KV_HEADS;
     setValue(&scatter);
-    scatter.apart = 1; // V comes from the packed rows
+    scatter.v_separate_dispatch = 1; // V comes from the packed rows
     setCache(options, &scatter);
     return {{norm, false}, {rotate, true}, {scatter, false}};
 }
@@ -89,7 +89,7 @@ std::vector<Stage> turnedAsRead(const Options& options, const Layer& layer, uint
     setQuery(layer, &query);
 
     RopeFusedDescription cached = common(options, tokens);
-    cached.unturned = 1;
+    cached.no_rotation = 1;
     setKey(layer, &cached);
     setValue(&cached);
     setCache(options, &cached);
@@ -112,7 +112,7 @@ std::vector<Stage> stages(const Options& options, const Layer& layer, uint32_t t
 RopeFusedDescription shiftStage(const Options& options, uint32_t tokens, int32_t delta) {
     RopeFusedDescription d = common(options, tokens);
     d.tokens_counted = 0;
-    d.rotate.elsewhere = 0;
+    d.rotate.out_of_place = 0;
     d.rotate.operation = ROPE_OPERATION_SHIFT;
     d.rotate.k.heads = KV_HEADS;
     setCache(options, &d);

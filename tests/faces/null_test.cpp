@@ -106,11 +106,11 @@ TEST(Null, ContextsAreRefused) {
         return nullptr;
     };
     RopeContextInfo no_device = zeros;
-    ropeFloorLimits(&no_device.limits);
+    ropeMinimumLimits(&no_device.limits);
     EXPECT_EQ(ropeCreateContext(&no_device, &context), VK_ERROR_INITIALIZATION_FAILED);
     zeros.device = reinterpret_cast<VkDevice>(1);
     EXPECT_EQ(ropeCreateContext(&zeros, &context), VK_ERROR_INITIALIZATION_FAILED);
-    ropeFloorLimits(&zeros.limits);
+    ropeMinimumLimits(&zeros.limits);
     zeros.limits.storage_alignment = 3;
     EXPECT_EQ(ropeCreateContext(&zeros, &context), VK_ERROR_INITIALIZATION_FAILED);
     zeros.limits.storage_alignment = 256;
@@ -143,7 +143,7 @@ TEST(Null, CallsWithoutAContextAreRefused) {
 TEST(Null, CallsWithoutAResultDoNothing) {
     RopeLimits limits = {};
     const VkPhysicalDeviceProperties properties = {};
-    ropeFloorLimits(nullptr);
+    ropeMinimumLimits(nullptr);
     ropeLimitsFromDevice(nullptr, 1, &limits);
     EXPECT_EQ(limits.enabled, 0u);
     ropeLimitsFromDevice(&properties, 1, nullptr);
@@ -224,7 +224,7 @@ TEST(Null, BucketsOutOfRangeAreNoBuckets) {
 
 TEST(Null, LimitsOfNoDeviceAreRefusedByPlans) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.storage_alignment = 3;
     RopePlan plan;
     const RopeRotateDescription d = someRotation();

@@ -43,7 +43,7 @@ void makeSlots(const RopeAddDescription& d, const rope::Addition& addition, Rand
     RopeRotateDescription filled = addition.d;
     RopePlan plan;
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.enabled = ROPE_ENABLED_STORAGE_16; // sizes are the same with and without
     ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     gpu::Slots& slots = inputs->slots;
@@ -107,7 +107,7 @@ testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint6
     gpu::Slots after = inputs.slots;
     const testing::AssertionResult ran = gpu::run(device, plan, &after);
     if (!ran) return ran;
-    const RopeSlot out = d.elsewhere != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
+    const RopeSlot out = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
     gpu::Slots wanted = inputs.slots;
     std::vector<double> reference(plan.bytes[out] / ropeElementBytes(addition.d.element_out));
     RopeHostAdd host = {inputs.positions.data(),
@@ -153,7 +153,7 @@ void drawPositions(RopeAddDescription* d, Random* random) {
         p.element = static_cast<RopePositionElement>(random->below(2));
         d->tokens += 2 * p.sequences;
     } else {
-        p.shared = random->below(2);
+        p.same_for_all_sequences = random->below(2);
     }
     const bool table = d->learned != 0 || d->source == ROPE_SOURCE_TABLE;
     if (table && p.element > ROPE_POSITION_INT64) p.element = ROPE_POSITION_INT64;
@@ -170,8 +170,8 @@ RopeAddDescription draw(uint64_t seed) {
     d.order = static_cast<RopeSinusoidOrder>(random.below(2));
     d.cosine_first = random.below(2);
     d.element_in = elementOf(&random);
-    d.elsewhere = random.below(2);
-    d.element_out = d.elsewhere != 0 ? elementOf(&random) : d.element_in;
+    d.out_of_place = random.below(2);
+    d.element_out = d.out_of_place != 0 ? elementOf(&random) : d.element_in;
     d.scale = random.below(2) == 0 ? 0 : std::sqrt(static_cast<float>(d.dim));
     d.source = static_cast<RopeSource>(random.below(3));
     d.angle = static_cast<RopeAngle>(random.below(2));
@@ -202,14 +202,14 @@ combinations::Choices choicesOf(uint64_t seed) {
             choiceIf(is_inline, d.angle),
             choiceIf(!is_inline, d.rows.element),
             choiceIf(true, d.element_in),
-            choiceIf(true, d.elsewhere),
-            choiceIf(d.elsewhere != 0, d.element_out),
+            choiceIf(true, d.out_of_place),
+            choiceIf(d.out_of_place != 0, d.element_out),
             choiceIf(true, d.scale != 0),
             choiceIf(true, d.x.token_stride != 0),
             choiceIf(true, d.count_outside),
             choiceIf(true, d.positions.kind),
             choiceIf(d.positions.kind != ROPE_POSITIONS_COUNTED, d.positions.element),
-            choiceIf(d.positions.kind < ROPE_POSITIONS_COUNTED, d.positions.shared),
+            choiceIf(d.positions.kind < ROPE_POSITIONS_COUNTED, d.positions.same_for_all_sequences),
             choiceIf(true, seed % 2)};
 }
 
@@ -234,7 +234,7 @@ TEST_P(Add, HasTheCpusBitsForManySequencesOfTheSamePositions) {
         d.batch = batch;
         d.tokens = 9;
         d.dim = dim;
-        d.positions.shared = 1;
+        d.positions.same_for_all_sequences = 1;
         for (const uint32_t learned : {0u, 1u}) {
             d.learned = learned;
             d.rows.count = 5000;
@@ -394,7 +394,7 @@ ROPE_ON_EVERY_DEVICE(Add);
 // Any description is refused or stays inside the sizes that it asks for.
 TEST(PlanAdd, OfAnyDescriptionStaysInsideItsSlots) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.enabled = ROPE_ENABLED_STORAGE_16;
     uint32_t planned = 0;
     for (uint64_t seed = 0; seed < 4000; ++seed) {

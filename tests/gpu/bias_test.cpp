@@ -91,7 +91,7 @@ testing::AssertionResult check(rope::Device* device, const RopeBiasDescription& 
     const std::string difference = rotation::firstDifference(after.bytes[ROPE_SLOT_X], wanted);
     if (!difference.empty()) return testing::AssertionFailure() << difference;
     const std::vector<uint8_t> zeros(wanted.size());
-    return checkReference(bias, reference, wanted, d.written != 0 ? zeros : inputs.slots.bytes[ROPE_SLOT_X]);
+    return checkReference(bias, reference, wanted, d.write_only != 0 ? zeros : inputs.slots.bytes[ROPE_SLOT_X]);
 }
 
 RopeLayout layoutOf(const RopeBiasDescription& d, Random* random) {
@@ -111,8 +111,8 @@ RopeBiasDescription draw(uint64_t seed) {
     Random random(seed * 104729 + 11);
     RopeBiasDescription d = {};
     d.kind = static_cast<RopeBiasKind>(random.below(3));
-    d.written = random.below(3) == 0;
-    d.batch = d.written != 0 ? 1 : 1 + random.below(3);
+    d.write_only = random.below(3) == 0;
+    d.batch = d.write_only != 0 ? 1 : 1 + random.below(3);
     d.heads = 1 + random.below(4);
     d.queries = random.below(3) == 0 ? 256 + random.below(40) : 1 + random.below(60);
     d.keys = 1 + random.below(random.below(4) == 0 ? 300 : 50);
@@ -133,7 +133,7 @@ RopeBiasDescription draw(uint64_t seed) {
     d.positions.element = static_cast<RopePositionElement>(random.below(2));
     d.positions.first = static_cast<int32_t>(random.below(100)) - 20;
     d.positions.offset = random.below(3);
-    d.positions.shared = random.below(2);
+    d.positions.same_for_all_sequences = random.below(2);
     d.rows.element = static_cast<RopeElement>(random.below(4));
     d.rows.offset = random.below(3);
     if (random.below(2) == 0) { // [heads][rows]
@@ -149,8 +149,8 @@ combinations::Choices choicesOf(uint64_t seed) {
     const RopeBiasDescription d = draw(seed);
     const bool counted = d.positions.kind == ROPE_POSITIONS_COUNTED, t5 = d.kind == ROPE_BIAS_T5;
     return {choiceIf(true, d.kind),
-            choiceIf(true, d.written),
-            choiceIf(d.written == 0, d.batch > 1),
+            choiceIf(true, d.write_only),
+            choiceIf(d.write_only == 0, d.batch > 1),
             choiceIf(true, d.queries > 255),
             choiceIf(true, d.keys % 4 == 0),
             choiceIf(d.kind != ROPE_BIAS_CLIPPED, d.bidirectional),
@@ -159,7 +159,7 @@ combinations::Choices choicesOf(uint64_t seed) {
             choiceIf(true, d.element),
             choiceIf(true, d.positions.kind),
             choiceIf(!counted, d.positions.element),
-            choiceIf(!counted, d.positions.shared),
+            choiceIf(!counted, d.positions.same_for_all_sequences),
             choiceIf(true, d.rows.element),
             choiceIf(true, d.rows.row_stride),
             choiceIf(true, d.x.token_stride != 0),
@@ -227,7 +227,7 @@ TEST_P(Bias, IsSplitIntoPartsOfTheSameBits) {
 TEST_P(Bias, OfT5TakesTheFormulasBucketAtEveryDistanceTo2To20) {
     for (const Shape& s : kShapes) {
         RopeBiasDescription d = {};
-        d.written = d.heads = d.queries = 1;
+        d.write_only = d.heads = d.queries = 1;
         d.keys = 2 * kFar + 1;
         d.buckets = s.buckets;
         d.max_distance = s.max_distance;
@@ -287,7 +287,7 @@ TEST_P(Bias, OfAQueryWithoutAPositionIsNothing) {
     for (const uint32_t written : {0u, 1u}) {
         RopeBiasDescription d = {};
         d.kind = ROPE_BIAS_ALIBI;
-        d.written = written;
+        d.write_only = written;
         d.heads = 1;
         d.queries = 2;
         d.keys = 4;
@@ -351,7 +351,7 @@ TEST(PlanBias, AThreadTakesMoreQueriesWhereThereAreMany) {
     } cases[] = {{16384, 512, 8}, {16384, 64, 1}, {64, 512, 64}, {64, 33, 32}, {64, 1, 1}};
     for (const auto& c : cases) {
         RopeLimits limits;
-        ropeFloorLimits(&limits);
+        ropeMinimumLimits(&limits);
         limits.threads = c.threads;
         RopeBiasDescription d = t5();
         d.queries = c.queries;
@@ -370,7 +370,7 @@ TEST(PlanBias, RefusesWhatContradictsItself) {
     expectRefused(invalid, "heads is 0", [](RopeBiasDescription* d) { d->heads = 0; });
     expectRefused(invalid, "queries is 0", [](RopeBiasDescription* d) { d->queries = 0; });
     expectRefused(invalid, "keys is 4294967295", [](RopeBiasDescription* d) { d->keys = UINT32_MAX; });
-    expectRefused(invalid, "written with batch 2", [](RopeBiasDescription* d) { d->written = 1; });
+    expectRefused(invalid, "write_only with batch 2", [](RopeBiasDescription* d) { d->write_only = 1; });
     expectRefused(invalid, "buckets is 1; it must be from 2 to 1024", [](RopeBiasDescription* d) { d->buckets = 1; });
     expectRefused(invalid, "from 4, as bidirectional, to 1024", [](RopeBiasDescription* d) {
         d->buckets = 3;
@@ -408,7 +408,7 @@ TEST(PlanBias, RefusesWhatContradictsItself) {
 // Any description is refused or stays inside the sizes that it asks for, and takes every query of every head once.
 TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.enabled = ROPE_ENABLED_STORAGE_16;
     uint32_t planned = 0;
     for (uint64_t seed = 0; seed < 4000; ++seed) {

@@ -107,7 +107,7 @@ TEST_P(Elements, AreTheFloat32ResultRoundedOnceForAllInputsAndSixtyFourAngles) {
     d.tokens = 64;
     d.head_dim = 8;
     d.q.heads = 16384;
-    d.elsewhere = 1;
+    d.out_of_place = 1;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     const std::vector<double> frequencies = {0.1, 0.37, 1, 2.2};
     const size_t row = d.q.heads * 8, count = row * d.tokens;
@@ -160,7 +160,7 @@ TEST_P(Elements, HaveTheCpusBitsInEveryGeometryAndCombination) {
         d.head_dim = g.head_dim;
         d.rotary_begin = g.begin;
         d.rotary_dim = g.dim;
-        d.elsewhere = c[3] > 1;
+        d.out_of_place = c[3] > 1;
         d.element_in = static_cast<RopeElement>(1 + c[1]);
         d.element_out = static_cast<RopeElement>(1 + c[2]);
         d.pairing_in = c[3] % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
@@ -195,7 +195,7 @@ TEST_P(Elements, OutsideATableMoveAsTheyLie) {
         d.element_out = static_cast<RopeElement>(1 + c[2]);
         d.pairing_in = static_cast<RopePairing>(1 + c[3]);
         d.pairing_out = static_cast<RopePairing>(1 + c[4]);
-        d.elsewhere = 1;
+        d.out_of_place = 1;
         d.q.heads = 3;
         d.source = ROPE_SOURCE_TABLE;
         d.rows.count = 1;

@@ -1,4 +1,4 @@
-// The device cut down to the floor: it shows what ropeFloorLimits promises, and sees what goes beyond.
+// The device cut down to the floor: it shows what ropeMinimumLimits promises, and sees what goes beyond.
 #include "support/floor.hpp"
 #include "support/gpu.hpp"
 
@@ -82,7 +82,7 @@ class Floor : public testing::TestWithParam<gpu::Way> {
 
 TEST_P(Floor, IsWhatTheLimitsOfTheFloorSay) {
     RopeLimits floor;
-    ropeFloorLimits(&floor);
+    ropeMinimumLimits(&floor);
     const RopeLimits& shown = device_.limits();
     EXPECT_EQ(shown.storage_range, floor.storage_range);
     EXPECT_EQ(shown.storage_alignment, floor.storage_alignment);

@@ -16,7 +16,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
     const RopeFusedDescription& d = scene.d;
     const RopeRotateDescription& r = d.rotate;
     const RopeCache& cache = d.cache;
-    const bool turns = d.unturned == 0, is_inline = turns && r.source == ROPE_SOURCE_INLINE;
+    const bool turns = d.no_rotation == 0, is_inline = turns && r.source == ROPE_SOURCE_INLINE;
     const bool has_cache = cache.kind != ROPE_CACHE_NONE, q = r.q.heads != 0, k = r.k.heads != 0;
     return {choiceIf(turns, r.source),
             choiceIf(is_inline, r.angle),
@@ -24,14 +24,14 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(turns, r.operation),
             choiceIf(true, r.element_in),
             choiceIf(true, r.element_out),
-            choiceIf(q, r.elsewhere),
+            choiceIf(q, r.out_of_place),
             choiceIf(true, r.positions.kind),
             choiceIf(r.positions.kind != ROPE_POSITIONS_COUNTED, r.positions.element),
             choiceIf(turns, r.frequencies.sets > 1),
-            choiceIf(true, d.unturned),
+            choiceIf(true, d.no_rotation),
             choiceIf(true, d.packed),
             choiceIf(true, q + 2 * k),
-            choiceIf(k && d.v.heads != 0, d.apart),
+            choiceIf(k && d.v.heads != 0, d.v_separate_dispatch),
             choiceIf(true, d.tokens_counted),
             choiceIf(q, d.q_norm.kind),
             choiceIf(k, d.k_norm.kind),
@@ -39,9 +39,9 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(k, cache.kind),
             choiceIf(has_cache, cache.order),
             choiceIf(has_cache, cache.element),
-            choiceIf(has_cache && d.v.heads != 0, cache.together),
+            choiceIf(has_cache && d.v.heads != 0, cache.v_shares_buffer),
             choiceIf(has_cache, cache.shift),
-            choiceIf(cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE, cache.steps_element)};
+            choiceIf(cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE, cache.slot_map_element)};
 }
 
 class FusedOnDevice : public gpu::OnDevice {
@@ -146,7 +146,7 @@ TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
     RopeFusedDescription& d = scene.d;
     d.rotate.tokens = 3;
     d.rotate.head_dim = 64;
-    d.rotate.elsewhere = 1;
+    d.rotate.out_of_place = 1;
     d.rotate.count_outside = 1;
     d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 2;
     d.rotate.frequencies = {scene.frequencies.data(), 32, 1, scene.axes.data(), 1};
@@ -156,7 +156,7 @@ TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
     d.cache.slots = 4;
     for (const uint32_t apart : {0u, 1u}) {
         if (apart == 0 && device().limits().storage_buffers < 6) continue; // refused
-        d.apart = apart;
+        d.v_separate_dispatch = apart;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         gpu::Slots before = fusion::makeSlots(scene, plan, 5);
@@ -176,7 +176,7 @@ TEST_P(FusedOnDevice, QueriesAreScaledFromOneIntervalToTheNext) {
     d.rotate.tokens = static_cast<uint32_t>(positions.size());
     d.rotate.head_dim = 8;
     d.rotate.q.heads = 1;
-    d.unturned = 1;
+    d.no_rotation = 1;
     d.query_scale = {values.data(), 4, 8192, 1};
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -204,7 +204,7 @@ TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
     d.rotate.tokens = 1;
     d.rotate.head_dim = 64;
     d.rotate.k.heads = d.v.heads = 1;
-    d.unturned = 1;
+    d.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4;
     RopeLimits limits = info.limits;

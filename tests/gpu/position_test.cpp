@@ -45,7 +45,7 @@ class Positions : public gpu::OnDevice {
         d.angle = static_cast<RopeAngle>(number % 2);
         d.skip_first = number % 3;
         d.skip_last = number % 4 / 2;
-        d.elsewhere = number % 5 % 2;
+        d.out_of_place = number % 5 % 2;
         d.element_in = d.element_out = static_cast<RopeElement>(1 + number % 3);
         d.pairing_in = static_cast<RopePairing>(1 + number % 7 % 2);
         // Every second one in parts of one sequence or, where such parts bind nothing of their neighbours', of a few

@@ -216,7 +216,7 @@ TEST(PlanRelative, RefusesWhatContradictsItself) {
 // Any description is refused or stays inside the sizes that it asks for, and takes every query of every head once.
 TEST(PlanRelative, OfAnyDescriptionStaysInsideItsSlots) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     uint32_t planned = 0;
     for (uint64_t seed = 0; seed < 3000; ++seed) {
         RopeRelativeDescription d = draw(seed);

@@ -26,7 +26,7 @@ const Shape kShapes[] = {
 struct Place {
     const char* name;
     RopePairing in, out;
-    bool elsewhere;
+    bool out_of_place;
 };
 const Place kPlaces[] = {{"half", ROPE_PAIRING_HALF, ROPE_PAIRING_DEFAULT, false},
                          {"interleaved", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_DEFAULT, false},
@@ -63,7 +63,7 @@ RopeRotateDescription describe(const Shape& shape, const Place& place, Order ord
     d.rotary_dim = shape.rotary_dim;
     d.pairing_in = place.in;
     d.pairing_out = place.out;
-    d.elsewhere = place.elsewhere;
+    d.out_of_place = place.out_of_place;
     d.q.heads = 9;
     d.k.heads = 2;
     d.q.source = layoutOf(order, d, d.q.heads);
@@ -136,7 +136,7 @@ TEST_P(Rotate, HasTheCpusBitsForCompatibleAngles) {
 
 TEST_P(Rotate, SharesPositionsAmongSequences) {
     RopeRotateDescription d = describe(kShapes[0], kPlaces[0], Order::kTokenMajor);
-    d.positions.shared = 1;
+    d.positions.same_for_all_sequences = 1;
     d.positions.token_stride = 3;
     double worst = 0;
     EXPECT_TRUE(rotation::check(&device(), d, 5, &worst));
@@ -255,7 +255,7 @@ TEST_P(Rotate, PassesNansInfinitiesAndDenormalsOfTheTailThroughBitForBit) {
     RopeRotateDescription d = plain(3);
     d.rotary_begin = 8;
     d.rotary_dim = 16;
-    d.elsewhere = 1;
+    d.out_of_place = 1;
     d.q.heads = 1;
     rotation::Inputs inputs = rotation::makeInputs(&d, 11);
     const uint32_t odd[] = {0x7F800001u, 0xFFC12345u, 0x7F800000u, 0x00000001u, 0x807FFFFFu, 0x80000000u};
@@ -338,23 +338,23 @@ std::vector<float> interleaved(const std::vector<float>& halves) {
 
 // Unchanged is the vector; where the output's pairing is another, it comes in that.
 TEST_P(Rotate, LeavesATokenOutsideTheTableUnchangedAndCountsIt) {
-    for (const bool elsewhere : {false, true}) {
+    for (const bool out_of_place : {false, true}) {
         RopeRotateDescription d = plain(6);
         d.source = ROPE_SOURCE_TABLE;
         d.rows.first_position = 10;
         d.rows.count = 4;
         d.count_outside = 1;
-        d.elsewhere = elsewhere;
-        d.pairing_out = elsewhere ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+        d.out_of_place = out_of_place;
+        d.pairing_out = out_of_place ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
         rotation::Inputs inputs = rotation::makeInputs(&d, 12);
         inputs.slots.set(ROPE_SLOT_POSITIONS, std::vector<int32_t>{9, 10, 13, 14, INT32_MIN, INT32_MAX});
         std::vector<float> q = inputs.slots.get<float>(ROPE_SLOT_Q);
-        if (elsewhere) q = interleaved(q);
+        if (out_of_place) q = interleaved(q);
         RopePlan plan;
         ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS);
         ASSERT_TRUE(gpu::run(&device(), plan, &inputs.slots));
         EXPECT_EQ(inputs.slots.get<uint32_t>(ROPE_SLOT_COUNTER)[0], 1004u);
-        const std::vector<float> out = inputs.slots.get<float>(elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q);
+        const std::vector<float> out = inputs.slots.get<float>(out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q);
         for (size_t token = 0; token < 6; ++token) {
             const bool same =
                 std::equal(q.begin() + token * 256, q.begin() + (token + 1) * 256, out.begin() + token * 256);

@@ -40,7 +40,7 @@ RopeRotateDescription describe(const std::vector<double>& frequencies, double sc
     d.tokens = tokens;
     d.head_dim = 2 * kPairs;
     d.q.heads = kHeads;
-    d.elsewhere = 1;
+    d.out_of_place = 1;
     d.frequencies = {frequencies.data(), kPairs, scale, nullptr, 1};
     return d;
 }

@@ -46,7 +46,7 @@ const Shape kShapes[] = {
 struct Choice {
     RopeElement element;
     RopePairing pairing_in, pairing_out;
-    bool elsewhere;
+    bool out_of_place;
 };
 const Choice kChoices[] = {
     {ROPE_ELEMENT_F32, ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, false},
@@ -72,7 +72,7 @@ TEST_P(Shapes, TurnAsOnTheCpuOverEverySourceAndOperation) {
         d.element_in = choice.element;
         d.pairing_in = choice.pairing_in;
         d.pairing_out = choice.pairing_out;
-        d.elsewhere = choice.elsewhere;
+        d.out_of_place = choice.out_of_place;
         d.source = static_cast<RopeSource>(c[2]);
         d.operation = static_cast<RopeOperation>(c[3]);
         d.rows.first_position = -20;
@@ -100,7 +100,7 @@ TEST_P(Shapes, OfChunksTurnAsOnTheCpu) {
             d.element_in = choice.element;
             d.pairing_in = choice.pairing_in;
             d.pairing_out = choice.pairing_out;
-            d.elsewhere = choice.elsewhere;
+            d.out_of_place = choice.out_of_place;
             const bool odd = chunk[2] % 4 != 0 && choice.element != ROPE_ELEMENT_F32;
             if (odd && (device().limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) continue; // refused
             SCOPED_TRACE("chunk_dim " + std::to_string(chunk[2]) + ", element " + std::to_string(choice.element));

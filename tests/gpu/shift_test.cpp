@@ -36,7 +36,7 @@ struct Keys {
     std::vector<double> rotateAt(int32_t first) {
         RopeRotateDescription d = describe().rotate;
         d.positions.first = first;
-        d.elsewhere = 1;
+        d.out_of_place = 1;
         d.element_out = element;
         std::vector<double> reference(values.size());
         RopeHostRotate data = {};

@@ -188,7 +188,7 @@ Case caseOf(const Given& given, const Tensors& tensors) {
     d.rotary_dim = given.rotary_dim != 0 ? given.rotary_dim : d.head_dim;
     d.pairing_in = given.pairing_in;
     d.pairing_out = given.pairing_out;
-    d.elsewhere = given.pairing_in != given.pairing_out;
+    d.out_of_place = given.pairing_in != given.pairing_out;
     d.element_in = tensors.element(given.in);
     d.operation = given.operation;
     setTensor(given, in, tensors.get(given.out), 0, &c);

@@ -56,7 +56,7 @@ Case caseOf(const Node& node, Tolerance tolerance) {
         if (c.positions.size() == sizeof(int64_t) &&
             d.batch * d.tokens > 1) { // one offset, from which every sequence counts
             d.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
-            d.positions.shared = 1;
+            d.positions.same_for_all_sequences = 1;
         }
     }
     if (!node.sections.empty()) c.axes = axesOf(node.order, node.sections);

@@ -50,13 +50,13 @@ TEST(PlanAdd, AThreadTakesMoreLanesWhereThereAreMany) {
                  {64, 512, 1024, 16, 1},  {64, 512, 128, 2, 1},     {64, 512, 1048, 1, 1}, {64, 512, 1024, 16, 8}};
     for (const auto& c : cases) {
         RopeLimits limits;
-        ropeFloorLimits(&limits);
+        ropeMinimumLimits(&limits);
         limits.threads = c.threads;
         RopeAddDescription d = bert();
         d.tokens = c.tokens;
         d.dim = c.dim;
         d.batch = c.heads;
-        d.positions.shared = 1;
+        d.positions.same_for_all_sequences = 1;
         RopePlan plan;
         ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_LANES], c.lanes) << c.threads << " threads, dim " << c.dim;
@@ -74,7 +74,7 @@ TEST(PlanAdd, AThreadTakesMoreTokensWhereItComputes) {
         {16384, 4096, 1, 16}, {16384, 131072, 1, 32}, {16384, 1, 1, 1}, {64, 4096, 1, 128}, {64, 4096, 8, 128}};
     for (const auto& c : cases) {
         RopeLimits limits;
-        ropeFloorLimits(&limits);
+        ropeMinimumLimits(&limits);
         limits.threads = c.threads;
         limits.storage_range = 1u << 30;
         RopeAddDescription d = bert();
@@ -82,7 +82,7 @@ TEST(PlanAdd, AThreadTakesMoreTokensWhereItComputes) {
         d.frequencies = {frequencies.data(), 384, 0, nullptr, 1};
         d.batch = c.sequences;
         d.tokens = c.tokens;
-        d.positions.shared = 1;
+        d.positions.same_for_all_sequences = 1;
         RopePlan plan;
         ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         EXPECT_EQ(plan.passes[0].tokens_per_thread, c.taken) << c.threads << " threads, tokens " << c.tokens;

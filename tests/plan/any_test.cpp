@@ -50,7 +50,7 @@ void anyPositions(sample::Random* random, RopeRotateDescription* d) {
     p.token_stride = anyStride(random);
     p.axis_stride = anyStride(random);
     p.offset = anyStride(random);
-    p.shared = random->below(2);
+    p.same_for_all_sequences = random->below(2);
     p.sequences = anyCount(random);
     d->skip_first = random->below(4) == 0 ? anyCount(random) : 0;
     d->skip_last = random->below(4) == 0 ? anyCount(random) : 0;
@@ -73,7 +73,7 @@ RopeRotateDescription anyDescription(sample::Random* random) {
     d.pairing_out = static_cast<RopePairing>(random->below(3));
     d.operation = static_cast<RopeOperation>(random->below(4));
     d.source = static_cast<RopeSource>(random->below(3));
-    d.elsewhere = random->below(2);
+    d.out_of_place = random->below(2);
     d.count_outside = random->below(2);
     anyPositions(random, &d);
     d.rows.count = anyCount(random);
@@ -108,7 +108,7 @@ TEST(Plan, IsRefusedOrInsideItsSizesForAnyDescription) {
     for (int i = 0; i < 1000000; ++i) {
         const RopeRotateDescription d = anyDescription(&random);
         RopeLimits limits;
-        ropeFloorLimits(&limits);
+        ropeMinimumLimits(&limits);
         limits.enabled = random.below(4);
         limits.storage_alignment = 1u << random.below(9);
         limits.group_size = 1 + random.below(200);

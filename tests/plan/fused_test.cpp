@@ -16,7 +16,7 @@ RopeFusedDescription llamaToCache() {
     d.rotate.tokens = 512;
     d.rotate.head_dim = 128;
     d.rotate.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
-    d.rotate.elsewhere = 1;
+    d.rotate.out_of_place = 1;
     d.rotate.q.heads = 32;
     d.rotate.k.heads = d.v.heads = 8;
     d.packed = 1;
@@ -24,8 +24,8 @@ RopeFusedDescription llamaToCache() {
     d.cache.slots = 4096;
     d.cache.page_size = 16;
     d.cache.element = ROPE_ELEMENT_F16;
-    d.cache.steps_offset = 512;
-    d.cache.together = 1;
+    d.cache.slot_map_offset = 512;
+    d.cache.v_shares_buffer = 1;
     d.cache.v.offset = 4096 * 8 * 128;
     return d;
 }
@@ -57,8 +57,8 @@ TEST(PlanFused, SlotsOfSequencesFollowEachOtherByTheirOwnStride) {
     d.rotate.positions = {};
     d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
     d.cache.kind = ROPE_CACHE_SLOTS;
-    d.cache.steps_offset = 5;
-    d.cache.steps_token_stride = 2;
+    d.cache.slot_map_offset = 5;
+    d.cache.slot_map_token_stride = 2;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], (5 + 2 * (4 * 2) + 3 * 2 + 1) * 4u);
@@ -79,13 +79,14 @@ TEST(PlanFused, SaysWhatItDoes) {
 
 TEST(PlanFused, BuffersOfTheirOwnTakeSixOrAreRefusedOrTakenApart) {
     RopeFusedDescription d = llamaToCache();
-    d.cache.together = 0;
+    d.cache.v_shares_buffer = 0;
     d.cache.v.offset = 0;
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
-    EXPECT_NE(std::string(plan.reason.text).find("limits.storage_buffers is 4; set apart to 1"), std::string::npos)
+    EXPECT_NE(std::string(plan.reason.text).find("limits.storage_buffers is 4; set v_separate_dispatch to 1"),
+              std::string::npos)
         << plan.reason.text;
     EXPECT_EQ(plan.pass_count, 0u);
     limits.storage_buffers = 6;
@@ -95,7 +96,7 @@ TEST(PlanFused, BuffersOfTheirOwnTakeSixOrAreRefusedOrTakenApart) {
     ropeGetDispatch(&plan, 1, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "fused_apart_wide");
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION_V].slot, ROPE_SLOT_V_OUT);
-    d.apart = 1;
+    d.v_separate_dispatch = 1;
     limits.storage_buffers = 4;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(ropeDispatchCount(&plan), 3u);
@@ -135,7 +136,7 @@ TEST(PlanFused, TellsTheGroupsOfFewerTokens) {
     EXPECT_EQ(groups[0], 0u);
 
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.group_count[0] = 10;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     uint32_t tokens = 0;
@@ -171,7 +172,7 @@ TEST(PlanFused, SharesPipelinesBetweenLayers) {
     d.cache.k.offset = 128 * 1024;
     d.cache.v.offset += 128 * 1024;
     d.rotate.tokens = 700;
-    d.cache.steps_offset = 700;
+    d.cache.slot_map_offset = 700;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
     for (uint32_t pass = 0; pass < 2; ++pass) {
         EXPECT_EQ(std::memcmp(one.passes[pass].constants, other.passes[pass].constants, sizeof one.passes[0].constants),
@@ -203,9 +204,9 @@ TEST(PlanFused, RefusesWhatCannotBe) {
     d.rotate.batch = (1 << 28) + 2;
     d.rotate.tokens = 1;
     d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.cache.steps_element = ROPE_POSITION_INT64;
-    d.cache.steps_offset = 64;
-    d.cache.steps_batch_stride = (uint64_t{1} << 33) - 32; // times the batches and 8 bytes: 2^64 and a little
+    d.cache.slot_map_element = ROPE_POSITION_INT64;
+    d.cache.slot_map_offset = 64;
+    d.cache.slot_map_batch_stride = (uint64_t{1} << 33) - 32; // times the batches and 8 bytes: 2^64 and a little
     expectRefused(ROPE_ERROR_TOO_LARGE, "positions", d);
 }
 
@@ -213,7 +214,7 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     RopeFusedDescription d = llamaToCache();
     RopePlan plan;
     d.cache = {};
-    d.rotate.elsewhere = 0; // V stays in its rows
+    d.rotate.out_of_place = 0; // V stays in its rows
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(ropeDispatchCount(&plan), 2u);
     EXPECT_EQ(plan.bytes[ROPE_SLOT_Q], 512u * 48 * 128 * 4 - 8 * 128 * 4); // but V's heads of the last token
@@ -226,7 +227,7 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 
     d = llamaToCache();
-    d.unturned = 1;
+    d.no_rotation = 1;
     d.rotate.head_dim = 20;
     d.cache.v.offset = 4096 * 8 * 20;
     d.q_norm.kind = ROPE_NORM_RMS;
@@ -357,15 +358,17 @@ uint64_t sequencesOf(const RopeRotateDescription& d) {
 void checkPositionBytes(const rope::Fused& fused, const rope::FusedTensor& t, uint64_t bytes) {
     const RopeRotateDescription& d = t.d;
     const RopeCache& cache = fused.given.cache;
-    const uint32_t step = ropePositionBytes(cache.steps_element);
+    const uint32_t step = ropePositionBytes(cache.slot_map_element);
     if (t.cached && cache.kind == ROPE_CACHE_SLOTS) {
-        Reach(cache.steps_offset)
-            .over(d.batch, cache.steps_batch_stride)
-            .over(d.tokens, cache.steps_token_stride)
+        Reach(cache.slot_map_offset)
+            .over(d.batch, cache.slot_map_batch_stride)
+            .over(d.tokens, cache.slot_map_token_stride)
             .isIn(bytes, 1, step);
     }
     if (t.cached && cache.kind == ROPE_CACHE_BLOCK_TABLE) {
-        Reach(cache.steps_offset).over(sequencesOf(d), cache.steps_batch_stride).isIn(bytes, cache.table_pages, step);
+        Reach(cache.slot_map_offset)
+            .over(sequencesOf(d), cache.slot_map_batch_stride)
+            .isIn(bytes, cache.table_pages, step);
     }
     if (fused.given.tokens_counted != 0)
         Reach(fused.given.tokens_offset).isIn(bytes, 1, ropePositionBytes(fused.count_element));
@@ -389,7 +392,7 @@ void checkTensorBytes(const rope::Fused& fused, const rope::FusedTensor& t, cons
             .isIn(plan.bytes[slot], t.d.head_dim, ropeElementBytes(element));
     };
     const RopeLayout& to = t.d.q.destination;
-    if (t.d.elsewhere != 0) tensor(t.from, t.d.q.source, t.d.element_in);
+    if (t.d.out_of_place != 0) tensor(t.from, t.d.q.source, t.d.element_in);
     if (!t.cached) return tensor(t.to, to, t.d.element_out);
     const RopeCache& cache = fused.given.cache;
     const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
@@ -413,8 +416,9 @@ void spoilProducts(sample::Random* random, RopeFusedDescription* d) {
     (random->below(4) != 0 ? d->rotate.batch : d->rotate.tokens) = count;
     RopePositions& p = d->rotate.positions;
     RopeCache& c = d->cache;
-    uint64_t* strides[] = {&p.batch_stride,       &p.token_stride,       &p.axis_stride,   &c.steps_batch_stride,
-                           &c.steps_batch_stride, &c.steps_token_stride, &c.k.batch_stride};
+    uint64_t* strides[] = {&p.batch_stride,          &p.token_stride,          &p.axis_stride,
+                           &c.slot_map_batch_stride, &c.slot_map_batch_stride, &c.slot_map_token_stride,
+                           &c.k.batch_stride};
     for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(7)] = stride;
     if (random->below(2) == 0) d->rotate.skip_first = d->rotate.skip_last = 0;
 }
@@ -427,12 +431,12 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
     RopeCache& c = d.cache;
     RopePositions& p = d.rotate.positions;
     if (random->below(8) == 0) return spoilProducts(random, &d);
-    uint32_t* words[] = {&d.rotate.batch, &d.rotate.tokens,  &d.rotate.q.heads, &d.v.heads,
-                         &c.slots,        &c.page_size,      &c.table_pages,    &d.packed,
-                         &c.together,     &d.tokens_counted, &p.sequences};
-    uint64_t* longs[] = {&c.steps_offset,
-                         &c.steps_batch_stride,
-                         &c.steps_token_stride,
+    uint32_t* words[] = {&d.rotate.batch,    &d.rotate.tokens,  &d.rotate.q.heads, &d.v.heads,
+                         &c.slots,           &c.page_size,      &c.table_pages,    &d.packed,
+                         &c.v_shares_buffer, &d.tokens_counted, &p.sequences};
+    uint64_t* longs[] = {&c.slot_map_offset,
+                         &c.slot_map_batch_stride,
+                         &c.slot_map_token_stride,
                          &c.k.offset,
                          &c.k.slot_stride,
                          &c.k.page_stride,
@@ -540,7 +544,7 @@ TEST(PlanFused, IsRefusedOrInsideItsSizesForAnyDescription) {
         fusion::draw(i, &scene);
         spoil(&random, &scene);
         RopeLimits limits;
-        ropeFloorLimits(&limits);
+        ropeMinimumLimits(&limits);
         limits.storage_buffers = random.below(2) == 0 ? 4 : 8;
         limits.storage_alignment = 1u << random.below(9);
         limits.enabled = random.below(4);

@@ -79,15 +79,15 @@ TEST(Plan, TellsTheShaderWhereAllTurns) {
     std::vector<double> of_two_sets(128, 0.5);
     const auto expect = [&](uint32_t all, bool counts, const char* of, void (*change)(RopeRotateDescription*)) {
         RopeRotateDescription d = llama();
-        d.count_outside = d.elsewhere = 1;
+        d.count_outside = d.out_of_place = 1;
         change(&d);
         if (d.frequencies.sets == 2) d.frequencies.values = of_two_sets.data();
         expectAll(d, all, counts, of);
     };
     using D = RopeRotateDescription;
     const uint32_t none = 0, lanes = ROPE_ALL_LANES, tokens = ROPE_ALL_TOKENS;
-    expect(tokens, false, "elsewhere", [](D*) {});
-    expect(tokens, false, "in place", [](D* d) { d->elsewhere = 0; });
+    expect(tokens, false, "out_of_place", [](D*) {});
+    expect(tokens, false, "in place", [](D* d) { d->out_of_place = 0; });
     expect(lanes, false, "the first left out", [](D* d) { d->skip_first = 1; });
     expect(lanes, false, "the last left out", [](D* d) { d->skip_last = 1; });
     expect(lanes, true, "floats", [](D* d) { d->positions.element = ROPE_POSITION_FLOAT32; });
@@ -109,7 +109,7 @@ TEST(Plan, TellsTheShaderWhereAllTurns) {
     expect(none, false, "a part of the head", [](D* d) { d->rotary_dim = 64, d->frequencies.count = 32; });
     expect(tokens, false, "a part in place", [](D* d) {
         d->rotary_dim = 64, d->frequencies.count = 32;
-        d->elsewhere = 0;
+        d->out_of_place = 0;
     });
 }
 

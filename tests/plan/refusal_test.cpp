@@ -41,7 +41,7 @@ TEST(Plan, RefusesWhatContradictsItself) {
     expectRefused(invalid, "rotary_dim is 63; it must be even", [](RopeRotateDescription* d) { d->rotary_dim = 63; });
     expectRefused(invalid, "rotary_begin is 128", [](RopeRotateDescription* d) { d->rotary_begin = 128; });
     expectRefused(invalid, "frequencies.count is 63", [](RopeRotateDescription* d) { d->frequencies.count = 63; });
-    expectRefused(invalid, "elsewhere", [](RopeRotateDescription* d) { d->pairing_out = ROPE_PAIRING_INTERLEAVED; });
+    expectRefused(invalid, "out_of_place", [](RopeRotateDescription* d) { d->pairing_out = ROPE_PAIRING_INTERLEAVED; });
     expectRefused(invalid, "scale", [](RopeRotateDescription* d) { d->frequencies.scale = -1; });
     expectRefused(invalid, "scale", [](RopeRotateDescription* d) { d->frequencies.scale = NAN; });
     expectRefused(invalid, "operation is 4",
@@ -133,7 +133,7 @@ TEST(Plan, RefusesElementsThatOverlap) {
         d->k.source = {0, 0, 0, 128};
     });
     expectRefused(ROPE_ERROR_INVALID, "q.destination.token_stride is 4000", [](RopeRotateDescription* d) {
-        d->elsewhere = 1;
+        d->out_of_place = 1;
         d->q.destination = {0, 0, 4000, 128};
     });
     RopeTableDescription d = table(10);
@@ -153,7 +153,7 @@ TEST(Plan, RefusesOddSixteenBitGeometryWithoutTheFeatureAndSaysSo) {
     RopeRotateDescription d = llama();
     odd(&d);
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.enabled = ROPE_ENABLED_STORAGE_16;
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -242,15 +242,15 @@ TEST(Plan, RefusesLimitsThatNoDeviceHas) {
     const RopeRotateDescription d = llama();
     RopePlan plan;
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.storage_alignment = 24;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
     EXPECT_NE(std::string(plan.reason.text).find("storage_alignment is 24"), std::string::npos) << plan.reason.text;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.group_count[0] = 0;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
     EXPECT_STREQ(plan.reason.text, "limits.group_count is 0; ropeLimitsFromDevice fills it in");
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.storage_range = 0;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
     EXPECT_STREQ(plan.reason.text, "limits.storage_range is 0; ropeLimitsFromDevice fills it in");

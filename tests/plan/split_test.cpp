@@ -10,7 +10,7 @@ namespace {
 
 TEST(Plan, SplitsATensorPastABindingsRangeWithoutWrapping) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     RopeRotateDescription d = llama();
     d.tokens = 1 << 20; // Q: 16 GiB, 2^32 elements
     d.q.heads = 32;
@@ -23,7 +23,7 @@ TEST(Plan, SplitsATensorPastABindingsRangeWithoutWrapping) {
 
 TEST(Plan, SplitsAHeadMajorTensorByHeadsAndThenTokens) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     RopeRotateDescription d = llama();
     d.tokens = 1 << 19; // one head is 256 MiB
     d.k.heads = 0;
@@ -35,7 +35,7 @@ TEST(Plan, SplitsAHeadMajorTensorByHeadsAndThenTokens) {
 
 TEST(Plan, SplitsPast65535Groups) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.storage_range = UINT32_MAX;
     RopeRotateDescription d = llama();
     d.head_dim = 2; // small elements, many threads

@@ -42,7 +42,7 @@ RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {
     RopeRotateDescription d = llama(tokens);
     d.tuning = given;
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.threads = threads;
     limits.group_size = group_size;
     RopePlan plan;
@@ -62,7 +62,7 @@ std::string shaderOf(uint32_t threads, uint32_t enabled) {
     d.dim = 64;
     d.rows.count = 16;
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.threads = threads;
     limits.enabled = enabled;
     RopePlan plan;
@@ -112,11 +112,12 @@ const RopeTuning kTunings[] = {{64, 1, 4, 1}, {24, 2, 4, 2}, {128, 3, 2, 1}, {64
 
 // Five and two heads: the last of a thread's heads are missing, one alone is left of two in flight. Elsewhere a thread
 // takes two lanes only where all of a head rotates.
-RopeRotateDescription describe(const RopeTuning& tuning, int element, bool elsewhere, RopePairing in, RopePairing out) {
+RopeRotateDescription describe(const RopeTuning& tuning, int element, bool out_of_place, RopePairing in,
+                               RopePairing out) {
     RopeRotateDescription d = {};
     d.batch = 2;
     d.tokens = 3;
-    const bool whole = elsewhere && tuning.pairs == 8;
+    const bool whole = out_of_place && tuning.pairs == 8;
     d.head_dim = whole ? 48 : 72;
     d.rotary_begin = whole ? 0 : 8;
     d.rotary_dim = 48;
@@ -124,8 +125,8 @@ RopeRotateDescription describe(const RopeTuning& tuning, int element, bool elsew
     d.k = rope::bshd(3, 2, d.head_dim);
     d.element_in = d.element_out = static_cast<RopeElement>(element);
     d.pairing_in = in;
-    d.pairing_out = elsewhere ? out : in;
-    d.elsewhere = elsewhere;
+    d.pairing_out = out_of_place ? out : in;
+    d.out_of_place = out_of_place;
     d.tuning = tuning;
     return d;
 }
@@ -136,10 +137,10 @@ TEST_P(Tunings, MoveNoBit) {
     for (const RopeTuning& tuning : kTunings) {
         for (int pairings = 0; pairings < 4; ++pairings) {
             const int element = ++turn % 3;
-            const bool elsewhere = turn / 3 % 2 != 0 || pairings == 1 || pairings == 2; // in place both are one
-            RopeRotateDescription d =
-                describe(tuning, element, elsewhere, pairings % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED,
-                         pairings / 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED);
+            const bool out_of_place = turn / 3 % 2 != 0 || pairings == 1 || pairings == 2; // in place both are one
+            RopeRotateDescription d = describe(tuning, element, out_of_place,
+                                               pairings % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED,
+                                               pairings / 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED);
             d.skip_first = turn % 2;
             EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
                 << "group " << tuning.group_size << ", heads " << tuning.heads << ", pairs " << tuning.pairs
@@ -152,11 +153,11 @@ TEST_P(Tunings, MoveNoBit) {
 TEST_P(Tunings, MoveNoBitOfHeadsTakenTogether) {
     double worst = 0;
     for (int choice = 0; choice < 16; ++choice) {
-        const bool elsewhere = choice % 2 != 0;
+        const bool out_of_place = choice % 2 != 0;
         const RopePairing in = choice / 2 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
         const RopePairing out = choice / 4 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
         for (const RopeTuning& tuning : {RopeTuning{64, 8, 4, 2}, RopeTuning{64, 3, 4, 2}, RopeTuning{64, 1, 4, 2}}) {
-            RopeRotateDescription d = describe(tuning, ROPE_ELEMENT_F32, elsewhere, in, out);
+            RopeRotateDescription d = describe(tuning, ROPE_ELEMENT_F32, out_of_place, in, out);
             d.skip_first = choice / 8;
             EXPECT_TRUE(rotation::check(&device(), d, 7, &worst)) << choice << ", heads " << tuning.heads;
         }
@@ -166,7 +167,7 @@ TEST_P(Tunings, MoveNoBitOfHeadsTakenTogether) {
 // They are taken so where their products are plain, of float32 in one lane.
 TEST(Tuning, TakesTwoHeadsTogetherOfPlainFloat32) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     const auto in_flight = [&](const RopeRotateDescription& d) {
         RopePlan plan;
         EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;

@@ -520,7 +520,7 @@ TEST(Requirements, GoFromNamesToBitsAndBack) {
 
 TEST(Requirements, LimitsOfTheFloorAreVulkans) {
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     EXPECT_EQ(limits.storage_range, 1u << 27);
     EXPECT_EQ(limits.storage_alignment, 256u);
     EXPECT_EQ(limits.group_count[0], 65535u);

@@ -19,7 +19,7 @@ class RecordingRefusal : public gpu::OnDevice {
         description_.tokens = 4;
         description_.head_dim = 64;
         description_.q.heads = 2;
-        description_.elsewhere = 1;
+        description_.out_of_place = 1;
         description_.positions.kind = ROPE_POSITIONS_COUNTED;
         description_.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
         plan_ = planWith(device().limits());
@@ -225,7 +225,7 @@ TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
     d.rotate = description_;
     d.rotate.q = {};
     d.rotate.k.heads = d.v.heads = 2;
-    d.unturned = 1;
+    d.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = kPages * kTokens;
     d.cache.page_size = kTokens;
@@ -237,7 +237,7 @@ TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
         std::copy_n(source.begin() + at, kPage, wanted.begin() + at + kPage);
     for (const uint32_t apart : {0u, 1u}) {
         if (apart == 0 && device().limits().storage_buffers < 6) continue; // refused there
-        d.apart = apart;
+        d.v_separate_dispatch = apart;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         RopeBuffers buffers = {};

@@ -96,7 +96,7 @@ class Threads : public testing::Test {
         RopeContextInfo info = {};
         info.device = reinterpret_cast<VkDevice>(1); // nobody looks into it
         info.get_device_proc_addr = find;
-        ropeFloorLimits(&info.limits);
+        ropeMinimumLimits(&info.limits);
         ASSERT_EQ(ropeCreateContext(&info, &context_), VK_SUCCESS);
         for (RopeBuffer& slot : buffers_.slots) slot.buffer = reinterpret_cast<VkBuffer>(++objects);
     }
@@ -167,7 +167,7 @@ TEST_F(Threads, SetTheRoundingAndDestroyWithTheContextToThemselves) {
     RopeContextInfo info = {};
     info.device = reinterpret_cast<VkDevice>(1);
     info.get_device_proc_addr = find;
-    ropeFloorLimits(&info.limits);
+    ropeMinimumLimits(&info.limits);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info, &context), VK_SUCCESS);
     const std::vector<RopePlan> plans = somePlans(description_);
@@ -205,7 +205,7 @@ TEST_F(Threads, PrepareWithTheHostsAllocatorOnTheThreadThatCalls) {
     info.device = reinterpret_cast<VkDevice>(1);
     info.get_device_proc_addr = find;
     info.allocator = &callbacks;
-    ropeFloorLimits(&info.limits);
+    ropeMinimumLimits(&info.limits);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info, &context), VK_SUCCESS);
     const std::vector<RopePlan> plans = somePlans(description_);

@@ -38,8 +38,8 @@ TEST(HostFused, SlotsAreTakenAsGivenAndMinusOneSkips) {
         RopeFusedDescription d = cached(7, ROPE_CACHE_SLOTS, 12);
         d.cache.order = order;
         d.cache.page_size = 4;
-        d.cache.steps_element = ROPE_POSITION_INT64;
-        d.cache.steps_offset = 1;
+        d.cache.slot_map_element = ROPE_POSITION_INT64;
+        d.cache.slot_map_offset = 1;
         const Outcome r = run(d, steps.data(), 12 * kKeys * kDim);
         expectSlots(d, r, {3, -1, 0, 11, -1, -1, -1});
         EXPECT_EQ(r.outside, 3u);
@@ -91,7 +91,7 @@ TEST(HostFused, ABlockTableNamesThePage) {
         d.cache.order = order;
         d.cache.page_size = 4;
         d.cache.table_pages = 3;
-        d.cache.steps_offset = 4;
+        d.cache.slot_map_offset = 4;
         const Outcome r = run(d, all.data(), 16 * kKeys * kDim);
         expectSlots(d, r, {8, -1, -1, 1}); // position 12 is beyond the table, and entry -1 is no page
         EXPECT_EQ(r.outside, 2u);
@@ -107,7 +107,7 @@ TEST(HostFused, PackedSequencesHaveTheirRowsOfTheTable) {
     d.rotate.positions.sequences = 2;
     d.cache.page_size = 2;
     d.cache.table_pages = 2;
-    d.cache.steps_offset = 3;
+    d.cache.slot_map_offset = 3;
     const Outcome r = run(d, all.data(), 8 * kKeys * kDim);
     expectSlots(d, r, {2, 3, 0, 6, 7, -1});
     EXPECT_EQ(r.outside, 0u);
@@ -126,7 +126,7 @@ TEST(HostFused, ReadsNoPositionsThatItDoesNotNeed) {
             d.cache.shift = 1;
             d.cache.delta = 4;
         } else {
-            d.unturned = 1;
+            d.no_rotation = 1;
         }
         run(d, slots.data(), 2 * kKeys * kDim);
     }
@@ -188,11 +188,11 @@ TEST(HostFused, PackedSequencesHaveTheirCaches) {
 TEST(HostFused, ATokenOfNoSequenceHasNoSlot) {
     const std::vector<int32_t> all = {0, 2, 3, 2, 1}; // the length of one sequence, then slots
     RopeFusedDescription d = cached(3, ROPE_CACHE_SLOTS, 4);
-    d.unturned = 1;
+    d.no_rotation = 1;
     d.rotate.positions = {};
     d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
     d.rotate.positions.sequences = 1;
-    d.cache.steps_offset = 2;
+    d.cache.slot_map_offset = 2;
     const Outcome r = run(d, all.data(), 4 * kKeys * kDim);
     expectSlots(d, r, {3, 2, -1});
     EXPECT_EQ(r.outside, 0u);
@@ -216,7 +216,7 @@ TEST(HostFused, AShiftTurnsKeysWhereTheyLie) {
         d.rotate.positions = {};
         d.rotate.operation = ROPE_OPERATION_SHIFT;
         d.rotate.frequencies.scale = 1.5; // a shift has none
-        d.cache.steps_offset = 2;
+        d.cache.slot_map_offset = 2;
         d.cache.shift = 1;
         d.cache.delta = delta;
         const std::vector<float> before = sample::values(8 * kKeys * kDim, 7);

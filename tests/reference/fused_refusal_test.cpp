@@ -31,15 +31,13 @@ TEST(HostFused, RefusesNoTensorsAndAVInPlace) {
     expectRefused("all 0", [](RopeFusedDescription* d) { d->rotate.q.heads = d->rotate.k.heads = d->v.heads = 0; });
     expectRefused("v.heads is 2 in place", [](RopeFusedDescription* d) {
         d->cache.kind = ROPE_CACHE_NONE;
-        d->rotate.elsewhere = 0;
+        d->rotate.out_of_place = 0;
     });
     expectRefused(
         "heads is 4294967295", [](RopeFusedDescription* d) { d->v.heads = UINT32_MAX; }, ROPE_ERROR_TOO_LARGE);
 }
 
 TEST(HostFused, RefusesGradientsByName) {
-    expectRefused("gradients with respect to frequencies are not computed",
-                  [](RopeFusedDescription* d) { d->frequency_gradient = 1; });
     expectRefused("operation transpose with q_norm: the gradient through a norm is not computed",
                   [](RopeFusedDescription* d) {
                       d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
@@ -129,11 +127,11 @@ TEST(HostFused, RefusesCachesThatAreNone) {
             d->cache.table_pages = (1u << 30) + 1;
         },
         ROPE_ERROR_TOO_LARGE);
-    expectRefused("cache.steps_element is 2",
-                  [](RopeFusedDescription* d) { d->cache.steps_element = ROPE_POSITION_FLOAT32; });
+    expectRefused("cache.slot_map_element is 2",
+                  [](RopeFusedDescription* d) { d->cache.slot_map_element = ROPE_POSITION_FLOAT32; });
     expectRefused(
-        "cache.steps_offset is 8589934593", [](RopeFusedDescription* d) { d->cache.steps_offset = (1ull << 33) + 1; },
-        ROPE_ERROR_TOO_LARGE);
+        "cache.slot_map_offset is 8589934593",
+        [](RopeFusedDescription* d) { d->cache.slot_map_offset = (1ull << 33) + 1; }, ROPE_ERROR_TOO_LARGE);
 }
 
 TEST(HostFused, RefusesCachesThatOverlap) {
@@ -146,15 +144,15 @@ TEST(HostFused, RefusesCachesThatOverlap) {
         d->cache.v = {0, 0, 100, 128, 64};
     });
     expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 32764 to 65531", [](RopeFusedDescription* d) {
-        d->cache.together = 1;
+        d->cache.v_shares_buffer = 1;
         d->cache.v.offset = 64 * 2 * kDim - 1;
     });
     expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 4096 to ", [](RopeFusedDescription* d) {
-        d->cache.together = 1;
+        d->cache.v_shares_buffer = 1;
         d->cache.v = {1024, 0, 0, 1920, 64};
     });
     expectRefused("cache.k takes bytes 0 to ", [](RopeFusedDescription* d) { // woven, but from one place on
-        d->cache.together = 1;
+        d->cache.v_shares_buffer = 1;
         d->cache.k = d->cache.v = {0, 0, 0, 256, 64};
     });
     expectRefused("cache.k takes bytes 0 to 8191, and cache.k_scales bytes 0 to 511",
@@ -216,10 +214,10 @@ TEST(HostFused, RefusesUnlikeKAndVInOneDispatch) {
     expectRefused("K's source.token_stride is 128 and V's 256", [](RopeFusedDescription* d) {
         d->v.source = {0, 0, 256, 64};
     });
-    expectRefused("set apart to 1", [](RopeFusedDescription* d) { d->cache.v = {0, 0, 0, 192, 64}; });
+    expectRefused("set v_separate_dispatch to 1", [](RopeFusedDescription* d) { d->cache.v = {0, 0, 0, 192, 64}; });
     RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 16);
     d.cache.v = {0, 0, 0, 192, 64};
-    d.apart = 1;
+    d.v_separate_dispatch = 1;
     run(d, nullptr, 16 * 192);
 }
 
@@ -237,9 +235,9 @@ TEST(HostFused, RefusesCountsOfPackedSequences) {
 void expectRangesRefused(const std::string& sentence, const std::function<void(RopeFusedDescription*)>& spoil) {
     RopeFusedDescription d = cached(16, ROPE_CACHE_SLOTS, 64);
     d.rotate.positions.kind = ROPE_POSITIONS_PER_TOKEN;
-    d.cache.steps_offset = 16;
+    d.cache.slot_map_offset = 16;
     spoil(&d);
-    d.apart = 1;
+    d.v_separate_dispatch = 1;
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), sentence.empty() ? ROPE_SUCCESS : ROPE_ERROR_INVALID);
     EXPECT_EQ(plan.reason.text, sentence);
@@ -259,16 +257,16 @@ void makeTable(RopeFusedDescription* d) {
 TEST(HostFused, RefusesPositionsThatOverlapSlotsTablesOrTheCount) {
     expectRangesRefused("a row of positions takes bytes 0 to 63, and the list of slots bytes 0 to 63 of one buffer; "
                         "move an offset",
-                        [](RopeFusedDescription* d) { d->cache.steps_offset = 0; });
+                        [](RopeFusedDescription* d) { d->cache.slot_map_offset = 0; });
     expectRangesRefused("a row of positions takes bytes 0 to 63, and the list of slots bytes 60 to 123 of one buffer; "
                         "move an offset",
-                        [](RopeFusedDescription* d) { d->cache.steps_offset = 15; });
+                        [](RopeFusedDescription* d) { d->cache.slot_map_offset = 15; });
     expectRangesRefused("a row of positions takes bytes 0 to 63, and the block table bytes 0 to 31 of one buffer; "
                         "move an offset",
                         [](RopeFusedDescription* d) {
                             makeTable(d);
-                            d->cache.steps_offset = 0;
-                            d->cache.steps_element = ROPE_POSITION_INT64;
+                            d->cache.slot_map_offset = 0;
+                            d->cache.slot_map_element = ROPE_POSITION_INT64;
                         });
     expectRangesRefused("a row of positions takes bytes 0 to 63, and the count of tokens bytes 0 to 3 of one buffer; "
                         "move an offset",
@@ -285,28 +283,28 @@ TEST(HostFused, RefusesPositionsThatOverlapSlotsTablesOrTheCount) {
                         [](RopeFusedDescription* d) {
                             makeTable(d);
                             d->rotate.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
-                            d->cache.steps_offset = 0;
+                            d->cache.slot_map_offset = 0;
                         });
     expectRangesRefused("a row of positions takes bytes 0 to 11, and the list of slots bytes 8 to 71 of one buffer; "
                         "move an offset",
                         [](RopeFusedDescription* d) {
                             d->rotate.positions.kind = ROPE_POSITIONS_PACKED;
                             d->rotate.positions.sequences = 2;
-                            d->cache.steps_offset = 2;
+                            d->cache.slot_map_offset = 2;
                         });
     static const uint8_t kAxes[kDim / 2] = {0, 1, 2};
     expectRangesRefused("a row of positions takes bytes 0 to 191, and the list of slots bytes 128 to 191 of one "
                         "buffer; move an offset",
                         [](RopeFusedDescription* d) {
                             d->rotate.frequencies.axes = kAxes;
-                            d->cache.steps_offset = 32;
+                            d->cache.slot_map_offset = 32;
                         });
     expectRangesRefused("a row of positions takes bytes 400 to 463, and the list of slots bytes 400 to 463 of one "
                         "buffer; move an offset",
                         [](RopeFusedDescription* d) {
                             d->rotate.frequencies.axes = kAxes;
                             d->rotate.positions.axis_stride = 100;
-                            d->cache.steps_offset = 100;
+                            d->cache.slot_map_offset = 100;
                         });
 }
 
@@ -317,7 +315,7 @@ TEST(HostFused, RefusesPositionsOfOneTensorThatOverlapTheSlotsOfAnother) {
         "a row of positions takes bytes 0 to 63, and the list of slots bytes 0 to 63 of one buffer; move an offset";
     const auto atOnePlace = [](RopeFusedDescription* d) {
         d->rotate.q.heads = 2;
-        d->cache.steps_offset = 0;
+        d->cache.slot_map_offset = 0;
     };
     const auto scaled = [&](RopeFusedDescription* d) {
         atOnePlace(d);
@@ -325,7 +323,7 @@ TEST(HostFused, RefusesPositionsOfOneTensorThatOverlapTheSlotsOfAnother) {
     };
     expectRangesRefused(sentence, [&](RopeFusedDescription* d) {
         scaled(d);
-        d->unturned = 1;
+        d->no_rotation = 1;
     });
     expectRangesRefused(sentence, [&](RopeFusedDescription* d) {
         scaled(d);
@@ -340,7 +338,7 @@ TEST(HostFused, RefusesPositionsOfOneTensorThatOverlapTheSlotsOfAnother) {
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         scaled(d);
         d->rotate.frequencies.axes = kAxes;
-        d->cache.steps_offset = 48;
+        d->cache.slot_map_offset = 48;
     });
 }
 
@@ -351,27 +349,27 @@ TEST(HostFused, TakesRangesThatDoNotMeet) {
         d->tokens_counted = 1;
         d->tokens_offset = 32;
     });
-    const auto atOnePlace = [](RopeFusedDescription* d) { d->cache.steps_offset = 0; };
+    const auto atOnePlace = [](RopeFusedDescription* d) { d->cache.slot_map_offset = 0; };
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
         d->rotate.positions.kind = ROPE_POSITIONS_COUNTED;
     });
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
-        d->unturned = 1;
+        d->no_rotation = 1;
     });
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
         d->rotate.source = ROPE_SOURCE_ROWS;
     });
     expectRangesRefused("", [](RopeFusedDescription* d) { // a position, then a slot
-        d->rotate.positions.token_stride = d->cache.steps_token_stride = 2;
-        d->cache.steps_offset = 1;
+        d->rotate.positions.token_stride = d->cache.slot_map_token_stride = 2;
+        d->cache.slot_map_offset = 1;
     });
     expectRangesRefused("",
                         [](RopeFusedDescription* d) { // slots between the sequences' positions, the count between both
                             d->rotate.batch = 2;
-                            d->rotate.positions.batch_stride = d->cache.steps_batch_stride = 33;
+                            d->rotate.positions.batch_stride = d->cache.slot_map_batch_stride = 33;
                             d->tokens_counted = 1;
                             d->tokens_offset = 32;
                         });
@@ -382,7 +380,7 @@ TEST(HostFused, TakesRangesThatDoNotMeet) {
     });
     expectRangesRefused("", [](RopeFusedDescription* d) { // a cache by positions alone
         d->cache.kind = ROPE_CACHE_POSITIONS;
-        d->cache.steps_offset = 0;
+        d->cache.slot_map_offset = 0;
     });
 }
 
@@ -400,7 +398,7 @@ TEST(HostFused, RefusesShiftsThatAreNone) {
     expectShiftRefused("but q has heads", [](RopeFusedDescription* d) { d->rotate.q.heads = 1; });
     expectShiftRefused("but v has heads", [](RopeFusedDescription* d) { d->v.heads = 1; });
     expectShiftRefused("but k_norm is set", [](RopeFusedDescription* d) { d->k_norm.kind = ROPE_NORM_RMS; });
-    expectShiftRefused("but unturned is 1", [](RopeFusedDescription* d) { d->unturned = 1; });
+    expectShiftRefused("but no_rotation is 1", [](RopeFusedDescription* d) { d->no_rotation = 1; });
     expectShiftRefused("but packed is 1", [](RopeFusedDescription* d) { d->packed = 1; });
     expectShiftRefused("but pairing_out",
                        [](RopeFusedDescription* d) { d->rotate.pairing_out = ROPE_PAIRING_INTERLEAVED; });

@@ -65,10 +65,10 @@ TEST(HostFused, GivesTheBitsOfThePassesThatItReplaces) {
         all.q_norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1};
         all.query_scale = {values, 1, 1, 0};
         RopeFusedDescription norm = plain(5);
-        norm.unturned = 1;
+        norm.no_rotation = 1;
         norm.q_norm = all.q_norm;
         RopeFusedDescription scale = plain(5);
-        scale.unturned = 1;
+        scale.no_rotation = 1;
         scale.query_scale = all.query_scale;
         const size_t count = 5 * kQueries * kDim;
         const std::vector<float> wide = sample::values(count, 11);
@@ -90,7 +90,7 @@ TEST(HostFused, ChangesQInPlace) {
         d.q_norm = {ROPE_NORM_RMS, 1, 1, 0, nullptr, 0};
         std::vector<float> q = sample::values(3 * kQueries * kDim, 12);
         const std::vector<float> wanted = runQ(d, q);
-        d.rotate.elsewhere = 0;
+        d.rotate.out_of_place = 0;
         RopeHostFused data = {};
         data.q = q.data();
         data.q_out = q.data();
@@ -135,8 +135,8 @@ TEST(HostFused, PackedRowsHoldQKAndV) {
     RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 8);
     d.rotate.q.heads = kQueries;
     d.packed = 1;
-    d.unturned = 1;
-    d.cache.together = 1;
+    d.no_rotation = 1;
+    d.cache.v_shares_buffer = 1;
     d.cache.v.offset = 8 * kKeys * kDim;
     constexpr uint32_t kRow = (kQueries + 2 * kKeys) * kDim;
     const std::vector<float> rows = sample::values(2 * kRow, 6);

@@ -113,14 +113,15 @@ void fillSlots(const RopeFusedDescription& d, uint32_t batch, sample::Random* ra
             int64_t slot = -1;
             const uint32_t choice = random->below(8);
             if (choice == 1) slot = d.cache.slots + random->below(3);
-            if (choice == 2) slot = d.cache.steps_element == ROPE_POSITION_INT64 ? -(int64_t{1} << 32) : -2;
+            if (choice == 2) slot = d.cache.slot_map_element == ROPE_POSITION_INT64 ? -(int64_t{1} << 32) : -2;
             if (choice > 2 && !free.empty()) {
                 std::swap(free[random->below(static_cast<uint32_t>(free.size()))], free.back());
                 slot = free.back();
                 free.pop_back();
             }
-            putInteger(slot, d.cache.steps_element,
-                       d.cache.steps_offset + b * d.cache.steps_batch_stride + i * d.cache.steps_token_stride, to);
+            putInteger(slot, d.cache.slot_map_element,
+                       d.cache.slot_map_offset + b * d.cache.slot_map_batch_stride + i * d.cache.slot_map_token_stride,
+                       to);
         }
     }
 }
@@ -137,7 +138,8 @@ void fillTable(const RopeFusedDescription& d, uint32_t sequences, sample::Random
                 page = free.back();
                 free.pop_back();
             }
-            putInteger(page, d.cache.steps_element, d.cache.steps_offset + b * d.cache.steps_batch_stride + i, to);
+            putInteger(page, d.cache.slot_map_element, d.cache.slot_map_offset + b * d.cache.slot_map_batch_stride + i,
+                       to);
         }
     }
 }
@@ -228,9 +230,9 @@ testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, con
     run.q = data(ROPE_SLOT_Q);
     run.k = data(ROPE_SLOT_K);
     run.v = data(ROPE_SLOT_V);
-    run.q_out = scene.d.rotate.elsewhere != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
+    run.q_out = scene.d.rotate.out_of_place != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
     const bool cached = scene.d.cache.kind != ROPE_CACHE_NONE;
-    run.k_out = scene.d.rotate.elsewhere != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
+    run.k_out = scene.d.rotate.out_of_place != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
     run.v_out = data(ROPE_SLOT_V_OUT);
     RopeReason reason;
     if (ropeHostRunFused(&scene.d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
@@ -284,7 +286,7 @@ class Unfused {
         d.rotary_dim = scene_.d.rotate.rotary_dim;
         d.element_in = element_;
         d.element_out = ROPE_ELEMENT_F32;
-        d.elsewhere = 1;
+        d.out_of_place = 1;
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.q = packed(t);
         return d;
@@ -303,7 +305,7 @@ class Unfused {
     testing::AssertionResult pass(const rope::FusedTensor& t, const RopeNorm* norm, bool scaled) {
         RopeFusedDescription d = {};
         d.rotate = plain(t);
-        d.unturned = 1;
+        d.no_rotation = 1;
         if (norm != nullptr) d.q_norm = *norm;
         if (scaled) {
             d.query_scale = scene_.d.query_scale;
@@ -328,7 +330,7 @@ class Unfused {
         RopeRotateDescription d = scene_.d.rotate;
         d.element_in = element_;
         d.element_out = ROPE_ELEMENT_F32;
-        d.elsewhere = 1;
+        d.out_of_place = 1;
         d.count_outside = 0;
         d.k = {};
         d.q = packed(t);
@@ -351,7 +353,7 @@ class Unfused {
         d.rotate.frequencies.axes = scene_.d.rotate.frequencies.axes;
         d.rotate.frequencies.count = scene_.d.rotate.frequencies.count;
         d.rotate.element_out = t.d.element_out;
-        d.unturned = 1;
+        d.no_rotation = 1;
         d.tokens_counted = given.tokens_counted;
         d.tokens_offset = given.tokens_offset;
         RopeTensor tensor = packed(t);
@@ -359,7 +361,7 @@ class Unfused {
         if (t.cached) {
             d.rotate.element_out = ROPE_ELEMENT_F32;
             d.cache = given.cache;
-            d.cache.together = 0;
+            d.cache.v_shares_buffer = 0;
         }
         if (t.cached && t.name[0] == 'v') {
             d.cache.k = d.cache.v;

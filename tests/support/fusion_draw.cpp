@@ -39,15 +39,15 @@ void drawShape(sample::Random* random, Scene* scene) {
     r.rotary_dim = dims[2];
     r.batch = 1 + random->below(2);
     r.tokens = drawTokens(random);
-    r.elsewhere = random->below(3) != 0;
+    r.out_of_place = random->below(3) != 0;
     r.pairing_in = static_cast<RopePairing>(1 + random->below(2));
-    const bool turns_over = r.elsewhere != 0 && scene->d.cache.shift == 0;
+    const bool turns_over = r.out_of_place != 0 && scene->d.cache.shift == 0;
     r.pairing_out = turns_over ? static_cast<RopePairing>(1 + random->below(2)) : r.pairing_in;
     static const uint32_t kChunks[] = {2, 4, 8, 8, 16, 16};
     const uint32_t chunk = kChunks[random->below(6)];
     if (oneIn(4, random) && r.rotary_dim % chunk == 0 && r.rotary_dim != chunk) r.chunk_dim = chunk;
     r.element_in = static_cast<RopeElement>(1 + random->below(3));
-    r.element_out = r.elsewhere != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element_in;
+    r.element_out = r.out_of_place != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element_in;
     r.q.heads = oneIn(4, random) || scene->d.cache.shift != 0 ? 0 : 1 + random->below(9);
     r.k.heads = r.q.heads == 0 || !oneIn(4, random) ? 1 + random->below(4) : 0;
     r.count_outside = random->below(2);
@@ -67,7 +67,7 @@ void drawPositions(sample::Random* random, Scene* scene) {
     if (packed) r.batch = 1;
     p.offset = random->below(3);
     p.first = static_cast<int32_t>(random->below(40));
-    p.shared = !packed && oneIn(4, random);
+    p.same_for_all_sequences = !packed && oneIn(4, random);
     const bool per_token = p.kind == ROPE_POSITIONS_PER_TOKEN;
     p.token_stride = per_token && oneIn(4, random) ? 2 + random->below(2) : 0;
     uint64_t row = per_token ? r.tokens * std::max<uint64_t>(p.token_stride, 1) : 1;
@@ -144,7 +144,7 @@ void drawStages(sample::Random* random, Scene* scene) {
     const bool may_norm = runs && r.operation == ROPE_OPERATION_FORWARD;
     if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q_norm = drawNorm(random, scene->q_weights);
     if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k_norm = drawNorm(random, scene->k_weights);
-    d.unturned = random->below(5) == 0;
+    d.no_rotation = random->below(5) == 0;
     if (!runs || r.q.heads == 0 || random->below(2) != 0) return;
     scene->values.resize(9);
     ropeMakeQueryScale(0.1, 9, scene->values.data(), nullptr);
@@ -185,7 +185,7 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
         const uint64_t room = setCacheStrides(d, heads, d.rotate.head_dim, gap, &layout);
         const uint64_t scale_room = eights ? 4 * setCacheStrides(d, heads, 1, scale_gap, &scales) : 0;
         const uint64_t before = oneIn(3, random) ? scale_room : 0;
-        if (i == 1 && cache.together == 0) at = 64 * random->below(3);
+        if (i == 1 && cache.v_shares_buffer == 0) at = 64 * random->below(3);
         layout.offset = (at + before + 63) / 64 * 64 + gap;
         const uint64_t end = (layout.offset + room + 63) / 64 * 64;
         if (eights) scales.offset = (before != 0 ? at : end) / 4;
@@ -210,11 +210,11 @@ void drawCache(sample::Random* random, Scene* scene) {
     cache.page_size = table || random->below(2) != 0 ? 4 << random->below(2) : 0;
     cache.slots = (r.tokens * r.batch + 16) / 8 * 8 + 8 * random->below(3);
     cache.table_pages = 3 + r.tokens / 4;
-    cache.steps_element = static_cast<RopePositionElement>(random->below(2));
-    if (random->below(3) == 0) cache.steps_token_stride = 2;
-    const uint64_t row = table ? cache.table_pages : r.tokens * std::max<uint64_t>(cache.steps_token_stride, 1);
-    if (random->below(3) == 0) cache.steps_batch_stride = row + random->below(3);
-    cache.together = random->below(2);
+    cache.slot_map_element = static_cast<RopePositionElement>(random->below(2));
+    if (random->below(3) == 0) cache.slot_map_token_stride = 2;
+    const uint64_t row = table ? cache.table_pages : r.tokens * std::max<uint64_t>(cache.slot_map_token_stride, 1);
+    if (random->below(3) == 0) cache.slot_map_batch_stride = row + random->below(3);
+    cache.v_shares_buffer = random->below(2);
     drawCachePlaces(random, scene);
 }
 
@@ -249,13 +249,13 @@ void drawLayouts(sample::Random* random, Scene* scene) {
 void drawTensors(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     const RopeRotateDescription& r = d.rotate;
-    d.apart = random->below(4) == 0;
+    d.v_separate_dispatch = random->below(4) == 0;
     if (d.cache.shift == 0 && random->below(3) != 0) d.v.heads = r.k.heads != 0 ? r.k.heads : 2;
-    if (d.v.heads != 0 && d.apart != 0 && oneIn(3, random)) d.v.heads = 1 + random->below(4);
+    if (d.v.heads != 0 && d.v_separate_dispatch != 0 && oneIn(3, random)) d.v.heads = 1 + random->below(4);
     if (r.k.heads != 0) drawCache(random, scene);
-    if (d.cache.kind == ROPE_CACHE_NONE && r.elsewhere == 0) d.v.heads = 0;
+    if (d.cache.kind == ROPE_CACHE_NONE && r.out_of_place == 0) d.v.heads = 0;
     // In place a dispatch reads rows of which another writes a part: no hazard, but validation takes it for one.
-    d.packed = r.q.heads != 0 && r.elsewhere != 0 && random->below(2) != 0;
+    d.packed = r.q.heads != 0 && r.out_of_place != 0 && random->below(2) != 0;
     drawLayouts(random, scene);
 }
 
@@ -266,7 +266,7 @@ void drawCount(sample::Random* random, Scene* scene) {
     const bool may_count = d.rotate.positions.kind < ROPE_POSITIONS_PACKED && d.rotate.skip_last == 0;
     d.tokens_counted = may_count && random->below(3) == 0;
     d.tokens_offset = positionElements(d) + random->below(3);
-    d.cache.steps_offset = ((d.tokens_offset + 1) * bytes + 7) / ropePositionBytes(d.cache.steps_element);
+    d.cache.slot_map_offset = ((d.tokens_offset + 1) * bytes + 7) / ropePositionBytes(d.cache.slot_map_element);
     static const int64_t kOdd[] = {-1, INT32_MIN, INT32_MAX, (int64_t{1} << 32) + 1, -(int64_t{1} << 40) + 1};
     scene->present = oneIn(4, random) ? kOdd[random->below(5)] : random->below(d.rotate.tokens + 2);
 }
@@ -286,7 +286,7 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(4)], random->below(3)};
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
-    if (d.rotate.elsewhere == 0 || d.cache.shift != 0) return;
+    if (d.rotate.out_of_place == 0 || d.cache.shift != 0) return;
     if (oneIn(3, random)) most.group_count[0] = 2 + d.rotate.tokens / 16;
     if (oneIn(5, random)) most.group_count[1] = 1;
 }
@@ -309,9 +309,9 @@ void draw(uint64_t seed, Scene* scene) {
 }
 
 uint64_t positionElements(const RopeFusedDescription& description) {
-    RopeFusedDescription far = description; // where steps and count lie is found by this
+    RopeFusedDescription far = description; // where slot map and count lie is found by this
     far.tokens_counted = 0;
-    far.cache.steps_offset = uint64_t{1} << 30;
+    far.cache.slot_map_offset = uint64_t{1} << 30;
     rope::Fused fused;
     if (rope::resolve(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
     const RopeRotateDescription& d = fused.given.rotate;
@@ -342,11 +342,12 @@ std::string describeRotation(const RopeRotateDescription& r) {
                   "operation %d angle %d source %d rows %llu+%llu.%u.%lld.%d sets %u axes %d scale %g positions %d.%d "
                   "x%u shared %u at %llu.%llu.%llu.%llu",
                   r.batch, r.tokens, r.skip_first, r.skip_last, r.rotary_begin, r.rotary_dim, r.head_dim, r.chunk_dim,
-                  r.pairing_in, r.pairing_out, r.element_in, r.element_out, r.elsewhere, r.operation, r.angle, r.source,
-                  static_cast<unsigned long long>(r.rows.offset), static_cast<unsigned long long>(r.rows.row_stride),
-                  r.rows.pair_stride, static_cast<long long>(r.rows.sin_offset), r.rows.element, r.frequencies.sets,
+                  r.pairing_in, r.pairing_out, r.element_in, r.element_out, r.out_of_place, r.operation, r.angle,
+                  r.source, static_cast<unsigned long long>(r.rows.offset),
+                  static_cast<unsigned long long>(r.rows.row_stride), r.rows.pair_stride,
+                  static_cast<long long>(r.rows.sin_offset), r.rows.element, r.frequencies.sets,
                   r.frequencies.axes != nullptr ? static_cast<int>(rope::axisCount(r.frequencies)) : 0,
-                  r.frequencies.scale, p.kind, p.element, p.sequences, p.shared,
+                  r.frequencies.scale, p.kind, p.element, p.sequences, p.same_for_all_sequences,
                   static_cast<unsigned long long>(p.offset), static_cast<unsigned long long>(p.batch_stride),
                   static_cast<unsigned long long>(p.token_stride), static_cast<unsigned long long>(p.axis_stride));
     return text;
@@ -363,18 +364,20 @@ std::string describe(const Scene& scene) {
     std::snprintf(
         text, sizeof text,
         " heads %u %u %u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d element "
-        "%d gap %llu slots %u page %u steps %d+%llu.%llu together %u packed %u apart %u unturned %u counted "
+        "%d gap %llu slots %u page %u slot map %d+%llu.%llu v_shares_buffer %u packed %u v_separate_dispatch %u "
+        "no_rotation %u counted "
         "%u (%lld) shift %u by %d tuning %u.%u.%u.%u limits %d.%d.%d.%d.%d.%x",
         d.rotate.q.heads, d.rotate.k.heads, d.v.heads, static_cast<unsigned long long>(d.rotate.q.source.offset),
         static_cast<unsigned long long>(d.rotate.q.destination.offset), d.q_norm.kind, d.q_norm.after,
         d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after, d.k_norm.all_heads,
         static_cast<double>(d.k_norm.epsilon), d.query_scale.count, c.kind, c.order, c.element,
-        static_cast<unsigned long long>(c.k.slot_stride), c.slots, c.page_size, c.steps_element,
-        static_cast<unsigned long long>(c.steps_batch_stride), static_cast<unsigned long long>(c.steps_token_stride),
-        c.together, d.packed, d.apart, d.unturned, d.tokens_counted, static_cast<long long>(scene.present), c.shift,
-        c.delta, t.group_size, t.heads, t.pairs, t.in_flight, static_cast<int>(most.group_count[0]),
-        static_cast<int>(most.group_count[1]), static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes),
-        static_cast<int>(most.storage_buffers), most.enabled);
+        static_cast<unsigned long long>(c.k.slot_stride), c.slots, c.page_size, c.slot_map_element,
+        static_cast<unsigned long long>(c.slot_map_batch_stride),
+        static_cast<unsigned long long>(c.slot_map_token_stride), c.v_shares_buffer, d.packed, d.v_separate_dispatch,
+        d.no_rotation, d.tokens_counted, static_cast<long long>(scene.present), c.shift, c.delta, t.group_size, t.heads,
+        t.pairs, t.in_flight, static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]),
+        static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers),
+        most.enabled);
     return describeRotation(d.rotate) + text;
 }
 

@@ -17,7 +17,7 @@ RopeFusedDescription plain(uint32_t tokens) {
     d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
     d.rotate.positions.first = 5;
     d.rotate.q.heads = kQueries;
-    d.rotate.elsewhere = 1;
+    d.rotate.out_of_place = 1;
     return d;
 }
 

@@ -133,7 +133,7 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     d->frequencies.values = inputs.frequencies.data();
     d->frequencies.count = pairs;
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.enabled = ROPE_ENABLED_STORAGE_16; // sizes are the same with and without
     if (ropePlanRotate(d, &limits, &plan) != ROPE_SUCCESS) {
         ADD_FAILURE() << plan.reason.text;
@@ -202,8 +202,8 @@ testing::AssertionResult check(rope::Device* device, const RopeRotateDescription
     RopeHostRotate host = {};
     host.positions = positions.data();
     host.rows = d.source == ROPE_SOURCE_INLINE ? nullptr : before.bytes[ROPE_SLOT_ROWS].data();
-    const Tensor tensors[] = {{filled.q, ROPE_SLOT_Q, d.elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
-                              {filled.k, ROPE_SLOT_K, d.elsewhere ? ROPE_SLOT_K_OUT : ROPE_SLOT_K}};
+    const Tensor tensors[] = {{filled.q, ROPE_SLOT_Q, d.out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
+                              {filled.k, ROPE_SLOT_K, d.out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K}};
     std::vector<double> references[2];
     for (int i = 0; i < 2; ++i) {
         const Tensor& t = tensors[i];

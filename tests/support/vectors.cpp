@@ -41,7 +41,7 @@ struct Distance {
 
     void overTensor(const RopeTensor& tensor) {
         const RopeRotateDescription& d = c.description;
-        const RopeLayout& to = d.elsewhere ? tensor.destination : tensor.source;
+        const RopeLayout& to = d.out_of_place ? tensor.destination : tensor.source;
         for (uint64_t batch = 0; batch < d.batch; ++batch)
             for (uint64_t token = 0; token < d.tokens; ++token)
                 for (uint64_t head = 0; head < tensor.heads; ++head)
@@ -118,8 +118,8 @@ void Vectors::run(Case c) {
     double worst = 0;
     for (int i = 0; i < 2; ++i) {
         if (tensors[i]->heads == 0) continue;
-        const Bytes& out = slots.bytes[(d.elsewhere ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q) + i];
-        Bytes got = d.elsewhere ? Bytes(c.wanted[i].size()) : c.in[i];
+        const Bytes& out = slots.bytes[(d.out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q) + i];
+        Bytes got = d.out_of_place ? Bytes(c.wanted[i].size()) : c.in[i];
         ASSERT_LE(out.size(), got.size());
         std::copy(out.begin(), out.end(), got.begin());
         Distance distance = {c, got, c.wanted[i]};

@@ -28,16 +28,28 @@ def bench_stands_beside_kernels_of_the_same_bytes():
                 assert row["bytes"] == 2 * heads * {"f32": 4, "f16": 2, "bf16": 2}[row["element"]], row
                 assert row["verified"] and row["rounds"] == 2 and row["tokens"] == 1, row
                 names = [other["name"] for other in row["beside"]]
-                wanted = (copies if row["place"] == "elsewhere" else ["negate"]) + ["loads"]
+                wanted = (copies if row["place"] == "out-of-place" else ["negate"]) + ["loads"]
                 wanted += ([] if row["element"] == "f32" else ["float32"]) + ["empty"]
-                assert names == wanted and ("best_copy" in row) == (row["place"] == "elsewhere"), names
-    text = run(*SMALL_BENCH, "--element", "f16", "--place", "elsewhere", "--device", found[0])[0]
+                assert names == wanted and ("best_copy" in row) == (row["place"] == "out-of-place"), names
+    text = run(*SMALL_BENCH, "--element", "f16", "--place", "out-of-place", "--device", found[0])[0]
     assert re.search(r"\n +1 +f16 +inline +[0-9.]+ ", text) and "best copy" in text and "CopyBuffer" in text, text
     for other, wanted in [("--table", "FillBuffer"), ("--fused", "unfused"), ("--encodings", "sum")]:
         assert wanted in run(*SMALL_BENCH, other, "--device", found[0])[0]
     text = run("bench", "--encodings", "--tokens", "3", "--rounds", "1", "--json", "--device", found[0])[0]
     for row in json.loads(text)["rows"]:
         assert ("unfit" in row) == ("batch_8" in row["encoding"]), row
+
+
+@test
+def bench_understands_the_old_name_of_a_place_and_shows_the_new_one():
+    if devices() == ["reference"]:
+        sys.exit(77)
+    places = [json.loads(run(*SMALL_BENCH, "--place", place, "--json")[0])["rows"][0]["place"]
+              for place in ("elsewhere", "out-of-place")]
+    assert places == ["out-of-place"] * 2, places
+    for command in ("bench", "tune"):
+        text = run(command, "--help")[0]
+        assert "out-of-place" in text and "elsewhere" not in text, text
 
 
 @test
@@ -60,7 +72,7 @@ def bench_says_what_does_not_fit_and_goes_on():
     if devices() == ["reference"]:
         sys.exit(77)
     arguments = ["bench", "--model", "deepseek-v3", "--tokens", "1048576,1", "--rounds", "1", "--element", "f32", "--place",
-                 "elsewhere"]
+                 "out-of-place"]
     rows = json.loads(run(*arguments, "--json")[0])["rows"]
     assert "MiB" in rows[0]["unfit"] and "us" not in rows[0] and "us" in rows[1], rows
     assert "not timed: " in run(*arguments)[0]

@@ -14,7 +14,7 @@ namespace {
 TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
     if (std::getenv("VKROPE_TEST_SPIRV") != nullptr) GTEST_SKIP() << "plans have this build's shaders, not another's";
     RopeLimits limits;
-    ropeFloorLimits(&limits);
+    ropeMinimumLimits(&limits);
     limits.storage_buffers = 6;
     limits.enabled = ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
     const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
