@@ -1,5 +1,8 @@
 // The plan of one pass from projection to cache: a dispatch for Q, and one for K and V together.
 #include "plan/fused.h"
+#include "plan/axes.h"
+#include "plan/enumerators.h"
+#include "plan/rows.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
 
@@ -65,7 +68,7 @@ void setSteps(const Fused& fused, const FusedTensor& t, bool cached, RopePush* p
     RopeFrequencies frequencies;
     positionsRead(fused, t, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
-    setWindow(d, push);
+    setWindow(d, push, pass);
     uint64_t bytes = cached ? stepBytes(given, d) : 0;
     if (readsPositions(positions)) {
         const RopeAccess access = positionAccess(positions, frequencies);
@@ -82,6 +85,8 @@ void setSteps(const Fused& fused, const FusedTensor& t, bool cached, RopePush* p
         push->ROPE_COUNT_AT = lowWord(given.tokens_offset);
         bytes = most(bytes, (given.tokens_offset + 1) * ropePositionBytes(fused.count_element));
     }
+    pass->family = kFusedFamily;
+    pass->joinable = 0;
     pass->whole |= 1u << ROPE_BINDING_POSITIONS;
     if (bytes == 0) return;
     pass->access[ROPE_BINDING_POSITIONS] = {ROPE_SLOT_POSITIONS, sizeof(uint32_t), 0, {0, 0, 0}, (bytes + 3) / 4};
@@ -320,7 +325,7 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     constants[ROPE_ID_TURNED_HEADS] = t.d.q.heads;
     constants[ROPE_ID_ALL_HEADS] = t.d.q.heads + v_heads;
     constants[ROPE_ID_RUNS] = meets(t) ? t.d.head_dim / 4 : 1;
-    push->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
+    pass->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
     return result;
 }
 
@@ -352,7 +357,7 @@ void setSource(const FusedTensor& t, const Build& build, RopePush* push, RopePas
     }
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(t.d);
     if (t.d.source != ROPE_SOURCE_INLINE) setRowPush(t.d.rows, push);
-    setScaleOrTable(t.d, push);
+    setScaleOrTable(t.d, push, pass);
 }
 
 // A cache is bound whole, for its slots are not known to the plan.
@@ -390,7 +395,7 @@ RopeResult addJob(const Job& job, Planner* planner) {
 bool asksPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }
 
 // Of all tensors together: whether a token has its position and its slot.
-void addCount(const Fused& fused, Planner* planner) {
+void addFusedCountPass(const Fused& fused, Planner* planner) {
     const FusedTensor* turned = nullptr;
     const FusedTensor* cached = nullptr;
     for (uint32_t i = 0; i < fused.count; ++i) {
@@ -406,8 +411,7 @@ void addCount(const Fused& fused, Planner* planner) {
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? shaderSource(t.d.source) : ROPE_FROM_ROWS;
     pass->constants[ROPE_ID_HEAD_LANES] = 1;
-    push.head_lanes = 1;
-    if (turned != nullptr) setScaleOrTable(t.d, &push);
+    if (turned != nullptr) setScaleOrTable(t.d, &push, pass);
     writePush(push, pass);
 }
 
@@ -439,7 +443,7 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Fused fused;
-    RopeResult result = resolve(*description, &fused, planner.reason());
+    RopeResult result = resolveFused(*description, &fused, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(fused.given.rotate.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = checkDevice(fused, planner.limits(), planner.reason());
     const uint32_t jobs = fused.joined ? fused.count - 1 : fused.count;
@@ -451,6 +455,6 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
         result = addJob({fused, t, v, own_buffers, i == 0 && fused.given.rotate.q.heads != 0}, &planner);
     }
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    if (fused.given.rotate.count_outside != 0) addCount(fused, &planner);
+    if (fused.given.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
     return planner.finish();
 }

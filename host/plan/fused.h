@@ -2,7 +2,9 @@
 // own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
+#include "plan/layout.h"
+#include "plan/positions.h"
+#include "plan/resolve.h"
 
 namespace rope {
 
@@ -30,7 +32,7 @@ struct Fused {
     RopePositionElement count_element; // INT32 or INT64, of the count of tokens
 };
 
-RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
+RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
 
 // What is not one tensor's own, for a rotation whose counts, head and positions are filled in.
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);

@@ -1,4 +1,5 @@
 // Caches: defaults filled in, contradictions refused.
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 // What norms and quantizers ask of a tensor's geometry: runs of four elements, blocks of 32.
 #include "plan/fused.h"
+#include "plan/tensor.h"
 
 namespace rope {
 namespace {

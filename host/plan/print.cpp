@@ -1,5 +1,5 @@
 // A plan in words, and whether two are the same.
-#include "plan/planner.h"
+#include "plan/pass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ void printStages(const RopePass& pass, Text* text) {
 
 void printPass(const RopePass& pass, Text* text) {
     // A fused pass counts tokens alone, its heads are constants; the one that counts tokens has none.
-    const bool fused = pass.constants[ROPE_ID_ALL_HEADS] != 0;
+    const bool fused = pass.family == kFusedFamily && pass.constants[ROPE_ID_ALL_HEADS] != 0;
     const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : pass.count[2];
     const uint32_t per_thread = fused ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
     print(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);

@@ -1,5 +1,7 @@
 // Descriptions of relative vectors: defaults filled in, contradictions refused.
 #include "plan/relative.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
 #include "plan/scores.h"
 
 #include <string.h>
@@ -60,7 +62,7 @@ RopeResult resolveLayouts(Relative* relative, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolve(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason) {
+RopeResult resolveRelative(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason) {
     memset(relative, 0, sizeof *relative);
     RopeRelativeDescription* g = &relative->given;
     *g = given;

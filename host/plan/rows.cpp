@@ -1,5 +1,6 @@
 // Rows of cos and sin: the formats in use as strides, what strides may not do, and the memory they reach over.
-#include "plan/planner.h"
+#include "plan/rows.h"
+#include "plan/layout.h"
 
 #include <string.h>
 

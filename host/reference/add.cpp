@@ -43,7 +43,7 @@ RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* da
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Addition addition;
-    RopeResult result = resolve(*description, &addition, reason);
+    RopeResult result = resolveAddition(*description, &addition, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeRotateDescription& d = addition.d;
     const Rotation rotation = makeRotation(d, data->positions, data->rows);

@@ -350,7 +350,7 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Fused fused;
-    RopeResult result = resolve(*description, &fused, reason);
+    RopeResult result = resolveFused(*description, &fused, reason);
     for (uint32_t i = 0; result == ROPE_SUCCESS && i < fused.count; ++i)
         result = checkArrays(makeWork(fused, fused.tensors[i], *data), reason);
     if (result != ROPE_SUCCESS) return result;

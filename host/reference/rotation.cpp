@@ -1,6 +1,10 @@
 // The descriptions carried out on the CPU, pair by pair: the reference in double, and the shaders' own bits.
 #include "reference/rotation.h"
 
+#include "plan/axes.h"
+#include "plan/resolve.h"
+#include "plan/scale.h"
+
 #include <string.h>
 
 namespace rope {
@@ -218,7 +222,7 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     RopeTableDescription d;
-    const RopeResult result = resolve(*description, &d, reason);
+    const RopeResult result = resolveTable(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
     if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
     for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
@@ -233,7 +237,7 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     RopeRotateDescription d;
-    RopeResult result = resolve(*description, &d, reason);
+    RopeResult result = resolveRotate(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
     const Rotation rotation = makeRotation(d, data->positions, data->rows);
     result = checkRows(rotation, reason);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "../shaders/pair.h"
-#include "plan/planner.h"
+#include "plan/positions.h"
+#include "reference/element.h"
+#include "reference/token.h"
 
 namespace rope {
 

@@ -3,6 +3,7 @@
 #include "support/reach.hpp"
 #include "support/sample.hpp"
 
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <algorithm>
@@ -514,7 +515,7 @@ void checkDispatch(const rope::Fused& fused, const rope::FusedTensor* t, const R
 void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimits& limits) {
     rope::Fused fused;
     RopeReason reason;
-    ASSERT_EQ(rope::resolve(scene.d, &fused, &reason), ROPE_SUCCESS);
+    ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;
         checkPositionBytes(fused, fused.tensors[i], plan.bytes[ROPE_SLOT_POSITIONS]);
