@@ -3,7 +3,6 @@ add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
     host/rules/alibi.cpp
     host/rules/buckets.cpp
-    host/rules/permutation.cpp
     host/rules/query_scale.cpp
     host/rules/real.cpp
     host/rules/refuse.cpp
@@ -24,6 +23,7 @@ add_library(vkrope
     host/plan/layout.cpp
     host/plan/limits.cpp
     host/plan/pass.cpp
+    host/plan/permutation.cpp
     host/plan/planner.cpp
     host/plan/positions.cpp
     host/plan/print.cpp
@@ -47,6 +47,7 @@ add_library(vkrope
     host/reference/bias.cpp
     host/reference/element.cpp
     host/reference/fused.cpp
+    host/reference/quantize.cpp
     host/reference/relative.cpp
     host/reference/rotation.cpp
     host/reference/shader_angle.cpp

@@ -122,7 +122,7 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (cache.element > ROPE_ELEMENT_BF16) {
+    if (isQuantized(cache.element)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "cache.shift with cache.element %d; what is quantized is not turned, only floats, 1 to 3",
                       static_cast<int>(cache.element));
@@ -203,7 +203,7 @@ void setCacheTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     const RopeCacheLayout& l = is_v ? cache.v : cache.k;
     t->d.q.destination = {l.offset, l.batch_stride, l.slot_stride, l.head_stride};
     t->page_stride = l.page_stride;
-    if (cache.element == ROPE_ELEMENT_I8) t->scales = is_v ? cache.v_scales : cache.k_scales;
+    if (formatOf(cache.element).scale == ElementScale::kApart) t->scales = is_v ? cache.v_scales : cache.k_scales;
     t->d.element_out = cache.element;
     t->to = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
@@ -316,7 +316,7 @@ void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* posi
     const bool turns = t.turned && t.d.source != ROPE_SOURCE_ROWS && !by_delta;
     if (!turns && !sets) frequencies->axes = nullptr; // a set lies behind the rows of all axes
     if (!sets) frequencies->sets = 1;
-    if (turns || sets || t.scaled || (t.cached && slotsByPosition(cache))) return;
+    if (turns || sets || t.scaled || (t.cached && cacheKind(cache).by_position)) return;
     keepLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
 }
 

@@ -2,6 +2,7 @@
 #include "plan/resolve.h"
 #include "plan/frequencies.h"
 #include "plan/layout.h"
+#include "plan/pairing.h"
 #include "plan/positions.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
@@ -20,13 +21,11 @@ RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
 }
 
 RopeResult checkEnumerators(const RopeRotateDescription& d, RopeReason* reason) {
-    const Choice choices[] = {{"pairing_in", d.pairing_in, ROPE_PAIRING_INTERLEAVED},
-                              {"pairing_out", d.pairing_out, ROPE_PAIRING_INTERLEAVED},
-                              {"element_in", d.element_in, ROPE_ELEMENT_BF16},
-                              {"element_out", d.element_out, ROPE_ELEMENT_BF16},
-                              {"operation", d.operation, ROPE_OPERATION_SHIFT},
-                              {"source", d.source, ROPE_SOURCE_ROWS},
-                              {"angle", d.angle, ROPE_ANGLE_COMPATIBLE}};
+    const Choice choices[] = {
+        {"pairing_in", d.pairing_in, kLastPairing},       {"pairing_out", d.pairing_out, kLastPairing},
+        {"element_in", d.element_in, kLastTensorElement}, {"element_out", d.element_out, kLastTensorElement},
+        {"operation", d.operation, ROPE_OPERATION_SHIFT}, {"source", d.source, ROPE_SOURCE_ROWS},
+        {"angle", d.angle, ROPE_ANGLE_COMPATIBLE}};
     return checkChoices(choices, 7, reason);
 }
 
@@ -63,8 +62,7 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
                       d->skip_first, d->skip_last, d->tokens);
     }
     if (d->chunk_dim == 2) d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are that
-    const bool halves = d->pairing_in == ROPE_PAIRING_HALF || d->pairing_out == ROPE_PAIRING_HALF;
-    if (!halves) d->chunk_dim = d->rotary_dim;
+    if (!liesInChunks(d->pairing_in) && !liesInChunks(d->pairing_out)) d->chunk_dim = d->rotary_dim;
     return ROPE_SUCCESS;
 }
 

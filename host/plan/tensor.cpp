@@ -3,6 +3,7 @@
 #include "plan/axes.h"
 #include "plan/enumerators.h"
 #include "plan/frequencies.h"
+#include "plan/pairing.h"
 #include "plan/positions.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
@@ -19,7 +20,7 @@ bool isMultiple(const RopeLayout& layout, uint32_t bits) {
 
 // One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
-    const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.chunk_dim / 2 : 0;
+    const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
     const uint32_t passed = d.out_of_place != 0 ? d.head_dim : 0;
     return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
 }
@@ -104,17 +105,11 @@ void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* p
     push->scale_exponent = scale.exponent;
 }
 
-// Pairs in a chunk of the rotary part, as the shaders take it.
-static uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
-    if (pairing == ROPE_PAIRING_INTERLEAVED) return 1;
-    return d.chunk_dim == d.rotary_dim ? 0 : d.chunk_dim / 2;
-}
-
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
-    constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
-    constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
+    constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.pairing_in, d.chunk_dim, d.rotary_dim);
+    constants[ROPE_ID_PAIRING_OUT] = chunkPairs(d.pairing_out, d.chunk_dim, d.rotary_dim);
     constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0;
     constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
     constants[ROPE_ID_SCALE_GRID] = scaleGrid(d);

@@ -28,7 +28,7 @@ void addToken(const Addition& addition, const Rotation& r, const Arrays& arrays,
         CosSin turn = {};
         if (added) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
         for (uint32_t which = 0; which < 2; ++which) {
-            const uint32_t e = element(d, d.pairing_in, pair, which);
+            const uint32_t e = pairElement(d, d.pairing_in, pair, which);
             put(arrays, to + e, sumOf(addition, added, load(arrays, from + e), turn, which));
         }
     }

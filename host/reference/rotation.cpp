@@ -102,7 +102,7 @@ void put(const Arrays& arrays, uint64_t at, const Value& value) {
     writeRaw(arrays.out, arrays.element_out, at, as_is ? value.raw : narrowed(value.bits, arrays.element_out));
 }
 
-uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {
+uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {
     if (pairing == ROPE_PAIRING_INTERLEAVED) return 2 * pair + which;
     const uint32_t half = d.chunk_dim / 2;
     return pair / half * d.chunk_dim + pair % half + which * half;
@@ -143,11 +143,11 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
         for (uint32_t head = 0; head < tensor.heads; ++head) {
             const uint64_t from = placeOf(tensor.source, batch, token, head) + d.rotary_begin;
             const uint64_t to = placeOf(tensor.destination, batch, token, head) + d.rotary_begin;
-            Value values[2] = {load(arrays, from + element(d, d.pairing_in, pair, 0)),
-                               load(arrays, from + element(d, d.pairing_in, pair, 1))};
+            Value values[2] = {load(arrays, from + pairElement(d, d.pairing_in, pair, 0)),
+                               load(arrays, from + pairElement(d, d.pairing_in, pair, 1))};
             if (inside) turnPair(r, turn, values);
             for (uint32_t which = 0; which < 2; ++which)
-                put(arrays, to + element(d, d.pairing_out, pair, which), values[which]);
+                put(arrays, to + pairElement(d, d.pairing_out, pair, which), values[which]);
         }
     }
 }

@@ -398,7 +398,7 @@ void checkTensorBytes(const rope::Fused& fused, const rope::FusedTensor& t, cons
     const RopeCache& cache = fused.given.cache;
     const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
         Reach(l.offset)
-            .over(rope::slotsByPosition(cache) ? sequencesOf(t.d) : 1, l.batch_stride)
+            .over(rope::cacheKind(cache).by_position ? sequencesOf(t.d) : 1, l.batch_stride)
             .over(cache.slots / cache.page_size, l.page_stride)
             .over(cache.page_size, l.slot_stride)
             .over(t.d.q.heads, l.head_stride)
