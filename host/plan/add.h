@@ -6,9 +6,10 @@
 namespace rope {
 
 struct Addition {
-    // The embedding as a tensor of one head, which is in d.q; its pairs are given sines and cosines where a rotation
-    // would turn them. A learned table is one of rows whose first halves are the first elements'.
+    // A rotation without tensors: pairs are given sines and cosines where the rotation would turn them. A learned table
+    // is a table of rows whose first halves are given to the pairs' first elements.
     RopeRotateDescription d;
+    RopeTensor x; // the embedding, of one head
     bool cosine_first;
     float scale; // 1: none
 };

@@ -8,8 +8,8 @@ namespace rope {
 
 struct Bias {
     RopeBiasDescription given; // with every default filled in
-    // The scores as a tensor in d.q: queries are its tokens, keys the elements of a head.
-    RopeRotateDescription d;
+    RopeRotateDescription d;   // the scores' batches and queries, as tokens, with their positions; keys are head_dim
+    RopeLayout scores;
     Buckets buckets;
     uint32_t row_count; // of given rows
 };

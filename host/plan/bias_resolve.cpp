@@ -73,10 +73,9 @@ RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason*
     d.head_dim = given.keys;
     d.element_in = given.element;
     d.positions = given.positions;
-    d.q = {given.heads, given.x, {}};
+    bias->scores = given.x;
     result = resolveRotation(false, &d, reason);
-    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, given.heads, true, &d.q.source, reason);
-    d.q.destination = d.q.source;
+    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, given.heads, true, &bias->scores, reason);
     if (result == ROPE_SUCCESS) result = resolveValues(bias, reason);
     if (result == ROPE_SUCCESS && given.kind == ROPE_BIAS_T5)
         bias->buckets = bucketsOf(bias->given.buckets, bias->given.max_distance, given.bidirectional);

@@ -117,7 +117,7 @@ void setCache(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePa
 uint64_t cacheElements(const RopeCache& cache, const FusedTensor& tensor, const RopeCacheLayout& layout, uint32_t dim) {
     const uint32_t batches = layout.batch_stride != 0 ? sequencesOf(tensor.d) : 1;
     return (batches - 1) * layout.batch_stride + (cache.slots / cache.page_size - 1ull) * layout.page_stride +
-           (cache.page_size - 1ull) * layout.slot_stride + (tensor.d.q.heads - 1ull) * layout.head_stride + dim;
+           (cache.page_size - 1ull) * layout.slot_stride + (tensor.heads - 1ull) * layout.head_stride + dim;
 }
 
 // Elements as the shader counts them: of integers, 32-bit words.
@@ -131,12 +131,10 @@ struct Reach {
 
 Reach cacheReach(const Job& job, const FusedTensor& tensor) {
     const RopeCache& cache = job.fused.given.cache;
-    const RopeLayout& at = tensor.d.q.destination;
-    const RopeCacheLayout layout = {at.offset, at.batch_stride, tensor.page_stride, at.token_stride, at.head_stride};
     const RopeElement element = tensor.d.element_out;
     Reach r;
-    r.begin = destinationUnits(element, at.offset);
-    r.end = r.begin + destinationUnits(element, cacheElements(cache, tensor, layout, tensor.d.head_dim));
+    r.begin = destinationUnits(element, tensor.cache.offset);
+    r.end = r.begin + destinationUnits(element, cacheElements(cache, tensor, tensor.cache, tensor.d.head_dim));
     if (formatOf(element).scale != ElementScale::kApart) return r;
     const uint64_t scales = cacheElements(cache, tensor, tensor.scales, 1);
     return {least(r.begin, tensor.scales.offset), most(r.end, tensor.scales.offset + scales)};
@@ -147,13 +145,10 @@ RopeAccess wholeCache(const FusedTensor& tensor, const Reach& r) {
     return {static_cast<uint32_t>(tensor.to), bytes, r.begin, {0, 0, 0}, r.end - r.begin};
 }
 
-uint64_t cacheUnits(const FusedTensor& tensor) {
-    return destinationUnits(tensor.d.element_out, tensor.d.q.destination.offset);
-}
+uint64_t cacheUnits(const FusedTensor& tensor) { return destinationUnits(tensor.d.element_out, tensor.cache.offset); }
 
 void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
     const FusedTensor& k = job.tensor;
-    const RopeLayout& at = k.d.q.destination;
     Reach r = cacheReach(job, k);
     uint64_t first = cacheUnits(k);
     uint32_t* constants = pass->constants;
@@ -173,8 +168,8 @@ void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
     }
     pass->access[ROPE_BINDING_DESTINATION] = wholeCache(k, r);
     pass->whole |= 1u << ROPE_BINDING_DESTINATION;
-    push->destination = {lowWord(first - r.begin), lowWord(at.batch_stride), lowWord(at.token_stride), 0};
-    constants[ROPE_ID_PAGE_STRIDE] = lowWord(k.page_stride);
+    push->destination = {lowWord(first - r.begin), lowWord(k.cache.batch_stride), lowWord(k.cache.slot_stride), 0};
+    constants[ROPE_ID_PAGE_STRIDE] = lowWord(k.cache.page_stride);
     constants[ROPE_ID_SCALE_BATCH] = lowWord(k.scales.batch_stride);
     constants[ROPE_ID_SCALE_PAGE] = lowWord(k.scales.page_stride);
     constants[ROPE_ID_SCALE_SLOT] = lowWord(k.scales.slot_stride);
@@ -184,7 +179,7 @@ void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
 // All heads of a token at once: heads are not split between dispatches.
 RopeAccess allHeads(RopeSlot slot, const RopeLayout& layout, RopeElement element, const FusedTensor& tensor) {
     RopeAccess access = tensorAccess(slot, layout, element, tensor.d.head_dim);
-    access.extent += (tensor.d.q.heads - 1) * layout.head_stride;
+    access.extent += (tensor.heads - 1) * layout.head_stride;
     access.stride[2] = 0;
     return access;
 }
@@ -207,17 +202,16 @@ void bindBoth(const Job& job, uint32_t binding, uint32_t v_binding, uint32_t v_c
 void setPlaces(const Job& job, RopePush* push, RopePass* pass) {
     const FusedTensor& t = job.tensor;
     const FusedTensor& v = job.v != nullptr ? *job.v : t;
-    pass->constants[ROPE_ID_SOURCE_HEAD] = lowWord(t.d.q.source.head_stride);
-    pass->constants[ROPE_ID_DESTINATION_HEAD] = lowWord(t.d.q.destination.head_stride);
+    pass->constants[ROPE_ID_SOURCE_HEAD] = lowWord(sourceHeadStride(t));
+    pass->constants[ROPE_ID_DESTINATION_HEAD] = lowWord(destinationHeadStride(t));
     if (job.fused.given.cache.shift == 0) {
         bindBoth(job, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V, ROPE_ID_SOURCE_V,
-                 allHeads(t.from, t.d.q.source, t.d.element_in, t), allHeads(v.from, v.d.q.source, v.d.element_in, v),
-                 pass);
+                 allHeads(t.from, t.source, t.d.element_in, t), allHeads(v.from, v.source, v.d.element_in, v), pass);
     }
     if (t.cached) return setCachePlaces(job, push, pass);
     bindBoth(job, ROPE_BINDING_DESTINATION, ROPE_BINDING_DESTINATION_V, ROPE_ID_DESTINATION_V,
-             allHeads(t.to, t.d.q.destination, t.d.element_out, t),
-             allHeads(v.to, v.d.q.destination, v.d.element_out, v), pass);
+             allHeads(t.to, t.destination, t.d.element_out, t), allHeads(v.to, v.destination, v.d.element_out, v),
+             pass);
 }
 
 void setStages(const Job& job, RopePass* pass) {
@@ -230,7 +224,7 @@ void setStages(const Job& job, RopePass* pass) {
     constants[ROPE_ID_PARAMETERS] = 1;
     if (norm.kind != ROPE_NORM_NONE) {
         constants[ROPE_ID_NORM] = norm.after != 0 ? ROPE_NORM_LAST : ROPE_NORM_FIRST;
-        constants[ROPE_ID_NORM_HEADS] = norm.all_heads != 0 ? t.d.q.heads : 1;
+        constants[ROPE_ID_NORM_HEADS] = norm.all_heads != 0 ? t.heads : 1;
         const uint32_t count = constants[ROPE_ID_NORM_HEADS] * t.d.head_dim;
         constants[ROPE_ID_NORM_SHARE] = bitsOf(norm.kind == ROPE_NORM_RMS ? 1.0f / static_cast<float>(count) : 1.0f);
         constants[ROPE_ID_EPSILON] = bitsOf(norm.epsilon);
@@ -261,8 +255,8 @@ uint32_t groupsOf(uint32_t heads, uint32_t per_thread) { return (heads + per_thr
 
 // Of a token, in teams of so many heads; K's and V's are never in one team.
 uint32_t lanesOfToken(const Job& job, uint32_t head_lanes, uint32_t heads) {
-    const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
-    return head_lanes * (groupsOf(job.tensor.d.q.heads, heads) + groupsOf(v_heads, heads));
+    const uint32_t v_heads = job.v != nullptr ? job.v->heads : 0;
+    return head_lanes * (groupsOf(job.tensor.heads, heads) + groupsOf(v_heads, heads));
 }
 
 struct Teams {
@@ -288,7 +282,7 @@ RopeResult chooseTeams(const Job& job, uint32_t head_lanes, const RopeLimits& li
         const uint32_t unit = all ? lanesOfToken(job, head_lanes, teams->heads) : head_lanes;
         teams->group_size = unit < full ? full / unit * unit : unit;
         if (unit > limits.group_size) {
-            if (all && teams->heads < t.d.q.heads) continue;
+            if (all && teams->heads < t.heads) continue;
             break;
         }
         if (teams->group_size > limits.group_size) teams->group_size = limits.group_size / unit * unit;
@@ -302,19 +296,18 @@ RopeResult chooseTeams(const Job& job, uint32_t head_lanes, const RopeLimits& li
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
                   "%s: %llu elements normed or quantized together take more than the %u threads or %u bytes of shared "
                   "memory of a group; use fewer heads or smaller ones",
-                  t.name, (all ? t.d.q.heads : 1ull) * t.d.head_dim, limits.group_size, limits.shared_bytes);
+                  t.name, (all ? t.heads : 1ull) * t.d.head_dim, limits.group_size, limits.shared_bytes);
 }
 
-RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits, RopePush* push, RopePass* pass,
-                    RopeReason* reason) {
+RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits, RopePass* pass, RopeReason* reason) {
     const FusedTensor& t = job.tensor;
     const uint32_t pairs = t.turned ? t.d.rotary_dim / 2 : 0;
     const uint32_t pair_lanes = t.turned ? pairLanes(t.d, build) : 0;
     const uint32_t passed = movesWholeHead(t) ? t.d.head_dim - 2 * pairs : 0;
     const uint32_t head_lanes = pair_lanes + passLanes(passed, build);
-    const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
+    const uint32_t v_heads = job.v != nullptr ? job.v->heads : 0;
     uint32_t* constants = pass->constants;
-    const RopeTuning tuning = chooseTuning(t.d, t.d.q.heads + v_heads, head_lanes, false, limits);
+    const RopeTuning tuning = chooseTuning(t.d, t.heads + v_heads, head_lanes, false, limits);
     Teams teams = {meets(t) && tuning.heads > kMostMeeting ? kMostMeeting : tuning.heads, tuning.group_size};
     RopeResult result = ROPE_SUCCESS;
     if (meets(t)) result = chooseTeams(job, head_lanes, limits, &teams, reason);
@@ -325,8 +318,8 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;
     constants[ROPE_ID_PASS_ELEMENTS] = passed;
     constants[ROPE_ID_HEAD_LANES] = head_lanes;
-    constants[ROPE_ID_TURNED_HEADS] = t.d.q.heads;
-    constants[ROPE_ID_ALL_HEADS] = t.d.q.heads + v_heads;
+    constants[ROPE_ID_TURNED_HEADS] = t.heads;
+    constants[ROPE_ID_ALL_HEADS] = t.heads + v_heads;
     constants[ROPE_ID_RUNS] = meets(t) ? t.d.head_dim / 4 : 1;
     pass->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
     return result;
@@ -343,11 +336,11 @@ Build chooseFused(const Job& job, const RopeLimits& limits) {
     RopeRotateDescription d = job.tensor.d;
     d.out_of_place = movesWholeHead(job.tensor);
     if (needsRuns(job.tensor)) d.tuning.pairs = 0;
-    const Build build = chooseBuild(d, d.q, shaders, limits);
+    const Build build = chooseBuild(d, sideBits(job.tensor), shaders, limits);
     if (job.v == nullptr || build.shader == nullptr) return build;
     RopeRotateDescription other = job.v->d;
     other.tuning.pairs = d.tuning.pairs;
-    const Build v = chooseBuild(other, other.q, shaders, limits);
+    const Build v = chooseBuild(other, sideBits(*job.v), shaders, limits);
     return v.lane_pairs < build.lane_pairs ? v : build;
 }
 
@@ -390,7 +383,7 @@ RopeResult addJob(const Job& job, Planner* planner) {
     setCache(t.cached ? job.fused.given.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
     setPlaces(job, &push, pass);
     setStages(job, pass);
-    const RopeResult result = setTeams(job, build, planner->limits(), &push, pass, planner->reason());
+    const RopeResult result = setTeams(job, build, planner->limits(), pass, planner->reason());
     writePush(push, pass);
     return result != ROPE_SUCCESS || !t.cached ? result : checkCacheRange(*pass, planner->limits(), planner->reason());
 }

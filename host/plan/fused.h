@@ -5,23 +5,37 @@
 #include "plan/layout.h"
 #include "plan/positions.h"
 #include "plan/resolve.h"
+#include "plan/tensor.h"
 
 namespace rope {
 
 struct FusedTensor {
-    // Everything of the one tensor, which is in d.q; d.k is empty. d.out_of_place is 0 where it is changed in place. In
-    // a cache d.q.destination has the strides of sequences, slots (as tokens) and heads, d.element_out may be I8 or
-    // Q8_0.
-    RopeRotateDescription d;
     const char* name;
+    RopeRotateDescription d; // the pass, as this tensor takes it: without tensors, and element_out may be a cache's
+    uint32_t heads;
+    RopeLayout source;      // read, but for a shift
+    RopeLayout destination; // written, where there is no cache
+    RopeCacheLayout cache;  // written, and by a shift read
+    RopeCacheLayout scales; // of a cache whose format has them apart
     RopeSlot from, to;
     bool turned;
     bool cached;
     bool scaled; // by the scale of queries
     RopeNorm norm;
-    uint64_t page_stride;
-    RopeCacheLayout scales; // I8
 };
+
+// A tensor that turns where it lies in the cache.
+inline bool isShifted(const FusedTensor& t) { return t.cached && t.d.out_of_place == 0; }
+inline SideBits sideBits(const FusedTensor& t) {
+    return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
+            strideBits(t.destination) | strideBits(t.cache)};
+}
+inline uint64_t sourceHeadStride(const FusedTensor& t) {
+    return isShifted(t) ? t.cache.head_stride : t.source.head_stride;
+}
+inline uint64_t destinationHeadStride(const FusedTensor& t) {
+    return t.cached ? t.cache.head_stride : t.destination.head_stride;
+}
 
 struct Fused {
     // Filled in: rotate, save for its tensors, and the cache, whose page_size is never 0 where there is one.

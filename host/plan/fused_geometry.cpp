@@ -26,7 +26,7 @@ RopeResult checkMeasures(const FusedTensor& tensor, const Measure* measures, uin
 // The geometry that isWide() turns down, by name.
 RopeResult refuseNarrow(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
-    const RopeLayout& source = d.q.source;
+    const RopeLayout& source = tensor.source;
     const Measure measures[] = {{"head_dim", d.head_dim, 4},
                                 {"rotary_begin", d.rotary_begin, 4},
                                 {"rotary_dim", d.rotary_dim, 8},
@@ -40,15 +40,19 @@ RopeResult refuseNarrow(const FusedTensor& tensor, RopeReason* reason) {
 
 RopeResult checkDestination(const FusedTensor& tensor, const char* what, const char* why, uint32_t of,
                             RopeReason* reason) {
-    const RopeLayout& to = tensor.d.q.destination;
-    const Measure measures[] = {
-        {"head_dim", tensor.d.head_dim, of},
-        {tensor.cached ? "the cache's offset" : "destination.offset", to.offset, of},
-        {tensor.cached ? "the cache's batch_stride" : "destination.batch_stride", to.batch_stride, of},
-        {tensor.cached ? "the cache's slot_stride" : "destination.token_stride", to.token_stride, of},
-        {tensor.cached ? "the cache's head_stride" : "destination.head_stride", to.head_stride, of},
-        {"the cache's page_stride", tensor.page_stride, of}};
-    return checkMeasures(tensor, measures, 6, what, why, reason);
+    const RopeLayout& to = tensor.destination;
+    const RopeCacheLayout& cache = tensor.cache;
+    const Measure measures[] = {{"head_dim", tensor.d.head_dim, of},
+                                {"destination.offset", to.offset, of},
+                                {"destination.batch_stride", to.batch_stride, of},
+                                {"destination.token_stride", to.token_stride, of},
+                                {"destination.head_stride", to.head_stride, of},
+                                {"the cache's offset", cache.offset, of},
+                                {"the cache's batch_stride", cache.batch_stride, of},
+                                {"the cache's slot_stride", cache.slot_stride, of},
+                                {"the cache's head_stride", cache.head_stride, of},
+                                {"the cache's page_stride", cache.page_stride, of}};
+    return checkMeasures(tensor, measures, 10, what, why, reason);
 }
 
 } // namespace
@@ -65,7 +69,7 @@ RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason) {
         result = checkDestination(tensor, format.type, ", whose blocks fill 32-bit words in twos,",
                                   elementsOfWords(d.element_out), reason);
     if (result == ROPE_SUCCESS) result = checkDestination(tensor, kWhat, "", 4, reason);
-    if (result != ROPE_SUCCESS || isWide(d, d.q)) return result;
+    if (result != ROPE_SUCCESS || isWide(d, sideBits(tensor))) return result;
     return refuseNarrow(tensor, reason);
 }
 

@@ -24,6 +24,12 @@ RopeResult checkHeads(uint32_t heads, RopeReason* reason);
 // Strides and offsets of rows and positions are so small that sums of them stay within 64 bits.
 RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason);
 
+// The offset and all strides of a layout, or'ed: they are all multiples of a power of two where this is.
+inline uint64_t strideBits(const RopeLayout& l) { return l.offset | l.batch_stride | l.token_stride | l.head_stride; }
+inline uint64_t strideBits(const RopeCacheLayout& l) {
+    return l.offset | l.batch_stride | l.page_stride | l.slot_stride | l.head_stride;
+}
+
 // Fills in the strides of a packed layout and checks the others.
 RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
                          RopeLayout* layout, RopeReason* reason);

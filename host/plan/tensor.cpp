@@ -12,17 +12,11 @@
 namespace rope {
 namespace {
 
-// Whether all offsets and strides are multiples of 2^bits.
-bool isMultiple(const RopeLayout& layout, uint32_t bits) {
-    const uint64_t all = layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
-    return (all & ((1u << bits) - 1)) == 0;
-}
-
 // One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
-bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
+bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
     const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
     const uint32_t passed = d.out_of_place != 0 ? d.head_dim : 0;
-    return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
+    return ((d.rotary_begin | second | passed | strides) & ((1u << bits) - 1)) == 0;
 }
 
 uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
@@ -36,23 +30,23 @@ uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
 
 } // namespace
 
-bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    return d.rotary_dim % 8 == 0 && isAligned(d, tensor.source, d.pairing_in, 2) &&
-           isAligned(d, tensor.destination, d.pairing_out, 2);
+bool isWide(const RopeRotateDescription& d, const SideBits& sides) {
+    return d.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.pairing_in, 2) &&
+           isAligned(d, sides.destination, d.pairing_out, 2);
 }
 
 // The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
-static bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
-           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
+static bool isNarrow(const RopeRotateDescription& d, const SideBits& sides) {
+    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
+           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
 }
 
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const Shaders& shaders,
+Build chooseBuild(const RopeRotateDescription& d, const SideBits& sides, const Shaders& shaders,
                   const RopeLimits& limits) {
     const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
     const RopeShader* wide = shaders.wide_long != nullptr && takesLongWords(limits) ? shaders.wide_long : shaders.wide;
-    const Build builds[] = {{isWide(d, tensor) ? wide : nullptr, 4, 4},
-                            {isNarrow(d, tensor) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
+    const Build builds[] = {{isWide(d, sides) ? wide : nullptr, 4, 4},
+                            {isNarrow(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
                             {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1}};
     const Build* chosen = nullptr; // the first that is no wider than the tuning says, or else the last that is
     for (const Build& build : builds) {
@@ -175,7 +169,7 @@ bool takesTwoHeads(const RopeRotateDescription& d, const Build& build, const Rop
 } // namespace
 
 RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner) {
-    const Build build = chooseBuild(d, t.tensor, t.shaders, planner->limits());
+    const Build build = chooseBuild(d, sideBits(t.tensor), t.shaders, planner->limits());
     if (build.shader == nullptr) return refuseBuild(t.name, planner->reason());
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, t.tensor.heads);
     RopePush push = {};

@@ -1,6 +1,7 @@
 // What plans over tensors share: how one tensor's elements become lanes, and what these read.
 #pragma once
 
+#include "plan/layout.h"
 #include "plan/pass.h"
 #include "plan/planner.h"
 
@@ -27,10 +28,18 @@ struct Shaders {
     const RopeShader *wide, *narrow, *odd;
     const RopeShader* wide_long = nullptr;
 };
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const Shaders& shaders,
+// The offsets and strides of a tensor's two sides, each side's or'ed.
+struct SideBits {
+    uint64_t source, destination;
+};
+inline SideBits sideBits(const RopeTensor& tensor) {
+    return {strideBits(tensor.source), strideBits(tensor.destination)};
+}
+
+Build chooseBuild(const RopeRotateDescription& d, const SideBits& sides, const Shaders& shaders,
                   const RopeLimits& limits);
 // Whether a tensor's runs of four elements, and the pairs' partners, lie at multiples of four.
-bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor);
+bool isWide(const RopeRotateDescription& d, const SideBits& sides);
 RopeResult refuseBuild(const char* name, RopeReason* reason);
 uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
 uint32_t passLanes(uint32_t elements, const Build& build); // that bring over what does not rotate

@@ -22,8 +22,8 @@ void addToken(const Addition& addition, const Rotation& r, const Arrays& arrays,
     const bool lacks = d.source != ROPE_SOURCE_ROWS && turns && isOutside(d, place);
     const bool added = turns && !lacks;
     *outside += lacks;
-    const uint64_t from = placeOf(d.q.source, batch, token, 0);
-    const uint64_t to = placeOf(d.q.destination, batch, token, 0);
+    const uint64_t from = placeOf(addition.x.source, batch, token, 0);
+    const uint64_t to = placeOf(addition.x.destination, batch, token, 0);
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
         CosSin turn = {};
         if (added) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);

@@ -85,18 +85,16 @@ uint64_t cachePlace(const RopeCache& cache, const RopeCacheLayout& l, uint32_t s
 bool findStop(const Work& w, uint32_t batch, uint32_t number, Stop* stop) {
     const RopeRotateDescription& d = w.t.d;
     const RopeCache& cache = w.fused.given.cache;
-    const RopeLayout& to = d.q.destination;
     stop->stand = standOf(w, batch, number);
     stop->number = static_cast<uint64_t>(batch) * d.tokens + number;
-    stop->from = placeOf(d.q.source, batch, number, 0);
-    stop->to = placeOf(to, batch, number, 0);
+    stop->from = placeOf(w.t.source, batch, number, 0);
+    stop->to = placeOf(w.t.destination, batch, number, 0);
     if (w.t.cached) {
         uint64_t slot;
         if (findSlot(w, batch, number, stop->stand, &slot) != Slot::kTaken) return false;
-        const RopeCacheLayout layout = {to.offset, to.batch_stride, w.t.page_stride, to.token_stride, to.head_stride};
-        stop->to = cachePlace(cache, layout, stop->stand.sequence, slot);
+        stop->to = cachePlace(cache, w.t.cache, stop->stand.sequence, slot);
         stop->scale = cachePlace(cache, w.t.scales, stop->stand.sequence, slot);
-        if (d.out_of_place == 0) stop->from = stop->to;
+        if (isShifted(w.t)) stop->from = stop->to;
     }
     stop->token = turnOf(w, batch, number, &stop->turns);
     stop->turns = stop->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, stop->token));
@@ -134,7 +132,7 @@ Value applyNorm(const Head& h, uint32_t e, const Value& value) {
 }
 
 Value firstOf(const Head& h, uint32_t e) {
-    const Value value = load(h.w.arrays, h.stop.from + h.number * h.w.t.d.q.source.head_stride + e);
+    const Value value = load(h.w.arrays, h.stop.from + h.number * sourceHeadStride(h.w.t) + e);
     return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
 }
 
@@ -190,7 +188,7 @@ float reciprocalRoot(float value) { return static_cast<float>(1.0 / sqrt(static_
 
 Factor normOf(const Head& h, const Factor& sum) {
     const RopeNorm& norm = h.w.t.norm;
-    const uint32_t heads = norm.all_heads != 0 ? h.w.t.d.q.heads : 1;
+    const uint32_t heads = norm.all_heads != 0 ? h.w.t.heads : 1;
     const uint32_t count = norm.kind == ROPE_NORM_L2 ? 1 : heads * h.w.t.d.head_dim;
     const float mean = product(sum.bits, 1.0f / static_cast<float>(count));
     return {1.0 / sqrt(sum.reference / count + static_cast<double>(norm.epsilon)), reciprocalRoot(mean + norm.epsilon)};
@@ -208,7 +206,7 @@ Factor queryScale(const Head& h) {
 void putHead(const Head& h) {
     const FusedTensor& t = h.w.t;
     const Arrays& arrays = h.w.arrays;
-    const uint64_t to = h.stop.to + h.number * t.d.q.destination.head_stride;
+    const uint64_t to = h.stop.to + h.number * destinationHeadStride(t);
     const Factor scale = t.scaled ? queryScale(h) : Factor{};
     Value values[kMaxRunHead];
     const bool quantized = isQuantized(t);
@@ -231,7 +229,7 @@ void runToken(const Work& w, uint32_t batch, uint32_t number) {
     Stop stop;
     if (!findStop(w, batch, number, &stop)) return;
     const bool norms = w.t.norm.kind != ROPE_NORM_NONE;
-    const uint32_t heads = w.t.d.q.heads;
+    const uint32_t heads = w.t.heads;
     Factor all = {};
     for (uint32_t head = 0; norms && w.t.norm.all_heads != 0 && head < heads; ++head) {
         const Factor sum = squaresOf({w, stop, head, {}, false});

@@ -260,7 +260,7 @@ class Unfused {
     testing::AssertionResult run(const rope::Fused& fused, uint32_t index, gpu::Slots* slots) {
         const rope::FusedTensor& t = fused.tensors[index];
         const RopeNorm& norm = t.norm;
-        now_ = t.d.q;
+        now_ = {t.heads, t.source, t.destination};
         element_ = t.d.element_in;
         bytes_ = before_.bytes[t.from];
         testing::AssertionResult ok = testing::AssertionSuccess();
@@ -274,7 +274,7 @@ class Unfused {
   private:
     RopeTensor packed(const rope::FusedTensor& t) const {
         RopeTensor tensor = {};
-        tensor.heads = t.d.q.heads;
+        tensor.heads = t.heads;
         tensor.source = now_.source;
         return tensor;
     }
@@ -358,7 +358,7 @@ class Unfused {
         d.tokens_counted = given.tokens_counted;
         d.tokens_offset = given.tokens_offset;
         RopeTensor tensor = packed(t);
-        tensor.destination = t.d.q.destination;
+        tensor.destination = t.destination;
         if (t.cached) {
             d.rotate.element_out = ROPE_ELEMENT_F32;
             d.cache = given.cache;
