@@ -37,7 +37,7 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     RopePass& pass = plan.passes[0];
     pass.shader = &shader;
     pass.constants[ROPE_ID_GROUP_SIZE] = group;
-    pass.heads_per_thread = pass.tokens_per_thread = pass.place_elements = 1;
+    pass.heads_per_thread = pass.tokens_per_thread = pass.address_unit = 1;
     for (int axis = 0; axis < 3; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = threads;
     pass.step[1] = static_cast<uint32_t>(std::min<uint64_t>(threads, std::min(bound, dispatched) * group));

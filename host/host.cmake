@@ -16,10 +16,12 @@ add_library(vkrope
     host/plan/elements.cpp
     host/plan/frequencies.cpp
     host/plan/fused.cpp
+    host/plan/fused_bindings.cpp
     host/plan/fused_cache.cpp
     host/plan/fused_geometry.cpp
     host/plan/fused_parameters.cpp
     host/plan/fused_resolve.cpp
+    host/plan/fused_teams.cpp
     host/plan/layout.cpp
     host/plan/limits.cpp
     host/plan/pass.cpp
@@ -51,6 +53,7 @@ add_library(vkrope
     host/reference/relative.cpp
     host/reference/rotation.cpp
     host/reference/shader_angle.cpp
+    host/reference/slot.cpp
     host/reference/token.cpp
     host/reference/true_angle.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
