@@ -3,11 +3,14 @@ add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
     host/rules/alibi.cpp
     host/rules/buckets.cpp
+    host/rules/geometric.cpp
+    host/rules/members.cpp
     host/rules/permutation.cpp
     host/rules/query_scale.cpp
     host/rules/real.cpp
     host/rules/refuse.cpp
     host/rules/rules.cpp
+    host/rules/yarn.cpp
     host/plan/add.cpp
     host/plan/add_resolve.cpp
     host/plan/axes.cpp
