@@ -154,7 +154,12 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/config/config.cpp
         host/config/diffusers.cpp
         host/config/gguf.cpp
+        host/config/gguf_architectures.cpp
+        host/config/gguf_axes.cpp
         host/config/gguf_header.cpp
+        host/config/gguf_keys.cpp
+        host/config/gguf_layers.cpp
+        host/config/gguf_rule.cpp
         host/config/grid.cpp
         host/config/grid_frequencies.cpp
         host/config/grid_models.cpp

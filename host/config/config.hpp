@@ -9,6 +9,8 @@
 
 namespace rope {
 
+constexpr double kMaxHeadDim = 65536; // elements; a configuration or a file with more is refused
+
 // What the caller wants otherwise than the configuration has it. Zeros: as it has it.
 struct ConfigRequest {
     uint32_t rotary_dim = 0; // elements; in place of the configuration's own

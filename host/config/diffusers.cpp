@@ -6,8 +6,6 @@ namespace rope {
 namespace config {
 namespace {
 
-constexpr double kMaxHeadDim = 65536;
-
 bool readList(const Grid& grid, ModelEncoding* model, std::vector<uint32_t>* dims, std::string* error) {
     const Painter& painter = *grid.painter;
     for (const uint32_t dim : painter.dims) {

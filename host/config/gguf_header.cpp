@@ -78,18 +78,18 @@ bool isKnown(const std::string& suffix) {
 
 namespace {
 
-std::string behindDot(const std::string& key) {
+std::string afterDot(const std::string& key) {
     const size_t dot = key.find('.');
     return dot == key.npos ? "" : key.substr(dot + 1);
 }
 
 bool isKept(const std::string& key) {
-    const std::string suffix = behindDot(key);
+    const std::string suffix = afterDot(key);
     return key == "general.architecture" || key == "general.alignment" || key == "split.no" || isKnown(suffix) ||
            suffix.rfind("rope.", 0) == 0;
 }
 
-bool readNumber(Cursor* file, uint32_t type, double* value) {
+bool readTypedNumber(Cursor* file, uint32_t type, double* value) {
     uint64_t bits = 0;
     uint8_t bytes[8] = {};
     if (!file->take(kTypeBytes[type], bytes)) return false;
@@ -147,12 +147,12 @@ bool readArray(Cursor* file, const std::string& key, bool kept, Value* value) {
     value->kind = Value::Kind::list;
     value->numbers.resize(static_cast<size_t>(count));
     for (double& number : value->numbers) {
-        if (!readNumber(file, type, &number)) return false;
+        if (!readTypedNumber(file, type, &number)) return false;
     }
     return true;
 }
 
-bool readPair(Cursor* file, Header* header) {
+bool readKeyAndValue(Cursor* file, Header* header) {
     std::string key;
     uint32_t type = 0;
     if (!file->text(kMaxName, &key) || !file->number(&type)) return false;
@@ -170,7 +170,7 @@ bool readPair(Cursor* file, Header* header) {
     } else {
         value.kind = Value::Kind::number;
         value.numbers.resize(1);
-        if (!readNumber(file, type, &value.numbers[0])) return false;
+        if (!readTypedNumber(file, type, &value.numbers[0])) return false;
     }
     if (!kept) return true;
     if (header->values.size() == kMaxKept)
@@ -248,8 +248,8 @@ bool decodeFactors(const FactorTensor& tensor, const std::vector<uint8_t>& bytes
     return true;
 }
 
-bool readTensorFactors(Cursor* file, const Header& header, const FactorTensor& tensor, uint32_t pairs,
-                       std::vector<double>* factors, std::string* error) {
+bool readFactorTensor(Cursor* file, const Header& header, const FactorTensor& tensor, uint32_t pairs,
+                      std::vector<double>* factors, std::string* error) {
     const std::string name = "the tensor " + shown(tensor.name);
     if (tensor.type != kTensorF32 && tensor.type != kTensorF16)
         return refuse(error, name + " is of type " + std::to_string(tensor.type) + "; F32 and F16 are read");
@@ -282,7 +282,7 @@ bool readHeader(Cursor* file, Header* header) {
                             " tensors, which do not fit into the file");
     }
     while (pairs-- != 0) {
-        if (!readPair(file, header)) return false;
+        if (!readKeyAndValue(file, header)) return false;
     }
     while (tensors-- != 0) {
         if (!readTensor(file, header)) return false;
@@ -298,12 +298,12 @@ bool readHeader(Cursor* file, Header* header) {
     return true;
 }
 
-bool readFactors(Cursor* file, const Header& header, const char* name, uint32_t pairs, std::vector<double>* factors,
-                 std::string* error) {
+bool readFactorTensors(Cursor* file, const Header& header, const char* name, uint32_t pairs,
+                       std::vector<double>* factors, std::string* error) {
     for (const FactorTensor& tensor : header.factors) {
         if (tensor.name != name) continue;
         std::vector<double> others;
-        if (!readTensorFactors(file, header, tensor, pairs, &others, error)) return false;
+        if (!readFactorTensor(file, header, tensor, pairs, &others, error)) return false;
         if (!factors->empty() && *factors != others)
             return refuse(error, std::string("the file has several tensors '") + name + "', and they differ");
         *factors = others;

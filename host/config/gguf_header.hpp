@@ -134,8 +134,8 @@ bool isKnown(const std::string& suffix); // a key's name behind its architecture
 bool readHeader(Cursor* file, Header* header);
 
 // Leaves *factors empty where the file has none of that name. Blocks may each have them, and then the same.
-bool readFactors(Cursor* file, const Header& header, const char* name, uint32_t pairs, std::vector<double>* factors,
-                 std::string* error);
+bool readFactorTensors(Cursor* file, const Header& header, const char* name, uint32_t pairs,
+                       std::vector<double>* factors, std::string* error);
 
 } // namespace gguf
 } // namespace rope

@@ -6,8 +6,6 @@ namespace rope {
 namespace config {
 namespace {
 
-constexpr double kMaxHeadDim = 65536;
-
 // What turns, in elements, where the configuration says so outright. 0: it does not.
 bool readRotaryDim(const Source& source, uint32_t* rotary_dim, std::string* error) {
     *rotary_dim = 0;

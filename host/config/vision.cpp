@@ -6,7 +6,7 @@ namespace rope {
 namespace config {
 namespace {
 
-constexpr double kMaxHeadDim = 65536, kMaxCount = 1 << 30;
+constexpr double kMaxCount = 1 << 30;
 constexpr double kTwoPi = 6.283185307179586477;
 
 bool readTowerHead(const Grid& grid, uint32_t* head_dim, std::string* error) {
