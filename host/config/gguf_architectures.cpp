@@ -46,7 +46,7 @@ RotationKind rotationKindOf(const std::string& architecture) {
     return RotationKind::unknown;
 }
 
-bool hasAxes(RotationKind kind) { return kind == RotationKind::axes || kind == RotationKind::axes_round_robin; }
+bool alwaysHasAxes(RotationKind kind) { return kind == RotationKind::axes || kind == RotationKind::axes_round_robin; }
 
 bool rotatesHeadEnd(const std::string& architecture) {
     return isIn(" deepseek2 deepseek32 glm-dsa mistral4 minicpm3 plm ", architecture);

@@ -18,7 +18,7 @@ enum class RotationKind {
 
 RotationKind rotationKindOf(const std::string& architecture);
 
-bool hasAxes(RotationKind kind);
+bool alwaysHasAxes(RotationKind kind);
 
 // Multi-head latent attention: the rotary part is the end of a head whose whole length is
 // <arch>.attention.key_length_mla.

@@ -24,7 +24,7 @@ bool readGgufSections(const ArchitectureKeys& keys, const std::string& architect
         any = any || pairs != 0;
     }
     if (!fits) return refuse(error, "the key " + keys.name(kSections) + " must be up to four counts of pairs");
-    const bool always = hasAxes(kind);
+    const bool always = alwaysHasAxes(kind);
     if (always && !any) {
         return refuse(error, "the architecture " + shown(architecture) +
                                  " has positions of several axes, and the header no " + keys.name(kSections));

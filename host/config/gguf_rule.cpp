@@ -4,6 +4,7 @@
 
 namespace rope {
 namespace gguf {
+
 bool readScaling(const ArchitectureKeys& keys, Scaling* scaling, std::string* error) {
     const Value* type = keys.find("rope.scaling.type");
     const bool named = type != nullptr && type->kind == Value::Kind::text;

@@ -43,7 +43,7 @@ struct Vectors {
 double farthest(const rope::ModelEncoding& model, const std::vector<std::vector<double>>& positions, size_t heads,
                 size_t tokens, const std::vector<float>& x, const std::vector<float>& wanted) {
     const size_t dim = model.head_dim, pairs = model.frequencies.size();
-    const bool near = model.pairing == kNear;
+    const bool near = model.pairing == kInterleaved;
     double worst = 0;
     for (size_t row = 0; row < x.size() / dim; ++row) {
         const size_t token = row / (heads * tokens) * tokens + row % tokens;

@@ -10,7 +10,7 @@
 
 namespace config {
 
-constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kNear = ROPE_PAIRING_INTERLEAVED;
+constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kInterleaved = ROPE_PAIRING_INTERLEAVED;
 
 inline rope::ModelEncoding read(const std::string& text, const std::string& layer_type = "", double length = 0) {
     rope::ConfigRequest request;
@@ -31,7 +31,7 @@ inline std::string refusal(const std::string& text, const std::string& layer_typ
     return error;
 }
 
-inline std::string dealt(const rope::ModelEncoding& model) { // "3*0 2*1": runs of pairs and their axes
+inline std::string axisRuns(const rope::ModelEncoding& model) { // "3*0 2*1": runs of pairs and their axes
     std::string text;
     for (size_t i = 0, run = 0; i < model.axes.size(); i += run) {
         for (run = 1; i + run < model.axes.size() && model.axes[i + run] == model.axes[i];) ++run;
@@ -46,7 +46,7 @@ inline std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-inline std::string inTurns(int times, const std::string& turn, const std::string& rest) {
+inline std::string repeated(int times, const std::string& turn, const std::string& rest) {
     std::string text = turn;
     for (int i = 1; i < times; ++i) text += " " + turn;
     return rest.empty() ? text : text + " " + rest;

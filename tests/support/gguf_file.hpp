@@ -123,11 +123,12 @@ std::string refusal(const Bytes& bytes, const GgufRequest& request = {});
 std::string refusal(const File& file, const GgufRequest& request = {});
 
 void expectFrequencies(const ModelEncoding& model, const std::vector<double>& expected);
-std::vector<double> ladder(double base, uint32_t dim, double factor = 1);
-std::vector<double> divided(std::vector<double> frequencies, const std::vector<float>& factors);
+std::vector<double> defaultFrequencies(double base, uint32_t dim, double factor = 1);
+std::vector<double> dividedBy(std::vector<double> frequencies, const std::vector<float>& factors);
 
 // As rope_yarn and ggml_rope_yarn_corr_dims of ggml have it.
-std::vector<double> yarn(double base, uint32_t dim, double factor, double original, double fast, double slow);
+std::vector<double> yarnFrequencies(double base, uint32_t dim, double factor, double original, double fast,
+                                    double slow);
 
 std::vector<float> someFactors(size_t count, float first);
 
