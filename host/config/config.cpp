@@ -58,7 +58,7 @@ bool findPairing(const Source& source, ModelEncoding* model, std::string* error)
     return true;
 }
 
-// The factor of log n is no part of the rotation, but the model applies it too.
+// The factor of logn is no part of the rotation, but the model applies it too.
 void noteLogn(const Source& source, double length, ModelEncoding* model) {
     const Json* logn = findKey(source.config, "use_logn_attn");
     const Json* from = findKey(source.config, "seq_length");

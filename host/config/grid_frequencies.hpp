@@ -6,11 +6,12 @@
 namespace rope {
 namespace config {
 
+// How the frequencies of the axes are made.
 struct GridFrequencies {
     std::vector<uint32_t> dims;    // elements of each axis
     std::vector<double> stretches; // the factor of the rule NTK on each axis; empty: no axis is stretched
     double base = 0;
-    double position_factor = 1;   // the model multiplies positions by it
+    double position_factor = 1;   // the model multiplies positions by this number
     bool shared_sequence = false; // see kSharedSequence
     bool round_robin = false;     // see kRoundRobin
 };

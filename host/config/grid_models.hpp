@@ -59,7 +59,7 @@ const DiffusersModel* findDiffusersModel(const std::string& name);
 // Returns why the class is no rotation by fixed frequencies; null where it is one, or is not known.
 const char* whyNoDiffusersRotation(const std::string& name);
 
-// Says how the class' code changes coordinates before they rotate anything; null: it does not.
+// Says how the class' code changes coordinates before they rotate anything; null: the code leaves them as they are.
 const char* positionNote(const std::string& name);
 
 } // namespace rope

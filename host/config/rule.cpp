@@ -31,8 +31,8 @@ constexpr RuleName kRuleNames[] = {
 const char kAnyRulesKeys[] = " type rope_type rope_theta partial_rotary_factor factor original_max_position_embeddings "
                              "max_position_embeddings finetuned mrope_section mrope_interleaved llama_4_scaling_beta ";
 
-bool holds(const char* splitWords, const std::string& word) {
-    return std::string(splitWords).find(" " + word + " ") != std::string::npos;
+bool holds(const char* words, const std::string& word) {
+    return std::string(words).find(" " + word + " ") != std::string::npos;
 }
 
 bool readRuleName(const Source& source, std::string* name, std::string* error) {
@@ -63,7 +63,7 @@ bool checkRuleKeys(const Source& source, const RuleName& name, std::string* erro
             continue;
         if (source.has(kMixedNtk) && name.kind == ROPE_RULE_NTK && key == "mixed_b") continue;
         if (key == "interleaved" && findKey(source.layer.rule, "mrope_section") != nullptr)
-            continue; // it is about the axes
+            continue; // the key is about the axes
         if (source.has(kShortLongMscale) && holds(" short_mscale long_mscale ", key)) continue;
         return refuse(error, "the configuration's " + source.rules.key + " has the key " + shown(key) +
                                  ", which the rule '" + name.name + "' does not take");
@@ -130,7 +130,7 @@ bool readLengths(const Source& source, double length, RopeRule* rule, std::strin
 bool readYarn(const Source& source, RopeRule* rule, std::string* error) {
     const Json& values = source.layer.rule;
     bool truncate = true;
-    if (source.has(kCompressLayers)) rule->attention_factor = 1; // its code forces it
+    if (source.has(kCompressLayers)) rule->attention_factor = 1; // its code always uses 1
     if (!readNumber(values, "beta_fast", 1e-9, 1e9, &rule->beta_fast, error) ||
         !readNumber(values, "beta_slow", 1e-9, 1e9, &rule->beta_slow, error) ||
         !readNumber(values, "mscale", 0, 1e6, &rule->mscale, error) ||
@@ -158,7 +158,8 @@ bool readAlpha(const Source& source, RopeRule* rule, std::string* error) {
     return true;
 }
 
-// Qwen's first code stretches the base by 1, 3, 7, 15, ..., with the next number where a doubling of seq_length begins.
+// Qwen's first code stretches the base as the text grows: by 1, 3, 7, 15, ..., a number for each doubling of seq_length
+// that the text has begun.
 bool readSteppedNtk(const Source& source, double length, RopeRule* rule, std::string* error) {
     bool stepped = true;
     double original = 0;

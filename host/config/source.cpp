@@ -82,7 +82,7 @@ bool enterTextPart(Source* source, std::string* error) {
     return true;
 }
 
-// Refuses the models without a known rotation among those of a type that has one.
+// Some models of a type have no rotation, or one that is not read, though others of the type have one.
 bool checkVariant(const Source& source, std::string* error) {
     double layers = 0;
     bool axes = false;

@@ -25,7 +25,7 @@ TEST(Gguf, SectionsTellWhichPairIsWhichAxes) {
     expectFrequencies(together, defaultFrequencies(1e6, 16));
     EXPECT_EQ(axesOf(read(withSections("paddleocr", 16, {2, 3, 2, 1}))), "00111223");
     EXPECT_EQ(read(withSections("paddleocr", 16, {2, 3, 2, 1})).axis_names.back(), "e");
-    // As Qwen3-VL has 24, 20 and 20 of 64: the first takes what is left of the turns.
+    // Qwen3-VL has 24, 20 and 20 of 64 pairs: the first axis takes the pairs that are left after the round robin.
     for (const char* name : {"qwen3vl", "qwen3vlmoe"})
         EXPECT_EQ(axesOf(read(withSections(name, 32, {8, 4, 4, 0}))), "0120120120120000");
     for (const char* name : {"qwen35", "qwen35moe"}) {

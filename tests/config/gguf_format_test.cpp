@@ -1,4 +1,4 @@
-// The format of .gguf files: versions, types, alignments and sizes, and what is no such file.
+// The format of .gguf files: versions, types, alignments and sizes, and files of other formats.
 #include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ using namespace gguf;
 
 namespace {
 
-// A key that is passed over by a wrong size would put the base that follows it out of place.
+// If a key were skipped by a wrong size, the base that follows it would be misread.
 TEST(Gguf, PassesOverValuesAndListsOfEveryType) {
     File file = modelOf("llama", 16);
     const std::vector<std::pair<uint32_t, size_t>> types = {{0, 1}, {1, 1}, {2, 2},  {3, 2},  {4, 4}, {5, 4},
@@ -137,7 +137,7 @@ TEST(Gguf, RefusesEveryShorterFile) {
     const Bytes whole = file.whole();
     expectFrequencies(read(whole), dividedBy(defaultFrequencies(10000, 16), someFactors(8, 1)));
     for (size_t size = 0; size < whole.size(); ++size) {
-        // A copy of the very size, so that a reader of one byte too many is caught by a sanitizer.
+        // The copy has exactly this size: a sanitizer catches a read of one byte too many.
         const std::string sentence = refusal(Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
         EXPECT_NE(sentence, "accepted") << size;
         EXPECT_FALSE(sentence.empty());

@@ -1,4 +1,4 @@
-// Models in .gguf files: which frequencies and which part of the head their headers mean.
+// Models in .gguf files: the frequencies and the part of the head that their headers mean.
 #include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// .gguf files on a disk, and what cannot be read.
+// .gguf files on a disk, and sources that cannot be read.
 #include "support/folder.hpp"
 #include "support/gguf_file.hpp"
 

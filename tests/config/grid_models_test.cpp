@@ -1,4 +1,4 @@
-// What the configurations of vision towers and of image and video transformers mean, and which are refused.
+// The encodings that the configurations of vision towers and of image and video transformers mean, and refusals.
 #include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ using namespace config;
 
 namespace {
 
-// Of the models' classes as they stand in Hugging Face Transformers c49429ed1f, most by their defaults.
+// The rows follow the models' classes in Hugging Face Transformers c49429ed1f, most with their defaults.
 struct TowerRow {
     const char* config;
     const char* layer_type;
@@ -99,7 +99,7 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
     EXPECT_EQ(joined(read(R"({"model_type": "sam3_vit_model"})").layer_types), "full_attention window_attention");
 }
 
-// Of diffusers 58eb52c080.
+// The rows follow diffusers 58eb52c080.
 TEST(Config, DiffusersModelsSplitAHeadAmongTheirAxes) {
     const struct {
         const char* config;

@@ -1,4 +1,4 @@
-// What the configurations of models of text mean.
+// The encodings that the configurations of text models mean.
 #include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr RopePairing kUnknown = ROPE_PAIRING_DEFAULT;
 
-// What a configuration asks for: of the models' classes as they stand in Hugging Face Transformers c49429ed1f their
-// defaults, and keys of published files.
+// A configuration, and what it asks for. The rows hold the defaults of the models' classes in Hugging Face Transformers
+// c49429ed1f, and keys of published files.
 struct Row {
     const char* config;
     const char* layer_type;
@@ -335,7 +335,7 @@ TEST(Config, ScalesAreTheModels) {
         "long_mscale": 1.5, "original_max_position_embeddings": 4096}})";
     EXPECT_EQ(read(phimoe).scale, 1.25);
     EXPECT_EQ(read(phimoe, "", 4097).scale, 1.5);
-    EXPECT_EQ(read(phimoe, "", 4097).frequencies[0], 1); // the short factors all the same
+    EXPECT_EQ(read(phimoe, "", 4097).frequencies[0], 1); // the short factors, even so
     const std::string deepseek = R"({"model_type": "deepseek_v4", "rope_scaling": {"type": "yarn", "factor": 16,
         "original_max_position_embeddings": 65536}})";
     EXPECT_EQ(read(deepseek, "compress").scale, 1);
@@ -387,7 +387,7 @@ TEST(Config, QwensFirstStretchesItsBaseByStepsOfTwo) {
     EXPECT_NE(error.find("seq_length"), std::string::npos) << error;
 }
 
-// Its code takes the base times s, and every frequency times s^(-2/d).
+// GTE's code multiplies the base by s, and every frequency by s^(-2/d).
 TEST(Config, GtesNtkIsOfItsOwn) {
     const std::string text = R"({"model_type": "new", "head_dim": 64, "rope_theta": 500, "rope_scaling": )";
     const rope::ModelEncoding model = read(text + R"({"type": "ntk", "factor": 8}})");
