@@ -1,7 +1,7 @@
 // What a description of an addition to embeddings comes to. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
+#include "rules/refuse.h"
 
 namespace rope {
 
@@ -13,6 +13,6 @@ struct Addition {
     float scale; // 1: none
 };
 
-RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReason* reason);
+RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, RopeReason* reason);
 
 } // namespace rope

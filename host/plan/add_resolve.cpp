@@ -1,5 +1,8 @@
 // Descriptions of additions to embeddings: defaults filled in, contradictions refused.
 #include "plan/add.h"
+#include "plan/layout.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
 
 namespace rope {
 namespace {
@@ -41,7 +44,7 @@ RopeResult resolveLearned(RopeRotateDescription* d, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReason* reason) {
+RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, RopeReason* reason) {
     RopeResult result = checkOwn(given, reason);
     if (result != ROPE_SUCCESS) return result;
     const bool learned = given.learned != 0;

@@ -1,5 +1,7 @@
 // The plan of a bias on scores.
 #include "plan/bias.h"
+#include "plan/enumerators.h"
+#include "plan/positions.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
 
@@ -55,8 +57,8 @@ RopeResult addBias(const Bias& bias, Planner* planner) {
     if (build.shader == nullptr) return refuseBuild("x", planner->reason());
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, d.q.heads);
     RopePush push = {};
-    push.head_lanes = (g.keys + kRuns * build.lane_pairs - 1) / (kRuns * build.lane_pairs);
-    pass->tokens_per_thread = queriesPerThread(bias, push.head_lanes, planner->limits());
+    pass->head_lanes = (g.keys + kRuns * build.lane_pairs - 1) / (kRuns * build.lane_pairs);
+    pass->tokens_per_thread = queriesPerThread(bias, pass->head_lanes, planner->limits());
     setPositions(d.positions, d.frequencies, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = valueAccess(bias);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, d.q.source, d.element_in, d.head_dim);
@@ -81,7 +83,7 @@ RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Bias bias;
-    RopeResult result = resolve(*description, &bias, planner.reason());
+    RopeResult result = resolveBias(*description, &bias, planner.reason());
     if (result == ROPE_SUCCESS) result = addBias(bias, &planner);
     return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
 }

@@ -1,8 +1,8 @@
 // What a description of a bias comes to. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
 #include "rules/buckets.h"
+#include "rules/refuse.h"
 
 namespace rope {
 
@@ -14,6 +14,6 @@ struct Bias {
     uint32_t row_count; // of given rows
 };
 
-RopeResult resolve(const RopeBiasDescription& given, Bias* bias, RopeReason* reason);
+RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason* reason);
 
 } // namespace rope

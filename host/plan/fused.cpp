@@ -1,5 +1,8 @@
 // The plan of one pass from projection to cache: a dispatch for Q, and one for K and V together.
 #include "plan/fused.h"
+#include "plan/axes.h"
+#include "plan/enumerators.h"
+#include "plan/rows.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
 
@@ -46,27 +49,30 @@ uint64_t reach(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t ent
     return times(least(offset, kTooFar) + times(rows - 1, row_stride) + times(entries - 1, stride) + 1, bytes);
 }
 
-uint64_t stepBytes(const RopeFusedDescription& given, const RopeRotateDescription& d) {
+uint64_t slotMapBytes(const RopeFusedDescription& given, const RopeRotateDescription& d) {
     const RopeCache& cache = given.cache;
     const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
-    if (cache.kind == ROPE_CACHE_SLOTS) {
+    switch (cacheKind(cache).map) {
+    case SlotMap::kSlots:
         return reach(cache.slot_map_offset, d.batch, cache.slot_map_batch_stride, d.tokens, cache.slot_map_token_stride,
                      bytes);
+    case SlotMap::kPages:
+        return reach(cache.slot_map_offset, sequencesOf(d), cache.slot_map_batch_stride, cache.table_pages, 1, bytes);
+    default:
+        return 0;
     }
-    if (cache.kind != ROPE_CACHE_BLOCK_TABLE) return 0;
-    return reach(cache.slot_map_offset, sequencesOf(d), cache.slot_map_batch_stride, cache.table_pages, 1, bytes);
 }
 
 // Positions, slots or table and the count lie in one buffer, bound from its beginning.
-void setSteps(const Fused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass) {
+void setSlotMap(const Fused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass) {
     const RopeFusedDescription& given = fused.given;
     const RopeRotateDescription& d = t.d;
     RopePositions positions;
     RopeFrequencies frequencies;
     positionsRead(fused, t, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
-    setWindow(d, push);
-    uint64_t bytes = cached ? stepBytes(given, d) : 0;
+    setWindow(d, push, pass);
+    uint64_t bytes = cached ? slotMapBytes(given, d) : 0;
     if (readsPositions(positions)) {
         const RopeAccess access = positionAccess(positions, frequencies);
         bytes = most(bytes, reach(access.offset + access.extent - 1, d.batch, access.stride[0], d.tokens,
@@ -82,6 +88,8 @@ void setSteps(const Fused& fused, const FusedTensor& t, bool cached, RopePush* p
         push->ROPE_COUNT_AT = lowWord(given.tokens_offset);
         bytes = most(bytes, (given.tokens_offset + 1) * ropePositionBytes(fused.count_element));
     }
+    pass->family = kFusedFamily;
+    pass->joinable = 0;
     pass->whole |= 1u << ROPE_BINDING_POSITIONS;
     if (bytes == 0) return;
     pass->access[ROPE_BINDING_POSITIONS] = {ROPE_SLOT_POSITIONS, sizeof(uint32_t), 0, {0, 0, 0}, (bytes + 3) / 4};
@@ -91,12 +99,12 @@ void setCache(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePa
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PAGE_SIZE] = 1; // divided by, also where there is no cache
     if (cache.kind == ROPE_CACHE_NONE) return;
-    constants[ROPE_ID_CACHE] = shaderCache(cache.kind);
+    constants[ROPE_ID_CACHE] = cacheKind(cache).number;
     constants[ROPE_ID_STEPS_WIDE] = cache.slot_map_element == ROPE_POSITION_INT64;
     constants[ROPE_ID_STEPS_BATCH] =
         sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride); // as few pipelines as do
     constants[ROPE_ID_STEPS_TOKEN] =
-        cache.kind == ROPE_CACHE_BLOCK_TABLE ? cache.table_pages : lowWord(cache.slot_map_token_stride);
+        cacheKind(cache).map == SlotMap::kPages ? cache.table_pages : lowWord(cache.slot_map_token_stride);
     constants[ROPE_ID_SLOTS] = cache.slots;
     constants[ROPE_ID_PAGE_SIZE] = cache.page_size;
     push->ROPE_STEPS_AT = lowWord(cache.slot_map_offset);
@@ -114,8 +122,7 @@ uint64_t cacheElements(const RopeCache& cache, const FusedTensor& tensor, const 
 
 // Elements as the shader counts them: of integers, 32-bit words.
 uint64_t destinationUnits(RopeElement element, uint64_t elements) {
-    if (element == ROPE_ELEMENT_I8) return elements / 4;
-    return element == ROPE_ELEMENT_Q8_0 ? elements / 64 * 17 : elements;
+    return isQuantized(element) ? elementBytes(element, elements) / sizeof(uint32_t) : elements;
 }
 
 struct Reach {
@@ -130,7 +137,7 @@ Reach cacheReach(const Job& job, const FusedTensor& tensor) {
     Reach r;
     r.begin = destinationUnits(element, at.offset);
     r.end = r.begin + destinationUnits(element, cacheElements(cache, tensor, layout, tensor.d.head_dim));
-    if (element != ROPE_ELEMENT_I8) return r;
+    if (formatOf(element).scale != ElementScale::kApart) return r;
     const uint64_t scales = cacheElements(cache, tensor, tensor.scales, 1);
     return {least(r.begin, tensor.scales.offset), most(r.end, tensor.scales.offset + scales)};
 }
@@ -150,7 +157,7 @@ void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
     Reach r = cacheReach(job, k);
     uint64_t first = cacheUnits(k);
     uint32_t* constants = pass->constants;
-    const bool scales = k.d.element_out == ROPE_ELEMENT_I8;
+    const bool scales = formatOf(k.d.element_out).scale == ElementScale::kApart;
     if (scales) constants[ROPE_ID_SCALE_AT] = lowWord(k.scales.offset - cacheUnits(k));
     if (job.v != nullptr) {
         const Reach v = cacheReach(job, *job.v);
@@ -265,7 +272,8 @@ struct Teams {
 
 uint32_t sharedBytes(const FusedTensor& t, const Teams& teams, uint32_t head_lanes) {
     const uint32_t runs = t.d.head_dim / 4;
-    const uint32_t blocks = t.d.element_out == ROPE_ELEMENT_Q8_0 ? runs / 8 : 1;
+    const ElementFormat& format = formatOf(t.d.element_out);
+    const uint32_t blocks = format.scale == ElementScale::kInBlock ? t.d.head_dim / format.block_elements : 1;
     return teams.group_size / head_lanes * teams.heads * (runs + 2 + 2 * blocks) * 4;
 }
 
@@ -320,7 +328,7 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     constants[ROPE_ID_TURNED_HEADS] = t.d.q.heads;
     constants[ROPE_ID_ALL_HEADS] = t.d.q.heads + v_heads;
     constants[ROPE_ID_RUNS] = meets(t) ? t.d.head_dim / 4 : 1;
-    push->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
+    pass->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
     return result;
 }
 
@@ -352,7 +360,7 @@ void setSource(const FusedTensor& t, const Build& build, RopePush* push, RopePas
     }
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(t.d);
     if (t.d.source != ROPE_SOURCE_INLINE) setRowPush(t.d.rows, push);
-    setScaleOrTable(t.d, push);
+    setScaleOrTable(t.d, push, pass);
 }
 
 // A cache is bound whole, for its slots are not known to the plan.
@@ -378,7 +386,7 @@ RopeResult addJob(const Job& job, Planner* planner) {
     RopePass* pass = planner->addPass(*build.shader, t.d.batch, t.d.tokens, 1);
     RopePush push = {};
     setSource(t, build, &push, pass);
-    setSteps(job.fused, t, t.cached, &push, pass);
+    setSlotMap(job.fused, t, t.cached, &push, pass);
     setCache(t.cached ? job.fused.given.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
     setPlaces(job, &push, pass);
     setStages(job, pass);
@@ -390,7 +398,7 @@ RopeResult addJob(const Job& job, Planner* planner) {
 bool asksPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }
 
 // Of all tensors together: whether a token has its position and its slot.
-void addCount(const Fused& fused, Planner* planner) {
+void addFusedCountPass(const Fused& fused, Planner* planner) {
     const FusedTensor* turned = nullptr;
     const FusedTensor* cached = nullptr;
     for (uint32_t i = 0; i < fused.count; ++i) {
@@ -401,13 +409,12 @@ void addCount(const Fused& fused, Planner* planner) {
     const FusedTensor& t = turned != nullptr ? *turned : *cached;
     RopePass* pass = planner->addPass(rope_shader_count_fused, t.d.batch, t.d.tokens, 1);
     RopePush push = {};
-    setSteps(fused, t, cached != nullptr, &push, pass);
+    setSlotMap(fused, t, cached != nullptr, &push, pass);
     setCache(cached != nullptr ? fused.given.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? shaderSource(t.d.source) : ROPE_FROM_ROWS;
     pass->constants[ROPE_ID_HEAD_LANES] = 1;
-    push.head_lanes = 1;
-    if (turned != nullptr) setScaleOrTable(t.d, &push);
+    if (turned != nullptr) setScaleOrTable(t.d, &push, pass);
     writePush(push, pass);
 }
 
@@ -439,7 +446,7 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Fused fused;
-    RopeResult result = resolve(*description, &fused, planner.reason());
+    RopeResult result = resolveFused(*description, &fused, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(fused.given.rotate.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = checkDevice(fused, planner.limits(), planner.reason());
     const uint32_t jobs = fused.joined ? fused.count - 1 : fused.count;
@@ -451,6 +458,6 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
         result = addJob({fused, t, v, own_buffers, i == 0 && fused.given.rotate.q.heads != 0}, &planner);
     }
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    if (fused.given.rotate.count_outside != 0) addCount(fused, &planner);
+    if (fused.given.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
     return planner.finish();
 }

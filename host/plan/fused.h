@@ -2,7 +2,9 @@
 // own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
+#include "plan/layout.h"
+#include "plan/positions.h"
+#include "plan/resolve.h"
 
 namespace rope {
 
@@ -30,7 +32,7 @@ struct Fused {
     RopePositionElement count_element; // INT32 or INT64, of the count of tokens
 };
 
-RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
+RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
 
 // What is not one tensor's own, for a rotation whose counts, head and positions are filled in.
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);
@@ -44,7 +46,7 @@ RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason);
 // Refuses geometry that cannot be taken in runs of four elements, or in blocks.
 RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason);
 
-inline bool isQuantized(const FusedTensor& tensor) { return tensor.d.element_out >= ROPE_ELEMENT_I8; }
+inline bool isQuantized(const FusedTensor& tensor) { return isQuantized(tensor.d.element_out); }
 // Norms, quantizers and the scale of queries take whole runs of four elements.
 inline bool needsRuns(const FusedTensor& tensor) {
     return isQuantized(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.scaled;
@@ -55,10 +57,7 @@ inline bool isIdle(const FusedTensor& tensor) {
 }
 constexpr uint32_t kMaxRunHead = 1024; // elements of a head
 
-bool slotsByPosition(const RopeCache& cache);
-inline bool readsSteps(const RopeCache& cache) {
-    return cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE;
-}
+inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
 // What a tensor's pass reads of positions: for the turn every axis and the set, for slots and the scale of queries axis
 // 0, and otherwise the lengths of packed sequences, for a window or since a token of none has no slot.

@@ -122,7 +122,7 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (cache.element > ROPE_ELEMENT_BF16) {
+    if (isQuantized(cache.element)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "cache.shift with cache.element %d; what is quantized is not turned, only floats, 1 to 3",
                       static_cast<int>(cache.element));
@@ -203,7 +203,7 @@ void setCacheTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     const RopeCacheLayout& l = is_v ? cache.v : cache.k;
     t->d.q.destination = {l.offset, l.batch_stride, l.slot_stride, l.head_stride};
     t->page_stride = l.page_stride;
-    if (cache.element == ROPE_ELEMENT_I8) t->scales = is_v ? cache.v_scales : cache.k_scales;
+    if (formatOf(cache.element).scale == ElementScale::kApart) t->scales = is_v ? cache.v_scales : cache.k_scales;
     t->d.element_out = cache.element;
     t->to = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
@@ -213,14 +213,14 @@ void setCacheTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
 }
 
 // What nothing turns keeps its order.
-void setUnturned(RopeRotateDescription* d) {
+void setWithoutRotation(RopeRotateDescription* d) {
     d->source = ROPE_SOURCE_INLINE;
     d->operation = ROPE_OPERATION_FORWARD;
     d->frequencies = {nullptr, d->rotary_dim / 2, 1, nullptr, 1};
     d->pairing_out = d->pairing_in;
 }
 
-RopeResult addTensor(const Part& part, Fused* fused, RopeReason* reason) {
+RopeResult addFusedTensor(const Part& part, Fused* fused, RopeReason* reason) {
     if (part.tensor->heads == 0) return ROPE_SUCCESS;
     const RopeFusedDescription& given = fused->given;
     FusedTensor* t = &fused->tensors[fused->count++];
@@ -231,7 +231,7 @@ RopeResult addTensor(const Part& part, Fused* fused, RopeReason* reason) {
     t->cached = !part.is_q && given.cache.kind != ROPE_CACHE_NONE;
     const bool in_place = t->cached ? given.cache.shift != 0 : given.rotate.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    if (part.is_v || given.no_rotation != 0) setUnturned(&t->d);
+    if (part.is_v || given.no_rotation != 0) setWithoutRotation(&t->d);
     t->turned = given.no_rotation == 0 && !part.is_v;
     t->scaled = part.is_q && given.query_scale.count != 0;
     if (!part.is_v) t->norm = part.is_q ? given.q_norm : given.k_norm;
@@ -280,7 +280,7 @@ RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* r
 
 } // namespace
 
-RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* reason) {
+RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeReason* reason) {
     memset(fused, 0, sizeof *fused);
     fused->given = given;
     RopeFusedDescription* filled = &fused->given;
@@ -290,7 +290,7 @@ RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* 
         {"k", "k.source", "k.destination", &filled->rotate.k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
         {"v", "v.source", "v.destination", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
     for (const Part& part : parts) {
-        if (result == ROPE_SUCCESS) result = addTensor(part, fused, reason);
+        if (result == ROPE_SUCCESS) result = addFusedTensor(part, fused, reason);
     }
     if (result != ROPE_SUCCESS) return result;
     bool idle = true;
@@ -316,7 +316,7 @@ void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* posi
     const bool turns = t.turned && t.d.source != ROPE_SOURCE_ROWS && !by_delta;
     if (!turns && !sets) frequencies->axes = nullptr; // a set lies behind the rows of all axes
     if (!sets) frequencies->sets = 1;
-    if (turns || sets || t.scaled || (t.cached && slotsByPosition(cache))) return;
+    if (turns || sets || t.scaled || (t.cached && cacheKind(cache).by_position)) return;
     keepLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
 }
 

@@ -1,6 +1,7 @@
 // What plans over tensors share: how one tensor's elements become lanes, and what these read.
 #pragma once
 
+#include "plan/pass.h"
 #include "plan/planner.h"
 
 namespace rope {
@@ -28,14 +29,16 @@ struct Shaders {
 };
 Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const Shaders& shaders,
                   const RopeLimits& limits);
+// Whether a tensor's runs of four elements, and the pairs' partners, lie at multiples of four.
+bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor);
 RopeResult refuseBuild(const char* name, RopeReason* reason);
 uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
 uint32_t passLanes(uint32_t elements, const Build& build); // that bring over what does not rotate
 
 RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
 RopeAccess cosSinAccess(const RopeRotateDescription& d);
-void setScaleOrTable(const RopeRotateDescription& d, RopePush* push);
-void setWindow(const RopeRotateDescription& d, RopePush* push);
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
+void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
 // Of all passes over one tensor.
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass);
 
@@ -47,10 +50,10 @@ struct TensorPass {
     const Shaders& shaders;
     bool is_rotation; // whose wide shader may take two lanes of a head in a thread, or two heads together
 };
-RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
+RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
 // Whether a token can have no position, or none of the table's.
 bool canBeOutside(const RopeRotateDescription& d);
 // Counts the tokens that lack a position, where that is asked for and there can be any.
-void addCount(const RopeRotateDescription& d, Planner* planner);
+void addCountPass(const RopeRotateDescription& d, Planner* planner);
 
 } // namespace rope

@@ -76,7 +76,7 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Bias bias;
-    const RopeResult result = resolve(*description, &bias, reason);
+    const RopeResult result = resolveBias(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeRotateDescription& d = bias.d;
     if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);

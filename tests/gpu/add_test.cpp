@@ -97,7 +97,7 @@ testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint6
     makeFrequencies(&d, &random, &inputs);
     rope::Addition addition;
     RopeReason reason;
-    if (rope::resolve(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (rope::resolveAddition(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     makeSlots(d, addition, &random, &inputs);
     RopePlan plan;
     if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) {
@@ -409,7 +409,7 @@ TEST(PlanAdd, OfAnyDescriptionStaysInsideItsSlots) {
         if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) continue;
         ++planned;
         rope::Addition addition;
-        ASSERT_EQ(rope::resolve(d, &addition, nullptr), ROPE_SUCCESS);
+        ASSERT_EQ(rope::resolveAddition(d, &addition, nullptr), ROPE_SUCCESS);
         addition.d.q.heads = 1;
         SCOPED_TRACE(seed);
         reach::checkDispatches(plan, addition.d, limits);

@@ -3,6 +3,7 @@
 #include "support/reach.hpp"
 #include "support/sample.hpp"
 
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <algorithm>
@@ -397,7 +398,7 @@ void checkTensorBytes(const rope::Fused& fused, const rope::FusedTensor& t, cons
     const RopeCache& cache = fused.given.cache;
     const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
         Reach(l.offset)
-            .over(rope::slotsByPosition(cache) ? sequencesOf(t.d) : 1, l.batch_stride)
+            .over(rope::cacheKind(cache).by_position ? sequencesOf(t.d) : 1, l.batch_stride)
             .over(cache.slots / cache.page_size, l.page_stride)
             .over(cache.page_size, l.slot_stride)
             .over(t.d.q.heads, l.head_stride)
@@ -514,7 +515,7 @@ void checkDispatch(const rope::Fused& fused, const rope::FusedTensor* t, const R
 void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimits& limits) {
     rope::Fused fused;
     RopeReason reason;
-    ASSERT_EQ(rope::resolve(scene.d, &fused, &reason), ROPE_SUCCESS);
+    ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;
         checkPositionBytes(fused, fused.tensors[i], plan.bytes[ROPE_SLOT_POSITIONS]);

@@ -2,6 +2,7 @@
 #include "rotation.hpp"
 #include "sample.hpp"
 
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <algorithm>
@@ -166,7 +167,7 @@ void fillOutputs(const rope::Fused& fused, const RopePlan& plan, uint64_t seed, 
 gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     rope::Fused fused;
     RopeReason reason;
-    if (rope::resolve(scene.d, &fused, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
+    if (rope::resolveFused(scene.d, &fused, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
     sample::Random random(seed);
     gpu::Slots slots;
     const RopeRotateDescription& d = fused.tensors[0].d;
@@ -395,7 +396,7 @@ testing::AssertionResult checkUnfused(rope::Device* device, const Scene& scene, 
                                       const gpu::Slots& after) {
     rope::Fused fused;
     RopeReason reason;
-    if (rope::resolve(scene.d, &fused, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (rope::resolveFused(scene.d, &fused, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     gpu::Slots slots = before;
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;
