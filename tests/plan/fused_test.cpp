@@ -276,10 +276,12 @@ void checkSteps(const Last& l, uint64_t sequences) {
     const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
     if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_SLOTS) {
         l.fits(ROPE_BINDING_POSITIONS,
-               l.push.ROPE_SLOT_MAP_AT + batch * l.id(ROPE_ID_SLOT_MAP_BATCH) + token * l.id(ROPE_ID_SLOT_MAP_TOKEN), bytes);
+               l.push.ROPE_SLOT_MAP_AT + batch * l.id(ROPE_ID_SLOT_MAP_BATCH) + token * l.id(ROPE_ID_SLOT_MAP_TOKEN),
+               bytes);
     } else if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_TABLE) {
         l.fits(ROPE_BINDING_POSITIONS,
-               l.push.ROPE_SLOT_MAP_AT + (sequences - 1) * l.id(ROPE_ID_SLOT_MAP_BATCH) + l.id(ROPE_ID_SLOT_MAP_TOKEN) - 1,
+               l.push.ROPE_SLOT_MAP_AT + (sequences - 1) * l.id(ROPE_ID_SLOT_MAP_BATCH) + l.id(ROPE_ID_SLOT_MAP_TOKEN) -
+                   1,
                bytes);
     }
     if (l.id(ROPE_ID_COUNTED) == 0) return;
@@ -320,6 +322,7 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const RopeElement element = t.d.element_out;
     const uint64_t units = element == ROPE_ELEMENT_I8     ? elements / 4
                            : element == ROPE_ELEMENT_Q8_0 ? elements / 64 * 17
+                           : rope::isQuantized(element)   ? elements * ropeElementBytes(element) / 4
                                                           : elements;
     const bool apart = l.dispatch.bindings[ROPE_BINDING_DESTINATION_V].range != 0;
     const int32_t v = static_cast<int32_t>(l.id(ROPE_ID_DESTINATION_V));

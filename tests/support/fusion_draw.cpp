@@ -19,7 +19,7 @@ bool fitsRuns(const RopeRotateDescription& r) {
 }
 
 bool takesRuns(const RopeFusedDescription& d) {
-    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.query_scale.count != 0 || d.cache.element >= ROPE_ELEMENT_I8;
+    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.query_scale.count != 0 || rope::isQuantized(d.cache.element);
 }
 
 uint32_t sequencesOf(const RopeRotateDescription& r) { return std::max(r.batch, r.positions.sequences); }
@@ -198,14 +198,14 @@ void drawCache(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeCache& cache = d.cache;
     const RopeRotateDescription& r = d.rotate;
-    cache.kind = static_cast<RopeCacheKind>(cache.shift != 0 ? 1 + random->below(4) : random->below(5));
+    cache.kind = static_cast<RopeCacheKind>(cache.shift != 0 ? 1 + random->below(rope::kLastCacheKind)
+                                                             : random->below(1 + rope::kLastCacheKind));
     if (cache.shift != 0 && cache.delta == 0) cache.kind = ROPE_CACHE_SLOTS;
     if (cache.kind == ROPE_CACHE_NONE) return;
     cache.order = static_cast<RopeCacheOrder>(random->below(2));
-    static const RopeElement kElements[] = {ROPE_ELEMENT_DEFAULT, ROPE_ELEMENT_F32, ROPE_ELEMENT_F16,
-                                            ROPE_ELEMENT_BF16,    ROPE_ELEMENT_I8,  ROPE_ELEMENT_Q8_0};
     const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0 && cache.shift == 0;
-    cache.element = kElements[random->below(runs ? 6 : 4)];
+    cache.element =
+        static_cast<RopeElement>(random->below(1u + (runs ? rope::kLastElement : rope::kLastTensorElement)));
     if (r.head_dim % 64 != 0 && cache.element == ROPE_ELEMENT_Q8_0) cache.element = ROPE_ELEMENT_I8;
     const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
     cache.page_size = table || random->below(2) != 0 ? 4 << random->below(2) : 0;
