@@ -2,7 +2,7 @@
 // pipelines, their statistics and their text, to standard output for amd.py. With RADV and RADV_FORCE_FAMILY no GPU is
 // needed.
 #include "rotation.hpp"
-#include "typical.hpp"
+#include "typical_passes.hpp"
 
 #include "loader.hpp"
 

@@ -2,7 +2,7 @@
 // submission, and beside vkCmdCopyBuffer of as many bytes.
 #pragma once
 
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 #include <deque>
 #include <memory>

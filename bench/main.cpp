@@ -1,7 +1,7 @@
 // Every case as a Google Benchmark. Manual time is the device's own clock. VKROPE_DEVICE names the device.
-#include "costs.hpp"
+#include "host_costs.hpp"
 #include "fused.hpp"
-#include "other.hpp"
+#include "encodings.hpp"
 #include "rotation.hpp"
 #include "table.hpp"
 

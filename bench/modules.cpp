@@ -1,6 +1,6 @@
 // vkrope-modules FOLDER: writes every shader's SPIR-V, as it is compiled and with the constants of typical plans folded
 // in.
-#include "typical.hpp"
+#include "typical_passes.hpp"
 
 #include "plan/shaders.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cases.hpp"
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 #include <deque>
 #include <memory>

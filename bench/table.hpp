@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models.hpp"
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 namespace measure {
 

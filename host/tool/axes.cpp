@@ -1,6 +1,6 @@
 // --sections and --axes: which pair turns by which of a token's positions.
 #include "tool/input.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,15 +1,15 @@
 // vkrope bench
 #include "tool/bench_cases.hpp"
-#include "tool/bench_rows.hpp"
+#include "tool/bench_report.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include "../bench/allocations.hpp"
-#include "../bench/costs.hpp"
+#include "../bench/host_costs.hpp"
 #include "../bench/fused.hpp"
-#include "../bench/other.hpp"
+#include "../bench/encodings.hpp"
 #include "../bench/rotation.hpp"
 #include "../bench/table.hpp"
 

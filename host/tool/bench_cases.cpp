@@ -1,6 +1,6 @@
 #include "tool/bench_cases.hpp"
 
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 // What `vkrope bench` and `vkrope tune` measure: the options that choose cases, tuning and clock.
 #pragma once
 
-#include "../bench/bench.hpp"
+#include "../bench/bench_device.hpp"
 #include "../bench/cases.hpp"
 
 namespace CLI {

@@ -5,7 +5,7 @@
 #include "tool/progress.hpp"
 #include "tool/target.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 // Frequencies: a model's configuration, or the caller's own.
 #include "config/gguf.hpp"
 #include "tool/input.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 

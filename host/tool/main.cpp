@@ -1,7 +1,7 @@
 // vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, adds the other
 // position encodings, permutes weights, checks devices and times them.
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include "rope.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "rope.h"
-#include "tool/meetings.hpp"
+#include "tool/covering.hpp"
 
 #include <string>
 #include <vector>

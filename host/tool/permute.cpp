@@ -3,7 +3,7 @@
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 

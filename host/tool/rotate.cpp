@@ -2,9 +2,9 @@
 #include "tool/element.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
-#include "tool/rotation.hpp"
+#include "tool/rotate_run.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -2,7 +2,7 @@
 #include "tool/bench_cases.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include "../bench/tuner.hpp"
 

@@ -2,7 +2,7 @@
 // takes a few, in which all choices still meet by threes or by twos.
 #pragma once
 
-#include "tool/meetings.hpp"
+#include "tool/covering.hpp"
 
 #include <cstdint>
 #include <functional>

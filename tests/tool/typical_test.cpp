@@ -1,5 +1,5 @@
 // The SPIR-V that devices are given, constants folded in, in plans typical of each shader.
-#include "../bench/typical.hpp"
+#include "../bench/typical_passes.hpp"
 #include "tool/contraction.hpp"
 
 #include <gtest/gtest.h>

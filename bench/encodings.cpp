@@ -1,5 +1,5 @@
 // The encodings beside RoPE.
-#include "other.hpp"
+#include "encodings.hpp"
 
 #include "baselines.hpp"
 

@@ -1,7 +1,7 @@
 // What `vkrope bench` has measured, as lines of a table, as JSON and as a picture.
 #pragma once
 
-#include "../bench/turns.hpp"
+#include "../bench/round_robin.hpp"
 #include "tool/chart.hpp"
 
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 // meanwhile hits all alike. The first one is what the others are compared with.
 #pragma once
 
-#include "bench.hpp"
+#include "bench_device.hpp"
 
 namespace measure {
 

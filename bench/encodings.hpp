@@ -1,7 +1,7 @@
 // The encodings beside RoPE, each verified against the CPU's bits and beside copies of as many bytes.
 #pragma once
 
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 namespace measure {
 

@@ -1,4 +1,4 @@
-#include "tool/bench_rows.hpp"
+#include "tool/bench_report.hpp"
 
 #include "../bench/rotation.hpp"
 

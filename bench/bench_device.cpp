@@ -1,4 +1,4 @@
-#include "bench.hpp"
+#include "bench_device.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
-#include "typical.hpp"
+#include "typical_passes.hpp"
 
-#include "bench.hpp"
+#include "bench_device.hpp"
 
 #include "plan/shaders.h"
 

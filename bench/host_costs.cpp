@@ -1,4 +1,4 @@
-#include "costs.hpp"
+#include "host_costs.hpp"
 
 #include "allocations.hpp"
 

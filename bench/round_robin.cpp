@@ -1,4 +1,4 @@
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 #include <algorithm>
 #include <chrono>

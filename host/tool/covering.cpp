@@ -1,4 +1,4 @@
-#include "tool/meetings.hpp"
+#include "tool/covering.hpp"
 
 #include <algorithm>
 #include <queue>

@@ -1,4 +1,4 @@
-#include "tool/rotation.hpp"
+#include "tool/rotate_run.hpp"
 
 #include "tool/element.hpp"
 
