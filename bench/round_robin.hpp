@@ -1,5 +1,5 @@
-// Timing in turns: in every round each contestant runs once, in another order each time, so that what the machine does
-// meanwhile hits all alike. The first one is what the others are compared with.
+// Round robin timing: in every round each contestant runs once, in another order each time, so that disturbances of the
+// machine hit all contestants alike. The others are compared with the first contestant.
 #pragma once
 
 #include "bench_device.hpp"
@@ -11,35 +11,36 @@ struct Contestant {
     std::function<double()> seconds;
 };
 
-extern const char kEmpty[]; // the name of the one whose time the host's clock takes off the others'
+extern const char kEmptyDispatch[]; // the contestant whose time is subtracted from the others' on the host's clock
 
-struct Range {
-    double low, middle, high; // quartiles and median
+struct Quartiles {
+    double low, median, high; // lower quartile, median, upper quartile
 };
-Range rangeOf(std::vector<double> values);
+Quartiles quartilesOf(std::vector<double> values);
 
-class Turns {
+class RoundRobin {
   public:
-    Turns(std::vector<Contestant> contestants, Clock clock);
+    RoundRobin(std::vector<Contestant> contestants, Clock clock);
 
-    void warm(); // each once, not counted
-    void round();
-    // Up to `rounds` of them, or where that is 0 as many as befit the tokens within a few seconds.
-    void go(uint32_t rounds, uint32_t tokens);
+    void warmUp(); // runs each contestant once, not counted
+    void runRound();
+    // Runs `rounds` rounds. If `rounds` is 0, runs as many as suit the tokens within a few seconds.
+    void runRounds(uint32_t rounds, uint32_t tokens);
 
     size_t size() const { return contestants_.size(); }
     size_t rounds() const { return times_[0].size(); }
     const std::string& name(size_t i) const { return contestants_[i].name; }
-    double last() const { return times_[0].back(); } // of the first contestant
-    Range seconds(size_t i) const;
-    // The first one's time to this one's: of each round the quotient. Not a number where the clock cannot tell.
-    Range ratio(size_t i) const;
+    double lastSeconds() const { return times_[0].back(); } // of the first contestant
+    Quartiles seconds(size_t i) const;
+    // Returns the quartiles of the rounds' quotients of the first contestant's time to this one's; NaN where the clock
+    // cannot tell.
+    Quartiles ratio(size_t i) const;
 
   private:
     double overhead() const;
 
     std::vector<Contestant> contestants_;
-    std::vector<std::vector<double>> times_; // of each contestant, of each round
+    std::vector<std::vector<double>> times_; // by contestant, then by round
     Clock clock_;
 };
 

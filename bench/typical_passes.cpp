@@ -9,7 +9,7 @@
 namespace measure {
 namespace {
 
-const RopeShader* const kEvery[] = {
+const RopeShader* const kAllShaders[] = {
 #define ROPE_SHADER(name, file, needs, defines) &rope_shader_##name,
 #include "../shaders/list.def"
 #undef ROPE_SHADER
@@ -17,42 +17,42 @@ const RopeShader* const kEvery[] = {
 
 constexpr uint32_t kTokens = 4096;
 
-class Collection {
+class PassCollector {
   public:
-    explicit Collection(const RopeLimits& limits) : limits_(limits), frequencies_(64, 0.5), ones_(128, 1.0f) {}
+    explicit PassCollector(const RopeLimits& limits) : limits_(limits), frequencies_(64, 0.5), ones_(128, 1.0f) {}
 
     void addTables();
     void addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source, RopePairing pairing);
-    void addFused(const char* name, uint32_t head_dim, RopeElement element, bool together, bool normed);
+    void addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed);
     void addCaches();
     void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned);
     void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
     void addRelative(const char* name, RopeRelativeSide side);
-    std::vector<Typical> all() const { return all_; }
+    std::vector<TypicalPass> all() const { return all_; }
 
   private:
     RopeFrequencies frequencies(uint32_t pairs) const { return {frequencies_.data(), pairs, 1, nullptr, 1}; }
-    RopeFusedDescription describeFused(uint32_t head_dim, RopeElement element, bool together) const;
+    RopeFusedDescription describeFused(uint32_t head_dim, RopeElement element, bool packed) const;
     void add(const std::string& name, RopeResult result, const RopePlan& plan);
 
     const RopeLimits& limits_;
     std::vector<double> frequencies_;
     std::vector<float> ones_;
-    std::vector<Typical> all_;
+    std::vector<TypicalPass> all_;
 };
 
-// Every pass for itself.
-void Collection::add(const std::string& name, RopeResult result, const RopePlan& plan) {
+// Adds every pass of the plan as a plan of its own.
+void PassCollector::add(const std::string& name, RopeResult result, const RopePlan& plan) {
     mustPlan(result, plan);
     for (uint32_t p = 0; p < plan.pass_count; ++p) {
-        Typical one = {name, plan};
-        one.plan.passes[0] = plan.passes[p];
-        one.plan.pass_count = 1;
-        all_.push_back(one);
+        TypicalPass pass = {name, plan};
+        pass.plan.passes[0] = plan.passes[p];
+        pass.plan.pass_count = 1;
+        all_.push_back(pass);
     }
 }
 
-void Collection::addTables() {
+void PassCollector::addTables() {
     RopePlan plan;
     add("self-test", ropePlanSelfTest(&limits_, &plan), plan);
     RopeTableDescription d = {};
@@ -62,8 +62,8 @@ void Collection::addTables() {
     add("table", result, plan);
 }
 
-void Collection::addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source,
-                             RopePairing pairing) {
+void PassCollector::addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source,
+                                RopePairing pairing) {
     RopeRotateDescription d = {};
     d.tokens = kTokens;
     d.head_dim = head_dim;
@@ -80,7 +80,7 @@ void Collection::addRotation(const char* name, uint32_t head_dim, RopeElement el
     add(name, result, plan);
 }
 
-RopeFusedDescription Collection::describeFused(uint32_t head_dim, RopeElement element, bool together) const {
+RopeFusedDescription PassCollector::describeFused(uint32_t head_dim, RopeElement element, bool packed) const {
     RopeFusedDescription d = {};
     d.rotate.tokens = kTokens;
     d.rotate.head_dim = head_dim;
@@ -90,18 +90,18 @@ RopeFusedDescription Collection::describeFused(uint32_t head_dim, RopeElement el
     d.rotate.k.heads = d.v.heads = 8;
     d.rotate.out_of_place = 1;
     d.rotate.count_outside = 1;
-    d.packed = together;
-    d.cache.v_shares_buffer = together;
+    d.packed = packed;
+    d.cache.v_shares_buffer = packed;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = kTokens;
     d.cache.page_size = 16;
     d.cache.slot_map_offset = kTokens;
-    d.cache.v.offset = together ? uint64_t{kTokens} * 8 * head_dim : 0;
+    d.cache.v.offset = packed ? uint64_t{kTokens} * 8 * head_dim : 0;
     return d;
 }
 
-void Collection::addFused(const char* name, uint32_t head_dim, RopeElement element, bool together, bool normed) {
-    RopeFusedDescription d = describeFused(head_dim, element, together);
+void PassCollector::addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed) {
+    RopeFusedDescription d = describeFused(head_dim, element, packed);
     if (normed) {
         d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
         d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
@@ -112,8 +112,8 @@ void Collection::addFused(const char* name, uint32_t head_dim, RopeElement eleme
     add(name, result, plan);
 }
 
-// Quantized, in pages of a table.
-void Collection::addCaches() {
+// Adds passes into quantized caches, whose pages a block table finds.
+void PassCollector::addCaches() {
     for (const RopeElement element : {ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0}) {
         RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_F16, true);
         d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
@@ -127,7 +127,7 @@ void Collection::addCaches() {
     }
 }
 
-void Collection::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned) {
+void PassCollector::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned) {
     RopeAddDescription d = {};
     d.tokens = 512;
     d.dim = dim;
@@ -141,7 +141,7 @@ void Collection::addEmbeddings(const char* name, uint32_t dim, RopeElement eleme
     add(name, result, plan);
 }
 
-void Collection::addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element) {
+void PassCollector::addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element) {
     RopeBiasDescription d = {};
     d.kind = kind;
     d.heads = 16;
@@ -155,7 +155,7 @@ void Collection::addBias(const char* name, RopeBiasKind kind, uint32_t keys, Rop
     add(name, result, plan);
 }
 
-void Collection::addRelative(const char* name, RopeRelativeSide side) {
+void PassCollector::addRelative(const char* name, RopeRelativeSide side) {
     RopeRelativeDescription d = {};
     d.side = side;
     d.heads = 16;
@@ -168,57 +168,57 @@ void Collection::addRelative(const char* name, RopeRelativeSide side) {
     add(name, result, plan);
 }
 
-void mustHoldEvery(const std::vector<Typical>& passes) {
-    for (const RopeShader* shader : kEvery) {
-        const bool held = std::any_of(passes.begin(), passes.end(),
-                                      [&](const Typical& t) { return t.plan.passes[0].shader == shader; });
-        if (!held) throw Wrong(std::string("no typical plan takes the shader ") + shader->name);
+void mustTakeEveryShader(const std::vector<TypicalPass>& passes) {
+    for (const RopeShader* shader : kAllShaders) {
+        const bool taken = std::any_of(passes.begin(), passes.end(),
+                                       [&](const TypicalPass& t) { return t.plan.passes[0].shader == shader; });
+        if (!taken) throw WrongResult(std::string("no typical plan takes the shader ") + shader->name);
     }
 }
 
 } // namespace
 
-std::vector<Typical> typicalPasses(const RopeLimits& limits) {
+std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, bf16 = ROPE_ELEMENT_BF16;
-    Collection c(limits);
-    c.addTables();
-    c.addRotation("rotate-f32", 128, f32, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
-    c.addRotation("rotate-f16-table", 128, f16, ROPE_SOURCE_TABLE, ROPE_PAIRING_HALF);
-    c.addRotation("rotate-bf16-rows", 128, bf16, ROPE_SOURCE_ROWS, ROPE_PAIRING_HALF);
-    c.addRotation("rotate-f16-interleaved", 128, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_INTERLEAVED);
-    c.addRotation("rotate-f16-of-20", 20, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
-    c.addRotation("rotate-f16-of-6", 6, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
-    for (const bool together : {true, false}) {
-        const std::string name = together ? "fused" : "fused-apart";
-        c.addFused((name + "-f32").c_str(), 128, f32, together, false);
-        c.addFused((name + "-f16").c_str(), 128, f16, together, false);
-        c.addFused((name + "-bf16-normed").c_str(), 128, bf16, together, true);
-        c.addFused((name + "-f16-of-20").c_str(), 20, f16, together, false);
-        c.addFused((name + "-f16-of-6").c_str(), 6, f16, together, false);
+    PassCollector collector(limits);
+    collector.addTables();
+    collector.addRotation("rotate-f32", 128, f32, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-f16-table", 128, f16, ROPE_SOURCE_TABLE, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-bf16-rows", 128, bf16, ROPE_SOURCE_ROWS, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-f16-interleaved", 128, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_INTERLEAVED);
+    collector.addRotation("rotate-f16-of-20", 20, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-f16-of-6", 6, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    for (const bool packed : {true, false}) {
+        const std::string name = packed ? "fused" : "fused-apart";
+        collector.addFused((name + "-f32").c_str(), 128, f32, packed, false);
+        collector.addFused((name + "-f16").c_str(), 128, f16, packed, false);
+        collector.addFused((name + "-bf16-normed").c_str(), 128, bf16, packed, true);
+        collector.addFused((name + "-f16-of-20").c_str(), 20, f16, packed, false);
+        collector.addFused((name + "-f16-of-6").c_str(), 6, f16, packed, false);
     }
-    c.addCaches();
-    c.addEmbeddings("add-f32", 128, f32, false);
-    c.addEmbeddings("add-learned-f16", 128, f16, true);
-    c.addEmbeddings("add-f32-of-6", 6, f32, false);
-    c.addEmbeddings("add-f16-of-6", 6, f16, true);
-    RopeLimits cpus = limits; // which get long words
-    cpus.threads = 1;
-    Collection on_cpus(cpus);
-    on_cpus.addEmbeddings("add-f32-long-words", 128, f32, false);
-    on_cpus.addBias("clipped-f16-long-words", ROPE_BIAS_CLIPPED, 512, f16);
-    on_cpus.addBias("t5-f32-long-words", ROPE_BIAS_T5, 512, f32);
+    collector.addCaches();
+    collector.addEmbeddings("add-f32", 128, f32, false);
+    collector.addEmbeddings("add-learned-f16", 128, f16, true);
+    collector.addEmbeddings("add-f32-of-6", 6, f32, false);
+    collector.addEmbeddings("add-f16-of-6", 6, f16, true);
+    RopeLimits cpu_limits = limits; // plans for CPUs get long words
+    cpu_limits.threads = 1;
+    PassCollector cpu_collector(cpu_limits);
+    cpu_collector.addEmbeddings("add-f32-long-words", 128, f32, false);
+    cpu_collector.addBias("clipped-f16-long-words", ROPE_BIAS_CLIPPED, 512, f16);
+    cpu_collector.addBias("t5-f32-long-words", ROPE_BIAS_T5, 512, f32);
     for (const RopeBiasKind kind : {ROPE_BIAS_ALIBI, ROPE_BIAS_CLIPPED, ROPE_BIAS_T5}) {
         const std::string name = kind == ROPE_BIAS_T5 ? "t5" : kind == ROPE_BIAS_ALIBI ? "alibi" : "clipped";
-        c.addBias((name + "-f32").c_str(), kind, 512, f32);
-        c.addBias((name + "-f16").c_str(), kind, 512, f16);
-        c.addBias((name + "-f16-of-510").c_str(), kind, 510, f16);
-        c.addBias((name + "-f16-of-511").c_str(), kind, 511, f16);
+        collector.addBias((name + "-f32").c_str(), kind, 512, f32);
+        collector.addBias((name + "-f16").c_str(), kind, 512, f16);
+        collector.addBias((name + "-f16-of-510").c_str(), kind, 510, f16);
+        collector.addBias((name + "-f16-of-511").c_str(), kind, 511, f16);
     }
-    c.addRelative("relative-keys", ROPE_RELATIVE_KEYS);
-    c.addRelative("relative-values", ROPE_RELATIVE_VALUES);
-    std::vector<Typical> all = c.all(), others = on_cpus.all();
+    collector.addRelative("relative-keys", ROPE_RELATIVE_KEYS);
+    collector.addRelative("relative-values", ROPE_RELATIVE_VALUES);
+    std::vector<TypicalPass> all = collector.all(), others = cpu_collector.all();
     all.insert(all.end(), others.begin(), others.end());
-    mustHoldEvery(all);
+    mustTakeEveryShader(all);
     return all;
 }
 

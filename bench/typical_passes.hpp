@@ -1,4 +1,4 @@
-// A few plans as models ask for them, which take every shader there is: for compilers that are to be watched.
+// A few plans as models ask for them, which together take every shader: compilers are watched by them.
 #pragma once
 
 #include "rope.h"
@@ -9,12 +9,12 @@
 namespace measure {
 
 // One pass of a plan.
-struct Typical {
+struct TypicalPass {
     std::string name;
     RopePlan plan;
 };
 
-// Throws where a row of shaders/list.def is in none of them.
-std::vector<Typical> typicalPasses(const RopeLimits& limits);
+// Throws if no plan takes some row of shaders/list.def.
+std::vector<TypicalPass> typicalPasses(const RopeLimits& limits);
 
 } // namespace measure

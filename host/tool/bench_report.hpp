@@ -1,4 +1,4 @@
-// What `vkrope bench` has measured, as lines of a table, as JSON and as a picture.
+// The rows that `vkrope bench` has measured, written as lines of a table, as JSON and as a picture.
 #pragma once
 
 #include "../bench/round_robin.hpp"
@@ -10,32 +10,32 @@ namespace tool {
 
 using Json = nlohmann::ordered_json;
 
-struct Measured {
-    struct Other {
+struct BenchRow {
+    struct Comparison {
         std::string name;
-        measure::Range seconds, ratio; // of the time measured to this one's
+        measure::Quartiles seconds, ratio; // ratio: the row's own time to this contestant's
     };
 
-    std::string group; // what is said once above rows that have it in common
-    Json labels;       // what it is; of the last `shown` labels each is a column of the table
+    std::string group; // a heading, printed once above the rows that share it
+    Json labels;       // the case; each of the last `shown` labels is a column of the table
     size_t shown = 0;
-    double bytes = 0;    // read and written
-    std::string trouble; // why it was not timed
-    bool wrong = false;  // for its results were
+    double bytes = 0;           // read and written
+    std::string untimed_reason; // why it was not timed
+    bool wrong = false;         // its results were wrong, and nothing was timed
     size_t rounds = 0;
-    measure::Range seconds = {};
-    std::vector<Other> others;
+    measure::Quartiles seconds = {};
+    std::vector<Comparison> comparisons;
 
-    void take(const measure::Turns& turns);
-    const Other* find(const std::string& name) const;
-    const Other* fastestCopy() const; // of the kernels; null: there are none
+    void takeTimes(const measure::RoundRobin& round_robin);
+    const Comparison* find(const std::string& name) const;
+    const Comparison* fastestCopy() const; // among the copy kernels; null: there are none
 };
 
-// Prints the row, and what stands above it unless that is `above`'s too.
-void print(const Measured& row, const Measured* above);
-Json described(const Measured& row);
+// Prints the row, and before it the group and the head of the columns unless `above` has the same.
+void printRow(const BenchRow& row, const BenchRow* above);
+Json rowJson(const BenchRow& row);
 
-// Bandwidth over bytes moved, of rows that are rotations.
-rope::Chart bandwidth(const std::string& device, const std::vector<Measured>& rows);
+// Draws bandwidth over the bytes moved; the rows are rotations.
+rope::Chart bandwidthChart(const std::string& device, const std::vector<BenchRow>& rows);
 
 } // namespace tool

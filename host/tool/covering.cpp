@@ -6,55 +6,57 @@
 namespace tool {
 namespace {
 
-// Remembers which choices have met.
-class Meetings {
+// Remembers which tuples of choices some selected case has.
+class CoveredTuples {
   public:
-    Meetings(const std::vector<Choices>& all, uint32_t together) : together_(together) {
+    CoveredTuples(const std::vector<Choices>& all, uint32_t strength) : strength_(strength) {
         std::vector<size_t> counts;
         for (const Choices& choices : all) {
             counts.resize(std::max(counts.size(), choices.size()), 0);
-            for (size_t axis = 0; axis < choices.size(); ++axis) {
-                if (choices[axis] != kNone) counts[axis] = std::max<size_t>(counts[axis], choices[axis] + 1);
+            for (size_t option = 0; option < choices.size(); ++option) {
+                if (choices[option] != kNoChoice)
+                    counts[option] = std::max<size_t>(counts[option], choices[option] + 1);
             }
         }
         for (const size_t count : counts) {
-            first_.push_back(count_);
-            count_ += count;
+            first_choice_.push_back(choice_count_);
+            choice_count_ += count;
         }
-        size_t meetings = 1;
-        for (uint32_t i = 0; i < together; ++i) meetings *= count_;
-        met_.resize(meetings);
+        size_t tuples = 1;
+        for (uint32_t i = 0; i < strength; ++i) tuples *= choice_count_;
+        covered_.resize(tuples);
     }
 
     size_t countNew(const Choices& choices) const {
-        size_t found = 0;
-        each(choices, [&](size_t meeting) { found += !met_[meeting]; });
-        return found;
+        size_t count = 0;
+        forEachTuple(choices, [&](size_t tuple) { count += !covered_[tuple]; });
+        return count;
     }
     void add(const Choices& choices) {
-        each(choices, [&](size_t meeting) { met_[meeting] = true; });
+        forEachTuple(choices, [&](size_t tuple) { covered_[tuple] = true; });
     }
 
   private:
-    template <typename Function> void each(const Choices& choices, Function function) const {
-        std::vector<size_t> present;
-        for (size_t axis = 0; axis < choices.size(); ++axis) {
-            if (choices[axis] != kNone) present.push_back(first_[axis] + choices[axis]);
+    template <typename Function> void forEachTuple(const Choices& choices, Function function) const {
+        std::vector<size_t> chosen;
+        for (size_t option = 0; option < choices.size(); ++option) {
+            if (choices[option] != kNoChoice) chosen.push_back(first_choice_[option] + choices[option]);
         }
-        eachBelow(present, present.size(), together_, 0, function);
+        forEachTupleBelow(chosen, chosen.size(), strength_, 0, function);
     }
-    // Numbers every `left` of the first `end` choices, behind those that `number` has already.
+    // Numbers every tuple of `left` of the first `end` choices, behind those that `index` holds already.
     template <typename Function>
-    void eachBelow(const std::vector<size_t>& present, size_t end, uint32_t left, size_t number,
-                   Function& function) const {
-        if (left == 0) return function(number);
-        for (size_t i = 0; i < end; ++i) eachBelow(present, i, left - 1, number * count_ + present[i], function);
+    void forEachTupleBelow(const std::vector<size_t>& chosen, size_t end, uint32_t left, size_t index,
+                           Function& function) const {
+        if (left == 0) return function(index);
+        for (size_t i = 0; i < end; ++i)
+            forEachTupleBelow(chosen, i, left - 1, index * choice_count_ + chosen[i], function);
     }
 
-    uint32_t together_;
-    std::vector<size_t> first_; // of each axis
-    size_t count_ = 0;
-    std::vector<bool> met_;
+    uint32_t strength_;
+    std::vector<size_t> first_choice_; // the number of each option's first choice
+    size_t choice_count_ = 0;
+    std::vector<bool> covered_;
 };
 
 } // namespace
@@ -66,41 +68,41 @@ uint64_t scrambled(uint64_t index) {
     return x >> 8;
 }
 
-// Takes the case that brings most together, again and again. What a case brings only shrinks, so that a count from
-// before is a bound: the queue's first is counted anew, and taken where no bound is above its count.
-std::vector<size_t> fewNumbersOf(const std::vector<Choices>& all, uint32_t together) {
+// Greedily selects the case that covers the most new tuples. A case's count of new tuples only shrinks, so that an
+// earlier count is a bound: the queue's first case is counted anew, and selected where no bound is above its count.
+std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t strength) {
     struct Candidate {
         size_t bound;
-        uint64_t order; // of those that bring as much
-        size_t number;
+        uint64_t order; // decides between cases with the same bound
+        size_t index;
         bool operator<(const Candidate& other) const {
             return bound != other.bound ? bound < other.bound : order < other.order;
         }
     };
-    Meetings meetings(all, together);
+    CoveredTuples covered(all, strength);
     std::priority_queue<Candidate> queue;
-    for (size_t number = 0; number < all.size(); ++number)
-        queue.push({meetings.countNew(all[number]), scrambled(number + 1), number});
-    std::vector<size_t> taken;
+    for (size_t index = 0; index < all.size(); ++index)
+        queue.push({covered.countNew(all[index]), scrambled(index + 1), index});
+    std::vector<size_t> selected;
     while (!queue.empty()) {
         Candidate first = queue.top();
         queue.pop();
-        first.bound = meetings.countNew(all[first.number]);
+        first.bound = covered.countNew(all[first.index]);
         if (first.bound == 0) continue;
         if (!queue.empty() && first < queue.top()) {
             queue.push(first);
             continue;
         }
-        meetings.add(all[first.number]);
-        taken.push_back(first.number);
+        covered.add(all[first.index]);
+        selected.push_back(first.index);
     }
-    std::sort(taken.begin(), taken.end());
-    return taken;
+    std::sort(selected.begin(), selected.end());
+    return selected;
 }
 
-std::vector<Choices> fewOf(const std::vector<Choices>& all, uint32_t together) {
+std::vector<Choices> coveringArray(const std::vector<Choices>& all, uint32_t strength) {
     std::vector<Choices> few;
-    for (const size_t number : fewNumbersOf(all, together)) few.push_back(all[number]);
+    for (const size_t index : coveringIndices(all, strength)) few.push_back(all[index]);
     return few;
 }
 

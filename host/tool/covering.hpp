@@ -1,4 +1,5 @@
-// Cases as choices, and how few of them bring the same choices together.
+// Covering arrays: a few of all combinations of choices, in which every t choices that occur together anywhere still
+// occur together. t is the strength.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,17 @@
 
 namespace tool {
 
-// For each axis its choice, or kNone where the axis does not apply.
+// A case as one choice for each option, or kNoChoice where the option does not apply.
 using Choices = std::vector<uint8_t>;
-constexpr uint8_t kNone = 255;
+constexpr uint8_t kNoChoice = 255;
 
-// Numbers whose remainders run through all combinations in no simple order.
+// Scrambles an index, so that remainders run through all combinations in no simple order.
 uint64_t scrambled(uint64_t index);
 
-// A few of the cases, in their order. Every `together` choices (1 to 3) of different axes that meet in any case meet in
-// one of these.
-std::vector<Choices> fewOf(const std::vector<Choices>& all, uint32_t together);
-// The same by the cases' numbers.
-std::vector<size_t> fewNumbersOf(const std::vector<Choices>& all, uint32_t together);
+// Selects a few of the cases, in their order. Every `strength` choices (1 to 3) of different options that occur
+// together in any case occur together in a selected one.
+std::vector<Choices> coveringArray(const std::vector<Choices>& all, uint32_t strength);
+// Returns the same selection as indices of the cases.
+std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t strength);
 
 } // namespace tool
