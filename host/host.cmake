@@ -3,7 +3,6 @@ add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
     host/rules/alibi.cpp
     host/rules/buckets.cpp
-    host/rules/permutation.cpp
     host/rules/query_scale.cpp
     host/rules/real.cpp
     host/rules/refuse.cpp
@@ -13,14 +12,18 @@ add_library(vkrope
     host/plan/axes.cpp
     host/plan/bias.cpp
     host/plan/bias_resolve.cpp
-    host/plan/element.cpp
+    host/plan/dispatch.cpp
+    host/plan/elements.cpp
     host/plan/frequencies.cpp
     host/plan/fused.cpp
     host/plan/fused_cache.cpp
     host/plan/fused_geometry.cpp
     host/plan/fused_parameters.cpp
     host/plan/fused_resolve.cpp
+    host/plan/layout.cpp
     host/plan/limits.cpp
+    host/plan/pass.cpp
+    host/plan/permutation.cpp
     host/plan/planner.cpp
     host/plan/positions.cpp
     host/plan/print.cpp
@@ -42,7 +45,9 @@ add_library(vkrope
     host/record/specialize.cpp
     host/reference/add.cpp
     host/reference/bias.cpp
+    host/reference/element.cpp
     host/reference/fused.cpp
+    host/reference/quantize.cpp
     host/reference/relative.cpp
     host/reference/rotation.cpp
     host/reference/shader_angle.cpp
@@ -108,7 +113,7 @@ if(NOT MSVC)
         target_compile_options(vkrope PRIVATE $<$<CONFIG:Release>:-Os>)
         get_target_property(reference vkrope SOURCES)
         list(FILTER reference INCLUDE REGEX "^host/reference/")
-        set_property(SOURCE ${reference} host/plan/element.cpp APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
+        set_property(SOURCE ${reference} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
         set(VKROPE_WARNINGS -Wall -Wextra -Wpedantic -Werror=return-type)
     endif()
 else()

@@ -128,12 +128,12 @@ uint scale_of(Team team, uint h) {
 // What no lane could store by itself: whole blocks, and scales.
 void finish_integers(Team team, uint entry, uint heads) {
     const bool blocks = kElementOut == ROPE_Q8_0;
-    const uint words = blocks ? kRuns / 16u * 17u : 1u; // of a head
+    const uint words = blocks ? kRuns / 16u * uint(ROPE_Q8_0_PAIR_WORDS) : 1u; // of a head
     if (blocks) barrier();
     for (uint i = team.lane; i < heads * words; i += kHeadLanes) {
         uint h = i / words;
         if (blocks) {
-            uint head = (team.to + h * kDestinationHead) / 64u * 17u;
+            uint head = (team.to + h * kDestinationHead) / uint(2 * ROPE_Q8_0_ELEMENTS) * uint(ROPE_Q8_0_PAIR_WORDS);
             put_word(team.base + head + i % words, block_word(entry + h, i % words));
         } else {
             put_word(team.base + scale_of(team, h), shares[entry + h]);

@@ -3,8 +3,10 @@
 #ifndef ROPE_INTERFACE_H
 #define ROPE_INTERFACE_H
 
+#include "cache_kinds.h"
+#include "element_formats.h"
+
 #ifdef __cplusplus
-#include <cstdint>
 namespace rope {
 using uint = uint32_t;
 #endif
@@ -102,12 +104,6 @@ using uint = uint32_t;
 #define ROPE_BIAS_CLIP 1
 #define ROPE_BIAS_LINEAR 2
 
-#define ROPE_CACHE_OFF 0
-#define ROPE_CACHE_BY_SLOTS 1
-#define ROPE_CACHE_BY_POSITION 2
-#define ROPE_CACHE_BY_RING 3
-#define ROPE_CACHE_BY_TABLE 4
-
 #define ROPE_NOWHERE 0xFFFFFFFFu
 #define ROPE_NORM_OFF 0
 #define ROPE_NORM_FIRST 1 // before the rotation
@@ -115,12 +111,6 @@ using uint = uint32_t;
 
 #define ROPE_AXIS_WORDS 16
 #define ROPE_AXIS_PAIRS 16 // in a word
-
-#define ROPE_F32 0
-#define ROPE_F16 1
-#define ROPE_BF16 2
-#define ROPE_I8 3
-#define ROPE_Q8_0 4
 
 #define ROPE_EVERY_HEAD 0 // of a token, however many there are
 

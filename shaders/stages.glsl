@@ -10,8 +10,8 @@ layout(constant_id = ROPE_ID_EPSILON) const uint kEpsilon = 0;
 layout(constant_id = ROPE_ID_WEIGHTS) const uint kWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_WEIGHT_OFFSET) const uint kWeightOffset = 0;
 
-const bool kQuantized = kElementOut >= ROPE_I8;
-const uint kBlockRuns = kElementOut == ROPE_Q8_0 ? 8u : kRuns;
+const bool kQuantized = ROPE_IS_QUANTIZED(kElementOut);
+const uint kBlockRuns = kElementOut == ROPE_Q8_0 ? uint(ROPE_Q8_0_ELEMENTS / 4) : kRuns;
 const uint kBlocks = kRuns / kBlockRuns;
 const uint kTeams = gl_WorkGroupSize.x < kHeadLanes ? 1u : gl_WorkGroupSize.x / kHeadLanes;
 const uint kEntries = kTeams * kHeads;
@@ -134,8 +134,8 @@ void store_integers(uint entry, uint base, uint to_head, uint place, WORDS words
 
 // Two blocks are 17 words: each block's scale, then its eight runs, which in the first lie across words.
 uint block_word(uint entry, uint at) {
-    uint two = at / 17u;
-    uint word = at % 17u;
+    uint two = at / uint(ROPE_Q8_0_PAIR_WORDS);
+    uint word = at % uint(ROPE_Q8_0_PAIR_WORDS);
     uint run = entry * kRuns + two * 16u + word - (word > 8u ? 1u : 0u); // that ends in the word
     uint scale = shares[entry * kBlocks + two * 2u + (word < 8u ? 0u : 1u)];
     uint before = word == 0u ? scale : run_words[run - 1u] >> 16;

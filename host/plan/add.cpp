@@ -12,12 +12,12 @@ const Shaders kShaders = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_
                           &rope_shader_add_wide_long};
 
 // Sequences that have the same positions are taken as heads of one, so that a thread finds what it adds once for many.
-void joinBatch(RopeRotateDescription* d) {
+void joinBatch(RopeRotateDescription* d, RopeTensor* x) {
     const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;
     if (!same || d->source == ROPE_SOURCE_ROWS) return;
-    d->q.heads = d->batch;
+    x->heads = d->batch;
     d->batch = 1;
-    RopeLayout* layouts[2] = {&d->q.source, &d->q.destination};
+    RopeLayout* layouts[2] = {&x->source, &x->destination};
     for (RopeLayout* layout : layouts) {
         layout->head_stride = layout->batch_stride;
         layout->batch_stride = 0;
@@ -39,29 +39,29 @@ RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescripti
 // As a rotation's thread goes through heads, one of an addition goes through lanes, each through sequences. Eight lanes
 // side by side take a row as it lies in memory. One that computes sines goes through tokens instead, and loads its
 // lane's frequencies once.
-void setWork(const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass, RopePush* push) {
+void setWork(const RopeRotateDescription& d, uint32_t heads, const RopeLimits& limits, RopePass* pass) {
     constexpr uint32_t kSideBySide = 8;
     constexpr uint32_t kTokensForALane = 4; // times a CPU's 32: the loads are then 2 % of the work
-    const uint32_t row = push->head_lanes / kSideBySide, through = pass->heads_per_thread;
-    if (through > d.q.heads) pass->heads_per_thread = d.q.heads;
+    const uint32_t row = pass->head_lanes / kSideBySide, through = pass->heads_per_thread;
+    if (through > heads) pass->heads_per_thread = heads;
     pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
-    const uint32_t groups = (d.q.heads + pass->heads_per_thread - 1) / pass->heads_per_thread;
-    const uint64_t threads = uint64_t{d.batch} * d.tokens * groups * push->head_lanes;
+    const uint32_t groups = (heads + pass->heads_per_thread - 1) / pass->heads_per_thread;
+    const uint64_t threads = uint64_t{d.batch} * d.tokens * groups * pass->head_lanes;
     const bool by_tokens = d.source == ROPE_SOURCE_INLINE && d.frequencies.sets == 1;
     const uint32_t most = through * kTokensForALane < d.tokens ? through * kTokensForALane : d.tokens;
     pass->tokens_per_thread = by_tokens ? choosePerThread(threads, most, limits) : 1;
     uint32_t lanes = by_tokens ? 1 : choosePerThread(threads, through < row ? through : row, limits);
-    while (push->head_lanes % lanes != 0) lanes /= 2;
-    push->head_lanes /= lanes;
+    while (pass->head_lanes % lanes != 0) lanes /= 2;
+    pass->head_lanes /= lanes;
     pass->constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
     pass->constants[ROPE_ID_LANES] = lanes;
 }
 
 void setAddition(const Addition& addition, const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass) {
-    RopePush push = readPush(*pass);
-    setWork(d, limits, pass, &push);
+    setWork(d, pass->count[kHead], limits, pass);
     pass->constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     pass->constants[ROPE_ID_SCALED] = addition.scale != 1;
+    RopePush push = readPush(*pass);
     memcpy(&push.ROPE_FACTOR, &addition.scale, sizeof addition.scale);
     writePush(push, pass);
 }
@@ -75,16 +75,17 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Addition addition;
-    RopeResult result = resolve(*description, &addition, planner.reason());
+    RopeResult result = resolveAddition(*description, &addition, planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     RopeRotateDescription d = addition.d;
+    RopeTensor x = addition.x;
     result = checkTable(*description, d, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    joinBatch(&d);
+    joinBatch(&d, &x);
     const RopeSlot to = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
-    result = addTensor(d, {"x", d.q, ROPE_SLOT_X, to, kShaders, false}, &planner);
+    result = addTensorPass(d, {"x", x, ROPE_SLOT_X, to, kShaders, false}, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
     setAddition(addition, d, planner.limits(), &plan->passes[0]);
-    addCount(addition.d, &planner);
+    addCountPass(addition.d, &planner);
     return planner.finish();
 }

@@ -1,18 +1,19 @@
 // What a description of an addition to embeddings comes to. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
+#include "rules/refuse.h"
 
 namespace rope {
 
 struct Addition {
-    // The embedding as a tensor of one head, which is in d.q; its pairs are given sines and cosines where a rotation
-    // would turn them. A learned table is one of rows whose first halves are the first elements'.
+    // A rotation without tensors: pairs are given sines and cosines where the rotation would turn them. A learned table
+    // is a table of rows whose first halves are given to the pairs' first elements.
     RopeRotateDescription d;
+    RopeTensor x; // the embedding, of one head
     bool cosine_first;
     float scale; // 1: none
 };
 
-RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReason* reason);
+RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, RopeReason* reason);
 
 } // namespace rope

@@ -1,5 +1,8 @@
 // Descriptions of additions to embeddings: defaults filled in, contradictions refused.
 #include "plan/add.h"
+#include "plan/layout.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
 
 namespace rope {
 namespace {
@@ -41,7 +44,7 @@ RopeResult resolveLearned(RopeRotateDescription* d, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReason* reason) {
+RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, RopeReason* reason) {
     RopeResult result = checkOwn(given, reason);
     if (result != ROPE_SUCCESS) return result;
     const bool learned = given.learned != 0;
@@ -59,8 +62,8 @@ RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReas
     d.rows = given.rows;
     d.out_of_place = given.out_of_place;
     d.count_outside = given.count_outside;
-    d.q = {1, given.x, given.x_out};
-    d.q.source.head_stride = d.q.destination.head_stride = 0;
+    RopeTensor x = {1, given.x, given.x_out};
+    x.source.head_stride = x.destination.head_stride = 0;
     result = resolveRotation(!learned, &d, reason);
     if (learned) {
         d.rows = {};
@@ -71,8 +74,9 @@ RopeResult resolve(const RopeAddDescription& given, Addition* addition, RopeReas
         d.rows.count = given.rows.count;
     }
     if (result == ROPE_SUCCESS && learned) result = resolveLearned(&d, reason);
-    if (result == ROPE_SUCCESS) result = resolveTensor("x", "x_out", d, &d.q, reason);
+    if (result == ROPE_SUCCESS) result = resolveTensor("x", "x_out", d, &x, reason);
     addition->d = d;
+    addition->x = x;
     addition->cosine_first = learned || given.cosine_first != 0;
     addition->scale = given.scale == 0 ? 1.0f : given.scale;
     return result;

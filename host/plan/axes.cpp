@@ -1,5 +1,7 @@
 // Position axes: which pair turns by which, and the words that tell the shaders.
-#include "plan/planner.h"
+#include "plan/axes.h"
+
+#include "../shaders/interface.h"
 
 namespace rope {
 

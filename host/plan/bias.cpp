@@ -1,5 +1,7 @@
 // The plan of a bias on scores.
 #include "plan/bias.h"
+#include "plan/enumerators.h"
+#include "plan/positions.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
 
@@ -15,7 +17,7 @@ const Shaders kBuckets = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buck
                           &rope_shader_bias_buckets_odd, &rope_shader_bias_buckets_wide_long};
 
 uint32_t queriesPerThread(const Bias& bias, uint32_t head_lanes, const RopeLimits& limits) {
-    const uint64_t threads = uint64_t{bias.d.batch} * bias.d.tokens * bias.d.q.heads * head_lanes;
+    const uint64_t threads = uint64_t{bias.d.batch} * bias.d.tokens * bias.given.heads * head_lanes;
     return choosePerThread(threads, bias.d.tokens < kMostQueries ? bias.d.tokens : kMostQueries, limits);
 }
 
@@ -51,15 +53,16 @@ RopeResult addBias(const Bias& bias, Planner* planner) {
     const RopeBiasDescription& g = bias.given;
     RopeRotateDescription d = bias.d;
     d.out_of_place = 1; // every element is moved, so all of them must lie as lanes take them
-    const Build build = chooseBuild(d, d.q, g.kind == ROPE_BIAS_T5 ? kBuckets : kPlain, planner->limits());
+    const Build build = chooseBuild(d, {strideBits(bias.scores), strideBits(bias.scores)},
+                                    g.kind == ROPE_BIAS_T5 ? kBuckets : kPlain, planner->limits());
     if (build.shader == nullptr) return refuseBuild("x", planner->reason());
-    RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, d.q.heads);
+    RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, g.heads);
     RopePush push = {};
-    push.head_lanes = (g.keys + kRuns * build.lane_pairs - 1) / (kRuns * build.lane_pairs);
-    pass->tokens_per_thread = queriesPerThread(bias, push.head_lanes, planner->limits());
+    pass->head_lanes = (g.keys + kRuns * build.lane_pairs - 1) / (kRuns * build.lane_pairs);
+    pass->tokens_per_thread = queriesPerThread(bias, pass->head_lanes, planner->limits());
     setPositions(d.positions, d.frequencies, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = valueAccess(bias);
-    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, d.q.source, d.element_in, d.head_dim);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, bias.scores, d.element_in, d.head_dim);
     setConstants(bias, pass);
     push.ROPE_KEYS = g.keys;
     push.ROPE_FIRST_KEY = static_cast<uint32_t>(g.first_key);
@@ -81,7 +84,7 @@ RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Bias bias;
-    RopeResult result = resolve(*description, &bias, planner.reason());
+    RopeResult result = resolveBias(*description, &bias, planner.reason());
     if (result == ROPE_SUCCESS) result = addBias(bias, &planner);
     return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
 }

@@ -1,19 +1,19 @@
 // What a description of a bias comes to. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
 #include "rules/buckets.h"
+#include "rules/refuse.h"
 
 namespace rope {
 
 struct Bias {
     RopeBiasDescription given; // with every default filled in
-    // The scores as a tensor in d.q: queries are its tokens, keys the elements of a head.
-    RopeRotateDescription d;
+    RopeRotateDescription d;   // the scores' batches and queries, as tokens, with their positions; keys are head_dim
+    RopeLayout scores;
     Buckets buckets;
     uint32_t row_count; // of given rows
 };
 
-RopeResult resolve(const RopeBiasDescription& given, Bias* bias, RopeReason* reason);
+RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason* reason);
 
 } // namespace rope

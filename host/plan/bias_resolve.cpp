@@ -1,5 +1,7 @@
 // Descriptions of biases on scores: defaults filled in, contradictions refused.
 #include "plan/bias.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
 #include "plan/scores.h"
 
 #include <string.h>
@@ -60,7 +62,7 @@ RopeResult resolveValues(Bias* bias, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolve(const RopeBiasDescription& given, Bias* bias, RopeReason* reason) {
+RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason* reason) {
     memset(bias, 0, sizeof *bias);
     bias->given = given;
     RopeResult result = checkOwn(&bias->given, reason);
@@ -71,10 +73,9 @@ RopeResult resolve(const RopeBiasDescription& given, Bias* bias, RopeReason* rea
     d.head_dim = given.keys;
     d.element_in = given.element;
     d.positions = given.positions;
-    d.q = {given.heads, given.x, {}};
+    bias->scores = given.x;
     result = resolveRotation(false, &d, reason);
-    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, given.heads, true, &d.q.source, reason);
-    d.q.destination = d.q.source;
+    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, given.heads, true, &bias->scores, reason);
     if (result == ROPE_SUCCESS) result = resolveValues(bias, reason);
     if (result == ROPE_SUCCESS && given.kind == ROPE_BIAS_T5)
         bias->buckets = bucketsOf(bias->given.buckets, bias->given.max_distance, given.bidirectional);
@@ -96,7 +97,7 @@ RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destin
     clear(reason);
     if (description == nullptr || destination == nullptr) return refuseNull(reason, "description or destination");
     Bias bias;
-    const RopeResult result = resolve(*description, &bias, reason);
+    const RopeResult result = resolveBias(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;
     if (bias.given.kind != ROPE_BIAS_T5)
         return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; only T5 has buckets", static_cast<int>(bias.given.kind));

@@ -1,5 +1,6 @@
 // The enumerators of rope.h as the shaders number them in shaders/interface.h. Each function casts one enumeration and
-// holds its numbers equal to the shaders'.
+// holds its numbers equal to the shaders'. The numbers of elements and of caches stand in tables of their
+// own, shaders/element_formats.h and shaders/cache_kinds.h.
 #pragma once
 
 #include "rope.h"
@@ -38,30 +39,11 @@ inline uint32_t shaderAngle(RopeAngle angle) {
     return static_cast<uint32_t>(angle);
 }
 
-inline uint32_t shaderCache(RopeCacheKind kind) {
-    static_assert(ROPE_CACHE_OFF == ROPE_CACHE_NONE);
-    static_assert(ROPE_CACHE_BY_SLOTS == ROPE_CACHE_SLOTS);
-    static_assert(ROPE_CACHE_BY_POSITION == ROPE_CACHE_POSITIONS);
-    static_assert(ROPE_CACHE_BY_RING == ROPE_CACHE_RING);
-    static_assert(ROPE_CACHE_BY_TABLE == ROPE_CACHE_BLOCK_TABLE);
-    return static_cast<uint32_t>(kind);
-}
-
 inline uint32_t shaderBias(RopeBiasKind kind) {
     static_assert(ROPE_BIAS_BUCKETS == ROPE_BIAS_T5);
     static_assert(ROPE_BIAS_CLIP == ROPE_BIAS_CLIPPED);
     static_assert(ROPE_BIAS_LINEAR == ROPE_BIAS_ALIBI);
     return static_cast<uint32_t>(kind);
-}
-
-// RopeElement begins with a default, which no shader knows: the numbers of the others are one more than the shaders'.
-inline uint32_t shaderElement(RopeElement element) {
-    static_assert(ROPE_F32 + 1 == ROPE_ELEMENT_F32);
-    static_assert(ROPE_F16 + 1 == ROPE_ELEMENT_F16);
-    static_assert(ROPE_BF16 + 1 == ROPE_ELEMENT_BF16);
-    static_assert(ROPE_I8 + 1 == ROPE_ELEMENT_I8);
-    static_assert(ROPE_Q8_0 + 1 == ROPE_ELEMENT_Q8_0);
-    return element == ROPE_ELEMENT_DEFAULT ? ROPE_F32 : static_cast<uint32_t>(element) - 1;
 }
 
 } // namespace rope

@@ -1,7 +1,7 @@
 #include "plan/frequencies.h"
 
 #include "../shaders/angle.h"
-#include "plan/planner.h"
+#include "plan/axes.h"
 #include "rules/fixed.h"
 
 namespace rope {
@@ -101,6 +101,10 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
         }
     }
     return checkWithoutValues(frequencies, reason);
+}
+
+RopeAccess frequencyAccess(const RopeFrequencies& frequencies) {
+    return {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, static_cast<uint64_t>(frequencies.sets) * frequencies.count};
 }
 
 } // namespace rope

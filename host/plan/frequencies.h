@@ -15,6 +15,9 @@ RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* re
 // The count, every value and the scale.
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);
 
+// FREQUENCIES as a pass binds it, whole.
+RopeAccess frequencyAccess(const RopeFrequencies& frequencies);
+
 } // namespace rope
 
 #endif

@@ -1,5 +1,8 @@
 // The plan of one pass from projection to cache: a dispatch for Q, and one for K and V together.
 #include "plan/fused.h"
+#include "plan/axes.h"
+#include "plan/enumerators.h"
+#include "plan/rows.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
 
@@ -46,27 +49,30 @@ uint64_t reach(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t ent
     return times(least(offset, kTooFar) + times(rows - 1, row_stride) + times(entries - 1, stride) + 1, bytes);
 }
 
-uint64_t stepBytes(const RopeFusedDescription& given, const RopeRotateDescription& d) {
+uint64_t slotMapBytes(const RopeFusedDescription& given, const RopeRotateDescription& d) {
     const RopeCache& cache = given.cache;
     const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
-    if (cache.kind == ROPE_CACHE_SLOTS) {
+    switch (cacheKind(cache).map) {
+    case SlotMap::kSlots:
         return reach(cache.slot_map_offset, d.batch, cache.slot_map_batch_stride, d.tokens, cache.slot_map_token_stride,
                      bytes);
+    case SlotMap::kPages:
+        return reach(cache.slot_map_offset, sequencesOf(d), cache.slot_map_batch_stride, cache.table_pages, 1, bytes);
+    default:
+        return 0;
     }
-    if (cache.kind != ROPE_CACHE_BLOCK_TABLE) return 0;
-    return reach(cache.slot_map_offset, sequencesOf(d), cache.slot_map_batch_stride, cache.table_pages, 1, bytes);
 }
 
 // Positions, slots or table and the count lie in one buffer, bound from its beginning.
-void setSteps(const Fused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass) {
+void setSlotMap(const Fused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass) {
     const RopeFusedDescription& given = fused.given;
     const RopeRotateDescription& d = t.d;
     RopePositions positions;
     RopeFrequencies frequencies;
     positionsRead(fused, t, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
-    setWindow(d, push);
-    uint64_t bytes = cached ? stepBytes(given, d) : 0;
+    setWindow(d, push, pass);
+    uint64_t bytes = cached ? slotMapBytes(given, d) : 0;
     if (readsPositions(positions)) {
         const RopeAccess access = positionAccess(positions, frequencies);
         bytes = most(bytes, reach(access.offset + access.extent - 1, d.batch, access.stride[0], d.tokens,
@@ -82,6 +88,8 @@ void setSteps(const Fused& fused, const FusedTensor& t, bool cached, RopePush* p
         push->ROPE_COUNT_AT = lowWord(given.tokens_offset);
         bytes = most(bytes, (given.tokens_offset + 1) * ropePositionBytes(fused.count_element));
     }
+    pass->family = kFusedFamily;
+    pass->joinable = 0;
     pass->whole |= 1u << ROPE_BINDING_POSITIONS;
     if (bytes == 0) return;
     pass->access[ROPE_BINDING_POSITIONS] = {ROPE_SLOT_POSITIONS, sizeof(uint32_t), 0, {0, 0, 0}, (bytes + 3) / 4};
@@ -91,12 +99,12 @@ void setCache(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePa
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PAGE_SIZE] = 1; // divided by, also where there is no cache
     if (cache.kind == ROPE_CACHE_NONE) return;
-    constants[ROPE_ID_CACHE] = shaderCache(cache.kind);
+    constants[ROPE_ID_CACHE] = cacheKind(cache).number;
     constants[ROPE_ID_STEPS_WIDE] = cache.slot_map_element == ROPE_POSITION_INT64;
     constants[ROPE_ID_STEPS_BATCH] =
         sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride); // as few pipelines as do
     constants[ROPE_ID_STEPS_TOKEN] =
-        cache.kind == ROPE_CACHE_BLOCK_TABLE ? cache.table_pages : lowWord(cache.slot_map_token_stride);
+        cacheKind(cache).map == SlotMap::kPages ? cache.table_pages : lowWord(cache.slot_map_token_stride);
     constants[ROPE_ID_SLOTS] = cache.slots;
     constants[ROPE_ID_PAGE_SIZE] = cache.page_size;
     push->ROPE_STEPS_AT = lowWord(cache.slot_map_offset);
@@ -109,13 +117,12 @@ void setCache(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePa
 uint64_t cacheElements(const RopeCache& cache, const FusedTensor& tensor, const RopeCacheLayout& layout, uint32_t dim) {
     const uint32_t batches = layout.batch_stride != 0 ? sequencesOf(tensor.d) : 1;
     return (batches - 1) * layout.batch_stride + (cache.slots / cache.page_size - 1ull) * layout.page_stride +
-           (cache.page_size - 1ull) * layout.slot_stride + (tensor.d.q.heads - 1ull) * layout.head_stride + dim;
+           (cache.page_size - 1ull) * layout.slot_stride + (tensor.heads - 1ull) * layout.head_stride + dim;
 }
 
 // Elements as the shader counts them: of integers, 32-bit words.
 uint64_t destinationUnits(RopeElement element, uint64_t elements) {
-    if (element == ROPE_ELEMENT_I8) return elements / 4;
-    return element == ROPE_ELEMENT_Q8_0 ? elements / 64 * 17 : elements;
+    return isQuantized(element) ? elementBytes(element, elements) / sizeof(uint32_t) : elements;
 }
 
 struct Reach {
@@ -124,13 +131,11 @@ struct Reach {
 
 Reach cacheReach(const Job& job, const FusedTensor& tensor) {
     const RopeCache& cache = job.fused.given.cache;
-    const RopeLayout& at = tensor.d.q.destination;
-    const RopeCacheLayout layout = {at.offset, at.batch_stride, tensor.page_stride, at.token_stride, at.head_stride};
     const RopeElement element = tensor.d.element_out;
     Reach r;
-    r.begin = destinationUnits(element, at.offset);
-    r.end = r.begin + destinationUnits(element, cacheElements(cache, tensor, layout, tensor.d.head_dim));
-    if (element != ROPE_ELEMENT_I8) return r;
+    r.begin = destinationUnits(element, tensor.cache.offset);
+    r.end = r.begin + destinationUnits(element, cacheElements(cache, tensor, tensor.cache, tensor.d.head_dim));
+    if (formatOf(element).scale != ElementScale::kApart) return r;
     const uint64_t scales = cacheElements(cache, tensor, tensor.scales, 1);
     return {least(r.begin, tensor.scales.offset), most(r.end, tensor.scales.offset + scales)};
 }
@@ -140,17 +145,14 @@ RopeAccess wholeCache(const FusedTensor& tensor, const Reach& r) {
     return {static_cast<uint32_t>(tensor.to), bytes, r.begin, {0, 0, 0}, r.end - r.begin};
 }
 
-uint64_t cacheUnits(const FusedTensor& tensor) {
-    return destinationUnits(tensor.d.element_out, tensor.d.q.destination.offset);
-}
+uint64_t cacheUnits(const FusedTensor& tensor) { return destinationUnits(tensor.d.element_out, tensor.cache.offset); }
 
 void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
     const FusedTensor& k = job.tensor;
-    const RopeLayout& at = k.d.q.destination;
     Reach r = cacheReach(job, k);
     uint64_t first = cacheUnits(k);
     uint32_t* constants = pass->constants;
-    const bool scales = k.d.element_out == ROPE_ELEMENT_I8;
+    const bool scales = formatOf(k.d.element_out).scale == ElementScale::kApart;
     if (scales) constants[ROPE_ID_SCALE_AT] = lowWord(k.scales.offset - cacheUnits(k));
     if (job.v != nullptr) {
         const Reach v = cacheReach(job, *job.v);
@@ -166,8 +168,8 @@ void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
     }
     pass->access[ROPE_BINDING_DESTINATION] = wholeCache(k, r);
     pass->whole |= 1u << ROPE_BINDING_DESTINATION;
-    push->destination = {lowWord(first - r.begin), lowWord(at.batch_stride), lowWord(at.token_stride), 0};
-    constants[ROPE_ID_PAGE_STRIDE] = lowWord(k.page_stride);
+    push->destination = {lowWord(first - r.begin), lowWord(k.cache.batch_stride), lowWord(k.cache.slot_stride), 0};
+    constants[ROPE_ID_PAGE_STRIDE] = lowWord(k.cache.page_stride);
     constants[ROPE_ID_SCALE_BATCH] = lowWord(k.scales.batch_stride);
     constants[ROPE_ID_SCALE_PAGE] = lowWord(k.scales.page_stride);
     constants[ROPE_ID_SCALE_SLOT] = lowWord(k.scales.slot_stride);
@@ -177,7 +179,7 @@ void setCachePlaces(const Job& job, RopePush* push, RopePass* pass) {
 // All heads of a token at once: heads are not split between dispatches.
 RopeAccess allHeads(RopeSlot slot, const RopeLayout& layout, RopeElement element, const FusedTensor& tensor) {
     RopeAccess access = tensorAccess(slot, layout, element, tensor.d.head_dim);
-    access.extent += (tensor.d.q.heads - 1) * layout.head_stride;
+    access.extent += (tensor.heads - 1) * layout.head_stride;
     access.stride[2] = 0;
     return access;
 }
@@ -200,17 +202,16 @@ void bindBoth(const Job& job, uint32_t binding, uint32_t v_binding, uint32_t v_c
 void setPlaces(const Job& job, RopePush* push, RopePass* pass) {
     const FusedTensor& t = job.tensor;
     const FusedTensor& v = job.v != nullptr ? *job.v : t;
-    pass->constants[ROPE_ID_SOURCE_HEAD] = lowWord(t.d.q.source.head_stride);
-    pass->constants[ROPE_ID_DESTINATION_HEAD] = lowWord(t.d.q.destination.head_stride);
+    pass->constants[ROPE_ID_SOURCE_HEAD] = lowWord(sourceHeadStride(t));
+    pass->constants[ROPE_ID_DESTINATION_HEAD] = lowWord(destinationHeadStride(t));
     if (job.fused.given.cache.shift == 0) {
         bindBoth(job, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V, ROPE_ID_SOURCE_V,
-                 allHeads(t.from, t.d.q.source, t.d.element_in, t), allHeads(v.from, v.d.q.source, v.d.element_in, v),
-                 pass);
+                 allHeads(t.from, t.source, t.d.element_in, t), allHeads(v.from, v.source, v.d.element_in, v), pass);
     }
     if (t.cached) return setCachePlaces(job, push, pass);
     bindBoth(job, ROPE_BINDING_DESTINATION, ROPE_BINDING_DESTINATION_V, ROPE_ID_DESTINATION_V,
-             allHeads(t.to, t.d.q.destination, t.d.element_out, t),
-             allHeads(v.to, v.d.q.destination, v.d.element_out, v), pass);
+             allHeads(t.to, t.destination, t.d.element_out, t), allHeads(v.to, v.destination, v.d.element_out, v),
+             pass);
 }
 
 void setStages(const Job& job, RopePass* pass) {
@@ -223,7 +224,7 @@ void setStages(const Job& job, RopePass* pass) {
     constants[ROPE_ID_PARAMETERS] = 1;
     if (norm.kind != ROPE_NORM_NONE) {
         constants[ROPE_ID_NORM] = norm.after != 0 ? ROPE_NORM_LAST : ROPE_NORM_FIRST;
-        constants[ROPE_ID_NORM_HEADS] = norm.all_heads != 0 ? t.d.q.heads : 1;
+        constants[ROPE_ID_NORM_HEADS] = norm.all_heads != 0 ? t.heads : 1;
         const uint32_t count = constants[ROPE_ID_NORM_HEADS] * t.d.head_dim;
         constants[ROPE_ID_NORM_SHARE] = bitsOf(norm.kind == ROPE_NORM_RMS ? 1.0f / static_cast<float>(count) : 1.0f);
         constants[ROPE_ID_EPSILON] = bitsOf(norm.epsilon);
@@ -254,8 +255,8 @@ uint32_t groupsOf(uint32_t heads, uint32_t per_thread) { return (heads + per_thr
 
 // Of a token, in teams of so many heads; K's and V's are never in one team.
 uint32_t lanesOfToken(const Job& job, uint32_t head_lanes, uint32_t heads) {
-    const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
-    return head_lanes * (groupsOf(job.tensor.d.q.heads, heads) + groupsOf(v_heads, heads));
+    const uint32_t v_heads = job.v != nullptr ? job.v->heads : 0;
+    return head_lanes * (groupsOf(job.tensor.heads, heads) + groupsOf(v_heads, heads));
 }
 
 struct Teams {
@@ -265,7 +266,8 @@ struct Teams {
 
 uint32_t sharedBytes(const FusedTensor& t, const Teams& teams, uint32_t head_lanes) {
     const uint32_t runs = t.d.head_dim / 4;
-    const uint32_t blocks = t.d.element_out == ROPE_ELEMENT_Q8_0 ? runs / 8 : 1;
+    const ElementFormat& format = formatOf(t.d.element_out);
+    const uint32_t blocks = format.scale == ElementScale::kInBlock ? t.d.head_dim / format.block_elements : 1;
     return teams.group_size / head_lanes * teams.heads * (runs + 2 + 2 * blocks) * 4;
 }
 
@@ -280,7 +282,7 @@ RopeResult chooseTeams(const Job& job, uint32_t head_lanes, const RopeLimits& li
         const uint32_t unit = all ? lanesOfToken(job, head_lanes, teams->heads) : head_lanes;
         teams->group_size = unit < full ? full / unit * unit : unit;
         if (unit > limits.group_size) {
-            if (all && teams->heads < t.d.q.heads) continue;
+            if (all && teams->heads < t.heads) continue;
             break;
         }
         if (teams->group_size > limits.group_size) teams->group_size = limits.group_size / unit * unit;
@@ -294,19 +296,18 @@ RopeResult chooseTeams(const Job& job, uint32_t head_lanes, const RopeLimits& li
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
                   "%s: %llu elements normed or quantized together take more than the %u threads or %u bytes of shared "
                   "memory of a group; use fewer heads or smaller ones",
-                  t.name, (all ? t.d.q.heads : 1ull) * t.d.head_dim, limits.group_size, limits.shared_bytes);
+                  t.name, (all ? t.heads : 1ull) * t.d.head_dim, limits.group_size, limits.shared_bytes);
 }
 
-RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits, RopePush* push, RopePass* pass,
-                    RopeReason* reason) {
+RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits, RopePass* pass, RopeReason* reason) {
     const FusedTensor& t = job.tensor;
     const uint32_t pairs = t.turned ? t.d.rotary_dim / 2 : 0;
     const uint32_t pair_lanes = t.turned ? pairLanes(t.d, build) : 0;
     const uint32_t passed = movesWholeHead(t) ? t.d.head_dim - 2 * pairs : 0;
     const uint32_t head_lanes = pair_lanes + passLanes(passed, build);
-    const uint32_t v_heads = job.v != nullptr ? job.v->d.q.heads : 0;
+    const uint32_t v_heads = job.v != nullptr ? job.v->heads : 0;
     uint32_t* constants = pass->constants;
-    const RopeTuning tuning = chooseTuning(t.d, t.d.q.heads + v_heads, head_lanes, false, limits);
+    const RopeTuning tuning = chooseTuning(t.d, t.heads + v_heads, head_lanes, false, limits);
     Teams teams = {meets(t) && tuning.heads > kMostMeeting ? kMostMeeting : tuning.heads, tuning.group_size};
     RopeResult result = ROPE_SUCCESS;
     if (meets(t)) result = chooseTeams(job, head_lanes, limits, &teams, reason);
@@ -317,10 +318,10 @@ RopeResult setTeams(const Job& job, const Build& build, const RopeLimits& limits
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;
     constants[ROPE_ID_PASS_ELEMENTS] = passed;
     constants[ROPE_ID_HEAD_LANES] = head_lanes;
-    constants[ROPE_ID_TURNED_HEADS] = t.d.q.heads;
-    constants[ROPE_ID_ALL_HEADS] = t.d.q.heads + v_heads;
+    constants[ROPE_ID_TURNED_HEADS] = t.heads;
+    constants[ROPE_ID_ALL_HEADS] = t.heads + v_heads;
     constants[ROPE_ID_RUNS] = meets(t) ? t.d.head_dim / 4 : 1;
-    push->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
+    pass->head_lanes = lanesOfToken(job, head_lanes, teams.heads);
     return result;
 }
 
@@ -335,11 +336,11 @@ Build chooseFused(const Job& job, const RopeLimits& limits) {
     RopeRotateDescription d = job.tensor.d;
     d.out_of_place = movesWholeHead(job.tensor);
     if (needsRuns(job.tensor)) d.tuning.pairs = 0;
-    const Build build = chooseBuild(d, d.q, shaders, limits);
+    const Build build = chooseBuild(d, sideBits(job.tensor), shaders, limits);
     if (job.v == nullptr || build.shader == nullptr) return build;
     RopeRotateDescription other = job.v->d;
     other.tuning.pairs = d.tuning.pairs;
-    const Build v = chooseBuild(other, other.q, shaders, limits);
+    const Build v = chooseBuild(other, sideBits(*job.v), shaders, limits);
     return v.lane_pairs < build.lane_pairs ? v : build;
 }
 
@@ -352,7 +353,7 @@ void setSource(const FusedTensor& t, const Build& build, RopePush* push, RopePas
     }
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(t.d);
     if (t.d.source != ROPE_SOURCE_INLINE) setRowPush(t.d.rows, push);
-    setScaleOrTable(t.d, push);
+    setScaleOrTable(t.d, push, pass);
 }
 
 // A cache is bound whole, for its slots are not known to the plan.
@@ -378,11 +379,11 @@ RopeResult addJob(const Job& job, Planner* planner) {
     RopePass* pass = planner->addPass(*build.shader, t.d.batch, t.d.tokens, 1);
     RopePush push = {};
     setSource(t, build, &push, pass);
-    setSteps(job.fused, t, t.cached, &push, pass);
+    setSlotMap(job.fused, t, t.cached, &push, pass);
     setCache(t.cached ? job.fused.given.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
     setPlaces(job, &push, pass);
     setStages(job, pass);
-    const RopeResult result = setTeams(job, build, planner->limits(), &push, pass, planner->reason());
+    const RopeResult result = setTeams(job, build, planner->limits(), pass, planner->reason());
     writePush(push, pass);
     return result != ROPE_SUCCESS || !t.cached ? result : checkCacheRange(*pass, planner->limits(), planner->reason());
 }
@@ -390,7 +391,7 @@ RopeResult addJob(const Job& job, Planner* planner) {
 bool asksPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }
 
 // Of all tensors together: whether a token has its position and its slot.
-void addCount(const Fused& fused, Planner* planner) {
+void addFusedCountPass(const Fused& fused, Planner* planner) {
     const FusedTensor* turned = nullptr;
     const FusedTensor* cached = nullptr;
     for (uint32_t i = 0; i < fused.count; ++i) {
@@ -401,13 +402,12 @@ void addCount(const Fused& fused, Planner* planner) {
     const FusedTensor& t = turned != nullptr ? *turned : *cached;
     RopePass* pass = planner->addPass(rope_shader_count_fused, t.d.batch, t.d.tokens, 1);
     RopePush push = {};
-    setSteps(fused, t, cached != nullptr, &push, pass);
+    setSlotMap(fused, t, cached != nullptr, &push, pass);
     setCache(cached != nullptr ? fused.given.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? shaderSource(t.d.source) : ROPE_FROM_ROWS;
     pass->constants[ROPE_ID_HEAD_LANES] = 1;
-    push.head_lanes = 1;
-    if (turned != nullptr) setScaleOrTable(t.d, &push);
+    if (turned != nullptr) setScaleOrTable(t.d, &push, pass);
     writePush(push, pass);
 }
 
@@ -439,7 +439,7 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Fused fused;
-    RopeResult result = resolve(*description, &fused, planner.reason());
+    RopeResult result = resolveFused(*description, &fused, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(fused.given.rotate.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = checkDevice(fused, planner.limits(), planner.reason());
     const uint32_t jobs = fused.joined ? fused.count - 1 : fused.count;
@@ -451,6 +451,6 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
         result = addJob({fused, t, v, own_buffers, i == 0 && fused.given.rotate.q.heads != 0}, &planner);
     }
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    if (fused.given.rotate.count_outside != 0) addCount(fused, &planner);
+    if (fused.given.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
     return planner.finish();
 }

@@ -2,24 +2,40 @@
 // own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
+#include "plan/layout.h"
+#include "plan/positions.h"
+#include "plan/resolve.h"
+#include "plan/tensor.h"
 
 namespace rope {
 
 struct FusedTensor {
-    // Everything of the one tensor, which is in d.q; d.k is empty. d.out_of_place is 0 where it is changed in place. In
-    // a cache d.q.destination has the strides of sequences, slots (as tokens) and heads, d.element_out may be I8 or
-    // Q8_0.
-    RopeRotateDescription d;
     const char* name;
+    RopeRotateDescription d; // the pass, as this tensor takes it: without tensors, and element_out may be a cache's
+    uint32_t heads;
+    RopeLayout source;      // read, but for a shift
+    RopeLayout destination; // written, where there is no cache
+    RopeCacheLayout cache;  // written, and by a shift read
+    RopeCacheLayout scales; // of a cache whose format has them apart
     RopeSlot from, to;
     bool turned;
     bool cached;
     bool scaled; // by the scale of queries
     RopeNorm norm;
-    uint64_t page_stride;
-    RopeCacheLayout scales; // I8
 };
+
+// A tensor that turns where it lies in the cache.
+inline bool isShifted(const FusedTensor& t) { return t.cached && t.d.out_of_place == 0; }
+inline SideBits sideBits(const FusedTensor& t) {
+    return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
+            strideBits(t.destination) | strideBits(t.cache)};
+}
+inline uint64_t sourceHeadStride(const FusedTensor& t) {
+    return isShifted(t) ? t.cache.head_stride : t.source.head_stride;
+}
+inline uint64_t destinationHeadStride(const FusedTensor& t) {
+    return t.cached ? t.cache.head_stride : t.destination.head_stride;
+}
 
 struct Fused {
     // Filled in: rotate, save for its tensors, and the cache, whose page_size is never 0 where there is one.
@@ -30,7 +46,7 @@ struct Fused {
     RopePositionElement count_element; // INT32 or INT64, of the count of tokens
 };
 
-RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
+RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
 
 // What is not one tensor's own, for a rotation whose counts, head and positions are filled in.
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);
@@ -44,7 +60,7 @@ RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason);
 // Refuses geometry that cannot be taken in runs of four elements, or in blocks.
 RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason);
 
-inline bool isQuantized(const FusedTensor& tensor) { return tensor.d.element_out >= ROPE_ELEMENT_I8; }
+inline bool isQuantized(const FusedTensor& tensor) { return isQuantized(tensor.d.element_out); }
 // Norms, quantizers and the scale of queries take whole runs of four elements.
 inline bool needsRuns(const FusedTensor& tensor) {
     return isQuantized(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.scaled;
@@ -55,10 +71,7 @@ inline bool isIdle(const FusedTensor& tensor) {
 }
 constexpr uint32_t kMaxRunHead = 1024; // elements of a head
 
-bool slotsByPosition(const RopeCache& cache);
-inline bool readsSteps(const RopeCache& cache) {
-    return cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE;
-}
+inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
 // What a tensor's pass reads of positions: for the turn every axis and the set, for slots and the scale of queries axis
 // 0, and otherwise the lengths of packed sequences, for a window or since a token of none has no slot.

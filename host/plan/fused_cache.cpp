@@ -1,4 +1,5 @@
 // Caches: defaults filled in, contradictions refused.
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <string.h>
@@ -7,9 +8,9 @@ namespace rope {
 namespace {
 
 RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
-    const Choice choices[] = {{"cache.kind", cache.kind, ROPE_CACHE_BLOCK_TABLE},
+    const Choice choices[] = {{"cache.kind", cache.kind, kLastCacheKind},
                               {"cache.order", cache.order, ROPE_CACHE_HND},
-                              {"cache.element", cache.element, ROPE_ELEMENT_Q8_0}};
+                              {"cache.element", cache.element, kLastElement}};
     return checkChoices(choices, 3, reason);
 }
 
@@ -18,7 +19,7 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be from 1 to %u", cache->slots,
                       kMaxCount);
     }
-    if (cache->kind == ROPE_CACHE_BLOCK_TABLE && (cache->page_size == 0 || cache->table_pages == 0)) {
+    if (cacheKind(*cache).map == SlotMap::kPages && (cache->page_size == 0 || cache->table_pages == 0)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "cache.page_size is %u and cache.table_pages is %u; a block table takes 1 or more of each",
                       cache->page_size, cache->table_pages);
@@ -32,11 +33,11 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
 }
 
 // Slots and tables as they lie in POSITIONS; where neither is read, nothing.
-RopeResult resolveSteps(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
-    const bool table = cache->kind == ROPE_CACHE_BLOCK_TABLE;
+RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
+    const bool table = cacheKind(*cache).map == SlotMap::kPages;
     if (!table) cache->table_pages = 0;
-    if (table || !readsSteps(*cache)) cache->slot_map_token_stride = 0;
-    if (!readsSteps(*cache)) {
+    if (table || !readsSlotMap(*cache)) cache->slot_map_token_stride = 0;
+    if (!readsSlotMap(*cache)) {
         cache->slot_map_element = ROPE_POSITION_INT32;
         cache->slot_map_offset = cache->slot_map_batch_stride = 0;
         return ROPE_SUCCESS;
@@ -70,12 +71,6 @@ struct Region {
     bool dense;
 };
 
-uint64_t bytesOf(uint64_t elements, RopeElement element) {
-    return element == ROPE_ELEMENT_Q8_0 ? elements / 32 * 34
-           : element == ROPE_ELEMENT_I8 ? elements
-                                        : elements * ropeElementBytes(element);
-}
-
 struct Shape {
     uint32_t caches, heads, elements; // elements of one head
     RopeElement element;
@@ -84,7 +79,7 @@ struct Shape {
 RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Shape& shape, RopeCacheLayout* layout,
                               Region* region, RopeReason* reason) {
     const uint64_t slot = static_cast<uint64_t>(shape.heads) * shape.elements;
-    const bool apart = cache.kind == ROPE_CACHE_POSITIONS || cache.kind == ROPE_CACHE_RING; // for each sequence
+    const bool apart = cacheKind(cache).per_sequence;
     if (!apart) layout->batch_stride = 0;
     if (layout->batch_stride == 0 && layout->page_stride == 0 && layout->slot_stride == 0 && layout->head_stride == 0) {
         const RopeResult result = checkProduct(name, "slot", slot, cache.slots, reason);
@@ -103,7 +98,7 @@ RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Sh
     uint64_t reach = shape.elements;
     RopeResult result = checkStrides(name, axes, 4, true, &reach, reason);
     if (result == ROPE_SUCCESS) result = checkOffset(name, layout->offset, reason);
-    *region = {name, bytesOf(layout->offset, shape.element), bytesOf(layout->offset + reach, shape.element),
+    *region = {name, elementBytes(shape.element, layout->offset), elementBytes(shape.element, layout->offset + reach),
                reach / cache.slots / caches == slot && reach % (static_cast<uint64_t>(cache.slots) * caches) == 0};
     return result;
 }
@@ -194,8 +189,8 @@ RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
     for (const FusedTensor* t = fused.tensors; t <= &last; ++t) {
         if (!isIdle(*t)) count += positionRegions(fused, *t, regions + count);
     }
-    if (last.cached && readsSteps(cache)) {
-        const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
+    if (last.cached && readsSlotMap(cache)) {
+        const bool table = cacheKind(cache).map == SlotMap::kPages;
         const RopeRotateDescription& d = last.d;
         const StrideCount entries =
             table ? StrideCount{1, cache.table_pages} : StrideCount{cache.slot_map_token_stride, d.tokens};
@@ -210,8 +205,6 @@ RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
     }
     return checkRegions(regions, count, reason);
 }
-
-bool slotsByPosition(const RopeCache& cache) { return cache.kind >= ROPE_CACHE_POSITIONS; }
 
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     RopeResult result = checkCacheChoices(*cache, reason);
@@ -229,7 +222,7 @@ RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeRe
     if (cache->element == ROPE_ELEMENT_DEFAULT) cache->element = d.element_out;
     if (cache->shift == 0) cache->delta = 0;
     result = resolvePages(cache, reason);
-    return result != ROPE_SUCCESS ? result : resolveSteps(d, cache, reason);
+    return result != ROPE_SUCCESS ? result : resolveSlotMap(d, cache, reason);
 }
 
 RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
@@ -249,7 +242,7 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads,
         const Shape shape = {caches, tensor.heads, d.head_dim, cache->element};
         const Shape scale = {caches, tensor.heads, 1, ROPE_ELEMENT_F32};
         RopeResult result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
-        if (result == ROPE_SUCCESS && cache->element == ROPE_ELEMENT_I8) {
+        if (result == ROPE_SUCCESS && formatOf(cache->element).scale == ElementScale::kApart) {
             result = resolveCacheLayout(tensor.scales_name, *cache, scale, tensor.scales, &regions[count++], reason);
         }
         if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);

@@ -1,5 +1,6 @@
 // What norms and quantizers ask of a tensor's geometry: runs of four elements, blocks of 32.
 #include "plan/fused.h"
+#include "plan/tensor.h"
 
 namespace rope {
 namespace {
@@ -13,11 +14,11 @@ struct Measure {
 };
 
 RopeResult checkMeasures(const FusedTensor& tensor, const Measure* measures, uint32_t count, const char* what,
-                         RopeReason* reason) {
+                         const char* why, RopeReason* reason) {
     for (uint32_t i = 0; i < count; ++i) {
         if (measures[i].value % measures[i].of == 0) continue;
-        return refuse(reason, ROPE_ERROR_INVALID, "%s: %s is %llu; with %s it must be a multiple of %u", tensor.name,
-                      measures[i].name, static_cast<unsigned long long>(measures[i].value), what, measures[i].of);
+        return refuse(reason, ROPE_ERROR_INVALID, "%s: %s is %llu; with %s%s it must be a multiple of %u", tensor.name,
+                      measures[i].name, static_cast<unsigned long long>(measures[i].value), what, why, measures[i].of);
     }
     return ROPE_SUCCESS;
 }
@@ -25,7 +26,7 @@ RopeResult checkMeasures(const FusedTensor& tensor, const Measure* measures, uin
 // The geometry that isWide() turns down, by name.
 RopeResult refuseNarrow(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
-    const RopeLayout& source = d.q.source;
+    const RopeLayout& source = tensor.source;
     const Measure measures[] = {{"head_dim", d.head_dim, 4},
                                 {"rotary_begin", d.rotary_begin, 4},
                                 {"rotary_dim", d.rotary_dim, 8},
@@ -34,19 +35,24 @@ RopeResult refuseNarrow(const FusedTensor& tensor, RopeReason* reason) {
                                 {"source.batch_stride", source.batch_stride, 4},
                                 {"source.token_stride", source.token_stride, 4},
                                 {"source.head_stride", source.head_stride, 4}};
-    return checkMeasures(tensor, measures, 8, kWhat, reason);
+    return checkMeasures(tensor, measures, 8, kWhat, "", reason);
 }
 
-RopeResult checkDestination(const FusedTensor& tensor, const char* what, uint32_t of, RopeReason* reason) {
-    const RopeLayout& to = tensor.d.q.destination;
-    const Measure measures[] = {
-        {"head_dim", tensor.d.head_dim, of},
-        {tensor.cached ? "the cache's offset" : "destination.offset", to.offset, of},
-        {tensor.cached ? "the cache's batch_stride" : "destination.batch_stride", to.batch_stride, of},
-        {tensor.cached ? "the cache's slot_stride" : "destination.token_stride", to.token_stride, of},
-        {tensor.cached ? "the cache's head_stride" : "destination.head_stride", to.head_stride, of},
-        {"the cache's page_stride", tensor.page_stride, of}};
-    return checkMeasures(tensor, measures, 6, what, reason);
+RopeResult checkDestination(const FusedTensor& tensor, const char* what, const char* why, uint32_t of,
+                            RopeReason* reason) {
+    const RopeLayout& to = tensor.destination;
+    const RopeCacheLayout& cache = tensor.cache;
+    const Measure measures[] = {{"head_dim", tensor.d.head_dim, of},
+                                {"destination.offset", to.offset, of},
+                                {"destination.batch_stride", to.batch_stride, of},
+                                {"destination.token_stride", to.token_stride, of},
+                                {"destination.head_stride", to.head_stride, of},
+                                {"the cache's offset", cache.offset, of},
+                                {"the cache's batch_stride", cache.batch_stride, of},
+                                {"the cache's slot_stride", cache.slot_stride, of},
+                                {"the cache's head_stride", cache.head_stride, of},
+                                {"the cache's page_stride", cache.page_stride, of}};
+    return checkMeasures(tensor, measures, 10, what, why, reason);
 }
 
 } // namespace
@@ -58,10 +64,12 @@ RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason) {
                       kMaxRunHead);
     }
     RopeResult result = ROPE_SUCCESS;
-    if (d.element_out == ROPE_ELEMENT_Q8_0)
-        result = checkDestination(tensor, "Q8_0, whose blocks fill 32-bit words in twos,", 64, reason);
-    if (result == ROPE_SUCCESS) result = checkDestination(tensor, kWhat, 4, reason);
-    if (result != ROPE_SUCCESS || isWide(d, d.q)) return result;
+    const ElementFormat& format = formatOf(d.element_out);
+    if (format.scale == ElementScale::kInBlock)
+        result = checkDestination(tensor, format.type, ", whose blocks fill 32-bit words in twos,",
+                                  elementsOfWords(d.element_out), reason);
+    if (result == ROPE_SUCCESS) result = checkDestination(tensor, kWhat, "", 4, reason);
+    if (result != ROPE_SUCCESS || isWide(d, sideBits(tensor))) return result;
     return refuseNarrow(tensor, reason);
 }
 

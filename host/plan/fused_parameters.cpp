@@ -37,7 +37,7 @@ RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* de
     clear(reason);
     if (description == nullptr) return refuseNull(reason, "description");
     Fused fused;
-    const RopeResult result = resolve(*description, &fused, reason);
+    const RopeResult result = resolveFused(*description, &fused, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeFusedDescription& g = fused.given;
     const uint32_t head_dim = g.rotate.head_dim;

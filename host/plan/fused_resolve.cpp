@@ -122,7 +122,7 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (cache.element > ROPE_ELEMENT_BF16) {
+    if (isQuantized(cache.element)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "cache.shift with cache.element %d; what is quantized is not turned, only floats, 1 to 3",
                       static_cast<int>(cache.element));
@@ -201,37 +201,35 @@ struct Part {
 
 void setCacheTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     const RopeCacheLayout& l = is_v ? cache.v : cache.k;
-    t->d.q.destination = {l.offset, l.batch_stride, l.slot_stride, l.head_stride};
-    t->page_stride = l.page_stride;
-    if (cache.element == ROPE_ELEMENT_I8) t->scales = is_v ? cache.v_scales : cache.k_scales;
+    t->cache = l;
+    if (formatOf(cache.element).scale == ElementScale::kApart) t->scales = is_v ? cache.v_scales : cache.k_scales;
     t->d.element_out = cache.element;
     t->to = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
     t->d.element_in = cache.element;
-    t->d.q.source = t->d.q.destination;
     t->from = t->to;
 }
 
 // What nothing turns keeps its order.
-void setUnturned(RopeRotateDescription* d) {
+void setWithoutRotation(RopeRotateDescription* d) {
     d->source = ROPE_SOURCE_INLINE;
     d->operation = ROPE_OPERATION_FORWARD;
     d->frequencies = {nullptr, d->rotary_dim / 2, 1, nullptr, 1};
     d->pairing_out = d->pairing_in;
 }
 
-RopeResult addTensor(const Part& part, Fused* fused, RopeReason* reason) {
+RopeResult addFusedTensor(const Part& part, Fused* fused, RopeReason* reason) {
     if (part.tensor->heads == 0) return ROPE_SUCCESS;
     const RopeFusedDescription& given = fused->given;
     FusedTensor* t = &fused->tensors[fused->count++];
     t->name = part.name;
     t->d = given.rotate;
-    t->d.q = *part.tensor;
-    memset(&t->d.k, 0, sizeof t->d.k);
+    t->d.q = t->d.k = {};
+    t->heads = part.tensor->heads;
     t->cached = !part.is_q && given.cache.kind != ROPE_CACHE_NONE;
     const bool in_place = t->cached ? given.cache.shift != 0 : given.rotate.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    if (part.is_v || given.no_rotation != 0) setUnturned(&t->d);
+    if (part.is_v || given.no_rotation != 0) setWithoutRotation(&t->d);
     t->turned = given.no_rotation == 0 && !part.is_v;
     t->scaled = part.is_q && given.query_scale.count != 0;
     if (!part.is_v) t->norm = part.is_q ? given.q_norm : given.k_norm;
@@ -239,13 +237,14 @@ RopeResult addTensor(const Part& part, Fused* fused, RopeReason* reason) {
     t->to = in_place ? t->from : part.slot_out;
     RopeResult result = ROPE_SUCCESS;
     if (!t->cached) {
-        result = resolveTensor(part.source_name, part.destination_name, t->d, &t->d.q, reason);
+        result = resolveTensor(part.source_name, part.destination_name, t->d, part.tensor, reason);
+        t->destination = part.tensor->destination;
     } else if (!in_place) {
-        result = resolveLayout(part.source_name, t->d, t->d.q.heads, false, &t->d.q.source, reason);
+        result = resolveLayout(part.source_name, t->d, t->heads, false, &part.tensor->source, reason);
     }
+    t->source = part.tensor->source;
     if (t->cached) setCacheTensor(given.cache, part.is_v, t);
     if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
-    *part.tensor = t->d.q;
     return result != ROPE_SUCCESS || !needsRuns(*t) ? result : checkRuns(*t, reason);
 }
 
@@ -254,19 +253,21 @@ RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* r
     const struct {
         const char* name;
         uint64_t k, v;
-    } measures[] = {
-        {"heads", k.d.q.heads, v.d.q.heads},
-        {"source.batch_stride", k.d.q.source.batch_stride, v.d.q.source.batch_stride},
-        {"source.token_stride", k.d.q.source.token_stride, v.d.q.source.token_stride},
-        {"source.head_stride", k.d.q.source.head_stride, v.d.q.source.head_stride},
-        {"destination's batch_stride", k.d.q.destination.batch_stride, v.d.q.destination.batch_stride},
-        {"destination's page_stride", k.page_stride, v.page_stride},
-        {"destination's slot or token stride", k.d.q.destination.token_stride, v.d.q.destination.token_stride},
-        {"destination's head_stride", k.d.q.destination.head_stride, v.d.q.destination.head_stride},
-        {"scales' batch_stride", k.scales.batch_stride, v.scales.batch_stride},
-        {"scales' page_stride", k.scales.page_stride, v.scales.page_stride},
-        {"scales' slot_stride", k.scales.slot_stride, v.scales.slot_stride},
-        {"scales' head_stride", k.scales.head_stride, v.scales.head_stride}};
+    } measures[] = {{"heads", k.heads, v.heads},
+                    {"source.batch_stride", k.source.batch_stride, v.source.batch_stride},
+                    {"source.token_stride", k.source.token_stride, v.source.token_stride},
+                    {"source.head_stride", k.source.head_stride, v.source.head_stride},
+                    {"destination.batch_stride", k.destination.batch_stride, v.destination.batch_stride},
+                    {"destination.token_stride", k.destination.token_stride, v.destination.token_stride},
+                    {"destination.head_stride", k.destination.head_stride, v.destination.head_stride},
+                    {"cache's batch_stride", k.cache.batch_stride, v.cache.batch_stride},
+                    {"cache's page_stride", k.cache.page_stride, v.cache.page_stride},
+                    {"cache's slot_stride", k.cache.slot_stride, v.cache.slot_stride},
+                    {"cache's head_stride", k.cache.head_stride, v.cache.head_stride},
+                    {"scales' batch_stride", k.scales.batch_stride, v.scales.batch_stride},
+                    {"scales' page_stride", k.scales.page_stride, v.scales.page_stride},
+                    {"scales' slot_stride", k.scales.slot_stride, v.scales.slot_stride},
+                    {"scales' head_stride", k.scales.head_stride, v.scales.head_stride}};
     for (const auto& measure : measures) {
         if (measure.k == measure.v) continue;
         return refuse(reason, ROPE_ERROR_INVALID,
@@ -280,7 +281,7 @@ RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* r
 
 } // namespace
 
-RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* reason) {
+RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeReason* reason) {
     memset(fused, 0, sizeof *fused);
     fused->given = given;
     RopeFusedDescription* filled = &fused->given;
@@ -290,7 +291,7 @@ RopeResult resolve(const RopeFusedDescription& given, Fused* fused, RopeReason* 
         {"k", "k.source", "k.destination", &filled->rotate.k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
         {"v", "v.source", "v.destination", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
     for (const Part& part : parts) {
-        if (result == ROPE_SUCCESS) result = addTensor(part, fused, reason);
+        if (result == ROPE_SUCCESS) result = addFusedTensor(part, fused, reason);
     }
     if (result != ROPE_SUCCESS) return result;
     bool idle = true;
@@ -316,7 +317,7 @@ void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* posi
     const bool turns = t.turned && t.d.source != ROPE_SOURCE_ROWS && !by_delta;
     if (!turns && !sets) frequencies->axes = nullptr; // a set lies behind the rows of all axes
     if (!sets) frequencies->sets = 1;
-    if (turns || sets || t.scaled || (t.cached && slotsByPosition(cache))) return;
+    if (turns || sets || t.scaled || (t.cached && cacheKind(cache).by_position)) return;
     keepLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
 }
 

@@ -1,10 +1,44 @@
 // What a device has, and what is worth asking of it.
-#include "rope.h"
+#include "plan/limits.h"
 
 #include <string.h>
 
-static const uint32_t kGpuThreads = 16384;
-static const uint32_t kCpuThreads = 64; // a dispatch costs more than what its other cores would gain
+namespace rope {
+namespace {
+
+constexpr uint32_t kGpuThreads = 16384;
+constexpr uint32_t kCpuThreads = 64; // a dispatch costs more than a CPU's other cores would gain
+
+} // namespace
+
+void fillLimits(RopeLimits* limits) {
+    if (limits->storage_range > UINT32_MAX) limits->storage_range = UINT32_MAX;
+    if (limits->storage_alignment == 0) limits->storage_alignment = kLeastAlignment;
+    if (limits->group_size == 0) limits->group_size = 1;
+    if (limits->storage_buffers == 0) limits->storage_buffers = 4;
+    if (limits->uniform_range == 0) limits->uniform_range = 16384;
+    if (limits->shared_bytes == 0) limits->shared_bytes = 16384;
+    if (limits->threads == 0) limits->threads = 16384;
+    if (limits->uniform_alignment == 0) limits->uniform_alignment = 256;
+}
+
+RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason) {
+    const uint32_t storage = limits.storage_alignment, uniform = limits.uniform_alignment;
+    if (((storage & (storage - 1)) | (uniform & (uniform - 1))) != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "limits.storage_alignment is %u and uniform_alignment %u; each must be a power of two", storage,
+                      uniform);
+    }
+    if (limits.storage_range == 0 || limits.group_count[0] == 0 || limits.group_count[1] == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "limits.%s is 0; ropeLimitsFromDevice fills it in",
+                      limits.storage_range == 0 ? "storage_range" : "group_count");
+    }
+    return ROPE_SUCCESS;
+}
+
+} // namespace rope
+
+using namespace rope;
 
 void ropeMinimumLimits(RopeLimits* limits) {
     if (limits == nullptr) return;

@@ -1,5 +1,8 @@
 // Positions: what a description of them may say, and where they lie.
-#include "plan/planner.h"
+#include "plan/positions.h"
+#include "plan/axes.h"
+#include "plan/enumerators.h"
+#include "plan/layout.h"
 
 #include <string.h>
 
@@ -98,6 +101,8 @@ void setPositions(const RopePositions& p, const RopeFrequencies& frequencies, Ro
     pass->constants[ROPE_ID_POSITIONS] = shaderPositions(p.kind);
     pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(p.element);
     pass->constants[ROPE_ID_SETS] = frequencies.sets > 1;
+    pass->sequences = isPacked(p) ? p.sequences : 0;
+    pass->joinable = p.kind == ROPE_POSITIONS_PER_TOKEN;
     setAxes(frequencies, pass);
     push->sets = frequencies.sets;
     push->position_axis = static_cast<uint32_t>(p.axis_stride);

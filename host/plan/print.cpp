@@ -1,5 +1,5 @@
 // A plan in words, and whether two are the same.
-#include "plan/planner.h"
+#include "plan/pass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,17 +30,16 @@ void print(Text* text, const char* format, ...) {
 void printStages(const RopePass& pass, Text* text) {
     static const char* const kNorms[] = {"", "norm, ", ""};
     static const char* const kLast[] = {"", "", "norm, "};
-    static const char* const kCaches[] = {"", " at slots", " at positions", " in a ring", " by block table"};
-    static const char* const kElements[] = {"float32", "float16", "bfloat16", "int8", "Q8_0"};
     const uint32_t* c = pass.constants;
     const bool turns = (c[ROPE_ID_PAIR_COUNTS] & 0xFFFFu) != 0;
     print(text, ": %s%s%s%sto %s%s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
-          c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElements[c[ROPE_ID_ELEMENT_OUT]], kCaches[c[ROPE_ID_CACHE]]);
+          c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElementFormats[c[ROPE_ID_ELEMENT_OUT] + 1].type,
+          kCacheKinds[c[ROPE_ID_CACHE]].phrase);
 }
 
 void printPass(const RopePass& pass, Text* text) {
     // A fused pass counts tokens alone, its heads are constants; the one that counts tokens has none.
-    const bool fused = pass.constants[ROPE_ID_ALL_HEADS] != 0;
+    const bool fused = pass.family == kFusedFamily && pass.constants[ROPE_ID_ALL_HEADS] != 0;
     const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : pass.count[2];
     const uint32_t per_thread = fused ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
     print(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);

@@ -1,5 +1,7 @@
 // The plan of relative vectors.
 #include "plan/relative.h"
+#include "plan/enumerators.h"
+#include "plan/positions.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
 
@@ -34,7 +36,7 @@ void addVectors(const Relative& r, Planner* planner) {
     pass->constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
     pass->constants[ROPE_ID_SCALED] = g.scale != 1;
     const uint32_t elements = keys ? ROPE_RELATIVE_RUN : 2;
-    push.head_lanes = (r.x_count - 1) / elements + 1;
+    pass->head_lanes = (r.x_count - 1) / elements + 1;
     push.ROPE_KEYS = g.keys;
     push.ROPE_DIM = g.dim;
     push.ROPE_FIRST_KEY = static_cast<uint32_t>(g.first_key);
@@ -55,7 +57,7 @@ RopeResult ropePlanRelative(const RopeRelativeDescription* description, const Ro
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     Relative relative;
-    const RopeResult result = resolve(*description, &relative, planner.reason());
+    const RopeResult result = resolveRelative(*description, &relative, planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     addVectors(relative, &planner);
     return planner.finish();

@@ -1,7 +1,7 @@
 // What a description of relative vectors comes to. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "plan/planner.h"
+#include "rules/refuse.h"
 
 namespace rope {
 
@@ -12,6 +12,6 @@ struct Relative {
     uint32_t q_count, x_count; // elements of a query: of Q, or the weights of keys; of the scores, or the output
 };
 
-RopeResult resolve(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason);
+RopeResult resolveRelative(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason);
 
 } // namespace rope

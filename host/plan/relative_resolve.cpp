@@ -1,5 +1,7 @@
 // Descriptions of relative vectors: defaults filled in, contradictions refused.
 #include "plan/relative.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
 #include "plan/scores.h"
 
 #include <string.h>
@@ -12,7 +14,7 @@ RopeResult checkOwn(const RopeRelativeDescription& g, RopeReason* reason) {
     if (!(scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20))) {
         return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
     }
-    const Choice choices[] = {{"side", g.side, ROPE_RELATIVE_VALUES}, {"element_x", g.element_x, ROPE_ELEMENT_BF16}};
+    const Choice choices[] = {{"side", g.side, ROPE_RELATIVE_VALUES}, {"element_x", g.element_x, kLastTensorElement}};
     RopeResult result = checkChoices(choices, 2, reason);
     if (result == ROPE_SUCCESS) result = checkScores({g.heads, g.queries, g.keys}, g.positions, reason);
     if (result == ROPE_SUCCESS) result = checkClip(g.least, g.most, reason);
@@ -60,7 +62,7 @@ RopeResult resolveLayouts(Relative* relative, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolve(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason) {
+RopeResult resolveRelative(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason) {
     memset(relative, 0, sizeof *relative);
     RopeRelativeDescription* g = &relative->given;
     *g = given;

@@ -1,12 +1,14 @@
 // Descriptions: defaults filled in, contradictions refused.
+#include "plan/resolve.h"
 #include "plan/frequencies.h"
-#include "plan/planner.h"
+#include "plan/layout.h"
+#include "plan/pairing.h"
+#include "plan/positions.h"
+#include "plan/rows.h"
+#include "plan/scale.h"
 
 namespace rope {
 namespace {
-
-constexpr uint64_t kMaxStride = 1ull << 33;        // so that kMaxCount of them stay within 64 bits
-constexpr uint64_t kMaxElements = UINT64_MAX / 64; // so that bytes do
 
 RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
     if (*batch == 0) *batch = 1;
@@ -19,13 +21,11 @@ RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
 }
 
 RopeResult checkEnumerators(const RopeRotateDescription& d, RopeReason* reason) {
-    const Choice choices[] = {{"pairing_in", d.pairing_in, ROPE_PAIRING_INTERLEAVED},
-                              {"pairing_out", d.pairing_out, ROPE_PAIRING_INTERLEAVED},
-                              {"element_in", d.element_in, ROPE_ELEMENT_BF16},
-                              {"element_out", d.element_out, ROPE_ELEMENT_BF16},
-                              {"operation", d.operation, ROPE_OPERATION_SHIFT},
-                              {"source", d.source, ROPE_SOURCE_ROWS},
-                              {"angle", d.angle, ROPE_ANGLE_COMPATIBLE}};
+    const Choice choices[] = {
+        {"pairing_in", d.pairing_in, kLastPairing},       {"pairing_out", d.pairing_out, kLastPairing},
+        {"element_in", d.element_in, kLastTensorElement}, {"element_out", d.element_out, kLastTensorElement},
+        {"operation", d.operation, ROPE_OPERATION_SHIFT}, {"source", d.source, ROPE_SOURCE_ROWS},
+        {"angle", d.angle, ROPE_ANGLE_COMPATIBLE}};
     return checkChoices(choices, 7, reason);
 }
 
@@ -62,27 +62,13 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
                       d->skip_first, d->skip_last, d->tokens);
     }
     if (d->chunk_dim == 2) d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are that
-    const bool halves = d->pairing_in == ROPE_PAIRING_HALF || d->pairing_out == ROPE_PAIRING_HALF;
-    if (!halves) d->chunk_dim = d->rotary_dim;
+    if (!liesInChunks(d->pairing_in) && !liesInChunks(d->pairing_out)) d->chunk_dim = d->rotary_dim;
     return ROPE_SUCCESS;
 }
 
 void resolveElements(RopeRotateDescription* d) {
     if (d->element_in == ROPE_ELEMENT_DEFAULT) d->element_in = ROPE_ELEMENT_F32;
     if (d->element_out == ROPE_ELEMENT_DEFAULT) d->element_out = d->element_in;
-}
-
-// The axis of the least stride first, so that what lies inside the next is known.
-void sortStrides(StrideAxis* axes, uint32_t count) {
-    for (uint32_t i = 0; i < count; ++i) {
-        for (uint32_t j = i + 1; j < count; ++j) {
-            if (*axes[j].stride < *axes[i].stride) {
-                const StrideAxis held = axes[i];
-                axes[i] = axes[j];
-                axes[j] = held;
-            }
-        }
-    }
 }
 
 RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
@@ -131,7 +117,7 @@ void clearTurn(RopeRotateDescription* d) {
 }
 
 // Nothing turns, but where the positions lie still depends on the axes, where they are given.
-RopeResult resolveUnturned(RopeRotateDescription* d, RopeReason* reason) {
+RopeResult resolveWithoutRotation(RopeRotateDescription* d, RopeReason* reason) {
     d->rows = {};
     RopeFrequencies* f = &d->frequencies;
     f->values = nullptr;
@@ -143,86 +129,7 @@ RopeResult resolveUnturned(RopeRotateDescription* d, RopeReason* reason) {
 
 } // namespace
 
-RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason) {
-    if (offset <= kMaxElements) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.offset is %llu; it lies beyond what 64 bits count", name,
-                  static_cast<unsigned long long>(offset));
-}
-
-RopeResult checkProduct(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason) {
-    if (elements <= kMaxElements / count) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s has %u %ss of %llu elements, more than 64 bits count", name, count,
-                  what, static_cast<unsigned long long>(elements));
-}
-
-RopeResult checkStrides(const char* name, StrideAxis* axes, uint32_t count, bool written, uint64_t* reach,
-                        RopeReason* reason) {
-    for (uint32_t i = 0; i < count; ++i) {
-        if (axes[i].count == 1) *axes[i].stride = 0;
-    }
-    sortStrides(axes, count);
-    for (uint32_t i = 0; i < count; ++i) {
-        const StrideAxis& axis = axes[i];
-        const uint64_t stride = *axis.stride;
-        if (axis.count == 1) continue;
-        if (stride == 0 || (written && stride < *reach)) {
-            return refuse(reason, ROPE_ERROR_INVALID,
-                          "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, axis.name,
-                          static_cast<unsigned long long>(stride), static_cast<unsigned long long>(*reach));
-        }
-        if (stride > (kMaxElements - *reach) / axis.count) {
-            return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                          "%s.%s_stride is %llu; the tensor has more bytes than 64 bits count", name, axis.name,
-                          static_cast<unsigned long long>(stride));
-        }
-        *reach += stride * (axis.count - 1);
-    }
-    return ROPE_SUCCESS;
-}
-
-RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
-                         RopeLayout* layout, RopeReason* reason) {
-    if (layout->batch_stride == 0 && layout->token_stride == 0 && layout->head_stride == 0) {
-        layout->head_stride = d.head_dim;
-        layout->token_stride = static_cast<uint64_t>(heads) * d.head_dim;
-        const RopeResult result = checkProduct(name, "token", layout->token_stride, d.tokens, reason);
-        if (result != ROPE_SUCCESS) return result;
-        layout->batch_stride = d.tokens * layout->token_stride;
-    }
-    StrideAxis axes[3] = {{&layout->batch_stride, d.batch, "batch"},
-                          {&layout->token_stride, d.tokens, "token"},
-                          {&layout->head_stride, heads, "head"}};
-    uint64_t reach = d.head_dim;
-    const RopeResult result = checkStrides(name, axes, 3, written, &reach, reason);
-    return result != ROPE_SUCCESS ? result : checkOffset(name, layout->offset, reason);
-}
-
-RopeResult checkHeads(uint32_t heads, RopeReason* reason) {
-    if (heads <= kMaxCount) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "heads is %u; it may be at most %u", heads, kMaxCount);
-}
-
-RopeResult resolveTensor(const char* source_name, const char* destination_name, const RopeRotateDescription& d,
-                         RopeTensor* tensor, RopeReason* reason) {
-    if (tensor->heads == 0) return ROPE_SUCCESS;
-    RopeResult result = checkHeads(tensor->heads, reason);
-    if (result == ROPE_SUCCESS)
-        result = resolveLayout(source_name, d, tensor->heads, d.out_of_place == 0, &tensor->source, reason);
-    if (result != ROPE_SUCCESS) return result;
-    if (d.out_of_place == 0) {
-        tensor->destination = tensor->source;
-        return ROPE_SUCCESS;
-    }
-    return resolveLayout(destination_name, d, tensor->heads, true, &tensor->destination, reason);
-}
-
-RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason) {
-    if (value <= kMaxStride) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %llu; it may be at most 2^33 elements", name,
-                  static_cast<unsigned long long>(value));
-}
-
-RopeResult resolve(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason) {
+RopeResult resolveTable(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason) {
     RopeTableDescription d = given;
     RopeResult result = resolveCounts(&d.batch, d.tokens, reason);
     if (d.frequencies.sets == 0) d.frequencies.sets = 1;
@@ -258,12 +165,12 @@ RopeResult resolveRotation(bool turned, RopeRotateDescription* d, RopeReason* re
     if (result != ROPE_SUCCESS) return result;
     resolveElements(d);
     result = checkInPlace(*d, reason);
-    if (result == ROPE_SUCCESS) result = turned ? resolveCosSin(d, reason) : resolveUnturned(d, reason);
+    if (result == ROPE_SUCCESS) result = turned ? resolveCosSin(d, reason) : resolveWithoutRotation(d, reason);
     if (result == ROPE_SUCCESS) result = resolvePositions(d->frequencies, d->batch, d->tokens, &d->positions, reason);
     return result;
 }
 
-RopeResult resolve(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason) {
+RopeResult resolveRotate(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason) {
     RopeRotateDescription d = given;
     if (d.q.heads == 0 && d.k.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID, "q.heads and k.heads are both 0; one tensor at least has heads");

@@ -1,4 +1,5 @@
 // The plan of a rotation.
+#include "plan/resolve.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
 
@@ -16,7 +17,7 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     RopeRotateDescription d;
-    RopeResult result = resolve(*description, &d, planner.reason());
+    RopeResult result = resolveRotate(*description, &d, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     const bool out_of_place = d.out_of_place != 0;
@@ -25,9 +26,9 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
         {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders, true},
     };
     for (const TensorPass& tensor : tensors) {
-        if (tensor.tensor.heads != 0 && result == ROPE_SUCCESS) result = addTensor(d, tensor, &planner);
+        if (tensor.tensor.heads != 0 && result == ROPE_SUCCESS) result = addTensorPass(d, tensor, &planner);
     }
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    addCount(d, &planner);
+    addCountPass(d, &planner);
     return planner.finish();
 }

@@ -1,5 +1,6 @@
 // Rows of cos and sin: the formats in use as strides, what strides may not do, and the memory they reach over.
-#include "plan/planner.h"
+#include "plan/rows.h"
+#include "plan/layout.h"
 
 #include <string.h>
 
@@ -38,7 +39,7 @@ RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason) {
     RopeResult result = checkStride("rows.row_stride", rows->row_stride, reason);
     if (result == ROPE_SUCCESS) result = checkStride("rows.offset", rows->offset, reason);
     if (result == ROPE_SUCCESS) result = checkStride("rows.sin_offset", magnitudeOf(rows->sin_offset), reason);
-    if (result == ROPE_SUCCESS) result = checkChoice("rows.element", rows->element, ROPE_ELEMENT_BF16, reason);
+    if (result == ROPE_SUCCESS) result = checkChoice("rows.element", rows->element, kLastTensorElement, reason);
     if (result != ROPE_SUCCESS) return result;
     if (rows->sin_offset < 0 && magnitudeOf(rows->sin_offset) > rows->offset) {
         return refuse(

@@ -1,6 +1,6 @@
 // The factor on cos and sin.
+#include "plan/scale.h"
 #include "../shaders/angle.h"
-#include "plan/planner.h"
 #include "rules/fixed.h"
 
 namespace rope {

@@ -1,7 +1,7 @@
 // What descriptions over scores [batch, heads, queries, keys] have in common.
 #pragma once
 
-#include "plan/planner.h"
+#include "plan/layout.h"
 
 namespace rope {
 

@@ -1,4 +1,5 @@
 // Whether a device rounds float32 to nearest: the plan that asks, and the answer.
+#include "plan/pass.h"
 #include "plan/planner.h"
 #include "plan/shaders.h"
 
@@ -13,7 +14,6 @@ RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan) {
     pass->constants[ROPE_ID_POSITIONS] = ROPE_KIND_COUNTED;
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, ROPE_SELF_TEST_WORDS};
     RopePush push = {};
-    push.head_lanes = 1;
     push.scale_mantissa = 0x3F800000u;
     writePush(push, pass);
     return planner.finish();

@@ -1,6 +1,13 @@
 // The plan of a table.
 #include "../shaders/angle.h"
+#include "plan/enumerators.h"
+#include "plan/frequencies.h"
+#include "plan/pass.h"
 #include "plan/planner.h"
+#include "plan/positions.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
+#include "plan/scale.h"
 #include "plan/shaders.h"
 
 using namespace rope;
@@ -9,7 +16,7 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     RopeTableDescription d;
-    const RopeResult result = resolve(*description, &d, planner.reason());
+    const RopeResult result = resolveTable(*description, &d, planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
 
     const uint32_t pairs = d.frequencies.count;
@@ -25,7 +32,7 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     rows.stride[1] = stride;
     const Scale scale = splitScale(d.frequencies.scale);
     pass->constants[ROPE_ID_SCALE_GRID] = scale_grid(scale.mantissa, scale.exponent);
-    push.head_lanes = pairs;
+    pass->head_lanes = pairs;
     push.pair_counts = pairs | pairs << 16;
     setRowPush(d.rows, &push);
     push.ROPE_ROW_COPY = d.rows.copy_offset;

@@ -1,21 +1,22 @@
 // What plans over tensors share: how one tensor's elements become lanes, and what these read.
 #include "plan/tensor.h"
+#include "plan/axes.h"
+#include "plan/enumerators.h"
+#include "plan/frequencies.h"
+#include "plan/pairing.h"
+#include "plan/positions.h"
+#include "plan/rows.h"
+#include "plan/scale.h"
 #include "plan/shaders.h"
 
 namespace rope {
 namespace {
 
-// Whether all offsets and strides are multiples of 2^bits.
-bool isMultiple(const RopeLayout& layout, uint32_t bits) {
-    const uint64_t all = layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
-    return (all & ((1u << bits) - 1)) == 0;
-}
-
 // One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
-bool isAligned(const RopeRotateDescription& d, const RopeLayout& layout, RopePairing pairing, uint32_t bits) {
-    const uint32_t second = pairing == ROPE_PAIRING_HALF ? d.chunk_dim / 2 : 0;
+bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
+    const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
     const uint32_t passed = d.out_of_place != 0 ? d.head_dim : 0;
-    return ((d.rotary_begin | second | passed) & ((1u << bits) - 1)) == 0 && isMultiple(layout, bits);
+    return ((d.rotary_begin | second | passed | strides) & ((1u << bits) - 1)) == 0;
 }
 
 uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
@@ -29,23 +30,23 @@ uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
 
 } // namespace
 
-bool isWide(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    return d.rotary_dim % 8 == 0 && isAligned(d, tensor.source, d.pairing_in, 2) &&
-           isAligned(d, tensor.destination, d.pairing_out, 2);
+bool isWide(const RopeRotateDescription& d, const SideBits& sides) {
+    return d.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.pairing_in, 2) &&
+           isAligned(d, sides.destination, d.pairing_out, 2);
 }
 
 // The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
-static bool isNarrow(const RopeRotateDescription& d, const RopeTensor& tensor) {
-    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, tensor.source, d.pairing_in, 1)) &&
-           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, tensor.destination, d.pairing_out, 1));
+static bool isNarrow(const RopeRotateDescription& d, const SideBits& sides) {
+    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
+           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
 }
 
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const Shaders& shaders,
+Build chooseBuild(const RopeRotateDescription& d, const SideBits& sides, const Shaders& shaders,
                   const RopeLimits& limits) {
     const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
     const RopeShader* wide = shaders.wide_long != nullptr && takesLongWords(limits) ? shaders.wide_long : shaders.wide;
-    const Build builds[] = {{isWide(d, tensor) ? wide : nullptr, 4, 4},
-                            {isNarrow(d, tensor) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
+    const Build builds[] = {{isWide(d, sides) ? wide : nullptr, 4, 4},
+                            {isNarrow(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
                             {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1}};
     const Build* chosen = nullptr; // the first that is no wider than the tuning says, or else the last that is
     for (const Build& build : builds) {
@@ -86,10 +87,11 @@ RopeAccess cosSinAccess(const RopeRotateDescription& d) {
 }
 
 // Of the same words the one or the other.
-void setScaleOrTable(const RopeRotateDescription& d, RopePush* push) {
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     if (d.source == ROPE_SOURCE_TABLE) {
         push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
         push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rows.count);
+        pass->whole |= 1u << ROPE_BINDING_COS_SIN;
         return;
     }
     const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
@@ -97,17 +99,11 @@ void setScaleOrTable(const RopeRotateDescription& d, RopePush* push) {
     push->scale_exponent = scale.exponent;
 }
 
-// Pairs in a chunk of the rotary part, as the shaders take it.
-static uint32_t chunkOf(const RopeRotateDescription& d, RopePairing pairing) {
-    if (pairing == ROPE_PAIRING_INTERLEAVED) return 1;
-    return d.chunk_dim == d.rotary_dim ? 0 : d.chunk_dim / 2;
-}
-
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
-    constants[ROPE_ID_PAIRING_IN] = chunkOf(d, d.pairing_in);
-    constants[ROPE_ID_PAIRING_OUT] = chunkOf(d, d.pairing_out);
+    constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.pairing_in, d.chunk_dim, d.rotary_dim);
+    constants[ROPE_ID_PAIRING_OUT] = chunkPairs(d.pairing_out, d.chunk_dim, d.rotary_dim);
     constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0;
     constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
     constants[ROPE_ID_SCALE_GRID] = scaleGrid(d);
@@ -131,8 +127,9 @@ uint32_t passLanes(uint32_t elements, const Build& build) {
     return (elements + 2 * build.copy_step - 1) / (2 * build.copy_step);
 }
 
-void setWindow(const RopeRotateDescription& d, RopePush* push) {
+void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     if (d.skip_first == 0 && d.skip_last == 0) return;
+    pass->joinable = 0;
     push->window_begin = d.skip_first;
     push->window_end = isPacked(d.positions) ? d.skip_last : d.tokens - d.skip_last;
 }
@@ -151,7 +148,8 @@ void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     RopeFrequencies frequencies;
     positionsRead(d, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
-    setWindow(d, push);
+    if (d.source == ROPE_SOURCE_ROWS) pass->joinable = 1;
+    setWindow(d, push, pass);
 }
 
 // Whether every token turns.
@@ -170,8 +168,8 @@ bool takesTwoHeads(const RopeRotateDescription& d, const Build& build, const Rop
 
 } // namespace
 
-RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner) {
-    const Build build = chooseBuild(d, t.tensor, t.shaders, planner->limits());
+RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner) {
+    const Build build = chooseBuild(d, sideBits(t.tensor), t.shaders, planner->limits());
     if (build.shader == nullptr) return refuseBuild(t.name, planner->reason());
     RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, t.tensor.heads);
     RopePush push = {};
@@ -186,12 +184,12 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
-    push.head_lanes = pair_lanes + passLanes(push.pass_elements, build);
+    pass->head_lanes = pair_lanes + passLanes(push.pass_elements, build);
     const bool two_lanes = t.is_rotation && build.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
                            d.chunk_dim == d.rotary_dim; // of each the second is as far from the first
-    const RopeTuning tuning = chooseTuning(d, t.tensor.heads, push.head_lanes, two_lanes, planner->limits());
+    const RopeTuning tuning = chooseTuning(d, t.tensor.heads, pass->head_lanes, two_lanes, planner->limits());
     pass->constants[ROPE_ID_LANES] = tuning.pairs == 8 ? 2 : 1;
-    push.head_lanes /= pass->constants[ROPE_ID_LANES];
+    pass->head_lanes /= pass->constants[ROPE_ID_LANES];
     pass->heads_per_thread = tuning.heads;
     const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads; // by one pipeline
     pass->constants[ROPE_ID_HEADS] = all_heads ? ROPE_EVERY_HEAD : tuning.heads;
@@ -200,20 +198,19 @@ RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planne
     if (t.is_rotation && push.pass_elements == 0)
         pass->constants[ROPE_ID_ALL] = allTurn(d) ? ROPE_ALL_TOKENS : ROPE_ALL_LANES;
     if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
-    setScaleOrTable(d, &push);
+    setScaleOrTable(d, &push, pass);
     writePush(push, pass);
     return ROPE_SUCCESS;
 }
 
-void addCount(const RopeRotateDescription& d, Planner* planner) {
+void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
     RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
     RopePush push = {};
     setTokens(d, &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
-    push.head_lanes = 1;
-    setScaleOrTable(d, &push);
+    setScaleOrTable(d, &push, pass);
     writePush(push, pass);
 }
 

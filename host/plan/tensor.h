@@ -1,6 +1,8 @@
 // What plans over tensors share: how one tensor's elements become lanes, and what these read.
 #pragma once
 
+#include "plan/layout.h"
+#include "plan/pass.h"
 #include "plan/planner.h"
 
 namespace rope {
@@ -26,16 +28,26 @@ struct Shaders {
     const RopeShader *wide, *narrow, *odd;
     const RopeShader* wide_long = nullptr;
 };
-Build chooseBuild(const RopeRotateDescription& d, const RopeTensor& tensor, const Shaders& shaders,
+// The offsets and strides of a tensor's two sides, each side's or'ed.
+struct SideBits {
+    uint64_t source, destination;
+};
+inline SideBits sideBits(const RopeTensor& tensor) {
+    return {strideBits(tensor.source), strideBits(tensor.destination)};
+}
+
+Build chooseBuild(const RopeRotateDescription& d, const SideBits& sides, const Shaders& shaders,
                   const RopeLimits& limits);
+// Whether a tensor's runs of four elements, and the pairs' partners, lie at multiples of four.
+bool isWide(const RopeRotateDescription& d, const SideBits& sides);
 RopeResult refuseBuild(const char* name, RopeReason* reason);
 uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
 uint32_t passLanes(uint32_t elements, const Build& build); // that bring over what does not rotate
 
 RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
 RopeAccess cosSinAccess(const RopeRotateDescription& d);
-void setScaleOrTable(const RopeRotateDescription& d, RopePush* push);
-void setWindow(const RopeRotateDescription& d, RopePush* push);
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
+void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
 // Of all passes over one tensor.
 void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass);
 
@@ -47,10 +59,10 @@ struct TensorPass {
     const Shaders& shaders;
     bool is_rotation; // whose wide shader may take two lanes of a head in a thread, or two heads together
 };
-RopeResult addTensor(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
+RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
 // Whether a token can have no position, or none of the table's.
 bool canBeOutside(const RopeRotateDescription& d);
 // Counts the tokens that lack a position, where that is asked for and there can be any.
-void addCount(const RopeRotateDescription& d, Planner* planner);
+void addCountPass(const RopeRotateDescription& d, Planner* planner);
 
 } // namespace rope

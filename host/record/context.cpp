@@ -1,6 +1,7 @@
 // The context: one set layout, one pipeline layout, and pipelines made up front, on a borrowed device.
 #include "record/context.h"
-#include "plan/planner.h"
+#include "plan/limits.h"
+#include "plan/pass.h"
 
 #include <new>
 #include <stdlib.h>

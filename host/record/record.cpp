@@ -1,6 +1,7 @@
 // A plan into a command buffer: a few Vulkan calls for each of its dispatches.
-#include "plan/planner.h"
+#include "plan/pass.h"
 #include "record/context.h"
+#include "rules/refuse.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static_assert(ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + 1 &&
 // True where a source and its destination, in two slots, begin at one byte of one buffer. A cache is left
 // out: its binding begins at its first slot, which the pass need not write.
 bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
-    if ((pass.whole & 1u << ROPE_BINDING_DESTINATION) != 0) return false;
+    if (isWhole(pass, ROPE_BINDING_DESTINATION)) return false;
     const RopeAccess* const last = pass.access + ROPE_BINDING_SOURCE_V;
     for (const RopeAccess* at = pass.access + ROPE_BINDING_SOURCE; at <= last;
          at += ROPE_BINDING_SOURCE_V - ROPE_BINDING_SOURCE) {

@@ -22,13 +22,13 @@ void addToken(const Addition& addition, const Rotation& r, const Arrays& arrays,
     const bool lacks = d.source != ROPE_SOURCE_ROWS && turns && isOutside(d, place);
     const bool added = turns && !lacks;
     *outside += lacks;
-    const uint64_t from = placeOf(d.q.source, batch, token, 0);
-    const uint64_t to = placeOf(d.q.destination, batch, token, 0);
+    const uint64_t from = placeOf(addition.x.source, batch, token, 0);
+    const uint64_t to = placeOf(addition.x.destination, batch, token, 0);
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
         CosSin turn = {};
         if (added) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
         for (uint32_t which = 0; which < 2; ++which) {
-            const uint32_t e = element(d, d.pairing_in, pair, which);
+            const uint32_t e = pairElement(d, d.pairing_in, pair, which);
             put(arrays, to + e, sumOf(addition, added, load(arrays, from + e), turn, which));
         }
     }
@@ -43,7 +43,7 @@ RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* da
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Addition addition;
-    RopeResult result = resolve(*description, &addition, reason);
+    RopeResult result = resolveAddition(*description, &addition, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeRotateDescription& d = addition.d;
     const Rotation rotation = makeRotation(d, data->positions, data->rows);

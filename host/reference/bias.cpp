@@ -76,7 +76,7 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Bias bias;
-    const RopeResult result = resolve(*description, &bias, reason);
+    const RopeResult result = resolveBias(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeRotateDescription& d = bias.d;
     if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
@@ -91,8 +91,8 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t query = 0; query < d.tokens; ++query) {
             const HostToken token = hostToken(d.positions, d.frequencies, data->positions, d.tokens, batch, query);
-            for (uint32_t head = 0; head < d.q.heads; ++head)
-                addRow(rows, arrays, token, placeOf(d.q.source, batch, query, head), head);
+            for (uint32_t head = 0; head < bias.given.heads; ++head)
+                addRow(rows, arrays, token, placeOf(bias.scores, batch, query, head), head);
         }
     }
     return result;

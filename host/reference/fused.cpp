@@ -1,5 +1,6 @@
 // Fused passes carried out on the CPU, a head at a time: the reference in double, and the shaders' own bits.
 #include "plan/fused.h"
+#include "reference/quantize.h"
 #include "reference/rotation.h"
 
 #include <math.h>
@@ -9,8 +10,6 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kHeldTurns = kMaxRunHead / 2;
-constexpr uint32_t kBlock = 32; // elements of Q8_0
-constexpr uint32_t kBlockBytes = 34;
 
 // One tensor of the description.
 struct Work {
@@ -39,7 +38,7 @@ Slot findSlot(const Work& w, uint32_t batch, uint32_t number, const HostToken& s
     const RopeCache& cache = w.fused.given.cache;
     if (!stand.placed) return Slot::kNone;
     int64_t found = stand.position[0] >> 32;
-    if (slotsByPosition(cache) && (!stand.known || found < 0)) return Slot::kOutside;
+    if (cacheKind(cache).by_position && (!stand.known || found < 0)) return Slot::kOutside;
     uint64_t step = cache.slot_map_offset;
     if (cache.kind == ROPE_CACHE_RING) found %= cache.slots;
     if (cache.kind == ROPE_CACHE_SLOTS) {
@@ -86,18 +85,16 @@ uint64_t cachePlace(const RopeCache& cache, const RopeCacheLayout& l, uint32_t s
 bool findStop(const Work& w, uint32_t batch, uint32_t number, Stop* stop) {
     const RopeRotateDescription& d = w.t.d;
     const RopeCache& cache = w.fused.given.cache;
-    const RopeLayout& to = d.q.destination;
     stop->stand = standOf(w, batch, number);
     stop->number = static_cast<uint64_t>(batch) * d.tokens + number;
-    stop->from = placeOf(d.q.source, batch, number, 0);
-    stop->to = placeOf(to, batch, number, 0);
+    stop->from = placeOf(w.t.source, batch, number, 0);
+    stop->to = placeOf(w.t.destination, batch, number, 0);
     if (w.t.cached) {
         uint64_t slot;
         if (findSlot(w, batch, number, stop->stand, &slot) != Slot::kTaken) return false;
-        const RopeCacheLayout layout = {to.offset, to.batch_stride, w.t.page_stride, to.token_stride, to.head_stride};
-        stop->to = cachePlace(cache, layout, stop->stand.sequence, slot);
+        stop->to = cachePlace(cache, w.t.cache, stop->stand.sequence, slot);
         stop->scale = cachePlace(cache, w.t.scales, stop->stand.sequence, slot);
-        if (d.out_of_place == 0) stop->from = stop->to;
+        if (isShifted(w.t)) stop->from = stop->to;
     }
     stop->token = turnOf(w, batch, number, &stop->turns);
     stop->turns = stop->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, stop->token));
@@ -135,7 +132,7 @@ Value applyNorm(const Head& h, uint32_t e, const Value& value) {
 }
 
 Value firstOf(const Head& h, uint32_t e) {
-    const Value value = load(h.w.arrays, h.stop.from + h.number * h.w.t.d.q.source.head_stride + e);
+    const Value value = load(h.w.arrays, h.stop.from + h.number * sourceHeadStride(h.w.t) + e);
     return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
 }
 
@@ -152,10 +149,10 @@ template <typename Take> void eachElement(const Head& h, Take take) {
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
         Value values[2];
         for (uint32_t which = 0; which < 2; ++which)
-            values[which] = firstOf(h, d.rotary_begin + element(d, d.pairing_in, pair, which));
+            values[which] = firstOf(h, d.rotary_begin + pairElement(d, d.pairing_in, pair, which));
         if (h.stop.turns) turnPair(h.w.rotation, heldTurn(h, pair), values);
         for (uint32_t which = 0; which < 2; ++which)
-            take(d.rotary_begin + element(d, d.pairing_out, pair, which), values[which]);
+            take(d.rotary_begin + pairElement(d, d.pairing_out, pair, which), values[which]);
     }
     for (uint32_t e = 0; e < d.head_dim; ++e) {
         if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim) take(e, firstOf(h, e));
@@ -191,7 +188,7 @@ float reciprocalRoot(float value) { return static_cast<float>(1.0 / sqrt(static_
 
 Factor normOf(const Head& h, const Factor& sum) {
     const RopeNorm& norm = h.w.t.norm;
-    const uint32_t heads = norm.all_heads != 0 ? h.w.t.d.q.heads : 1;
+    const uint32_t heads = norm.all_heads != 0 ? h.w.t.heads : 1;
     const uint32_t count = norm.kind == ROPE_NORM_L2 ? 1 : heads * h.w.t.d.head_dim;
     const float mean = product(sum.bits, 1.0f / static_cast<float>(count));
     return {1.0 / sqrt(sum.reference / count + static_cast<double>(norm.epsilon)), reciprocalRoot(mean + norm.epsilon)};
@@ -206,56 +203,10 @@ Factor queryScale(const Head& h) {
     return {value, value};
 }
 
-// ---- Quantizers
-
-struct Quantizer {
-    float scale, inverse;
-};
-
-// Where the scale is no normal number it is 0, and all is 0.
-Quantizer quantizerOf(const Value* values, uint32_t count) {
-    uint32_t largest = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t magnitude = values[i].bits & 0x7FFFFFFFu;
-        if (magnitude > largest) largest = magnitude;
-    }
-    const float scale = floatOf(largest) / 127.0f;
-    const bool normal = bitsOf(scale) >= 0x00800000u;
-    return {normal ? scale : 0.0f, normal ? 1.0f / scale : 0.0f};
-}
-
-// To the nearest, halves away from 0.
-int8_t quantize(const Value& value, float inverse) {
-    const double share = static_cast<double>(product(floatOf(value.bits), inverse));
-    if (!(share > -127.5 && share < 127.5)) return 0; // not of finite numbers
-    return static_cast<int8_t>(share < 0 ? share - 0.5 : share + 0.5);
-}
-
-void putInt8(const Head& h, uint64_t to, const Value* values) {
-    const RopeRotateDescription& d = h.w.t.d;
-    const Quantizer q = quantizerOf(values, d.head_dim);
-    const uint64_t scale = h.stop.scale + h.number * h.w.t.scales.head_stride;
-    writeBits(h.w.arrays.out, ROPE_ELEMENT_F32, scale, bitsOf(q.scale));
-    int8_t* out = static_cast<int8_t*>(h.w.arrays.out) + to;
-    for (uint32_t e = 0; e < d.head_dim; ++e) out[e] = quantize(values[e], q.inverse);
-}
-
-void putBlocks(const Head& h, uint64_t to, const Value* values) {
-    for (uint32_t first = 0; first < h.w.t.d.head_dim; first += kBlock) {
-        const Quantizer q = quantizerOf(values + first, kBlock);
-        unsigned char* block = static_cast<unsigned char*>(h.w.arrays.out) + (to + first) / kBlock * kBlockBytes;
-        writeBits(block, ROPE_ELEMENT_F16, 0, bitsOf(q.scale));
-        for (uint32_t i = 0; i < kBlock; ++i) {
-            const int8_t quant = quantize(values[first + i], q.inverse);
-            memcpy(block + 2 + i, &quant, 1);
-        }
-    }
-}
-
 void putHead(const Head& h) {
     const FusedTensor& t = h.w.t;
     const Arrays& arrays = h.w.arrays;
-    const uint64_t to = h.stop.to + h.number * t.d.q.destination.head_stride;
+    const uint64_t to = h.stop.to + h.number * destinationHeadStride(t);
     const Factor scale = t.scaled ? queryScale(h) : Factor{};
     Value values[kMaxRunHead];
     const bool quantized = isQuantized(t);
@@ -270,15 +221,15 @@ void putHead(const Head& h) {
         if (arrays.reference != nullptr) arrays.reference[to + e] = value.reference;
     });
     if (!quantized || arrays.out == nullptr) return;
-    if (t.d.element_out == ROPE_ELEMENT_I8) putInt8(h, to, values);
-    if (t.d.element_out == ROPE_ELEMENT_Q8_0) putBlocks(h, to, values);
+    const uint64_t quant_scale = h.stop.scale + h.number * t.scales.head_stride;
+    putQuantizedHead(arrays.out, t.d.element_out, to, quant_scale, values, t.d.head_dim);
 }
 
 void runToken(const Work& w, uint32_t batch, uint32_t number) {
     Stop stop;
     if (!findStop(w, batch, number, &stop)) return;
     const bool norms = w.t.norm.kind != ROPE_NORM_NONE;
-    const uint32_t heads = w.t.d.q.heads;
+    const uint32_t heads = w.t.heads;
     Factor all = {};
     for (uint32_t head = 0; norms && w.t.norm.all_heads != 0 && head < heads; ++head) {
         const Factor sum = squaresOf({w, stop, head, {}, false});
@@ -321,7 +272,8 @@ Work makeWork(const Fused& fused, const FusedTensor& t, const RopeHostFused& dat
 RopeResult checkArrays(const Work& w, RopeReason* reason) {
     if (isIdle(w.t)) return ROPE_SUCCESS;
     const RopeFusedDescription& g = w.fused.given;
-    const bool reads = readsPositions(w.rotation.read) || (w.t.cached && readsSteps(g.cache)) || g.tokens_counted != 0;
+    const bool reads =
+        readsPositions(w.rotation.read) || (w.t.cached && readsSlotMap(g.cache)) || g.tokens_counted != 0;
     if (reads && w.rotation.positions == nullptr) return refusePositions(reason);
     if (w.arrays.in == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s is read from %s, which is null; it is an array here", w.t.name,
@@ -350,7 +302,7 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Fused fused;
-    RopeResult result = resolve(*description, &fused, reason);
+    RopeResult result = resolveFused(*description, &fused, reason);
     for (uint32_t i = 0; result == ROPE_SUCCESS && i < fused.count; ++i)
         result = checkArrays(makeWork(fused, fused.tensors[i], *data), reason);
     if (result != ROPE_SUCCESS) return result;

@@ -101,7 +101,7 @@ RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeH
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     Relative relative;
-    const RopeResult result = resolve(*description, &relative, reason);
+    const RopeResult result = resolveRelative(*description, &relative, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeRelativeDescription& g = relative.given;
     const RopeRotateDescription& d = relative.d;

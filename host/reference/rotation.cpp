@@ -1,6 +1,10 @@
 // The descriptions carried out on the CPU, pair by pair: the reference in double, and the shaders' own bits.
 #include "reference/rotation.h"
 
+#include "plan/axes.h"
+#include "plan/resolve.h"
+#include "plan/scale.h"
+
 #include <string.h>
 
 namespace rope {
@@ -98,7 +102,7 @@ void put(const Arrays& arrays, uint64_t at, const Value& value) {
     writeRaw(arrays.out, arrays.element_out, at, as_is ? value.raw : narrowed(value.bits, arrays.element_out));
 }
 
-uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {
+uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {
     if (pairing == ROPE_PAIRING_INTERLEAVED) return 2 * pair + which;
     const uint32_t half = d.chunk_dim / 2;
     return pair / half * d.chunk_dim + pair % half + which * half;
@@ -139,11 +143,11 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
         for (uint32_t head = 0; head < tensor.heads; ++head) {
             const uint64_t from = placeOf(tensor.source, batch, token, head) + d.rotary_begin;
             const uint64_t to = placeOf(tensor.destination, batch, token, head) + d.rotary_begin;
-            Value values[2] = {load(arrays, from + element(d, d.pairing_in, pair, 0)),
-                               load(arrays, from + element(d, d.pairing_in, pair, 1))};
+            Value values[2] = {load(arrays, from + pairElement(d, d.pairing_in, pair, 0)),
+                               load(arrays, from + pairElement(d, d.pairing_in, pair, 1))};
             if (inside) turnPair(r, turn, values);
             for (uint32_t which = 0; which < 2; ++which)
-                put(arrays, to + element(d, d.pairing_out, pair, which), values[which]);
+                put(arrays, to + pairElement(d, d.pairing_out, pair, which), values[which]);
         }
     }
 }
@@ -218,7 +222,7 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     RopeTableDescription d;
-    const RopeResult result = resolve(*description, &d, reason);
+    const RopeResult result = resolveTable(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
     if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
     for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
@@ -233,7 +237,7 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     RopeRotateDescription d;
-    RopeResult result = resolve(*description, &d, reason);
+    RopeResult result = resolveRotate(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
     const Rotation rotation = makeRotation(d, data->positions, data->rows);
     result = checkRows(rotation, reason);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "../shaders/pair.h"
-#include "plan/planner.h"
+#include "plan/positions.h"
+#include "reference/element.h"
+#include "reference/token.h"
 
 namespace rope {
 
@@ -55,7 +57,7 @@ Value load(const Arrays& arrays, uint64_t at);
 void put(const Arrays& arrays, uint64_t at, const Value& value);
 
 // The element of the rotary part that is a pair's first or second.
-uint32_t element(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which);
+uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which);
 void turnPair(const Rotation& r, const CosSin& turn, Value pair[2]);
 uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head);
 

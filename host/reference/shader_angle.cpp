@@ -1,6 +1,6 @@
 // The shaders' angle on the CPU.
 #include "../shaders/angle.h"
-#include "plan/planner.h"
+#include "plan/scale.h"
 
 #include <string.h>
 

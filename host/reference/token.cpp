@@ -1,5 +1,7 @@
 // Where a token stands, on the CPU.
-#include "plan/planner.h"
+#include "reference/token.h"
+#include "plan/axes.h"
+#include "plan/positions.h"
 
 #include <string.h>
 

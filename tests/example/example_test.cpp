@@ -3,6 +3,7 @@
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
+#include "plan/pass.h"
 #include "plan/planner.h"
 
 #include <cmath>
@@ -40,9 +41,6 @@ RopePlan planExample(uint32_t encoding, const RopeLimits& limits) {
     RopePlan plan;
     rope::Planner planner(&limits, &plan);
     RopePass* pass = planner.addPass(rope_shader_example_attention, 1, TOKENS * TOKENS, 1);
-    rope::RopePush push = {};
-    push.head_lanes = 1;
-    rope::writePush(push, pass);
     pass->constants[ID_ENCODING] = encoding;
     pass->access[0] = {ROPE_SLOT_K, 4, 0, {0, 0, 0}, TOKENS * DIM};
     pass->access[1] = {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, DIM / 2};

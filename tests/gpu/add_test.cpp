@@ -80,8 +80,8 @@ testing::AssertionResult checkReference(const rope::Addition& addition, const st
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t token = 0; token < d.tokens; ++token) {
             for (uint32_t e = 0; e < d.head_dim; ++e) {
-                const uint64_t at = d.q.destination.offset + batch * d.q.destination.batch_stride +
-                                    token * d.q.destination.token_stride + e;
+                const uint64_t at = addition.x.destination.offset + batch * addition.x.destination.batch_stride +
+                                    token * addition.x.destination.token_stride + e;
                 const double error = std::fabs(values[at] - reference[at]);
                 if (error > allowed(most, d.element_out))
                     return testing::AssertionFailure() << at << " is off by " << error << " from " << reference[at];
@@ -97,7 +97,7 @@ testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint6
     makeFrequencies(&d, &random, &inputs);
     rope::Addition addition;
     RopeReason reason;
-    if (rope::resolve(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (rope::resolveAddition(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     makeSlots(d, addition, &random, &inputs);
     RopePlan plan;
     if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) {
@@ -409,8 +409,8 @@ TEST(PlanAdd, OfAnyDescriptionStaysInsideItsSlots) {
         if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) continue;
         ++planned;
         rope::Addition addition;
-        ASSERT_EQ(rope::resolve(d, &addition, nullptr), ROPE_SUCCESS);
-        addition.d.q.heads = 1;
+        ASSERT_EQ(rope::resolveAddition(d, &addition, nullptr), ROPE_SUCCESS);
+        addition.d.q = addition.x;
         SCOPED_TRACE(seed);
         reach::checkDispatches(plan, addition.d, limits);
     }

@@ -71,7 +71,7 @@ testing::AssertionResult check(rope::Device* device, const RopeBiasDescription& 
     rope::Bias bias;
     RopeReason reason;
     RopePlan plan;
-    if (rope::resolve(d, &bias, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (rope::resolveBias(d, &bias, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     if (ropePlanBias(&d, &limits, &plan) != ROPE_SUCCESS) {
         const bool odd = (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0 && std::strstr(plan.reason.text, "odd offset");
         return odd ? testing::AssertionSuccess() : testing::AssertionFailure() << plan.reason.text;
@@ -422,7 +422,7 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
         RopePlan plan;
         rope::Bias bias;
         if (ropePlanBias(&d, &limits, &plan) != ROPE_SUCCESS) continue;
-        ASSERT_EQ(rope::resolve(d, &bias, nullptr), ROPE_SUCCESS);
+        ASSERT_EQ(rope::resolveBias(d, &bias, nullptr), ROPE_SUCCESS);
         ++planned;
         uint64_t taken = 0;
         const uint32_t count = ropeDispatchCount(&plan);

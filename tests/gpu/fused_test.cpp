@@ -170,6 +170,41 @@ TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
     }
 }
 
+// The gap behind a page alone says what its elements' places are multiples of.
+TEST_P(FusedOnDevice, PagesMayLieAnyNumberOfElementsApart) {
+    for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16}) {
+        for (const uint64_t gap : {1u, 2u, 3u, 4u}) {
+            fusion::Scene scene;
+            scene.frequencies = sample::frequencies(10000, 64);
+            RopeFusedDescription& d = scene.d;
+            d.rotate.tokens = 5;
+            d.rotate.head_dim = 64;
+            d.rotate.out_of_place = 1;
+            d.rotate.k.heads = d.v.heads = 2;
+            d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+            d.cache.kind = ROPE_CACHE_POSITIONS;
+            d.cache.element = element;
+            d.cache.slots = 6;
+            d.cache.page_size = 2;
+            d.cache.k = d.cache.v = {0, 0, 256 + gap, 128, 64};
+            d.cache.v.offset = 1024;
+            d.cache.v_shares_buffer = d.v_separate_dispatch = 1;
+            RopePlan plan;
+            const RopeResult planned = ropePlanFused(&d, &device().limits(), &plan);
+            const bool odd = element == ROPE_ELEMENT_F16 && gap % 2 != 0;
+            if (odd && (device().limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) {
+                EXPECT_EQ(planned, ROPE_ERROR_INVALID);
+                continue;
+            }
+            ASSERT_EQ(planned, ROPE_SUCCESS) << plan.reason.text;
+            const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
+            gpu::Slots after = before;
+            ASSERT_TRUE(gpu::run(&device(), plan, &after));
+            EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << gap << " elements of kind " << element;
+        }
+    }
+}
+
 // Llama 4's intervals: at each of their ends, before the first and behind the last.
 TEST_P(FusedOnDevice, QueriesAreScaledFromOneIntervalToTheNext) {
     const std::vector<int32_t> positions = {-2, -1, 0, 8190, 8191, 8192, 16382, 16383, 24575, 1000000};

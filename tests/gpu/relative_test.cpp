@@ -60,7 +60,7 @@ testing::AssertionResult check(rope::Device* device, const RopeRelativeDescripti
     rope::Relative relative;
     RopePlan plan;
     RopeReason reason;
-    if (rope::resolve(d, &relative, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (rope::resolveRelative(d, &relative, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     if (ropePlanRelative(&d, &limits, &plan) != ROPE_SUCCESS) return testing::AssertionFailure() << plan.reason.text;
     gpu::Slots slots;
     const std::vector<uint8_t> positions = rotation::makePositions(relative.d, &random);
@@ -229,7 +229,7 @@ TEST(PlanRelative, OfAnyDescriptionStaysInsideItsSlots) {
         RopePlan plan;
         rope::Relative r;
         if (ropePlanRelative(&d, &limits, &plan) != ROPE_SUCCESS) continue;
-        ASSERT_EQ(rope::resolve(d, &r, nullptr), ROPE_SUCCESS);
+        ASSERT_EQ(rope::resolveRelative(d, &r, nullptr), ROPE_SUCCESS);
         ++planned;
         uint64_t taken = 0;
         const uint32_t count = ropeDispatchCount(&plan);

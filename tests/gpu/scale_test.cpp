@@ -1,5 +1,6 @@
 // Rotations whose cos and sin hold a scale that is no power of two: their products are as good as exact.
-#include "plan/planner.h"
+#include "../shaders/interface.h"
+#include "plan/resolve.h"
 #include "support/gpu.hpp"
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
@@ -76,7 +77,7 @@ double worstOnHost(double scale, int magnitude, sample::Random* random) {
     data.reference_q = reference.data();
     EXPECT_EQ(ropeHostRunRotate(&d, &data, nullptr), ROPE_SUCCESS);
     RopeRotateDescription filled;
-    rope::resolve(d, &filled, nullptr);
+    rope::resolveRotate(d, &filled, nullptr);
     return rotation::worstError(filled, filled.q, reference, out);
 }
 

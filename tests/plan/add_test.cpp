@@ -1,7 +1,7 @@
 // Plans of additions: what they ask for, how the work is cut, and what they refuse. No device needed.
 #include "support/sample.hpp"
 
-#include "plan/planner.h"
+#include "plan/pass.h"
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(PlanAdd, AThreadTakesMoreLanesWhereThereAreMany) {
         ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_LANES], c.lanes) << c.threads << " threads, dim " << c.dim;
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_HEADS], c.heads);
-        EXPECT_EQ(rope::readPush(plan.passes[0]).head_lanes, c.dim / 8 / c.lanes);
+        EXPECT_EQ(plan.passes[0].head_lanes, c.dim / 8 / c.lanes);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "support/reach.hpp"
 #include "support/sample.hpp"
 
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <algorithm>
@@ -315,7 +316,7 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const uint64_t pages = l.id(ROPE_ID_SLOTS) / l.id(ROPE_ID_PAGE_SIZE), rows = l.id(ROPE_ID_PAGE_SIZE);
     const uint64_t elements = (sequences - 1) * l.push.destination.batch + (pages - 1) * l.id(ROPE_ID_PAGE_STRIDE) +
                               (rows - 1) * l.push.destination.token +
-                              (t.d.q.heads - 1ull) * l.id(ROPE_ID_DESTINATION_HEAD) + t.d.head_dim;
+                              (t.heads - 1ull) * l.id(ROPE_ID_DESTINATION_HEAD) + t.d.head_dim;
     const RopeElement element = t.d.element_out;
     const uint64_t units = element == ROPE_ELEMENT_I8     ? elements / 4
                            : element == ROPE_ELEMENT_Q8_0 ? elements / 64 * 17
@@ -327,7 +328,7 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     if (apart) l.fits(ROPE_BINDING_DESTINATION_V, l.push.ROPE_DESTINATION_V_AT + units - 1, bytes);
     if (element != ROPE_ELEMENT_I8) return;
     const uint64_t scales = (sequences - 1) * l.id(ROPE_ID_SCALE_BATCH) + (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) +
-                            (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) + (t.d.q.heads - 1ull) * l.id(ROPE_ID_SCALE_HEAD);
+                            (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) + (t.heads - 1ull) * l.id(ROPE_ID_SCALE_HEAD);
     const uint32_t base = l.push.destination.offset + (v < 0 ? static_cast<uint32_t>(-v) : 0);
     l.fits(ROPE_BINDING_DESTINATION, base + l.id(ROPE_ID_SCALE_AT) + scales, 4); // modulo 2^32
 }
@@ -388,24 +389,22 @@ void checkTensorBytes(const rope::Fused& fused, const rope::FusedTensor& t, cons
         Reach(l.offset)
             .over(t.d.batch, l.batch_stride)
             .over(t.d.tokens, l.token_stride)
-            .over(t.d.q.heads, l.head_stride)
+            .over(t.heads, l.head_stride)
             .isIn(plan.bytes[slot], t.d.head_dim, ropeElementBytes(element));
     };
-    const RopeLayout& to = t.d.q.destination;
-    if (t.d.out_of_place != 0) tensor(t.from, t.d.q.source, t.d.element_in);
-    if (!t.cached) return tensor(t.to, to, t.d.element_out);
+    if (t.d.out_of_place != 0) tensor(t.from, t.source, t.d.element_in);
+    if (!t.cached) return tensor(t.to, t.destination, t.d.element_out);
     const RopeCache& cache = fused.given.cache;
     const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
         Reach(l.offset)
-            .over(rope::slotsByPosition(cache) ? sequencesOf(t.d) : 1, l.batch_stride)
+            .over(rope::cacheKind(cache).by_position ? sequencesOf(t.d) : 1, l.batch_stride)
             .over(cache.slots / cache.page_size, l.page_stride)
             .over(cache.page_size, l.slot_stride)
-            .over(t.d.q.heads, l.head_stride)
+            .over(t.heads, l.head_stride)
             .isIn(plan.bytes[t.to], extent, size, share);
     };
     const bool blocks = t.d.element_out == ROPE_ELEMENT_Q8_0;
-    cached({to.offset, to.batch_stride, t.page_stride, to.token_stride, to.head_stride}, t.d.head_dim,
-           blocks ? 34 : ropeElementBytes(t.d.element_out), blocks ? 32 : 1);
+    cached(t.cache, t.d.head_dim, blocks ? 34 : ropeElementBytes(t.d.element_out), blocks ? 32 : 1);
     if (t.d.element_out == ROPE_ELEMENT_I8) cached(t.scales, 1, 4, 1);
 }
 
@@ -514,7 +513,7 @@ void checkDispatch(const rope::Fused& fused, const rope::FusedTensor* t, const R
 void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimits& limits) {
     rope::Fused fused;
     RopeReason reason;
-    ASSERT_EQ(rope::resolve(scene.d, &fused, &reason), ROPE_SUCCESS);
+    ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;
         checkPositionBytes(fused, fused.tensors[i], plan.bytes[ROPE_SLOT_POSITIONS]);

@@ -1,6 +1,6 @@
 // The integer index arithmetic that GLSL and C++ share.
 #include "../shaders/index.h"
-#include "plan/planner.h"
+#include "plan/pass.h"
 #include "support/sample.hpp"
 
 #include <gtest/gtest.h>

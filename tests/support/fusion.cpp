@@ -2,6 +2,7 @@
 #include "rotation.hpp"
 #include "sample.hpp"
 
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <algorithm>
@@ -166,7 +167,7 @@ void fillOutputs(const rope::Fused& fused, const RopePlan& plan, uint64_t seed, 
 gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     rope::Fused fused;
     RopeReason reason;
-    if (rope::resolve(scene.d, &fused, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
+    if (rope::resolveFused(scene.d, &fused, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
     sample::Random random(seed);
     gpu::Slots slots;
     const RopeRotateDescription& d = fused.tensors[0].d;
@@ -259,7 +260,7 @@ class Unfused {
     testing::AssertionResult run(const rope::Fused& fused, uint32_t index, gpu::Slots* slots) {
         const rope::FusedTensor& t = fused.tensors[index];
         const RopeNorm& norm = t.norm;
-        now_ = t.d.q;
+        now_ = {t.heads, t.source, t.destination};
         element_ = t.d.element_in;
         bytes_ = before_.bytes[t.from];
         testing::AssertionResult ok = testing::AssertionSuccess();
@@ -273,7 +274,7 @@ class Unfused {
   private:
     RopeTensor packed(const rope::FusedTensor& t) const {
         RopeTensor tensor = {};
-        tensor.heads = t.d.q.heads;
+        tensor.heads = t.heads;
         tensor.source = now_.source;
         return tensor;
     }
@@ -357,7 +358,7 @@ class Unfused {
         d.tokens_counted = given.tokens_counted;
         d.tokens_offset = given.tokens_offset;
         RopeTensor tensor = packed(t);
-        tensor.destination = t.d.q.destination;
+        tensor.destination = t.destination;
         if (t.cached) {
             d.rotate.element_out = ROPE_ELEMENT_F32;
             d.cache = given.cache;
@@ -395,7 +396,7 @@ testing::AssertionResult checkUnfused(rope::Device* device, const Scene& scene, 
                                       const gpu::Slots& after) {
     rope::Fused fused;
     RopeReason reason;
-    if (rope::resolve(scene.d, &fused, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (rope::resolveFused(scene.d, &fused, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     gpu::Slots slots = before;
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;

@@ -2,6 +2,7 @@
 #include "fusion.hpp"
 #include "sample.hpp"
 
+#include "plan/axes.h"
 #include "plan/fused.h"
 
 #include <algorithm>
@@ -313,7 +314,7 @@ uint64_t positionElements(const RopeFusedDescription& description) {
     far.tokens_counted = 0;
     far.cache.slot_map_offset = uint64_t{1} << 30;
     rope::Fused fused;
-    if (rope::resolve(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
+    if (rope::resolveFused(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
     const RopeRotateDescription& d = fused.given.rotate;
     if (d.positions.kind == ROPE_POSITIONS_COUNTED) return 0;
     const RopeAccess a = rope::positionAccess(d.positions, d.frequencies);

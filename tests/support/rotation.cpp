@@ -1,7 +1,9 @@
 #include "rotation.hpp"
 #include "sample.hpp"
 
-#include "plan/planner.h"
+#include "plan/axes.h"
+#include "plan/positions.h"
+#include "plan/resolve.h"
 
 #include <algorithm>
 #include <cmath>
@@ -140,7 +142,7 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
         return inputs;
     }
     RopeRotateDescription filled;
-    rope::resolve(*d, &filled, nullptr);
+    rope::resolveRotate(*d, &filled, nullptr);
     sample::Random random(seed);
     // Rows by token are made from positions even though the rotation itself reads none.
     inputs.slots.bytes[ROPE_SLOT_POSITIONS] = makePositions(filled, &random);
@@ -197,7 +199,7 @@ testing::AssertionResult check(rope::Device* device, const RopeRotateDescription
     if (!ran) return ran;
 
     RopeRotateDescription filled;
-    rope::resolve(d, &filled, nullptr);
+    rope::resolveRotate(d, &filled, nullptr);
     gpu::Slots wanted = before;
     RopeHostRotate host = {};
     host.positions = positions.data();

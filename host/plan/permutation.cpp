@@ -1,4 +1,5 @@
 // The order of a head's elements in one pairing in terms of the other.
+#include "plan/pairing.h"
 #include "rules/refuse.h"
 
 using namespace rope;
@@ -17,16 +18,14 @@ RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_
                       static_cast<int>(to));
     }
     const uint32_t pairs = rotary_dim / 2;
+    const RopePairing from = to == ROPE_PAIRING_HALF ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+    const uint32_t chunk_to = chunkPairs(to, rotary_dim, rotary_dim);
+    const uint32_t chunk_from = chunkPairs(from, rotary_dim, rotary_dim);
     for (uint32_t i = 0; i < head_dim; ++i) permutation[i] = i;
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         for (uint32_t which = 0; which < 2; ++which) {
-            const uint32_t half = rotary_begin + pair + which * pairs;
-            const uint32_t interleaved = rotary_begin + 2 * pair + which;
-            if (to == ROPE_PAIRING_HALF) {
-                permutation[half] = interleaved;
-            } else {
-                permutation[interleaved] = half;
-            }
+            permutation[rotary_begin + pair_first(pair, chunk_to) + which * pair_distance(pairs, chunk_to)] =
+                rotary_begin + pair_first(pair, chunk_from) + which * pair_distance(pairs, chunk_from);
         }
     }
     return ROPE_SUCCESS;

@@ -1,6 +1,7 @@
-// Elements on the CPU, with the shaders' own conversions.
+#include "reference/element.h"
+
 #include "../shaders/element.h"
-#include "plan/planner.h"
+#include "plan/enumerators.h"
 
 #include <string.h>
 
@@ -53,13 +54,8 @@ float readElement(const void* array, RopeElement element, uint64_t at) {
 
 using namespace rope;
 
-uint32_t ropeElementBytes(RopeElement element) {
-    static constexpr uint32_t kBytes[] = {4, 4, 2, 2, 1, 0};
-    return static_cast<uint32_t>(element) <= ROPE_ELEMENT_Q8_0 ? kBytes[element] : 4;
-}
-
 void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element, size_t count) {
-    if (from_element > ROPE_ELEMENT_BF16 || to_element > ROPE_ELEMENT_BF16 || from == nullptr || to == nullptr) return;
+    if (isQuantized(from_element) || isQuantized(to_element) || from == nullptr || to == nullptr) return;
     for (size_t i = 0; i < count; ++i) {
         const uint32_t raw = readRaw(from, from_element, i);
         writeRaw(to, to_element, i,

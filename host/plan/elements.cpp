@@ -1,0 +1,26 @@
+// The bytes of elements.
+#include "../shaders/element_formats.h"
+
+using namespace rope;
+
+namespace {
+
+// The table's column alone, so that small hosts hold no names.
+struct Bytes {
+    uint8_t of[kElementCount];
+};
+constexpr Bytes bytesOfAll() {
+    Bytes bytes = {};
+    for (uint32_t i = 0; i < kElementCount; ++i) {
+        const ElementFormat& format = kElementFormats[i];
+        bytes.of[i] = format.block_elements == 1 ? format.block_bytes : 0;
+    }
+    return bytes;
+}
+constexpr Bytes kBytes = bytesOfAll();
+
+} // namespace
+
+uint32_t ropeElementBytes(RopeElement element) {
+    return static_cast<uint32_t>(element) < kElementCount ? kBytes.of[element] : 4;
+}

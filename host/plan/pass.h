@@ -1,0 +1,60 @@
+// A pass of a plan: the grid that it is split along, what its threads and bindings take, and its push words.
+#pragma once
+
+#include "rope.h"
+
+#include "../shaders/interface.h"
+
+#include <string.h>
+
+namespace rope {
+
+enum GridAxis { kBatch, kToken, kHead, kGridAxes };
+
+// The reading of a shader's push words: families give second names to the same words.
+enum PassFamily : uint32_t {
+    kRotationFamily = 0, // tables, rotations, additions, biases, relative vectors and the counts of all these
+    kFusedFamily = 1
+};
+
+// *total += a * b, or false past 64 bits.
+inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
+    if (a != 0 && b > (UINT64_MAX - *total) / a) return false;
+    *total += a * b;
+    return true;
+}
+// Bytes from element (0, 0, 0) over `counts` of each axis, without the offset; UINT64_MAX past 64 bits.
+uint64_t reachBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]);
+// Rows of 16-bit elements are read by whole words.
+inline uint64_t wholeWords(const RopeAccess& access, uint64_t bytes) {
+    return access.slot == ROPE_SLOT_ROWS && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
+}
+
+inline bool isWhole(const RopePass& pass, uint32_t binding) { return (pass.whole & 1u << binding) != 0; }
+
+inline uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {
+    const uint64_t groups = (static_cast<uint64_t>(heads) + pass.heads_per_thread - 1) / pass.heads_per_thread;
+    return groups * pass.head_lanes;
+}
+uint64_t groupsX(const RopePass& pass, uint32_t tokens, uint32_t heads);
+inline uint64_t partCount(const RopePass& pass) {
+    return static_cast<uint64_t>(pass.parts[kBatch]) * pass.parts[kToken] * pass.parts[kHead];
+}
+
+inline RopePush readPush(const RopePass& pass) {
+    RopePush push;
+    memcpy(&push, pass.push, sizeof push);
+    return push;
+}
+inline void writePush(const RopePush& push, RopePass* pass) { memcpy(pass->push, &push, sizeof push); }
+
+// Division by a constant of a pass, as divide() in index.h takes it.
+struct Divisor {
+    uint32_t magic;
+    uint32_t shift;
+};
+Divisor makeDivisor(uint32_t divisor);
+
+inline const char* slotName(uint32_t slot) { return ropeSlotName(static_cast<RopeSlot>(slot)); }
+
+} // namespace rope
