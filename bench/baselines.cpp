@@ -3,7 +3,6 @@
 #include "../shaders/interface.h"
 
 #include <algorithm>
-#include <cstring>
 
 extern "C" {
 #define ROPE_SHADER(name, file, needs, defines) extern const RopeShader rope_shader_##name;
@@ -42,9 +41,7 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     pass.count[1] = threads;
     pass.step[1] = static_cast<uint32_t>(std::min<uint64_t>(threads, std::min(bound, dispatched) * group));
     pass.parts[1] = (threads + pass.step[1] - 1) / pass.step[1];
-    rope::RopePush push = {};
-    push.head_lanes = 1;
-    std::memcpy(pass.push, &push, sizeof push);
+    pass.head_lanes = 1;
     pass.access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_Q, 16, 0, {0, vectors, 0}, vectors};
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_Q_OUT, 16, 0, {0, vectors, 0}, vectors};
     return plan;
