@@ -36,12 +36,11 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     RopePass& pass = plan.passes[0];
     pass.shader = &shader;
     pass.constants[ROPE_ID_GROUP_SIZE] = group;
-    pass.heads_per_thread = pass.tokens_per_thread = pass.place_elements = 1;
+    pass.heads_per_thread = pass.tokens_per_thread = pass.address_unit = pass.head_lanes = 1;
     for (int axis = 0; axis < 3; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = threads;
     pass.step[1] = static_cast<uint32_t>(std::min<uint64_t>(threads, std::min(bound, dispatched) * group));
     pass.parts[1] = (threads + pass.step[1] - 1) / pass.step[1];
-    pass.head_lanes = 1;
     pass.access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_Q, 16, 0, {0, vectors, 0}, vectors};
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_Q_OUT, 16, 0, {0, vectors, 0}, vectors};
     return plan;

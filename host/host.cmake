@@ -3,10 +3,13 @@ add_library(vkrope
     ${VKROPE_SHADER_SOURCES}
     host/rules/alibi.cpp
     host/rules/buckets.cpp
+    host/rules/geometric.cpp
+    host/rules/members.cpp
     host/rules/query_scale.cpp
     host/rules/real.cpp
     host/rules/refuse.cpp
     host/rules/rules.cpp
+    host/rules/yarn.cpp
     host/plan/add.cpp
     host/plan/add_resolve.cpp
     host/plan/axes.cpp
@@ -16,10 +19,12 @@ add_library(vkrope
     host/plan/elements.cpp
     host/plan/frequencies.cpp
     host/plan/fused.cpp
+    host/plan/fused_bindings.cpp
     host/plan/fused_cache.cpp
     host/plan/fused_geometry.cpp
     host/plan/fused_parameters.cpp
     host/plan/fused_resolve.cpp
+    host/plan/fused_teams.cpp
     host/plan/layout.cpp
     host/plan/limits.cpp
     host/plan/pass.cpp
@@ -51,6 +56,7 @@ add_library(vkrope
     host/reference/relative.cpp
     host/reference/rotation.cpp
     host/reference/shader_angle.cpp
+    host/reference/slot.cpp
     host/reference/token.cpp
     host/reference/true_angle.cpp)
 add_library(vkrope::vkrope ALIAS vkrope)
@@ -156,7 +162,12 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/config/config.cpp
         host/config/diffusers.cpp
         host/config/gguf.cpp
+        host/config/gguf_architectures.cpp
+        host/config/gguf_axes.cpp
         host/config/gguf_header.cpp
+        host/config/gguf_keys.cpp
+        host/config/gguf_layers.cpp
+        host/config/gguf_rule.cpp
         host/config/grid.cpp
         host/config/grid_frequencies.cpp
         host/config/grid_models.cpp

@@ -2,9 +2,9 @@
 layout(constant_id = ROPE_ID_COUNTED) const uint kCounted = 0;
 layout(constant_id = ROPE_ID_CACHE) const uint kCache = ROPE_CACHE_OFF;
 layout(constant_id = ROPE_ID_SHIFT) const uint kShift = 0;
-layout(constant_id = ROPE_ID_STEPS_WIDE) const uint kStepsWide = 0;
-layout(constant_id = ROPE_ID_STEPS_BATCH) const uint kStepsBatch = 0;
-layout(constant_id = ROPE_ID_STEPS_TOKEN) const uint kStepsToken = 1;
+layout(constant_id = ROPE_ID_SLOT_MAP_WIDE) const uint kStepsWide = 0;
+layout(constant_id = ROPE_ID_SLOT_MAP_BATCH) const uint kStepsBatch = 0;
+layout(constant_id = ROPE_ID_SLOT_MAP_TOKEN) const uint kStepsToken = 1;
 layout(constant_id = ROPE_ID_SLOTS) const uint kSlots = 1;
 layout(constant_id = ROPE_ID_PAGE_SIZE) const uint kPageSize = 1;
 
@@ -34,7 +34,7 @@ uint slot_of(Token token, uint number, out bool skipped) {
     skipped = !token.placed;
     if (skipped) return ROPE_NOWHERE;
     if (kCache == ROPE_CACHE_BY_SLOTS) {
-        return step_at(push.ROPE_STEPS_AT + batch_index() * kStepsBatch + token_index(number) * kStepsToken,
+        return step_at(push.ROPE_SLOT_MAP_AT + batch_index() * kStepsBatch + token_index(number) * kStepsToken,
                        kSlots, skipped);
     }
     uint position = token.whole[0];
@@ -43,6 +43,6 @@ uint slot_of(Token token, uint number, out bool skipped) {
     if (kCache == ROPE_CACHE_BY_POSITION) return position < kSlots ? position : ROPE_NOWHERE;
     uint page = position / kPageSize;
     if (page >= kStepsToken) return ROPE_NOWHERE;
-    page = step_at(push.ROPE_STEPS_AT + sequence_of(token) * kStepsBatch + page, kSlots / kPageSize, ignored);
+    page = step_at(push.ROPE_SLOT_MAP_AT + sequence_of(token) * kStepsBatch + page, kSlots / kPageSize, ignored);
     return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
 }

@@ -9,6 +9,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=${1:-npy}
 seconds=${2:-60}
+core=(host/plan/axes.cpp host/plan/frequencies.cpp host/rules/{geometric,members,real,refuse,rules,yarn}.cpp)
 beside=() # what the sources under test call, built with them and not measured
 longest=512
 room=config
@@ -19,12 +20,12 @@ npy)
     ;;
 config)
     mapfile -t sources < <(cd "$root" && ls host/config/*.cpp | grep -v /gguf)
-    beside=(host/plan/axes.cpp host/plan/frequencies.cpp host/rules/real.cpp host/rules/refuse.cpp host/rules/rules.cpp)
+    beside=("${core[@]}")
     longest=1024
     ;;
 gguf)
-    sources=(host/config/gguf.cpp host/config/gguf_header.cpp)
-    beside=(host/plan/axes.cpp host/plan/frequencies.cpp host/rules/real.cpp host/rules/refuse.cpp host/rules/rules.cpp)
+    mapfile -t sources < <(cd "$root" && ls host/config/gguf*.cpp)
+    beside=("${core[@]}")
     longest=2048
     ;;
 *) echo "fuzz: there is no target '$target'; there are npy, config and gguf" >&2 && exit 2 ;;

@@ -250,6 +250,7 @@ if(NOT CMAKE_CROSSCOMPILING)
         add_test(NAME Style.NoTypeHasATwin COMMAND sh -c
             "'${VKROPE_PYTHON}' tests/style/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+        add_test(NAME Style.RoomsKeepTheirFloors COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/rooms.py)
         add_test(NAME Docs.RenderWithoutWarnings
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/reference.py ${VKROPE_DOXYGEN}
                 ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)

@@ -22,9 +22,9 @@ bool readSections(const Json& list, Sections* sections, std::string* error) {
                              "; it must be three counts of pairs, as a rule those of t, h and w");
 }
 
-// In the order of the configuration: its own, else ERNIE's older key's, else the model type's.
+// The configuration's mrope_section goes first, then ERNIE's older key, then what the model type implies.
 bool findSections(const Source& source, uint32_t pairs, Sections* sections, std::string* error) {
-    const Json* list = find(source.layer.rule, "mrope_section");
+    const Json* list = findKey(source.layer.rule, "mrope_section");
     if (list != nullptr && !source.rules.implied) return readSections(*list, sections, error);
     uint32_t of_t = 0;
     if (source.has(kErnieAxes) && !readCount(source.config, "freq_allocation", kMostPairs, &of_t, error)) return false;
@@ -33,21 +33,20 @@ bool findSections(const Source& source, uint32_t pairs, Sections* sections, std:
         *sections = {rest, rest, of_t};
         return true;
     }
-    const Json implied = Json::parse(source.has(kAxes) ? source.known->parameters : "{}");
+    const Json implied = Json::parse(source.has(kHasPositionAxes) ? source.known->parameters : "{}");
     if (implied.contains("mrope_section")) return readSections(implied["mrope_section"], sections, error);
-    return refuse(error,
-                  "the configuration's " + source.rules.name + " has the rule 'mrope' without its mrope_section");
+    return refuse(error, "the configuration's " + source.rules.key + " has the rule 'mrope' without its mrope_section");
 }
 
-bool isDealt(const Source& source, bool* dealt, std::string* error) {
-    *dealt = source.has(kDealtAxes);
-    if (!readSwitch(source.layer.rule, "mrope_interleaved", dealt, error)) return false;
-    bool also = *dealt;
-    if (!readSwitch(source.layer.rule, "interleaved", &also, error)) return false;
-    if (also == *dealt && (source.known == nullptr || *dealt == source.has(kDealtAxes))) return true;
+bool readRoundRobin(const Source& source, bool* round_robin, std::string* error) {
+    *round_robin = source.has(kRoundRobinAxes);
+    if (!readBool(source.layer.rule, "mrope_interleaved", round_robin, error)) return false;
+    bool also = *round_robin;
+    if (!readBool(source.layer.rule, "interleaved", &also, error)) return false;
+    if (also == *round_robin && (source.known == nullptr || *round_robin == source.has(kRoundRobinAxes))) return true;
     return refuse(error, "the configuration's mrope_interleaved or interleaved says another order of axes than " +
-                             (also == *dealt ? "the model type " + shown(source.type) + " has whatever they say"
-                                             : std::string("the other")) +
+                             (also == *round_robin ? "the model type " + shown(source.type) + " has whatever they say"
+                                                   : std::string("the other")) +
                              "; they must agree");
 }
 
@@ -64,17 +63,17 @@ bool setErnieAxes(const RopeRule& rule, const Sections& sections, ModelEncoding*
     return true;
 }
 
-bool hasAxes(const Source& source, bool* has, std::string* error) {
-    const bool sections = find(source.layer.rule, "mrope_section") != nullptr;
-    if (sections && source.known != nullptr && !source.has(kAxes)) {
+bool readHasAxes(const Source& source, bool* has, std::string* error) {
+    const bool sections = findKey(source.layer.rule, "mrope_section") != nullptr;
+    if (sections && source.known != nullptr && !source.has(kHasPositionAxes)) {
         return refuse(error, "the configuration has an mrope_section, and the model type " + shown(source.type) +
                                  " has positions of one axis");
     }
     std::string older, newer;
     if (!readText(source.layer.rule, "type", &older, error) || !readText(source.layer.rule, "rope_type", &newer, error))
         return false;
-    *has = sections || source.has(kAxes) || older == "mrope" || newer == "mrope";
-    return !source.has(kErnieAxes) || readSwitch(source.config, "rope_3d", has, error);
+    *has = sections || source.has(kHasPositionAxes) || older == "mrope" || newer == "mrope";
+    return !source.has(kErnieAxes) || readBool(source.config, "rope_3d", has, error);
 }
 
 } // namespace
@@ -82,10 +81,10 @@ bool hasAxes(const Source& source, bool* has, std::string* error) {
 bool findAxes(const Source& source, ModelEncoding* model, std::string* error) {
     const uint32_t pairs = model->rotary_dim / 2;
     Sections sections;
-    bool has = false, dealt = false;
-    if (!hasAxes(source, &has, error)) return false;
+    bool has = false, round_robin = false;
+    if (!readHasAxes(source, &has, error)) return false;
     if (!has) return true;
-    if (!findSections(source, pairs, &sections, error) || !isDealt(source, &dealt, error)) return false;
+    if (!findSections(source, pairs, &sections, error) || !readRoundRobin(source, &round_robin, error)) return false;
     const uint64_t sum = uint64_t{sections[0]} + sections[1] + sections[2];
     if (sum != pairs) {
         return refuse(error, "the configuration's mrope_section is of " + std::to_string(sum) + " pairs, but " +
@@ -94,7 +93,7 @@ bool findAxes(const Source& source, ModelEncoding* model, std::string* error) {
     model->axes.assign(pairs, 0);
     model->axis_names = {"t", "h", "w"};
     if (source.has(kErnieAxes)) return setErnieAxes(model->rule, sections, model, error);
-    const RopeAxesOrder order = dealt ? ROPE_AXES_INTERLEAVED : ROPE_AXES_CONTIGUOUS;
+    const RopeAxesOrder order = round_robin ? ROPE_AXES_INTERLEAVED : ROPE_AXES_CONTIGUOUS;
     RopeReason reason;
     return ropeSetAxes(order, sections.data(), kAxisCount, pairs, model->axes.data(), &reason) == ROPE_SUCCESS ||
            refuse(error, reason.text);

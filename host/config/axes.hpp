@@ -1,4 +1,4 @@
-// Which axis of a text's positions each pair turns by.
+// The axis of a text's positions that each pair turns by.
 #pragma once
 
 #include "config/source.hpp"
@@ -6,7 +6,7 @@
 namespace rope {
 namespace config {
 
-// Takes the rule and the rotary part as found. Leaves model->axes empty where there is one axis.
+// Takes the rule and the rotary part as found. Leaves model->axes empty where the positions have one axis.
 bool findAxes(const Source& source, ModelEncoding* model, std::string* error);
 
 } // namespace config

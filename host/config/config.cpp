@@ -12,7 +12,7 @@ namespace {
 
 using namespace config;
 
-bool makeFrequencies(const Source& source, ModelEncoding* model, std::string* error) {
+bool makeTextFrequencies(const Source& source, ModelEncoding* model, std::string* error) {
     RopeRule& rule = model->rule;
     rule.rotary_dim = model->rotary_dim;
     if (model->rotary_dim > 2 * ROPE_MAX_PAIRS || model->rotary_dim % 2 != 0 || model->rotary_dim == 0) {
@@ -22,8 +22,8 @@ bool makeFrequencies(const Source& source, ModelEncoding* model, std::string* er
     const size_t pairs = model->rotary_dim / 2;
     std::vector<double> shorter, longer;
     if (rule.kind == ROPE_RULE_LONGROPE) {
-        if (!readFactors(source, "short_factor", &shorter, error) ||
-            !readFactors(source, "long_factor", &longer, error))
+        if (!readFactorList(source, "short_factor", &shorter, error) ||
+            !readFactorList(source, "long_factor", &longer, error))
             return false;
         if (shorter.size() != pairs || longer.size() != pairs) {
             return refuse(error, "the configuration's short_factor has " + std::to_string(shorter.size()) +
@@ -45,23 +45,23 @@ bool makeFrequencies(const Source& source, ModelEncoding* model, std::string* er
 }
 
 bool findPairing(const Source& source, ModelEncoding* model, std::string* error) {
-    bool interleaved = true, neighbours = false;
-    if (!readSwitch(source.config, "rope_interleave", &interleaved, error) ||
-        !readSwitch(source.config, "rotary_emb_interleaved", &neighbours, error))
+    bool rope_interleaved = true, emb_interleaved = false;
+    if (!readBool(source.config, "rope_interleave", &rope_interleaved, error) ||
+        !readBool(source.config, "rotary_emb_interleaved", &emb_interleaved, error))
         return false;
     if (source.known == nullptr) return true;
     const PairingStyle style = source.known->pairing;
-    const bool halves =
-        (style == PairingStyle::halves && !neighbours) || (style == PairingStyle::neighbours_to_halves && !interleaved);
-    model->pairing = halves ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-    if (style == PairingStyle::neighbours_to_halves && !halves) model->pairing_out = ROPE_PAIRING_HALF;
+    const bool half = (style == PairingStyle::half && !emb_interleaved) ||
+                      (style == PairingStyle::interleaved_to_half && !rope_interleaved);
+    model->pairing = half ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    if (style == PairingStyle::interleaved_to_half && !half) model->pairing_out = ROPE_PAIRING_HALF;
     return true;
 }
 
-// The factor is no part of the rotation, but what comes of the rotation alone is not all that the model does.
+// The factor of logn is no part of the rotation, but the model applies it too.
 void noteLogn(const Source& source, double length, ModelEncoding* model) {
-    const Json* logn = find(source.config, "use_logn_attn");
-    const Json* from = find(source.config, "seq_length");
+    const Json* logn = findKey(source.config, "use_logn_attn");
+    const Json* from = findKey(source.config, "seq_length");
     const bool given = logn != nullptr ? *logn == true : source.has(kSteppedNtk);
     if (!given || length <= (from != nullptr ? from->get<double>() : 0)) return;
     model->ignored_note = "the configuration's use_logn_attn scales queries beyond its seq_length too, which is no "
@@ -69,21 +69,21 @@ void noteLogn(const Source& source, double length, ModelEncoding* model) {
 }
 
 void noteQueryScale(const Source& source, ModelEncoding* model) {
-    const Json* beta = find(source.layer.rule, "llama_4_scaling_beta");
-    const Json* length = find(source.layer.rule, "original_max_position_embeddings");
+    const Json* beta = findKey(source.layer.rule, "llama_4_scaling_beta");
+    const Json* length = findKey(source.layer.rule, "original_max_position_embeddings");
     if (beta == nullptr || *beta == 0.0 || length == nullptr) return;
     model->ignored_note = "the configuration's llama_4_scaling_beta scales queries too, by 1 + " + shown(*beta) +
                           " * ln(1 + floor(position / " + shown(*length) +
                           ")): ropeMakeQueryScale and a fused pass do that";
 }
 
-bool readTextModel(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
+bool readTextConfig(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
     Source source;
     if (!openSource(config, &source, error) || !findRules(&source, error)) return false;
     model->model_type = source.type;
-    if (!chooseLayer(request.layer_type, &source, model, error)) return false;
-    if (!resolveLists(&source, error) || !readHeadDim(source, &model->head_dim, error) ||
-        !readBase(source, &model->rule.base, error) || !readRule(source, request.length, &model->rule, error) ||
+    if (!chooseTextLayer(request.layer_type, &source, model, error)) return false;
+    if (!reduceLayerLists(&source, error) || !readHeadDim(source, &model->head_dim, error) ||
+        !readTextBase(source, &model->rule.base, error) || !readRule(source, request.length, &model->rule, error) ||
         !findRotaryDim(source, model, error) || !findPairing(source, model, error))
         return false;
     if (request.rotary_dim != 0) model->rotary_dim = request.rotary_dim;
@@ -92,10 +92,10 @@ bool readTextModel(const Json& config, const ConfigRequest& request, ModelEncodi
                                  " elements does not fit into the configuration's head of " +
                                  std::to_string(model->head_dim));
     }
-    if (source.has(kTrailing)) model->rotary_begin = model->head_dim - model->rotary_dim;
+    if (source.has(kRotaryLast)) model->rotary_begin = model->head_dim - model->rotary_dim;
     noteLogn(source, request.length, model);
     noteQueryScale(source, model);
-    return makeFrequencies(source, model, error) && findAxes(source, model, error);
+    return makeTextFrequencies(source, model, error) && findAxes(source, model, error);
 }
 
 } // namespace
@@ -105,8 +105,8 @@ bool readConfig(const std::string& text, const ConfigRequest& request, ModelEnco
     Grid grid;
     *model = {};
     if (!parseConfig(text, &config, error) || !findGrid(config, request.layer_type, &grid, error)) return false;
-    if (grid.tower != nullptr || grid.painter != nullptr) return readGrid(grid, request, model, error);
-    return readTextModel(config, request, model, error);
+    if (grid.tower != nullptr || grid.diffusers != nullptr) return readGrid(grid, request, model, error);
+    return readTextConfig(config, request, model, error);
 }
 
 } // namespace rope

@@ -9,36 +9,38 @@
 
 namespace rope {
 
-// What the caller wants otherwise than the configuration has it. Zeros: as it has it.
+constexpr double kMaxHeadDim = 65536; // elements; a configuration or a file with more is refused
+
+// Overrides. A member of 0, or empty, keeps what the configuration has.
 struct ConfigRequest {
-    uint32_t rotary_dim = 0; // elements; in place of the configuration's own
-    // Where the layers differ by type. Empty: full_attention (main, hybrid), or the only one.
+    uint32_t rotary_dim = 0; // elements
+    // The layers to read where they differ by type. Empty: full_attention (main, hybrid), or the only type.
     std::string layer_type;
-    double length = 0; // the largest position so far plus 1, for rules that depend on it; 0: within the original
+    double length = 0; // the largest position so far plus 1, for rules that depend on it; 0: within the original length
 };
 
 struct ModelEncoding {
     std::string model_type;          // empty where the configuration names none
-    RopeRule rule = {};              // its lists are null: the frequencies have them in
+    RopeRule rule = {};              // its lists are null: the frequencies already contain them
     std::vector<double> frequencies; // radians per position, one per pair; below 0 where the model turns backwards
     double scale = 1;
     uint32_t head_dim = 0; // of the tensor that is rotated: q_pe and k_pe where a model splits them off
     uint32_t rotary_begin = 0;
     uint32_t rotary_dim = 0;
-    RopePairing pairing = ROPE_PAIRING_DEFAULT;     // default: the configuration does not tell
+    RopePairing pairing = ROPE_PAIRING_DEFAULT;     // default: the configuration does not say
     RopePairing pairing_out = ROPE_PAIRING_DEFAULT; // default: as pairing
-    std::string layer_type;                         // the one that was read; empty where there are none
+    std::string layer_type;                         // the type that was read; empty where the layers have none
     std::vector<std::string> layer_types;
-    std::vector<uint8_t> axes;              // of each pair; empty: one axis
+    std::vector<uint8_t> axes;              // the axis of each pair; empty: one axis
     std::vector<std::string> axis_names;    // in the order that positions have them: t, h, w; empty: one axis
-    uint32_t chunk_dim = 0;                 // half pairing inside chunks of so many elements; 0: of the whole part
-    uint32_t skip_first = 0, skip_last = 0; // tokens that its own code leaves as they are: class and register tokens
-    std::string ignored_note; // not empty: a key that the model's own code does not heed, nor does this, or what it
-                              // does beside that is left to the caller
+    uint32_t chunk_dim = 0;                 // half pairing inside chunks of so many elements; 0: across the whole part
+    uint32_t skip_first = 0, skip_last = 0; // tokens that the model's code does not rotate: class, register tokens
+    std::string ignored_note; // a key that the model's own code and the reader both ignore, or a step of the model's
+                              // own code that is left to the caller; empty: none
 };
 
-// From a configuration's text. What it cannot honour is refused by name: false, and one sentence in *error. Throws
-// nothing but std::bad_alloc.
+// Reads a configuration's text. A key that cannot be honoured is refused by name: the result is false, and *error has
+// one sentence. Throws nothing but std::bad_alloc.
 bool readConfig(const std::string& text, const ConfigRequest& request, ModelEncoding* model, std::string* error);
 
 } // namespace rope

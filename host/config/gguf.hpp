@@ -21,9 +21,10 @@ struct GgufSource {
     std::function<bool(uint64_t offset, size_t count, uint8_t* to)> read;
 };
 
-// Versions 2 and 3, little endian: the metadata, the list of tensors, and of their data the frequencies' factors alone.
-// model->rule says what the keys say; factors are in the frequencies alone, and the rule's lists are null.
-// What it cannot honour is refused by name: false, and one sentence in *error. Throws nothing but std::bad_alloc.
+// Reads versions 2 and 3, little endian: the metadata, the list of tensors, and the data of the frequencies' factors.
+// No other tensor's data is read. model->rule holds what the keys say; factors go into the frequencies alone, and the
+// rule's lists are null. A key that cannot be honoured is refused by name: the result is false, and *error has one
+// sentence. Throws nothing but std::bad_alloc.
 bool parseGguf(const GgufSource& source, const GgufRequest& request, ModelEncoding* model, std::string* error);
 bool parseGguf(const uint8_t* bytes, size_t size, const GgufRequest& request, ModelEncoding* model, std::string* error);
 

@@ -8,7 +8,7 @@ namespace gguf {
 namespace {
 
 constexpr size_t kMaxKept = 1024; // keys, and tensors of factors, that are kept
-constexpr size_t kMaxName = 256;  // bytes; what is longer is none of the names that are looked for
+constexpr size_t kMaxName = 256;  // bytes; a longer text is none of the names that are looked for
 constexpr size_t kMaxList = 4096; // numbers of a kept array
 
 enum Type : uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64, kTypeCount };
@@ -16,7 +16,8 @@ constexpr size_t kTypeBytes[kTypeCount] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8
 
 constexpr uint32_t kTensorF32 = 0, kTensorF16 = 1;
 
-// Behind the architecture's name and a dot. What else begins with "rope." is kept too, to be refused by name.
+// The keys that are read, without the architecture and the dot before them. Other keys that begin with "rope." are kept
+// too, to be refused by name.
 constexpr const char* kKeys[] = {
     "context_length",
     "embedding_length",
@@ -51,12 +52,6 @@ bool isIn(const char* names, const std::string& name) {
     return name.find(' ') == name.npos && std::string(names).find(" " + name + " ") != std::string::npos;
 }
 
-bool refuse(std::string* error, const std::string& text) {
-    *error = text;
-    return false;
-}
-
-// Text out of a file, fit to stand in a sentence.
 std::string shown(const std::string& text) {
     constexpr size_t kMost = 64;
     std::string plain = text.substr(0, kMost);
@@ -78,18 +73,18 @@ bool isKnown(const std::string& suffix) {
 
 namespace {
 
-std::string behindDot(const std::string& key) {
+std::string afterDot(const std::string& key) {
     const size_t dot = key.find('.');
     return dot == key.npos ? "" : key.substr(dot + 1);
 }
 
 bool isKept(const std::string& key) {
-    const std::string suffix = behindDot(key);
+    const std::string suffix = afterDot(key);
     return key == "general.architecture" || key == "general.alignment" || key == "split.no" || isKnown(suffix) ||
            suffix.rfind("rope.", 0) == 0;
 }
 
-bool readNumber(Cursor* file, uint32_t type, double* value) {
+bool readTypedNumber(Cursor* file, uint32_t type, double* value) {
     uint64_t bits = 0;
     uint8_t bytes[8] = {};
     if (!file->take(kTypeBytes[type], bytes)) return false;
@@ -127,14 +122,14 @@ bool readArray(Cursor* file, const std::string& key, bool kept, Value* value) {
     uint32_t type = 0;
     uint64_t count = 0;
     if (!file->number(&type) || !file->number(&count)) return false;
-    if (type == array) return file->refuse("the key " + shown(key) + " is an array of arrays, which is not read");
+    if (type == array) return file->fail("the key " + shown(key) + " is an array of arrays, which is not read");
     if (type >= kTypeCount)
-        return file->refuse("the key " + shown(key) + " has values of type " + std::to_string(type) +
-                            ", which is not known");
+        return file->fail("the key " + shown(key) + " has values of type " + std::to_string(type) +
+                          ", which is not known");
     const size_t least = type == string ? 8 : kTypeBytes[type];
     if (count > file->left() / least) {
-        return file->refuse("the key " + shown(key) + " has " + std::to_string(count) +
-                            " values, and the file ends before");
+        return file->fail("the key " + shown(key) + " has " + std::to_string(count) +
+                          " values, and the file ends before");
     }
     if (type == string) {
         std::string ignored;
@@ -147,20 +142,20 @@ bool readArray(Cursor* file, const std::string& key, bool kept, Value* value) {
     value->kind = Value::Kind::list;
     value->numbers.resize(static_cast<size_t>(count));
     for (double& number : value->numbers) {
-        if (!readNumber(file, type, &number)) return false;
+        if (!readTypedNumber(file, type, &number)) return false;
     }
     return true;
 }
 
-bool readPair(Cursor* file, Header* header) {
+bool readKeyAndValue(Cursor* file, Header* header) {
     std::string key;
     uint32_t type = 0;
     if (!file->text(kMaxName, &key) || !file->number(&type)) return false;
     const bool kept = isKept(key);
     Value value;
     if (type >= kTypeCount) {
-        return file->refuse("the key " + shown(key) + " has a value of type " + std::to_string(type) +
-                            ", which is not known");
+        return file->fail("the key " + shown(key) + " has a value of type " + std::to_string(type) +
+                          ", which is not known");
     }
     if (type == array) {
         if (!readArray(file, key, kept, &value)) return false;
@@ -170,15 +165,15 @@ bool readPair(Cursor* file, Header* header) {
     } else {
         value.kind = Value::Kind::number;
         value.numbers.resize(1);
-        if (!readNumber(file, type, &value.numbers[0])) return false;
+        if (!readTypedNumber(file, type, &value.numbers[0])) return false;
     }
     if (!kept) return true;
     if (header->values.size() == kMaxKept)
-        return file->refuse("the header has more than " + std::to_string(kMaxKept) + " keys about positions");
-    return header->values.emplace(key, value).second || file->refuse("the header has the key " + shown(key) + " twice");
+        return file->fail("the header has more than " + std::to_string(kMaxKept) + " keys about positions");
+    return header->values.emplace(key, value).second || file->fail("the header has the key " + shown(key) + " twice");
 }
 
-// The name without the block that it may begin with: "blk.0.rope_freqs.weight".
+// Removes the block that a name may begin with, as in "blk.0.rope_freqs.weight".
 std::string withoutBlock(const std::string& name) {
     if (name.rfind("blk.", 0) != 0) return name;
     const size_t end = name.find_first_not_of("0123456789", 4);
@@ -190,8 +185,8 @@ bool readTensor(Cursor* file, Header* header) {
     std::string name;
     if (!file->text(kMaxName, &name) || !file->number(&tensor.dims)) return false;
     if (tensor.dims > 4)
-        return file->refuse("the tensor " + shown(name) + " has " + std::to_string(tensor.dims) +
-                            " dimensions; there are at most 4");
+        return file->fail("the tensor " + shown(name) + " has " + std::to_string(tensor.dims) +
+                          " dimensions; there are at most 4");
     for (uint32_t i = 0; i < tensor.dims; ++i) {
         uint64_t length = 0;
         if (!file->number(&length)) return false;
@@ -201,7 +196,7 @@ bool readTensor(Cursor* file, Header* header) {
     tensor.name = withoutBlock(name);
     if (!isIn(" rope_freqs.weight rope_factors_long.weight rope_factors_short.weight ", tensor.name)) return true;
     if (header->factors.size() == kMaxKept)
-        return file->refuse("the header has more than " + std::to_string(kMaxKept) + " tensors of factors");
+        return file->fail("the header has more than " + std::to_string(kMaxKept) + " tensors of factors");
     header->factors.push_back(tensor);
     return true;
 }
@@ -210,12 +205,12 @@ bool readVersion(Cursor* file) {
     uint8_t magic[4] = {};
     uint32_t version = 0;
     if (file->left() < sizeof magic || !file->take(sizeof magic, magic) || std::memcmp(magic, "GGUF", 4) != 0)
-        return file->refuse("this is no .gguf file");
+        return file->fail("this is no .gguf file");
     if (!file->number(&version)) return false;
     if ((version & 0xFFFF) == 0 && version != 0)
-        return file->refuse("the file is big-endian, which is not read; little-endian files are");
+        return file->fail("the file is big-endian, which is not read; little-endian files are");
     if (version != 2 && version != 3)
-        return file->refuse("format version " + std::to_string(version) + " is not read; 2 and 3 are");
+        return file->fail("format version " + std::to_string(version) + " is not read; 2 and 3 are");
     return true;
 }
 
@@ -248,8 +243,8 @@ bool decodeFactors(const FactorTensor& tensor, const std::vector<uint8_t>& bytes
     return true;
 }
 
-bool readTensorFactors(Cursor* file, const Header& header, const FactorTensor& tensor, uint32_t pairs,
-                       std::vector<double>* factors, std::string* error) {
+bool readFactorTensor(Cursor* file, const Header& header, const FactorTensor& tensor, uint32_t pairs,
+                      std::vector<double>* factors, std::string* error) {
     const std::string name = "the tensor " + shown(tensor.name);
     if (tensor.type != kTensorF32 && tensor.type != kTensorF16)
         return refuse(error, name + " is of type " + std::to_string(tensor.type) + "; F32 and F16 are read");
@@ -275,14 +270,15 @@ bool readTensorFactors(Cursor* file, const Header& header, const FactorTensor& t
 bool readHeader(Cursor* file, Header* header) {
     uint64_t tensors = 0, pairs = 0;
     if (!readVersion(file) || !file->number(&tensors) || !file->number(&pairs)) return false;
-    // The shortest of each: an empty name and a byte; an empty name, no dimension, a type and an offset.
+    // The shortest key has an empty name and a byte; the shortest tensor an empty name, no dimension, a type and an
+    // offset.
     constexpr uint64_t kLeastPair = 8 + 4 + 1, kLeastTensor = 8 + 4 + 4 + 8;
     if (pairs > file->left() / kLeastPair || tensors > file->left() / kLeastTensor) {
-        return file->refuse("the header has " + std::to_string(pairs) + " keys and " + std::to_string(tensors) +
-                            " tensors, which do not fit into the file");
+        return file->fail("the header has " + std::to_string(pairs) + " keys and " + std::to_string(tensors) +
+                          " tensors, which do not fit into the file");
     }
     while (pairs-- != 0) {
-        if (!readPair(file, header)) return false;
+        if (!readKeyAndValue(file, header)) return false;
     }
     while (tensors-- != 0) {
         if (!readTensor(file, header)) return false;
@@ -292,18 +288,18 @@ bool readHeader(Cursor* file, Header* header) {
                              : found->second.numbers.size() == 1 ? found->second.numbers[0]
                                                                  : 0;
     if (!(alignment >= 1 && alignment <= 1 << 30) || std::exp2(std::ilogb(alignment)) != alignment)
-        return file->refuse("the header's 'general.alignment' must be a power of two");
+        return file->fail("the header's 'general.alignment' must be a power of two");
     header->alignment = static_cast<uint64_t>(alignment);
     header->data = (file->at() + header->alignment - 1) / header->alignment * header->alignment;
     return true;
 }
 
-bool readFactors(Cursor* file, const Header& header, const char* name, uint32_t pairs, std::vector<double>* factors,
-                 std::string* error) {
+bool readFactorTensors(Cursor* file, const Header& header, const char* name, uint32_t pairs,
+                       std::vector<double>* factors, std::string* error) {
     for (const FactorTensor& tensor : header.factors) {
         if (tensor.name != name) continue;
         std::vector<double> others;
-        if (!readTensorFactors(file, header, tensor, pairs, &others, error)) return false;
+        if (!readFactorTensor(file, header, tensor, pairs, &others, error)) return false;
         if (!factors->empty() && *factors != others)
             return refuse(error, std::string("the file has several tensors '") + name + "', and they differ");
         *factors = others;

@@ -1,8 +1,9 @@
-// A .gguf file's header: its keys and tensors, read piece by piece, and the tensors of factors. gguf.hpp is what
-// programs call; this is its part that knows the file and nothing of models.
+// A .gguf file's header: its keys and tensors, read piece by piece, and the tensors of factors. Programs call gguf.hpp;
+// this part knows the file's format and nothing about models.
 #pragma once
 
 #include "config/gguf.hpp"
+#include "config/refusal.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,16 +16,15 @@ namespace gguf {
 
 constexpr uint64_t kMaxHeader = 512ull << 20; // bytes; the largest tokenizers take a tenth of it
 
-// Writes the sentence and returns false.
-bool refuse(std::string* error, const std::string& text);
+// `names` has a space before and after each name.
+bool isIn(const char* names, const std::string& name);
 
-bool isIn(const char* names, const std::string& name); // in a list with a blank on either side of each
-
-// What is fit to stand in a sentence.
+// A text or a number as a sentence may contain it. A text is cut after 64 bytes, and has '?' for bytes beyond ASCII.
 std::string shown(const std::string& text);
 std::string shown(double number);
 
-// Goes through the source by a window. After a failure `problem` has its sentence, and nothing more is read.
+// Reads the source in order, through a window of 64 KiB. After a failure problem() has the sentence, and nothing more
+// is read.
 class Cursor {
   public:
     explicit Cursor(const GgufSource& source)
@@ -34,15 +34,15 @@ class Cursor {
     uint64_t left() const { return source_.size - at_; }
     const std::string& problem() const { return problem_; }
 
-    bool refuse(const std::string& sentence) {
+    bool fail(const std::string& sentence) {
         if (problem_.empty()) problem_ = sentence;
         return false;
     }
 
     bool skip(uint64_t count) {
-        if (count > left()) return refuse("the file ends within its header");
+        if (count > left()) return fail("the file ends within its header");
         at_ += count;
-        if (at_ > kMaxHeader) return refuse("the header is longer than " + std::to_string(kMaxHeader) + " bytes");
+        if (at_ > kMaxHeader) return fail("the header is longer than " + std::to_string(kMaxHeader) + " bytes");
         return true;
     }
 
@@ -71,23 +71,23 @@ class Cursor {
         return true;
     }
 
-    // A longer text than `most` bytes is passed over, and leaves *text empty.
+    // A text of more than `most` bytes is skipped, and leaves *text empty.
     bool text(size_t most, std::string* text) {
         uint64_t length = 0;
         text->clear();
         if (!number(&length)) return false;
         if (length > left()) {
-            return refuse("the header has a text of " + std::to_string(length) + " bytes, and the file has " +
-                          std::to_string(left()) + " more");
+            return fail("the header has a text of " + std::to_string(length) + " bytes, and the file has " +
+                        std::to_string(left()) + " more");
         }
         if (length > most) return skip(length);
         text->resize(static_cast<size_t>(length));
         return length == 0 || take(text->size(), reinterpret_cast<uint8_t*>(&(*text)[0]));
     }
 
-    // From anywhere in the file, beside the window.
+    // Reads from anywhere in the file, and leaves the window as it is.
     bool readAt(uint64_t offset, size_t count, uint8_t* to) {
-        return source_.read(offset, count, to) || refuse("it cannot be read at byte " + std::to_string(offset));
+        return source_.read(offset, count, to) || fail("it cannot be read at byte " + std::to_string(offset));
     }
 
   private:
@@ -110,7 +110,7 @@ class Cursor {
 
 struct Value {
     enum class Kind { number, text, list, unread } kind = Kind::unread;
-    std::vector<double> numbers; // one, or a list's
+    std::vector<double> numbers; // the list's numbers, or the one number
     std::string text;
 };
 
@@ -119,23 +119,24 @@ struct FactorTensor {
     uint32_t dims = 0;
     uint64_t count = 0;
     uint32_t type = 0;
-    uint64_t offset = 0; // bytes, from where the tensors' data begins
+    uint64_t offset = 0; // bytes from the beginning of the tensors' data
 };
 
 struct Header {
-    std::map<std::string, Value> values; // of the keys that isKept knows
+    std::map<std::string, Value> values; // of the keys that are read, and of all others about rotation
     std::vector<FactorTensor> factors;
     uint64_t alignment = 32;
     uint64_t data = 0; // bytes before the tensors' data
 };
 
-bool isKnown(const std::string& suffix); // a key's name behind its architecture's
+// A suffix is a key's name after the architecture and a dot.
+bool isKnown(const std::string& suffix);
 
 bool readHeader(Cursor* file, Header* header);
 
-// Leaves *factors empty where the file has none of that name. Blocks may each have them, and then the same.
-bool readFactors(Cursor* file, const Header& header, const char* name, uint32_t pairs, std::vector<double>* factors,
-                 std::string* error);
+// Leaves *factors empty where the file has no tensor of that name. Blocks may each have one, but all must be equal.
+bool readFactorTensors(Cursor* file, const Header& header, const char* name, uint32_t pairs,
+                       std::vector<double>* factors, std::string* error);
 
 } // namespace gguf
 } // namespace rope

@@ -12,28 +12,29 @@ bool isVisionPart(const Json& config) {
            !config.contains("vision_config") && !config.contains("text_config");
 }
 
-bool findPainterOf(const Json& config, const std::string& layer_type, Grid* grid, std::string* error) {
+bool openDiffusersGrid(const Json& config, const std::string& layer_type, Grid* grid, std::string* error) {
     if (!readText(config, "_class_name", &grid->type, error)) return false;
-    if (const char* why = whyNoPainter(grid->type))
+    if (const char* why = whyNoDiffusersRotation(grid->type))
         return refuse(error, "the class " + shown(grid->type) + " is no rotation by fixed frequencies: " + why);
-    grid->painter = findPainter(grid->type);
-    if (grid->painter == nullptr) return refuse(error, "the class " + shown(grid->type) + " is not one that is known");
+    grid->diffusers = findDiffusersModel(grid->type);
+    if (grid->diffusers == nullptr)
+        return refuse(error, "the class " + shown(grid->type) + " is not one that is known");
     grid->config = config;
     return layer_type.empty() ||
            refuse(error, "the configuration has no layer types, and so none that is called " + shown(layer_type));
 }
 
-// Down to the part that the layer type is in, whose model_type may be the whole model's.
-bool findPart(const Json& config, const std::string& layer_type, Grid* grid, std::string* error) {
+// Goes down to the part that has the layer type. The part's model_type may be the whole model's.
+bool openTowerPart(const Json& config, const std::string& layer_type, Grid* grid, std::string* error) {
     const bool memory = layer_type == "memory_attention";
     const std::string last = memory ? "tracker_config" : "vision_config";
     bool found = false;
     grid->config = config;
     for (const char* key :
          {"thinker_config", "detector_config", "tracker_config", "vision_config", "backbone_config"}) {
-        const Json* inner = find(grid->config, key);
+        const Json* inner = findKey(grid->config, key);
         const bool other = memory != (key == std::string("tracker_config"));
-        if (!checkKind(grid->config, key, Kind::object, error)) return false;
+        if (!checkKind(grid->config, key, JsonKind::object, error)) return false;
         if (inner == nullptr || other) continue;
         found = found || key == last;
         const Json part = *inner;
@@ -50,18 +51,18 @@ bool findPart(const Json& config, const std::string& layer_type, Grid* grid, std
 
 bool findGrid(const Json& config, const std::string& layer_type, Grid* grid, std::string* error) {
     if (config.contains("_class_name") && !config.contains("model_type"))
-        return findPainterOf(config, layer_type, grid, error);
+        return openDiffusersGrid(config, layer_type, grid, error);
     if (!readText(config, "model_type", &grid->type, error)) return false;
     grid->tower = findTower(grid->type, isVisionPart(config));
     grid->config = config;
     const bool asked = isOneOf(layer_type, {"vision", "window_attention", "memory_attention"});
-    return grid->tower != nullptr || !asked || findPart(config, layer_type, grid, error);
+    return grid->tower != nullptr || !asked || openTowerPart(config, layer_type, grid, error);
 }
 
 bool readGrid(const Grid& grid, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
     model->model_type = grid.type;
-    const bool read =
-        grid.painter != nullptr ? readPainter(grid, model, error) : readTower(grid, request.layer_type, model, error);
+    const bool read = grid.diffusers != nullptr ? readDiffusersModel(grid, model, error)
+                                                : readTower(grid, request.layer_type, model, error);
     if (!read || request.rotary_dim == 0 || request.rotary_dim == model->rotary_dim) return read;
     return refuse(error, "the axes of " + shown(grid.type) + " share " + std::to_string(model->rotary_dim) +
                              " elements; a part of " + std::to_string(request.rotary_dim) + " is of another model");

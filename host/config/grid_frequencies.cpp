@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMaxBase = 1.8e19;
 
-bool checkRule(const Json& rule, const std::string& name, std::string* error) {
+bool checkGridRule(const Json& rule, const std::string& name, std::string* error) {
     for (const auto& item : rule.items()) {
         const bool kind = isOneOf(item.key(), {"rope_type", "type"}) && item.value() == "default";
         const bool whole = item.key() == "partial_rotary_factor" && item.value() == 1;
@@ -23,7 +23,8 @@ bool checkRule(const Json& rule, const std::string& name, std::string* error) {
     return true;
 }
 
-bool makeLadder(uint32_t dim, double base, double stretch, std::vector<double>* ladder, std::string* error) {
+bool makeAxisFrequencies(uint32_t dim, double base, double stretch, std::vector<double>* frequencies,
+                         std::string* error) {
     RopeRule rule = {};
     rule.kind = stretch == 1 ? ROPE_RULE_DEFAULT : ROPE_RULE_NTK;
     rule.rotary_dim = dim;
@@ -36,19 +37,20 @@ bool makeLadder(uint32_t dim, double base, double stretch, std::vector<double>* 
                                  " elements of a head; it must be even and from 2 to " +
                                  std::to_string(2 * ROPE_MAX_PAIRS));
     }
-    ladder->resize(dim / 2);
-    return ropeMakeFrequencies(&rule, ladder->data(), &scale, &reason) == ROPE_SUCCESS || refuse(error, reason.text);
+    frequencies->resize(dim / 2);
+    return ropeMakeFrequencies(&rule, frequencies->data(), &scale, &reason) == ROPE_SUCCESS ||
+           refuse(error, reason.text);
 }
 
 } // namespace
 
-bool readBase(const Json& config, const char* key, double* base, std::string* error) {
+bool readGridBase(const Json& config, const char* key, double* base, std::string* error) {
     double outer = NAN, inner = NAN;
     if (!readNumber(config, key, 1, kMaxBase, &outer, error)) return false;
     for (const char* name : {"rope_parameters", "rope_scaling"}) {
-        const Json* rule = find(config, name);
+        const Json* rule = findKey(config, name);
         if (rule == nullptr) continue;
-        if (!checkKind(config, name, Kind::object, error) || !checkRule(*rule, name, error) ||
+        if (!checkKind(config, name, JsonKind::object, error) || !checkGridRule(*rule, name, error) ||
             !readNumber(*rule, "rope_theta", 1, kMaxBase, &inner, error))
             return false;
     }
@@ -59,10 +61,10 @@ bool readBase(const Json& config, const char* key, double* base, std::string* er
     return true;
 }
 
-bool checkKeys(const Grid& grid, const std::vector<std::string>& read, std::string* error) {
+bool checkGridKeys(const Grid& grid, const std::vector<std::string>& read, std::string* error) {
     for (const auto& item : grid.config.items()) {
         const std::string& key = item.key();
-        if (isOff(item.value()) || !tellsOfRotation(key)) continue;
+        if (isOff(item.value()) || !isAboutRotation(key)) continue;
         if (std::find(read.begin(), read.end(), key) != read.end()) continue;
         return refuse(error,
                       "the configuration's key " + shown(key) + " is not one that is read for " + shown(grid.type));
@@ -70,34 +72,35 @@ bool checkKeys(const Grid& grid, const std::vector<std::string>& read, std::stri
     return true;
 }
 
-bool makeFrequencies(const Ladders& ladders, ModelEncoding* model, std::string* error) {
-    const size_t axes = ladders.dims.size();
+bool makeGridFrequencies(const GridFrequencies& wanted, ModelEncoding* model, std::string* error) {
+    const size_t axes = wanted.dims.size();
     uint64_t elements = 0;
-    for (const uint32_t dim : ladders.dims) elements += dim;
+    for (const uint32_t dim : wanted.dims) elements += dim;
     if (elements > model->head_dim || elements > 2 * ROPE_MAX_PAIRS) {
         return refuse(error, "axes of " + std::to_string(elements) + " elements do not fit into a head of " +
                                  std::to_string(model->head_dim) + ", or one of " + std::to_string(2 * ROPE_MAX_PAIRS));
     }
     model->rotary_dim = static_cast<uint32_t>(elements);
-    model->rule.base = ladders.base;
+    model->rule.base = wanted.base;
     model->rule.rotary_dim = model->rotary_dim;
     model->frequencies.resize(elements / 2);
     model->axes.resize(elements / 2);
-    std::vector<double> ladder;
-    for (size_t axis = 0, begin = 0; axis < axes; begin += ladders.dims[axis++] / 2) {
-        const uint32_t dim = ladders.every_other ? model->rotary_dim : ladders.dims[axis];
-        if (!makeLadder(dim, ladders.base, ladders.stretches.empty() ? 1 : ladders.stretches[axis], &ladder, error))
+    std::vector<double> of_axis;
+    for (size_t axis = 0, begin = 0; axis < axes; begin += wanted.dims[axis++] / 2) {
+        const uint32_t dim = wanted.shared_sequence ? model->rotary_dim : wanted.dims[axis];
+        if (!makeAxisFrequencies(dim, wanted.base, wanted.stretches.empty() ? 1 : wanted.stretches[axis], &of_axis,
+                                 error))
             return false;
-        for (size_t i = 0; i < ladders.dims[axis] / 2; ++i) {
-            const size_t pair = ladders.in_turns ? i * axes + axis : begin + i;
-            model->frequencies[pair] = ladders.times * ladder[ladders.every_other ? i * axes + axis : i];
+        for (size_t i = 0; i < wanted.dims[axis] / 2; ++i) {
+            const size_t pair = wanted.round_robin ? i * axes + axis : begin + i;
+            model->frequencies[pair] = wanted.position_factor * of_axis[wanted.shared_sequence ? i * axes + axis : i];
             model->axes[pair] = static_cast<uint8_t>(axis);
         }
     }
     return true;
 }
 
-std::vector<std::string> words(const char* text) {
+std::vector<std::string> splitWords(const char* text) {
     std::istringstream in(text);
     std::vector<std::string> all;
     for (std::string word; in >> word;) all.push_back(word);

@@ -1,4 +1,4 @@
-// Frequencies of several axes, and what the readers of towers and painters have in common.
+// The frequencies of a grid's axes, and the readers that towers and models of diffusers share.
 #pragma once
 
 #include "config/grid.hpp"
@@ -6,27 +6,29 @@
 namespace rope {
 namespace config {
 
-struct Ladders {
+// How the frequencies of the axes are made.
+struct GridFrequencies {
     std::vector<uint32_t> dims;    // elements of each axis
-    std::vector<double> stretches; // of each axis' base, as the rule NTK does it; empty: none
+    std::vector<double> stretches; // the factor of the rule NTK on each axis; empty: no axis is stretched
     double base = 0;
-    double times = 1; // positions are so many times what is given
-    bool every_other = false, in_turns = false;
+    double position_factor = 1;   // the model multiplies positions by this number
+    bool shared_sequence = false; // see kSharedSequence
+    bool round_robin = false;     // see kRoundRobin
 };
 
 // Takes the head as found; sets the rotary part, the frequencies and their axes.
-bool makeFrequencies(const Ladders& ladders, ModelEncoding* model, std::string* error);
+bool makeGridFrequencies(const GridFrequencies& wanted, ModelEncoding* model, std::string* error);
 
-// From the key, or as rope_theta from the rule. *base is left as it is where there is none.
-bool readBase(const Json& config, const char* key, double* base, std::string* error);
+// Reads the base from the key, or from rope_theta in the rule. *base is left as it is where neither is there.
+bool readGridBase(const Json& config, const char* key, double* base, std::string* error);
 
-// Refuses keys about rotation but those that are read.
-bool checkKeys(const Grid& grid, const std::vector<std::string>& read, std::string* error);
+// Refuses keys about rotation that are not among those that are read.
+bool checkGridKeys(const Grid& grid, const std::vector<std::string>& read, std::string* error);
 
-std::vector<std::string> words(const char* text);
+std::vector<std::string> splitWords(const char* text); // at spaces
 
 bool readTower(const Grid& grid, const std::string& layer_type, ModelEncoding* model, std::string* error);
-bool readPainter(const Grid& grid, ModelEncoding* model, std::string* error);
+bool readDiffusersModel(const Grid& grid, ModelEncoding* model, std::string* error);
 
 } // namespace config
 } // namespace rope

@@ -5,86 +5,94 @@
 namespace rope {
 namespace {
 
-constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kNear = ROPE_PAIRING_INTERLEAVED;
-constexpr unsigned kDino = kTurnsOfPi | kPrefix | kReadsBase | kCentres;
+constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kInter = ROPE_PAIRING_INTERLEAVED;
+constexpr unsigned kDino = kTimesTwoPi | kPrefixTokens | kReadsBase | kPatchCentres;
 
-// From the configuration and modeling files of Hugging Face Transformers c49429ed1f.
+// The rows are taken from the configuration and modeling files of Hugging Face Transformers c49429ed1f.
 constexpr Tower kTowers[] = {
     {"cohere_compass_vision", kHalf, "h w", 10000, 1152, 16, 0},
     {"dinov3_vit", kHalf, "h w", 100, 384, 6, kDino},
-    {"edgetam_video", kNear, "x y", 10000, 256, 1, kMemory | kReadsBase},
+    {"edgetam_video", kInter, "x y", 10000, 256, 1, kMemoryAttention | kReadsBase},
     {"ernie4_5_vl_moe_vision", kHalf, "h w", 10000, 1280, 16, 0},
     {"exaone4_5_vision", kHalf, "h w", 10000, 3584, 16, 0},
     {"gemma4_vision", kHalf, "x y", 100, 768, 12, kChunked | kReadsBase},
     {"glm4v_moe_vision", kHalf, "h w", 10000, 1536, 12, 0},
     {"glm4v_vision", kHalf, "h w", 10000, 1536, 12, 0},
     {"glm_ocr_vision", kHalf, "h w", 10000, 1024, 16, 0},
-    {"kimi_k25_vision", kHalf, "w h", 10000, 1152, 16, kInTurns | kReadsBase},
-    {"llama4_vision_model", kNear, "x y", 10000, 768, 16, kClassLast | kFromOne | kReadsBase},
+    {"kimi_k25_vision", kHalf, "w h", 10000, 1152, 16, kRoundRobin | kReadsBase},
+    {"llama4_vision_model", kInter, "x y", 10000, 768, 16, kClassLast | kFromOne | kReadsBase},
     {"minimax_m3_vl_vision", kHalf, "t h w", 10000, 1280, 16, kRoundsDown | kReadsBase},
     {"muse_glimmer_vision", kHalf, "w h", 10000, 1536, 16, kFromOne | kReadsBase},
     {"paddleocr_vl_vision", kHalf, "h w", 10000, 1152, 16, 0},
-    {"pixtral", kHalf, "h w", 10000, 1024, 16, kEveryOther | kReadsBase},
+    {"pixtral", kHalf, "h w", 10000, 1024, 16, kSharedSequence | kReadsBase},
     {"qwen2_5_omni_vision_encoder", kHalf, "h w", 10000, 3584, 16, 0},
     {"qwen2_5_vl_vision", kHalf, "h w", 10000, 3584, 16, 0},
-    {"qwen2_vl_vision", kHalf, "h w", 10000, 1280, 16, kWidthEmbed},
+    {"qwen2_vl_vision", kHalf, "h w", 10000, 1280, 16, kWidthIsEmbedDim},
     {"qwen3_5_moe_vision", kHalf, "h w", 10000, 1152, 16, 0},
     {"qwen3_5_vision", kHalf, "h w", 10000, 1152, 16, 0},
     {"qwen3_omni_moe_vision_encoder", kHalf, "h w", 10000, 1152, 16, 0},
     {"qwen3_vl_moe_vision", kHalf, "h w", 10000, 1152, 16, 0},
     {"qwen3_vl_vision", kHalf, "h w", 10000, 1152, 16, 0},
-    {"sam2_video", kNear, "x y", 10000, 256, 1, kMemory | kReadsBase},
-    {"sam3_tracker_video", kNear, "x y", 10000, 256, 1, kMemory | kReadsBase},
-    {"sam3_vit_model", kNear, "x y", 10000, 1024, 16, kWindows | kReadsBase},
+    {"sam2_video", kInter, "x y", 10000, 256, 1, kMemoryAttention | kReadsBase},
+    {"sam3_tracker_video", kInter, "x y", 10000, 256, 1, kMemoryAttention | kReadsBase},
+    {"sam3_vit_model", kInter, "x y", 10000, 1024, 16, kWindowAttention | kReadsBase},
     {"sapiens2", kHalf, "h w", 100, 1024, 16, kDino},
     {"step3p5_vision", kHalf, "h w", 10000, 1536, 16, kReadsBase},
     {"video_llama_3_vision", kHalf, "h w", 10000, 768, 12, 0},
 };
 
 const char kThw[] = "t h w";
-constexpr Share kListed = Share::listed, kWan = Share::wan, kCog = Share::cogvideo;
+constexpr AxisSplit kListed = AxisSplit::listed, kWan = AxisSplit::wan, kCogVideo = AxisSplit::cogvideo;
 
-// From src/diffusers/models of Hugging Face diffusers 58eb52c080.
-constexpr Painter kPainters[] = {
-    {"AllegroTransformer3DModel", Share::thirds, nullptr, {}, kThw, kHalf, 10000, nullptr, 96},
-    {"AnyFlowTransformer3DModel", kWan, nullptr, {}, kThw, kNear, 10000, nullptr, 128},
-    {"BriaFiboTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kNear, 10000, "rope_theta", 128},
-    {"BriaTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kNear, 10000, "rope_theta", 128},
-    {"ChromaTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kNear, 10000, nullptr, 128},
-    {"ChronoEditTransformer3DModel", kWan, nullptr, {}, kThw, kNear, 10000, nullptr, 128},
-    {"CogVideoXTransformer3DModel", kCog, nullptr, {}, kThw, kNear, 10000, nullptr, 64},
-    {"ConsisIDTransformer3DModel", kCog, nullptr, {}, kThw, kNear, 10000, nullptr, 64},
+// The rows are taken from src/diffusers/models of Hugging Face diffusers 58eb52c080.
+constexpr DiffusersModel kDiffusersModels[] = {
+    {"AllegroTransformer3DModel", AxisSplit::thirds, nullptr, {}, kThw, kHalf, 10000, nullptr, 96},
+    {"AnyFlowTransformer3DModel", kWan, nullptr, {}, kThw, kInter, 10000, nullptr, 128},
+    {"BriaFiboTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kInter, 10000, "rope_theta", 128},
+    {"BriaTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kInter, 10000, "rope_theta", 128},
+    {"ChromaTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kInter, 10000, nullptr, 128},
+    {"ChronoEditTransformer3DModel", kWan, nullptr, {}, kThw, kInter, 10000, nullptr, 128},
+    {"CogVideoXTransformer3DModel", kCogVideo, nullptr, {}, kThw, kInter, 10000, nullptr, 64},
+    {"ConsisIDTransformer3DModel", kCogVideo, nullptr, {}, kThw, kInter, 10000, nullptr, 64},
     {"CosmosTransformer3DModel", kWan, nullptr, {}, kThw, kHalf, 10000, nullptr, 128},
-    {"EasyAnimateTransformer3DModel", kCog, nullptr, {}, kThw, kNear, 10000, nullptr, 64},
-    {"Flux2Transformer2DModel", kListed, "axes_dims_rope", {32, 32, 32, 32}, "t h w l", kNear, 2000, "rope_theta", 128},
-    {"FluxTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kNear, 10000, nullptr, 128},
-    {"HeliosTransformer3DModel", kListed, "rope_dim", {44, 42, 42}, kThw, kNear, 10000, "rope_theta", 128},
-    {"HiDreamImageTransformer2DModel", kListed, "axes_dims_rope", {32, 32}, kThw, kNear, 10000, nullptr, 128},
-    {"HunyuanImageTransformer2DModel", kListed, "rope_axes_dim", {64, 64}, "h w", kNear, 256, "rope_theta", 128},
-    {"HunyuanVideo15Transformer3DModel", kListed, "rope_axes_dim", {16, 56, 56}, kThw, kNear, 256, "rope_theta", 128},
+    {"EasyAnimateTransformer3DModel", kCogVideo, nullptr, {}, kThw, kInter, 10000, nullptr, 64},
+    {"Flux2Transformer2DModel",
+     kListed,
+     "axes_dims_rope",
+     {32, 32, 32, 32},
+     "t h w l",
+     kInter,
+     2000,
+     "rope_theta",
+     128},
+    {"FluxTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kInter, 10000, nullptr, 128},
+    {"HeliosTransformer3DModel", kListed, "rope_dim", {44, 42, 42}, kThw, kInter, 10000, "rope_theta", 128},
+    {"HiDreamImageTransformer2DModel", kListed, "axes_dims_rope", {32, 32}, kThw, kInter, 10000, nullptr, 128},
+    {"HunyuanImageTransformer2DModel", kListed, "rope_axes_dim", {64, 64}, "h w", kInter, 256, "rope_theta", 128},
+    {"HunyuanVideo15Transformer3DModel", kListed, "rope_axes_dim", {16, 56, 56}, kThw, kInter, 256, "rope_theta", 128},
     {"HunyuanVideoFramepackTransformer3DModel",
      kListed,
      "rope_axes_dim",
      {16, 56, 56},
      kThw,
-     kNear,
+     kInter,
      256,
      "rope_theta",
      128},
-    {"HunyuanVideoTransformer3DModel", kListed, "rope_axes_dim", {16, 56, 56}, kThw, kNear, 256, "rope_theta", 128},
-    {"Kandinsky5Transformer3DModel", kListed, "axes_dims", {16, 24, 24}, kThw, kNear, 10000, nullptr, 0},
-    {"Krea2Transformer2DModel", kListed, "axes_dims_rope", {32, 48, 48}, kThw, kNear, 1000, "rope_theta", 128},
-    {"LongCatImageTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kNear, 10000, nullptr, 128},
-    {"Lumina2Transformer2DModel", kListed, "axes_dim_rope", {32, 32, 32}, kThw, kNear, 10000, nullptr, 0},
-    {"MotifVideoTransformer3DModel", kListed, "rope_axes_dim", {16, 56, 56}, kThw, kNear, 256, "rope_theta", 128},
-    {"OvisImageTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kNear, 10000, nullptr, 128},
-    {"QwenImageTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kNear, 10000, nullptr, 128},
-    {"SanaVideoTransformer3DModel", kWan, nullptr, {}, kThw, kNear, 10000, nullptr, 112},
-    {"SkyReelsV2Transformer3DModel", kWan, nullptr, {}, kThw, kNear, 10000, nullptr, 128},
-    {"WanAnimateTransformer3DModel", kWan, nullptr, {}, kThw, kNear, 10000, nullptr, 128},
-    {"WanTransformer3DModel", kWan, nullptr, {}, kThw, kNear, 10000, nullptr, 128},
-    {"WanVACETransformer3DModel", kWan, nullptr, {}, kThw, kNear, 10000, nullptr, 128},
-    {"ZImageTransformer2DModel", kListed, "axes_dims", {32, 48, 48}, kThw, kNear, 256, "rope_theta", 0},
+    {"HunyuanVideoTransformer3DModel", kListed, "rope_axes_dim", {16, 56, 56}, kThw, kInter, 256, "rope_theta", 128},
+    {"Kandinsky5Transformer3DModel", kListed, "axes_dims", {16, 24, 24}, kThw, kInter, 10000, nullptr, 0},
+    {"Krea2Transformer2DModel", kListed, "axes_dims_rope", {32, 48, 48}, kThw, kInter, 1000, "rope_theta", 128},
+    {"LongCatImageTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kInter, 10000, nullptr, 128},
+    {"Lumina2Transformer2DModel", kListed, "axes_dim_rope", {32, 32, 32}, kThw, kInter, 10000, nullptr, 0},
+    {"MotifVideoTransformer3DModel", kListed, "rope_axes_dim", {16, 56, 56}, kThw, kInter, 256, "rope_theta", 128},
+    {"OvisImageTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kInter, 10000, nullptr, 128},
+    {"QwenImageTransformer2DModel", kListed, "axes_dims_rope", {16, 56, 56}, kThw, kInter, 10000, nullptr, 128},
+    {"SanaVideoTransformer3DModel", kWan, nullptr, {}, kThw, kInter, 10000, nullptr, 112},
+    {"SkyReelsV2Transformer3DModel", kWan, nullptr, {}, kThw, kInter, 10000, nullptr, 128},
+    {"WanAnimateTransformer3DModel", kWan, nullptr, {}, kThw, kInter, 10000, nullptr, 128},
+    {"WanTransformer3DModel", kWan, nullptr, {}, kThw, kInter, 10000, nullptr, 128},
+    {"WanVACETransformer3DModel", kWan, nullptr, {}, kThw, kInter, 10000, nullptr, 128},
+    {"ZImageTransformer2DModel", kListed, "axes_dims", {32, 48, 48}, kThw, kInter, 256, "rope_theta", 0},
 };
 
 struct NameAndText {
@@ -98,7 +106,7 @@ constexpr NameAndText kPositionNotes[] = {
      "of a video the position on t is its frame's, times base_fps over its frames a second"},
 };
 
-constexpr NameAndText kNoPainters[] = {
+constexpr NameAndText kNoDiffusersRotation[] = {
     {"ErnieImageTransformer2DModel", "the two elements of a pair turn by different angles"},
     {"LTX2VideoTransformer3DModel", "each head turns by frequencies of its own"},
     {"LTXVideoTransformer3DModel", "each head turns by frequencies of its own"},
@@ -117,9 +125,9 @@ const Tower* findTower(const std::string& type, bool within) {
     return nullptr;
 }
 
-const Painter* findPainter(const std::string& name) {
-    for (const Painter& painter : kPainters) {
-        if (name == painter.name) return &painter;
+const DiffusersModel* findDiffusersModel(const std::string& name) {
+    for (const DiffusersModel& model : kDiffusersModels) {
+        if (name == model.name) return &model;
     }
     return nullptr;
 }
@@ -135,7 +143,7 @@ template <size_t Count> const char* findText(const NameAndText (&texts)[Count], 
 
 } // namespace
 
-const char* whyNoPainter(const std::string& name) { return findText(kNoPainters, name); }
+const char* whyNoDiffusersRotation(const std::string& name) { return findText(kNoDiffusersRotation, name); }
 
 const char* positionNote(const std::string& name) { return findText(kPositionNotes, name); }
 

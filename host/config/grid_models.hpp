@@ -8,40 +8,44 @@
 namespace rope {
 
 enum GridTraits : unsigned {
-    kEveryOther = 1,    // of one ladder over all pairs, axis a takes every other frequency from a on; else one each
-    kInTurns = 2,       // the axes take pairs in turns; else together
-    kChunked = 4,       // half pairing inside each axis' own part
-    kTurnsOfPi = 8,     // positions are times 2 pi
-    kPrefix = 16,       // a class token and num_register_tokens come first, and do not turn
-    kClassLast = 32,    // a class token comes last, and does not turn
-    kWidthEmbed = 64,   // the width is embed_dim; else hidden_size
-    kReadsBase = 128,   // rope_theta
-    kMemory = 256,      // keys begin with memory_attention_
-    kWindows = 512,     // layers without windows see their positions scaled
-    kRoundsDown = 1024, // an axis takes what it can of the head, and the rest of the head does not turn
-    kFromOne = 2048,    // the code adds 1 to its coordinates
-    kCentres = 4096     // positions are centres of patches, from -1 to 1
+    kSharedSequence = 1,    // the axes share one sequence of frequencies over all pairs: of n axes, axis a has the
+                            // frequencies a, a + n, a + 2n, ...; else each axis has a sequence of its own
+    kRoundRobin = 2,        // the pairs go to the axes round robin; else each axis has contiguous pairs
+    kChunked = 4,           // half pairing inside each axis' own part
+    kTimesTwoPi = 8,        // positions are multiplied by 2 pi
+    kPrefixTokens = 16,     // a class token and num_register_tokens come first, and do not rotate
+    kClassLast = 32,        // a class token comes last, and does not rotate
+    kWidthIsEmbedDim = 64,  // the width is embed_dim; else hidden_size
+    kReadsBase = 128,       // rope_theta is read
+    kMemoryAttention = 256, // keys begin with memory_attention_
+    kWindowAttention = 512, // layers without windows see their positions scaled
+    kRoundsDown = 1024,     // an axis takes an even number of elements, and the rest of the head does not rotate
+    kFromOne = 2048,        // the code adds 1 to its coordinates
+    kPatchCentres = 4096    // positions are centres of patches, from -1 to 1
 };
 
-struct Tower {        // of vision, in Hugging Face Transformers
+// A vision tower of Hugging Face Transformers: the part of a model that reads images.
+struct Tower {
     const char* type; // as model_type has it
     RopePairing pairing;
-    const char* axes; // names, in the order of their pairs
-    double base;      // where there is none
-    uint32_t width, heads;
+    const char* axes;      // names, in the order of their pairs
+    double base;           // where the configuration has none
+    uint32_t width, heads; // where the configuration has none
     unsigned traits;
 };
 
-// Null where the type is not known. Within a vision_config it may be without its ending.
+// Returns null where the type is not known. Within a vision_config the type may lack its ending.
 const Tower* findTower(const std::string& type, bool within);
 
-enum class Share { listed, wan, cogvideo, thirds }; // how a head's elements are shared among the axes
+// How the axes split a head's elements: by a list, or by a formula of the model's own code.
+enum class AxisSplit { listed, wan, cogvideo, thirds };
 
-struct Painter {      // of images and videos, in diffusers
+// An image or video transformer of diffusers.
+struct DiffusersModel {
     const char* name; // as _class_name has it
-    Share share;
-    const char* list;             // listed: the key of the axes' elements
-    uint32_t dims[ROPE_MAX_AXES]; // listed: where there are none
+    AxisSplit split;
+    const char* dims_key;         // the key that lists the elements of each axis; null unless listed
+    uint32_t dims[ROPE_MAX_AXES]; // the elements of each axis where that key is absent
     const char* axes;
     RopePairing pairing;
     double base;
@@ -49,13 +53,13 @@ struct Painter {      // of images and videos, in diffusers
     uint32_t head_dim;
 };
 
-// Null where the class is not known.
-const Painter* findPainter(const std::string& name);
+// Returns null where the class is not known.
+const DiffusersModel* findDiffusersModel(const std::string& name);
 
-// Why the class is no rotation by fixed frequencies; null where it is one, or not known.
-const char* whyNoPainter(const std::string& name);
+// Returns why the class is no rotation by fixed frequencies; null where it is one, or is not known.
+const char* whyNoDiffusersRotation(const std::string& name);
 
-// What its code makes of coordinates before they turn anything; null: nothing.
+// Says how the class' code changes coordinates before they rotate anything; null: the code leaves them as they are.
 const char* positionNote(const std::string& name);
 
 } // namespace rope

@@ -1,4 +1,4 @@
-// How long a head is, and which part of it turns.
+// The length of a head, and the part of the head that rotates.
 #pragma once
 
 #include "config/source.hpp"
@@ -8,7 +8,7 @@ namespace config {
 
 bool readHeadDim(const Source& source, uint32_t* head_dim, std::string* error);
 
-// Takes the head and the rule's kind as found, and sets the rule's count of pairs where it has one.
+// Takes the head and the rule's kind as found. Sets the rule's count of rotating pairs where the rule has one.
 bool findRotaryDim(const Source& source, ModelEncoding* model, std::string* error);
 
 } // namespace config

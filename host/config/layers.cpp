@@ -6,7 +6,8 @@ namespace rope {
 namespace config {
 namespace {
 
-bool isScalarBeside(const std::string& key) { // of rules that are nested
+// Rules that are nested by layer type may have these numbers beside them.
+bool mayStandBesideNested(const std::string& key) {
     return isOneOf(key, {"rope_theta", "rope_type", "type", "truncate", "partial_rotary_factor"});
 }
 
@@ -15,17 +16,17 @@ bool checkRuleKinds(const Json& rule, std::string* error) {
                             "max_position_embeddings", "llama_4_scaling_beta", "attention_factor", "beta_fast",
                             "beta_slow", "mscale", "mscale_all_dim", "low_freq_factor", "high_freq_factor",
                             "short_mscale", "long_mscale", "alpha", "temperature", "gamma", "mixed_b"}) {
-        if (!checkKind(rule, key, Kind::number, error)) return false;
+        if (!checkKind(rule, key, JsonKind::number, error)) return false;
     }
     for (const char* key : {"truncate", "finetuned", "mrope_interleaved", "interleaved"}) {
-        if (!checkKind(rule, key, Kind::choice, error)) return false;
+        if (!checkKind(rule, key, JsonKind::boolean, error)) return false;
     }
     for (const char* key : {"mrope_section", "long_factor", "short_factor"}) {
-        if (!checkKind(rule, key, Kind::numbers, error)) return false;
+        if (!checkKind(rule, key, JsonKind::numbers, error)) return false;
     }
     for (const char* key : {"type", "rope_type"}) {
-        const Json* name = find(rule, key);
-        if (!checkKind(rule, key, Kind::name, error)) return false;
+        const Json* name = findKey(rule, key);
+        if (!checkKind(rule, key, JsonKind::text, error)) return false;
         if (name != nullptr && *name == "")
             return refuse(error, std::string("the configuration's ") + key + " is empty; it must be a rule's name");
     }
@@ -33,13 +34,13 @@ bool checkRuleKinds(const Json& rule, std::string* error) {
 }
 
 bool readRules(const Source& source, Rules* rules, std::string* error) {
-    const Json* parameters = find(source.config, "rope_parameters");
-    const Json* scaling = find(source.config, "rope_scaling");
+    const Json* parameters = findKey(source.config, "rope_parameters");
+    const Json* scaling = findKey(source.config, "rope_scaling");
     if (parameters != nullptr && scaling != nullptr && *parameters != *scaling)
         return refuse(error, "the configuration has rope_parameters and rope_scaling, and they differ; one is enough");
     const Json* found = parameters != nullptr ? parameters : scaling;
     if (found != nullptr) {
-        rules->name = parameters != nullptr ? "rope_parameters" : "rope_scaling";
+        rules->key = parameters != nullptr ? "rope_parameters" : "rope_scaling";
         rules->values = *found;
     } else if (source.known != nullptr && source.known->parameters != nullptr) {
         rules->values = Json::parse(source.known->parameters);
@@ -50,8 +51,8 @@ bool readRules(const Source& source, Rules* rules, std::string* error) {
     for (const auto& item : rules->values.items()) {
         const Json& value = item.value();
         if (value.is_object() && !checkRuleKinds(value, error)) return false;
-        if (rules->nested && !value.is_object() && !value.is_null() && !isScalarBeside(item.key())) {
-            return refuse(error, "the configuration's " + rules->name +
+        if (rules->nested && !value.is_object() && !value.is_null() && !mayStandBesideNested(item.key())) {
+            return refuse(error, "the configuration's " + rules->key +
                                      " is nested per layer type, and beside the types has " + shown(item.key()) +
                                      "; it belongs into one of them");
         }
@@ -59,45 +60,45 @@ bool readRules(const Source& source, Rules* rules, std::string* error) {
     return true;
 }
 
-// A rule for all where the model's code heeds only nested ones.
+// Refuses one rule for all layers where the model's code reads only nested ones.
 bool checkFlat(const Source& source, std::string* error) {
     const Rules& rules = source.rules;
-    const bool heeded = !source.has(kLayers) || source.has(kCompress) || rules.nested || rules.implied ||
-                        (rules.name == "rope_scaling" && !source.has(kGlobalHead));
+    const bool heeded = !source.has(kLayerTypes) || source.has(kCompressLayers) || rules.nested || rules.implied ||
+                        (rules.key == "rope_scaling" && !source.has(kGlobalHeadDim));
     if (heeded || rules.values.empty()) return true;
-    return refuse(error, "the configuration's " + rules.name +
+    return refuse(error, "the configuration's " + rules.key +
                              " is one rule for all layers, but those of the model type " + shown(source.type) +
                              " differ; nest a rule for each of full_attention and sliding_attention");
 }
 
-void add(std::vector<std::string>* names, const std::string& name) {
+void addOnce(std::vector<std::string>* names, const std::string& name) {
     if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
 }
 
-// *alike: they are of one rule.
-std::vector<std::string> layerTypes(const Source& source, bool* alike) {
+// *alike: all types have the same rule.
+std::vector<std::string> listLayerTypes(const Source& source, bool* alike) {
     std::vector<std::string> names;
     *alike = false;
     for (const auto& item : source.rules.values.items()) {
-        const bool null = item.value().is_null() && !isScalarBeside(item.key());
-        if (source.rules.nested && (item.value().is_object() || null)) add(&names, item.key());
+        const bool null = item.value().is_null() && !mayStandBesideNested(item.key());
+        if (source.rules.nested && (item.value().is_object() || null)) addOnce(&names, item.key());
     }
     const bool zaya = source.type == "zaya";
-    bool layered = source.has(kLayers);
+    bool layered = source.has(kLayerTypes);
     for (const char* key : {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"})
-        layered = layered || find(source.config, key) != nullptr;
+        layered = layered || findKey(source.config, key) != nullptr;
     if (layered) {
         for (const char* name : {"full_attention", "sliding_attention"}) {
             const bool first = name == std::string("full_attention");
-            add(&names, source.has(kCompress) ? (first ? "main" : "compress")
-                        : zaya                ? (first ? "hybrid" : "hybrid_sliding")
-                                              : name);
+            addOnce(&names, source.has(kCompressLayers) ? (first ? "main" : "compress")
+                            : zaya                      ? (first ? "hybrid" : "hybrid_sliding")
+                                                        : name);
         }
     }
     if (!names.empty()) return names;
-    const Json* types = find(source.config, "layer_types");
-    *alike = find(source.config, "layer_rope_theta") == nullptr;
-    for (const Json& type : types != nullptr ? *types : Json::array()) add(&names, type.get<std::string>());
+    const Json* types = findKey(source.config, "layer_types");
+    *alike = findKey(source.config, "layer_rope_theta") == nullptr;
+    for (const Json& type : types != nullptr ? *types : Json::array()) addOnce(&names, type.get<std::string>());
     return names;
 }
 
@@ -107,8 +108,8 @@ std::string listed(const std::vector<std::string>& names) {
     return text;
 }
 
-bool chooseName(const std::vector<std::string>& names, bool alike, const std::string& wanted, std::string* name,
-                std::string* error) {
+bool chooseLayerName(const std::vector<std::string>& names, bool alike, const std::string& wanted, std::string* name,
+                     std::string* error) {
     const auto has = [&](const std::string& other) {
         return std::find(names.begin(), names.end(), other) != names.end();
     };
@@ -129,13 +130,13 @@ bool chooseName(const std::vector<std::string>& names, bool alike, const std::st
            refuse(error, "the configuration's layer types differ, and none of them is chosen: " + listed(names));
 }
 
-// A list is of one number per layer, or it is no list that a model's code would read.
-bool checkList(const Source& source, const char* key, std::string* error) {
-    const Json* list = find(source.config, key);
-    const Json* types = find(source.config, "layer_types");
-    const Json* count = find(source.config, "num_hidden_layers");
+// A list must have a number for each layer, and the model's code must read lists.
+bool checkLayerList(const Source& source, const char* key, std::string* error) {
+    const Json* list = findKey(source.config, key);
+    const Json* types = findKey(source.config, "layer_types");
+    const Json* count = findKey(source.config, "num_hidden_layers");
     const bool counted = types != nullptr || count != nullptr;
-    if (source.known != nullptr ? !source.has(kLists) : !counted) {
+    if (source.known != nullptr ? !source.has(kLayerLists) : !counted) {
         return refuse(error, std::string("the configuration's ") + key + " is " + shown(*list) +
                                  "; it must be a number" +
                                  (source.known != nullptr ? "" : ", or a list beside num_hidden_layers"));
@@ -148,14 +149,14 @@ bool checkList(const Source& source, const char* key, std::string* error) {
                              " numbers for " + shown(layers) + " layers; it must have one per layer");
 }
 
-// A list with a number for each layer becomes the number that the chosen layers have in common.
-bool resolveList(const char* key, const char* as, Source* source, std::string* error) {
+// Reduces one list, and stores the number under the key `as`.
+bool reduceLayerList(const char* key, const char* as, Source* source, std::string* error) {
     Json* config = &source->config;
     const std::string& layer = source->layer.name;
-    const Json* list = find(*config, key);
+    const Json* list = findKey(*config, key);
     if (list == nullptr || !list->is_array()) return true;
-    if (!checkList(*source, key, error)) return false;
-    const Json* types = find(*config, "layer_types");
+    if (!checkLayerList(*source, key, error)) return false;
+    const Json* types = findKey(*config, "layer_types");
     Json common;
     for (size_t i = 0; i < list->size(); ++i) {
         if (types != nullptr && !layer.empty() && (i >= types->size() || (*types)[i] != layer)) continue;
@@ -181,30 +182,30 @@ bool findRules(Source* source, std::string* error) {
     return readRules(*source, &source->rules, error) && checkFlat(*source, error);
 }
 
-bool chooseLayer(const std::string& wanted, Source* source, ModelEncoding* model, std::string* error) {
+bool chooseTextLayer(const std::string& wanted, Source* source, ModelEncoding* model, std::string* error) {
     bool alike;
     Layer& layer = source->layer;
     const Rules& rules = source->rules;
-    model->layer_types = layerTypes(*source, &alike);
-    if (!chooseName(model->layer_types, alike, wanted, &layer.name, error)) return false;
+    model->layer_types = listLayerTypes(*source, &alike);
+    if (!chooseLayerName(model->layer_types, alike, wanted, &layer.name, error)) return false;
     model->layer_type = layer.name;
-    layer.other = !alike && (layer.name == "compress" || layer.name.find("sliding") != layer.name.npos);
+    layer.is_second_type = !alike && (layer.name == "compress" || layer.name.find("sliding") != layer.name.npos);
     if (rules.nested) {
-        const Json* own = find(rules.values, layer.name.c_str());
+        const Json* own = findKey(rules.values, layer.name.c_str());
         if (own != nullptr) layer.rule = *own;
-        const Json* truncate = find(rules.values, "truncate");
+        const Json* truncate = findKey(rules.values, "truncate");
         if (truncate != nullptr && !layer.rule.contains("truncate")) layer.rule["truncate"] = *truncate;
         return true;
     }
-    const bool scaled = alike || source->has(kScaleBoth) || layer.other == source->has(kCompress);
+    const bool scaled = alike || source->has(kScalesAllLayers) || layer.is_second_type == source->has(kCompressLayers);
     if (scaled) layer.rule = rules.values;
     return true;
 }
 
-bool resolveLists(Source* source, std::string* error) {
-    return resolveList("rope_theta", "rope_theta", source, error) &&
-           resolveList("layer_rope_theta", "rope_theta", source, error) &&
-           resolveList("partial_rotary_factors", "partial_rotary_factor", source, error);
+bool reduceLayerLists(Source* source, std::string* error) {
+    return reduceLayerList("rope_theta", "rope_theta", source, error) &&
+           reduceLayerList("layer_rope_theta", "rope_theta", source, error) &&
+           reduceLayerList("partial_rotary_factors", "partial_rotary_factor", source, error);
 }
 
 } // namespace config

@@ -9,13 +9,15 @@ namespace {
 constexpr double kMaxBase = 1.8e19;
 constexpr double kMaxLength = 9007199254740992.0; // 2^53
 
-// Of a rule that is nested its own goes first, of one that the model type implies what stands at the top; else the two
-// must agree. *value is left as it is where there is neither.
-bool pick(const Source& source, const char* key, double outer, double inner, double* value, std::string* error) {
+// `outer` stands at the top of the configuration, `inner` in the rule; NaN: absent. The inner value goes first where
+// the rule is nested, and the outer value where the model type implies the rule. Else the two must agree. *value is
+// left as it is where both are absent.
+bool chooseOuterOrInner(const Source& source, const char* key, double outer, double inner, double* value,
+                        std::string* error) {
     const Rules& rules = source.rules;
     if (!rules.nested && !rules.implied && !std::isnan(outer) && !std::isnan(inner) && outer != inner) {
         return refuse(error, std::string("the configuration has two values of ") + key + ", " + shown(outer) +
-                                 " and in its " + rules.name + " " + shown(inner) + "; they must agree");
+                                 " and in its " + rules.key + " " + shown(inner) + "; they must agree");
     }
     const bool outer_first = rules.implied || std::isnan(inner);
     const double first = outer_first ? outer : inner, second = outer_first ? inner : outer;
@@ -25,25 +27,25 @@ bool pick(const Source& source, const char* key, double outer, double inner, dou
 
 } // namespace
 
-bool readBase(const Source& source, double* base, std::string* error) {
+bool readTextBase(const Source& source, double* base, std::string* error) {
     const Json& config = source.config;
-    const bool other = source.layer.other;
+    const bool other = source.layer.is_second_type;
     const Model* known = source.known;
     double own = NAN, inner = NAN, outer = NAN;
-    if (!readNamed(config, {"rope_theta", "global_rope_theta", "rotary_emb_base", "rotary_embedding_base"}, 1, kMaxBase,
-                   &outer, error) ||
-        !readNamed(config, {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta", "compress_rope_theta"}, 1,
-                   kMaxBase, &own, error) ||
+    if (!readAliased(config, {"rope_theta", "global_rope_theta", "rotary_emb_base", "rotary_embedding_base"}, 1,
+                     kMaxBase, &outer, error) ||
+        !readAliased(config, {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta", "compress_rope_theta"}, 1,
+                     kMaxBase, &own, error) ||
         !readNumber(source.layer.rule, "rope_theta", 1, kMaxBase, &inner, error))
         return false;
-    const Json* attention = find(config, "attn_config"); // of DBRX
+    const Json* attention = findKey(config, "attn_config"); // DBRX's
     if (std::isnan(outer) && attention != nullptr && attention->is_object() &&
         !readNumber(*attention, "rope_theta", 1, kMaxBase, &outer, error))
         return false;
-    const bool has_own = other && (!std::isnan(own) || (known != nullptr && known->other_base != 0));
-    *base = known == nullptr ? 0 : other && known->other_base != 0 ? known->other_base : known->base;
-    double ratio = 1; // of ChatGLM
-    if (!pick(source, "rope_theta", has_own ? own : outer, inner, base, error) ||
+    const bool has_own = other && (!std::isnan(own) || (known != nullptr && known->second_base != 0));
+    *base = known == nullptr ? 0 : other && known->second_base != 0 ? known->second_base : known->base;
+    double ratio = 1; // ChatGLM's
+    if (!chooseOuterOrInner(source, "rope_theta", has_own ? own : outer, inner, base, error) ||
         !readNumber(config, "rope_ratio", 1e-3, 1e9, &ratio, error))
         return false;
     *base *= ratio;
@@ -56,20 +58,20 @@ bool readBase(const Source& source, double* base, std::string* error) {
 
 bool readPartial(const Source& source, double* partial, bool* given, std::string* error) {
     double outer = NAN, inner = NAN;
-    if (!readNamed(source.config,
-                   {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_percent", "rope_percent",
-                    "rotary_emb_fraction"},
-                   1e-6, 1, &outer, error) ||
+    if (!readAliased(source.config,
+                     {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_percent", "rope_percent",
+                      "rotary_emb_fraction"},
+                     1e-6, 1, &outer, error) ||
         !readNumber(source.layer.rule, "partial_rotary_factor", 1e-6, 1, &inner, error))
         return false;
     *partial = source.known != nullptr ? source.known->partial : 1;
     *given = !std::isnan(outer) || !std::isnan(inner);
-    return pick(source, "partial_rotary_factor", outer, inner, partial, error);
+    return chooseOuterOrInner(source, "partial_rotary_factor", outer, inner, partial, error);
 }
 
 bool readPositions(const Source& source, double* count, std::string* error) {
     for (const char* key : {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx"}) {
-        if (find(source.config, key) != nullptr) return readNumber(source.config, key, 1, kMaxLength, count, error);
+        if (findKey(source.config, key) != nullptr) return readNumber(source.config, key, 1, kMaxLength, count, error);
     }
     return true;
 }
@@ -79,7 +81,7 @@ bool readOriginalLength(const Source& source, double* length, std::string* error
     double outer = NAN, inner = NAN;
     return readPositions(source, length, error) && readNumber(source.config, key, 1, kMaxLength, &outer, error) &&
            readNumber(source.layer.rule, key, 1, kMaxLength, &inner, error) &&
-           pick(source, key, outer, inner, length, error);
+           chooseOuterOrInner(source, key, outer, inner, length, error);
 }
 
 } // namespace config

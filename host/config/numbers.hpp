@@ -1,4 +1,5 @@
 // Numbers that may stand at the top of a configuration, in its rule, or in the table of models.
+// All return false after a refusal, with one sentence in *error.
 #pragma once
 
 #include "config/source.hpp"
@@ -6,9 +7,9 @@
 namespace rope {
 namespace config {
 
-bool readBase(const Source& source, double* base, std::string* error);
+bool readTextBase(const Source& source, double* base, std::string* error);
 
-// *given: the configuration says so itself.
+// Reads the part of the head that rotates, from 0 to 1. *given: the configuration itself has it.
 bool readPartial(const Source& source, double* partial, bool* given, std::string* error);
 
 bool readPositions(const Source& source, double* count, std::string* error);

@@ -9,7 +9,7 @@ namespace {
 struct RuleName {
     const char* name;
     RopeRuleKind kind;
-    const char* keys; // that it takes, each between spaces, beside those that any takes
+    const char* keys; // each between spaces, beside kAnyRulesKeys
 };
 
 constexpr RuleName kRuleNames[] = {
@@ -27,7 +27,7 @@ constexpr RuleName kRuleNames[] = {
     {"yarn_temperature", ROPE_RULE_YARN_TEMPERATURE, " temperature gamma "},
 };
 
-// Some files give the lengths and the factor with any rule.
+// Any rule may have these keys: some files give the lengths and the factor with every rule.
 const char kAnyRulesKeys[] = " type rope_type rope_theta partial_rotary_factor factor original_max_position_embeddings "
                              "max_position_embeddings finetuned mrope_section mrope_interleaved llama_4_scaling_beta ";
 
@@ -35,22 +35,22 @@ bool holds(const char* words, const std::string& word) {
     return std::string(words).find(" " + word + " ") != std::string::npos;
 }
 
-bool readName(const Source& source, std::string* name, std::string* error) {
+bool readRuleName(const Source& source, std::string* name, std::string* error) {
     const Json& rule = source.layer.rule;
     std::string older, newer;
     if (!readText(rule, "type", &older, error) || !readText(rule, "rope_type", &newer, error)) return false;
-    // What once was called mrope is now default with an mrope_section; both names stand in some files.
+    // Older files call the default rule with an mrope_section "mrope"; some files have both names.
     if (!older.empty() && !newer.empty() && older != newer && !(older == "mrope" && newer == "default")) {
-        return refuse(error, "the configuration's " + source.rules.name + " has type " + shown(older) +
+        return refuse(error, "the configuration's " + source.rules.key + " has type " + shown(older) +
                                  " and rope_type " + shown(newer) + "; they must agree");
     }
     *name = !newer.empty() ? newer : older;
-    if (name->empty() && find(rule, "factor") != nullptr) {
-        return refuse(error, "the configuration's " + source.rules.name +
+    if (name->empty() && findKey(rule, "factor") != nullptr) {
+        return refuse(error, "the configuration's " + source.rules.key +
                                  " has a factor and no rope_type; 'linear' would take one");
     }
     if (name->empty()) *name = "default";
-    if (source.has(kSuNames) && (*name == "su" || *name == "yarn")) *name = "longrope";
+    if (source.has(kSuIsLongrope) && (*name == "su" || *name == "yarn")) *name = "longrope";
     return true;
 }
 
@@ -58,21 +58,22 @@ bool checkRuleKeys(const Source& source, const RuleName& name, std::string* erro
     for (const auto& item : source.layer.rule.items()) {
         const std::string& key = item.key();
         if (isOff(item.value()) || holds(kAnyRulesKeys, key) || holds(name.keys, key) || key == "truncate") continue;
-        if (source.has(kAlpha) && name.kind == ROPE_RULE_DYNAMIC_NTK &&
+        if (source.has(kDynamicAlpha) && name.kind == ROPE_RULE_DYNAMIC_NTK &&
             holds(" alpha beta_fast beta_slow mscale mscale_all_dim ", key))
             continue;
         if (source.has(kMixedNtk) && name.kind == ROPE_RULE_NTK && key == "mixed_b") continue;
-        if (key == "interleaved" && find(source.layer.rule, "mrope_section") != nullptr) continue; // of the axes
-        if (source.has(kMscales) && holds(" short_mscale long_mscale ", key)) continue;
-        return refuse(error, "the configuration's " + source.rules.name + " has the key " + shown(key) +
+        if (key == "interleaved" && findKey(source.layer.rule, "mrope_section") != nullptr)
+            continue; // the key is about the axes
+        if (source.has(kShortLongMscale) && holds(" short_mscale long_mscale ", key)) continue;
+        return refuse(error, "the configuration's " + source.rules.key + " has the key " + shown(key) +
                                  ", which the rule '" + name.name + "' does not take");
     }
     return true;
 }
 
-bool readKind(const Source& source, RopeRule* rule, std::string* error) {
+bool readRuleKind(const Source& source, RopeRule* rule, std::string* error) {
     std::string name;
-    if (!readName(source, &name, error)) return false;
+    if (!readRuleName(source, &name, error)) return false;
     for (const RuleName& known : kRuleNames) {
         if (name != known.name) continue;
         rule->kind = known.kind;
@@ -82,22 +83,22 @@ bool readKind(const Source& source, RopeRule* rule, std::string* error) {
                              " is not known; default, linear, dynamic, yarn, longrope, llama3 and proportional are");
 }
 
-bool lacks(const Source& source, const RopeRule& rule, const char* key, std::string* error) {
-    return refuse(error, "the configuration's " + source.rules.name + " has the rule '" + ropeRuleName(rule.kind) +
+bool refuseMissing(const Source& source, const RopeRule& rule, const char* key, std::string* error) {
+    return refuse(error, "the configuration's " + source.rules.key + " has the rule '" + ropeRuleName(rule.kind) +
                              "' without its " + key);
 }
 
-bool require(const Source& source, const RopeRule& rule, const char* key, double* value, std::string* error) {
-    if (find(source.layer.rule, key) == nullptr) return lacks(source, rule, key, error);
+bool readRequired(const Source& source, const RopeRule& rule, const char* key, double* value, std::string* error) {
+    if (findKey(source.layer.rule, key) == nullptr) return refuseMissing(source, rule, key, error);
     return readNumber(source.layer.rule, key, 1e-6, 1e6, value, error);
 }
 
-bool readFactor(const Source& source, RopeRule* rule, std::string* error) {
+bool readRuleFactor(const Source& source, RopeRule* rule, std::string* error) {
     double factor = 0;
     if (!readNumber(source.layer.rule, "factor", 1e-6, 1e6, &factor, error)) return false;
     rule->factor = factor;
     if (rule->kind == ROPE_RULE_DEFAULT && factor != 0 && factor != 1) {
-        return refuse(error, "the configuration's " + source.rules.name +
+        return refuse(error, "the configuration's " + source.rules.key +
                                  " has a factor, which the rule 'default' does not take");
     }
     const bool ratio =
@@ -105,49 +106,49 @@ bool readFactor(const Source& source, RopeRule* rule, std::string* error) {
     if (factor == 0 && ratio) {
         double positions = 0;
         if (!readPositions(source, &positions, error)) return false;
-        rule->factor = positions / rule->original_length; // 0, and the rule says what it lacks
+        rule->factor = positions / rule->original_length; // a 0 is refused below, or by the rule
     }
-    const bool free =
+    const bool optional =
         rule->kind == ROPE_RULE_DEFAULT || rule->kind == ROPE_RULE_PROPORTIONAL || rule->kind == ROPE_RULE_LONGROPE;
-    return rule->factor != 0 || free || lacks(source, *rule, "factor", error);
+    return rule->factor != 0 || optional || refuseMissing(source, *rule, "factor", error);
 }
 
-bool readLength(const Source& source, double length, RopeRule* rule, std::string* error) {
+bool readLengths(const Source& source, double length, RopeRule* rule, std::string* error) {
     const RopeRuleKind kind = rule->kind;
     const bool original = kind == ROPE_RULE_YARN || kind == ROPE_RULE_LONGROPE || kind == ROPE_RULE_LLAMA3 ||
                           kind == ROPE_RULE_YARN_RAMPED;
     rule->length = length;
     if (kind == ROPE_RULE_DYNAMIC_NTK) {
         if (!readPositions(source, &rule->original_length, error)) return false;
-        return rule->original_length != 0 || lacks(source, *rule, "max_position_embeddings", error);
+        return rule->original_length != 0 || refuseMissing(source, *rule, "max_position_embeddings", error);
     }
     if (!original) return true;
     if (!readOriginalLength(source, &rule->original_length, error)) return false;
-    return rule->original_length != 0 || lacks(source, *rule, "original_max_position_embeddings", error);
+    return rule->original_length != 0 || refuseMissing(source, *rule, "original_max_position_embeddings", error);
 }
 
 bool readYarn(const Source& source, RopeRule* rule, std::string* error) {
     const Json& values = source.layer.rule;
     bool truncate = true;
-    if (source.has(kCompress)) rule->attention_factor = 1; // its code forces it
+    if (source.has(kCompressLayers)) rule->attention_factor = 1; // its code always uses 1
     if (!readNumber(values, "beta_fast", 1e-9, 1e9, &rule->beta_fast, error) ||
         !readNumber(values, "beta_slow", 1e-9, 1e9, &rule->beta_slow, error) ||
         !readNumber(values, "mscale", 0, 1e6, &rule->mscale, error) ||
         !readNumber(values, "mscale_all_dim", 0, 1e6, &rule->mscale_all_dim, error) ||
-        !readSwitch(values, "truncate", &truncate, error))
+        !readBool(values, "truncate", &truncate, error))
         return false;
     rule->keep_bounds = truncate ? 0 : 1;
     return readNumber(values, "attention_factor", 1e-6, 1e6, &rule->attention_factor, error);
 }
 
-// The model's own scales, and never its long factors: its code does not tell the rule how long a text is.
-bool readMscales(const Source& source, RopeRule* rule, std::string* error) {
+// Phi-MoE takes its own scales, and never its long factors: its code does not pass the length of the text to the rule.
+bool readShortLongMscale(const Source& source, RopeRule* rule, std::string* error) {
     const bool beyond = rule->length > rule->original_length;
     rule->length = 0;
-    return require(source, *rule, beyond ? "long_mscale" : "short_mscale", &rule->attention_factor, error);
+    return readRequired(source, *rule, beyond ? "long_mscale" : "short_mscale", &rule->attention_factor, error);
 }
 
-// HunYuan's alpha, which stretches the base up to max_position_embeddings; beyond it is lost.
+// HunYuan's alpha stretches the base up to max_position_embeddings. Beyond that length the alpha is ignored.
 bool readAlpha(const Source& source, RopeRule* rule, std::string* error) {
     double alpha = 0;
     if (!readNumber(source.layer.rule, "alpha", 1e-6, 1e9, &alpha, error)) return false;
@@ -157,11 +158,12 @@ bool readAlpha(const Source& source, RopeRule* rule, std::string* error) {
     return true;
 }
 
-// Qwen's first: the base is stretched as the text grows, by 1, 3, 7, 15, ... as each doubling of seq_length is begun.
+// Qwen's first code stretches the base as the text grows: by 1, 3, 7, 15, ..., a number for each doubling of seq_length
+// that the text has begun.
 bool readSteppedNtk(const Source& source, double length, RopeRule* rule, std::string* error) {
     bool stepped = true;
     double original = 0;
-    if (!readSwitch(source.config, "use_dynamic_ntk", &stepped, error) ||
+    if (!readBool(source.config, "use_dynamic_ntk", &stepped, error) ||
         !readNumber(source.config, "seq_length", 1, 1e9, &original, error))
         return false;
     if (!stepped || length == 0) return true;
@@ -178,11 +180,10 @@ bool readSteppedNtk(const Source& source, double length, RopeRule* rule, std::st
 
 } // namespace
 
-bool readFactors(const Source& source, const char* key, std::vector<double>* factors, std::string* error) {
-    const Json* list = find(source.layer.rule, key);
+bool readFactorList(const Source& source, const char* key, std::vector<double>* factors, std::string* error) {
+    const Json* list = findKey(source.layer.rule, key);
     if (list == nullptr) {
-        return refuse(error,
-                      "the configuration's " + source.rules.name + " has the rule 'longrope' without its " + key);
+        return refuse(error, "the configuration's " + source.rules.key + " has the rule 'longrope' without its " + key);
     }
     *factors = list->get<std::vector<double>>();
     return true;
@@ -190,7 +191,8 @@ bool readFactors(const Source& source, const char* key, std::vector<double>* fac
 
 bool readRule(const Source& source, double length, RopeRule* rule, std::string* error) {
     const Json& values = source.layer.rule;
-    if (!readKind(source, rule, error) || !readLength(source, length, rule, error) || !readFactor(source, rule, error))
+    if (!readRuleKind(source, rule, error) || !readLengths(source, length, rule, error) ||
+        !readRuleFactor(source, rule, error))
         return false;
     switch (rule->kind) {
     case ROPE_RULE_NTK:
@@ -203,11 +205,11 @@ bool readRule(const Source& source, double length, RopeRule* rule, std::string* 
     case ROPE_RULE_YARN:
         return readYarn(source, rule, error);
     case ROPE_RULE_LONGROPE:
-        if (source.has(kMscales)) return readMscales(source, rule, error);
+        if (source.has(kShortLongMscale)) return readShortLongMscale(source, rule, error);
         return readNumber(values, "attention_factor", 1e-6, 1e6, &rule->attention_factor, error);
     case ROPE_RULE_LLAMA3:
-        return require(source, *rule, "low_freq_factor", &rule->low_freq_factor, error) &&
-               require(source, *rule, "high_freq_factor", &rule->high_freq_factor, error);
+        return readRequired(source, *rule, "low_freq_factor", &rule->low_freq_factor, error) &&
+               readRequired(source, *rule, "high_freq_factor", &rule->high_freq_factor, error);
     case ROPE_RULE_YARN_RAMPED:
         return readNumber(values, "beta_fast", 1e-9, 1e9, &rule->beta_fast, error) &&
                readNumber(values, "beta_slow", 1e-9, 1e9, &rule->beta_slow, error);

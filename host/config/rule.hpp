@@ -6,11 +6,11 @@
 namespace rope {
 namespace config {
 
-// All but the base, the part that turns, and the lists of factors.
+// Reads all of the rule but the base, the rotary part, and the lists of factors.
 bool readRule(const Source& source, double length, RopeRule* rule, std::string* error);
 
-// A list of longrope.
-bool readFactors(const Source& source, const char* key, std::vector<double>* factors, std::string* error);
+// Reads one of longrope's lists.
+bool readFactorList(const Source& source, const char* key, std::vector<double>* factors, std::string* error);
 
 } // namespace config
 } // namespace rope

@@ -11,8 +11,8 @@ constexpr int kMaxDepth = 32;
 } // namespace
 
 bool parseConfig(const std::string& text, Json* config, std::string* error) {
-    int deepest = 0;                         // values are copied, compared and printed by recursion
-    std::vector<std::set<std::string>> keys; // of the objects that are open
+    int deepest = 0;                         // a limit is needed: values are copied, compared and printed by recursion
+    std::vector<std::set<std::string>> keys; // one set for each object that is open
     std::string twice;
     const auto follow = [&](int depth, Json::parse_event_t event, Json& value) {
         deepest = depth > deepest ? depth : deepest;
@@ -26,7 +26,7 @@ bool parseConfig(const std::string& text, Json* config, std::string* error) {
         *config = Json::parse(text, follow);
     } catch (const Json::exception& exception) {
         const std::string what = exception.what();
-        const size_t after = what.find("] "); // behind the library's own name of the error
+        const size_t after = what.find("] "); // the library's own name of the error ends here
         return refuse(error, "the configuration is not JSON: " + (after == what.npos ? what : what.substr(after + 2)));
     }
     if (deepest > kMaxDepth)
@@ -40,18 +40,18 @@ bool parseConfig(const std::string& text, Json* config, std::string* error) {
 
 namespace {
 
-// The base that a part of a configuration names, in either place; null where it names none.
+// Finds the base of a part of a configuration, in either place; null where the part has none.
 const Json* baseOf(const Json& part) {
-    const Json* rules = find(part, "rope_parameters");
-    const Json* base = find(part, "rope_theta");
-    return base != nullptr || rules == nullptr || !rules->is_object() ? base : find(*rules, "rope_theta");
+    const Json* rules = findKey(part, "rope_parameters");
+    const Json* base = findKey(part, "rope_theta");
+    return base != nullptr || rules == nullptr || !rules->is_object() ? base : findKey(*rules, "rope_theta");
 }
 
-// The models' code reads the inner one alone; what stands beside it would be lost without a word.
-bool checkOuter(const Json& outer, const char* key, const Json& inner, std::string* error) {
+// The models' code reads the inner part alone. A key beside that part would be ignored without a word.
+bool checkBesidePart(const Json& outer, const char* key, const Json& inner, std::string* error) {
     for (const char* name : {"rope_parameters", "rope_scaling", "rope_theta"}) {
-        const Json* beside = find(outer, name);
-        const Json* within = name == std::string("rope_theta") ? baseOf(inner) : find(inner, name);
+        const Json* beside = findKey(outer, name);
+        const Json* within = name == std::string("rope_theta") ? baseOf(inner) : findKey(inner, name);
         if (beside != nullptr && (within == nullptr || *within != *beside)) {
             return refuse(error, std::string("the configuration has ") + name + " beside its " + key + ", which has " +
                                      (within == nullptr ? "none" : "another") + "; only what " + key +
@@ -61,17 +61,17 @@ bool checkOuter(const Json& outer, const char* key, const Json& inner, std::stri
     return true;
 }
 
-// Of a model of several parts the one that reads text.
-bool descend(Source* source, std::string* error) {
+// Goes down to the part that reads text, in a model of several parts.
+bool enterTextPart(Source* source, std::string* error) {
     for (bool found = true; found;) {
         found = false;
         for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config", "decoder_config",
                                 "global_config", "decoder"}) {
-            const Json* inner = find(source->config, key);
-            const bool named = key != std::string("decoder"); // which may mean something else
-            if (named && !checkKind(source->config, key, Kind::object, error)) return false;
+            const Json* inner = findKey(source->config, key);
+            const bool named = key != std::string("decoder"); // "decoder" may mean something else
+            if (named && !checkKind(source->config, key, JsonKind::object, error)) return false;
             if (inner == nullptr || !inner->is_object() || inner->empty()) continue;
-            if (!checkOuter(source->config, key, *inner, error)) return false;
+            if (!checkBesidePart(source->config, key, *inner, error)) return false;
             const Json part = *inner;
             source->config = part;
             if (!readText(source->config, "model_type", &source->type, error)) return false;
@@ -82,12 +82,12 @@ bool descend(Source* source, std::string* error) {
     return true;
 }
 
-// What some models of a type are, and others not.
-bool checkKin(const Source& source, std::string* error) {
+// Some models of a type have no rotation, or one that is not read, though others of the type have one.
+bool checkVariant(const Source& source, std::string* error) {
     double layers = 0;
     bool axes = false;
     if (!readNumber(source.config, "num_hidden_layers", 0, 1e6, &layers, error) ||
-        !readSwitch(source.config, "position_encoding_2d", &axes, error))
+        !readBool(source.config, "position_encoding_2d", &axes, error))
         return false;
     if (source.type == "baichuan" && layers == 40)
         return refuse(error, "the model is Baichuan 13B, by its num_hidden_layers of 40, and has no rotation: its "
@@ -98,13 +98,13 @@ bool checkKin(const Source& source, std::string* error) {
     return true;
 }
 
-bool checkModel(const Source& source, std::string* error) {
+bool checkTextModel(const Source& source, std::string* error) {
     if (const char* why = whyNoRotation(source.type))
         return refuse(error, "the model type " + shown(source.type) + " is not encoded by a rotation: " + why);
-    std::string embedding = source.has(kAsksType) ? "absolute" : "rope";
+    std::string embedding = source.has(kEmbeddingTypeDecides) ? "absolute" : "rope";
     if (!readText(source.config, "position_embedding_type", &embedding, error)) return false;
     const bool turns = embedding == "rope" || embedding == "rotary" || embedding == "rope_gptj";
-    const bool unread = source.known != nullptr && !source.has(kAsksType) && embedding == "absolute";
+    const bool unread = source.known != nullptr && !source.has(kEmbeddingTypeDecides) && embedding == "absolute";
     if (!turns && !unread) {
         return refuse(error, "the configuration's position_embedding_type is " + shown(embedding) +
                                  ", which is no rotation; rope and rotary are");
@@ -113,19 +113,19 @@ bool checkModel(const Source& source, std::string* error) {
          {"rope", "rotary", "use_rope", "use_rotary_pos_emb", "use_rotary_embeddings", "use_mem_rope", "alibi"}) {
         const bool wanted = key != std::string("alibi");
         bool value = wanted;
-        if (!readSwitch(source.config, key, &value, error)) return false;
+        if (!readBool(source.config, key, &value, error)) return false;
         if (value != wanted)
             return refuse(error, std::string("the configuration's ") + key + " is " + (value ? "true" : "false") +
                                      ": the model has no rotation");
     }
-    return checkKin(source, error);
+    return checkVariant(source, error);
 }
 
 // ---- Keys that are not read ----------------------------------------------------------------------------------------
 
 } // namespace
 
-bool tellsOfRotation(const std::string& key) {
+bool isAboutRotation(const std::string& key) {
     for (const char* word : {"rope", "rotary", "mrope"}) {
         const size_t at = key.find(word);
         if (at == 0 || (at != key.npos && key[at - 1] == '_')) return true;
@@ -135,91 +135,91 @@ bool tellsOfRotation(const std::string& key) {
 
 namespace {
 
-constexpr Keys kReadKeys = {"rope_theta",
-                            "rope_scaling",
-                            "rope_parameters",
-                            "partial_rotary_factor",
-                            "partial_rotary_factors",
-                            "rotary_pct",
-                            "rope_pct",
-                            "rotary_percent",
-                            "rope_percent",
-                            "rotary_emb_fraction",
-                            "rotary_emb_base",
-                            "rotary_embedding_base",
-                            "rotary_dim",
-                            "attn_rotary_emb",
-                            "rope_interleave",
-                            "rotary_emb_interleaved",
-                            "no_rope_layers",
-                            "no_rope_layer_interval",
-                            "rope",
-                            "rotary",
-                            "rotary_value",
-                            "rope_full_precision", // of OLMo; how the angles are rounded is the caller's to say
-                            "use_rope",
-                            "use_rotary_pos_emb",
-                            "use_rotary_embeddings",
-                            "use_mem_rope"};
+constexpr Keys kKeysReadForAll = {"rope_theta",
+                                  "rope_scaling",
+                                  "rope_parameters",
+                                  "partial_rotary_factor",
+                                  "partial_rotary_factors",
+                                  "rotary_pct",
+                                  "rope_pct",
+                                  "rotary_percent",
+                                  "rope_percent",
+                                  "rotary_emb_fraction",
+                                  "rotary_emb_base",
+                                  "rotary_embedding_base",
+                                  "rotary_dim",
+                                  "attn_rotary_emb",
+                                  "rope_interleave",
+                                  "rotary_emb_interleaved",
+                                  "no_rope_layers",
+                                  "no_rope_layer_interval",
+                                  "rope",
+                                  "rotary",
+                                  "rotary_value",
+                                  "rope_full_precision", // OLMo's; the caller decides how angles are rounded
+                                  "use_rope",
+                                  "use_rotary_pos_emb",
+                                  "use_rotary_embeddings",
+                                  "use_mem_rope"};
 
-// Those that only some models' code reads.
-bool isReadHere(const Source& source, const std::string& key) {
+// Only some models' code reads these.
+bool isReadForType(const Source& source, const std::string& key) {
     const bool unknown = source.known == nullptr;
     const bool layered =
         isOneOf(key, {"global_rope_theta", "rope_local_base_freq", "local_rope_theta", "swa_rope_theta"});
-    if (layered) return unknown || source.has(kLayers);
-    if (key == "layer_rope_theta") return unknown || source.has(kLists);
-    if (key == "compress_rope_theta") return source.has(kCompress);
-    if (key == "global_head_dim") return source.has(kGlobalHead);
-    if (key == "qk_rope_head_dim") return unknown || source.known->sizes.rope_head_dim != 0 || source.has(kTrailing);
-    if (key == "rope_ratio" || key == "original_rope") return source.has(kRatio);
+    if (layered) return unknown || source.has(kLayerTypes);
+    if (key == "layer_rope_theta") return unknown || source.has(kLayerLists);
+    if (key == "compress_rope_theta") return source.has(kCompressLayers);
+    if (key == "global_head_dim") return source.has(kGlobalHeadDim);
+    if (key == "qk_rope_head_dim") return unknown || source.known->sizes.rope_head_dim != 0 || source.has(kRotaryLast);
+    if (key == "rope_ratio" || key == "original_rope") return source.has(kRopeRatio);
     if (isOneOf(key, {"rope_is_neox_style", "use_3d_rope"})) return source.type.rfind("paddleocr_vl", 0) == 0;
     return key == "rope_3d" && source.has(kErnieAxes);
 }
 
-// Of the many keys of a configuration those that tell of the position encoding, and are not read.
-bool checkKeys(const Source& source, std::string* error) {
+// Refuses a key about rotation that is not read. A configuration's many other keys pass.
+bool checkTextKeys(const Source& source, std::string* error) {
     for (const auto& item : source.config.items()) {
         const std::string& key = item.key();
         const bool one = isOneOf(key, {"rotary_scaling_factor", "rope_ratio"}) && item.value() == 1; // changes nothing
-        if (isOff(item.value()) || one || !tellsOfRotation(key)) continue;
-        if (isOneOf(key, kReadKeys) || isReadHere(source, key)) continue;
+        if (isOff(item.value()) || one || !isAboutRotation(key)) continue;
+        if (isOneOf(key, kKeysReadForAll) || isReadForType(source, key)) continue;
         return refuse(error, "the configuration's key " + shown(key) + " is not one that is read" +
                                  (source.known == nullptr ? "" : " for the model type " + shown(source.type)));
     }
     return true;
 }
 
-// Qwen's first code scales by the length in a way of its own.
-bool checkNtk(const Source& source, std::string* error) {
-    const Json* ntk = find(source.config, "use_dynamic_ntk");
+// Only Qwen's first code reads use_dynamic_ntk, in a way of its own.
+bool checkDynamicNtk(const Source& source, std::string* error) {
+    const Json* ntk = findKey(source.config, "use_dynamic_ntk");
     if (ntk == nullptr || *ntk == false || source.has(kSteppedNtk)) return true;
     return refuse(error, "the configuration's use_dynamic_ntk is true, which is not read" +
                              (source.type.empty() ? "" : " for the model type " + shown(source.type)) +
                              "; a rope_scaling would name the rule");
 }
 
-struct Kinds {
-    Kind kind;
+struct KeysOfKind {
+    JsonKind kind;
     Keys keys;
 };
 
-// So that no key of another kind is passed over where a model has no use for it.
-bool checkKinds(const Json& config, std::string* error) {
-    const Kinds kKinds[] = {
-        {Kind::number,
+// A key of another kind is refused even where the model would not read it.
+bool checkKeyKinds(const Json& config, std::string* error) {
+    const KeysOfKind kKinds[] = {
+        {JsonKind::number,
          {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx", "num_hidden_layers",
           "original_max_position_embeddings", "head_dim", "kv_channels", "hidden_size", "n_embd", "d_model", "n_embed",
           "num_attention_heads", "n_head", "n_heads", "decoder_num_attention_heads", "attention_head_dim",
           "no_rope_layer_interval"}},
-        {Kind::choice,
+        {JsonKind::boolean,
          {"rotary_value", "rope_full_precision", "original_rope", "rope_3d", "use_dynamic_ntk", "use_logn_attn"}},
-        {Kind::choices, {"no_rope_layers"}},
-        {Kind::numbers, {"layer_rope_theta", "partial_rotary_factors"}},
-        {Kind::names, {"layer_types"}},
-        {Kind::object, {"attn_config", "rope_parameters", "rope_scaling"}},
+        {JsonKind::booleans, {"no_rope_layers"}},
+        {JsonKind::numbers, {"layer_rope_theta", "partial_rotary_factors"}},
+        {JsonKind::texts, {"layer_types"}},
+        {JsonKind::object, {"attn_config", "rope_parameters", "rope_scaling"}},
     };
-    for (const Kinds& kinds : kKinds) {
+    for (const KeysOfKind& kinds : kKinds) {
         for (const char* key : kinds.keys) {
             if (!checkKind(config, key, kinds.kind, error)) return false;
         }
@@ -231,10 +231,10 @@ bool checkKinds(const Json& config, std::string* error) {
 
 bool openSource(const Json& config, Source* source, std::string* error) {
     source->config = config;
-    if (!readText(source->config, "model_type", &source->type, error) || !descend(source, error)) return false;
+    if (!readText(source->config, "model_type", &source->type, error) || !enterTextPart(source, error)) return false;
     source->known = findModel(source->type);
-    return checkModel(*source, error) && checkKinds(source->config, error) && checkKeys(*source, error) &&
-           checkNtk(*source, error);
+    return checkTextModel(*source, error) && checkKeyKinds(source->config, error) && checkTextKeys(*source, error) &&
+           checkDynamicNtk(*source, error);
 }
 
 } // namespace config

@@ -1,41 +1,42 @@
-// The part of a configuration that tells of the text's position encoding, and what has been found in it.
+// The source of a text model's encoding: the part of a configuration about the text, and what has been found in it.
 #pragma once
 
 #include "config/config.hpp"
 #include "config/models.hpp"
+#include "config/refusal.hpp"
 #include "config/values.hpp"
 
 namespace rope {
 namespace config {
 
 struct Rules {
-    std::string name = "rope_parameters"; // the key that they stand under
+    std::string key = "rope_parameters"; // or rope_scaling
     Json values = Json::object();
-    bool nested = false;  // by layer type
-    bool implied = false; // by the model type: what the configuration has goes first
+    bool nested = false;  // values holds one rule for each layer type
+    bool implied = false; // by the model type: numbers at the top of the configuration go first
 };
 
 struct Layer {
     std::string name;
-    bool other = false; // one of the sliding layers, or the compressing ones
+    bool is_second_type = false; // a sliding layer, or a compressing one
     Json rule = Json::object();
 };
 
 struct Source {
-    Json config; // the part that tells of the text's attention
+    Json config; // the part about the text's attention
     std::string type;
-    const Model* known = nullptr;
+    const Model* known = nullptr; // the row of the table; null where no row has the type
     Rules rules;
     Layer layer;
 
     bool has(unsigned trait) const { return known != nullptr && (known->traits & trait) != 0; }
 };
 
-// The text's object, in which no key stands twice.
+// Parses a text as one object. An object with the same key twice is refused.
 bool parseConfig(const std::string& text, Json* config, std::string* error);
 
-// Whether a key's name is about rotation, so that it may not be passed over.
-bool tellsOfRotation(const std::string& key);
+// A key whose name is about rotation may not be ignored.
+bool isAboutRotation(const std::string& key);
 
 // Goes down to the part that reads text, and refuses models without a rotation and keys about rotation that are not
 // read.

@@ -7,11 +7,6 @@
 namespace rope {
 namespace config {
 
-bool refuse(std::string* error, const std::string& text) {
-    *error = text;
-    return false;
-}
-
 std::string shown(const Json& value) {
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() > 48) text = text.substr(0, 45) + "...";
@@ -24,13 +19,13 @@ bool isOneOf(const std::string& key, Keys keys) {
 
 bool isOff(const Json& value) { return value.is_null() || value == false; }
 
-const Json* find(const Json& object, const char* key) {
+const Json* findKey(const Json& object, const char* key) {
     const auto found = object.find(key);
     return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
 bool readNumber(const Json& object, const char* key, double low, double high, double* value, std::string* error) {
-    const Json* found = find(object, key);
+    const Json* found = findKey(object, key);
     if (found == nullptr) return true;
     const double number = found->is_number() ? found->get<double>() : NAN;
     if (!(number >= low && number <= high)) {
@@ -43,7 +38,7 @@ bool readNumber(const Json& object, const char* key, double low, double high, do
     return true;
 }
 
-bool readNamed(const Json& object, Keys keys, double low, double high, double* value, std::string* error) {
+bool readAliased(const Json& object, Keys keys, double low, double high, double* value, std::string* error) {
     const char* name = nullptr;
     *value = NAN;
     for (const char* key : keys) {
@@ -64,24 +59,24 @@ bool readCount(const Json& object, const char* key, double high, uint32_t* value
     double number = *value;
     if (!readNumber(object, key, 1, high, &number, error)) return false;
     if (number != std::floor(number)) {
-        return refuse(error, std::string("the configuration's ") + key + " is " + shown(*find(object, key)) +
+        return refuse(error, std::string("the configuration's ") + key + " is " + shown(*findKey(object, key)) +
                                  "; it must be a whole number");
     }
     *value = static_cast<uint32_t>(number);
     return true;
 }
 
-// The first of the names that is there.
-bool readNamedCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error) {
+// The first of the keys that is there decides.
+bool readAliasedCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error) {
     double ignored = 0;
     for (const char* key : keys) {
         if (!readCount(object, key, high, value, error)) return false;
     }
-    return readNamed(object, keys, 1, high, &ignored, error);
+    return readAliased(object, keys, 1, high, &ignored, error);
 }
 
 bool readText(const Json& object, const char* key, std::string* value, std::string* error) {
-    const Json* found = find(object, key);
+    const Json* found = findKey(object, key);
     if (found == nullptr) return true;
     if (!found->is_string()) {
         return refuse(error, std::string("the configuration's ") + key + " is " + shown(*found) +
@@ -91,8 +86,8 @@ bool readText(const Json& object, const char* key, std::string* value, std::stri
     return true;
 }
 
-bool readSwitch(const Json& object, const char* key, bool* value, std::string* error) {
-    const Json* found = find(object, key);
+bool readBool(const Json& object, const char* key, bool* value, std::string* error) {
+    const Json* found = findKey(object, key);
     if (found == nullptr) return true;
     if (!found->is_boolean()) {
         return refuse(error, std::string("the configuration's ") + key + " is " + shown(*found) +
@@ -104,24 +99,24 @@ bool readSwitch(const Json& object, const char* key, bool* value, std::string* e
 
 namespace {
 
-bool isOf(const Json& value, Kind kind) {
+bool isOf(const Json& value, JsonKind kind) {
     const auto all = [&](bool (*fits)(const Json&)) {
         return value.is_array() && std::all_of(value.begin(), value.end(), fits);
     };
     switch (kind) {
-    case Kind::number:
+    case JsonKind::number:
         return value.is_number();
-    case Kind::name:
+    case JsonKind::text:
         return value.is_string();
-    case Kind::choice:
+    case JsonKind::boolean:
         return value.is_boolean();
-    case Kind::object:
+    case JsonKind::object:
         return value.is_object();
-    case Kind::numbers:
+    case JsonKind::numbers:
         return all([](const Json& item) { return item.is_number(); });
-    case Kind::choices:
+    case JsonKind::booleans:
         return all([](const Json& item) { return item.is_boolean() || item == 0 || item == 1; });
-    case Kind::names:
+    case JsonKind::texts:
         return all([](const Json& item) { return item.is_string(); });
     }
     return false;
@@ -129,7 +124,7 @@ bool isOf(const Json& value, Kind kind) {
 
 } // namespace
 
-bool checkKind(const Json& object, const char* key, Kind kind, std::string* error) {
+bool checkKind(const Json& object, const char* key, JsonKind kind, std::string* error) {
     constexpr const char* kKinds[] = {"a number",
                                       "a name in quotes",
                                       "true or false",
@@ -137,7 +132,7 @@ bool checkKind(const Json& object, const char* key, Kind kind, std::string* erro
                                       "a list of numbers",
                                       "a list of 1 and 0, one per layer",
                                       "a list of names in quotes"};
-    const Json* found = find(object, key);
+    const Json* found = findKey(object, key);
     return found == nullptr || isOf(*found, kind) ||
            refuse(error, std::string("the configuration's ") + key + " is " + shown(*found) + "; it must be " +
                              kKinds[static_cast<int>(kind)]);

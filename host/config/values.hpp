@@ -1,6 +1,8 @@
-// Typed values out of a configuration's JSON. All but find() and shown() return false after a refusal, with one
+// Typed values out of a configuration's JSON. The functions that take an `error` return false after a refusal, with one
 // sentence in *error.
 #pragma once
+
+#include "config/refusal.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,34 +15,32 @@ namespace config {
 using Json = nlohmann::json;
 using Keys = std::initializer_list<const char*>;
 
-bool refuse(std::string* error, const std::string& text);
-
-// What is fit to stand in a sentence.
+// The value as a sentence may contain it: cut after 45 bytes.
 std::string shown(const Json& value);
 
 bool isOneOf(const std::string& key, Keys keys);
 
-bool isOff(const Json& value); // as good as absent
+bool isOff(const Json& value); // null or false, which mean the same as an absent key
 
-// The member, or null where it is absent or null.
-const Json* find(const Json& object, const char* key);
+// Returns the member, or null where it is absent or null.
+const Json* findKey(const Json& object, const char* key);
 
 // These leave *value as it is where the key is absent.
 bool readNumber(const Json& object, const char* key, double low, double high, double* value, std::string* error);
 bool readCount(const Json& object, const char* key, double high, uint32_t* value, std::string* error);
 bool readText(const Json& object, const char* key, std::string* value, std::string* error);
-bool readSwitch(const Json& object, const char* key, bool* value, std::string* error);
+bool readBool(const Json& object, const char* key, bool* value, std::string* error);
 
-// One number that has several names, which must agree. *value is NaN where there is none.
-bool readNamed(const Json& object, Keys keys, double low, double high, double* value, std::string* error);
+// Reads a number that may stand under several keys, which must agree. *value is NaN where no key is there.
+bool readAliased(const Json& object, Keys keys, double low, double high, double* value, std::string* error);
 
-// Likewise. *value is left as it is where there is none.
-bool readNamedCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error);
+// Reads a whole number likewise, but leaves *value as it is where no key is there.
+bool readAliasedCount(const Json& object, Keys keys, double high, uint32_t* value, std::string* error);
 
-enum class Kind { number, name, choice, object, numbers, choices, names };
+enum class JsonKind { number, text, boolean, object, numbers, booleans, texts };
 
-// Whether a key is of the kind that it is read as, or absent, even where nothing comes to read it.
-bool checkKind(const Json& object, const char* key, Kind kind, std::string* error);
+// Refuses a key of another kind than it is read as, even where nothing would read it. An absent key passes.
+bool checkKind(const Json& object, const char* key, JsonKind kind, std::string* error);
 
 } // namespace config
 } // namespace rope

@@ -6,21 +6,21 @@ namespace rope {
 namespace config {
 namespace {
 
-constexpr double kMaxHeadDim = 65536, kMaxCount = 1 << 30;
+constexpr double kMaxCount = 1 << 30;
 constexpr double kTwoPi = 6.283185307179586477;
 
 bool readTowerHead(const Grid& grid, uint32_t* head_dim, std::string* error) {
     const Json& config = grid.config;
     uint32_t width = grid.tower->width, heads = grid.tower->heads, times = 1;
     *head_dim = 0;
-    if (grid.has(kMemory)) {
+    if (grid.has(kMemoryAttention)) {
         if (!readCount(config, "memory_attention_hidden_size", kMaxCount, &width, error) ||
             !readCount(config, "memory_attention_num_attention_heads", kMaxCount, &heads, error) ||
             !readCount(config, "memory_attention_downsample_rate", kMaxCount, &times, error))
             return false;
     } else if (!readCount(config, "head_dim", kMaxHeadDim, head_dim, error) ||
-               !readCount(config, grid.has(kWidthEmbed) ? "embed_dim" : "hidden_size", kMaxCount, &width, error) ||
-               !readNamedCount(config, {"num_heads", "num_attention_heads"}, kMaxCount, &heads, error)) {
+               !readCount(config, grid.has(kWidthIsEmbedDim) ? "embed_dim" : "hidden_size", kMaxCount, &width, error) ||
+               !readAliasedCount(config, {"num_heads", "num_attention_heads"}, kMaxCount, &heads, error)) {
         return false;
     }
     if (*head_dim != 0) return true;
@@ -33,16 +33,16 @@ bool readTowerHead(const Grid& grid, uint32_t* head_dim, std::string* error) {
     return true;
 }
 
-// A number, or the first of a list of two.
+// Reads a number, or the first number of a list of two.
 bool readSide(const Json& config, const char* key, double* side, std::string* error) {
-    const Json* value = find(config, key);
+    const Json* value = findKey(config, key);
     if (value == nullptr || !value->is_array()) return readNumber(config, key, 1, kMaxCount, side, error);
     if (value->empty()) return refuse(error, std::string("the configuration's ") + key + " is empty");
     return readNumber(Json{{key, value->front()}}, key, 1, kMaxCount, side, error);
 }
 
-// SAM 3: the layers without windows take the whole image for one.
-bool readWindows(const Json& config, double* times, std::string* error) {
+// SAM 3's layers without windows take the whole image for one window: positions are scaled to the size of a window.
+bool readWindowScale(const Json& config, double* times, std::string* error) {
     double window = 24, image = 1008, patch = 14;
     if (!readNumber(config, "window_size", 1, kMaxCount, &window, error) ||
         !readSide(config, "image_size", &image, error) || !readSide(config, "patch_size", &patch, error))
@@ -53,14 +53,14 @@ bool readWindows(const Json& config, double* times, std::string* error) {
     return true;
 }
 
-bool chooseLayer(const Grid& grid, const std::string& wanted, ModelEncoding* model, std::string* error) {
+bool chooseTowerLayer(const Grid& grid, const std::string& wanted, ModelEncoding* model, std::string* error) {
     std::vector<std::string>& names = model->layer_types;
-    names = {grid.has(kMemory) ? "memory_attention" : "vision"};
-    if (grid.has(kWindows)) names = {"full_attention", "window_attention"};
+    names = {grid.has(kMemoryAttention) ? "memory_attention" : "vision"};
+    if (grid.has(kWindowAttention)) names = {"full_attention", "window_attention"};
     model->layer_type = names[0];
-    if (wanted.empty() || wanted == names[0] || (wanted == "vision" && grid.has(kWindows))) return true;
+    if (wanted.empty() || wanted == names[0] || (wanted == "vision" && grid.has(kWindowAttention))) return true;
     model->layer_type = wanted;
-    return (grid.has(kWindows) && wanted == names[1]) ||
+    return (grid.has(kWindowAttention) && wanted == names[1]) ||
            refuse(error, "the configuration has no layer type " + shown(wanted) + "; it has " + shown(Json(names)));
 }
 
@@ -72,7 +72,7 @@ bool readPrefix(const Grid& grid, uint32_t* prefix, std::string* error) {
                                                                    shown(registers) + "; it must be a whole number");
 }
 
-bool shareHead(const Grid& grid, const ModelEncoding& model, std::vector<uint32_t>* dims, std::string* error) {
+bool splitHead(const Grid& grid, const ModelEncoding& model, std::vector<uint32_t>* dims, std::string* error) {
     const uint32_t count = static_cast<uint32_t>(model.axis_names.size());
     const uint32_t dim = model.head_dim / count / 2 * 2;
     dims->assign(count, dim);
@@ -85,31 +85,33 @@ bool shareHead(const Grid& grid, const ModelEncoding& model, std::vector<uint32_
 
 bool readTower(const Grid& grid, const std::string& layer_type, ModelEncoding* model, std::string* error) {
     const Tower& tower = *grid.tower;
-    const char* base_key = grid.has(kMemory) ? "memory_attention_rope_theta" : "rope_theta";
+    const char* base_key = grid.has(kMemoryAttention) ? "memory_attention_rope_theta" : "rope_theta";
     std::vector<std::string> read = {"memory_attention_rope_feat_sizes", "memory_attention_rope_dropout",
                                      "memory_attention_rope_k_sizes"};
-    if (!grid.has(kMemory)) read.clear();
+    if (!grid.has(kMemoryAttention)) read.clear();
     if (grid.has(kReadsBase)) read.insert(read.end(), {base_key, "rope_parameters", "rope_scaling"});
-    Ladders ladders;
-    ladders.base = tower.base;
-    ladders.every_other = grid.has(kEveryOther);
-    ladders.in_turns = grid.has(kInTurns);
-    ladders.times = grid.has(kTurnsOfPi) ? kTwoPi : 1;
-    model->axis_names = words(tower.axes);
+    GridFrequencies frequencies;
+    frequencies.base = tower.base;
+    frequencies.shared_sequence = grid.has(kSharedSequence);
+    frequencies.round_robin = grid.has(kRoundRobin);
+    frequencies.position_factor = grid.has(kTimesTwoPi) ? kTwoPi : 1;
+    model->axis_names = splitWords(tower.axes);
     model->pairing = tower.pairing;
-    if (!chooseLayer(grid, layer_type, model, error) || !checkKeys(grid, read, error) ||
+    if (!chooseTowerLayer(grid, layer_type, model, error) || !checkGridKeys(grid, read, error) ||
         !readTowerHead(grid, &model->head_dim, error) ||
-        (grid.has(kReadsBase) && !readBase(grid.config, base_key, &ladders.base, error)) ||
-        !shareHead(grid, *model, &ladders.dims, error) ||
-        (grid.has(kPrefix) && !readPrefix(grid, &model->skip_first, error)))
+        (grid.has(kReadsBase) && !readGridBase(grid.config, base_key, &frequencies.base, error)) ||
+        !splitHead(grid, *model, &frequencies.dims, error) ||
+        (grid.has(kPrefixTokens) && !readPrefix(grid, &model->skip_first, error)))
         return false;
-    if (grid.has(kWindows) && model->layer_type == "full_attention" && !readWindows(grid.config, &ladders.times, error))
+    if (grid.has(kWindowAttention) && model->layer_type == "full_attention" &&
+        !readWindowScale(grid.config, &frequencies.position_factor, error))
         return false;
     model->skip_last = grid.has(kClassLast) ? 1 : 0;
-    model->chunk_dim = grid.has(kChunked) ? ladders.dims[0] : 0;
+    model->chunk_dim = grid.has(kChunked) ? frequencies.dims[0] : 0;
     if (grid.has(kFromOne)) model->ignored_note = "the model's own code counts coordinates from 1, as positions must";
-    if (grid.has(kCentres)) model->ignored_note = "positions are the centres of patches, from -1 to 1 over the image";
-    return makeFrequencies(ladders, model, error);
+    if (grid.has(kPatchCentres))
+        model->ignored_note = "positions are the centres of patches, from -1 to 1 over the image";
+    return makeGridFrequencies(frequencies, model, error);
 }
 
 } // namespace config

@@ -136,8 +136,8 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     push.rows.offset += pass->access[ROPE_BINDING_COS_SIN].slot == ROPE_SLOT_ROWS ? rows.offset : 0;
     push.rows.batch = rows.batch;
     if (!isWhole(*pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
-    push.source = dividedBy(pass->place_elements, places[ROPE_BINDING_SOURCE]);
-    push.destination = dividedBy(pass->place_elements, places[ROPE_BINDING_DESTINATION]);
+    push.source = dividedBy(pass->address_unit, places[ROPE_BINDING_SOURCE]);
+    push.destination = dividedBy(pass->address_unit, places[ROPE_BINDING_DESTINATION]);
     placeThreads(*pass, part, &push);
     placeFused(*pass, part, planned, places, &push);
 

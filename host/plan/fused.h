@@ -20,7 +20,7 @@ struct FusedTensor {
     RopeSlot from, to;
     bool turned;
     bool cached;
-    bool scaled; // by the scale of queries
+    bool query_scaled; // by the scale of queries
     RopeNorm norm;
 };
 
@@ -42,7 +42,7 @@ struct Fused {
     RopeFusedDescription given;
     FusedTensor tensors[3]; // those that have heads, in the order Q, K, V
     uint32_t count;
-    bool joined;                       // K and V take one dispatch
+    bool v_with_k;                     // K and V take one dispatch
     RopePositionElement count_element; // INT32 or INT64, of the count of tokens
 };
 
@@ -58,18 +58,18 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads,
 RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason);
 
 // Refuses geometry that cannot be taken in runs of four elements, or in blocks.
-RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason);
+RopeResult checkVectors(const FusedTensor& tensor, RopeReason* reason);
 
 inline bool isQuantized(const FusedTensor& tensor) { return isQuantized(tensor.d.element_out); }
 // Norms, quantizers and the scale of queries take whole runs of four elements.
-inline bool needsRuns(const FusedTensor& tensor) {
-    return isQuantized(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.scaled;
+inline bool needsVectors(const FusedTensor& tensor) {
+    return isQuantized(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.query_scaled;
 }
 // Nothing is done to it: it stays as it lies.
 inline bool isIdle(const FusedTensor& tensor) {
-    return !tensor.turned && tensor.d.out_of_place == 0 && !needsRuns(tensor);
+    return !tensor.turned && tensor.d.out_of_place == 0 && !needsVectors(tensor);
 }
-constexpr uint32_t kMaxRunHead = 1024; // elements of a head
+constexpr uint32_t kMaxVectorHead = 1024; // elements of a head
 
 inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }

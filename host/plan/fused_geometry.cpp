@@ -5,7 +5,7 @@
 namespace rope {
 namespace {
 
-constexpr char kWhat[] = "a norm, a scale of queries or int8";
+constexpr char kStages[] = "a norm, a scale of queries or int8";
 
 struct Measure {
     const char* name;
@@ -35,7 +35,7 @@ RopeResult refuseNarrow(const FusedTensor& tensor, RopeReason* reason) {
                                 {"source.batch_stride", source.batch_stride, 4},
                                 {"source.token_stride", source.token_stride, 4},
                                 {"source.head_stride", source.head_stride, 4}};
-    return checkMeasures(tensor, measures, 8, kWhat, "", reason);
+    return checkMeasures(tensor, measures, 8, kStages, "", reason);
 }
 
 RopeResult checkDestination(const FusedTensor& tensor, const char* what, const char* why, uint32_t of,
@@ -57,18 +57,18 @@ RopeResult checkDestination(const FusedTensor& tensor, const char* what, const c
 
 } // namespace
 
-RopeResult checkRuns(const FusedTensor& tensor, RopeReason* reason) {
+RopeResult checkVectors(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
-    if (d.head_dim > kMaxRunHead) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "head_dim is %u; with %s it may be at most %u", d.head_dim, kWhat,
-                      kMaxRunHead);
+    if (d.head_dim > kMaxVectorHead) {
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "head_dim is %u; with %s it may be at most %u", d.head_dim, kStages,
+                      kMaxVectorHead);
     }
     RopeResult result = ROPE_SUCCESS;
     const ElementFormat& format = formatOf(d.element_out);
     if (format.scale == ElementScale::kInBlock)
         result = checkDestination(tensor, format.type, ", whose blocks fill 32-bit words in twos,",
                                   elementsOfWords(d.element_out), reason);
-    if (result == ROPE_SUCCESS) result = checkDestination(tensor, kWhat, "", 4, reason);
+    if (result == ROPE_SUCCESS) result = checkDestination(tensor, kStages, "", 4, reason);
     if (result != ROPE_SUCCESS || isWide(d, sideBits(tensor))) return result;
     return refuseNarrow(tensor, reason);
 }

@@ -231,7 +231,7 @@ RopeResult addFusedTensor(const Part& part, Fused* fused, RopeReason* reason) {
     t->d.out_of_place = !in_place;
     if (part.is_v || given.no_rotation != 0) setWithoutRotation(&t->d);
     t->turned = given.no_rotation == 0 && !part.is_v;
-    t->scaled = part.is_q && given.query_scale.count != 0;
+    t->query_scaled = part.is_q && given.query_scale.count != 0;
     if (!part.is_v) t->norm = part.is_q ? given.q_norm : given.k_norm;
     t->from = given.packed != 0 ? ROPE_SLOT_Q : part.slot;
     t->to = in_place ? t->from : part.slot_out;
@@ -245,11 +245,11 @@ RopeResult addFusedTensor(const Part& part, Fused* fused, RopeReason* reason) {
     t->source = part.tensor->source;
     if (t->cached) setCacheTensor(given.cache, part.is_v, t);
     if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
-    return result != ROPE_SUCCESS || !needsRuns(*t) ? result : checkRuns(*t, reason);
+    return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectors(*t, reason);
 }
 
 // K and V in one dispatch differ in nothing but where their first heads lie.
-RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* reason) {
+RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, RopeReason* reason) {
     const struct {
         const char* name;
         uint64_t k, v;
@@ -276,7 +276,7 @@ RopeResult checkJoined(const FusedTensor& k, const FusedTensor& v, RopeReason* r
                       measure.name, static_cast<unsigned long long>(measure.k),
                       static_cast<unsigned long long>(measure.v));
     }
-    return needsRuns(k) ? checkRuns(v, reason) : ROPE_SUCCESS;
+    return needsVectors(k) ? checkVectors(v, reason) : ROPE_SUCCESS;
 }
 
 } // namespace
@@ -299,13 +299,13 @@ RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeRea
     if (idle) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
-            "nothing turns, is normed, scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
+            "nothing turns, is normed, query_scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
     }
     const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
-    fused->joined = filled->rotate.k.heads != 0 && moves_v && filled->v_separate_dispatch == 0;
+    fused->v_with_k = filled->rotate.k.heads != 0 && moves_v && filled->v_separate_dispatch == 0;
     result = checkPositionRanges(*fused, reason);
-    if (result != ROPE_SUCCESS || !fused->joined) return result;
-    return checkJoined(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);
+    if (result != ROPE_SUCCESS || !fused->v_with_k) return result;
+    return checkVWithK(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);
 }
 
 void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* positions, RopeFrequencies* frequencies) {
@@ -317,7 +317,7 @@ void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* posi
     const bool turns = t.turned && t.d.source != ROPE_SOURCE_ROWS && !by_delta;
     if (!turns && !sets) frequencies->axes = nullptr; // a set lies behind the rows of all axes
     if (!sets) frequencies->sets = 1;
-    if (turns || sets || t.scaled || (t.cached && cacheKind(cache).by_position)) return;
+    if (turns || sets || t.query_scaled || (t.cached && cacheKind(cache).by_position)) return;
     keepLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
 }
 

@@ -136,7 +136,7 @@ RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     plan_->limits.enabled |= shader.needs;
     pass->constants[ROPE_ID_GROUP_SIZE] = kGroupSize < limits_.group_size ? kGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
-    pass->heads_per_thread = pass->tokens_per_thread = pass->place_elements = pass->head_lanes = 1;
+    pass->heads_per_thread = pass->tokens_per_thread = pass->address_unit = pass->head_lanes = 1;
     pass->count[kBatch] = batch;
     pass->count[kToken] = tokens;
     pass->count[kHead] = heads;

@@ -178,7 +178,7 @@ RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Pl
     pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from, t.tensor.source, d.element_in, d.head_dim);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(t.to, t.tensor.destination, d.element_out, d.head_dim);
     setChoices(d, build, pass);
-    if (build.lane_pairs == 4) pass->place_elements = 4;
+    if (build.lane_pairs == 4) pass->address_unit = 4;
 
     const uint32_t pair_lanes = pairLanes(d, build);
     push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;

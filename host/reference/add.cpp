@@ -5,12 +5,12 @@
 namespace rope {
 namespace {
 
-Value sumOf(const Addition& addition, bool added, Value x, const CosSin& turn, uint32_t which) {
+Value sumOf(const Addition& addition, bool added, Value x, const CosSin& cos_sin, uint32_t which) {
     const uint32_t part = addition.cosine_first ? which : 1 - which; // of a turn the cosine comes first
-    x.reference = x.reference * addition.scale + (added ? turn.reference[part] : 0);
+    x.reference = x.reference * addition.scale + (added ? cos_sin.reference[part] : 0);
     x.as_is = x.as_is && !added && addition.scale == 1;
     if (addition.scale != 1) x.bits = bitsOf(product(floatOf(x.bits), addition.scale));
-    if (added) x.bits = bitsOf(floatOf(x.bits) + turn.bits[part]);
+    if (added) x.bits = bitsOf(floatOf(x.bits) + cos_sin.bits[part]);
     return x;
 }
 
@@ -18,18 +18,18 @@ void addToken(const Addition& addition, const Rotation& r, const Arrays& arrays,
               uint32_t* outside) {
     const RopeRotateDescription& d = addition.d;
     bool turns;
-    const HostToken place = tokenOf(r, batch, token, &turns);
-    const bool lacks = d.source != ROPE_SOURCE_ROWS && turns && isOutside(d, place);
+    const HostToken at = tokenOf(r, batch, token, &turns);
+    const bool lacks = d.source != ROPE_SOURCE_ROWS && turns && isOutside(d, at);
     const bool added = turns && !lacks;
     *outside += lacks;
-    const uint64_t from = placeOf(addition.x.source, batch, token, 0);
-    const uint64_t to = placeOf(addition.x.destination, batch, token, 0);
+    const uint64_t from = elementAt(addition.x.source, batch, token, 0);
+    const uint64_t to = elementAt(addition.x.destination, batch, token, 0);
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
-        CosSin turn = {};
-        if (added) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
+        CosSin cos_sin = {};
+        if (added) findCosSin(r, static_cast<uint64_t>(batch) * d.tokens + token, at, pair, &cos_sin);
         for (uint32_t which = 0; which < 2; ++which) {
             const uint32_t e = pairElement(d, d.pairing_in, pair, which);
-            put(arrays, to + e, sumOf(addition, added, load(arrays, from + e), turn, which));
+            put(arrays, to + e, sumOf(addition, added, load(arrays, from + e), cos_sin, which));
         }
     }
 }

@@ -92,7 +92,7 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
         for (uint32_t query = 0; query < d.tokens; ++query) {
             const HostToken token = hostToken(d.positions, d.frequencies, data->positions, d.tokens, batch, query);
             for (uint32_t head = 0; head < bias.given.heads; ++head)
-                addRow(rows, arrays, token, placeOf(bias.scores, batch, query, head), head);
+                addRow(rows, arrays, token, elementAt(bias.scores, batch, query, head), head);
         }
     }
     return result;

@@ -2,6 +2,7 @@
 #include "plan/fused.h"
 #include "reference/quantize.h"
 #include "reference/rotation.h"
+#include "reference/slot.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,10 +10,10 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kHeldTurns = kMaxRunHead / 2;
+constexpr uint32_t kMostCosSin = kMaxVectorHead / 2;
 
 // One tensor of the description.
-struct Work {
+struct TensorWork {
     const Fused& fused;
     const FusedTensor& t;
     Rotation rotation;
@@ -20,53 +21,27 @@ struct Work {
 };
 
 // A token of it: where it stands on axis 0, by what it turns, and where it goes.
-struct Stop {
-    HostToken stand;
-    HostToken token;
+struct TokenWork {
+    HostToken standing;
+    HostToken turning;
     bool turns;
     uint64_t number;   // of all batches' tokens
     uint64_t from, to; // element 0 of head 0
     uint64_t scale;    // I8: head 0's
-    CosSin held[kHeldTurns];
+    CosSin cos_sin[kMostCosSin];
 };
 
 // ---- Where a token goes
 
-enum class Slot { kTaken, kNone, kOutside };
-
-Slot findSlot(const Work& w, uint32_t batch, uint32_t number, const HostToken& stand, uint64_t* slot) {
-    const RopeCache& cache = w.fused.given.cache;
-    if (!stand.placed) return Slot::kNone;
-    int64_t found = stand.position[0] >> 32;
-    if (cacheKind(cache).by_position && (!stand.known || found < 0)) return Slot::kOutside;
-    uint64_t step = cache.slot_map_offset;
-    if (cache.kind == ROPE_CACHE_RING) found %= cache.slots;
-    if (cache.kind == ROPE_CACHE_SLOTS) {
-        step += batch * cache.slot_map_batch_stride + number * cache.slot_map_token_stride;
-        found = readInteger(w.rotation.positions, cache.slot_map_element, step);
-        if (found == -1) return Slot::kNone;
-    }
-    if (cache.kind == ROPE_CACHE_BLOCK_TABLE) {
-        const int64_t page = found / cache.page_size;
-        if (page >= cache.table_pages) return Slot::kOutside;
-        step += stand.sequence * cache.slot_map_batch_stride + static_cast<uint64_t>(page);
-        const int64_t entry = readInteger(w.rotation.positions, cache.slot_map_element, step);
-        if (entry < 0 || entry >= cache.slots / cache.page_size) return Slot::kOutside;
-        found = entry * cache.page_size + found % cache.page_size;
-    }
-    *slot = static_cast<uint64_t>(found);
-    return found >= 0 && found < cache.slots ? Slot::kTaken : Slot::kOutside;
-}
-
 // Without the turn's axes and sets.
-HostToken standOf(const Work& w, uint32_t batch, uint32_t number) {
+HostToken standingToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     RopeFrequencies plain = {};
     plain.sets = 1;
     const Rotation& r = w.rotation;
     return hostToken(r.read, plain, r.positions, r.d.tokens, batch, number);
 }
 
-HostToken turnOf(const Work& w, uint32_t batch, uint32_t number, bool* turns) {
+HostToken turningToken(const TensorWork& w, uint32_t batch, uint32_t number, bool* turns) {
     HostToken token = tokenOf(w.rotation, batch, number, turns);
     *turns = *turns && w.t.turned;
     const RopeCache& cache = w.fused.given.cache;
@@ -76,30 +51,26 @@ HostToken turnOf(const Work& w, uint32_t batch, uint32_t number, bool* turns) {
     return token;
 }
 
-uint64_t cachePlace(const RopeCache& cache, const RopeCacheLayout& l, uint32_t sequence, uint64_t slot) {
-    return l.offset + sequence * l.batch_stride + slot / cache.page_size * l.page_stride +
-           slot % cache.page_size * l.slot_stride;
-}
-
 // False where nothing is written.
-bool findStop(const Work& w, uint32_t batch, uint32_t number, Stop* stop) {
+bool findTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWork* token) {
     const RopeRotateDescription& d = w.t.d;
     const RopeCache& cache = w.fused.given.cache;
-    stop->stand = standOf(w, batch, number);
-    stop->number = static_cast<uint64_t>(batch) * d.tokens + number;
-    stop->from = placeOf(w.t.source, batch, number, 0);
-    stop->to = placeOf(w.t.destination, batch, number, 0);
+    token->standing = standingToken(w, batch, number);
+    token->number = static_cast<uint64_t>(batch) * d.tokens + number;
+    token->from = elementAt(w.t.source, batch, number, 0);
+    token->to = elementAt(w.t.destination, batch, number, 0);
     if (w.t.cached) {
         uint64_t slot;
-        if (findSlot(w, batch, number, stop->stand, &slot) != Slot::kTaken) return false;
-        stop->to = cachePlace(cache, w.t.cache, stop->stand.sequence, slot);
-        stop->scale = cachePlace(cache, w.t.scales, stop->stand.sequence, slot);
-        if (isShifted(w.t)) stop->from = stop->to;
+        if (findSlot(w.fused.given.cache, w.rotation.positions, batch, number, token->standing, &slot) != Slot::kTaken)
+            return false;
+        token->to = slotElement(cache, w.t.cache, token->standing.sequence, slot);
+        token->scale = slotElement(cache, w.t.scales, token->standing.sequence, slot);
+        if (isShifted(w.t)) token->from = token->to;
     }
-    stop->token = turnOf(w, batch, number, &stop->turns);
-    stop->turns = stop->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, stop->token));
-    for (uint32_t pair = 0; stop->turns && pair < d.rotary_dim / 2 && pair < kHeldTurns; ++pair)
-        findTurn(w.rotation, stop->number, stop->token, pair, &stop->held[pair]);
+    token->turning = turningToken(w, batch, number, &token->turns);
+    token->turns = token->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, token->turning));
+    for (uint32_t pair = 0; token->turns && pair < d.rotary_dim / 2 && pair < kMostCosSin; ++pair)
+        findCosSin(w.rotation, token->number, token->turning, pair, &token->cos_sin[pair]);
     return true;
 }
 
@@ -116,8 +87,8 @@ struct Factor {
 
 // One head of a token on its way.
 struct Head {
-    const Work& w;
-    const Stop& stop;
+    const TensorWork& w;
+    const TokenWork& token;
     uint32_t number;
     Factor norm;
     bool normed; // norm is known
@@ -132,15 +103,15 @@ Value applyNorm(const Head& h, uint32_t e, const Value& value) {
 }
 
 Value firstOf(const Head& h, uint32_t e) {
-    const Value value = load(h.w.arrays, h.stop.from + h.number * sourceHeadStride(h.w.t) + e);
+    const Value value = load(h.w.arrays, h.token.from + h.number * sourceHeadStride(h.w.t) + e);
     return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
 }
 
-CosSin heldTurn(const Head& h, uint32_t pair) {
-    if (pair < kHeldTurns) return h.stop.held[pair];
-    CosSin turn;
-    findTurn(h.w.rotation, h.stop.number, h.stop.token, pair, &turn);
-    return turn;
+CosSin cosSinOf(const Head& h, uint32_t pair) {
+    if (pair < kMostCosSin) return h.token.cos_sin[pair];
+    CosSin cos_sin;
+    findCosSin(h.w.rotation, h.token.number, h.token.turning, pair, &cos_sin);
+    return cos_sin;
 }
 
 // Every element behind the rotation, at its place in the head: each pair is read before one of it is given.
@@ -150,7 +121,7 @@ template <typename Take> void eachElement(const Head& h, Take take) {
         Value values[2];
         for (uint32_t which = 0; which < 2; ++which)
             values[which] = firstOf(h, d.rotary_begin + pairElement(d, d.pairing_in, pair, which));
-        if (h.stop.turns) turnPair(h.w.rotation, heldTurn(h, pair), values);
+        if (h.token.turns) turnPair(h.w.rotation, cosSinOf(h, pair), values);
         for (uint32_t which = 0; which < 2; ++which)
             take(d.rotary_begin + pairElement(d, d.pairing_out, pair, which), values[which]);
     }
@@ -161,7 +132,7 @@ template <typename Take> void eachElement(const Head& h, Take take) {
 
 // The sum of a head's squares where the norm meets it, in the order that rope.h promises.
 Factor squaresOf(const Head& h) {
-    Value values[kMaxRunHead];
+    Value values[kMaxVectorHead];
     const uint32_t count = h.w.t.d.head_dim;
     if (h.w.t.norm.after != 0) {
         eachElement(h, [&values](uint32_t e, const Value& value) { values[e] = value; });
@@ -196,9 +167,9 @@ Factor normOf(const Head& h, const Factor& sum) {
 
 Factor queryScale(const Head& h) {
     const RopeQueryScale& scale = h.w.fused.given.query_scale;
-    const HostToken& stand = h.stop.stand;
-    int64_t at = (stand.position[0] >> 32) + scale.offset;
-    at = stand.placed && stand.known && at > 0 ? at / scale.interval : 0;
+    const HostToken& standing = h.token.standing;
+    int64_t at = (standing.position[0] >> 32) + scale.offset;
+    at = standing.placed && standing.known && at > 0 ? at / scale.interval : 0;
     const float value = scale.values[at < scale.count ? at : scale.count - 1];
     return {value, value};
 }
@@ -206,13 +177,13 @@ Factor queryScale(const Head& h) {
 void putHead(const Head& h) {
     const FusedTensor& t = h.w.t;
     const Arrays& arrays = h.w.arrays;
-    const uint64_t to = h.stop.to + h.number * destinationHeadStride(t);
-    const Factor scale = t.scaled ? queryScale(h) : Factor{};
-    Value values[kMaxRunHead];
+    const uint64_t to = h.token.to + h.number * destinationHeadStride(t);
+    const Factor scale = t.query_scaled ? queryScale(h) : Factor{};
+    Value values[kMaxVectorHead];
     const bool quantized = isQuantized(t);
     eachElement(h, [&](uint32_t e, const Value& behind) {
         Value value = h.normed && t.norm.after != 0 ? applyNorm(h, e, behind) : behind;
-        if (t.scaled) value = times(value, scale.reference, scale.bits);
+        if (t.query_scaled) value = times(value, scale.reference, scale.bits);
         if (!quantized) {
             put(arrays, to + e, value);
             return;
@@ -221,22 +192,22 @@ void putHead(const Head& h) {
         if (arrays.reference != nullptr) arrays.reference[to + e] = value.reference;
     });
     if (!quantized || arrays.out == nullptr) return;
-    const uint64_t quant_scale = h.stop.scale + h.number * t.scales.head_stride;
+    const uint64_t quant_scale = h.token.scale + h.number * t.scales.head_stride;
     putQuantizedHead(arrays.out, t.d.element_out, to, quant_scale, values, t.d.head_dim);
 }
 
-void runToken(const Work& w, uint32_t batch, uint32_t number) {
-    Stop stop;
-    if (!findStop(w, batch, number, &stop)) return;
+void runToken(const TensorWork& w, uint32_t batch, uint32_t number) {
+    TokenWork token;
+    if (!findTokenWork(w, batch, number, &token)) return;
     const bool norms = w.t.norm.kind != ROPE_NORM_NONE;
     const uint32_t heads = w.t.heads;
     Factor all = {};
     for (uint32_t head = 0; norms && w.t.norm.all_heads != 0 && head < heads; ++head) {
-        const Factor sum = squaresOf({w, stop, head, {}, false});
+        const Factor sum = squaresOf({w, token, head, {}, false});
         all = {all.reference + sum.reference, all.bits + sum.bits};
     }
     for (uint32_t head = 0; head < heads; ++head) {
-        Head h = {w, stop, head, {}, false};
+        Head h = {w, token, head, {}, false};
         if (norms) h.norm = normOf(h, w.t.norm.all_heads != 0 ? all : squaresOf(h));
         h.normed = norms;
         putHead(h);
@@ -252,8 +223,8 @@ uint32_t countTokens(const Fused& fused, const void* positions) {
     return count < 0 ? 0 : count < g.rotate.tokens ? static_cast<uint32_t>(count) : g.rotate.tokens;
 }
 
-Work makeWork(const Fused& fused, const FusedTensor& t, const RopeHostFused& data) {
-    Work w = {fused, t, makeRotation(t.d, data.positions, data.rows), {}};
+TensorWork makeTensorWork(const Fused& fused, const FusedTensor& t, const RopeHostFused& data) {
+    TensorWork w = {fused, t, makeRotation(t.d, data.positions, data.rows), {}};
     positionsRead(fused, t, &w.rotation.read, &w.rotation.frequencies);
     const bool is_q = t.name[0] == 'q';
     const bool is_k = t.name[0] == 'k';
@@ -269,7 +240,7 @@ Work makeWork(const Fused& fused, const FusedTensor& t, const RopeHostFused& dat
     return w;
 }
 
-RopeResult checkArrays(const Work& w, RopeReason* reason) {
+RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
     if (isIdle(w.t)) return ROPE_SUCCESS;
     const RopeFusedDescription& g = w.fused.given;
     const bool reads =
@@ -285,12 +256,13 @@ RopeResult checkArrays(const Work& w, RopeReason* reason) {
 }
 
 // Whether a token of this tensor cannot turn though it should, or has no slot.
-bool isMissed(const Work& w, uint32_t batch, uint32_t number) {
+bool isMissed(const TensorWork& w, uint32_t batch, uint32_t number) {
     bool turns;
     uint64_t slot;
-    const HostToken token = turnOf(w, batch, number, &turns);
+    const HostToken token = turningToken(w, batch, number, &turns);
     if (turns && w.t.d.source != ROPE_SOURCE_ROWS && isOutside(w.t.d, token)) return true;
-    return w.t.cached && findSlot(w, batch, number, standOf(w, batch, number), &slot) == Slot::kOutside;
+    return w.t.cached && findSlot(w.fused.given.cache, w.rotation.positions, batch, number,
+                                  standingToken(w, batch, number), &slot) == Slot::kOutside;
 }
 
 } // namespace
@@ -304,7 +276,7 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
     Fused fused;
     RopeResult result = resolveFused(*description, &fused, reason);
     for (uint32_t i = 0; result == ROPE_SUCCESS && i < fused.count; ++i)
-        result = checkArrays(makeWork(fused, fused.tensors[i], *data), reason);
+        result = checkArrays(makeTensorWork(fused, fused.tensors[i], *data), reason);
     if (result != ROPE_SUCCESS) return result;
     const uint32_t tokens = countTokens(fused, data->positions);
     data->outside = 0;
@@ -312,7 +284,7 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
         for (uint32_t token = 0; token < tokens; ++token) {
             bool missed = false;
             for (uint32_t i = 0; i < fused.count; ++i) {
-                const Work w = makeWork(fused, fused.tensors[i], *data);
+                const TensorWork w = makeTensorWork(fused, fused.tensors[i], *data);
                 if (isIdle(w.t)) continue;
                 missed = missed || isMissed(w, batch, token);
                 runToken(w, batch, token);

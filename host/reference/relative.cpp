@@ -73,8 +73,8 @@ Sum weightedSum(const Vectors& v, const HostToken& token, uint64_t from, uint32_
 void addQuery(const Vectors& v, const Arrays& arrays, const HostToken& token, uint32_t batch, uint32_t query,
               uint32_t head) {
     const RopeRelativeDescription& g = v.r.given;
-    const uint64_t from = placeOf(g.q, batch, query, head);
-    const uint64_t to = placeOf(g.x, batch, query, head);
+    const uint64_t from = elementAt(g.q, batch, query, head);
+    const uint64_t to = elementAt(g.x, batch, query, head);
     uint32_t known = UINT32_MAX; // the row whose product is at hand
     Sum term = {0, 0};
     for (uint32_t i = 0; i < v.r.x_count; ++i) {

@@ -27,20 +27,20 @@ void shaderBits(int64_t position, double frequency, RopeAngle angle, double scal
     ropeShaderAngle(position, words, scale, angle, bits);
 }
 
-void turnFromRows(const Rotation& r, const HostToken& token, uint64_t row, uint32_t pair, CosSin* turn) {
+void cosSinFromRows(const Rotation& r, const HostToken& token, uint64_t row, uint32_t pair, CosSin* cos_sin) {
     if (r.rows != nullptr) {
         const RopeRows& rows = r.d.rows;
         const uint64_t at = rows.offset + row * rows.row_stride + uint64_t(pair) * rows.pair_stride;
-        turn->bits[0] = readElement(r.rows, rows.element, at);
-        turn->bits[1] = readElement(r.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
+        cos_sin->bits[0] = readElement(r.rows, rows.element, at);
+        cos_sin->bits[1] = readElement(r.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
     } else if (token.placed && token.known) {
         shaderBits(positionOf(r, token, pair), frequencyOf(r.d.frequencies, token.set, pair), r.d.angle,
-                   r.d.frequencies.scale, turn->bits);
+                   r.d.frequencies.scale, cos_sin->bits);
     } else {
-        turn->bits[0] = 1;
-        turn->bits[1] = 0;
+        cos_sin->bits[0] = 1;
+        cos_sin->bits[1] = 0;
     }
-    for (int i = 0; i < 2; ++i) turn->reference[i] = turn->bits[i];
+    for (int i = 0; i < 2; ++i) cos_sin->reference[i] = cos_sin->bits[i];
 }
 
 // The table's row of a position; rows wrap as positions do.
@@ -68,24 +68,24 @@ HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turn
     return token;
 }
 
-void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* turn) {
+void findCosSin(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin) {
     const RopeFrequencies& f = r.d.frequencies;
     const bool certain = r.positioned && f.values != nullptr && token.placed && token.known;
     if (r.d.source == ROPE_SOURCE_INLINE) {
-        shaderBits(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, r.scale, turn->bits);
+        shaderBits(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, r.scale, cos_sin->bits);
     } else {
         const uint64_t table = static_cast<uint64_t>(token.set) * r.d.rows.count;
         const bool by_token = r.d.source == ROPE_SOURCE_ROWS;
-        turnFromRows(r, token, by_token ? number : table + rowOf(r.d, positionOf(r, token, pair)), pair, turn);
+        cosSinFromRows(r, token, by_token ? number : table + rowOf(r.d, positionOf(r, token, pair)), pair, cos_sin);
     }
     if (certain) {
-        ropeReferenceAngle(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, turn->reference);
-        turn->reference[0] *= r.scale;
-        turn->reference[1] *= r.scale;
+        ropeReferenceAngle(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, cos_sin->reference);
+        cos_sin->reference[0] *= r.scale;
+        cos_sin->reference[1] *= r.scale;
     }
     if (r.backward) {
-        turn->bits[1] = -turn->bits[1];
-        turn->reference[1] = -turn->reference[1];
+        cos_sin->bits[1] = -cos_sin->bits[1];
+        cos_sin->reference[1] = -cos_sin->reference[1];
     }
 }
 
@@ -108,17 +108,17 @@ uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32
     return pair / half * d.chunk_dim + pair % half + which * half;
 }
 
-void turnPair(const Rotation& r, const CosSin& turn, Value pair[2]) {
+void turnPair(const Rotation& r, const CosSin& cos_sin, Value pair[2]) {
     const double x = pair[0].reference;
     const double y = pair[1].reference;
-    const double c = turn.reference[0];
-    const double s = turn.reference[1];
+    const double c = cos_sin.reference[0];
+    const double s = cos_sin.reference[1];
     pair[0] = {x * c - y * s, pair[0].bits};
     pair[1] = {x * s + y * c, pair[1].bits};
-    turn_pair(pair[0].bits, pair[1].bits, {turn.bits[0]}, {turn.bits[1]}, r.grid);
+    turn_pair(pair[0].bits, pair[1].bits, {cos_sin.bits[0]}, {cos_sin.bits[1]}, r.grid);
 }
 
-uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
+uint64_t elementAt(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
     return layout.offset + batch * layout.batch_stride + token * layout.token_stride + head * layout.head_stride;
 }
 
@@ -127,8 +127,8 @@ namespace {
 void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays, uint32_t batch, uint32_t token) {
     const RopeRotateDescription& d = r.d;
     for (uint32_t head = 0; head < tensor.heads; ++head) {
-        const uint64_t from = placeOf(tensor.source, batch, token, head);
-        const uint64_t to = placeOf(tensor.destination, batch, token, head);
+        const uint64_t from = elementAt(tensor.source, batch, token, head);
+        const uint64_t to = elementAt(tensor.destination, batch, token, head);
         for (uint32_t e = 0; e < d.head_dim; ++e) {
             const bool passes = e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim;
             if (passes) put(arrays, to + e, load(arrays, from + e));
@@ -138,14 +138,14 @@ void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arra
     const HostToken place = tokenOf(r, batch, token, &turns);
     const bool inside = turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, place));
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
-        CosSin turn;
-        if (inside) findTurn(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &turn);
+        CosSin cos_sin;
+        if (inside) findCosSin(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &cos_sin);
         for (uint32_t head = 0; head < tensor.heads; ++head) {
-            const uint64_t from = placeOf(tensor.source, batch, token, head) + d.rotary_begin;
-            const uint64_t to = placeOf(tensor.destination, batch, token, head) + d.rotary_begin;
+            const uint64_t from = elementAt(tensor.source, batch, token, head) + d.rotary_begin;
+            const uint64_t to = elementAt(tensor.destination, batch, token, head) + d.rotary_begin;
             Value values[2] = {load(arrays, from + pairElement(d, d.pairing_in, pair, 0)),
                                load(arrays, from + pairElement(d, d.pairing_in, pair, 1))};
-            if (inside) turnPair(r, turn, values);
+            if (inside) turnPair(r, cos_sin, values);
             for (uint32_t which = 0; which < 2; ++which)
                 put(arrays, to + pairElement(d, d.pairing_out, pair, which), values[which]);
         }
@@ -167,8 +167,8 @@ template <typename Number> void putRow(const RopeRows& layout, uint64_t at, Numb
     }
 }
 
-void putTurn(const RopeTableDescription& d, const RopeHostTable& data, uint64_t row, const HostToken& token,
-             uint32_t pair) {
+void putTableEntry(const RopeTableDescription& d, const RopeHostTable& data, uint64_t row, const HostToken& token,
+                   uint32_t pair) {
     const RopeFrequencies& f = d.frequencies;
     const uint64_t at = d.rows.offset + row * d.rows.row_stride + uint64_t(pair) * d.rows.pair_stride;
     const bool known = token.placed && token.known;
@@ -228,7 +228,7 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
     for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
         const HostToken token = hostToken(d.positions, d.frequencies, data->positions, d.tokens,
                                           static_cast<uint32_t>(row / d.tokens), static_cast<uint32_t>(row % d.tokens));
-        for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) putTurn(d, *data, row, token, pair);
+        for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) putTableEntry(d, *data, row, token, pair);
     }
     return result;
 }

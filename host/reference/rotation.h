@@ -34,7 +34,7 @@ HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turn
 // Whether one that should turn cannot.
 bool isOutside(const RopeRotateDescription& d, const HostToken& token);
 // `number` counts the tokens of all batches.
-void findTurn(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* turn);
+void findCosSin(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin);
 
 // An element on its way, in both ways at once.
 struct Value {
@@ -58,7 +58,7 @@ void put(const Arrays& arrays, uint64_t at, const Value& value);
 
 // The element of the rotary part that is a pair's first or second.
 uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which);
-void turnPair(const Rotation& r, const CosSin& turn, Value pair[2]);
-uint64_t placeOf(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head);
+void turnPair(const Rotation& r, const CosSin& cos_sin, Value pair[2]);
+uint64_t elementAt(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head);
 
 } // namespace rope

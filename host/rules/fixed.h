@@ -28,11 +28,11 @@ static inline double doubleFromBits(uint64_t bits) {
     return value;
 }
 
-// Comparisons of values that may be anything are made on their bits: they hold under any compiler's floating point
+// Values that may be NaN or infinite are compared by their bits: bits compare alike under any compiler's floating point
 // flags. The bits of numbers that are not negative are ordered as the numbers are.
 static inline uint64_t magnitudeBits(double value) { return doubleBits(value) & ~(1ull << 63); }
 
-// From `least` (0 or more) to `greatest`; false for a NaN.
+// The value is from `least` (0 or more) to `greatest`; false for a NaN.
 static inline bool isFromTo(double value, double least, double greatest) {
     const uint64_t bits = doubleBits(value);
     return bits >= doubleBits(least) && bits <= doubleBits(greatest);
@@ -139,7 +139,7 @@ static inline Fixed fixedFromDouble(double value) {
     return result;
 }
 
-// The nearest double, of two equally near the even one.
+// The nearest double, or the even one of two equally near.
 static inline double fixedToDouble(const Fixed& a) {
     const int top = fixedTop(a);
     if (top < 0) {
@@ -154,7 +154,8 @@ static inline double fixedToDouble(const Fixed& a) {
         rest = fixedBit(a, bit);
     }
     mantissa += fixedBit(a, top - 53) & (rest | static_cast<uint32_t>(mantissa & 1));
-    // The mantissa's own leading bit makes up the exponent's missing one, and so does a carry out of it.
+    // The exponent is one too low: the mantissa's leading bit adds the missing one. A carry out of the mantissa adds
+    // another.
     return doubleFromBits((static_cast<uint64_t>(top - kFixedFractionBits + 1022) << 52) + mantissa);
 }
 

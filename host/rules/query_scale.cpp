@@ -9,7 +9,7 @@ namespace {
 constexpr uint32_t kMaxCount = 1u << 16;
 constexpr int kLastBit = -200; // terms below 2^this are left out
 
-// ln n - ln (n-1) = 2 artanh z with z = 1/(2n-1), n from 2 up.
+// Finds ln n - ln (n-1), which is 2 artanh z with z = 1/(2n-1), for n of 2 or more.
 Real logStep(uint32_t n) {
     const uint32_t divisor = 2 * n - 1;
     Real power = realFromInteger(1) / divisor;

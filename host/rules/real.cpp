@@ -142,8 +142,7 @@ Real realCeil(const Real& a) { return -realFloor(-a); }
 Real realPi() { return {kHalfPi, 1, false}; }
 
 // ln(m 2^k) = k ln 2 + 2 artanh z, z = (m-1)/(m+1), m from 1/sqrt 2 to sqrt 2: |z| is at most 0.172, and the series
-// z + z^3/3 + z^5/5 + ... gains five bits a term. Where k is not 0 the sum is at least half of ln 2, so that nothing
-// cancels.
+// z + z^3/3 + z^5/5 + ... gains five bits a term. If k is not 0, the sum is at least half of ln 2: nothing cancels.
 Real realLog(const Real& a) {
     const bool is_upper = a.mantissa.limbs[kFixedFractionLimbs - 1] >= kSqrt2;
     const int k = is_upper ? a.exponent + 1 : a.exponent;

@@ -1,4 +1,4 @@
-// Numbers of either sign and any size with 320 fraction bits, in integers alone: what the frequency rules compute in,
+// Numbers of either sign and any size with 320 fraction bits. The frequency rules compute in them, in integers alone,
 // so that no platform's floating point or libm has a say in a frequency's bits.
 #ifndef VKROPE_REAL_H
 #define VKROPE_REAL_H
@@ -13,7 +13,7 @@ struct Real {
     int exponent;
     bool negative;
 
-    // Each within 2^-318 of its result, or (+ and -) of the greater operand. The divisor must not be 0.
+    // The error is within 2^-318 of the result, or (+ and -) of the greater operand. The divisor must not be 0.
     Real operator-() const;
     Real operator+(const Real& other) const;
     Real operator-(const Real& other) const;
@@ -27,10 +27,10 @@ struct Real {
 Real realFromDouble(double value); // finite; exact
 Real realFromInteger(uint32_t value);
 
-// The nearest double, of two equally near the even one; its magnitude must be 0 or from 2^-1022 to 2^1023.
+// The nearest double, or the even one of two equally near. Its magnitude must be 0 or from 2^-1022 to 2^1023.
 double realToDouble(const Real& a);
 
-// The same of float32; a magnitude within the normal ones, or 0.
+// The nearest float32 likewise. Its magnitude must be 0 or that of a normal float32.
 float realToFloat(const Real& a);
 
 Real realTimesPowerOfTwo(const Real& a, int exponent);
@@ -42,8 +42,8 @@ Real realCeil(const Real& a);
 
 Real realPi();
 
-// Within 2^-280 of the result. The logarithm's operand must be greater than 0; the exponential's magnitude at most
-// 2^16, and its result is within 2^-280 of itself.
+// The error is within 2^-280 of the result. The logarithm's operand must be greater than 0; the exponential's operand
+// must have a magnitude of at most 2^16.
 Real realLog(const Real& a);
 Real realExp(const Real& a);
 

@@ -1,4 +1,4 @@
-// How a refusal is put into words: a result, and one sentence in the caller's RopeReason.
+// A refusal is a result, and one sentence in the caller's RopeReason.
 #ifndef VKROPE_REFUSE_H
 #define VKROPE_REFUSE_H
 
@@ -12,10 +12,10 @@ RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...
 #endif
     ;
 
-// A pointer is null; `names` are those that may not be.
+// Refuses a null pointer. `names` lists the pointers that may not be null.
 RopeResult refuseNull(RopeReason* reason, const char* names);
 
-// An enumerator by its number, and the last of them.
+// A value of an enumeration, and the last enumerator.
 struct Choice {
     const char* name;
     int value;
@@ -24,7 +24,7 @@ struct Choice {
 RopeResult checkChoices(const Choice* choices, uint32_t count, RopeReason* reason);
 RopeResult checkChoice(const char* name, int value, int last, RopeReason* reason);
 
-// What a function of the header begins with: those behind it touch a reason only to refuse.
+// Each function of rope.h clears the reason first. The functions that it calls write a reason only to refuse.
 inline void clear(RopeReason* reason) {
     if (reason) {
         reason->text[0] = '\0';

@@ -26,23 +26,23 @@ TEST(Config, TextsAxesTakeTheirSections) {
         {R"({"model_type": "glm4v_text"})", "8*0 12*1 12*2"},
         {R"({"model_type": "glm_image_text"})", "8*0 12*1 12*2"},
         {R"({"model_type": "glm_ocr_text"})", "8*0 12*1 12*2"},
-        {R"({"model_type": "qwen3_vl"})", inTurns(20, "1*0 1*1 1*2", "4*0")},
-        {R"({"model_type": "cosmos3_edge_text"})", inTurns(20, "1*0 1*1 1*2", "4*0")},
+        {R"({"model_type": "qwen3_vl"})", repeated(20, "1*0 1*1 1*2", "4*0")},
+        {R"({"model_type": "cosmos3_edge_text"})", repeated(20, "1*0 1*1 1*2", "4*0")},
         {R"({"model_type": "qwen3_omni_moe_text", "head_dim": 128, "rope_scaling": {"interleaved": true, "mrope_interleaved": true, "mrope_section": [24, 20, 20]}})",
-         inTurns(20, "1*0 1*1 1*2", "4*0")},
+         repeated(20, "1*0 1*1 1*2", "4*0")},
         {R"({"model_type": "cohere_compass_text", "rope_parameters": {"full_attention": {"rope_theta": 1000000}, "sliding_attention": {}}})",
-         inTurns(20, "1*0 1*1 1*2", "4*0")},
-        {R"({"model_type": "qwen3_5_text"})", inTurns(10, "1*0 1*1 1*2", "1*0 1*1")},
-        {R"({"model_type": "ernie4_5_vl_moe_text"})", inTurns(22, "1*1 1*2", "20*0")},
+         repeated(20, "1*0 1*1 1*2", "4*0")},
+        {R"({"model_type": "qwen3_5_text"})", repeated(10, "1*0 1*1 1*2", "1*0 1*1")},
+        {R"({"model_type": "ernie4_5_vl_moe_text"})", repeated(22, "1*1 1*2", "20*0")},
         {R"({"model_type": "ernie4_5_moe_vl", "rope_3d": true, "freq_allocation": 24})",
-         inTurns(20, "1*1 1*2", "24*0")},
+         repeated(20, "1*1 1*2", "24*0")},
         {R"({"head_dim": 16, "rope_theta": 500, "rope_scaling": {"mrope_section": [2, 3, 3]}})", "2*0 3*1 3*2"},
         {R"({"head_dim": 16, "rope_theta": 500, "rope_scaling": {"mrope_section": [2, 3, 3], "mrope_interleaved": true}})",
          "1*0 1*1 1*2 1*0 1*1 1*2 1*0 1*1"},
     };
     for (const auto& row : rows) {
         const rope::ModelEncoding model = read(row.config);
-        EXPECT_EQ(dealt(model), row.axes) << row.config;
+        EXPECT_EQ(axisRuns(model), row.axes) << row.config;
         EXPECT_EQ(joined(model.axis_names), "t h w") << row.config;
     }
     for (const char* text : {R"({"model_type": "qwen2"})", R"({"model_type": "ernie4_5_moe_vl", "rope_3d": false})"}) {

@@ -1,5 +1,5 @@
-// Any text is either refused with one sentence, or gives an encoding that holds together, whichever of its layer types
-// and lengths is asked for.
+// Any text is either refused with one sentence, or gives an encoding whose members agree, for each of its layer types
+// and any length.
 #include "config/config.hpp"
 
 #include <cmath>

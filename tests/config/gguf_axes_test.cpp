@@ -22,10 +22,10 @@ TEST(Gguf, SectionsTellWhichPairIsWhichAxes) {
     EXPECT_EQ(axesOf(together), "00111222");
     EXPECT_EQ(together.axis_names, (std::vector<std::string>{"t", "h", "w"}));
     EXPECT_EQ(together.pairing, ROPE_PAIRING_HALF);
-    expectFrequencies(together, ladder(1e6, 16));
+    expectFrequencies(together, defaultFrequencies(1e6, 16));
     EXPECT_EQ(axesOf(read(withSections("paddleocr", 16, {2, 3, 2, 1}))), "00111223");
     EXPECT_EQ(read(withSections("paddleocr", 16, {2, 3, 2, 1})).axis_names.back(), "e");
-    // As Qwen3-VL has 24, 20 and 20 of 64: the first takes what is left of the turns.
+    // Qwen3-VL has 24, 20 and 20 of 64 pairs: the first axis takes the pairs that are left after the round robin.
     for (const char* name : {"qwen3vl", "qwen3vlmoe"})
         EXPECT_EQ(axesOf(read(withSections(name, 32, {8, 4, 4, 0}))), "0120120120120000");
     for (const char* name : {"qwen35", "qwen35moe"}) {
@@ -35,7 +35,7 @@ TEST(Gguf, SectionsTellWhichPairIsWhichAxes) {
     }
     File scaled = withSections("qwen2vl", 128, {16, 24, 24, 0});
     scaled.text("rope.scaling.type", "yarn").f32("rope.scaling.factor", 4);
-    expectFrequencies(read(scaled), yarn(10000, 128, 4, 4096, 32, 1));
+    expectFrequencies(read(scaled), yarnFrequencies(10000, 128, 4, 4096, 32, 1));
 }
 
 TEST(Gguf, Glm4HasAxesWhereItHasSections) {

@@ -1,4 +1,4 @@
-// The format of .gguf files: versions, types, alignments and sizes, and what is no such file.
+// The format of .gguf files: versions, types, alignments and sizes, and files of other formats.
 #include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ using namespace gguf;
 
 namespace {
 
-// A key that is passed over by a wrong size would put the base that follows it out of place.
+// If a key were skipped by a wrong size, the base that follows it would be misread.
 TEST(Gguf, PassesOverValuesAndListsOfEveryType) {
     File file = modelOf("llama", 16);
     const std::vector<std::pair<uint32_t, size_t>> types = {{0, 1}, {1, 1}, {2, 2},  {3, 2},  {4, 4}, {5, 4},
@@ -25,7 +25,7 @@ TEST(Gguf, PassesOverValuesAndListsOfEveryType) {
         file.bytes(list);
     }
     file.f32("rope.freq_base", 500000);
-    expectFrequencies(read(file), ladder(500000, 16));
+    expectFrequencies(read(file), defaultFrequencies(500000, 16));
 }
 
 TEST(Gguf, EveryTypeOfNumberIsRead) {
@@ -56,14 +56,14 @@ TEST(Gguf, FactorsMayBeF16AlignedOtherwiseAndInBlocks) {
         file.align(alignment).tensor("output.weight", {3}, 0, Bytes(12));
         file.tensor("blk.0.rope_freqs.weight", {8}, 1, halves).tensor("blk.11.rope_freqs.weight", {8}, 1, halves);
         file.tensor("blk.rope_freqs.weight", {1}, 9, {}).tensor("blk.x.rope_freqs.weight", {1}, 9, {});
-        expectFrequencies(read(file), divided(ladder(10000, 16), values));
+        expectFrequencies(read(file), dividedBy(defaultFrequencies(10000, 16), values));
     }
 }
 
 TEST(Gguf, VersionsTwoAndThreeAreTheSame) {
     File file = modelOf("llama", 64);
     file.version = 2;
-    expectFrequencies(read(file), ladder(10000, 64));
+    expectFrequencies(read(file), defaultFrequencies(10000, 64));
 }
 
 TEST(Gguf, TheArchitectureMayStandBehindItsKeys) {
@@ -87,7 +87,7 @@ TEST(Gguf, ATokenizerOf100000WordsIsPassedOver) {
     file.list("tokenizer.ggml.token_type", 5, std::vector<int32_t>(100000, 1));
     file.text("tokenizer.chat_template", std::string(70000, '{')).f32("rope.freq_base", 500000);
     file.text(std::string(300, 'k'), "a value").factors("rope_freqs.weight", factors);
-    expectFrequencies(read(file), divided(ladder(500000, 64), factors));
+    expectFrequencies(read(file), dividedBy(defaultFrequencies(500000, 64), factors));
 }
 
 TEST(Gguf, ReadsTheHeaderAndTheFactorsAlone) {
@@ -111,7 +111,7 @@ TEST(Gguf, ReadsTheHeaderAndTheFactorsAlone) {
     ModelEncoding model;
     std::string error;
     ASSERT_TRUE(rope::parseGguf(source, {}, &model, &error)) << error;
-    expectFrequencies(model, divided(ladder(10000, 64), factors));
+    expectFrequencies(model, dividedBy(defaultFrequencies(10000, 64), factors));
     EXPECT_LT(count, 3u * 65536u);
 }
 
@@ -135,9 +135,9 @@ TEST(Gguf, RefusesEveryShorterFile) {
     file.list<uint32_t>("tokenizer.ggml.merges", 4, {1, 2, 3}).texts("tokenizer.ggml.tokens", 3, "word");
     file.factors("rope_freqs.weight", someFactors(8, 1));
     const Bytes whole = file.whole();
-    expectFrequencies(read(whole), divided(ladder(10000, 16), someFactors(8, 1)));
+    expectFrequencies(read(whole), dividedBy(defaultFrequencies(10000, 16), someFactors(8, 1)));
     for (size_t size = 0; size < whole.size(); ++size) {
-        // A copy of the very size, so that a reader of one byte too many is caught by a sanitizer.
+        // The copy has exactly this size: a sanitizer catches a read of one byte too many.
         const std::string sentence = refusal(Bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
         EXPECT_NE(sentence, "accepted") << size;
         EXPECT_FALSE(sentence.empty());

@@ -1,4 +1,4 @@
-// Models in .gguf files: which frequencies and which part of the head their headers mean.
+// Models in .gguf files: the frequencies and the part of the head that their headers mean.
 #include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(Gguf, LlamaTurnsNeighboursByFrequenciesDividedByItsFactors) {
     file.f32("rope.freq_base", 500000).u32("rope.dimension_count", 32);
     file.tensor("token_embd.weight", {32, 7}, 2, Bytes(126)).factors("rope_freqs.weight", factors);
     const ModelEncoding model = read(file);
-    expectFrequencies(model, divided(ladder(500000, 32), factors));
+    expectFrequencies(model, dividedBy(defaultFrequencies(500000, 32), factors));
     EXPECT_EQ(model.model_type, "llama");
     EXPECT_EQ(model.pairing, ROPE_PAIRING_INTERLEAVED);
     EXPECT_EQ(model.head_dim, 32u);
@@ -30,7 +30,7 @@ TEST(Gguf, Qwen2TurnsHalvesByYarnWithItsMagnitude) {
     file.f32("rope.freq_base", 1e6f).text("rope.scaling.type", "yarn").f32("rope.scaling.factor", 4);
     file.u32("rope.scaling.original_context_length", 32768);
     const ModelEncoding model = read(file);
-    expectFrequencies(model, yarn(1e6, 128, 4, 32768, 32, 1));
+    expectFrequencies(model, yarnFrequencies(1e6, 128, 4, 32768, 32, 1));
     EXPECT_NEAR(model.scale, 1 + 0.1 * std::log(4.0), 1e-12);
     EXPECT_EQ(model.rule.kind, ROPE_RULE_YARN);
     EXPECT_EQ(model.rule.factor, 4);
@@ -44,18 +44,18 @@ TEST(Gguf, YarnTakesItsBoundsAndAttentionFactorFromTheFile) {
     file.f32("rope.scaling.yarn_ext_factor", 1).f32("rope.scaling.yarn_attn_factor", 1);
     file.f32("rope.scaling.yarn_beta_fast", 8).f32("rope.scaling.yarn_beta_slow", 2);
     const ModelEncoding model = read(file);
-    expectFrequencies(model, yarn(10000, 64, 8, 4096, 8, 2));
+    expectFrequencies(model, yarnFrequencies(10000, 64, 8, 4096, 8, 2));
     EXPECT_NEAR(model.scale, 1.5 * (1 + 0.1 * std::log(8.0)), 1e-12);
 }
 
 TEST(Gguf, YarnWithoutExtrapolationIsLinear) {
     File file = modelOf("qwen2", 64);
     file.text("rope.scaling.type", "yarn").f32("rope.scaling.factor", 8).f32("rope.scaling.yarn_ext_factor", 0);
-    expectFrequencies(read(file), ladder(10000, 64, 8));
+    expectFrequencies(read(file), defaultFrequencies(10000, 64, 8));
     EXPECT_EQ(read(file).scale, 1);
     File other = modelOf("qwen2", 64);
     other.text("rope.scaling.type", "linear").f32("rope.scaling.factor", 8).f32("rope.scaling.yarn_ext_factor", 1);
-    expectFrequencies(read(other), yarn(10000, 64, 8, 4096, 32, 1));
+    expectFrequencies(read(other), yarnFrequencies(10000, 64, 8, 4096, 32, 1));
 }
 
 TEST(Gguf, YarnsLogMultiplierIsTheModelsOwn) {
@@ -82,7 +82,7 @@ TEST(Gguf, Phi3ChoosesItsFactorsByLength) {
     file.factors("rope_factors_long.weight", by_long).factors("rope_factors_short.weight", by_short);
     for (const double length : {0.0, 2048.0, 2049.0}) {
         const ModelEncoding model = read(file, {length, ""});
-        expectFrequencies(model, divided(ladder(10000, 96), length > 2048 ? by_long : by_short));
+        expectFrequencies(model, dividedBy(defaultFrequencies(10000, 96), length > 2048 ? by_long : by_short));
         EXPECT_EQ(model.scale, double{1.19023807f});
         EXPECT_EQ(model.rule.kind, ROPE_RULE_LONGROPE);
         EXPECT_EQ(model.rule.original_length, 2048);
@@ -95,8 +95,8 @@ TEST(Gguf, LongropeByNameIsTheSame) {
     File file = modelOf("minicpm", 32);
     file.text("rope.scaling.type", "longrope").f32("rope.scaling.factor", 2);
     file.factors("rope_factors_long.weight", by_long).factors("rope_factors_short.weight", by_short);
-    expectFrequencies(read(file, {4096, ""}), divided(ladder(10000, 32, 2), by_short));
-    expectFrequencies(read(file, {4097, ""}), divided(ladder(10000, 32, 2), by_long));
+    expectFrequencies(read(file, {4096, ""}), dividedBy(defaultFrequencies(10000, 32, 2), by_short));
+    expectFrequencies(read(file, {4097, ""}), dividedBy(defaultFrequencies(10000, 32, 2), by_long));
 }
 
 TEST(Gguf, GemmaTakesItsHeadFromTheKeyLength) {
@@ -106,7 +106,7 @@ TEST(Gguf, GemmaTakesItsHeadFromTheKeyLength) {
     EXPECT_EQ(model.head_dim, 256u);
     EXPECT_EQ(model.rotary_dim, 256u);
     EXPECT_EQ(model.pairing, ROPE_PAIRING_HALF);
-    expectFrequencies(model, ladder(10000, 256));
+    expectFrequencies(model, defaultFrequencies(10000, 256));
 }
 
 TEST(Gguf, GptNeoxTurnsAPartOfTheHead) {
@@ -116,7 +116,7 @@ TEST(Gguf, GptNeoxTurnsAPartOfTheHead) {
     EXPECT_EQ(model.head_dim, 96u);
     EXPECT_EQ(model.rotary_dim, 24u);
     EXPECT_EQ(model.rotary_begin, 0u);
-    expectFrequencies(model, ladder(10000, 24));
+    expectFrequencies(model, defaultFrequencies(10000, 24));
 }
 
 TEST(Gguf, LatentAttentionTurnsTheEndOfTheHead) {
@@ -133,10 +133,10 @@ TEST(Gguf, HeadCountsPerLayerMatterOnlyWithoutAKeyLength) {
     file.u32("embedding_length", 1280).list<uint32_t>("attention.head_count", 4, {12, 12, 16});
     EXPECT_EQ(refusal(file), "the key 'openelm.attention.head_count' differs from layer to layer: 12 and 16");
     file.u32("attention.key_length", 64);
-    expectFrequencies(read(file), ladder(10000, 64));
+    expectFrequencies(read(file), defaultFrequencies(10000, 64));
     File equal("openelm");
     equal.u32("embedding_length", 1280).list<int32_t>("attention.head_count", 5, {20, 20, 20});
-    expectFrequencies(read(equal), ladder(10000, 64));
+    expectFrequencies(read(equal), defaultFrequencies(10000, 64));
 }
 
 TEST(Gguf, LinearScalingHasANewAndAnOldKey) {
@@ -145,13 +145,13 @@ TEST(Gguf, LinearScalingHasANewAndAnOldKey) {
     unnamed.f32("rope.scaling.factor", 4);
     old.f32("rope.scale_linear", 4);
     for (const File& file : {named, unnamed, old}) {
-        expectFrequencies(read(file), ladder(10000, 64, 4));
+        expectFrequencies(read(file), defaultFrequencies(10000, 64, 4));
         EXPECT_EQ(read(file).rule.kind, ROPE_RULE_LINEAR);
         EXPECT_EQ(read(file).scale, 1);
     }
     File none = modelOf("llama", 64);
     none.text("rope.scaling.type", "none").f32("rope.scaling.attn_factor", 1.25f).f32("rope.scaling.factor", 0);
-    expectFrequencies(read(none), ladder(10000, 64));
+    expectFrequencies(read(none), defaultFrequencies(10000, 64));
     EXPECT_EQ(read(none).scale, 1.25);
 }
 
@@ -159,7 +159,7 @@ TEST(Gguf, HunyuansAlphaRaisesItsBase) {
     File file = modelOf("hunyuan-dense", 128);
     file.f32("rope.scaling.alpha", 1000);
     const ModelEncoding model = read(file);
-    expectFrequencies(model, ladder(10000 * std::pow(1000.0, 128.0 / 126), 128));
+    expectFrequencies(model, defaultFrequencies(10000 * std::pow(1000.0, 128.0 / 126), 128));
     EXPECT_EQ(model.rule.kind, ROPE_RULE_NTK);
 }
 
@@ -168,21 +168,21 @@ TEST(Gguf, LayersOfTwoTypesHaveBasesOfTheirOwn) {
     file.f32("rope.freq_base", 1e6f).text("rope.scaling.type", "linear").f32("rope.scaling.factor", 8);
     file.u32("attention.sliding_window", 1024);
     EXPECT_EQ(refusal(file), "the layers of two types rotate differently; ask for full_attention or sliding_attention");
-    expectFrequencies(read(file, {0, "full_attention"}), ladder(1e6, 256, 8));
-    expectFrequencies(read(file, {0, "sliding_attention"}), ladder(10000, 256));
+    expectFrequencies(read(file, {0, "full_attention"}), defaultFrequencies(1e6, 256, 8));
+    expectFrequencies(read(file, {0, "sliding_attention"}), defaultFrequencies(10000, 256));
     file.f32("rope.freq_base_swa", 5000);
-    expectFrequencies(read(file, {0, "sliding_attention"}), ladder(5000, 256));
+    expectFrequencies(read(file, {0, "sliding_attention"}), defaultFrequencies(5000, 256));
 
     File oss = modelOf("gpt-oss", 64);
     oss.f32("rope.freq_base", 150000).text("rope.scaling.type", "yarn").f32("rope.scaling.factor", 32);
     oss.u32("attention.sliding_window", 128);
     for (const char* type : {"", "full_attention", "sliding_attention"})
-        expectFrequencies(read(oss, {0, type}), yarn(150000, 64, 32, 4096, 32, 1));
+        expectFrequencies(read(oss, {0, type}), yarnFrequencies(150000, 64, 32, 4096, 32, 1));
 
     File olmo = modelOf("olmo2", 64);
     olmo.text("rope.scaling.type", "yarn").f32("rope.scaling.factor", 8).u32("attention.sliding_window", 4096);
-    expectFrequencies(read(olmo, {0, "full_attention"}), yarn(10000, 64, 8, 4096, 32, 1));
-    expectFrequencies(read(olmo, {0, "sliding_attention"}), ladder(10000, 64));
+    expectFrequencies(read(olmo, {0, "full_attention"}), yarnFrequencies(10000, 64, 8, 4096, 32, 1));
+    expectFrequencies(read(olmo, {0, "sliding_attention"}), defaultFrequencies(10000, 64));
     EXPECT_EQ(read(olmo, {0, "sliding_attention"}).scale, 1);
 }
 
@@ -194,8 +194,8 @@ TEST(Gguf, Gemma4sFullLayersAloneTakeFactors) {
     file.u32("attention.key_length", 512).u32("attention.key_length_swa", 256);
     file.u32("rope.dimension_count", 512).u32("rope.dimension_count_swa", 256).factors("rope_freqs.weight", factors);
     const ModelEncoding full = read(file, {0, "full_attention"}), sliding = read(file, {0, "sliding_attention"});
-    expectFrequencies(full, divided(ladder(1e6, 512), factors));
-    expectFrequencies(sliding, ladder(10000, 256));
+    expectFrequencies(full, dividedBy(defaultFrequencies(1e6, 512), factors));
+    expectFrequencies(sliding, defaultFrequencies(10000, 256));
     EXPECT_EQ(full.head_dim, 512u);
     EXPECT_EQ(sliding.head_dim, 256u);
 }

@@ -1,4 +1,4 @@
-// .gguf files on a disk, and what cannot be read.
+// .gguf files on a disk, and sources that cannot be read.
 #include "support/folder.hpp"
 #include "support/gguf_file.hpp"
 
@@ -61,7 +61,7 @@ TEST(Gguf, AFileBeyondFourGigabytesIsReadByItsHeader) {
     ModelEncoding model;
     std::string error;
     ASSERT_TRUE(rope::readGguf(path, {}, &model, &error)) << error;
-    expectFrequencies(model, divided(ladder(10000, 16), factors));
+    expectFrequencies(model, dividedBy(defaultFrequencies(10000, 16), factors));
 }
 
 TEST(Gguf, NamesTheFileThatItCannotRead) {

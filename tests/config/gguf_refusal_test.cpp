@@ -1,4 +1,4 @@
-// Keys and tensors of .gguf files that are refused, and in which words.
+// Keys and tensors of .gguf files that are refused, and the sentences of the refusals.
 #include "support/gguf_file.hpp"
 
 #include <gtest/gtest.h>

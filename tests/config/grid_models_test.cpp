@@ -1,4 +1,4 @@
-// What the configurations of vision towers and of image and video transformers mean, and which are refused.
+// The encodings that the configurations of vision towers and of image and video transformers mean, and refusals.
 #include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ using namespace config;
 
 namespace {
 
-// Of the models' classes as they stand in Hugging Face Transformers c49429ed1f, most by their defaults.
+// The rows follow the models' classes in Hugging Face Transformers c49429ed1f, most with their defaults.
 struct TowerRow {
     const char* config;
     const char* layer_type;
@@ -41,14 +41,14 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
          "32*0 32*1", "h w", power(10000, 2, 64), power(10000, 62, 64), 0, 0, 0},
         {R"({"model_type": "ernie4_5_vl_moe_vision"})", "", 80, kHalf, "20*0 20*1", "h w", power(10000, 2, 40),
          power(10000, 38, 40), 0, 0, 0},
-        {R"({"model_type": "kimi_k25", "vision_config": {}})", "vision", 72, kHalf, inTurns(18, "1*0 1*1", ""), "w h",
+        {R"({"model_type": "kimi_k25", "vision_config": {}})", "vision", 72, kHalf, repeated(18, "1*0 1*1", ""), "w h",
          1, power(10000, 34, 36), 0, 0, 0},
         {R"({"model_type": "muse_glimmer_vision", "rope_parameters": {"rope_type": "default", "rope_theta": 100}})", "",
          96, kHalf, "24*0 24*1", "w h", power(100, 2, 48), power(100, 46, 48), 0, 0, 0},
         {R"({"model_type": "llava", "vision_config": {"model_type": "pixtral", "head_dim": 64, "rope_theta": 10000.0}})",
          "vision", 64, kHalf, "16*0 16*1", "h w", power(10000, 4, 64), power(10000, 62, 64), 0, 0, 0},
         {R"({"model_type": "llama4", "vision_config": {"model_type": "llama4_vision_model", "hidden_size": 1408, "num_attention_heads": 16, "rope_theta": 10000}})",
-         "vision", 88, kNear, "22*0 22*1", "x y", power(10000, 2, 44), power(10000, 42, 44), 0, 0, 1},
+         "vision", 88, kInterleaved, "22*0 22*1", "x y", power(10000, 2, 44), power(10000, 42, 44), 0, 0, 1},
         {R"({"model_type": "gemma4", "vision_config": {"model_type": "gemma4_vision"}})", "vision", 64, kHalf,
          "16*0 16*1", "x y", power(100, 2, 32), power(100, 30, 32), 32, 0, 0},
         {R"({"model_type": "minimax_m3_vl", "vision_config": {}})", "vision", 80, kHalf, "13*0 13*1 13*2", "t h w",
@@ -58,26 +58,26 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
         {R"({"model_type": "sapiens2"})", "vision", 64, kHalf, "16*0 16*1", "h w",
          6.283185307179586 * power(100, 2, 32), 6.283185307179586 * power(100, 30, 32), 0, 9, 0},
         {R"({"model_type": "sam2_video", "memory_attention_rope_theta": 500, "memory_attention_rope_feat_sizes": [64, 64]})",
-         "memory_attention", 256, kNear, "64*0 64*1", "x y", power(500, 2, 128), power(500, 126, 128), 0, 0, 0},
+         "memory_attention", 256, kInterleaved, "64*0 64*1", "x y", power(500, 2, 128), power(500, 126, 128), 0, 0, 0},
         {R"({"model_type": "edgetam_video", "memory_attention_downsample_rate": 2, "memory_attention_num_attention_heads": 2})",
-         "", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
+         "", 64, kInterleaved, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
         {R"({"model_type": "sam3", "vision_config": {"model_type": "sam3_vision_model", "backbone_config": {"model_type": "sam3_vit_model"}}})",
-         "vision", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32) / 3, power(10000, 30, 32) / 3, 0, 0, 0},
+         "vision", 64, kInterleaved, "16*0 16*1", "x y", power(10000, 2, 32) / 3, power(10000, 30, 32) / 3, 0, 0, 0},
         {R"({"model_type": "sam3_video", "detector_config": {"model_type": "sam3", "vision_config": {"backbone_config": {"model_type": "sam3_vit_model"}}}})",
-         "window_attention", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
+         "window_attention", 64, kInterleaved, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
         {R"({"model_type": "sam3_video", "tracker_config": {"model_type": "sam3_tracker_video", "memory_attention_num_attention_heads": 4}})",
-         "memory_attention", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
-        {R"({"model_type": "sam3_vit_model", "image_size": [672, 672], "patch_size": 14})", "", 64, kNear, "16*0 16*1",
-         "x y", power(10000, 2, 32) / 2, power(10000, 30, 32) / 2, 0, 0, 0},
-        {R"({"model_type": "sam3_vit_model"})", "window_attention", 64, kNear, "16*0 16*1", "x y", power(10000, 2, 32),
-         power(10000, 30, 32), 0, 0, 0},
+         "memory_attention", 64, kInterleaved, "16*0 16*1", "x y", power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
+        {R"({"model_type": "sam3_vit_model", "image_size": [672, 672], "patch_size": 14})", "", 64, kInterleaved,
+         "16*0 16*1", "x y", power(10000, 2, 32) / 2, power(10000, 30, 32) / 2, 0, 0, 0},
+        {R"({"model_type": "sam3_vit_model"})", "window_attention", 64, kInterleaved, "16*0 16*1", "x y",
+         power(10000, 2, 32), power(10000, 30, 32), 0, 0, 0},
     };
     for (const TowerRow& row : rows) {
         SCOPED_TRACE(row.config);
         const rope::ModelEncoding model = read(row.config, row.layer_type);
         EXPECT_EQ(model.head_dim, row.head_dim);
         EXPECT_EQ(model.pairing, row.pairing);
-        EXPECT_EQ(dealt(model), row.axes);
+        EXPECT_EQ(axisRuns(model), row.axes);
         EXPECT_EQ(joined(model.axis_names), row.names);
         ASSERT_EQ(model.frequencies.size(), model.axes.size());
         EXPECT_NEAR(model.frequencies[1] / row.second, 1, 1e-14);
@@ -99,8 +99,8 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
     EXPECT_EQ(joined(read(R"({"model_type": "sam3_vit_model"})").layer_types), "full_attention window_attention");
 }
 
-// Of diffusers 58eb52c080.
-TEST(Config, PaintersShareAHeadAmongTheirAxes) {
+// The rows follow diffusers 58eb52c080.
+TEST(Config, DiffusersModelsSplitAHeadAmongTheirAxes) {
     const struct {
         const char* config;
         RopePairing pairing;
@@ -109,29 +109,29 @@ TEST(Config, PaintersShareAHeadAmongTheirAxes) {
         double second, last;
         uint32_t chunk_dim;
     } rows[] = {
-        {R"({"_class_name": "WanTransformer3DModel", "attention_head_dim": 128, "rope_max_seq_len": 1024})", kNear, 128,
-         "22*0 21*1 21*2", power(10000, 2, 44), power(10000, 40, 42), 0},
-        {R"({"_class_name": "SkyReelsV2Transformer3DModel"})", kNear, 128, "22*0 21*1 21*2", power(10000, 2, 44),
+        {R"({"_class_name": "WanTransformer3DModel", "attention_head_dim": 128, "rope_max_seq_len": 1024})",
+         kInterleaved, 128, "22*0 21*1 21*2", power(10000, 2, 44), power(10000, 40, 42), 0},
+        {R"({"_class_name": "SkyReelsV2Transformer3DModel"})", kInterleaved, 128, "22*0 21*1 21*2", power(10000, 2, 44),
          power(10000, 40, 42), 0},
-        {R"({"_class_name": "CogVideoXTransformer3DModel", "use_rotary_positional_embeddings": true})", kNear, 64,
-         "8*0 12*1 12*2", power(10000, 2, 16), power(10000, 22, 24), 0},
-        {R"({"_class_name": "EasyAnimateTransformer3DModel"})", kNear, 64, "8*0 12*1 12*2", power(10000, 2, 16),
+        {R"({"_class_name": "CogVideoXTransformer3DModel", "use_rotary_positional_embeddings": true})", kInterleaved,
+         64, "8*0 12*1 12*2", power(10000, 2, 16), power(10000, 22, 24), 0},
+        {R"({"_class_name": "EasyAnimateTransformer3DModel"})", kInterleaved, 64, "8*0 12*1 12*2", power(10000, 2, 16),
          power(10000, 22, 24), 0},
         {R"({"_class_name": "HunyuanVideoTransformer3DModel", "rope_axes_dim": [16, 56, 56], "rope_theta": 256.0})",
-         kNear, 128, "8*0 28*1 28*2", power(256, 2, 16), power(256, 54, 56), 0},
-        {R"({"_class_name": "HunyuanImageTransformer2DModel"})", kNear, 128, "32*0 32*1", power(256, 2, 64),
+         kInterleaved, 128, "8*0 28*1 28*2", power(256, 2, 16), power(256, 54, 56), 0},
+        {R"({"_class_name": "HunyuanImageTransformer2DModel"})", kInterleaved, 128, "32*0 32*1", power(256, 2, 64),
          power(256, 62, 64), 0},
-        {R"({"_class_name": "FluxTransformer2DModel", "axes_dims_rope": [16, 56, 56]})", kNear, 128, "8*0 28*1 28*2",
-         power(10000, 2, 16), power(10000, 54, 56), 0},
-        {R"({"_class_name": "Flux2Transformer2DModel"})", kNear, 128, "16*0 16*1 16*2 16*3", power(2000, 2, 32),
+        {R"({"_class_name": "FluxTransformer2DModel", "axes_dims_rope": [16, 56, 56]})", kInterleaved, 128,
+         "8*0 28*1 28*2", power(10000, 2, 16), power(10000, 54, 56), 0},
+        {R"({"_class_name": "Flux2Transformer2DModel"})", kInterleaved, 128, "16*0 16*1 16*2 16*3", power(2000, 2, 32),
          power(2000, 30, 32), 0},
-        {R"({"_class_name": "QwenImageTransformer2DModel", "use_layer3d_rope": true})", kNear, 128, "8*0 28*1 28*2",
-         power(10000, 2, 16), power(10000, 54, 56), 0},
-        {R"({"_class_name": "HiDreamImageTransformer2DModel", "axes_dims_rope": [64, 32, 32]})", kNear, 128,
+        {R"({"_class_name": "QwenImageTransformer2DModel", "use_layer3d_rope": true})", kInterleaved, 128,
+         "8*0 28*1 28*2", power(10000, 2, 16), power(10000, 54, 56), 0},
+        {R"({"_class_name": "HiDreamImageTransformer2DModel", "axes_dims_rope": [64, 32, 32]})", kInterleaved, 128,
          "32*0 16*1 16*2", power(10000, 2, 64), power(10000, 30, 32), 0},
-        {R"({"_class_name": "Lumina2Transformer2DModel", "axes_dim_rope": [32, 32, 32]})", kNear, 96, "16*0 16*1 16*2",
-         power(10000, 2, 32), power(10000, 30, 32), 0},
-        {R"({"_class_name": "ZImageTransformer2DModel"})", kNear, 128, "16*0 24*1 24*2", power(256, 2, 32),
+        {R"({"_class_name": "Lumina2Transformer2DModel", "axes_dim_rope": [32, 32, 32]})", kInterleaved, 96,
+         "16*0 16*1 16*2", power(10000, 2, 32), power(10000, 30, 32), 0},
+        {R"({"_class_name": "ZImageTransformer2DModel"})", kInterleaved, 128, "16*0 24*1 24*2", power(256, 2, 32),
          power(256, 46, 48), 0},
         {R"({"_class_name": "AllegroTransformer3DModel"})", kHalf, 96, "16*0 16*1 16*2", power(10000, 2, 32),
          power(10000, 30, 32), 32},
@@ -144,7 +144,7 @@ TEST(Config, PaintersShareAHeadAmongTheirAxes) {
         EXPECT_EQ(model.head_dim, row.head_dim);
         EXPECT_EQ(model.rotary_dim, row.head_dim);
         EXPECT_EQ(model.pairing, row.pairing);
-        EXPECT_EQ(dealt(model), row.axes);
+        EXPECT_EQ(axisRuns(model), row.axes);
         EXPECT_EQ(model.axis_names.size(), model.axes.back() + 1u);
         EXPECT_NEAR(model.frequencies[1] / row.second, 1, 1e-14);
         EXPECT_NEAR(model.frequencies.back() / row.last, 1, 1e-14);

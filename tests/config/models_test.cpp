@@ -1,4 +1,4 @@
-// What the configurations of models of text mean.
+// The encodings that the configurations of text models mean.
 #include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr RopePairing kUnknown = ROPE_PAIRING_DEFAULT;
 
-// What a configuration asks for: of the models' classes as they stand in Hugging Face Transformers c49429ed1f their
-// defaults, and keys of published files.
+// A configuration, and what it asks for. The rows hold the defaults of the models' classes in Hugging Face Transformers
+// c49429ed1f, and keys of published files.
 struct Row {
     const char* config;
     const char* layer_type;
@@ -39,19 +39,19 @@ const Row kRows[] = {
     {R"({"model_type": "phi3"})", "", 0, 96, 96, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "phimoe"})", "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "gpt_neox"})", "", 0, 96, 24, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "gptj"})", "", 0, 256, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "codegen"})", "", 0, 256, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "gptj"})", "", 0, 256, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "codegen"})", "", 0, 256, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "stablelm"})", "", 0, 80, 20, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "glm"})", "", 0, 128, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "glm4"})", "", 0, 128, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "cohere"})", "", 0, 128, 128, 0, kNear, kNear, 500000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "cohere2"})", "", 0, 128, 128, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "glm"})", "", 0, 128, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "glm4"})", "", 0, 128, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "cohere"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "cohere2"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "olmo"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "olmo2"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "olmoe"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "flex_olmo"})", "", 0, 128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "ernie4_5"})", "", 0, 128, 128, 0, kNear, kNear, 500000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "ernie4_5_moe"})", "", 0, 128, 128, 0, kNear, kNear, 500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "ernie4_5"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "ernie4_5_moe"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "falcon"})", "", 0, 64, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "falcon_h1"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "smollm3"})", "", 0, 128, 128, 0, kHalf, kHalf, 2000000, ROPE_RULE_DEFAULT},
@@ -59,8 +59,8 @@ const Row kRows[] = {
     {R"({"model_type": "hunyuan_v1_dense"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "hunyuan_v1_moe"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "hy_v3"})", "", 0, 128, 128, 0, kHalf, kHalf, 11158840, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "deepseek_v2"})", "", 0, 64, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "llama4_text"})", "", 0, 128, 128, 0, kNear, kNear, 500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "deepseek_v2"})", "", 0, 64, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "llama4_text"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "minimax"})", "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "minimax_m2"})", "", 0, 128, 128, 0, kHalf, kHalf, 5000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "nemotron"})", "", 0, 128, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
@@ -68,7 +68,7 @@ const Row kRows[] = {
     {R"({"model_type": "granite"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "granitemoe"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "granitemoeshared"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "helium"})", "", 0, 128, 128, 0, kNear, kNear, 100000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "helium"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 100000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "arcee"})", "", 0, 80, 80, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "afmoe"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "bamba"})", "", 0, 128, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
@@ -82,37 +82,39 @@ const Row kRows[] = {
     {R"({"model_type": "jetmoe"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "lfm2_moe"})", "", 0, 64, 64, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "mimi"})", "", 0, 64, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "moonshine_streaming"})", "", 0, 40, 32, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "moonshine_streaming"})", "", 0, 40, 32, 0, kInterleaved, kInterleaved, 10000,
+     ROPE_RULE_DEFAULT},
     {R"({"model_type": "nomic_bert"})", "", 0, 64, 64, 0, kHalf, kHalf, 1000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "seed_oss"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "starcoder2"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "solar_open"})", "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "zamba2"})", "", 0, 160, 160, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "xcodec2"})", "", 0, 64, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "blt_global_transformer"})", "", 0, 128, 128, 0, kNear, kNear, 500000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "blt_local_encoder"})", "", 0, 64, 64, 0, kNear, kNear, 500000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "roformer"})", "", 0, 64, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "blt_global_transformer"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 500000,
+     ROPE_RULE_DEFAULT},
+    {R"({"model_type": "blt_local_encoder"})", "", 0, 64, 64, 0, kInterleaved, kInterleaved, 500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "roformer"})", "", 0, 64, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "t5_gemma_module"})", "", 0, 256, 256, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "mllama_text_model"})", "", 0, 128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "emu3_text_model"})", "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "dia_decoder"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "pe_audio_encoder"})", "", 0, 128, 128, 0, kNear, kNear, 20000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "pe_audio_encoder"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 20000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "glmasr_encoder"})", "", 0, 64, 32, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "voxtral_realtime_text"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "ministral"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "jais2"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "cohere2_moe"})", "", 0, 128, 128, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "cohere2_moe"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "muse_glimmer_text"})", "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "recurrent_gemma"})", "", 0, 256, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "axk1"})", "", 0, 64, 64, 0, kNear, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "axk2"})", "", 0, 32, 32, 0, kNear, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "deepseek_v3"})", "", 0, 64, 64, 0, kNear, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "deepseek_v32"})", "", 0, 64, 64, 0, kNear, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "glm4_moe_lite"})", "", 0, 64, 64, 0, kNear, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "glm_moe_dsa"})", "", 0, 64, 64, 0, kNear, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "longcat_flash"})", "", 0, 64, 64, 0, kNear, kHalf, 10000000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "youtu"})", "", 0, 64, 64, 0, kNear, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "mistral4"})", "", 0, 64, 64, 0, kNear, kHalf, 10000, ROPE_RULE_YARN},
+    {R"({"model_type": "axk1"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "axk2"})", "", 0, 32, 32, 0, kInterleaved, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "deepseek_v3"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "deepseek_v32"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "glm4_moe_lite"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "glm_moe_dsa"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "longcat_flash"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "youtu"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "mistral4"})", "", 0, 64, 64, 0, kInterleaved, kHalf, 10000, ROPE_RULE_YARN},
     {R"({"model_type": "deepseek_v3", "rope_interleave": false})", "", 0, 64, 64, 0, kHalf, kHalf, 10000,
      ROPE_RULE_DEFAULT},
     {R"({"model_type": "youtu", "rope_interleave": false})", "", 0, 64, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
@@ -122,9 +124,10 @@ const Row kRows[] = {
     {R"({"model_type": "qwen3_vl"})", "", 0, 128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "qwen3_5_text"})", "", 0, 256, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "qwen3_5_moe_text"})", "", 0, 256, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "ernie4_5_vl_moe_text"})", "", 0, 128, 128, 0, kNear, kNear, 500000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "glm4v_text"})", "", 0, 128, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "glm_ocr_text"})", "", 0, 64, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "ernie4_5_vl_moe_text"})", "", 0, 128, 128, 0, kInterleaved, kInterleaved, 500000,
+     ROPE_RULE_DEFAULT},
+    {R"({"model_type": "glm4v_text"})", "", 0, 128, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "glm_ocr_text"})", "", 0, 64, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "paddleocr_vl_text"})", "", 0, 128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "gemma3_text"})", "full_attention", 0, 256, 256, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "gemma3_text"})", "sliding_attention", 0, 256, 256, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
@@ -166,12 +169,13 @@ const Row kRows[] = {
     {R"({"model_type": "zaya"})", "hybrid", 0, 128, 64, 0, kHalf, kHalf, 5000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "zaya"})", "hybrid_sliding", 0, 128, 64, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "t5gemma2_text"})", "sliding_attention", 0, 256, 256, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "deepseek_v4"})", "main", 0, 512, 64, 448, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "deepseek_v4"})", "compress", 0, 512, 64, 448, kNear, kNear, 160000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "deepseek_v4"})", "main", 0, 512, 64, 448, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "deepseek_v4"})", "compress", 0, 512, 64, 448, kInterleaved, kInterleaved, 160000,
+     ROPE_RULE_DEFAULT},
     {R"({"model_type": "deepseek_v4", "rope_scaling": {"type": "yarn", "factor": 16, "original_max_position_embeddings": 65536}, "qk_rope_head_dim": 64})",
-     "", 0, 512, 64, 448, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+     "", 0, 512, 64, 448, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "deepseek_v4", "rope_scaling": {"type": "yarn", "factor": 16, "original_max_position_embeddings": 65536}, "qk_rope_head_dim": 64})",
-     "compress", 0, 512, 64, 448, kNear, kNear, 160000, ROPE_RULE_YARN},
+     "compress", 0, 512, 64, 448, kInterleaved, kInterleaved, 160000, ROPE_RULE_YARN},
     {R"({"model_type": "step3p5", "layer_types": ["full_attention", "sliding_attention", "sliding_attention"], "rope_theta": [5000000, 10000, 10000], "partial_rotary_factors": [0.5, 1.0, 1.0]})",
      "full_attention", 0, 128, 64, 0, kHalf, kHalf, 5000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "step3p5", "layer_types": ["full_attention", "sliding_attention", "sliding_attention"], "rope_theta": [5000000, 10000, 10000], "partial_rotary_factors": [0.5, 1.0, 1.0]})",
@@ -185,15 +189,16 @@ const Row kRows[] = {
     {R"({"head_dim": 64, "rope_theta": 100, "rope_local_base_freq": 70, "rope_scaling": {"type": "linear", "factor": 2}})",
      "sliding_attention", 0, 64, 64, 0, kUnknown, kUnknown, 70, ROPE_RULE_DEFAULT},
     {R"({"model_type": "gpt_oss"})", "", 0, 64, 64, 0, kHalf, kHalf, 150000, ROPE_RULE_YARN},
-    {R"({"model_type": "openai_privacy_filter"})", "", 0, 64, 64, 0, kNear, kNear, 150000, ROPE_RULE_YARN},
+    {R"({"model_type": "openai_privacy_filter"})", "", 0, 64, 64, 0, kInterleaved, kInterleaved, 150000,
+     ROPE_RULE_YARN},
     {R"({"model_type": "apertus"})", "", 0, 128, 128, 0, kHalf, kHalf, 12000000, ROPE_RULE_LLAMA3},
     {R"({"model_type": "cwm"})", "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_LLAMA3},
     {R"({"model_type": "higgs_audio_v2"})", "", 0, 128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_LLAMA3},
     {R"({"model_type": "ministral3"})", "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_YARN},
     {R"({"model_type": "gpt_neox", "rotary_pct": 0.5, "rotary_emb_base": 54321, "hidden_size": 6144, "num_attention_heads": 64})",
      "", 0, 96, 48, 0, kHalf, kHalf, 54321, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "gptj", "n_embd": 4096, "n_head": 16, "rotary_dim": 32})", "", 0, 256, 32, 0, kNear, kNear,
-     10000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "gptj", "n_embd": 4096, "n_head": 16, "rotary_dim": 32})", "", 0, 256, 32, 0, kInterleaved,
+     kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "falcon", "n_head": 71, "hidden_size": 4544, "rotary": true, "alibi": false})", "", 0, 64, 64, 0,
      kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "dbrx", "d_model": 6144, "n_heads": 48, "attn_config": {"rope_theta": 500000}})", "", 0, 128,
@@ -231,7 +236,7 @@ const Row kRows[] = {
     {R"({"model_type": "llava", "text_config": {"model_type": "llama", "num_attention_heads": 32, "hidden_size": 4096}})",
      "", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "kimi_k2", "rope_theta": 50000, "qk_rope_head_dim": 64, "rope_scaling": {"beta_fast": 1, "beta_slow": 1, "factor": 32, "mscale": 1, "mscale_all_dim": 1, "original_max_position_embeddings": 4096, "type": "yarn"}})",
-     "", 0, 64, 64, 0, kNear, kHalf, 50000, ROPE_RULE_YARN},
+     "", 0, 64, 64, 0, kInterleaved, kHalf, 50000, ROPE_RULE_YARN},
     {R"({"model_type": "nomic_bert", "n_embd": 768, "n_head": 12, "rotary_emb_fraction": 1.0, "rotary_emb_base": 1000, "rotary_emb_interleaved": false, "rotary_scaling_factor": null})",
      "", 0, 64, 64, 0, kHalf, kHalf, 1000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "rotary_pct": 1.0, "rotary_emb_base": 10000, "seq_length": 8192, "use_logn_attn": true, "use_dynamic_ntk": true})",
@@ -243,9 +248,9 @@ const Row kRows[] = {
     {R"({"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "rotary_pct": 1.0, "rotary_emb_base": 10000, "seq_length": 8192, "use_logn_attn": true, "use_dynamic_ntk": false})",
      "", 32768, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "chatglm", "hidden_size": 4096, "num_attention_heads": 32, "kv_channels": 128, "original_rope": true, "seq_length": 8192})",
-     "", 0, 128, 64, 0, kNear, kNear, 10000, ROPE_RULE_DEFAULT},
+     "", 0, 128, 64, 0, kInterleaved, kInterleaved, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "chatglm", "kv_channels": 128, "original_rope": true, "rope_ratio": 500, "seq_length": 131072})",
-     "", 0, 128, 64, 0, kNear, kNear, 5000000, ROPE_RULE_DEFAULT},
+     "", 0, 128, 64, 0, kInterleaved, kInterleaved, 5000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "baichuan", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 32})", "", 0,
      128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "stablelm", "hidden_size": 2048, "num_attention_heads": 32, "partial_rotary_factor": 0.25, "rotary_scaling_factor": 1.0})",
@@ -281,8 +286,8 @@ const Row kRows[] = {
      "", 0, 128, 128, 0, kHalf, kHalf, 70, ROPE_RULE_DEFAULT},
     {R"({"model_type": "qwen3_omni_moe_text", "head_dim": 128, "rope_scaling": {"interleaved": true, "mrope_interleaved": true, "mrope_section": [24, 20, 20], "rope_type": "default", "type": "default"}})",
      "", 0, 128, 128, 0, kHalf, kHalf, 1000000, ROPE_RULE_DEFAULT},
-    {R"({"model_type": "ernie4_5_moe_vl", "rope_3d": true, "freq_allocation": 20})", "", 0, 128, 128, 0, kNear, kNear,
-     500000, ROPE_RULE_DEFAULT},
+    {R"({"model_type": "ernie4_5_moe_vl", "rope_3d": true, "freq_allocation": 20})", "", 0, 128, 128, 0, kInterleaved,
+     kInterleaved, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "bailing_moe_v2", "head_dim": 128, "partial_rotary_factor": 0.5, "rotary_dim": 64, "rope_theta": 600000})",
      "", 0, 128, 64, 0, kHalf, kHalf, 600000, ROPE_RULE_DEFAULT},
     {R"({"head_dim": 64, "rope_theta": 500, "rope_scaling": {"type": "ntk", "factor": 4}})", "", 0, 64, 64, 0, kUnknown,
@@ -330,7 +335,7 @@ TEST(Config, ScalesAreTheModels) {
         "long_mscale": 1.5, "original_max_position_embeddings": 4096}})";
     EXPECT_EQ(read(phimoe).scale, 1.25);
     EXPECT_EQ(read(phimoe, "", 4097).scale, 1.5);
-    EXPECT_EQ(read(phimoe, "", 4097).frequencies[0], 1); // the short factors all the same
+    EXPECT_EQ(read(phimoe, "", 4097).frequencies[0], 1); // the short factors, even so
     const std::string deepseek = R"({"model_type": "deepseek_v4", "rope_scaling": {"type": "yarn", "factor": 16,
         "original_max_position_embeddings": 65536}})";
     EXPECT_EQ(read(deepseek, "compress").scale, 1);
@@ -382,7 +387,7 @@ TEST(Config, QwensFirstStretchesItsBaseByStepsOfTwo) {
     EXPECT_NE(error.find("seq_length"), std::string::npos) << error;
 }
 
-// Its code takes the base times s, and every frequency times s^(-2/d).
+// GTE's code multiplies the base by s, and every frequency by s^(-2/d).
 TEST(Config, GtesNtkIsOfItsOwn) {
     const std::string text = R"({"model_type": "new", "head_dim": 64, "rope_theta": 500, "rope_scaling": )";
     const rope::ModelEncoding model = read(text + R"({"type": "ntk", "factor": 8}})");

@@ -1,4 +1,4 @@
-// Configurations that are refused, and by which name.
+// Configurations that are refused, and the names in the refusals.
 #include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ TEST(Config, ModelsThatDoNotRotateAreRefused) {
         EXPECT_NE(refusal(text), "");
 }
 
-// Each is refused by the key's name, and where nothing would read it, too.
+// Each key is refused by name, even where nothing would read it.
 TEST(Config, KeysOfAnotherKindAreRefusedByName) {
     const char* const keys[][2] = {
         {"max_position_embeddings", R"("x")"},

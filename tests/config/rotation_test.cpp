@@ -1,4 +1,4 @@
-// Whole rotations that the models' own code has made.
+// Whole rotations against those that the models' own code has made.
 #include "support/config_read.hpp"
 
 #include <gtest/gtest.h>
@@ -39,16 +39,17 @@ struct Vectors {
     }
 };
 
-// [batch, head, token, element], turned in double by positions [axis][batch * tokens].
-double farthest(const rope::ModelEncoding& model, const std::vector<std::vector<double>>& positions, size_t heads,
-                size_t tokens, const std::vector<float>& x, const std::vector<float>& wanted) {
+// Rotates x [batch, head, token, element] in double by positions [axis][batch * tokens], and returns the greatest
+// distance from `wanted`.
+double greatestDistance(const rope::ModelEncoding& model, const std::vector<std::vector<double>>& positions,
+                        size_t heads, size_t tokens, const std::vector<float>& x, const std::vector<float>& wanted) {
     const size_t dim = model.head_dim, pairs = model.frequencies.size();
-    const bool near = model.pairing == kNear;
+    const bool interleaved = model.pairing == kInterleaved;
     double worst = 0;
     for (size_t row = 0; row < x.size() / dim; ++row) {
         const size_t token = row / (heads * tokens) * tokens + row % tokens;
         for (size_t pair = 0; pair < pairs; ++pair) {
-            const size_t a = row * dim + (near ? 2 * pair : pair), b = a + (near ? 1 : pairs);
+            const size_t a = row * dim + (interleaved ? 2 * pair : pair), b = a + (interleaved ? 1 : pairs);
             const double angle = positions[model.axes[pair]][token] * model.frequencies[pair];
             const double c = std::cos(angle), s = std::sin(angle), p = x[a], q = x[b];
             worst = std::fmax(worst, std::fabs(p * c - q * s - wanted[a]));
@@ -75,9 +76,9 @@ TEST(Config, TextsRotateAsTheModelsOwnCodeDoes) {
         std::vector<std::vector<double>> positions;
         for (size_t axis = 0; axis < 3; ++axis)
             positions.emplace_back(ids.begin() + axis * count, ids.begin() + (axis + 1) * count);
-        const double worst =
-            farthest(read(config.dump()), positions, shape[1], shape[2], vectors.array<float>(from["tensors"]["q"]),
-                     vectors.array<float>(from["tensors"]["q_out"]));
+        const double worst = greatestDistance(read(config.dump()), positions, shape[1], shape[2],
+                                              vectors.array<float>(from["tensors"]["q"]),
+                                              vectors.array<float>(from["tensors"]["q_out"]));
         EXPECT_LT(worst, 1e-5);
     }
 }
@@ -92,15 +93,16 @@ TEST(Config, GridsRotateAsTheModelsOwnCodeDoes) {
         positions[0].push_back(static_cast<double>(id / 8));
         positions[1].push_back(static_cast<double>(id % 8));
     }
-    EXPECT_LT(farthest(read(config.dump()), positions, 4, 23, vectors.array<float>(pixtral["tensors"]["q"]),
-                       vectors.array<float>(pixtral["tensors"]["q_out"])),
+    EXPECT_LT(greatestDistance(read(config.dump()), positions, 4, 23, vectors.array<float>(pixtral["tensors"]["q"]),
+                               vectors.array<float>(pixtral["tensors"]["q_out"])),
               1e-5);
     const nlohmann::json& wan = vectors.find("wan_3d_d48");
     const auto thw = vectors.array<int64_t>(wan["tensors"]["position_thw"]);
     positions.assign(3, {});
     for (size_t i = 0; i < thw.size(); ++i) positions[i % 3].push_back(static_cast<double>(thw[i]));
-    EXPECT_LT(farthest(read(R"({"_class_name": "WanTransformer3DModel", "attention_head_dim": 48})"), positions, 3, 12,
-                       vectors.array<float>(wan["tensors"]["x"]), vectors.array<float>(wan["tensors"]["out"])),
+    EXPECT_LT(greatestDistance(read(R"({"_class_name": "WanTransformer3DModel", "attention_head_dim": 48})"), positions,
+                               3, 12, vectors.array<float>(wan["tensors"]["x"]),
+                               vectors.array<float>(wan["tensors"]["out"])),
               1e-5);
 }
 

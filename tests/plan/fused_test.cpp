@@ -271,15 +271,15 @@ struct Last {
 };
 
 void checkSteps(const Last& l, uint64_t sequences) {
-    const uint64_t bytes = l.id(ROPE_ID_STEPS_WIDE) != 0 ? 8 : 4;
+    const uint64_t bytes = l.id(ROPE_ID_SLOT_MAP_WIDE) != 0 ? 8 : 4;
     const uint64_t batch = l.push.ROPE_FIRST_BATCH + l.dispatch.groups[1] - 1ull;
     const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
     if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_SLOTS) {
         l.fits(ROPE_BINDING_POSITIONS,
-               l.push.ROPE_STEPS_AT + batch * l.id(ROPE_ID_STEPS_BATCH) + token * l.id(ROPE_ID_STEPS_TOKEN), bytes);
+               l.push.ROPE_SLOT_MAP_AT + batch * l.id(ROPE_ID_SLOT_MAP_BATCH) + token * l.id(ROPE_ID_SLOT_MAP_TOKEN), bytes);
     } else if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_TABLE) {
         l.fits(ROPE_BINDING_POSITIONS,
-               l.push.ROPE_STEPS_AT + (sequences - 1) * l.id(ROPE_ID_STEPS_BATCH) + l.id(ROPE_ID_STEPS_TOKEN) - 1,
+               l.push.ROPE_SLOT_MAP_AT + (sequences - 1) * l.id(ROPE_ID_SLOT_MAP_BATCH) + l.id(ROPE_ID_SLOT_MAP_TOKEN) - 1,
                bytes);
     }
     if (l.id(ROPE_ID_COUNTED) == 0) return;
@@ -470,7 +470,7 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
 // tensor.
 std::vector<const rope::FusedTensor*> passTensors(const rope::Fused& fused, const RopePlan& plan) {
     std::vector<const rope::FusedTensor*> tensors;
-    const uint32_t jobs = fused.joined ? fused.count - 1 : fused.count;
+    const uint32_t jobs = fused.v_with_k ? fused.count - 1 : fused.count;
     for (uint32_t t = 0; t < jobs; ++t) {
         if (!rope::isIdle(fused.tensors[t])) tensors.push_back(&fused.tensors[t]);
     }

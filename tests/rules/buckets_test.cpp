@@ -20,7 +20,7 @@ TEST(Buckets, OfSingleDistancesAreTheFormulasInExactArithmetic) {
     for (const Shape& s : kShapes) {
         const std::vector<uint32_t> wanted = exactBuckets(s);
         const uint32_t side = s.bidirectional != 0 ? s.buckets / 2 : 0;
-        const uint32_t most = s.buckets > 100 ? 5000 : kFar; // each is decided anew
+        const uint32_t most = s.buckets > 100 ? 5000 : kFar; // each distance is decided anew
         Random random(1);
         for (uint32_t i = 0; i < 1000; ++i) {
             const uint32_t n = i < 500 ? std::min(i, most) : random.below(most + 1);
@@ -34,7 +34,7 @@ TEST(Buckets, OfSingleDistancesAreTheFormulasInExactArithmetic) {
     EXPECT_EQ(ropeT5Bucket(INT32_MAX, 32, 128, 1), 31u);
 }
 
-// T5's own code in float32.
+// The formula is that of T5's own code, in float32.
 TEST(Buckets, OfT5AreThoseOfItsOwnCode) {
     const std::vector<uint32_t> causal = exactBuckets(kShapes[0]), both = exactBuckets(kShapes[1]);
     for (uint32_t n = 1; n <= kFar; ++n) {

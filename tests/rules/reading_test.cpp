@@ -1,4 +1,4 @@
-// What rules read: the values that they name, with the defaults of the header, and nothing else.
+// Rules read the members that rope.h names for them, with the header's defaults, and no others.
 #include "support/rule_samples.hpp"
 
 #include <cfenv>

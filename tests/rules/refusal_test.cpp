@@ -1,4 +1,4 @@
-// Rules that are refused, and in which words.
+// Rules that are refused, and the sentences of the refusals.
 #include "support/refusal.hpp"
 #include "support/rule_samples.hpp"
 

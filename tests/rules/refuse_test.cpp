@@ -1,4 +1,4 @@
-// A reason is empty after success, whatever it held.
+// A reason is empty after success, whatever it held before.
 #include "rope.h"
 
 #include "support/sample.hpp"

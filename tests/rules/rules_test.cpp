@@ -1,4 +1,4 @@
-// Every rule's formula once more, in MPFR at 500 bits (150 digits), on the same doubles.
+// Every rule's formula is computed once more, in MPFR at 500 bits (150 digits), on the same doubles.
 #include "support/big.hpp"
 #include "support/refusal.hpp"
 #include "support/rule_samples.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 double orElse(double value, double otherwise) { return value != 0 ? value : otherwise; }
 
-// ---- The judge
+// ---- The formulas in MPFR
 
 // b^(-2i/d)
 Big theta(const Big& base, uint32_t i, uint32_t d) { return Big(1) / power(base, Big(2.0 * i) / Big(d)); }
@@ -112,14 +112,14 @@ Big trueRamped(const RopeRule& r, uint32_t i) {
 
 Big trueTemperature(const RopeRule& r, uint32_t i) {
     const Big s(r.factor), t(orElse(r.temperature, 0.25)), gamma(orElse(r.gamma, 0.8));
-    const Big ladder = theta(r.base, i, r.rotary_dim) / power(s, t / Big(r.rotary_dim / 2));
-    return ladder * power(Big(1) / s, gamma);
+    const Big stretched = theta(r.base, i, r.rotary_dim) / power(s, t / Big(r.rotary_dim / 2));
+    return stretched * power(Big(1) / s, gamma);
 }
 
-// s^(((i + 1) / (d/2))^e) is exp(a (i + 1)^e).
+// The paper's exp(a (i + 1)^e) is s^(((i + 1) / (d/2))^e).
 Big trueMixed(const RopeRule& r, uint32_t i) {
-    const Big share = power(Big(i + 1) / Big(r.rotary_dim / 2), Big(orElse(r.mixed_exponent, 0.625)));
-    return theta(r.base, i, r.rotary_dim) / power(Big(r.factor), share);
+    const Big exponent = power(Big(i + 1) / Big(r.rotary_dim / 2), Big(orElse(r.mixed_exponent, 0.625)));
+    return theta(r.base, i, r.rotary_dim) / power(Big(r.factor), exponent);
 }
 
 Big trueFrequency(const RopeRule& r, uint32_t i) {
@@ -197,7 +197,7 @@ void expectTrue(const char* what, const std::vector<RopeRule>& rules) {
     EXPECT_EQ(worst.not_nearest, 0u);
 }
 
-// `count` rules of one kind: any base, dimension, factor and length, and what else the kind reads.
+// Draws `count` rules of one kind, of any base, dimension, factor and length. `complete` sets the kind's other members.
 std::vector<RopeRule> randomRules(RopeRuleKind kind, int count,
                                   const std::function<void(RopeRule&, double)>& complete) {
     std::mt19937 generator(kind + 1);
@@ -290,7 +290,7 @@ TEST(Rules, YarnIsTrue) {
                        }));
 }
 
-// Where the kept bounds are one, the ramp rises over a thousandth of a pair: these have a whole pair within it.
+// If the kept bounds are equal, the ramp rises over a thousandth of a pair. These rules have a pair within the ramp.
 TEST(Rules, YarnIsTrueWithinAThousandthOfAPair) {
     std::vector<RopeRule> rules;
     for (double before : {-0.0002, 0.0, 0.0002, 0.0004, 0.0008, 0.0012}) {

@@ -1,5 +1,5 @@
 // Prints a hash over the bits of every frequency and scale of a fixed list of rules, and a few of the doubles. No
-// floating point arithmetic is done here: what is not an exact integer is written out in hexadecimal.
+// floating point arithmetic is done here: numbers that are not exact integers are written in hexadecimal.
 #include "rope.h"
 
 #include <cstdio>
@@ -67,7 +67,7 @@ void make(const RopeRule& rule, bool print) {
     }
 }
 
-// What the shaders read is made of the doubles, and so is as much the same.
+// The words that the shaders read are made of the doubles: they too are the same everywhere.
 void write(RopeAngle angle) {
     uint32_t words[4 * 32];
     const RopeFrequencies values = {frequencies, 32, 0, nullptr, 1};

@@ -22,7 +22,8 @@ done
 # project's alone.
 build() {
     local file
-    for file in rules/rules rules/real rules/refuse plan/axes plan/frequencies; do
+    for file in rules/rules rules/members rules/geometric rules/yarn rules/real rules/refuse plan/axes \
+        plan/frequencies; do
         # shellcheck disable=SC2086
         "$1" -std=c++17 $2 "${own[@]}" -I"$folder/include" -I"$host" -c "$host/$file.cpp" -o "$folder/${file##*/}.o" || return 1
     done

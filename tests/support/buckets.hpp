@@ -19,7 +19,7 @@ inline const Shape kShapes[] = {{32, 128, 0},     {32, 128, 1}, {32, 32, 0},  {3
                                 {16, 64, 0},      {12, 97, 0},  {33, 65, 1},  {2, 2, 0},      {4, 1 << 20, 1},
                                 {64, 1 << 20, 0}, {8, 256, 0},  {7, 1000, 0}, {1024, 4000, 0}};
 
-// Every bucket from distance 0 to kFar on one side: n^M >= D^k E^(M-k), in GMP's numbers.
+// Every bucket from distance 0 to kFar on one side, by n^M >= D^k E^(M-k) in GMP's numbers.
 inline std::vector<uint32_t> exactBuckets(const Shape& shape) {
     const uint32_t side = shape.bidirectional != 0 ? shape.buckets / 2 : shape.buckets;
     const uint32_t own = side / 2, all = side - own;

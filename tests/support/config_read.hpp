@@ -1,4 +1,4 @@
-// Configurations that are read or refused as they must be, and their axes in words.
+// Reads configurations that must be read, or refused, and writes their axes as text.
 #pragma once
 
 #include "config/config.hpp"
@@ -10,7 +10,7 @@
 
 namespace config {
 
-constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kNear = ROPE_PAIRING_INTERLEAVED;
+constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kInterleaved = ROPE_PAIRING_INTERLEAVED;
 
 inline rope::ModelEncoding read(const std::string& text, const std::string& layer_type = "", double length = 0) {
     rope::ConfigRequest request;
@@ -31,7 +31,8 @@ inline std::string refusal(const std::string& text, const std::string& layer_typ
     return error;
 }
 
-inline std::string dealt(const rope::ModelEncoding& model) { // "3*0 2*1": runs of pairs and their axes
+// Runs of pairs with the same axis: in "3*0 2*1" the first three pairs turn by axis 0, the next two by axis 1.
+inline std::string axisRuns(const rope::ModelEncoding& model) {
     std::string text;
     for (size_t i = 0, run = 0; i < model.axes.size(); i += run) {
         for (run = 1; i + run < model.axes.size() && model.axes[i + run] == model.axes[i];) ++run;
@@ -46,9 +47,10 @@ inline std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-inline std::string inTurns(int times, const std::string& turn, const std::string& rest) {
-    std::string text = turn;
-    for (int i = 1; i < times; ++i) text += " " + turn;
+// The runs so many times, then the rest.
+inline std::string repeated(int times, const std::string& runs, const std::string& rest) {
+    std::string text = runs;
+    for (int i = 1; i < times; ++i) text += " " + runs;
     return rest.empty() ? text : text + " " + rest;
 }
 

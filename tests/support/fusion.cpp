@@ -267,7 +267,7 @@ class Unfused {
         if (norm.kind != ROPE_NORM_NONE && norm.after == 0) ok = pass(t, &norm, false);
         if (ok && t.turned) ok = rotate(t);
         if (ok && norm.kind != ROPE_NORM_NONE && norm.after != 0) ok = pass(t, &norm, false);
-        if (ok && t.scaled) ok = pass(t, nullptr, true);
+        if (ok && t.query_scaled) ok = pass(t, nullptr, true);
         return ok ? finish(t, fused.given, slots) : ok;
     }
 

@@ -48,18 +48,19 @@ void expectFrequencies(const ModelEncoding& model, const std::vector<double>& ex
         EXPECT_NEAR(model.frequencies[i], expected[i], 1e-12 * expected[i]) << "pair " << i;
 }
 
-std::vector<double> ladder(double base, uint32_t dim, double factor) {
+std::vector<double> defaultFrequencies(double base, uint32_t dim, double factor) {
     std::vector<double> all(dim / 2);
     for (size_t i = 0; i < all.size(); ++i) all[i] = theta(base, dim, i) / factor;
     return all;
 }
 
-std::vector<double> divided(std::vector<double> frequencies, const std::vector<float>& factors) {
+std::vector<double> dividedBy(std::vector<double> frequencies, const std::vector<float>& factors) {
     for (size_t i = 0; i < frequencies.size(); ++i) frequencies[i] /= static_cast<double>(factors[i]);
     return frequencies;
 }
 
-std::vector<double> yarn(double base, uint32_t dim, double factor, double original, double fast, double slow) {
+std::vector<double> yarnFrequencies(double base, uint32_t dim, double factor, double original, double fast,
+                                    double slow) {
     const auto pairOf = [=](double turns) {
         return dim * std::log(original / (turns * 2 * kPi)) / (2 * std::log(base));
     };

@@ -22,7 +22,7 @@ template <typename T> void append(Bytes* bytes, T value) {
 
 void appendText(Bytes* bytes, const std::string& text);
 
-// Writes a .gguf as the format has it. Keys without a dot stand behind the architecture's name.
+// Writes a .gguf file. A key gets the architecture's name before it, but for those of general, tokenizer and split.
 class File {
   public:
     explicit File(const std::string& architecture) : architecture_(architecture) {
@@ -62,7 +62,7 @@ class File {
         for (size_t i = 0; i < count; ++i) appendText(&keys_, value);
         return *this;
     }
-    File& bytes(const Bytes& more) { // of the value of the key before
+    File& bytes(const Bytes& more) { // the bytes of the last key's value
         keys_.insert(keys_.end(), more.begin(), more.end());
         return *this;
     }
@@ -114,7 +114,7 @@ class File {
     uint32_t alignment_ = 32;
 };
 
-// A head of `head_dim` in 4 heads, as every file has it.
+// A file with the keys that every file has: 4 heads of `head_dim` elements.
 File modelOf(const std::string& architecture, uint32_t head_dim);
 
 ModelEncoding read(const Bytes& bytes, const GgufRequest& request = {});
@@ -123,11 +123,12 @@ std::string refusal(const Bytes& bytes, const GgufRequest& request = {});
 std::string refusal(const File& file, const GgufRequest& request = {});
 
 void expectFrequencies(const ModelEncoding& model, const std::vector<double>& expected);
-std::vector<double> ladder(double base, uint32_t dim, double factor = 1);
-std::vector<double> divided(std::vector<double> frequencies, const std::vector<float>& factors);
+std::vector<double> defaultFrequencies(double base, uint32_t dim, double factor = 1);
+std::vector<double> dividedBy(std::vector<double> frequencies, const std::vector<float>& factors);
 
-// As rope_yarn and ggml_rope_yarn_corr_dims of ggml have it.
-std::vector<double> yarn(double base, uint32_t dim, double factor, double original, double fast, double slow);
+// As rope_yarn and ggml_rope_yarn_corr_dims of ggml make them.
+std::vector<double> yarnFrequencies(double base, uint32_t dim, double factor, double original, double fast,
+                                    double slow);
 
 std::vector<float> someFactors(size_t count, float first);
 

@@ -88,10 +88,10 @@ inline void checkPasses(const RopePlan& plan) {
         const RopePass& pass = plan.passes[i];
         for (const int binding : {ROPE_BINDING_SOURCE, ROPE_BINDING_DESTINATION}) {
             const RopeAccess& access = pass.access[binding];
-            EXPECT_EQ(access.offset % pass.place_elements, 0u);
+            EXPECT_EQ(access.offset % pass.address_unit, 0u);
             for (int axis = 0; axis < 3; ++axis) {
                 const uint64_t stride = pass.count[axis] > 1 ? access.stride[axis] : 0;
-                EXPECT_EQ(stride % pass.place_elements, 0u) << axis;
+                EXPECT_EQ(stride % pass.address_unit, 0u) << axis;
             }
         }
         EXPECT_TRUE(pass.constants[ROPE_ID_HEADS] != ROPE_EVERY_HEAD || pass.heads_per_thread >= pass.count[2]);

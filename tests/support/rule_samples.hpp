@@ -1,4 +1,4 @@
-// Rules as models give them, and what is made of them.
+// Rules as models give them, and the frequencies that are made of them.
 #pragma once
 
 #include "rope.h"
@@ -29,7 +29,7 @@ constexpr RopeRuleKind kAll[] = {ROPE_RULE_DEFAULT,          ROPE_RULE_LINEAR,  
                                  ROPE_RULE_LLAMA3,           ROPE_RULE_PROPORTIONAL, ROPE_RULE_YARN_RAMPED,
                                  ROPE_RULE_YARN_TEMPERATURE, ROPE_RULE_NTK_MIXED};
 
-// One of each kind that is not refused.
+// A rule of the kind that is not refused.
 RopeRule sample(RopeRuleKind kind);
 
 struct Made {

@@ -1,0 +1,23 @@
+// The layers of a .gguf model: full attention, and sliding attention where it rotates differently.
+#pragma once
+
+#include "config/gguf_keys.hpp"
+
+namespace rope {
+namespace gguf {
+
+struct LayerRotation {
+    uint32_t head_dim = 0;
+    uint32_t rotary_dim = 0;
+    RopeRule rule = {};
+    double scale = 1;          // where the rule has none of its own
+    bool takes_factors = true; // the tensors of factors divide its frequencies
+};
+
+// Takes in *layer the rotation of the full layers, and replaces it where `type` asks for the sliding ones.
+// `has_factors`: the file has tensors of factors.
+bool chooseGgufLayer(const ArchitectureKeys& keys, const std::string& architecture, const std::string& type,
+                     bool has_factors, LayerRotation* layer, std::string* error);
+
+} // namespace gguf
+} // namespace rope

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The rooms of host/ as CONTRIBUTING.md tells them: rooms.py [FOLDER]. Every include of host/, shaders/ and bench/ is one that
+the table there allows, no room includes another in a circle, a file of host/ or shaders/ has at most 450 lines, and the tests
+lie in folders of the same names. FOLDER is a source tree, this one without it."""
+import os
+import re
+import sys
+
+ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", ".."))
+LINES = 450
+LONGER = {"host/rope.h"}  # the manual
+ON_TOP = 12
+BESIDE_ROOMS = {"faces", "gpu", "engine", "raw", "decoder", "example", "package", "support", "style", "data", "corpus"}
+faults = []
+
+
+def complain(text):
+    faults.append(text)
+
+
+def allowed_by_contributing():
+    """The table whose first cells are rooms: `plan/` | what it holds | `rules/`, `shaders/`."""
+    allowed = {}
+    with open(os.path.join(ROOT, "CONTRIBUTING.md"), encoding="utf-8") as file:
+        for line in file:
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            name = re.fullmatch(r"`([a-z]+)/`", cells[0])
+            if name and len(cells) == 3:
+                allowed[name.group(1)] = re.findall(r"`([a-z]+)/`", cells[2])
+    return allowed
+
+
+def sources(*folders):
+    for folder in folders:
+        for path, _, names in os.walk(os.path.join(ROOT, folder)):
+            for name in sorted(names):
+                yield os.path.relpath(os.path.join(path, name), ROOT)
+
+
+def room_of(path):
+    parts = path.split("/")
+    return parts[1] if parts[0] == "host" and len(parts) > 2 else parts[0]
+
+
+def target_of(path, name):
+    """An include is written from host/; shaders and benchmarks name their own folder's files alone."""
+    beside = os.path.join(os.path.dirname(path), name)
+    from_host = os.path.normpath(os.path.join("host", name))
+    for candidate in (beside, from_host) if not path.startswith("host/") or path.count("/") == 1 else (from_host,):
+        if os.path.isfile(os.path.join(ROOT, candidate)):
+            return os.path.normpath(candidate)
+    return None
+
+
+def read(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def check_includes(allowed):
+    for path in sources("host", "shaders", "bench"):
+        if not re.search(r"\.(h|hpp|cpp|comp|glsl)$", path):
+            continue
+        for name in re.findall(r'^\s*#\s*include "([^"]+)"', read(path), re.M):
+            target = target_of(path, name)
+            if target is None:
+                complain(f'{path}: "{name}" is no file from host/ on')
+                continue
+            room, other = room_of(path), room_of(target)
+            if room != other and other not in allowed.get(room, []):
+                complain(f"{path}: includes {target}; {room}/ may include {', '.join(allowed.get(room, [])) or 'no room'}")
+
+
+def check_floors(allowed):
+    done = set()
+    while True:
+        free = {room for room in allowed if room not in done and all(o == "host" or o in done for o in allowed[room])}
+        if not free:
+            break
+        done |= free
+    if done != set(allowed):
+        complain(f"CONTRIBUTING.md: {', '.join(sorted(set(allowed) - done))} include each other in a circle")
+
+
+def check_sizes():
+    for path in sources("host", "shaders"):
+        lines = read(path).count("\n")
+        if lines > LINES and path not in LONGER:
+            complain(f"{path}: {lines} lines; at most {LINES}")
+
+
+def check_places(allowed):
+    entries = sorted(os.listdir(os.path.join(ROOT, "host")))
+    files = [name for name in entries if os.path.isfile(os.path.join(ROOT, "host", name))]
+    if len(files) > ON_TOP:
+        complain(f"host/: {len(files)} files on top; at most {ON_TOP}, the others go into rooms")
+    rooms = {name for name in entries if name not in files}
+    for name in sorted(rooms - set(allowed) - {"package"}):
+        complain(f"host/{name}: not in the table of CONTRIBUTING.md")
+    for name in sorted(set(allowed) - rooms - {"shaders", "bench", "host"}):
+        complain(f"CONTRIBUTING.md: {name}/ is no room of host/")
+    for name in sorted(os.listdir(os.path.join(ROOT, "tests"))):
+        if os.path.isdir(os.path.join(ROOT, "tests", name)) and name not in rooms | BESIDE_ROOMS:
+            complain(f"tests/{name}: neither a room of host/ nor one of {', '.join(sorted(BESIDE_ROOMS))}")
+    for path in sources("tests"):
+        if path.count("/") == 1 and path.endswith((".cpp", ".c", ".py")):
+            complain(f"{path}: a test lies in the folder of its room, a helper in tests/support")
+
+
+def main():
+    allowed = allowed_by_contributing()
+    if not allowed:
+        complain("CONTRIBUTING.md: no table of rooms was found")
+    check_includes(allowed)
+    check_floors(allowed)
+    check_sizes()
+    check_places(allowed)
+    print("\n".join(faults) if faults else f"{len(allowed)} rooms keep their floors")
+    sys.exit(1 if faults else 0)
+
+
+main()
