@@ -1,4 +1,4 @@
-# Counts what a program's own code allocates, in every target that links it.
+# vkrope-allocations counts the allocations of a program's own code, in every target that links it.
 include_guard()
 add_library(vkrope-allocations STATIC bench/allocations.cpp)
 target_include_directories(vkrope-allocations PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench)

@@ -1,11 +1,12 @@
-// Host allocations that vkrope's own code makes: what the program is linked from, not the driver nor the C library.
+// Counts host allocations of vkrope's own code: all that the program is linked from, but not the driver and the C
+// library.
 #pragma once
 
 #include <cstdint>
 
 namespace measure {
 
-bool countsAllocations();    // whether this linker can redirect them
-uint64_t allocationsSoFar(); // by malloc and its like and by operator new
+bool countsAllocations();    // this linker can redirect them
+uint64_t allocationsSoFar(); // by malloc, its like, and operator new
 
 } // namespace measure

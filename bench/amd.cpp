@@ -1,8 +1,8 @@
-// What a driver's compiler makes of the rotation's wide build, or with --every of every shader: the library's own
-// pipelines, their statistics and their text, to standard output for amd.py. With RADV and RADV_FORCE_FAMILY no GPU is
-// needed.
+// vkrope-amd prints what a driver's compiler makes of the rotation's wide build, or with --every of every shader. The
+// library makes its own pipelines, and their statistics and text go to standard output for amd.py. RADV with
+// RADV_FORCE_FAMILY needs no GPU.
 #include "rotation.hpp"
-#include "typical.hpp"
+#include "typical_passes.hpp"
 
 #include "loader.hpp"
 
@@ -21,17 +21,17 @@ struct Compiler {
 };
 Compiler compiler;
 
-void must(bool right, const std::string& what) {
+void mustHold(bool right, const std::string& what) {
     if (!right) throw std::runtime_error(what);
 }
 
 template <typename Function> Function deviceFunction(const char* name) {
     const auto function = reinterpret_cast<Function>(compiler.instance->vk().GetDeviceProcAddr(compiler.device, name));
-    must(function != nullptr, std::string("the driver has no ") + name);
+    mustHold(function != nullptr, std::string("the driver has no ") + name);
     return function;
 }
 
-// What the shaders use, of what this family offers.
+// Returns the features that the shaders use and this family offers.
 VkPhysicalDevice16BitStorageFeatures offeredFeatures(VkPhysicalDeviceFeatures* core) {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
     storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
@@ -48,9 +48,9 @@ VkPhysicalDevice16BitStorageFeatures offeredFeatures(VkPhysicalDeviceFeatures* c
 void openCompiler() {
     std::string error;
     compiler.instance = rope::Instance::open(nullptr, nullptr, &error);
-    must(compiler.instance != nullptr, error);
+    mustHold(compiler.instance != nullptr, error);
     const std::vector<VkPhysicalDevice> found = compiler.instance->physicalDevices();
-    must(!found.empty(), "no Vulkan device");
+    mustHold(!found.empty(), "no Vulkan device");
     compiler.physical_device = found[0];
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature = {};
     feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
@@ -75,7 +75,7 @@ void openCompiler() {
     create.ppEnabledExtensionNames = names;
     const VkResult made =
         compiler.instance->vk().CreateDevice(compiler.physical_device, &create, nullptr, &compiler.device);
-    must(made == VK_SUCCESS, "vkCreateDevice returned " + rope::resultName(made));
+    mustHold(made == VK_SUCCESS, "vkCreateDevice returned " + rope::resultName(made));
     VkPhysicalDeviceProperties properties;
     compiler.instance->vk().GetPhysicalDeviceProperties(compiler.physical_device, &properties);
     const uint32_t enabled = ROPE_ENABLED_PUSH_DESCRIPTORS |
@@ -109,7 +109,7 @@ void printStatistics(const VkPipelineExecutableInfoKHR& info) {
     for (const auto& statistic : statistics) std::printf("stat %s\t%s\n", statistic.name, valueOf(statistic).c_str());
 }
 
-// Each representation comes with its name; its lines are indented by a tab.
+// Each representation is printed with its name, and its lines are indented by a tab.
 void printTexts(const VkPipelineExecutableInfoKHR& info) {
     const auto get = deviceFunction<PFN_vkGetPipelineExecutableInternalRepresentationsKHR>(
         "vkGetPipelineExecutableInternalRepresentationsKHR");
@@ -119,21 +119,21 @@ void printTexts(const VkPipelineExecutableInfoKHR& info) {
     blank.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR;
     std::vector<VkPipelineExecutableInternalRepresentationKHR> texts(count, blank);
     get(compiler.device, &info, &count, texts.data());
-    std::vector<std::string> rooms;
-    for (auto& text : texts) rooms.emplace_back(text.dataSize, '\0');
-    for (size_t i = 0; i < count; ++i) texts[i].pData = &rooms[i][0];
+    std::vector<std::string> contents;
+    for (auto& text : texts) contents.emplace_back(text.dataSize, '\0');
+    for (size_t i = 0; i < count; ++i) texts[i].pData = &contents[i][0];
     get(compiler.device, &info, &count, texts.data());
     for (size_t i = 0; i < count; ++i) {
         std::printf("text %s\n\t", texts[i].name);
-        for (const char* c = rooms[i].c_str(); *c != '\0'; ++c) std::printf(*c == '\n' ? "\n\t" : "%c", *c);
+        for (const char* c = contents[i].c_str(); *c != '\0'; ++c) std::printf(*c == '\n' ? "\n\t" : "%c", *c);
         std::printf("\n");
     }
 }
 
-// Stands between the library's context and the driver, to ask about each pipeline that the context makes.
-VKAPI_ATTR VkResult VKAPI_CALL createAndAsk(VkDevice device, VkPipelineCache cache, uint32_t count,
-                                            const VkComputePipelineCreateInfo* infos,
-                                            const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
+// Stands between the library's context and the driver, and prints each pipeline that the context makes.
+VKAPI_ATTR VkResult VKAPI_CALL createAndPrint(VkDevice device, VkPipelineCache cache, uint32_t count,
+                                              const VkComputePipelineCreateInfo* infos,
+                                              const VkAllocationCallbacks* allocator, VkPipeline* pipelines) {
     VkComputePipelineCreateInfo asked = infos[0];
     asked.flags |=
         VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
@@ -148,54 +148,54 @@ VKAPI_ATTR VkResult VKAPI_CALL createAndAsk(VkDevice device, VkPipelineCache cac
     return result;
 }
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL functionOf(VkDevice device, const char* name) {
-    if (std::string(name) == "vkCreateComputePipelines") return reinterpret_cast<PFN_vkVoidFunction>(createAndAsk);
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL interceptedProcAddr(VkDevice device, const char* name) {
+    if (std::string(name) == "vkCreateComputePipelines") return reinterpret_cast<PFN_vkVoidFunction>(createAndPrint);
     return compiler.instance->vk().GetDeviceProcAddr(device, name);
 }
 
-void prepare(const RopePlan& plan) {
+void makePipelines(const RopePlan& plan) {
     RopeContextInfo info = {};
     info.device = compiler.device;
-    info.get_device_proc_addr = functionOf;
+    info.get_device_proc_addr = interceptedProcAddr;
     info.limits = compiler.limits;
     RopeContext* context = nullptr;
-    must(ropeCreateContext(&info, &context) == VK_SUCCESS, "ropeCreateContext failed");
+    mustHold(ropeCreateContext(&info, &context) == VK_SUCCESS, "ropeCreateContext failed");
     const VkResult prepared = ropePrepare(context, &plan, 1, nullptr);
     ropeDestroyContext(context);
-    must(prepared == VK_SUCCESS, "ropePrepare returned " + rope::resultName(prepared));
+    mustHold(prepared == VK_SUCCESS, "ropePrepare returned " + rope::resultName(prepared));
 }
 
-void ask(Case c, uint32_t in_flight) {
-    const Described described(c);
+void printRotation(RotationCase c, uint32_t in_flight) {
+    const CaseDescription described(c);
     RopeRotateDescription description = described.description;
     description.tuning.in_flight = in_flight;
     RopePlan plan;
     mustPlan(ropePlanRotate(&description, &compiler.limits, &plan), plan);
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
-    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(places(), c.out_of_place),
+    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(placements(), c.out_of_place),
                 nameIn(sources(), c.source), nameIn(pairings(), c.pairing), in_flight, dispatch.shader->name);
-    prepare(plan);
+    makePipelines(plan);
 }
 
-void askEvery() {
+void printEveryShader() {
     RopeLimits limits = compiler.limits;
     limits.enabled |= ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
-    for (const Typical& typical : typicalPasses(limits)) {
+    for (const TypicalPass& typical : typicalPasses(limits)) {
         const RopeShader& shader = *typical.plan.passes[0].shader;
-        if ((shader.needs & ~compiler.limits.enabled) != 0) continue; // what this family does not offer
+        if ((shader.needs & ~compiler.limits.enabled) != 0) continue; // this family does not offer it
         std::printf("pipeline %s %s\n", typical.name.c_str(), shader.name);
-        prepare(typical.plan);
+        makePipelines(typical.plan);
     }
 }
 
-void askRotation() {
-    Choices choices = allChoices();
-    choices.models = {findModel("llama3-8b")};
+void printEveryRotation() {
+    CaseChoices choices = allChoices();
+    choices.models = {findModelShape("llama3-8b")};
     choices.tokens = {4096};
-    for (const Case& c : product(choices)) {
+    for (const RotationCase& c : casesOf(choices)) {
         for (const uint32_t in_flight : {1u, 2u}) {
-            if (in_flight == 1 || c.element == ROPE_ELEMENT_F32) ask(c, in_flight);
+            if (in_flight == 1 || c.element == ROPE_ELEMENT_F32) printRotation(c, in_flight);
         }
     }
 }
@@ -206,7 +206,7 @@ int main(int count, char** arguments) {
     try {
         openCompiler();
         const bool every = count == 2 && std::string(arguments[1]) == "--every";
-        every ? askEvery() : askRotation();
+        every ? printEveryShader() : printEveryRotation();
         std::printf("end\n");
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "vkrope-amd: %s\n", failure.what());

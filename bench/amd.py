@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""What AMD's compiler makes of the rotation's wide build, for every family of GPUs that RADV's null device offers; no
-GPU is needed.
+"""Shows what AMD's compiler makes of the rotation's wide build, for every family of GPUs that RADV's null device offers;
+no GPU is needed.
 
     bench/amd.py PROGRAM [--families navi21,gfx1100] [--pairings half,interleaved] [--text "f16 in-place rows half 2"]
     bench/amd.py PROGRAM --every [--families navi21,gfx1100] [--text "fused-f16 fused_wide"]
 
-PROGRAM is vkrope-amd. One row for each element, place, source of cos and sin, pairing and number of heads in flight, as
-the library's own plan makes the pipeline; of the loop over the heads what one head takes. --text prints a pipeline's
-text instead. --every: one row for each shader in plans typical of it, and of its whole text what loads and stores there
-are; only spills and scratch fail then. Exit status 1 where a register is spilled, scratch memory is taken, or elements are not loaded and stored as
-wide as they can be; 77 where there is no RADV. "ahead": how many loads are made before anything is waited for."""
+PROGRAM is vkrope-amd. The output has one row for each element, place, source of cos and sin, pairing and number of
+heads in flight, as the library's own plan makes the pipeline, with the cost of one head in the loop over the heads.
+--text prints a pipeline's text instead. --every prints one row for each shader in plans typical of it, with the loads
+and stores of its whole text; only spills and scratch fail then. The exit status is 1 where a register is spilled,
+scratch memory is taken, or elements are not loaded and stored as wide as they can be; 77 where there is no RADV. The
+column "ahead" counts the loads before the first wait."""
 import argparse
 import glob
 import os
@@ -70,8 +71,8 @@ def widths(moves):
     return "+".join(f"{moves.count(width)}x{width or '½'}" for width in sorted(set(moves), reverse=True))
 
 
-def look(pipeline):
-    """Of the loop: what one head takes, which moves there are, and how many loads before anything is waited for."""
+def measure_loop(pipeline):
+    """Measures the loop: the cost of one head, the loads and stores, and how many loads come before the first wait."""
     loop = loop_of(pipeline["text"])
     loads, stores, ahead = [], [], None
     for line in loop:
@@ -85,24 +86,24 @@ def look(pipeline):
             "loads": loads, "stores": stores, "ahead": ahead or 0, "known": bool(loop)}
 
 
-def faults(pipeline, seen, element):
+def faults(pipeline, measured, element):
     wide = 4 if element == "f32" else 2
     found = []
     if pipeline["Spilled SGPRs"] or pipeline["Spilled VGPRs"]:
         found.append("spills")
     if pipeline["Scratch size"]:
         found.append("scratch")
-    if seen["known"] and {*seen["loads"], *seen["stores"]} != {wide}:
+    if measured["known"] and {*measured["loads"], *measured["stores"]} != {wide}:
         found.append("is not as wide as it can be")
     return found
 
 
-def print_row(label, pipeline, seen, found):
+def print_row(label, pipeline, measured, found):
     numbers = [pipeline["VGPRs"], pipeline["SGPRs"], pipeline["Spilled SGPRs"] + pipeline["Spilled VGPRs"],
                pipeline["Scratch size"], pipeline["Subgroups per SIMD"], pipeline["Code size"], pipeline["Instructions"]]
-    if seen["known"]:
-        numbers += [f"{seen['loop']:.1f}", f"{seen['VALU']:.1f}", widths(seen["loads"]), widths(seen["stores"]),
-                    seen["ahead"]]
+    if measured["known"]:
+        numbers += [f"{measured['loop']:.1f}", f"{measured['VALU']:.1f}", widths(measured["loads"]),
+                    widths(measured["stores"]), measured["ahead"]]
     print(f"{label:{LABEL_WIDTH}}", *(f"{number:>7}" for number in numbers), *found)
 
 
@@ -114,7 +115,7 @@ def show_every(pipelines, text):
                 print("\n".join(pipeline["text"]))
             continue
         moves = [MOVE.match(line) for line in pipeline["text"]]
-        loads, stores = ([WIDTHS.get(m.group(2), 0) for m in moves if m and m.group(1) == way] for way in ("load", "store"))
+        loads, stores = ([WIDTHS.get(m.group(2), 0) for m in moves if m and m.group(1) == kind] for kind in ("load", "store"))
         found = faults(pipeline, {"known": False}, "f32")
         numbers = [pipeline["VGPRs"], pipeline["SGPRs"], pipeline["Spilled SGPRs"] + pipeline["Spilled VGPRs"],
                    pipeline["Scratch size"], pipeline["Subgroups per SIMD"], pipeline["Code size"], pipeline["Instructions"]]
@@ -134,11 +135,11 @@ def show(pipelines, pairings, text):
             continue
         if pairing not in pairings:
             continue
-        seen = look(pipeline)
-        found = faults(pipeline, seen, element)
+        measured = measure_loop(pipeline)
+        found = faults(pipeline, measured, element)
         if shader != "rotate_wide":
             found.append("is not the wide build")
-        print_row(label.rsplit(" ", 1)[0], pipeline, seen, found)
+        print_row(label.rsplit(" ", 1)[0], pipeline, measured, found)
         wrong += bool(found)
     return wrong
 

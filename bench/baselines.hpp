@@ -1,17 +1,17 @@
-// What a rotation is measured against: kernels that move the same bytes and compute nothing, as plans.
+// The baselines of a rotation, as plans: kernels that move the same bytes and compute nothing.
 #pragma once
 
 #include "rope.h"
 
 namespace measure {
 
-// The rotation's lanes, loads and stores with a sign bit flipped. `loads`: with its other loads too.
+// Makes the rotation's loads and stores with a sign bit flipped. With `loads` the rotation's other loads are made too.
 RopePlan negatePlan(const RopePlan& rotation, bool loads);
-// From slot Q to slot Q_OUT, 1, 2, 4 or 8 vectors of 16 bytes in each thread; bytes are a multiple of 128.
+// Copies slot Q to slot Q_OUT, 1, 2, 4 or 8 vectors of 16 bytes in each thread. `bytes` must be a multiple of 128.
 RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits);
-// Adds slot Q to slot Q_OUT: as an addition of a table to float32 does, two loads and a store of each element.
+// Adds slot Q to slot Q_OUT, with two loads and a store for each element, as the addition of a table to float32 has.
 RopePlan sumPlan(uint64_t bytes, const RopeLimits& limits);
-// A dispatch of one group that does nothing, with the bindings of another plan.
+// Dispatches one group that does nothing, with the bindings of another plan.
 RopePlan emptyPlan(const RopePlan& like);
 
 } // namespace measure

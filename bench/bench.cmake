@@ -4,18 +4,18 @@ target_include_directories(vkrope-bench PRIVATE host)
 target_link_libraries(vkrope-bench PRIVATE vkrope-measure benchmark::benchmark)
 target_compile_options(vkrope-bench PRIVATE ${VKROPE_WARNINGS})
 
-# Both name every shader, which a shared library does not show.
+# The two programs below name every shader, and a shared library exports none.
 if(BUILD_SHARED_LIBS)
     return()
 endif()
 
-# For amd.py.
+# amd.py runs this program.
 add_executable(vkrope-amd bench/amd.cpp)
 target_include_directories(vkrope-amd PRIVATE host)
 target_link_libraries(vkrope-amd PRIVATE vkrope-measure)
 target_compile_options(vkrope-amd PRIVATE ${VKROPE_WARNINGS})
 
-# For other compilers of SPIR-V.
+# This program writes modules for other compilers of SPIR-V.
 add_executable(vkrope-modules bench/modules.cpp)
 target_include_directories(vkrope-modules PRIVATE host)
 target_link_libraries(vkrope-modules PRIVATE vkrope-measure)

@@ -14,7 +14,7 @@ const std::vector<Named<RopePairing>>& pairings() {
     return all;
 }
 
-const std::vector<Named<bool>>& places() {
+const std::vector<Named<bool>>& placements() {
     static const std::vector<Named<bool>> all = {{"in-place", false}, {"out-of-place", true}};
     return all;
 }
@@ -30,12 +30,12 @@ const std::vector<uint32_t>& tokenCounts() {
     return all;
 }
 
-std::string nameOf(const Case& c) {
-    return std::string(c.model->name) + "/" + nameIn(places(), c.out_of_place) + "/" + nameIn(elements(), c.element) +
-           "/" + nameIn(pairings(), c.pairing) + "/" + nameIn(sources(), c.source);
+std::string caseName(const RotationCase& c) {
+    return std::string(c.model->name) + "/" + nameIn(placements(), c.out_of_place) + "/" +
+           nameIn(elements(), c.element) + "/" + nameIn(pairings(), c.pairing) + "/" + nameIn(sources(), c.source);
 }
 
-uint64_t tensorBytes(const Case& c) {
+uint64_t tensorBytes(const RotationCase& c) {
     return uint64_t{c.tokens} * (c.model->q_heads + c.model->k_heads) * c.model->head_dim * ropeElementBytes(c.element);
 }
 
@@ -45,20 +45,20 @@ template <typename T> static std::vector<T> valuesOf(const std::vector<Named<T>>
     return values;
 }
 
-Choices allChoices() {
-    Choices all;
-    for (const Model& model : models()) all.models.push_back(&model);
+CaseChoices allChoices() {
+    CaseChoices all;
+    for (const ModelShape& model : modelShapes()) all.models.push_back(&model);
     all.pairings = valuesOf(pairings());
-    all.out_of_place = valuesOf(places());
+    all.out_of_place = valuesOf(placements());
     all.elements = valuesOf(elements());
     all.sources = valuesOf(sources());
     all.tokens = tokenCounts();
     return all;
 }
 
-std::vector<Case> product(const Choices& choices) {
-    std::vector<Case> cases;
-    for (const Model* model : choices.models)
+std::vector<RotationCase> casesOf(const CaseChoices& choices) {
+    std::vector<RotationCase> cases;
+    for (const ModelShape* model : choices.models)
         for (const RopePairing pairing : choices.pairings)
             for (const bool out_of_place : choices.out_of_place)
                 for (const RopeElement element : choices.elements)

@@ -1,4 +1,4 @@
-// What is measured, as data: every case is one choice of each axis.
+// The cases that are measured, as data: a case is one choice for each option.
 #pragma once
 
 #include "models.hpp"
@@ -8,12 +8,12 @@
 namespace measure {
 
 template <typename T> struct Named {
-    const char* name; // as options have it
+    const char* name; // the name that options take
     T value;
 };
 const std::vector<Named<RopeElement>>& elements();
 const std::vector<Named<RopePairing>>& pairings();
-const std::vector<Named<bool>>& places(); // whether the result goes out of place
+const std::vector<Named<bool>>& placements(); // true: out of place
 const std::vector<Named<RopeSource>>& sources();
 const std::vector<uint32_t>& tokenCounts();
 
@@ -24,8 +24,8 @@ template <typename T> const char* nameIn(const std::vector<Named<T>>& all, T val
     return "";
 }
 
-struct Case {
-    const Model* model;
+struct RotationCase {
+    const ModelShape* model;
     RopePairing pairing;
     bool out_of_place;
     RopeElement element;
@@ -34,20 +34,20 @@ struct Case {
     RopeTuning tuning = {}; // zeros: the library's own
 };
 
-// "llama3-8b/in-place/f32/half/inline", without the tokens
-std::string nameOf(const Case& c);
-uint64_t tensorBytes(const Case& c); // of Q and K together
+// Names the case without its tokens: "llama3-8b/in-place/f32/half/inline".
+std::string caseName(const RotationCase& c);
+uint64_t tensorBytes(const RotationCase& c); // Q and K together
 
-// In the order of the members of Case, the last fastest.
-struct Choices {
-    std::vector<const Model*> models;
+// The choices from which cases are made, in the order of the members of RotationCase; the last varies fastest.
+struct CaseChoices {
+    std::vector<const ModelShape*> models;
     std::vector<RopePairing> pairings;
     std::vector<bool> out_of_place;
     std::vector<RopeElement> elements;
     std::vector<RopeSource> sources;
     std::vector<uint32_t> tokens;
 };
-Choices allChoices();
-std::vector<Case> product(const Choices& choices);
+CaseChoices allChoices();
+std::vector<RotationCase> casesOf(const CaseChoices& choices);
 
 } // namespace measure

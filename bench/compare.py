@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Two builds of the bench against each other, run in turns, so that what the machine does meanwhile hits both alike.
+"""Compares two builds of the bench, run in turns, so that disturbances of the machine hit both alike.
 
     bench/compare.py OLD NEW [--pairs 21] [--filter REGEX]
 
-OLD and NEW are vkrope-bench programs. For each case the median times, and the median of the pairs' ratios; exit status
-1 where one is above --limit."""
+OLD and NEW are vkrope-bench programs. The script prints for each case the median times, and the median of the pairs'
+ratios. The exit status is 1 where one is above --limit."""
 import argparse
 import json
 import statistics

@@ -1,5 +1,5 @@
-// Copies ROPE_VECTORS vectors of four words in each thread, all loaded before the first is stored; with ROPE_SUM adds one
-// vector to what is there.
+// Copies ROPE_VECTORS vectors of four words in each thread; all are loaded before the first is stored. With ROPE_SUM the
+// kernel adds one vector to the one in the destination.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "../shaders/start.glsl"

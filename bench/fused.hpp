@@ -1,8 +1,8 @@
-// Passes from projection to cache, verified first, beside the passes that they replace with float32 between them in one
-// submission, and beside vkCmdCopyBuffer of as many bytes.
+// Measures passes from projection to cache. Each is verified first, and timed beside the passes that it replaces, which
+// have float32 between them in one submission, and beside vkCmdCopyBuffer of as many bytes.
 #pragma once
 
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 #include <deque>
 #include <memory>
@@ -13,29 +13,30 @@ struct FusedKind {
     const char* name;
     uint32_t q_heads, kv_heads;
     RopeElement from, cache;
-    RopeNorm norm; // of Q and of K; any weights are noise
+    RopeNorm norm; // for Q and K; the weights are noise
     bool scaled;
-    bool shift; // turns whole pages of 16 tokens
+    bool shift; // the pass turns whole pages of 16 tokens
     RopeSource source;
 
     bool takes(uint32_t tokens) const { return !shift || tokens >= 16; }
 };
 const std::vector<FusedKind>& fusedKinds();
 
-class FusedCase;
+class FusedBenchState;
 
-class Fused {
+class FusedBench {
   public:
-    Fused(Bench* bench, const FusedKind& kind, uint32_t tokens);
-    ~Fused();
+    FusedBench(BenchDevice* bench, const FusedKind& kind, uint32_t tokens);
+    ~FusedBench();
 
     std::vector<Contestant> contestants(); // fused, unfused, CopyBuffer, empty; they live as long as this
-    // Read and written; of tensors and cache what the tokens take, of the rest what the plans read, once a plan.
+    // Bytes read and written: the tokens' share of tensors and cache, and of the other slots what the plans read, once
+    // for each plan.
     uint64_t bytes() const;
     uint64_t unfusedBytes() const;
 
   private:
-    std::unique_ptr<FusedCase> case_;
+    std::unique_ptr<FusedBenchState> case_;
 };
 
 } // namespace measure

@@ -4,33 +4,33 @@
 
 namespace measure {
 
-const std::vector<Model>& models() {
-    static const std::vector<Model> all = {
+const std::vector<ModelShape>& modelShapes() {
+    static const std::vector<ModelShape> all = {
         {"llama3-8b", "Llama-3-8B", 32, 8, 128, 500000, 1, 1},
         {"llama3-8b-yarn", "Llama-3-8B with YaRN's scale", 32, 8, 128, 500000, 1,
-         1.1386294361119891}, // 4 times as long
+         1.1386294361119891}, // the scale for 4 times the length
         {"qwen3-0.6b", "Qwen3-0.6B", 16, 8, 128, 1000000, 1, 1},
         {"gemma3", "Gemma 3 4B", 8, 4, 256, 1000000, 1, 1},
-        {"deepseek-v3", "DeepSeek-V3", 128, 1, 64, 10000, 1, 1}, // the part of its heads that turns, and the shared key
+        {"deepseek-v3", "DeepSeek-V3", 128, 1, 64, 10000, 1, 1}, // the turning part of its heads, and the shared key
         {"vision-72", "vision tower of Qwen3-VL", 16, 16, 72, 10000, 2, 1},
         {"vision-80", "vision tower of Qwen2.5-VL", 16, 16, 80, 10000, 2, 1},
     };
     return all;
 }
 
-const Model* findModel(const std::string& name) {
-    for (const Model& model : models()) {
+const ModelShape* findModelShape(const std::string& name) {
+    for (const ModelShape& model : modelShapes()) {
         if (name == model.name) return &model;
     }
     return nullptr;
 }
 
-std::string describe(const Model& model) {
+std::string describeModel(const ModelShape& model) {
     return std::string(model.title) + ", " + std::to_string(model.q_heads) + " + " + std::to_string(model.k_heads) +
            " heads of " + std::to_string(model.head_dim) + (model.axes > 1 ? ", two axes" : "");
 }
 
-std::vector<double> frequenciesOf(const Model& model) {
+std::vector<double> modelFrequencies(const ModelShape& model) {
     RopeRule rule = {};
     rule.rotary_dim = model.head_dim / model.axes;
     rule.base = model.base;
@@ -41,7 +41,7 @@ std::vector<double> frequenciesOf(const Model& model) {
     return all;
 }
 
-std::vector<uint8_t> axesOf(const Model& model) {
+std::vector<uint8_t> modelAxes(const ModelShape& model) {
     if (model.axes == 1) return {};
     std::vector<uint8_t> axes(model.head_dim / 2);
     const std::vector<uint32_t> sections(model.axes, model.head_dim / 2 / model.axes);

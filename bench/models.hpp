@@ -7,22 +7,22 @@
 
 namespace measure {
 
-struct Model {
-    const char* name; // as options have it
+struct ModelShape {
+    const char* name; // the name that options take
     const char* title;
-    uint32_t q_heads, k_heads, head_dim; // all of the head turns
+    uint32_t q_heads, k_heads, head_dim; // the whole head turns
     double base;
     uint32_t axes; // 1; or 2, height and width, each with half of the pairs
     double scale;  // on cos and sin
 };
 
-const std::vector<Model>& models();
-const Model* findModel(const std::string& name); // null: there is none of that name
+const std::vector<ModelShape>& modelShapes();
+const ModelShape* findModelShape(const std::string& name); // null: no model has that name
 
-// "Llama-3-8B, 32 + 8 heads of 128"
-std::string describe(const Model& model);
+// Describes the shape: "Llama-3-8B, 32 + 8 heads of 128".
+std::string describeModel(const ModelShape& model);
 
-std::vector<double> frequenciesOf(const Model& model);
-std::vector<uint8_t> axesOf(const Model& model); // of each pair; empty where there is one
+std::vector<double> modelFrequencies(const ModelShape& model);
+std::vector<uint8_t> modelAxes(const ModelShape& model); // the axis of each pair; empty if there is one axis
 
 } // namespace measure

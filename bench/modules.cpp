@@ -1,6 +1,6 @@
-// vkrope-modules FOLDER: writes every shader's SPIR-V, as it is compiled and with the constants of typical plans folded
+// vkrope-modules FOLDER writes every shader's SPIR-V, as it is compiled and with the constants of typical plans folded
 // in.
-#include "typical.hpp"
+#include "typical_passes.hpp"
 
 #include "plan/shaders.h"
 
@@ -9,26 +9,26 @@
 
 namespace {
 
-void write(const std::string& path, const uint32_t* words, size_t bytes) {
+void writeModule(const std::string& path, const uint32_t* words, size_t bytes) {
     std::FILE* file = std::fopen(path.c_str(), "wb");
     const bool written = file != nullptr && std::fwrite(words, 1, bytes, file) == bytes;
     if (file == nullptr || std::fclose(file) != 0 || !written) throw std::runtime_error(path + " cannot be written");
 }
 
-void writeAll(const std::string& folder) {
+void writeModules(const std::string& folder) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 6;
     limits.enabled = ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
 #define ROPE_SHADER(name, file, needs, defines)                                                                        \
-    write(folder + "/" #name ".spv", rope_shader_##name.words, rope_shader_##name.bytes);
+    writeModule(folder + "/" #name ".spv", rope_shader_##name.words, rope_shader_##name.bytes);
 #include "../shaders/list.def"
 #undef ROPE_SHADER
-    for (const measure::Typical& typical : measure::typicalPasses(limits)) {
+    for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
         const RopePass& pass = typical.plan.passes[0];
         std::vector<uint32_t> words(pass.shader->bytes / 4);
         const size_t bytes = ropeSpecialize(pass.shader, pass.constants, words.data());
-        write(folder + "/" + typical.name + "." + pass.shader->name + ".spv", words.data(), bytes);
+        writeModule(folder + "/" + typical.name + "." + pass.shader->name + ".spv", words.data(), bytes);
     }
 }
 
@@ -40,7 +40,7 @@ int main(int count, char** arguments) {
         return 2;
     }
     try {
-        writeAll(arguments[1]);
+        writeModules(arguments[1]);
     } catch (const std::exception& failure) {
         std::fprintf(stderr, "vkrope-modules: %s\n", failure.what());
         return 1;

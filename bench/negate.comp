@@ -1,6 +1,6 @@
-// What the rotation moves, without its arithmetic: the same lanes load and store the same elements, whose signs change.
-// With ROPE_LOADS they first make the rotation's other loads too, each where the last one says, and mix the bits of what
-// these give into the elements. Elements that do not rotate are not brought over.
+// Moves the rotation's elements without its arithmetic: the same lanes load and store the same elements, and flip signs.
+// With ROPE_LOADS they first make the rotation's other loads too, each addressed by the last one, and mix the bits of the
+// loaded words into the elements. Elements that do not rotate are not copied.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "../shaders/start.glsl"

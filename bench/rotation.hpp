@@ -1,20 +1,21 @@
-// A case on a device: verified when it is made, and its rivals, which move the same bytes and compute nothing.
+// Measures a rotation on a device: the case is verified when it is made, and timed beside kernels that move the same
+// bytes and compute nothing.
 #pragma once
 
 #include "cases.hpp"
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 #include <deque>
 #include <memory>
 
 namespace measure {
 
-// What a case describes, with the frequencies and axes that it points at.
-class Described {
+// The description of a case, with the frequencies and axes that it points at.
+class CaseDescription {
   public:
-    explicit Described(const Case& c);
-    Described(const Described&) = delete;
-    Described& operator=(const Described&) = delete;
+    explicit CaseDescription(const RotationCase& c);
+    CaseDescription(const CaseDescription&) = delete;
+    CaseDescription& operator=(const CaseDescription&) = delete;
 
     RopeRotateDescription description = {};
 
@@ -23,17 +24,17 @@ class Described {
     std::vector<uint8_t> axes_;
 };
 
-class Rotation {
+class RotationBench {
   public:
-    Rotation(Bench* bench, const Case& c);
+    RotationBench(BenchDevice* bench, const RotationCase& c);
 
-    // The rotation, then what it stands beside, on tensors of their own: on the bits that they leave behind, a rotation
-    // might be slow. They live as long as this.
+    // Returns the rotation, then its baselines and plainer cases, which work on tensors of their own: a rotation might
+    // be slow on the bits that they leave behind. They live as long as this object.
     std::vector<Contestant> contestants();
     Contestant empty();
     uint64_t bytes() const { return 2 * tensorBytes(case_); } // read and written
 
-    // Carries it out once, of the same case with another tuning, and looks at the results.
+    // Carries out a plan of the same case, with any tuning, once and checks its results.
     void verify(const RopePlan& plan);
     RopePlan planOf(const RopeTuning& tuning) const;
     RopePlan unscaledPlan() const;
@@ -41,8 +42,8 @@ class Rotation {
     const RopeBuffers& slots() const { return slots_; }
 
     static bool isCopyKernel(const std::string& name);
-    // The names of plainer cases that not every case has beside it.
-    static const std::vector<std::string>& plainer();
+    // The names of the plainer cases. Not every case is timed beside them.
+    static const std::vector<std::string>& companionNames();
 
   private:
     const rope::Buffer& keep(RopeSlot slot, rope::Buffer buffer, RopeBuffers* slots);
@@ -51,17 +52,17 @@ class Rotation {
     std::vector<std::vector<uint8_t>> readTokens(bool results);
     bool isRight(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) const;
     std::vector<uint8_t> expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const;
-    Contestant rival(const std::string& name, const RopePlan& plan, const RopeBuffers& slots);
+    Contestant planContestant(const std::string& name, const RopePlan& plan, const RopeBuffers& slots);
     void addCopies(std::vector<Contestant>* contestants);
-    void addBeside(const std::string& name, const Case& c, std::vector<Contestant>* contestants);
+    void addCompanion(const std::string& name, const RotationCase& c, std::vector<Contestant>* contestants);
 
-    Bench* bench_;
-    Case case_;
-    Described described_;
+    BenchDevice* bench_;
+    RotationCase case_;
+    CaseDescription described_;
     RopePlan plan_;
     std::deque<rope::Buffer> buffers_;
     RopeBuffers slots_ = {};
-    std::vector<std::unique_ptr<Rotation>> beside_;
+    std::vector<std::unique_ptr<RotationBench>> companions_;
 };
 
 } // namespace measure

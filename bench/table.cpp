@@ -6,7 +6,8 @@
 
 namespace measure {
 
-Table::Table(Bench* bench, const Model& model, uint32_t rows) : bench_(bench), frequencies_(frequenciesOf(model)) {
+TableBench::TableBench(BenchDevice* bench, const ModelShape& model, uint32_t rows)
+    : bench_(bench), frequencies_(modelFrequencies(model)) {
     RopeTableDescription d = {};
     d.frequencies.values = frequencies_.data();
     d.frequencies.count = static_cast<uint32_t>(frequencies_.size());
@@ -23,7 +24,7 @@ Table::Table(Bench* bench, const Model& model, uint32_t rows) : bench_(bench), f
     verify(rows);
 }
 
-void Table::verify(uint32_t rows) {
+void TableBench::verify(uint32_t rows) {
     const size_t pairs = frequencies_.size();
     const std::vector<uint8_t> read = bench_->read(words_, 0, words_.size());
     std::vector<uint32_t> words(read.size() / 4);
@@ -38,14 +39,14 @@ void Table::verify(uint32_t rows) {
             wanted[pairs + pair] = cos_sin[1];
         }
         if (std::memcmp(wanted.data(), got.data(), got.size()) != 0)
-            throw Wrong("row " + std::to_string(row) + " of the table has other bits than the CPU's");
+            throw WrongResult("row " + std::to_string(row) + " of the table has other bits than the CPU's");
     }
 }
 
-std::vector<Contestant> Table::contestants() {
+std::vector<Contestant> TableBench::contestants() {
     return {{"table", [this] { return bench_->run(plan_, slots_); }},
             {"FillBuffer", [this] { return bench_->fill(filled_); }},
-            {kEmpty, [this, plan = emptyPlan(plan_)] { return bench_->run(plan, slots_); }}};
+            {kEmptyDispatch, [this, plan = emptyPlan(plan_)] { return bench_->run(plan, slots_); }}};
 }
 
 } // namespace measure

@@ -1,14 +1,15 @@
-// Making rows of cos and sin, one for each position from 0 on: verified, and beside vkCmdFillBuffer of as many bytes.
+// Measures the making of rows of cos and sin, one for each position from 0 on. The rows are verified, and timed beside
+// vkCmdFillBuffer of as many bytes.
 #pragma once
 
 #include "models.hpp"
-#include "turns.hpp"
+#include "round_robin.hpp"
 
 namespace measure {
 
-class Table {
+class TableBench {
   public:
-    Table(Bench* bench, const Model& model, uint32_t rows);
+    TableBench(BenchDevice* bench, const ModelShape& model, uint32_t rows);
 
     std::vector<Contestant> contestants();
     uint64_t bytes() const { return plan_.bytes[ROPE_SLOT_ROWS]; } // written
@@ -16,7 +17,7 @@ class Table {
   private:
     void verify(uint32_t rows);
 
-    Bench* bench_;
+    BenchDevice* bench_;
     std::vector<double> frequencies_;
     RopePlan plan_;
     rope::Buffer words_, rows_, filled_;

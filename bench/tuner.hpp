@@ -1,22 +1,22 @@
-// Which tuning is the fastest for a case, beside the library's own.
+// Finds the fastest tuning for a case, and compares it with the library's own.
 #pragma once
 
 #include "rotation.hpp"
 
 namespace measure {
 
-struct Tuned {
+struct TuningResult {
     RopeTuning own = {}, best = {};
-    Range own_seconds = {}, best_seconds = {};
-    Range gain = {};  // the own one's time to the best one's
-    Range noise = {}; // and to its own, measured again
+    Quartiles own_seconds = {}, best_seconds = {};
+    Quartiles gain = {};  // time of the own tuning to that of the best
+    Quartiles noise = {}; // time of the own tuning to its own, measured again
     size_t tried = 0;
 
-    // Where it is not, the best one is nothing but luck.
+    // If this is false, the best tuning won by luck.
     bool isSure() const;
 };
 
 // Every candidate is verified before it is timed.
-Tuned tune(Bench* bench, const Case& c, uint32_t rounds);
+TuningResult tune(BenchDevice* bench, const RotationCase& c, uint32_t rounds);
 
 } // namespace measure

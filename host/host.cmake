@@ -190,31 +190,32 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool/axes.cpp
         host/tool/bench.cpp
         host/tool/bench_cases.cpp
-        host/tool/bench_rows.cpp
+        host/tool/bench_report.cpp
         host/tool/bias.cpp
         host/tool/chart.cpp
         host/tool/check.cpp
         host/tool/check_case.cpp
         host/tool/check_spirv.cpp
         host/tool/contraction.cpp
+        host/tool/covering.cpp
         host/tool/devices.cpp
         host/tool/element.cpp
         host/tool/encoding.cpp
         host/tool/frequencies.cpp
         host/tool/main.cpp
         host/tool/matrix.cpp
-        host/tool/meetings.cpp
+        host/tool/option_values.cpp
         host/tool/output.cpp
         host/tool/permute.cpp
         host/tool/plot.cpp
         host/tool/positions.cpp
         host/tool/progress.cpp
         host/tool/rotate.cpp
-        host/tool/rotation.cpp
+        host/tool/rotate_request.cpp
+        host/tool/rotate_run.cpp
         host/tool/table.cpp
         host/tool/target.cpp
-        host/tool/tune.cpp
-        host/tool/values.cpp)
+        host/tool/tune.cpp)
     target_include_directories(vkrope-tool PRIVATE host)
     target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)

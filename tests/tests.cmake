@@ -67,10 +67,10 @@ add_executable(vkrope-tests
     tests/tool/contraction_test.cpp
     tests/tool/fuzz_npy.cpp
     tests/tool/typical_test.cpp
-    bench/bench.cpp
-    bench/typical.cpp
+    bench/bench_device.cpp
+    bench/typical_passes.cpp
     host/tool/contraction.cpp
-    host/tool/meetings.cpp)
+    host/tool/covering.cpp)
 target_include_directories(vkrope-tests PRIVATE host tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")

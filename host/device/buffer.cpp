@@ -16,14 +16,14 @@ constexpr VkMemoryPropertyFlags kCoherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
 constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryPropertyFlags kPlain = kLocal | kVisible | kCoherent | kCached;
 
-// Kinds of memory from the best to the last resort.
+// Kinds of memory, from the best to the last resort.
 const std::vector<VkMemoryPropertyFlags> kDirectKinds = {
     kLocal | kVisible | kCached | kCoherent, kLocal | kVisible | kCached, kLocal | kVisible, kVisible, kLocal, 0};
 const std::vector<VkMemoryPropertyFlags> kDeviceKinds = {kLocal, 0};
 const std::vector<VkMemoryPropertyFlags> kStagingKinds = {kVisible | kCached | kCoherent, kVisible | kCached, kVisible};
 
-// The first type of the best kind. Drivers list the plainest first; types with further properties (protected, uncached
-// on the device) are never wanted.
+// Returns the first type of the best kind. Drivers list the plainest type first. Types with further properties
+// (protected, uncached on the device) are never wanted.
 uint32_t chooseType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
                     const std::vector<VkMemoryPropertyFlags>& kinds) {
     for (VkMemoryPropertyFlags kind : kinds) {
@@ -41,8 +41,7 @@ std::string inBytes(VkDeviceSize bytes) { return std::to_string(bytes) + " bytes
 
 } // namespace
 
-// ---- Allocations
-// -----------------------------------------------------------------------------------------------------
+// ---- Allocations ---------------------------------------------------------------------------------------------------
 
 bool DeviceState::allocate(VkDeviceSize bytes, bool for_staging, Allocation* allocation, std::string* error) {
     *allocation = Allocation();
@@ -61,7 +60,7 @@ bool DeviceState::allocate(VkDeviceSize bytes, bool for_staging, Allocation* all
     VkResult result = vk.CreateBuffer(device, &create, nullptr, &allocation->buffer);
     if (result == VK_SUCCESS) {
         allocation->size = bytes;
-        result = giveMemory(for_staging, allocation);
+        result = allocateMemory(for_staging, allocation);
     } else {
         allocation->buffer = VK_NULL_HANDLE;
     }
@@ -73,7 +72,7 @@ bool DeviceState::allocate(VkDeviceSize bytes, bool for_staging, Allocation* all
     return true;
 }
 
-VkResult DeviceState::giveMemory(bool for_staging, Allocation* allocation) {
+VkResult DeviceState::allocateMemory(bool for_staging, Allocation* allocation) {
     VkMemoryRequirements needs;
     vk.GetBufferMemoryRequirements(device, allocation->buffer, &needs);
     const uint32_t type =
@@ -106,14 +105,13 @@ void DeviceState::release(Allocation* allocation) const {
             vk.DestroyBuffer(device, allocation->buffer, nullptr);
         }
         if (allocation->memory) {
-            vk.FreeMemory(device, allocation->memory, nullptr); // unmaps as well
+            vk.FreeMemory(device, allocation->memory, nullptr); // this unmaps the memory as well
         }
     }
     *allocation = Allocation();
 }
 
-// ---- Between host and device
-// -------------------------------------------------------------------------------------------
+// ---- Transfers between host and device -----------------------------------------------------------------------------
 
 VkMappedMemoryRange DeviceState::mappedRange(const Allocation& allocation, VkDeviceSize offset,
                                              VkDeviceSize bytes) const {
@@ -173,8 +171,8 @@ bool DeviceState::copy(VkBuffer from, VkBuffer to, const VkBufferCopy& region, s
     return finish(error, nullptr);
 }
 
-bool DeviceState::usable(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes,
-                         std::string* error) const {
+bool DeviceState::checkRange(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes,
+                             std::string* error) const {
     if (stuck) {
         *error = info.name + " did not finish earlier work: open a new device";
         return false;
@@ -198,7 +196,7 @@ bool Device::owns(const Buffer& buffer, std::string* error) const {
 bool Device::upload(const Buffer& buffer, VkDeviceSize offset, const void* data, VkDeviceSize bytes,
                     std::string* error) {
     const Allocation& target = buffer.allocation_;
-    if (!owns(buffer, error) || !state_->usable(target, offset, bytes, error)) {
+    if (!owns(buffer, error) || !state_->checkRange(target, offset, bytes, error)) {
         return false;
     }
     if (bytes == 0) {
@@ -224,7 +222,7 @@ bool Device::upload(const Buffer& buffer, VkDeviceSize offset, const void* data,
 
 bool Device::download(const Buffer& buffer, VkDeviceSize offset, void* data, VkDeviceSize bytes, std::string* error) {
     const Allocation& source = buffer.allocation_;
-    if (!owns(buffer, error) || !state_->usable(source, offset, bytes, error)) {
+    if (!owns(buffer, error) || !state_->checkRange(source, offset, bytes, error)) {
         return false;
     }
     if (bytes == 0) {
@@ -250,7 +248,7 @@ bool Device::download(const Buffer& buffer, VkDeviceSize offset, void* data, VkD
 
 bool Device::fill(const Buffer& buffer, uint8_t value, std::string* error) {
     const Allocation& target = buffer.allocation_;
-    if (!owns(buffer, error) || !state_->usable(target, 0, target.size, error)) {
+    if (!owns(buffer, error) || !state_->checkRange(target, 0, target.size, error)) {
         return false;
     }
     if (target.mapped) {
@@ -271,8 +269,7 @@ bool Device::fill(const Buffer& buffer, uint8_t value, std::string* error) {
     return upload(buffer, words, rest, target.size - words, error);
 }
 
-// ---- Buffer
-// ------------------------------------------------------------------------------------------------------------
+// ---- Buffer --------------------------------------------------------------------------------------------------------
 
 bool Device::makeBuffer(VkDeviceSize bytes, Buffer* buffer, std::string* error) {
     Buffer made;

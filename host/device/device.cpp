@@ -28,7 +28,7 @@ const char* typeName(VkPhysicalDeviceType type) {
     }
 }
 
-uint32_t preference(const DeviceInfo& info) { // the best is least
+uint32_t preference(const DeviceInfo& info) { // the best device has the least
     const VkPhysicalDeviceType order[] = {VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
                                           VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU, VK_PHYSICAL_DEVICE_TYPE_CPU};
     uint32_t place = 0;
@@ -52,7 +52,7 @@ std::vector<VkExtensionProperties> deviceExtensions(const VulkanFunctions& vk, V
     return extensions;
 }
 
-bool hasExtension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
+bool hasDeviceExtension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
     return std::any_of(extensions.begin(), extensions.end(), [name](const VkExtensionProperties& extension) {
         return std::strcmp(extension.extensionName, name) == 0;
     });
@@ -66,7 +66,7 @@ DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t
     info.name = info.properties.deviceName;
     info.type = typeName(info.properties.deviceType);
     if (info.properties.apiVersion >= VK_API_VERSION_1_1 &&
-        hasExtension(deviceExtensions(vk, device), VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
+        hasDeviceExtension(deviceExtensions(vk, device), VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
         VkPhysicalDeviceDriverProperties driver = {};
         driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
         VkPhysicalDeviceProperties2 properties = {};
@@ -89,28 +89,29 @@ std::vector<DeviceInfo> readInfos(const Instance& instance) {
     return infos;
 }
 
-std::string lowered(std::string text) {
+std::string inLowerCase(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(),
                    [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
     return text;
 }
 
-// The devices that `select` may mean: one by its index, else those with it in their name or driver; all if empty.
-std::vector<DeviceInfo> matching(const std::vector<DeviceInfo>& infos, const std::string& select) {
+// Returns the devices that `select` may mean: the one with that index, else those with the text in their name or
+// driver; all if the text is empty.
+std::vector<DeviceInfo> matchingDevices(const std::vector<DeviceInfo>& infos, const std::string& select) {
     if (!select.empty() && select.find_first_not_of("0123456789") == std::string::npos) {
         const size_t index = select.size() < 9 ? std::strtoul(select.c_str(), nullptr, 10) : infos.size();
         return index < infos.size() ? std::vector<DeviceInfo>{infos[index]} : std::vector<DeviceInfo>();
     }
     std::vector<DeviceInfo> found;
     for (const DeviceInfo& info : infos) {
-        if (lowered(info.name + "\n" + info.driver).find(lowered(select)) != std::string::npos) {
+        if (inLowerCase(info.name + "\n" + info.driver).find(inLowerCase(select)) != std::string::npos) {
             found.push_back(info);
         }
     }
     return found;
 }
 
-bool better(const DeviceInfo& a, const DeviceInfo& b) {
+bool isBetter(const DeviceInfo& a, const DeviceInfo& b) {
     const bool a_old = a.properties.apiVersion < ROPE_API_VERSION;
     const bool b_old = b.properties.apiVersion < ROPE_API_VERSION;
     if (a_old != b_old) {
@@ -120,12 +121,13 @@ bool better(const DeviceInfo& a, const DeviceInfo& b) {
                                           : a.properties.apiVersion > b.properties.apiVersion;
 }
 
-bool choose(const std::vector<DeviceInfo>& infos, const std::string& select, DeviceInfo* chosen, std::string* error) {
+bool chooseDevice(const std::vector<DeviceInfo>& infos, const std::string& select, DeviceInfo* chosen,
+                  std::string* error) {
     if (infos.empty()) {
         *error = kNoDevice;
         return false;
     }
-    const std::vector<DeviceInfo> found = matching(infos, select);
+    const std::vector<DeviceInfo> found = matchingDevices(infos, select);
     if (found.empty()) {
         *error = "no device matches '" + select + "'; present:";
         for (const DeviceInfo& info : infos) {
@@ -133,7 +135,7 @@ bool choose(const std::vector<DeviceInfo>& infos, const std::string& select, Dev
         }
         return false;
     }
-    *chosen = *std::min_element(found.begin(), found.end(), better);
+    *chosen = *std::min_element(found.begin(), found.end(), isBetter);
     if (chosen->properties.apiVersion < ROPE_API_VERSION) {
         *error = chosen->name + " has Vulkan " + versionText(chosen->properties.apiVersion) +
                  " and 1.1 is needed: install a newer driver or select another device";
@@ -164,15 +166,14 @@ std::vector<DeviceInfo> listDevices(std::string* error) {
     return infos;
 }
 
-// ---- Opening
-// ---------------------------------------------------------------------------------------------------------
+// ---- Opening -------------------------------------------------------------------------------------------------------
 
 bool DeviceState::openDevice(const DeviceOptions& options, std::string* error) {
     messages = options.messages ? options.messages : std::make_shared<Messages>();
     timeout_seconds = options.timeout_seconds;
     instance = Instance::open(options.get_instance_proc_addr, options.validate ? messages : nullptr, error,
                               options.debug_utils);
-    if (!instance || !choose(readInfos(*instance), options.select, &info, error)) {
+    if (!instance || !chooseDevice(readInfos(*instance), options.select, &info, error)) {
         return false;
     }
     vk = instance->vk();
@@ -204,15 +205,16 @@ bool DeviceState::chooseQueue(std::string* error) {
     return false;
 }
 
-struct Features {
+struct EnabledFeatures {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
     VkPhysicalDeviceFeatures core = {};
     uint32_t enabled = 0; // ROPE_ENABLED_ bits
 };
 
-// Those that are of use, and no other beside them: some compilers make worse code for features enabled wholesale.
-static Features usefulFeatures(const VulkanFunctions& vk, const DeviceInfo& info, const DeviceOptions& options) {
-    Features useful;
+// Enables the features that the shaders use, and no other: some compilers make worse code for features enabled
+// wholesale.
+static EnabledFeatures usefulFeatures(const VulkanFunctions& vk, const DeviceInfo& info, const DeviceOptions& options) {
+    EnabledFeatures useful;
     useful.storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
     VkPhysicalDevice16BitStorageFeatures storage_16 = useful.storage_16;
     VkPhysicalDeviceFeatures2 found = {};
@@ -245,10 +247,10 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     const std::vector<const char*>& of_instance = instance->extensions();
     uint32_t enabled = ropeEnabledByExtensions(names.data(), static_cast<uint32_t>(names.size())) |
                        ropeEnabledByExtensions(of_instance.data(), static_cast<uint32_t>(of_instance.size()));
-    if (hasExtension(available, "VK_KHR_portability_subset")) { // a device that has it wants it enabled
+    if (hasDeviceExtension(available, "VK_KHR_portability_subset")) { // a device that offers it requires it enabled
         names.push_back("VK_KHR_portability_subset");
     }
-    Features features = usefulFeatures(vk, info, options);
+    EnabledFeatures features = usefulFeatures(vk, info, options);
     enabled |= features.enabled;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue_info = {};
@@ -332,7 +334,7 @@ bool DeviceState::createContext(std::string* error) {
 }
 
 DeviceState::~DeviceState() {
-    if (stuck) { // the queue still uses everything; better to leave it than to pull it from under the driver
+    if (stuck) { // the queue still uses everything, so nothing is destroyed
         (void)instance.release();
         return;
     }
@@ -358,8 +360,7 @@ DeviceState::~DeviceState() {
     }
 }
 
-// ---- Device
-// ----------------------------------------------------------------------------------------------------------
+// ---- Device --------------------------------------------------------------------------------------------------------
 
 Device Device::open(const DeviceOptions& options, std::string* error) {
     Device device(std::make_shared<DeviceState>());

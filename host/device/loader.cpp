@@ -24,7 +24,8 @@ constexpr char kNoLoader[] = "no Vulkan loader: libvulkan.so.1 was not found; in
                              "vulkan-loader (Fedora) or vulkan-icd-loader (Arch)";
 #endif
 
-// The loader stays open until the program ends: drivers keep threads and thread-local data that outlive an instance.
+// The loader stays open until the program ends, because drivers keep threads and thread-local data that outlive an
+// instance.
 PFN_vkGetInstanceProcAddr openLoader() {
 #if defined(_WIN32)
     const HMODULE library = LoadLibraryA("vulkan-1.dll");
@@ -53,7 +54,7 @@ PFN_vkGetInstanceProcAddr openLoader() {
 VKAPI_ATTR VkBool32 VKAPI_CALL onMessage(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* messages) {
     const std::string name = data->pMessageIdName ? data->pMessageIdName : "";
-    if (name != "Loader Message") { // the loader's, on drivers that it skipped; nothing that a program did
+    if (name != "Loader Message") { // the loader reports skipped drivers under this name; no program caused it
         static_cast<Messages*>(messages)->add(name + ": " + (data->pMessage ? data->pMessage : ""));
     }
     return VK_FALSE;
@@ -79,7 +80,7 @@ std::vector<VkExtensionProperties> instanceExtensions(const VulkanFunctions& vk,
     return found;
 }
 
-bool hasExtension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
+bool hasInstanceExtension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
     for (const VkExtensionProperties& extension : extensions) {
         if (std::strcmp(extension.extensionName, name) == 0) {
             return true;
@@ -110,7 +111,7 @@ std::string creationError(VkResult result) {
     return "no Vulkan instance: vkCreateInstance returned " + resultName(result);
 }
 
-// What an instance is made from. The structures point at one another, so a request stays where it is.
+// The request from which an instance is made. The structures point at one another, so a request is never moved.
 struct Request {
     Request(const VulkanFunctions& vk, Messages* messages, bool debug_utils);
     Request(const Request&) = delete;
@@ -129,7 +130,7 @@ struct Request {
     void validate(const VulkanFunctions& vk, Messages* messages, bool debug_utils);
 };
 
-// The messenger, or the report, also hears what the instance's creation and destruction have to say.
+// The messenger, or the report, also hears messages about the instance's creation and destruction.
 void Request::validate(const VulkanFunctions& vk, Messages* messages, bool debug_utils) {
     features.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT;
     features.enabledValidationFeatureCount = 1;
@@ -156,7 +157,7 @@ void Request::validate(const VulkanFunctions& vk, Messages* messages, bool debug
         info.pNext = &report;
     }
     extensions.push_back(debug_utils ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : VK_EXT_DEBUG_REPORT_EXTENSION_NAME);
-    if (hasExtension(instanceExtensions(vk, layer), VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
+    if (hasInstanceExtension(instanceExtensions(vk, layer), VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
         *next = &features;
         extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
     }
@@ -169,7 +170,7 @@ Request::Request(const VulkanFunctions& vk, Messages* messages, bool debug_utils
     info.pApplicationInfo = &application;
 
     std::vector<VkExtensionProperties> present = instanceExtensions(vk, nullptr);
-    if (hasExtension(present, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) { // MoltenVK is hidden without it
+    if (hasInstanceExtension(present, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) { // MoltenVK is hidden without it
         info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
         extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
     }

@@ -1,4 +1,4 @@
-// What a Device and its Buffers share. Private to the device target.
+// The state that a Device and its Buffers share. It is private to the device target.
 #pragma once
 
 #include "device.hpp"
@@ -15,7 +15,7 @@ struct DeviceState {
 
     bool openDevice(const DeviceOptions& options, std::string* error);
 
-    // device_buffer.cpp
+    // buffer.cpp
     bool allocate(VkDeviceSize bytes, bool for_staging, Allocation* allocation, std::string* error);
     void release(Allocation* allocation) const;
     VkMappedMemoryRange mappedRange(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes) const;
@@ -24,11 +24,11 @@ struct DeviceState {
                      std::string* error) const;
     bool readMapped(const Allocation& allocation, VkDeviceSize offset, void* data, VkDeviceSize bytes,
                     std::string* error) const;
-    bool usable(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes, std::string* error) const;
+    bool checkRange(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes, std::string* error) const;
     bool makeStaging(VkDeviceSize bytes, std::string* error);
     bool copy(VkBuffer from, VkBuffer to, const VkBufferCopy& region, std::string* error);
 
-    // device_submit.cpp: records between the two, in the only command buffer.
+    // submit.cpp: commands are recorded between the two, in the only command buffer.
     bool begin(bool timed, std::string* error);
     bool finish(std::string* error, double* gpu_seconds);
     double readSeconds() const;
@@ -52,11 +52,11 @@ struct DeviceState {
     VkQueryPool queries = VK_NULL_HANDLE;
     Allocation staging;
     double timeout_seconds = 0;
-    std::map<VkBuffer, VkDeviceSize> sizes; // of the buffers that makeBuffer made
+    std::map<VkBuffer, VkDeviceSize> sizes; // sizes of the buffers that makeBuffer made
     bool stuck = false;                     // a submission did not end in time, so nothing may be destroyed any more
 
   private:
-    VkResult giveMemory(bool for_staging, Allocation* allocation);
+    VkResult allocateMemory(bool for_staging, Allocation* allocation);
     bool chooseQueue(std::string* error);
     bool createDevice(const DeviceOptions& options, std::string* error);
     bool createSubmission(std::string* error);

@@ -6,12 +6,13 @@
 namespace rope {
 namespace {
 
-struct Side {
+// The stages and accesses on one side of a barrier.
+struct PipelineAccess {
     VkPipelineStageFlags stages;
     VkAccessFlags accesses;
 };
 
-void barrier(const DeviceState& state, const Side& before, const Side& after) {
+void recordBarrier(const DeviceState& state, const PipelineAccess& before, const PipelineAccess& after) {
     VkMemoryBarrier memory = {};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
     memory.srcAccessMask = before.accesses;
@@ -20,31 +21,32 @@ void barrier(const DeviceState& state, const Side& before, const Side& after) {
 }
 
 constexpr VkPipelineStageFlags kEverywhere = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
-constexpr Side kAllWrites = {kEverywhere, VK_ACCESS_MEMORY_WRITE_BIT};
-constexpr Side kAllUses = {kEverywhere, VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+constexpr PipelineAccess kAllWrites = {kEverywhere, VK_ACCESS_MEMORY_WRITE_BIT};
+constexpr PipelineAccess kAllUses = {kEverywhere, VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
 
-// What rope.h asks for around ropeCmdExecute.
-constexpr Side kPlanWrites = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT};
-constexpr Side kPlanUses = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                            VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+// rope.h asks for these around ropeCmdExecute.
+constexpr PipelineAccess kPlanWrites = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT};
+constexpr PipelineAccess kPlanUses = {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_UNIFORM_READ_BIT |
+                                                                                VK_ACCESS_SHADER_READ_BIT |
+                                                                                VK_ACCESS_SHADER_WRITE_BIT};
 
 uint64_t nanoseconds(double seconds) {
     return seconds >= 1e9 ? UINT64_MAX : static_cast<uint64_t>(std::fmax(seconds, 0) * 1e9);
 }
 
-// Descriptor sets of some plans, freed together.
-class Sets {
+// The descriptor sets of some plans, freed together.
+class DescriptorSets {
   public:
-    explicit Sets(const DeviceState& state) : state_(state) {}
-    ~Sets() {
+    explicit DescriptorSets(const DeviceState& state) : state_(state) {}
+    ~DescriptorSets() {
         if (pool_ && !state_.stuck) {
             state_.vk.DestroyDescriptorPool(state_.device, pool_, nullptr);
         }
     }
-    Sets(const Sets&) = delete;
-    Sets& operator=(const Sets&) = delete;
+    DescriptorSets(const DescriptorSets&) = delete;
+    DescriptorSets& operator=(const DescriptorSets&) = delete;
 
-    // Points `sets` of every element of `buffers` that has none at sets of its own.
+    // Points each element of `buffers` that has no `sets` at sets of its own.
     VkResult make(const RopePlan* plans, std::vector<RopeBuffers>* buffers);
 
   private:
@@ -55,7 +57,7 @@ class Sets {
     std::vector<VkDescriptorSet> sets_;
 };
 
-VkResult Sets::makePool(uint32_t count) {
+VkResult DescriptorSets::makePool(uint32_t count) {
     const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, count * (ROPE_BINDING_COUNT - 1)},
                                           {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, count}};
     VkDescriptorPoolCreateInfo info = {};
@@ -66,7 +68,7 @@ VkResult Sets::makePool(uint32_t count) {
     return state_.vk.CreateDescriptorPool(state_.device, &info, nullptr, &pool_);
 }
 
-VkResult Sets::make(const RopePlan* plans, std::vector<RopeBuffers>* buffers) {
+VkResult DescriptorSets::make(const RopePlan* plans, std::vector<RopeBuffers>* buffers) {
     uint32_t count = 0;
     for (size_t i = 0; i < buffers->size(); ++i) {
         count += (*buffers)[i].sets ? 0 : ropeDispatchCount(&plans[i]);
@@ -89,7 +91,7 @@ VkResult Sets::make(const RopePlan* plans, std::vector<RopeBuffers>* buffers) {
     return result;
 }
 
-bool checkPlan(const DeviceState& state, const RopePlan& plan, const RopeBuffers& buffers, std::string* error) {
+bool checkPlanBuffers(const DeviceState& state, const RopePlan& plan, const RopeBuffers& buffers, std::string* error) {
     if (plan.reason.text[0]) {
         *error = std::string("was refused: ") + plan.reason.text;
         return false;
@@ -131,7 +133,7 @@ bool DeviceState::begin(bool timed, std::string* error) {
         *error = "recording could not begin on " + info.name + ": " + resultName(result);
         return false;
     }
-    barrier(*this, kAllWrites, kAllUses);
+    recordBarrier(*this, kAllWrites, kAllUses);
     if (timed && queries) {
         vk.CmdResetQueryPool(commands, queries, 0, 2);
         vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, 0);
@@ -144,7 +146,7 @@ bool DeviceState::finish(std::string* error, double* gpu_seconds) {
     if (timed) {
         vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
     }
-    barrier(*this, kAllWrites, kAllUses);
+    recordBarrier(*this, kAllWrites, kAllUses);
     VkSubmitInfo submit_info = {};
     submit_info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     submit_info.commandBufferCount = 1;
@@ -200,7 +202,7 @@ bool Device::submit(const std::function<void(VkCommandBuffer)>& record, std::str
 bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffers, std::string* error,
                  double* gpu_seconds) {
     for (uint32_t i = 0; i < count; ++i) {
-        if (!checkPlan(*state_, plans[i], buffers[i], error)) {
+        if (!checkPlanBuffers(*state_, plans[i], buffers[i], error)) {
             *error = "plan " + std::to_string(i) + " " + *error;
             return false;
         }
@@ -212,8 +214,9 @@ bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffe
         return false;
     }
     std::vector<RopeBuffers> bound(buffers, buffers + count);
-    Sets sets(*state_);
-    result = (state_->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0 ? VK_SUCCESS : sets.make(plans, &bound);
+    DescriptorSets descriptor_sets(*state_);
+    result = (state_->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0 ? VK_SUCCESS
+                                                                           : descriptor_sets.make(plans, &bound);
     if (result != VK_SUCCESS) {
         *error = "no descriptor sets on " + state_->info.name + ": " + resultName(result);
         return false;
@@ -223,7 +226,7 @@ bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffe
     }
     for (uint32_t i = 0; i < count; ++i) {
         if (i > 0) {
-            barrier(*state_, kPlanWrites, kPlanUses);
+            recordBarrier(*state_, kPlanWrites, kPlanUses);
         }
         const RopeResult recorded = ropeCmdExecute(state_->commands, state_->context, &plans[i], &bound[i]);
         if (recorded != ROPE_SUCCESS) {

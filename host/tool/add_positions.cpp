@@ -1,11 +1,11 @@
-// vkrope add-positions
+// vkrope add-positions: adds sinusoids or a learned table to embeddings.
 #include "tool/element.hpp"
 #include "tool/input.hpp"
+#include "tool/option_values.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
 #include "tool/target.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -15,7 +15,7 @@
 namespace tool {
 namespace {
 
-struct Options {
+struct AddPositionsOptions {
     std::string x, out, table, frequencies, positions, order = "interleaved", element, element_out, device;
     double base = 10000;
     double scale = 0; // 0: not given
@@ -23,7 +23,7 @@ struct Options {
     bool cosine_first = false;
 };
 
-struct Addition {
+struct AdditionRequest {
     RopeAddDescription description = {};
     Tensor x;
     GivenTable table;
@@ -31,14 +31,14 @@ struct Addition {
     Positions positions;
 };
 
-bool readSinusoids(const Options& options, Addition* addition, Failure* failure) {
+bool readSinusoids(const AddPositionsOptions& options, AdditionRequest* addition, Failure* failure) {
     RopeAddDescription& d = addition->description;
     std::vector<double>& values = addition->encoding.frequencies;
     if (!options.frequencies.empty()) {
         EncodingOptions own;
         own.frequencies = options.frequencies;
         if (!readEncoding(own, &addition->encoding, failure)) return false;
-    } else if (d.dim % 2 == 0 && d.dim <= 2 * ROPE_MAX_PAIRS) { // others the plan refuses
+    } else if (d.dim % 2 == 0 && d.dim <= 2 * ROPE_MAX_PAIRS) { // the plan refuses any other dim
         RopeRule rule = {};
         rule.rotary_dim = d.dim;
         rule.base = options.base;
@@ -57,7 +57,7 @@ bool readSinusoids(const Options& options, Addition* addition, Failure* failure)
     return true;
 }
 
-bool readLearned(const Options& options, Addition* addition, Failure* failure) {
+bool readLearnedTable(const AddPositionsOptions& options, AdditionRequest* addition, Failure* failure) {
     RopeAddDescription& d = addition->description;
     if (!readTable("--table", options.table, "[positions, dim]", elementOf(options.element), &addition->table, failure))
         return false;
@@ -73,11 +73,11 @@ bool readLearned(const Options& options, Addition* addition, Failure* failure) {
     return true;
 }
 
-bool readTokens(const Options& options, Addition* addition, Failure* failure) {
+bool readAdditionPositions(const AddPositionsOptions& options, AdditionRequest* addition, Failure* failure) {
     RopeAddDescription& d = addition->description;
     Positions& positions = addition->positions;
-    if (!readPositions(options.positions, 1, d.batch, &positions, failure)) return false;
-    if (positions.batch == 1) positions.batch = 0; // one for all
+    if (!readPositionsOption(options.positions, 1, d.batch, &positions, failure)) return false;
+    if (positions.batch == 1) positions.batch = 0; // one row serves every sequence
     if (positions.tokens != d.tokens || (positions.batch != 0 && positions.batch != d.batch)) {
         return refuse(failure, "--positions has " +
                                    (positions.batch == 0 ? "" : std::to_string(positions.batch) + " x ") +
@@ -86,11 +86,11 @@ bool readTokens(const Options& options, Addition* addition, Failure* failure) {
     }
     if (d.learned != 0 && !positions.whole)
         return refuse(failure, "--table has rows of whole positions, and not all of --positions are");
-    setPositions(positions, &d.positions);
+    describePositions(positions, &d.positions);
     return true;
 }
 
-bool read(const Options& options, Addition* addition, Failure* failure) {
+bool readAddition(const AddPositionsOptions& options, AdditionRequest* addition, Failure* failure) {
     RopeAddDescription& d = addition->description;
     if (!readEmbeddings("--x", options.x, elementOf(options.element), &addition->x, failure)) return false;
     d.batch = addition->x.batch;
@@ -100,41 +100,41 @@ bool read(const Options& options, Addition* addition, Failure* failure) {
     d.element_out = options.element_out.empty() ? d.element_in : elementOf(options.element_out);
     d.out_of_place = d.element_out != d.element_in;
     d.scale = static_cast<float>(options.scale);
-    if (!(options.table.empty() ? readSinusoids : readLearned)(options, addition, failure) ||
-        !readTokens(options, addition, failure))
+    if (!(options.table.empty() ? readSinusoids : readLearnedTable)(options, addition, failure) ||
+        !readAdditionPositions(options, addition, failure))
         return false;
-    if (options.table.empty()) d.frequencies = frequenciesOf(addition->encoding, addition->positions);
+    if (options.table.empty()) d.frequencies = describeFrequencies(addition->encoding, addition->positions);
     return true;
 }
 
-size_t outBytes(const Addition& addition) {
+size_t additionBytes(const AdditionRequest& addition) {
     return static_cast<size_t>(addition.x.array.count()) * ropeElementBytes(addition.description.element_out);
 }
 
-bool onDevice(rope::Device* device, const Addition& addition, std::vector<uint8_t>* out, uint32_t* outside,
-              Failure* failure) {
+bool addOnDevice(rope::Device* device, const AdditionRequest& addition, std::vector<uint8_t>* out, uint32_t* outside,
+                 Failure* failure) {
     const RopeAddDescription& d = addition.description;
     RopePlan plan;
     if (ropePlanAdd(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
-    Slots slots;
+    SlotBytes slots;
     slots.set(ROPE_SLOT_POSITIONS, addition.positions.values);
     slots.bytes[ROPE_SLOT_X] = addition.x.array.data;
     slots.bytes[ROPE_SLOT_ROWS] = addition.table.array.data;
-    if (d.learned == 0) slots.bytes[ROPE_SLOT_FREQUENCIES] = wordsOf(d.frequencies, d.angle);
+    if (d.learned == 0) slots.bytes[ROPE_SLOT_FREQUENCIES] = frequencyWords(d.frequencies, d.angle);
     slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{0});
     const RopeSlot to = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
     if (!runPlans(device, {plan}, {to, ROPE_SLOT_COUNTER}, &slots, failure)) return false;
     *out = std::move(slots.bytes[to]);
-    out->resize(outBytes(addition)); // buffers end with a whole word
+    out->resize(additionBytes(addition)); // buffers end with a whole word
     std::memcpy(outside, slots.bytes[ROPE_SLOT_COUNTER].data(), sizeof *outside);
     return true;
 }
 
-bool onReference(const Addition& addition, std::vector<uint8_t>* out, uint32_t* outside, Failure* failure) {
+bool addOnReference(const AdditionRequest& addition, std::vector<uint8_t>* out, uint32_t* outside, Failure* failure) {
     RopeAddDescription d = addition.description;
     d.out_of_place = 1;
     std::vector<double> values(static_cast<size_t>(addition.x.array.count()));
-    std::vector<uint8_t> bits(outBytes(addition));
+    std::vector<uint8_t> bits(additionBytes(addition));
     RopeHostAdd data = {addition.positions.values.data(),
                         d.learned != 0 ? addition.table.array.data.data() : nullptr,
                         addition.x.array.data.data(),
@@ -148,29 +148,29 @@ bool onReference(const Addition& addition, std::vector<uint8_t>* out, uint32_t* 
     return true;
 }
 
-bool run(const Options& options, Failure* failure) {
+bool runAddPositions(const AddPositionsOptions& options, Failure* failure) {
     Progress progress;
-    const File out = {"--out", options.out, options.x};
-    const std::vector<File> inputs = {{"--x", options.x, ""},
-                                      {"--table", options.table, ""},
-                                      {"--frequencies", options.frequencies, ""},
-                                      {"--positions", options.positions, ""}};
-    Addition addition;
+    const PathOption out = {"--out", options.out, options.x};
+    const std::vector<PathOption> inputs = {{"--x", options.x, ""},
+                                            {"--table", options.table, ""},
+                                            {"--frequencies", options.frequencies, ""},
+                                            {"--positions", options.positions, ""}};
+    AdditionRequest addition;
     Target target;
     progress.show("reading");
-    if (!checkPaths(inputs, {out}, failure) || !read(options, &addition, failure) ||
+    if (!checkPaths(inputs, {out}, failure) || !readAddition(options, &addition, failure) ||
         !openTarget(options.device, &target, failure))
         return false;
-    Output result = {out, {}};
+    OutputArray result = {out, {}};
     uint32_t outside = 0;
     progress.show("adding");
-    if (!(target.reference ? onReference(addition, &result.array.data, &outside, failure)
-                           : onDevice(&target.device, addition, &result.array.data, &outside, failure)))
+    if (!(target.reference ? addOnReference(addition, &result.array.data, &outside, failure)
+                           : addOnDevice(&target.device, addition, &result.array.data, &outside, failure)))
         return false;
     result.array.type = typeOf(addition.description.element_out);
     result.array.shape = addition.x.array.shape;
     progress.show("writing");
-    if (!writeAll({result}, failure)) return false;
+    if (!writeArrays({result}, failure)) return false;
     progress.show("");
     if (outside == 0) return true;
     warn("add-positions", std::to_string(outside) + " of " +
@@ -180,15 +180,15 @@ bool run(const Options& options, Failure* failure) {
     return true;
 }
 
-// Needs nothing but a shell: embeddings of 0.747s.
-const char kExample[] =
+// The example needs nothing but a shell: it writes embeddings of 0.747s.
+const char kAddPositionsExample[] =
     "example:\n"
     "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 16, 128), }\" "
     "> x.npy\n"
     "  head -c 8192 /dev/zero | tr '\\0' '?' >> x.npy\n"
     "  vkrope add-positions --positions 0:16 --x x.npy --out x_placed.npy";
 
-void addSources(CLI::App* app, Options* options) {
+void addSourceOptions(CLI::App* app, AddPositionsOptions* options) {
     CLI::Option* table = app->add_option("--table", options->table,
                                          "a learned table, an .npy of [positions, dim]; without it sinusoids");
     CLI::Option* first = app->add_option("--first-position", options->first_position,
@@ -212,12 +212,12 @@ void addSources(CLI::App* app, Options* options) {
 
 } // namespace
 
-Work addAddPositions(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addAddPositionsCommand(CLI::App* app) {
+    const auto options = std::make_shared<AddPositionsOptions>();
     app->add_option("--x", options->x, "the embeddings, an .npy of [batch, tokens, dim] or [tokens, dim]")->required();
     app->add_option("--out", options->out, "the .npy to write, of the same shape")->required();
     app->add_option("--positions", options->positions, kPositionsHelp)->required();
-    addSources(app, options.get());
+    addSourceOptions(app, options.get());
     takesNumber(app->add_option("--scale", options->scale,
                                 "what the embeddings are multiplied by first, the root of dim in some models; without "
                                 "it 1"),
@@ -228,8 +228,8 @@ Work addAddPositions(CLI::App* app) {
     app->add_option("--element-out", options->element_out, "what the output holds; without it the same")
         ->check(element);
     app->add_option("--device", options->device, kDeviceHelp);
-    app->footer(kExample);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kAddPositionsExample);
+    return [options](Failure* failure) { return runAddPositions(*options, failure); };
 }
 
 } // namespace tool

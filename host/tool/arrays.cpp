@@ -1,4 +1,4 @@
-// Arrays as the options mean them: Q and K, given cos and sin.
+// This file reads the arrays that options name: Q and K, embeddings, learned tables, given cos and sin.
 #include "tool/input.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ double memoryBytes() {
 #endif
 }
 
-// The element that an array's type and --element agree on.
+// Finds the element that an array's type and --element agree on.
 bool findElement(const std::string& where, Type type, RopeElement asked, RopeElement* element, Failure* failure) {
     const std::string holds = where + " holds " + rope::npyTypeName(type);
     switch (type) {
@@ -50,16 +50,16 @@ bool findElement(const std::string& where, Type type, RopeElement asked, RopeEle
     return true;
 }
 
-bool takeShape(const std::string& where, bool heads_first, Tensor* tensor, Failure* failure) {
+bool takeTensorShape(const std::string& where, bool heads_first, Tensor* tensor, Failure* failure) {
     const std::vector<uint64_t>& shape = tensor->array.shape;
     if (shape.size() != 3 && shape.size() != 4) {
-        return refuse(failure, where + " has the shape " + shapeOf(tensor->array) +
+        return refuse(failure, where + " has the shape " + shapeText(tensor->array) +
                                    "; it must have rank 4, or rank 3 [batch, seq, dim] for one head");
     }
     for (const uint64_t count : shape) {
         if (count == 0 || count > kMaxCount)
             return refuse(failure,
-                          where + " has the shape " + shapeOf(tensor->array) + "; each must be from 1 to 2^30");
+                          where + " has the shape " + shapeText(tensor->array) + "; each must be from 1 to 2^30");
     }
     const bool one_head = shape.size() == 3;
     tensor->batch = static_cast<uint32_t>(shape[0]);
@@ -71,28 +71,29 @@ bool takeShape(const std::string& where, bool heads_first, Tensor* tensor, Failu
     return true;
 }
 
-// All elements as float32, which holds each of them exactly.
-std::vector<float> widened(const rope::NpyArray& array, RopeElement element) {
+// Returns all elements as float32, which holds each of them exactly.
+std::vector<float> asFloat32(const rope::NpyArray& array, RopeElement element) {
     std::vector<float> values(static_cast<size_t>(array.count()));
     ropeConvertElements(array.data.data(), element, values.data(), ROPE_ELEMENT_F32, values.size());
     return values;
 }
 
-bool checkRows(const std::string& path, const rope::NpyArray& cosines, const rope::NpyArray& sines, Failure* failure) {
+bool checkCosAndSin(const std::string& path, const rope::NpyArray& cosines, const rope::NpyArray& sines,
+                    Failure* failure) {
     const size_t rank = cosines.shape.size();
     if (rank != 2 && rank != 3) {
         return refuse(failure,
-                      "--cos: " + path + " has the shape " + shapeOf(cosines) +
+                      "--cos: " + path + " has the shape " + shapeText(cosines) +
                           "; it must be [max positions, pairs], or [batch, tokens, pairs] for a row per token");
     }
     if (cosines.shape != sines.shape || cosines.type != sines.type) {
-        return refuse(failure, std::string("--cos is ") + rope::npyTypeName(cosines.type) + " " + shapeOf(cosines) +
-                                   " and --sin is " + rope::npyTypeName(sines.type) + " " + shapeOf(sines) +
+        return refuse(failure, std::string("--cos is ") + rope::npyTypeName(cosines.type) + " " + shapeText(cosines) +
+                                   " and --sin is " + rope::npyTypeName(sines.type) + " " + shapeText(sines) +
                                    "; they must be alike");
     }
     for (const uint64_t count : cosines.shape) {
         if (count == 0 || count > kMaxCount)
-            return refuse(failure, "--cos has the shape " + shapeOf(cosines) + "; each must be from 1 to 2^30");
+            return refuse(failure, "--cos has the shape " + shapeText(cosines) + "; each must be from 1 to 2^30");
     }
     if (cosines.shape.back() > ROPE_MAX_PAIRS) {
         return refuse(failure, "--cos has " + std::to_string(cosines.shape.back()) + " pairs; at most " +
@@ -103,12 +104,12 @@ bool checkRows(const std::string& path, const rope::NpyArray& cosines, const rop
 
 } // namespace
 
-bool readArray(const std::string& option, const std::string& path, rope::NpyArray* array, Failure* failure) {
+bool readArrayFile(const std::string& option, const std::string& path, rope::NpyArray* array, Failure* failure) {
     std::string error;
     return rope::readNpy(path, array, &error) || refuse(failure, option + ": " + error);
 }
 
-std::string shapeOf(const rope::NpyArray& array) {
+std::string shapeText(const rope::NpyArray& array) {
     std::string text;
     for (const uint64_t count : array.shape) text += (text.empty() ? "" : ", ") + std::to_string(count);
     return "[" + text + "]";
@@ -124,18 +125,18 @@ Type typeOf(RopeElement element) {
     return element == ROPE_ELEMENT_F16 ? Type::f16 : element == ROPE_ELEMENT_BF16 ? Type::u16 : Type::f32;
 }
 
-bool readTensor(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
-                Tensor* tensor, Failure* failure) {
+bool readTensorFile(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
+                    Tensor* tensor, Failure* failure) {
     const std::string where = option + ": " + path;
-    return readArray(option, path, &tensor->array, failure) &&
+    return readArrayFile(option, path, &tensor->array, failure) &&
            findElement(where, tensor->array.type, element, &tensor->element, failure) &&
-           takeShape(where, heads_first, tensor, failure);
+           takeTensorShape(where, heads_first, tensor, failure);
 }
 
 bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
                     Failure* failure) {
     const std::string where = option + ": " + path;
-    if (!readArray(option, path, &tensor->array, failure) ||
+    if (!readArrayFile(option, path, &tensor->array, failure) ||
         !findElement(where, tensor->array.type, element, &tensor->element, failure))
         return false;
     std::vector<uint64_t> shape = tensor->array.shape;
@@ -143,7 +144,7 @@ bool readEmbeddings(const std::string& option, const std::string& path, RopeElem
     const bool counts = shape.size() == 3 && *std::min_element(shape.begin(), shape.end()) > 0 &&
                         *std::max_element(shape.begin(), shape.end()) <= kMaxCount;
     if (!counts) {
-        return refuse(failure, where + " has the shape " + shapeOf(tensor->array) +
+        return refuse(failure, where + " has the shape " + shapeText(tensor->array) +
                                    "; it must be [batch, tokens, dim] or [tokens, dim], each from 1 to 2^30");
     }
     tensor->batch = static_cast<uint32_t>(shape[0]);
@@ -156,13 +157,13 @@ bool readEmbeddings(const std::string& option, const std::string& path, RopeElem
 bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
                GivenTable* table, Failure* failure) {
     rope::NpyArray& array = table->array;
-    if (!readArray(option, path, &array, failure)) return false;
+    if (!readArrayFile(option, path, &array, failure)) return false;
     const std::string where = option + ": " + path;
     const RopeElement asked = array.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
     if (!findElement(where, array.type, asked, &table->element, failure)) return false;
     if (array.shape.size() != 2 || array.count() == 0 || array.shape[0] > kMaxCount || array.shape[1] > kMaxCount) {
         return refuse(failure,
-                      where + " has the shape " + shapeOf(array) + "; it must be " + shape + ", each from 1 to 2^30");
+                      where + " has the shape " + shapeText(array) + "; it must be " + shape + ", each from 1 to 2^30");
     }
     table->rows = static_cast<uint32_t>(array.shape[0]);
     table->columns = static_cast<uint32_t>(array.shape[1]);
@@ -172,8 +173,9 @@ bool readTable(const std::string& option, const std::string& path, const std::st
 bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
               Failure* failure) {
     rope::NpyArray arrays[2];
-    if (!readArray("--cos", cos_path, &arrays[0], failure) || !readArray("--sin", sin_path, &arrays[1], failure) ||
-        !checkRows(cos_path, arrays[0], arrays[1], failure))
+    if (!readArrayFile("--cos", cos_path, &arrays[0], failure) ||
+        !readArrayFile("--sin", sin_path, &arrays[1], failure) ||
+        !checkCosAndSin(cos_path, arrays[0], arrays[1], failure))
         return false;
     RopeElement found = ROPE_ELEMENT_DEFAULT;
     const RopeElement asked = arrays[0].type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
@@ -182,7 +184,7 @@ bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElem
     rows->batch = shape.size() == 3 ? static_cast<uint32_t>(shape[0]) : 0;
     rows->count = static_cast<uint32_t>(shape[shape.size() - 2]);
     rows->pairs = static_cast<uint32_t>(shape.back());
-    const std::vector<float> cosines = widened(arrays[0], found), sines = widened(arrays[1], found);
+    const std::vector<float> cosines = asFloat32(arrays[0], found), sines = asFloat32(arrays[1], found);
     rows->values.resize(2 * cosines.size());
     for (size_t at = 0; at < cosines.size(); at += rows->pairs) {
         std::memcpy(&rows->values[2 * at], &cosines[at], rows->pairs * sizeof(float));

@@ -1,6 +1,6 @@
-// --sections and --axes: which pair turns by which of a token's positions.
+// This file reads --sections and --axes, which say which pair turns by which of a token's positions.
 #include "tool/input.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kMaxNumbers = 2 * ROPE_MAX_PAIRS; // more than any list may have
 
-// "16,24,24": whole numbers, each of at most 9 digits.
-bool readList(const std::string& text, std::vector<uint32_t>* numbers) {
+// Reads a list such as "16,24,24": whole numbers, each of at most 9 digits.
+bool readNumberList(const std::string& text, std::vector<uint32_t>* numbers) {
     size_t at = 0;
     while (numbers->size() < kMaxNumbers) {
         const size_t end = std::min(text.find(',', at), text.size());
@@ -28,9 +28,9 @@ bool readList(const std::string& text, std::vector<uint32_t>* numbers) {
 
 std::string shortened(const std::string& text) { return text.size() > 40 ? text.substr(0, 32) + "..." : text; }
 
-bool fromSections(const AxesOptions& options, uint32_t pairs, Axes* axes, Failure* failure) {
+bool axesFromSections(const AxesOptions& options, uint32_t pairs, PairAxes* axes, Failure* failure) {
     std::vector<uint32_t> sections;
-    if (!readList(options.sections, &sections)) {
+    if (!readNumberList(options.sections, &sections)) {
         return refuse(failure, "--sections takes the pairs of each axis, such as 16,24,24, not '" +
                                    shortened(options.sections) + "'");
     }
@@ -52,9 +52,9 @@ bool fromSections(const AxesOptions& options, uint32_t pairs, Axes* axes, Failur
            refuse(failure, reason.text);
 }
 
-bool fromList(const std::string& text, uint32_t pairs, Axes* axes, Failure* failure) {
+bool axesFromList(const std::string& text, uint32_t pairs, PairAxes* axes, Failure* failure) {
     std::vector<uint32_t> list;
-    if (!readList(text, &list)) {
+    if (!readNumberList(text, &list)) {
         return refuse(failure,
                       "--axes takes contiguous, interleaved, or the axis of each pair, such as 0,0,1,2, not '" +
                           shortened(text) + "'");
@@ -85,17 +85,17 @@ void addAxesOptions(CLI::App* app, AxesOptions* options) {
         "the axis of each pair, such as 0,0,1,2");
 }
 
-bool isGiven(const AxesOptions& options) { return !options.sections.empty() || !options.axes.empty(); }
+bool areAxesGiven(const AxesOptions& options) { return !options.sections.empty() || !options.axes.empty(); }
 
-bool readAxes(const AxesOptions& options, uint32_t pairs, Axes* axes, Failure* failure) {
-    if (!isGiven(options)) return true;
+bool readAxes(const AxesOptions& options, uint32_t pairs, PairAxes* axes, Failure* failure) {
+    if (!areAxesGiven(options)) return true;
     const bool ordered = options.axes.empty() || options.axes == "contiguous" || options.axes == "interleaved";
     if (!options.sections.empty() && !ordered)
         return refuse(failure,
                       "--sections goes with --axes contiguous or interleaved, not '" + shortened(options.axes) + "'");
     if (options.sections.empty() && ordered)
         return refuse(failure, "--axes " + options.axes + " needs --sections, the pairs of each axis");
-    if (!(ordered ? fromSections(options, pairs, axes, failure) : fromList(options.axes, pairs, axes, failure)))
+    if (!(ordered ? axesFromSections(options, pairs, axes, failure) : axesFromList(options.axes, pairs, axes, failure)))
         return false;
     if (axes->count == 1 || pairs <= ROPE_MAX_AXIS_PAIRS) return true;
     return refuse(failure, "there are " + std::to_string(pairs) + " pairs; with several axes at most " +

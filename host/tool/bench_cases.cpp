@@ -1,6 +1,6 @@
 #include "tool/bench_cases.hpp"
 
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -9,46 +9,46 @@
 
 namespace tool {
 
-using measure::Choices;
+using measure::CaseChoices;
 
 namespace {
 
-const std::vector<const measure::Model*> kLlama = {measure::findModel("llama3-8b")};
+const std::vector<const measure::ModelShape*> kLlama = {measure::findModelShape("llama3-8b")};
 const std::vector<RopeElement> kElements = {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16};
 
 template <typename T> std::vector<std::string> namesOf(const std::vector<measure::Named<T>>& all) {
     std::vector<std::string> names;
-    for (const measure::Named<T>& one : all) names.push_back(one.name);
+    for (const measure::Named<T>& entry : all) names.push_back(entry.name);
     return names;
 }
 
-bool holds(const std::vector<std::string>& names, const std::string& name) {
+bool containsName(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// In the order of the table, whatever the order of the options.
+// The values come in the order of the table, whatever the order of the options.
 template <typename T>
 void choose(const std::vector<measure::Named<T>>& all, const std::vector<std::string>& names, std::vector<T>* values) {
     if (names.empty()) return;
     values->clear();
-    for (const measure::Named<T>& one : all) {
-        if (holds(names, one.name)) values->push_back(one.value);
+    for (const measure::Named<T>& entry : all) {
+        if (containsName(names, entry.name)) values->push_back(entry.value);
     }
 }
 
-// A name, several with commas between them, or the option again.
+// The option takes a name, or several with commas between them, and may be given again.
 CLI::Option* takesNames(CLI::App* app, const char* name, const std::vector<std::string>& names,
                         std::vector<std::string>* to, const char* help) {
     CLI::Option* option = app->add_option(name, *to, help);
     return option->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
 }
 
-// A value's name before 0.2: it is understood, and no help shows it.
+// The option understands the name that a value had before 0.2; no help shows it.
 void alsoTakes(CLI::Option* option, const char* old, const char* name) {
     option->transform([=](const std::string& given) { return given == old ? name : given; }, "");
 }
 
-bool readFour(const std::string& text, uint32_t four[4]) {
+bool readTuningNumbers(const std::string& text, uint32_t four[4]) {
     char rest = 0;
     const bool plain = text.find_first_not_of("0123456789,") == text.npos && text.size() < 32;
     return plain && std::sscanf(text.c_str(), "%9u,%9u,%9u,%9u%c", &four[0], &four[1], &four[2], &four[3], &rest) == 4;
@@ -56,25 +56,26 @@ bool readFour(const std::string& text, uint32_t four[4]) {
 
 } // namespace
 
-const Choices kShort = {kLlama,    {ROPE_PAIRING_HALF},  {false, true},
-                        kElements, {ROPE_SOURCE_INLINE}, {1, 32, 512, 4096}};
-const Choices kPicture = {kLlama, {ROPE_PAIRING_HALF}, {true}, kElements, {ROPE_SOURCE_INLINE}, measure::tokenCounts()};
-const Choices kTuned = {kLlama,
-                        {ROPE_PAIRING_HALF},
-                        {false},
-                        {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16},
-                        {ROPE_SOURCE_INLINE},
-                        {1, 32, 512, 4096}};
+const CaseChoices kDefaultChoices = {kLlama,    {ROPE_PAIRING_HALF},  {false, true},
+                                     kElements, {ROPE_SOURCE_INLINE}, {1, 32, 512, 4096}};
+const CaseChoices kPlotChoices = {kLlama,    {ROPE_PAIRING_HALF},  {true},
+                                  kElements, {ROPE_SOURCE_INLINE}, measure::tokenCounts()};
+const CaseChoices kTuneChoices = {kLlama,
+                                  {ROPE_PAIRING_HALF},
+                                  {false},
+                                  {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16},
+                                  {ROPE_SOURCE_INLINE},
+                                  {1, 32, 512, 4096}};
 
-Choices choicesOf(const CaseOptions& options, const Choices& otherwise) {
-    Choices c = options.all ? measure::allChoices() : otherwise;
+CaseChoices choicesOf(const CaseOptions& options, const CaseChoices& otherwise) {
+    CaseChoices c = options.all ? measure::allChoices() : otherwise;
     if (!options.models.empty()) c.models.clear();
-    for (const measure::Model& model : measure::models()) {
-        if (holds(options.models, model.name)) c.models.push_back(&model);
+    for (const measure::ModelShape& model : measure::modelShapes()) {
+        if (containsName(options.models, model.name)) c.models.push_back(&model);
     }
     choose(measure::elements(), options.elements, &c.elements);
     choose(measure::pairings(), options.pairings, &c.pairings);
-    choose(measure::places(), options.places, &c.out_of_place);
+    choose(measure::placements(), options.places, &c.out_of_place);
     choose(measure::sources(), options.sources, &c.sources);
     if (!options.tokens.empty()) c.tokens = options.tokens;
     return c;
@@ -82,7 +83,7 @@ Choices choicesOf(const CaseOptions& options, const Choices& otherwise) {
 
 void addCaseOptions(CLI::App* app, CaseOptions* options) {
     std::vector<std::string> models;
-    for (const measure::Model& model : measure::models()) models.push_back(model.name);
+    for (const measure::ModelShape& model : measure::modelShapes()) models.push_back(model.name);
     takesNames(app, "--model", models, &options->models, "whose Q and K; several with commas between them");
     takesCount(app->add_option("--tokens", options->tokens, "how many; several with commas between them")
                    ->delimiter(',')
@@ -90,7 +91,7 @@ void addCaseOptions(CLI::App* app, CaseOptions* options) {
                "a whole number of tokens", 1, 1u << 20);
     takesNames(app, "--element", namesOf(measure::elements()), &options->elements, "of Q and K");
     takesNames(app, "--pairing", namesOf(measure::pairings()), &options->pairings, "of Q and K");
-    alsoTakes(takesNames(app, "--place", namesOf(measure::places()), &options->places, "where the result goes"),
+    alsoTakes(takesNames(app, "--place", namesOf(measure::placements()), &options->places, "where the result goes"),
               "elsewhere", "out-of-place");
     takesNames(app, "--source", namesOf(measure::sources()), &options->sources, "of cos and sin");
     app->add_flag("--all", options->all, "all of what no option chooses from: hours on a CPU's driver");
@@ -109,16 +110,17 @@ measure::Clock clockOf(const std::string& clock) {
 void takesTuning(CLI::Option* option) {
     option->check([](const std::string& given) {
         uint32_t four[4];
-        return readFour(given, four) ? std::string()
-                                     : "takes group size, heads, pairs and heads in flight as 64,8,4,1, each 0 for the "
-                                       "library's own, not '" +
-                                           given + "'";
+        return readTuningNumbers(given, four)
+                   ? std::string()
+                   : "takes group size, heads, pairs and heads in flight as 64,8,4,1, each 0 for the "
+                     "library's own, not '" +
+                         given + "'";
     });
 }
 
 RopeTuning readTuning(const std::string& text) {
     uint32_t four[4] = {};
-    if (!text.empty()) readFour(text, four);
+    if (!text.empty()) readTuningNumbers(text, four);
     return {four[0], four[1], four[2], four[3]};
 }
 

@@ -1,7 +1,7 @@
-// What `vkrope bench` and `vkrope tune` measure: the options that choose cases, tuning and clock.
+// The options of `vkrope bench` and `vkrope tune` that choose cases, tuning and clock.
 #pragma once
 
-#include "../bench/bench.hpp"
+#include "../bench/bench_device.hpp"
 #include "../bench/cases.hpp"
 
 namespace CLI {
@@ -18,16 +18,16 @@ struct CaseOptions {
 };
 void addCaseOptions(CLI::App* app, CaseOptions* options);
 
-// Where no option chooses; each takes about a minute on a CPU's driver.
-extern const measure::Choices kShort, kPicture, kTuned;
+// These are measured if no option chooses; each takes about a minute on a CPU's driver.
+extern const measure::CaseChoices kDefaultChoices, kPlotChoices, kTuneChoices;
 
-// What is not asked for is everything with --all, else what `otherwise` has.
-measure::Choices choicesOf(const CaseOptions& options, const measure::Choices& otherwise);
+// A choice that no option makes is everything with --all, else the one that `otherwise` has.
+measure::CaseChoices choicesOf(const CaseOptions& options, const measure::CaseChoices& otherwise);
 
 void addClock(CLI::App* app, std::string* clock);
 measure::Clock clockOf(const std::string& clock);
 
-// "64,8,4,1": the members of RopeTuning; empty: all the library's own.
+// The option takes the four members of RopeTuning, as "64,8,4,1". An empty text means all the library's own.
 void takesTuning(CLI::Option* option);
 RopeTuning readTuning(const std::string& text);
 

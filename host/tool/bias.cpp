@@ -1,11 +1,11 @@
-// vkrope bias
+// vkrope bias: makes T5's, clipped or ALiBi's bias, or adds it to scores.
 #include "tool/element.hpp"
 #include "tool/input.hpp"
+#include "tool/option_values.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
 #include "tool/target.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -14,21 +14,21 @@
 namespace tool {
 namespace {
 
-struct Options {
+struct BiasOptions {
     std::string kind, weights, scores, out, element, device;
     uint32_t heads = 0, queries = 0, keys = 0, max_distance = 128; // 0: not given
     int32_t first_query = 0, least = 0;
     bool bidirectional = false, causal = false;
 };
 
-struct Bias {
+struct BiasRequest {
     RopeBiasDescription description = {};
-    GivenTable weights;        // of T5 and clipped
-    std::vector<float> slopes; // of ALiBi
-    Tensor scores;             // without heads: the bias is written out
+    GivenTable weights;        // for T5 and clipped
+    std::vector<float> slopes; // for ALiBi
+    Tensor scores;             // no heads: the bias alone is written
 };
 
-bool checkOptions(const Options& options, Failure* failure) {
+bool checkBiasOptions(const BiasOptions& options, Failure* failure) {
     const bool alibi = options.kind == "alibi";
     if (alibi && !options.weights.empty())
         return refuse(failure, "--weights goes with t5 and clipped; alibi has slopes");
@@ -50,7 +50,7 @@ bool checkOptions(const Options& options, Failure* failure) {
                       {{"--out", options.out, options.scores}}, failure);
 }
 
-bool readScores(const Options& options, Bias* bias, Failure* failure) {
+bool readScores(const BiasOptions& options, BiasRequest* bias, Failure* failure) {
     RopeBiasDescription& d = bias->description;
     d.queries = options.queries;
     d.keys = options.keys;
@@ -59,11 +59,11 @@ bool readScores(const Options& options, Bias* bias, Failure* failure) {
     d.element = options.element.empty() ? ROPE_ELEMENT_F32 : elementOf(options.element);
     if (options.scores.empty()) return true;
     const bool heads_first = true; // [batch, heads, queries, keys]
-    if (!readTensor("--scores", options.scores, heads_first, elementOf(options.element), &bias->scores, failure))
+    if (!readTensorFile("--scores", options.scores, heads_first, elementOf(options.element), &bias->scores, failure))
         return false;
     const Tensor& s = bias->scores;
     if (s.array.shape.size() != 4) {
-        return refuse(failure, "--scores: " + options.scores + " has the shape " + shapeOf(s.array) +
+        return refuse(failure, "--scores: " + options.scores + " has the shape " + shapeText(s.array) +
                                    "; it must be [batch, heads, queries, keys]");
     }
     d.write_only = 0;
@@ -75,7 +75,7 @@ bool readScores(const Options& options, Bias* bias, Failure* failure) {
     return true;
 }
 
-bool readWeights(const Options& options, Bias* bias, Failure* failure) {
+bool readWeights(const BiasOptions& options, BiasRequest* bias, Failure* failure) {
     RopeBiasDescription& d = bias->description;
     RopeReason reason;
     if (options.kind == "alibi") {
@@ -99,7 +99,7 @@ bool readWeights(const Options& options, Bias* bias, Failure* failure) {
     return true;
 }
 
-bool read(const Options& options, Bias* bias, Failure* failure) {
+bool readBias(const BiasOptions& options, BiasRequest* bias, Failure* failure) {
     RopeBiasDescription& d = bias->description;
     d.kind = options.kind == "t5" ? ROPE_BIAS_T5 : options.kind == "clipped" ? ROPE_BIAS_CLIPPED : ROPE_BIAS_ALIBI;
     d.bidirectional = options.bidirectional;
@@ -111,17 +111,17 @@ bool read(const Options& options, Bias* bias, Failure* failure) {
                       16.0 * d.heads * d.queries * d.keys * std::max(d.batch, 1u), failure);
 }
 
-size_t count(const RopeBiasDescription& d) { return size_t{std::max(d.batch, 1u)} * d.heads * d.queries * d.keys; }
+size_t scoreCount(const RopeBiasDescription& d) { return size_t{std::max(d.batch, 1u)} * d.heads * d.queries * d.keys; }
 
-const void* valuesOf(const Bias& bias) {
+const void* biasRows(const BiasRequest& bias) {
     return bias.slopes.empty() ? static_cast<const void*>(bias.weights.array.data.data()) : bias.slopes.data();
 }
 
-bool onDevice(rope::Device* device, const Bias& bias, std::vector<uint8_t>* out, Failure* failure) {
+bool biasOnDevice(rope::Device* device, const BiasRequest& bias, std::vector<uint8_t>* out, Failure* failure) {
     const RopeBiasDescription& d = bias.description;
     RopePlan plan;
     if (ropePlanBias(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
-    Slots slots;
+    SlotBytes slots;
     slots.bytes[ROPE_SLOT_ROWS] = bias.weights.array.data;
     if (!bias.slopes.empty()) slots.set(ROPE_SLOT_ROWS, bias.slopes);
     slots.bytes[ROPE_SLOT_X] = bias.scores.array.data;
@@ -131,47 +131,47 @@ bool onDevice(rope::Device* device, const Bias& bias, std::vector<uint8_t>* out,
     }
     if (!runPlans(device, {plan}, {ROPE_SLOT_X}, &slots, failure)) return false;
     *out = std::move(slots.bytes[ROPE_SLOT_X]);
-    out->resize(count(d) * ropeElementBytes(d.element)); // buffers end with a whole word
+    out->resize(scoreCount(d) * ropeElementBytes(d.element)); // buffers end with a whole word
     return true;
 }
 
-bool onReference(const Bias& bias, std::vector<uint8_t>* out, Failure* failure) {
+bool biasOnReference(const BiasRequest& bias, std::vector<uint8_t>* out, Failure* failure) {
     const RopeBiasDescription& d = bias.description;
-    std::vector<double> values(count(d));
+    std::vector<double> values(scoreCount(d));
     std::vector<uint8_t> bits(values.size() * ropeElementBytes(d.element));
-    RopeHostBias data = {nullptr, valuesOf(bias), bias.scores.array.data.data(), values.data(), bits.data()};
+    RopeHostBias data = {nullptr, biasRows(bias), bias.scores.array.data.data(), values.data(), bits.data()};
     RopeReason reason;
     if (ropeHostRunBias(&d, &data, &reason) != ROPE_SUCCESS) return refuse(failure, reason.text);
     *out = roundedOnce(values, d.element, bits);
     return true;
 }
 
-bool run(const Options& options, Failure* failure) {
+bool runBias(const BiasOptions& options, Failure* failure) {
     Progress progress;
-    Bias bias;
+    BiasRequest bias;
     Target target;
     progress.show("reading");
-    if (!checkOptions(options, failure) || !read(options, &bias, failure) ||
+    if (!checkBiasOptions(options, failure) || !readBias(options, &bias, failure) ||
         !openTarget(options.device, &target, failure))
         return false;
     const RopeBiasDescription& d = bias.description;
-    Output result = {{"--out", options.out, options.scores}, {}};
+    OutputArray result = {{"--out", options.out, options.scores}, {}};
     progress.show(d.write_only != 0 ? "writing the bias" : "adding");
-    if (!(target.reference ? onReference(bias, &result.array.data, failure)
-                           : onDevice(&target.device, bias, &result.array.data, failure)))
+    if (!(target.reference ? biasOnReference(bias, &result.array.data, failure)
+                           : biasOnDevice(&target.device, bias, &result.array.data, failure)))
         return false;
     result.array.type = typeOf(d.element);
     result.array.shape = {d.heads, d.queries, d.keys};
     if (d.write_only == 0) result.array.shape = bias.scores.array.shape;
     progress.show("writing");
-    return writeAll({result}, failure);
+    return writeArrays({result}, failure);
 }
 
-const char kExample[] = "examples, one of a decoder's step whose query stands behind 99 keys:\n"
-                        "  vkrope bias alibi --heads 8 --queries 100 --keys 100 --causal --out alibi.npy\n"
-                        "  vkrope bias alibi --heads 8 --queries 1 --keys 100 --first-query 99 --out step.npy";
+const char kBiasExample[] = "examples, one of a decoder's step whose query stands behind 99 keys:\n"
+                            "  vkrope bias alibi --heads 8 --queries 100 --keys 100 --causal --out alibi.npy\n"
+                            "  vkrope bias alibi --heads 8 --queries 1 --keys 100 --first-query 99 --out step.npy";
 
-void addSizes(CLI::App* app, Options* options) {
+void addSizeOptions(CLI::App* app, BiasOptions* options) {
     const uint64_t most = 1u << 30;
     takesCount(app->add_option("--heads", options->heads, "alibi without --scores: how many"), "a whole number", 1,
                most);
@@ -184,8 +184,8 @@ void addSizes(CLI::App* app, Options* options) {
 
 } // namespace
 
-Work addBias(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addBiasCommand(CLI::App* app) {
+    const auto options = std::make_shared<BiasOptions>();
     app->add_option("kind", options->kind,
                     "t5: buckets of distances; clipped: a row for each distance; alibi: a slope for each head")
         ->required()
@@ -196,7 +196,7 @@ Work addBias(CLI::App* app) {
                     "an .npy of [batch, heads, queries, keys] that the bias is added to; without it the bias alone is "
                     "written, as [heads, queries, keys]");
     app->add_option("--out", options->out, "the .npy to write")->required();
-    addSizes(app, options.get());
+    addSizeOptions(app, options.get());
     takesNumber(app->add_option("--least", options->least,
                                 "clipped: the query's position less the key's that the first row is for; without it 0"),
                 "a whole number", -(1 << 30), 1 << 30, true);
@@ -211,8 +211,8 @@ Work addBias(CLI::App* app) {
                     "f32")
         ->check(CLI::IsMember({"f32", "f16", "bf16"}));
     app->add_option("--device", options->device, kDeviceHelp);
-    app->footer(kExample);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kBiasExample);
+    return [options](Failure* failure) { return runBias(*options, failure); };
 }
 
 } // namespace tool

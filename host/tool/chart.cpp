@@ -9,17 +9,17 @@ namespace {
 
 constexpr double kWidth = 760, kLeft = 84, kRight = 24, kTop = 48, kPlotHeight = 360, kBottom = 56, kLegendRow = 20;
 
-// Told apart on white and on near black, and by most who see colours otherwise.
+// Most eyes tell these apart on white and on near black, also those that see colours otherwise.
 const char* const kColours[] = {"#3b7dd8", "#d9822b", "#2e9e63", "#c2477f", "#8a63d2", "#12a0a8", "#b8433a", "#8a8a3a"};
 constexpr size_t kColourCount = sizeof kColours / sizeof *kColours;
 
-std::string number(double value) {
+std::string svgNumber(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.2f", value);
     return text;
 }
 
-std::string escape(const std::string& text) {
+std::string svgEscape(const std::string& text) {
     std::string escaped;
     for (const char c : text) {
         if (c == '&')
@@ -36,35 +36,35 @@ std::string escape(const std::string& text) {
     return escaped;
 }
 
-std::string label(double x, double y, const char* anchor, const std::string& text, const char* extra = "") {
-    return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" text-anchor=\"" + anchor + "\"" + extra + ">" +
-           escape(text) + "</text>\n";
+std::string svgText(double x, double y, const char* anchor, const std::string& text, const char* extra = "") {
+    return "<text x=\"" + svgNumber(x) + "\" y=\"" + svgNumber(y) + "\" text-anchor=\"" + anchor + "\"" + extra + ">" +
+           svgEscape(text) + "</text>\n";
 }
 
-std::string begin(double width, double height, const std::string& title) {
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(width) + " " + number(height) +
-           "\" width=\"" + number(width) + "\" height=\"" + number(height) +
-           "\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<title>" + escape(title) +
+std::string svgBegin(double width, double height, const std::string& title) {
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + svgNumber(width) + " " + svgNumber(height) +
+           "\" width=\"" + svgNumber(width) + "\" height=\"" + svgNumber(height) +
+           "\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<title>" + svgEscape(title) +
            "</title>\n<style>\n"
            ".page { fill: #ffffff } text { fill: #1f2328 } .grid { stroke: #d8dee4 } .frame { stroke: #59636e }\n"
            "@media (prefers-color-scheme: dark) { .page { fill: #0d1117 } text { fill: #e6edf3 }\n"
            ".grid { stroke: #30363d } .frame { stroke: #9198a1 } }\n</style>\n"
            "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n" +
-           label(width / 2, 26, "middle", title, " font-size=\"16\" font-weight=\"600\"");
+           svgText(width / 2, 26, "middle", title, " font-size=\"16\" font-weight=\"600\"");
 }
 
-// An axis: what it spans, and where a value lies on it.
-struct Axis {
+// The range of an axis, and the place of a value on it.
+struct ChartAxis {
     bool logarithmic;
-    double low, high; // of the values, or of their logarithms to base 10
+    double low, high; // values, or their logarithms to base 10
     double from, to;  // on the page
 
-    bool holds(double value) const { return std::isfinite(value) && (!logarithmic || value > 0); }
+    bool canShow(double value) const { return std::isfinite(value) && (!logarithmic || value > 0); }
     double scaled(double value) const { return logarithmic ? std::log10(value) : value; }
     double place(double value) const { return from + (scaled(value) - low) / (high - low) * (to - from); }
 };
 
-double roundStep(double span) {
+double roundTickStep(double span) {
     const double power = std::pow(10, std::floor(std::log10(span / 6)));
     for (const double step : {1.0, 2.0, 5.0}) {
         if (span / (step * power) <= 7) return step * power;
@@ -72,9 +72,9 @@ double roundStep(double span) {
     return 10 * power;
 }
 
-// Where an axis may begin, end and be marked, from below `low` to above `high`: whole powers of ten, or 1, 2 and 5 of
-// each, or equal steps.
-std::vector<double> marks(const Axis& axis, double low, double high) {
+// Returns the places at which an axis may begin, end and be marked, from below `low` to above `high`: whole powers of
+// ten, or 1, 2 and 5 of each, or equal steps.
+std::vector<double> tickPlaces(const ChartAxis& axis, double low, double high) {
     std::vector<double> places;
     const double span = high - low;
     if (axis.logarithmic && span <= 2) {
@@ -83,18 +83,18 @@ std::vector<double> marks(const Axis& axis, double low, double high) {
         }
         return places;
     }
-    const double step = axis.logarithmic ? std::max(1.0, std::ceil(span / 9)) : roundStep(span);
+    const double step = axis.logarithmic ? std::max(1.0, std::ceil(span / 9)) : roundTickStep(span);
     for (double at = std::floor(low / step); at <= std::ceil(high / step); ++at) places.push_back(at * step);
     return places;
 }
 
-// Of points that are shown on both axes. `round`: from a mark to a mark.
-void fit(const std::vector<Line>& lines, bool round, const Axis& other, bool of_x, Axis* axis) {
+// Fits the axis to the points that both axes show. With `round` the axis begins and ends at a mark.
+void fitAxis(const std::vector<ChartLine>& lines, bool round, const ChartAxis& other, bool of_x, ChartAxis* axis) {
     double low = INFINITY, high = -INFINITY;
-    for (const Line& line : lines) {
+    for (const ChartLine& line : lines) {
         for (size_t i = 0; i < line.x.size() && i < line.y.size(); ++i) {
             const double value = of_x ? line.x[i] : line.y[i];
-            if (!axis->holds(value) || !other.holds(of_x ? line.y[i] : line.x[i])) continue;
+            if (!axis->canShow(value) || !other.canShow(of_x ? line.y[i] : line.x[i])) continue;
             low = std::min(low, axis->scaled(value));
             high = std::max(high, axis->scaled(value));
         }
@@ -104,7 +104,7 @@ void fit(const std::vector<Line>& lines, bool round, const Axis& other, bool of_
     axis->low = low;
     axis->high = high;
     if (!round) return;
-    for (const double mark : marks(*axis, low, high)) {
+    for (const double mark : tickPlaces(*axis, low, high)) {
         if (mark <= low + 1e-9) axis->low = mark;
         if (mark >= high - 1e-9) {
             axis->high = mark;
@@ -113,34 +113,34 @@ void fit(const std::vector<Line>& lines, bool round, const Axis& other, bool of_
     }
 }
 
-std::string tickText(const Axis& axis, double at) {
+std::string tickText(const ChartAxis& axis, double at) {
     char text[32];
     const double value = axis.logarithmic ? std::pow(10, at) : (std::fabs(at) < 1e-12 ? 0 : at);
     std::snprintf(text, sizeof text, "%.4g", value);
     return text;
 }
 
-std::string drawTicks(const Axis& axis, bool of_x, const Axis& other) {
+std::string drawTicks(const ChartAxis& axis, bool of_x, const ChartAxis& other) {
     const double span = axis.high - axis.low;
     std::string svg;
-    for (const double at : marks(axis, axis.low, axis.high)) {
+    for (const double at : tickPlaces(axis, axis.low, axis.high)) {
         if (at < axis.low - 1e-9 || at > axis.high + 1e-9) continue;
         const double place = axis.from + (at - axis.low) / span * (axis.to - axis.from);
-        const std::string p = number(place), a = number(other.from), b = number(other.to);
+        const std::string p = svgNumber(place), a = svgNumber(other.from), b = svgNumber(other.to);
         svg += of_x ? "<path class=\"grid\" d=\"M" + p + " " + a + "V" + b + "\"/>\n"
                     : "<path class=\"grid\" d=\"M" + a + " " + p + "H" + b + "\"/>\n";
-        svg += of_x ? label(place, other.from + 18, "middle", tickText(axis, at))
-                    : label(other.from - 8, place + 4, "end", tickText(axis, at));
+        svg += of_x ? svgText(place, other.from + 18, "middle", tickText(axis, at))
+                    : svgText(other.from - 8, place + 4, "end", tickText(axis, at));
     }
     return svg;
 }
 
-std::string drawLine(const Line& line, const Axis& x, const Axis& y, const char* colour) {
+std::string drawLine(const ChartLine& line, const ChartAxis& x, const ChartAxis& y, const char* colour) {
     std::string path;
     bool down = false;
     for (size_t i = 0; i < line.x.size() && i < line.y.size(); ++i) {
-        const bool shown = x.holds(line.x[i]) && y.holds(line.y[i]);
-        if (shown) path += (down ? "L" : "M") + number(x.place(line.x[i])) + " " + number(y.place(line.y[i]));
+        const bool shown = x.canShow(line.x[i]) && y.canShow(line.y[i]);
+        if (shown) path += (down ? "L" : "M") + svgNumber(x.place(line.x[i])) + " " + svgNumber(y.place(line.y[i]));
         down = shown;
     }
     return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour +
@@ -148,20 +148,20 @@ std::string drawLine(const Line& line, const Axis& x, const Axis& y, const char*
            "/>\n";
 }
 
-size_t legendColumns(const std::vector<Line>& lines) {
-    const auto is_long = [](const Line& line) { return line.name.size() > 38; };
+size_t legendColumns(const std::vector<ChartLine>& lines) {
+    const auto is_long = [](const ChartLine& line) { return line.name.size() > 38; };
     return std::any_of(lines.begin(), lines.end(), is_long) ? 1 : 2;
 }
 
-std::string drawLegend(const std::vector<Line>& lines, double top) {
+std::string drawLegend(const std::vector<ChartLine>& lines, double top) {
     const size_t columns = legendColumns(lines);
     std::string svg;
     for (size_t i = 0; i < lines.size(); ++i) {
         const double x = kLeft + (i % columns) * (kWidth - kLeft - kRight) / 2,
                      y = top + static_cast<double>(i / columns) * kLegendRow;
-        svg += "<path d=\"M" + number(x) + " " + number(y - 4) + "h26\" stroke=\"" + kColours[i % kColourCount] +
+        svg += "<path d=\"M" + svgNumber(x) + " " + svgNumber(y - 4) + "h26\" stroke=\"" + kColours[i % kColourCount] +
                "\" stroke-width=\"3\"" + (lines[i].dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n" +
-               label(x + 34, y, "start", lines[i].name);
+               svgText(x + 34, y, "start", lines[i].name);
     }
     return svg;
 }
@@ -170,32 +170,33 @@ std::string drawArrow(double x, double y, double radius, double angle, const cha
     const double tip_x = x + radius * std::cos(angle), tip_y = y - radius * std::sin(angle);
     std::string head;
     for (const double side : {2.7, -2.7}) {
-        head += (head.empty() ? "M" : "L" + number(tip_x) + " " + number(tip_y) + "L") +
-                number(tip_x + 9 * std::cos(angle + side)) + " " + number(tip_y - 9 * std::sin(angle + side));
+        head += (head.empty() ? "M" : "L" + svgNumber(tip_x) + " " + svgNumber(tip_y) + "L") +
+                svgNumber(tip_x + 9 * std::cos(angle + side)) + " " + svgNumber(tip_y - 9 * std::sin(angle + side));
     }
-    return "<circle class=\"grid\" cx=\"" + number(x) + "\" cy=\"" + number(y) + "\" r=\"" + number(radius) +
-           "\" fill=\"none\"/>\n<path d=\"M" + number(x) + " " + number(y) + "L" + number(tip_x) + " " + number(tip_y) +
-           head + "\" fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"2\" stroke-linecap=\"round\"/>\n";
+    return "<circle class=\"grid\" cx=\"" + svgNumber(x) + "\" cy=\"" + svgNumber(y) + "\" r=\"" + svgNumber(radius) +
+           "\" fill=\"none\"/>\n<path d=\"M" + svgNumber(x) + " " + svgNumber(y) + "L" + svgNumber(tip_x) + " " +
+           svgNumber(tip_y) + head + "\" fill=\"none\" stroke=\"" + colour +
+           "\" stroke-width=\"2\" stroke-linecap=\"round\"/>\n";
 }
 
 } // namespace
 
 std::string drawChart(const Chart& chart) {
-    Axis x = {chart.log_x, 0, 1, kLeft, kWidth - kRight};
-    Axis y = {chart.log_y, 0, 1, kTop + kPlotHeight, kTop};
-    fit(chart.lines, false, y, true, &x);
-    fit(chart.lines, true, x, false, &y);
+    ChartAxis x = {chart.log_x, 0, 1, kLeft, kWidth - kRight};
+    ChartAxis y = {chart.log_y, 0, 1, kTop + kPlotHeight, kTop};
+    fitAxis(chart.lines, false, y, true, &x);
+    fitAxis(chart.lines, true, x, false, &y);
     const double legend = kTop + kPlotHeight + kBottom + 16;
     const size_t columns = legendColumns(chart.lines);
     const double height = legend + static_cast<double>((chart.lines.size() + columns - 1) / columns) * kLegendRow;
-    std::string svg = begin(kWidth, height, chart.title) + drawTicks(x, true, y) + drawTicks(y, false, x);
-    svg += "<path class=\"frame\" fill=\"none\" d=\"M" + number(x.from) + " " + number(y.to) + "V" + number(y.from) +
-           "H" + number(x.to) + "\"/>\n";
+    std::string svg = svgBegin(kWidth, height, chart.title) + drawTicks(x, true, y) + drawTicks(y, false, x);
+    svg += "<path class=\"frame\" fill=\"none\" d=\"M" + svgNumber(x.from) + " " + svgNumber(y.to) + "V" +
+           svgNumber(y.from) + "H" + svgNumber(x.to) + "\"/>\n";
     for (size_t i = chart.lines.size(); i-- > 0;) svg += drawLine(chart.lines[i], x, y, kColours[i % kColourCount]);
-    svg += label((x.from + x.to) / 2, y.from + 40, "middle", chart.x_label);
-    const std::string middle = number((y.from + y.to) / 2);
-    svg += label(20, (y.from + y.to) / 2, "middle", chart.y_label,
-                 (" transform=\"rotate(-90 20 " + middle + ")\"").c_str());
+    svg += svgText((x.from + x.to) / 2, y.from + 40, "middle", chart.x_label);
+    const std::string middle = svgNumber((y.from + y.to) / 2);
+    svg += svgText(20, (y.from + y.to) / 2, "middle", chart.y_label,
+                   (" transform=\"rotate(-90 20 " + middle + ")\"").c_str());
     return svg + drawLegend(chart.lines, legend) + "</svg>\n";
 }
 
@@ -204,14 +205,14 @@ std::string drawDials(const std::string& title, const std::vector<Dial>& dials) 
     size_t columns = 1;
     for (const Dial& dial : dials) columns = std::max(columns, dial.angles.size());
     const double width = std::max(420.0, 32 + kCell * static_cast<double>(columns));
-    std::string svg = begin(width, 56 + kRow * static_cast<double>(dials.size()), title);
+    std::string svg = svgBegin(width, 56 + kRow * static_cast<double>(dials.size()), title);
     for (size_t row = 0; row < dials.size(); ++row) {
         const double top = 56 + kRow * static_cast<double>(row);
-        svg += label(24, top + 12, "start", dials[row].name);
+        svg += svgText(24, top + 12, "start", dials[row].name);
         for (size_t i = 0; i < dials[row].angles.size(); ++i) {
             const double x = 16 + kCell * (static_cast<double>(i) + 0.5);
             svg += drawArrow(x, top + 62, kRadius, dials[row].angles[i], kColours[row % kColourCount]);
-            if (i < dials[row].labels.size()) svg += label(x, top + 118, "middle", dials[row].labels[i]);
+            if (i < dials[row].labels.size()) svg += svgText(x, top + 118, "middle", dials[row].labels[i]);
         }
     }
     return svg + "</svg>\n";
@@ -219,9 +220,9 @@ std::string drawDials(const std::string& title, const std::vector<Dial>& dials) 
 
 namespace {
 
-constexpr int kLevels = 16; // of either sign
+constexpr int kLevels = 16; // levels of either sign
 
-// From blue over a pale grey to orange, each of one lightness on both sides.
+// The colours go from blue over a pale grey to orange; levels of opposite sign are equally light.
 std::string colourOf(int level) {
     static const double kEnds[2][3] = {{0x24, 0x5C, 0xA8}, {0xC4, 0x62, 0x10}};
     const double share = std::abs(level) / static_cast<double>(kLevels);
@@ -234,8 +235,8 @@ std::string colourOf(int level) {
 
 int levelOf(double value) { return static_cast<int>(std::lround(std::fmax(-1, std::fmin(1, value)) * kLevels)); }
 
-// All cells of one level as one path; neighbours in a row are one piece.
-std::string drawLevel(const HeatMap& map, int level, const Axis& x, const Axis& y) {
+// Draws all cells of one level as one path; neighbours in a row are one piece.
+std::string drawLevel(const HeatMap& map, int level, const ChartAxis& x, const ChartAxis& y) {
     std::string path;
     const size_t rows = map.values.size() / map.columns;
     for (size_t row = 0; row < rows; ++row) {
@@ -243,10 +244,10 @@ std::string drawLevel(const HeatMap& map, int level, const Axis& x, const Axis& 
             size_t end = begin;
             while (end < map.columns && levelOf(map.values[row * map.columns + end]) == level) ++end;
             if (end == begin) continue;
-            path += "M" + number(x.place(static_cast<double>(begin))) + " " +
-                    number(y.place(static_cast<double>(row))) + "H" + number(x.place(static_cast<double>(end))) + "V" +
-                    number(y.place(static_cast<double>(row + 1))) + "H" + number(x.place(static_cast<double>(begin))) +
-                    "Z";
+            path += "M" + svgNumber(x.place(static_cast<double>(begin))) + " " +
+                    svgNumber(y.place(static_cast<double>(row))) + "H" + svgNumber(x.place(static_cast<double>(end))) +
+                    "V" + svgNumber(y.place(static_cast<double>(row + 1))) + "H" +
+                    svgNumber(x.place(static_cast<double>(begin))) + "Z";
             begin = end;
         }
     }
@@ -257,10 +258,10 @@ std::string drawScale(double top) {
     std::string svg;
     constexpr double kStep = 12, kFrom = (kWidth - kStep * (2 * kLevels + 1)) / 2;
     for (int level = -kLevels; level <= kLevels; ++level) {
-        svg += "<rect x=\"" + number(kFrom + kStep * (level + kLevels)) + "\" y=\"" + number(top) + "\" width=\"" +
-               number(kStep) + "\" height=\"12\" fill=\"" + colourOf(level) + "\"/>\n";
+        svg += "<rect x=\"" + svgNumber(kFrom + kStep * (level + kLevels)) + "\" y=\"" + svgNumber(top) +
+               "\" width=\"" + svgNumber(kStep) + "\" height=\"12\" fill=\"" + colourOf(level) + "\"/>\n";
     }
-    return svg + label(kFrom - 8, top + 10, "end", "-1") + label(kWidth - kFrom + 8, top + 10, "start", "1");
+    return svg + svgText(kFrom - 8, top + 10, "end", "-1") + svgText(kWidth - kFrom + 8, top + 10, "start", "1");
 }
 
 } // namespace
@@ -268,22 +269,22 @@ std::string drawScale(double top) {
 std::string drawHeatMap(const HeatMap& map) {
     const double columns = static_cast<double>(map.columns);
     const double rows = static_cast<double>(map.values.size() / map.columns);
-    const Axis x = {false, 0, columns, kLeft, kWidth - kRight};
-    const Axis y = {false, 0, rows, kTop, kTop + kPlotHeight};
-    std::string svg = begin(kWidth, kTop + kPlotHeight + kBottom + 40, map.title);
+    const ChartAxis x = {false, 0, columns, kLeft, kWidth - kRight};
+    const ChartAxis y = {false, 0, rows, kTop, kTop + kPlotHeight};
+    std::string svg = svgBegin(kWidth, kTop + kPlotHeight + kBottom + 40, map.title);
     svg += "<g shape-rendering=\"crispEdges\">\n";
     for (int level = -kLevels; level <= kLevels; ++level) svg += drawLevel(map, level, x, y);
     svg += "</g>\n";
-    for (const double at : marks(x, 0, columns)) {
-        if (at <= columns) svg += label(x.place(at), y.to + 18, "middle", tickText(x, at));
+    for (const double at : tickPlaces(x, 0, columns)) {
+        if (at <= columns) svg += svgText(x.place(at), y.to + 18, "middle", tickText(x, at));
     }
-    for (const double at : marks(y, 0, rows)) {
-        if (at <= rows) svg += label(kLeft - 8, y.place(at) + 4, "end", tickText(y, at));
+    for (const double at : tickPlaces(y, 0, rows)) {
+        if (at <= rows) svg += svgText(kLeft - 8, y.place(at) + 4, "end", tickText(y, at));
     }
-    svg += label((x.from + x.to) / 2, y.to + 40, "middle", map.x_label);
-    const std::string middle = number((y.from + y.to) / 2);
-    svg +=
-        label(20, (y.from + y.to) / 2, "middle", map.y_label, (" transform=\"rotate(-90 20 " + middle + ")\"").c_str());
+    svg += svgText((x.from + x.to) / 2, y.to + 40, "middle", map.x_label);
+    const std::string middle = svgNumber((y.from + y.to) / 2);
+    svg += svgText(20, (y.from + y.to) / 2, "middle", map.y_label,
+                   (" transform=\"rotate(-90 20 " + middle + ")\"").c_str());
     return svg + drawScale(kTop + kPlotHeight + kBottom + 8) + "</svg>\n";
 }
 

@@ -1,5 +1,5 @@
-// Pictures as self-contained SVG, readable on light and dark pages: lines over two axes, arrows on circles, and maps of
-// colours.
+// Writes pictures as self-contained SVG, readable on light and dark pages: lines over two axes, arrows on circles, and
+// maps of colours.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace rope {
 
-struct Line {
+struct ChartLine {
     std::string name; // in the legend
     std::vector<double> x, y;
     bool dashed = false;
@@ -16,13 +16,13 @@ struct Line {
 struct Chart {
     std::string title, x_label, y_label;
     bool log_x = false, log_y = false; // points that are not positive are left out
-    std::vector<Line> lines;
+    std::vector<ChartLine> lines;
 };
 
 std::string drawChart(const Chart& chart);
 
-// One row of circles for each name: a vector of length 1 at each of the angles, in radians, counted from the right and
-// turning left as mathematicians have it, with its label under the circle.
+// A dial is one row of circles. Each circle shows a vector of length 1 at one of the angles, and its label below.
+// Angles are in radians, count from the right and turn left, as in mathematics.
 struct Dial {
     std::string name;
     std::vector<double> angles;
@@ -31,7 +31,7 @@ struct Dial {
 
 std::string drawDials(const std::string& title, const std::vector<Dial>& dials);
 
-// Values from -1 to 1 as colours, row 0 on top.
+// A heat map shows values from -1 to 1 as colours, row 0 on top.
 struct HeatMap {
     std::string title, x_label, y_label;
     size_t columns = 0;

@@ -1,4 +1,4 @@
-// One case of `vkrope check`: made, carried out on the device and on the CPU, and compared.
+// Makes one case of `vkrope check`, carries it out on the device and on the CPU, and compares the two.
 #include "tool/check_case.hpp"
 #include "tool/element.hpp"
 
@@ -8,9 +8,9 @@
 namespace tool {
 namespace {
 
-// ---- What goes in ------------------------------------------------------------------------------------------------
+// ---- The inputs --------------------------------------------------------------------------------------------------
 
-struct Random {
+struct Lcg {
     uint64_t state;
     uint32_t next() {
         state = state * 6364136223846793005ull + 1442695040888963407ull;
@@ -18,7 +18,7 @@ struct Random {
     }
 };
 
-std::vector<double> frequenciesOf(const RopeFrequencies& f) {
+std::vector<double> caseFrequencies(const RopeFrequencies& f) {
     std::vector<double> values;
     for (uint32_t set = 0; set < (f.sets > 1 ? f.sets : 1); ++set) {
         RopeRule rule = {};
@@ -29,11 +29,11 @@ std::vector<double> frequenciesOf(const RopeFrequencies& f) {
         ropeMakeFrequencies(&rule, one.data(), &scale, nullptr);
         values.insert(values.end(), one.begin(), one.end());
     }
-    if (f.count > 1) values[1] = -values[1]; // turns the other way
+    if (f.count > 1) values[1] = -values[1]; // this pair turns the other way
     return values;
 }
 
-int32_t positionOf(bool near_table, Random* random) {
+int32_t drawPosition(bool near_table, Lcg* random) {
     constexpr int32_t kFar[] = {INT32_MIN, INT32_MAX, -1, 0, 1, 131072, -2000000000};
     const uint32_t drawn = random->next();
     if (near_table) return static_cast<int32_t>(drawn % 18) - 6;
@@ -41,8 +41,8 @@ int32_t positionOf(bool near_table, Random* random) {
     return static_cast<int32_t>(drawn % 3 == 1 ? drawn % 40000 : drawn * 2u);
 }
 
-// One of any element; now and then none that int32 or Q32.32 holds.
-void putPosition(int32_t position, RopePositionElement element, Random* random, uint8_t* to) {
+// Stores a position of any element. Now and then the value is one that neither int32 nor Q32.32 holds.
+void storePosition(int32_t position, RopePositionElement element, Lcg* random, uint8_t* to) {
     const uint32_t drawn = random->next();
     const float number = drawn % 16 == 0 ? 3e9f : static_cast<float>(position) + static_cast<float>(drawn) * 0x1p-31f;
     int64_t wide = position;
@@ -56,38 +56,38 @@ void putPosition(int32_t position, RopePositionElement element, Random* random, 
         std::memcpy(to, &wide, sizeof wide);
 }
 
-uint32_t axesOf(const RopeFrequencies& f) {
+uint32_t countAxes(const RopeFrequencies& f) {
     uint32_t last = 0;
     for (uint32_t i = 0; f.axes != nullptr && i < f.count; ++i) last = f.axes[i] > last ? f.axes[i] : last;
     return last + 1;
 }
 
-// Rows of positions one after the other, then where there are several sets one that names them.
-std::vector<uint8_t> positionsOf(const RopeFrequencies& f, const RopePositions& p, uint32_t batch, uint32_t tokens,
-                                 bool near_table, Random* random) {
+// Returns rows of positions, one after the other. If there are several sets, a last row names the set of each token.
+std::vector<uint8_t> drawPositions(const RopeFrequencies& f, const RopePositions& p, uint32_t batch, uint32_t tokens,
+                                   bool near_table, Lcg* random) {
     const bool packed = p.kind >= ROPE_POSITIONS_PACKED, named = f.sets > 1;
     const uint32_t bytes = ropePositionBytes(p.element);
-    const size_t rows = packed ? size_t{1} + (p.kind - ROPE_POSITIONS_PACKED) : axesOf(f);
+    const size_t rows = packed ? size_t{1} + (p.kind - ROPE_POSITIONS_PACKED) : countAxes(f);
     const size_t length = packed ? p.sequences + 1 : size_t{p.same_for_all_sequences != 0 ? 1 : batch} * tokens;
     const size_t row = !packed && p.kind == ROPE_POSITIONS_START_PER_SEQUENCE ? batch : length;
     const size_t first = static_cast<size_t>(p.offset);
     std::vector<uint8_t> all((first + (rows + named) * row) * bytes);
     for (size_t i = 0; i < all.size() / bytes; ++i)
-        putPosition(positionOf(near_table, random), p.element, random, &all[i * bytes]);
-    uint64_t end = 0; // lengths and sets begin with their low words in each element
+        storePosition(drawPosition(near_table, random), p.element, random, &all[i * bytes]);
+    uint64_t end = 0; // lengths and sets are written with their low words first in each element
     for (size_t i = 0; packed && i < row; ++i) {
         std::memcpy(&all[(first + i) * bytes], &end, bytes);
         end = end + random->next() % tokens;
         if (end > tokens) end = tokens;
     }
     for (size_t i = 0; named && i < row; ++i) {
-        const uint64_t set = random->next() % (f.sets + 1); // the last there is not
+        const uint64_t set = random->next() % (f.sets + 1); // the last of these sets does not exist
         std::memcpy(&all[(first + rows * row + i) * bytes], &set, bytes);
     }
     return all;
 }
 
-std::vector<uint8_t> elementsOf(size_t bytes, RopeElement element, Random* random) {
+std::vector<uint8_t> drawElements(size_t bytes, RopeElement element, Lcg* random) {
     const size_t count = bytes / ropeElementBytes(element);
     std::vector<float> values(count);
     for (float& value : values)
@@ -99,24 +99,24 @@ std::vector<uint8_t> elementsOf(size_t bytes, RopeElement element, Random* rando
 
 // ---- Tables --------------------------------------------------------------------------------------------------------
 
-// Below it the promise is one of absolute error, and no finer than this.
-constexpr double kSmallest = 1.0 / (1 << 30);
+// The promise for smaller values is one of absolute error, no finer than the ulp of this magnitude.
+constexpr double kSmallestMagnitude = 1.0 / (1 << 30);
 
 } // namespace
 
-bool checkTable(Bench* bench, const TableCase& given, uint64_t seed, Found* found, Failure* failure) {
+bool checkTableCase(CheckDevice* device, const TableCase& given, uint64_t seed, CaseErrors* errors, Failure* failure) {
     RopeTableDescription d = given.description;
-    const std::vector<double> frequencies = frequenciesOf(d.frequencies);
+    const std::vector<double> frequencies = caseFrequencies(d.frequencies);
     d.frequencies.values = frequencies.data();
-    Random random = {seed};
-    const std::vector<uint8_t> positions = positionsOf(d.frequencies, d.positions, d.batch, d.tokens, false, &random);
+    Lcg random = {seed};
+    const std::vector<uint8_t> positions = drawPositions(d.frequencies, d.positions, d.batch, d.tokens, false, &random);
     RopePlan plan;
-    if (ropePlanTable(&d, &bench->device.limits(), &plan) != ROPE_SUCCESS)
+    if (ropePlanTable(&d, &device->opened.limits(), &plan) != ROPE_SUCCESS)
         return fail(failure, given.name + ": " + plan.reason.text);
     const size_t count = static_cast<size_t>(plan.bytes[ROPE_SLOT_ROWS] / sizeof(float));
-    std::vector<float> expected(count, -7.0f); // what is in gaps must stay
+    std::vector<float> expected(count, -7.0f); // the values in gaps must stay
     std::vector<double> truth(count, -7.0);
-    Slots slots;
+    SlotBytes slots;
     slots.set(ROPE_SLOT_POSITIONS, positions);
     slots.set(ROPE_SLOT_ROWS, expected);
     slots.bytes[ROPE_SLOT_FREQUENCIES].resize(frequencies.size() * ropeFrequencyBytes(1));
@@ -124,16 +124,16 @@ bool checkTable(Bench* bench, const TableCase& given, uint64_t seed, Found* foun
     const RopeHostTable data = {positions.data(), truth.data(), expected.data()};
     RopeReason reason;
     if (ropeHostRunTable(&d, &data, &reason) != ROPE_SUCCESS) return fail(failure, given.name + ": " + reason.text);
-    if (!runPlans(&bench->device, {plan}, {ROPE_SLOT_ROWS}, &slots, failure, &bench->buffers)) return false;
+    if (!runPlans(&device->opened, {plan}, {ROPE_SLOT_ROWS}, &slots, failure, &device->buffers)) return false;
     for (size_t i = 0; i < count; ++i) {
         float value;
         std::memcpy(&value, &slots.bytes[ROPE_SLOT_ROWS][i * sizeof value], sizeof value);
-        found->unequal += std::memcmp(&value, &expected[i], sizeof value) != 0;
-        const double ulp = ulpOf(std::fmax(std::fabs(truth[i]), kSmallest), ROPE_ELEMENT_F32);
+        errors->unequal += std::memcmp(&value, &expected[i], sizeof value) != 0;
+        const double ulp = ulpOf(std::fmax(std::fabs(truth[i]), kSmallestMagnitude), ROPE_ELEMENT_F32);
         const double error = std::fabs(value - truth[i]) / ulp;
-        found->error = std::fmax(found->error, std::isnan(error) ? INFINITY : error);
+        errors->error = std::fmax(errors->error, std::isnan(error) ? INFINITY : error);
     }
-    found->allowed = 0.51;
+    errors->allowed = 0.51;
     return true;
 }
 
@@ -141,23 +141,23 @@ namespace {
 
 // ---- Rotations -----------------------------------------------------------------------------------------------------
 
-// Float32: at most 0.72 ulp of the pair's length from the roundings of cos and sin, 0.75 from the two products and 0.5
-// from the sum, 1.97 in all, and with a scale 1.54: its roundings of cos and sin cost 1.03, its products next to
-// nothing. A 16-bit element adds its own half ulp to that. A device that rounds otherwise than to nearest has twice as
-// much.
+// A float32 rotation errs by at most 0.72 ulp of the pair's length from the roundings of cos and sin, 0.75 from the two
+// products and 0.5 from the sum, 1.97 in all. With a scale the sum is 1.54: the roundings of cos and sin cost 1.03, the
+// products next to nothing. A 16-bit element adds its own half ulp. A device that rounds otherwise than to nearest is
+// allowed twice as much.
 double allowedError(const RopeRotateDescription& d, bool nearest) {
     const double in_float = 2.0 * (nearest ? 1 : 2);
     if (d.element_out == ROPE_ELEMENT_F32) return in_float;
     return (nearest ? 0.5 : 1) + std::ldexp(in_float, d.element_out == ROPE_ELEMENT_F16 ? -13 : -16);
 }
 
-struct Inputs {
+struct CaseInputs {
     std::vector<double> frequencies;
-    Slots slots;
+    SlotBytes slots;
 };
 
-// The rows that the case reads, made by the CPU in float32 and then rounded to their element.
-bool makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs, Failure* failure) {
+// Makes the rows that the case reads: the CPU computes them in float32 and rounds them to their element.
+bool makeCaseRows(const RopeRotateDescription& d, uint64_t bytes, CaseInputs* inputs, Failure* failure) {
     RopeTableDescription table = {};
     table.frequencies = d.frequencies;
     table.angle = d.angle;
@@ -190,25 +190,26 @@ bool makeRows(const RopeRotateDescription& d, uint64_t bytes, Inputs* inputs, Fa
     return true;
 }
 
-bool makeInputs(const RopePlan& plan, uint64_t seed, RopeRotateDescription* d, Inputs* inputs, Failure* failure) {
-    Random random = {seed};
-    inputs->frequencies = frequenciesOf(d->frequencies);
+bool makeCaseInputs(const RopePlan& plan, uint64_t seed, RopeRotateDescription* d, CaseInputs* inputs,
+                    Failure* failure) {
+    Lcg random = {seed};
+    inputs->frequencies = caseFrequencies(d->frequencies);
     d->frequencies.values = inputs->frequencies.data();
-    Slots& slots = inputs->slots;
+    SlotBytes& slots = inputs->slots;
     slots.bytes[ROPE_SLOT_POSITIONS] =
-        positionsOf(d->frequencies, d->positions, d->batch, d->tokens, d->source == ROPE_SOURCE_TABLE, &random);
+        drawPositions(d->frequencies, d->positions, d->batch, d->tokens, d->source == ROPE_SOURCE_TABLE, &random);
     slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000});
     slots.bytes[ROPE_SLOT_FREQUENCIES].resize(inputs->frequencies.size() * ropeFrequencyBytes(1));
     ropeWriteFrequencies(&d->frequencies, d->angle, slots.bytes[ROPE_SLOT_FREQUENCIES].data(), nullptr);
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K})
-        slots.bytes[slot] = elementsOf(static_cast<size_t>(plan.bytes[slot]), d->element_in, &random);
+        slots.bytes[slot] = drawElements(static_cast<size_t>(plan.bytes[slot]), d->element_in, &random);
     for (const RopeSlot slot : {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT})
         slots.bytes[slot].assign(static_cast<size_t>(plan.bytes[slot]), 0xA5);
-    return d->source == ROPE_SOURCE_INLINE || makeRows(*d, plan.bytes[ROPE_SLOT_ROWS], inputs, failure);
+    return d->source == ROPE_SOURCE_INLINE || makeCaseRows(*d, plan.bytes[ROPE_SLOT_ROWS], inputs, failure);
 }
 
-double errorOf(const RopeRotateDescription& d, const RopeTensor& tensor, const std::vector<double>& truth,
-               const std::vector<uint8_t>& bytes) {
+double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, const std::vector<double>& truth,
+                  const std::vector<uint8_t>& bytes) {
     const uint32_t pairs = d.rotary_dim / 2;
     const uint32_t chunk = d.chunk_dim != 0 ? d.chunk_dim : d.rotary_dim;
     const uint32_t half = d.pairing_out == ROPE_PAIRING_INTERLEAVED ? 1 : chunk / 2;
@@ -230,9 +231,9 @@ double errorOf(const RopeRotateDescription& d, const RopeTensor& tensor, const s
     return worst;
 }
 
-// The same on the CPU. The truth of rows in 16 bits is what those rows say.
-bool runOnHost(RopeRotateDescription d, const Slots& before, const RopePlan& plan, Slots* expected,
-               std::vector<double> truth[2], Failure* failure) {
+// Runs the case on the CPU. If rows are in 16 bits, the truth is taken from those rows.
+bool runOnCpu(RopeRotateDescription d, const SlotBytes& before, const RopePlan& plan, SlotBytes* expected,
+              std::vector<double> truth[2], Failure* failure) {
     const RopeSlot q_out = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
     const RopeSlot k_out = d.out_of_place != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
     *expected = before;
@@ -263,34 +264,36 @@ bool isOdd16Bit(const RopeRotateDescription& d) {
 
 } // namespace
 
-bool checkRotation(Bench* bench, const RotateCase& given, uint64_t seed, Found* found, Failure* failure) {
+bool checkRotationCase(CheckDevice* device, const RotateCase& given, uint64_t seed, CaseErrors* errors,
+                       Failure* failure) {
     RopeRotateDescription d = given.description;
     RopePlan plan;
-    const std::vector<double> frequencies = frequenciesOf(d.frequencies);
+    const std::vector<double> frequencies = caseFrequencies(d.frequencies);
     d.frequencies.values = frequencies.data();
-    const RopeLimits& limits = bench->device.limits();
+    const RopeLimits& limits = device->opened.limits();
     if (ropePlanRotate(&d, &limits, &plan) != ROPE_SUCCESS) {
-        found->refused = isOdd16Bit(d) && (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0;
-        return found->refused || fail(failure, given.name + ": " + plan.reason.text);
+        errors->refused = isOdd16Bit(d) && (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0;
+        return errors->refused || fail(failure, given.name + ": " + plan.reason.text);
     }
-    Inputs inputs;
-    Slots expected;
+    CaseInputs inputs;
+    SlotBytes expected;
     std::vector<double> truth[2];
-    if (!makeInputs(plan, seed, &d, &inputs, failure) || !runOnHost(d, inputs.slots, plan, &expected, truth, failure))
+    if (!makeCaseInputs(plan, seed, &d, &inputs, failure) ||
+        !runOnCpu(d, inputs.slots, plan, &expected, truth, failure))
         return false;
     const RopeSlot q = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
     const RopeSlot k = d.out_of_place != 0 ? ROPE_SLOT_K_OUT : ROPE_SLOT_K;
-    Slots& slots = inputs.slots;
-    if (!runPlans(&bench->device, {plan}, {q, k, ROPE_SLOT_COUNTER}, &slots, failure, &bench->buffers)) return false;
+    SlotBytes& slots = inputs.slots;
+    if (!runPlans(&device->opened, {plan}, {q, k, ROPE_SLOT_COUNTER}, &slots, failure, &device->buffers)) return false;
     const size_t bytes = ropeElementBytes(d.element_out);
     for (const RopeSlot slot : {q, k}) {
         for (size_t at = 0; at + bytes <= expected.bytes[slot].size(); at += bytes)
-            found->unequal += std::memcmp(&slots.bytes[slot][at], &expected.bytes[slot][at], bytes) != 0;
+            errors->unequal += std::memcmp(&slots.bytes[slot][at], &expected.bytes[slot][at], bytes) != 0;
     }
-    found->unequal += slots.bytes[ROPE_SLOT_COUNTER] != expected.bytes[ROPE_SLOT_COUNTER];
-    found->error = errorOf(d, d.q, truth[0], slots.bytes[q]);
-    if (d.k.heads != 0) found->error = std::fmax(found->error, errorOf(d, d.k, truth[1], slots.bytes[k]));
-    found->allowed = allowedError(d, bench->nearest);
+    errors->unequal += slots.bytes[ROPE_SLOT_COUNTER] != expected.bytes[ROPE_SLOT_COUNTER];
+    errors->error = worstError(d, d.q, truth[0], slots.bytes[q]);
+    if (d.k.heads != 0) errors->error = std::fmax(errors->error, worstError(d, d.k, truth[1], slots.bytes[k]));
+    errors->allowed = allowedError(d, device->nearest);
     return true;
 }
 

@@ -6,22 +6,23 @@
 
 namespace tool {
 
-// Of one thread.
-struct Bench {
-    rope::Device device;
-    bool nearest; // it rounds float32 so
-    Buffers buffers;
+// The device of one thread, and its buffers.
+struct CheckDevice {
+    rope::Device opened;
+    bool nearest; // float32 is rounded to nearest
+    SlotBuffers buffers;
 };
 
-struct Found {
+struct CaseErrors {
     uint64_t unequal = 0; // elements whose bits are not the CPU's
-    double error = 0;     // the worst
+    double error = 0;     // the largest, in ulps
     double allowed = 0;
     bool refused = false; // odd 16-bit geometry on a device without 16-bit storage: nothing was run
 };
 
-// `seed` is of the positions and elements. False where the case could not be carried out.
-bool checkTable(Bench* bench, const TableCase& given, uint64_t seed, Found* found, Failure* failure);
-bool checkRotation(Bench* bench, const RotateCase& given, uint64_t seed, Found* found, Failure* failure);
+// `seed` draws the positions and elements. Both return false where the case could not be carried out.
+bool checkTableCase(CheckDevice* device, const TableCase& given, uint64_t seed, CaseErrors* errors, Failure* failure);
+bool checkRotationCase(CheckDevice* device, const RotateCase& given, uint64_t seed, CaseErrors* errors,
+                       Failure* failure);
 
 } // namespace tool

@@ -1,4 +1,4 @@
-// vkrope check-spirv
+// vkrope check-spirv: finds the operations of a shader that a driver may fuse.
 #include "tool/contraction.hpp"
 #include "tool/tool.hpp"
 
@@ -13,7 +13,7 @@
 namespace tool {
 namespace {
 
-struct Options {
+struct CheckSpirvOptions {
     std::vector<std::string> files;
     std::string within;
     bool all = false;
@@ -38,28 +38,30 @@ bool readWords(const std::string& path, std::vector<uint32_t>* words, Failure* f
     return true;
 }
 
-std::string placeOf(const rope::FloatOperation& operation) {
+std::string locationText(const rope::FloatOperation& operation) {
     std::string place;
     if (!operation.function.empty()) place += " in " + operation.function;
     if (operation.line != 0) place += " at " + operation.file + ":" + std::to_string(operation.line);
     return place;
 }
 
-// The operations that count against a module.
-std::vector<rope::FloatOperation> faultsOf(const Options& options, const rope::Arithmetic& arithmetic) {
-    std::vector<rope::FloatOperation> faults;
-    for (const rope::FloatOperation& operation : arithmetic.loose) {
+// Returns the operations that count against a module.
+std::vector<rope::FloatOperation> countedOperations(const CheckSpirvOptions& options,
+                                                    const rope::Arithmetic& arithmetic) {
+    std::vector<rope::FloatOperation> counted;
+    for (const rope::FloatOperation& operation : arithmetic.undecorated) {
         const bool meant = options.within.empty() || operation.function.find(options.within) != std::string::npos ||
                            operation.file.find(options.within) != std::string::npos;
-        if (meant && (options.all || operation.fusible)) faults.push_back(operation);
+        if (meant && (options.all || operation.fusible)) counted.push_back(operation);
     }
-    return faults;
+    return counted;
 }
 
 // A module without names and lines has no operation within anything, and would pass for that reason.
-bool canTell(const std::string& path, const Options& options, const rope::Arithmetic& arithmetic, Failure* failure) {
+bool hasLines(const std::string& path, const CheckSpirvOptions& options, const rope::Arithmetic& arithmetic,
+              Failure* failure) {
     if (options.within.empty()) return true;
-    for (const rope::FloatOperation& operation : arithmetic.loose) {
+    for (const rope::FloatOperation& operation : arithmetic.undecorated) {
         if (operation.line == 0) {
             return refuse(failure, path + " does not tell where its operations come from, which --within asks for; "
                                           "compile it with glslc -g");
@@ -68,32 +70,32 @@ bool canTell(const std::string& path, const Options& options, const rope::Arithm
     return true;
 }
 
-bool checkFile(const std::string& path, const Options& options, bool* passed, Failure* failure) {
+bool checkModule(const std::string& path, const CheckSpirvOptions& options, bool* passed, Failure* failure) {
     std::vector<uint32_t> words;
     rope::Arithmetic arithmetic;
     std::string error;
     if (!readWords(path, &words, failure)) return false;
     if (!rope::readArithmetic(std::move(words), &arithmetic, &error)) return refuse(failure, path + " " + error);
-    if (!canTell(path, options, arithmetic, failure)) return false;
-    const std::vector<rope::FloatOperation> faults = faultsOf(options, arithmetic);
+    if (!hasLines(path, options, arithmetic, failure)) return false;
+    const std::vector<rope::FloatOperation> counted = countedOperations(options, arithmetic);
     std::printf("%s: %u float operations, %zu without NoContraction, %zu that count\n", oneLine(path).c_str(),
-                arithmetic.operations, arithmetic.loose.size(), faults.size());
-    for (const rope::FloatOperation& operation : faults)
-        std::printf("  %s %%%u%s\n", operation.name, operation.id, oneLine(placeOf(operation)).c_str());
-    *passed = *passed && faults.empty();
+                arithmetic.operations, arithmetic.undecorated.size(), counted.size());
+    for (const rope::FloatOperation& operation : counted)
+        std::printf("  %s %%%u%s\n", operation.name, operation.id, oneLine(locationText(operation)).c_str());
+    *passed = *passed && counted.empty();
     return true;
 }
 
-bool run(const Options& options, Failure* failure) {
+bool runCheckSpirv(const CheckSpirvOptions& options, Failure* failure) {
     bool passed = true;
     for (const std::string& path : options.files) {
-        if (!checkFile(path, options, &passed, failure)) return false;
+        if (!checkModule(path, options, &passed, failure)) return false;
     }
-    failure->status = 1; // what counts is printed
+    failure->status = 1; // the operations that count are printed
     return passed;
 }
 
-const char kExample[] =
+const char kCheckSpirvExample[] =
     "A driver may fuse a product into the sum that takes it, unless NoContraction forbids it, which\n"
     "`precise` asks for: rope_rotate, rope_alibi and their like have it in each operation. glslc -O drops it\n"
     "from copies that it makes of a loop (before SPIRV-Tools of October 2025, issue 5902), and rotations then\n"
@@ -111,15 +113,15 @@ const char kExample[] =
 
 } // namespace
 
-Work addCheckSpirv(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addCheckSpirvCommand(CLI::App* app) {
+    const auto options = std::make_shared<CheckSpirvOptions>();
     app->add_option("files", options->files, "SPIR-V modules, as glslc -o writes them")->required();
     app->add_option("--within", options->within,
                     "count only what comes from a source file or function whose name holds this: pair.h is the\n"
                     "rotation's; the module must be compiled with glslc -g");
     app->add_flag("--all", options->all, "count every product and sum without NoContraction: sums may be reordered");
-    app->footer(kExample);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kCheckSpirvExample);
+    return [options](Failure* failure) { return runCheckSpirv(*options, failure); };
 }
 
 } // namespace tool

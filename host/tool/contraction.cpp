@@ -1,4 +1,4 @@
-// Reads a SPIR-V module: its float operations, their decorations, and which values reach which sums.
+// Reads a SPIR-V module: its float operations, their decorations, and the values that reach sums.
 #include "tool/contraction.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace rope {
 namespace {
 
-enum Op : uint32_t {
+enum SpirvOp : uint32_t {
     kName = 5,
     kString = 7,
     kLine = 8,
@@ -43,55 +43,58 @@ enum Op : uint32_t {
     kCopyLogical = 400
 };
 constexpr uint32_t kMagic = 0x07230203, kNoContraction = 42;
-constexpr uint32_t kHeaderWords = 5, kMostIds = 0x3FFFFF; // SPIR-V's own limit
+constexpr uint32_t kHeaderWords = 5, kMaxIds = 0x3FFFFF; // kMaxIds is SPIR-V's own limit
 
 // An operation is a product, a sum, or both in one.
-enum class Kind { kProduct, kSum, kBoth };
-struct Known {
+enum class ArithmeticKind { kProduct, kSum, kBoth };
+struct ArithmeticOp {
     uint32_t op;
     const char* name;
-    Kind kind;
+    ArithmeticKind kind;
 };
-constexpr Known kKnown[] = {
-    {129, "OpFAdd", Kind::kSum},
-    {131, "OpFSub", Kind::kSum},
-    {133, "OpFMul", Kind::kProduct},
-    {140, "OpFRem", Kind::kBoth},
-    {141, "OpFMod", Kind::kBoth},
-    {142, "OpVectorTimesScalar", Kind::kProduct},
-    {143, "OpMatrixTimesScalar", Kind::kProduct},
-    {144, "OpVectorTimesMatrix", Kind::kBoth},
-    {145, "OpMatrixTimesVector", Kind::kBoth},
-    {146, "OpMatrixTimesMatrix", Kind::kBoth},
-    {147, "OpOuterProduct", Kind::kProduct},
-    {148, "OpDot", Kind::kBoth},
+constexpr ArithmeticOp kArithmeticOps[] = {
+    {129, "OpFAdd", ArithmeticKind::kSum},
+    {131, "OpFSub", ArithmeticKind::kSum},
+    {133, "OpFMul", ArithmeticKind::kProduct},
+    {140, "OpFRem", ArithmeticKind::kBoth},
+    {141, "OpFMod", ArithmeticKind::kBoth},
+    {142, "OpVectorTimesScalar", ArithmeticKind::kProduct},
+    {143, "OpMatrixTimesScalar", ArithmeticKind::kProduct},
+    {144, "OpVectorTimesMatrix", ArithmeticKind::kBoth},
+    {145, "OpMatrixTimesVector", ArithmeticKind::kBoth},
+    {146, "OpMatrixTimesMatrix", ArithmeticKind::kBoth},
+    {147, "OpOuterProduct", ArithmeticKind::kProduct},
+    {148, "OpDot", ArithmeticKind::kBoth},
 };
-// The functions of GLSL.std.450 that Vulkan derives from products and sums, by their numbers there. Others are exact,
-// or their precision is the driver's choice.
-constexpr Known kKnownOfGlsl[] = {
-    {10, "Fract", Kind::kSum},        {11, "Radians", Kind::kProduct},    {12, "Degrees", Kind::kProduct},
-    {33, "Determinant", Kind::kBoth}, {34, "MatrixInverse", Kind::kBoth}, {35, "Modf", Kind::kSum},
-    {36, "ModfStruct", Kind::kSum},   {46, "FMix", Kind::kBoth},          {49, "SmoothStep", Kind::kBoth},
-    {50, "Fma", Kind::kBoth},         {66, "Length", Kind::kBoth},        {67, "Distance", Kind::kBoth},
-    {68, "Cross", Kind::kBoth},       {69, "Normalize", Kind::kBoth},     {70, "FaceForward", Kind::kBoth},
-    {71, "Reflect", Kind::kBoth},     {72, "Refract", Kind::kBoth},
+// The functions of GLSL.std.450 that Vulkan derives from products and sums, by their numbers there. The others are
+// exact, or their precision is the driver's choice.
+constexpr ArithmeticOp kGlslArithmetic[] = {
+    {10, "Fract", ArithmeticKind::kSum},          {11, "Radians", ArithmeticKind::kProduct},
+    {12, "Degrees", ArithmeticKind::kProduct},    {33, "Determinant", ArithmeticKind::kBoth},
+    {34, "MatrixInverse", ArithmeticKind::kBoth}, {35, "Modf", ArithmeticKind::kSum},
+    {36, "ModfStruct", ArithmeticKind::kSum},     {46, "FMix", ArithmeticKind::kBoth},
+    {49, "SmoothStep", ArithmeticKind::kBoth},    {50, "Fma", ArithmeticKind::kBoth},
+    {66, "Length", ArithmeticKind::kBoth},        {67, "Distance", ArithmeticKind::kBoth},
+    {68, "Cross", ArithmeticKind::kBoth},         {69, "Normalize", ArithmeticKind::kBoth},
+    {70, "FaceForward", ArithmeticKind::kBoth},   {71, "Reflect", ArithmeticKind::kBoth},
+    {72, "Refract", ArithmeticKind::kBoth},
 };
-// Those whose result is one of their operands, or it without its sign or scaled by a power of two.
-constexpr uint32_t kMovesOfGlsl[] = {
+// Functions whose result is one of their operands, perhaps without its sign or scaled by a power of two.
+constexpr uint32_t kGlslMoves[] = {
     4 /* FAbs */,   37 /* FMin */, 40 /* FMax */, 43 /* FClamp */,
     53 /* Ldexp */, 79 /* NMin */, 80 /* NMax */, 81 /* NClamp */
 };
 
-class Reader {
+class ContractionReader {
   public:
-    explicit Reader(std::vector<uint32_t> words) : words_(std::move(words)) {}
+    explicit ContractionReader(std::vector<uint32_t> words) : words_(std::move(words)) {}
     bool read(std::string* error);
     Arithmetic arithmetic() const;
 
   private:
     struct Operation {
-        FloatOperation found;
-        Kind kind = Kind::kSum;
+        FloatOperation result;
+        ArithmeticKind kind = ArithmeticKind::kSum;
         std::vector<uint32_t> operands;
         uint32_t function = 0;
     };
@@ -104,25 +107,25 @@ class Reader {
     };
 
     bool readHeader(std::string* error);
-    void take();
-    void takeName();
-    void takeMemory();
-    void takeFunction();
-    void takeFloat();
-    void passOn();
+    void readInstruction();
+    void readName();
+    void readMemory();
+    void readFunction();
+    void readFloatOperation();
+    void readMove();
     void joinCalls();
     std::set<uint32_t> productsInSums() const;
 
-    // Word i of the instruction; 0, which is no id, where it has none.
+    // Returns word i of the instruction; 0, which is no id, if the instruction is shorter.
     uint32_t word(uint32_t i) const { return i < length_ ? words_[at_ + i] : 0; }
     uint32_t op() const { return words_[at_] & 0xFFFF; }
-    // The number of a function of GLSL.std.450, and 0, which none has, for any other instruction.
+    // Returns the number of a function of GLSL.std.450; 0, which no function has, for any other instruction.
     uint32_t glslFunction() const { return op() == kExtInst && glsl_ != 0 && word(3) == glsl_ ? word(4) : 0; }
-    std::vector<uint32_t> from(uint32_t i) const;
+    std::vector<uint32_t> wordsFrom(uint32_t i) const;
     std::string text(uint32_t i) const;
-    // The variable that a pointer points into.
-    uint32_t rootOf(uint32_t pointer) const;
-    void flow(uint32_t value, uint32_t to) { sources_[to].push_back(value); }
+    // Returns the variable that a pointer points into.
+    uint32_t variableOf(uint32_t pointer) const;
+    void addFlow(uint32_t value, uint32_t to) { sources_[to].push_back(value); }
 
     std::vector<uint32_t> words_;
     size_t at_ = 0;
@@ -130,21 +133,21 @@ class Reader {
     uint32_t glsl_ = 0; // the import of GLSL.std.450
     uint32_t function_ = 0, file_ = 0, line_ = 0;
     std::map<uint32_t, std::string> names_, strings_;
-    std::set<uint32_t> kept_, variables_;
-    std::map<uint32_t, uint32_t> bases_;                // of pointers
-    std::map<uint32_t, std::vector<uint32_t>> sources_; // what a value may have been before it was moved
+    std::set<uint32_t> decorated_, variables_;
+    std::map<uint32_t, uint32_t> bases_;                // the pointer that a pointer was made from
+    std::map<uint32_t, std::vector<uint32_t>> sources_; // the values that a value may have been moved from
     std::map<uint32_t, Function> functions_;
     std::vector<Call> calls_;
     std::vector<Operation> operations_;
 };
 
-std::vector<uint32_t> Reader::from(uint32_t i) const {
+std::vector<uint32_t> ContractionReader::wordsFrom(uint32_t i) const {
     std::vector<uint32_t> all;
     for (; i < length_; ++i) all.push_back(word(i));
     return all;
 }
 
-std::string Reader::text(uint32_t i) const {
+std::string ContractionReader::text(uint32_t i) const {
     std::string all;
     for (; i < length_; ++i) {
         for (uint32_t shift = 0; shift < 32; shift += 8) {
@@ -156,7 +159,7 @@ std::string Reader::text(uint32_t i) const {
     return all;
 }
 
-uint32_t Reader::rootOf(uint32_t pointer) const {
+uint32_t ContractionReader::variableOf(uint32_t pointer) const {
     for (size_t steps = 0; steps <= bases_.size(); ++steps) { // a malformed module may go in a circle
         const auto base = bases_.find(pointer);
         if (base == bases_.end()) break;
@@ -165,21 +168,21 @@ uint32_t Reader::rootOf(uint32_t pointer) const {
     return pointer;
 }
 
-bool Reader::readHeader(std::string* error) {
+bool ContractionReader::readHeader(std::string* error) {
     const auto swapped = [](uint32_t w) { return w << 24 | (w & 0xFF00) << 8 | (w >> 8 & 0xFF00) | w >> 24; };
     if (words_.size() < kHeaderWords || (words_[0] != kMagic && words_[0] != swapped(kMagic))) {
         *error = "is no SPIR-V: it must begin with the word 0x07230203 and a header";
         return false;
     }
     if (words_[0] != kMagic) std::transform(words_.begin(), words_.end(), words_.begin(), swapped);
-    if (words_[3] > kMostIds + 1) {
+    if (words_[3] > kMaxIds + 1) {
         *error = "is no SPIR-V: its header counts " + std::to_string(words_[3]) + " ids; SPIR-V has at most 4194303";
         return false;
     }
     return true;
 }
 
-bool Reader::read(std::string* error) {
+bool ContractionReader::read(std::string* error) {
     if (!readHeader(error)) return false;
     for (at_ = kHeaderWords; at_ < words_.size(); at_ += length_) {
         length_ = words_[at_] >> 16;
@@ -188,21 +191,21 @@ bool Reader::read(std::string* error) {
                      std::to_string(length_) + " words, and " + std::to_string(words_.size() - at_) + " are left";
             return false;
         }
-        take();
+        readInstruction();
     }
     joinCalls();
     return true;
 }
 
-void Reader::take() {
-    takeName();
-    takeMemory();
-    takeFunction();
-    takeFloat();
-    passOn();
+void ContractionReader::readInstruction() {
+    readName();
+    readMemory();
+    readFunction();
+    readFloatOperation();
+    readMove();
 }
 
-void Reader::takeName() {
+void ContractionReader::readName() {
     switch (op()) {
     case kName:
         names_[word(1)] = text(2);
@@ -214,11 +217,11 @@ void Reader::takeName() {
         if (text(2) == "GLSL.std.450") glsl_ = word(1);
         break;
     case kDecorate:
-        if (word(2) == kNoContraction) kept_.insert(word(1));
+        if (word(2) == kNoContraction) decorated_.insert(word(1));
         break;
     case kGroupDecorate:
-        for (const uint32_t id : from(2)) {
-            if (kept_.count(word(1)) != 0) kept_.insert(id);
+        for (const uint32_t id : wordsFrom(2)) {
+            if (decorated_.count(word(1)) != 0) decorated_.insert(id);
         }
         break;
     case kLine:
@@ -234,8 +237,8 @@ void Reader::takeName() {
     }
 }
 
-// Variables of one function or thread: what is stored there may be what is loaded. Other memory is shared.
-void Reader::takeMemory() {
+// A load from a variable of one function or thread may give any value that was stored there. Other memory is shared.
+void ContractionReader::readMemory() {
     constexpr uint32_t kPrivate = 6, kOfFunction = 7;
     switch (op()) {
     case kVariable:
@@ -246,20 +249,20 @@ void Reader::takeMemory() {
         bases_[word(2)] = word(3);
         break;
     case kLoad:
-        if (variables_.count(rootOf(word(3))) != 0) flow(rootOf(word(3)), word(2));
+        if (variables_.count(variableOf(word(3))) != 0) addFlow(variableOf(word(3)), word(2));
         break;
     case kStore:
-        flow(word(2), rootOf(word(1)));
+        addFlow(word(2), variableOf(word(1)));
         break;
     case kCopyMemory:
-        if (variables_.count(rootOf(word(2))) != 0) flow(rootOf(word(2)), rootOf(word(1)));
+        if (variables_.count(variableOf(word(2))) != 0) addFlow(variableOf(word(2)), variableOf(word(1)));
         break;
     default:
         break;
     }
 }
 
-void Reader::takeFunction() {
+void ContractionReader::readFunction() {
     switch (op()) {
     case kFunction:
         function_ = word(2);
@@ -272,36 +275,36 @@ void Reader::takeFunction() {
         functions_[function_].results.push_back(word(1));
         break;
     case kFunctionCall:
-        calls_.push_back({word(2), word(3), from(4)});
+        calls_.push_back({word(2), word(3), wordsFrom(4)});
         break;
     default:
         break;
     }
 }
 
-void Reader::takeFloat() {
-    const Known* known = nullptr;
-    for (const Known& one : kKnown) {
-        if (one.op == op()) known = &one;
+void ContractionReader::readFloatOperation() {
+    const ArithmeticOp* arithmetic_op = nullptr;
+    for (const ArithmeticOp& candidate : kArithmeticOps) {
+        if (candidate.op == op()) arithmetic_op = &candidate;
     }
     const uint32_t function = glslFunction();
-    for (const Known& one : kKnownOfGlsl) {
-        if (one.op == function) known = &one;
+    for (const ArithmeticOp& candidate : kGlslArithmetic) {
+        if (candidate.op == function) arithmetic_op = &candidate;
     }
-    if (known == nullptr) return;
+    if (arithmetic_op == nullptr) return;
     Operation operation;
-    operation.found.id = word(2);
-    operation.found.name = known->name;
-    operation.found.line = line_;
-    if (const auto file = strings_.find(file_); file != strings_.end()) operation.found.file = file->second;
-    operation.kind = known->kind;
-    operation.operands = from(function != 0 ? 5 : 3);
+    operation.result.id = word(2);
+    operation.result.name = arithmetic_op->name;
+    operation.result.line = line_;
+    if (const auto file = strings_.find(file_); file != strings_.end()) operation.result.file = file->second;
+    operation.kind = arithmetic_op->kind;
+    operation.operands = wordsFrom(function != 0 ? 5 : 3);
     operation.function = function_;
     operations_.push_back(operation);
 }
 
-// Instructions that move a value, whole or in parts, or change its sign, or choose one of several.
-void Reader::passOn() {
+// These instructions move a value, whole or in parts, or change its sign, or choose one of several.
+void ContractionReader::readMove() {
     std::vector<uint32_t> moved;
     switch (op()) {
     case kVectorExtractDynamic:
@@ -322,11 +325,11 @@ void Reader::passOn() {
         moved = {word(4), word(5)};
         break;
     case kCompositeConstruct:
-        moved = from(3);
+        moved = wordsFrom(3);
         break;
     case kExtInst:
-        for (const uint32_t mover : kMovesOfGlsl) {
-            if (mover == glslFunction()) moved = from(5);
+        for (const uint32_t mover : kGlslMoves) {
+            if (mover == glslFunction()) moved = wordsFrom(5);
         }
         break;
     case kPhi:
@@ -335,52 +338,52 @@ void Reader::passOn() {
     default:
         break;
     }
-    for (const uint32_t value : moved) flow(value, word(2));
+    for (const uint32_t value : moved) addFlow(value, word(2));
 }
 
-// Arguments become parameters, through pointers either way, and results what was called for.
-void Reader::joinCalls() {
+// Arguments flow into parameters, through pointers either way, and results flow to the call.
+void ContractionReader::joinCalls() {
     for (const Call& call : calls_) {
         const Function& function = functions_[call.function];
         for (size_t i = 0; i < function.parameters.size() && i < call.arguments.size(); ++i) {
-            const uint32_t argument = rootOf(call.arguments[i]);
-            flow(argument, function.parameters[i]);
-            if (variables_.count(argument) != 0) flow(function.parameters[i], argument);
+            const uint32_t argument = variableOf(call.arguments[i]);
+            addFlow(argument, function.parameters[i]);
+            if (variables_.count(argument) != 0) addFlow(function.parameters[i], argument);
         }
-        for (const uint32_t result : function.results) flow(result, call.id);
+        for (const uint32_t result : function.results) addFlow(result, call.id);
     }
 }
 
-std::set<uint32_t> Reader::productsInSums() const {
-    std::set<uint32_t> seen, taken;
+std::set<uint32_t> ContractionReader::productsInSums() const {
+    std::set<uint32_t> seen, reaching;
     std::vector<uint32_t> open;
     for (const Operation& operation : operations_) {
-        if (operation.kind != Kind::kProduct)
+        if (operation.kind != ArithmeticKind::kProduct)
             open.insert(open.end(), operation.operands.begin(), operation.operands.end());
     }
     while (!open.empty()) {
         const uint32_t id = open.back();
         open.pop_back();
         if (!seen.insert(id).second) continue;
-        taken.insert(id);
+        reaching.insert(id);
         if (const auto moved = sources_.find(id); moved != sources_.end())
             open.insert(open.end(), moved->second.begin(), moved->second.end());
     }
-    return taken;
+    return reaching;
 }
 
-Arithmetic Reader::arithmetic() const {
+Arithmetic ContractionReader::arithmetic() const {
     Arithmetic all;
-    const std::set<uint32_t> taken = productsInSums();
+    const std::set<uint32_t> reaching = productsInSums();
     for (const Operation& operation : operations_) {
         ++all.operations;
-        if (kept_.count(operation.found.id) != 0) continue;
-        FloatOperation found = operation.found;
+        if (decorated_.count(operation.result.id) != 0) continue;
+        FloatOperation result = operation.result;
         if (const auto name = names_.find(operation.function); name != names_.end())
-            found.function = name->second.substr(0, name->second.find('('));
-        found.fusible =
-            operation.kind == Kind::kBoth || (operation.kind == Kind::kProduct && taken.count(found.id) != 0);
-        all.loose.push_back(found);
+            result.function = name->second.substr(0, name->second.find('('));
+        result.fusible = operation.kind == ArithmeticKind::kBoth ||
+                         (operation.kind == ArithmeticKind::kProduct && reaching.count(result.id) != 0);
+        all.undecorated.push_back(result);
     }
     return all;
 }
@@ -388,7 +391,7 @@ Arithmetic Reader::arithmetic() const {
 } // namespace
 
 bool readArithmetic(std::vector<uint32_t> words, Arithmetic* arithmetic, std::string* error) {
-    Reader reader(std::move(words));
+    ContractionReader reader(std::move(words));
     if (!reader.read(error)) return false;
     *arithmetic = reader.arithmetic();
     return true;

@@ -1,5 +1,5 @@
-// Which float operations of a SPIR-V module a driver may fuse into others: those without the decoration NoContraction,
-// which GLSL's `precise` becomes.
+// Finds the float operations of a SPIR-V module that a driver may fuse into others: those without the decoration
+// NoContraction, which GLSL's `precise` becomes.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ struct FloatOperation {
     std::string function;  // empty: the module does not name it
     std::string file;      // empty: the module tells no lines
     uint32_t line = 0;
-    bool fusible = false; // a product that a sum takes, or both in one
+    bool fusible = false; // a product that a sum takes, or a product and sum in one
 };
 
 struct Arithmetic {
-    uint32_t operations = 0;           // products and sums of floats
-    std::vector<FloatOperation> loose; // those without NoContraction, in their order
+    uint32_t operations = 0;                 // products and sums of floats
+    std::vector<FloatOperation> undecorated; // those without NoContraction, in their order
 };
 
-// False, with one sentence in *error, for what is no SPIR-V module.
+// Returns false, with one sentence in *error, if the words are no SPIR-V module.
 bool readArithmetic(std::vector<uint32_t> words, Arithmetic* arithmetic, std::string* error);
 
 } // namespace rope

@@ -43,7 +43,7 @@ std::vector<uint8_t> roundedOnce(const std::vector<double>& values, RopeElement 
     std::vector<uint8_t> result(values.size() * bytes);
     for (size_t i = 0; i < values.size(); ++i) {
         const double ulp = ulpOf(std::fabs(values[i]), element);
-        const float exact = static_cast<float>(std::nearbyint(values[i] / ulp) * ulp); // of the element's values
+        const float exact = static_cast<float>(std::nearbyint(values[i] / ulp) * ulp); // is one of the element's values
         ropeConvertElements(&exact, ROPE_ELEMENT_F32, &result[i * bytes], element, 1);
         if (std::isnan(values[i])) std::memcpy(&result[i * bytes], &fallback[i * bytes], bytes);
     }

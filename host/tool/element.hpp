@@ -1,4 +1,4 @@
-// Elements by their names, and from doubles.
+// Names of elements, and rounding of doubles to elements.
 #pragma once
 
 #include "rope.h"
@@ -9,15 +9,15 @@
 
 namespace tool {
 
-// "f32", "f16" or "bf16"; default for anything else.
+// Reads "f32", "f16" or "bf16"; any other name gives the default.
 RopeElement elementOf(const std::string& name);
 
-// Each value rounded once to the nearest of the element's. Where a value is NaN,
-// the bits in `fallback` stand, which has as many elements: what passes through keeps a NaN's payload.
+// Rounds each value once to the nearest of the element's. A NaN is replaced by the bits at its place in `fallback`,
+// which has as many elements: a value that passes through keeps its NaN's payload.
 std::vector<uint8_t> roundedOnce(const std::vector<double>& values, RopeElement element,
                                  const std::vector<uint8_t>& fallback);
 
-// The distance from one of the element's values to the next at this magnitude.
+// Returns the distance from one of the element's values to the next at this magnitude.
 double ulpOf(double magnitude, RopeElement element);
 
 } // namespace tool

@@ -1,7 +1,7 @@
-// Frequencies: a model's configuration, or the caller's own.
+// This file reads frequencies from a model's configuration or from the caller's own array.
 #include "config/gguf.hpp"
 #include "tool/input.hpp"
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::streamoff kMaxConfigBytes = 16 << 20;
 
-bool readText(const std::string& path, std::string* text, Failure* failure) {
+bool readConfigText(const std::string& path, std::string* text, Failure* failure) {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
     if (!file) return refuse(failure, "--config: " + path + ": " + std::strerror(errno));
     const std::streamoff size = file.tellg();
@@ -34,7 +34,7 @@ bool isGguf(const std::string& path) {
     return file.read(magic, sizeof magic) && std::memcmp(magic, "GGUF", sizeof magic) == 0;
 }
 
-bool fromGguf(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
+bool readGgufModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
     rope::GgufRequest request;
     request.rotary_dim = rotary_dim;
     request.length = options.length;
@@ -43,7 +43,7 @@ bool fromGguf(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncod
     return rope::readGguf(options.config, request, model, &error) || refuse(failure, "--config: " + error);
 }
 
-bool fromConfig(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     rope::ModelEncoding model;
     if (!readModel(options.model, options.rotary_dim, &model, failure)) return false;
     encoding->frequencies = model.frequencies;
@@ -63,12 +63,12 @@ bool fromConfig(const EncodingOptions& options, Encoding* encoding, Failure* fai
     return true;
 }
 
-bool fromArray(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+bool encodingFromArray(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     rope::NpyArray array;
-    if (!readArray("--frequencies", options.frequencies, &array, failure)) return false;
+    if (!readArrayFile("--frequencies", options.frequencies, &array, failure)) return false;
     if (array.type != rope::NpyArray::Type::f64 || array.shape.size() != 1 || array.count() == 0) {
         return refuse(failure, "--frequencies: " + options.frequencies + " is " + rope::npyTypeName(array.type) + " " +
-                                   shapeOf(array) + "; it must be float64 [pairs], in radians per position");
+                                   shapeText(array) + "; it must be float64 [pairs], in radians per position");
     }
     if (array.count() > ROPE_MAX_PAIRS)
         return refuse(failure, "--frequencies has " + std::to_string(array.count()) + " pairs; at most " +
@@ -84,8 +84,8 @@ bool fromArray(const EncodingOptions& options, Encoding* encoding, Failure* fail
     return true;
 }
 
-// The plans refuse these too, but in the library's words.
-bool checkValues(const Encoding& encoding, bool compatible, Failure* failure) {
+// The plans refuse these values too, but in the library's words.
+bool checkFrequencyValues(const Encoding& encoding, bool compatible, Failure* failure) {
     const RopeFrequencies frequencies = {
         encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale, nullptr, 1};
     std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
@@ -97,13 +97,13 @@ bool checkValues(const Encoding& encoding, bool compatible, Failure* failure) {
 
 } // namespace
 
-std::vector<uint8_t> wordsOf(const RopeFrequencies& frequencies, RopeAngle angle) {
+std::vector<uint8_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngle angle) {
     std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
     ropeWriteFrequencies(&frequencies, angle, words.data(), nullptr);
     return words;
 }
 
-RopeFrequencies frequenciesOf(const Encoding& encoding, const Positions& positions) {
+RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& positions) {
     const bool several = positions.axes > 1 && !encoding.axes.of_pair.empty();
     return {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale,
             several ? encoding.axes.of_pair.data() : nullptr, 1};
@@ -128,9 +128,9 @@ void addRotaryDim(CLI::App* app, uint32_t* rotary_dim) {
 }
 
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
-    if (isGguf(options.config)) return fromGguf(options, rotary_dim, model, failure);
+    if (isGguf(options.config)) return readGgufModel(options, rotary_dim, model, failure);
     std::string text, error;
-    if (!readText(options.config, &text, failure)) return false;
+    if (!readConfigText(options.config, &text, failure)) return false;
     rope::ConfigRequest request;
     request.rotary_dim = rotary_dim;
     request.layer_type = options.layer_type;
@@ -158,8 +158,8 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
 
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     *encoding = {};
-    return (options.model.config.empty() ? fromArray : fromConfig)(options, encoding, failure) &&
-           checkValues(*encoding, options.compatible, failure) &&
+    return (options.model.config.empty() ? encodingFromArray : encodingFromConfig)(options, encoding, failure) &&
+           checkFrequencyValues(*encoding, options.compatible, failure) &&
            readAxes(options.axes, static_cast<uint32_t>(encoding->frequencies.size()), &encoding->axes, failure);
 }
 

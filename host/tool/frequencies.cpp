@@ -1,4 +1,4 @@
-// vkrope frequencies
+// vkrope frequencies: prints a model's frequencies, from its configuration.
 #include "tool/input.hpp"
 #include "tool/output.hpp"
 #include "tool/tool.hpp"
@@ -14,9 +14,9 @@
 namespace tool {
 namespace {
 
-constexpr double kTurn = 6.283185307179586477;
+constexpr double kTwoPi = 6.283185307179586477;
 
-struct Options {
+struct FrequenciesOptions {
     ModelOptions model;
     uint32_t rotary_dim = 0;
     bool json = false;
@@ -27,7 +27,7 @@ const char* pairingName(RopePairing pairing) {
     return pairing == ROPE_PAIRING_INTERLEAVED ? "interleaved" : pairing == ROPE_PAIRING_HALF ? "half" : "unknown";
 }
 
-void printJson(const rope::ModelEncoding& model) {
+void printModelJson(const rope::ModelEncoding& model) {
     nlohmann::ordered_json json;
     json["rule"] = ropeRuleName(model.rule.kind);
     json["rotary_dim"] = model.rotary_dim;
@@ -46,7 +46,7 @@ void printJson(const rope::ModelEncoding& model) {
     std::printf("%s\n", json.dump(1).c_str());
 }
 
-void printText(const rope::ModelEncoding& model) {
+void printModelText(const rope::ModelEncoding& model) {
     std::printf("rule %s, rotary_dim %u from element %u of %u, pairing %s", ropeRuleName(model.rule.kind),
                 model.rotary_dim, model.rotary_begin, model.head_dim, pairingName(model.pairing));
     if (model.pairing_out != ROPE_PAIRING_DEFAULT && model.pairing_out != model.pairing)
@@ -64,12 +64,12 @@ void printText(const rope::ModelEncoding& model) {
         if (f == 0) {
             std::printf("never turns\n");
         } else {
-            std::printf("%.10g\n", kTurn / std::fabs(f));
+            std::printf("%.10g\n", kTwoPi / std::fabs(f));
         }
     }
 }
 
-rope::NpyArray asArray(const std::vector<double>& frequencies) {
+rope::NpyArray frequencyArray(const std::vector<double>& frequencies) {
     rope::NpyArray array;
     array.type = rope::NpyArray::Type::f64;
     array.shape = {frequencies.size()};
@@ -78,33 +78,33 @@ rope::NpyArray asArray(const std::vector<double>& frequencies) {
     return array;
 }
 
-bool run(const Options& options, Failure* failure) {
-    const File npy = {"--npy", options.npy, ""};
-    std::vector<File> outputs;
+bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
+    const PathOption npy = {"--npy", options.npy, ""};
+    std::vector<PathOption> outputs;
     if (!options.npy.empty()) outputs.push_back(npy);
     rope::ModelEncoding model;
     if (!checkPaths({{"--config", options.model.config, ""}}, outputs, failure) ||
         !readModel(options.model, options.rotary_dim, &model, failure))
         return false;
     if (!model.ignored_note.empty()) warn("frequencies", model.ignored_note);
-    if (!options.npy.empty() && !writeAll({{npy, asArray(model.frequencies)}}, failure)) return false;
+    if (!options.npy.empty() && !writeArrays({{npy, frequencyArray(model.frequencies)}}, failure)) return false;
     if (options.json) {
-        printJson(model);
+        printModelJson(model);
     } else {
-        printText(model);
+        printModelText(model);
     }
     return true;
 }
 
-const char kExample[] =
+const char kFrequenciesExample[] =
     "example:\n"
     "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
     "  vkrope frequencies --config config.json --npy frequencies.npy";
 
 } // namespace
 
-Work addFrequencies(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addFrequenciesCommand(CLI::App* app) {
+    const auto options = std::make_shared<FrequenciesOptions>();
     app->add_option("--config", options->model.config, "a model's config.json, as Hugging Face has it, or its .gguf")
         ->required();
     addLayerOptions(app, &options->model);
@@ -113,8 +113,8 @@ Work addFrequencies(CLI::App* app) {
     app->add_option(
         "--npy", options->npy,
         "write the frequencies to an .npy of float64; --frequencies with it, and --scale, give the same bits");
-    app->footer(kExample);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kFrequenciesExample);
+    return [options](Failure* failure) { return runFrequencies(*options, failure); };
 }
 
 } // namespace tool

@@ -1,4 +1,4 @@
-// What the options name: positions, tensors, frequencies, given cos and sin.
+// The inputs that options name: positions, tensors, frequencies, given cos and sin.
 #pragma once
 
 #include "config/config.hpp"
@@ -10,12 +10,12 @@
 
 namespace tool {
 
-bool readArray(const std::string& option, const std::string& path, rope::NpyArray* array, Failure* failure);
+bool readArrayFile(const std::string& option, const std::string& path, rope::NpyArray* array, Failure* failure);
 
-// "2 x 5 x 64"
-std::string shapeOf(const rope::NpyArray& array);
+// Returns a text such as "[2, 5, 64]".
+std::string shapeText(const rope::NpyArray& array);
 
-// Refuses what would not fit into this machine's memory.
+// Refuses arrays that would not fit into this machine's memory.
 bool fitsMemory(const std::string& what, double bytes, Failure* failure);
 
 // ---- Positions ----------------------------------------------------------------------------------------------------
@@ -26,24 +26,25 @@ struct Positions {
     uint32_t axes = 1;  // 1: the same on every axis
     uint32_t batch = 0; // 0: the same for every sequence
     uint32_t tokens = 0;
-    bool ambiguous = false;      // two dimensions of one size, taken as [batch, tokens]
-    bool whole = true;           // else in 2^-32ths
+    bool ambiguous = false;      // two dimensions fit both meanings and are taken as [batch, tokens]
+    bool whole = true;           // false: values are in units of 2^-32
     std::vector<int64_t> values; // [axes, batch, tokens], unless counted
 };
 
 extern const char kPositionsHelp[];
 
-// "first:last" or a path. Whole ones must fit int32. `axes` and `batch` tell what two dimensions mean: [batch, tokens],
-// or [axes, tokens] where the first has as many as there are axes and no batch that has as many too.
-bool readPositions(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure);
+// Reads "first:last" or the file at a path. Whole positions must fit int32. `axes` and `batch` tell what two dimensions
+// mean: [axes, tokens] if the first dimension equals `axes` and not `batch`, else [batch, tokens].
+bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions,
+                         Failure* failure);
 
-// Of each sequence's positions those of the tokens that turn, with the others' places around them, which are not read.
-// There may be positions for all tokens or for these alone.
-void surround(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions);
+// Makes each sequence's positions as long as the sequence: the skipped tokens get places around those that turn, and
+// their values are not read. The given positions may be those of all tokens or of the turning ones alone.
+void padSkippedTokens(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions);
 
-void setPositions(const Positions& from, RopePositions* to);
-int64_t lowest(const Positions& positions); // whole ones
-int64_t highest(const Positions& positions);
+void describePositions(const Positions& from, RopePositions* to);
+int64_t lowestPosition(const Positions& positions); // positions are whole
+int64_t highestPosition(const Positions& positions);
 
 // ---- Tensors ------------------------------------------------------------------------------------------------------
 
@@ -54,11 +55,11 @@ struct Tensor {
     RopeLayout layout = {};
 };
 
-// `element`: what --element says, default where it is not given.
-bool readTensor(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
-                Tensor* tensor, Failure* failure);
+// `element` is what --element says, default where the option is not given.
+bool readTensorFile(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
+                    Tensor* tensor, Failure* failure);
 
-// [batch, tokens, dim] or [tokens, dim], as a tensor of one head.
+// Reads [batch, tokens, dim] or [tokens, dim] as a tensor of one head.
 bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
                     Failure* failure);
 
@@ -66,7 +67,8 @@ rope::NpyArray::Type typeOf(RopeElement element); // bfloat16 travels as uint16
 
 // ---- Given tables ---------------------------------------------------------------------------------------------------
 
-// float32 or float16, and where `element` is bfloat16 uint16. `shape` tells what its two axes are: "[positions, dim]".
+// A given table holds float32 or float16, or uint16 if `element` is bfloat16. `shape` tells in messages what its two
+// axes are: "[positions, dim]".
 struct GivenTable {
     rope::NpyArray array;
     RopeElement element = ROPE_ELEMENT_DEFAULT;
@@ -77,7 +79,7 @@ bool readTable(const std::string& option, const std::string& path, const std::st
 
 // ---- Frequencies --------------------------------------------------------------------------------------------------
 
-// A model, and of its layers and lengths which.
+// A model's configuration, and which of its layers and lengths is meant.
 struct ModelOptions {
     std::string config, layer_type;
     double length = 0; // 0: not given
@@ -85,12 +87,12 @@ struct ModelOptions {
 void addLayerOptions(CLI::App* app, ModelOptions* options); // all but --config
 void addRotaryDim(CLI::App* app, uint32_t* rotary_dim);
 
-// From a config.json, or a .gguf, which its first bytes tell. `rotary_dim`: 0 where the model's own is wanted.
+// Reads a config.json or a .gguf, told apart by the first bytes. A `rotary_dim` of 0 asks for the model's own.
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure);
 
-// The axis of each pair. Without a list all are of one.
-struct Axes {
-    uint32_t count = 1; // rows that positions have, though no pair may turn by the last
+// The axis of each pair. Without a list all pairs have one axis.
+struct PairAxes {
+    uint32_t count = 1; // rows of positions; the last may turn no pair
     std::vector<uint8_t> of_pair;
 };
 
@@ -98,10 +100,10 @@ struct AxesOptions {
     std::string sections, axes;
 };
 void addAxesOptions(CLI::App* app, AxesOptions* options);
-bool isGiven(const AxesOptions& options);
+bool areAxesGiven(const AxesOptions& options);
 
-// Leaves *axes as they are where no option is given.
-bool readAxes(const AxesOptions& options, uint32_t pairs, Axes* axes, Failure* failure);
+// Leaves *axes unchanged where no option is given.
+bool readAxes(const AxesOptions& options, uint32_t pairs, PairAxes* axes, Failure* failure);
 
 // The options that several commands have in common.
 struct EncodingOptions {
@@ -119,9 +121,9 @@ struct Encoding {
     double scale = 1;
     uint32_t head_dim = 0; // 0: any
     uint32_t rotary_begin = 0;
-    Axes axes;
+    PairAxes axes;
     uint32_t chunk_dim = 0;
-    uint32_t skip_first = 0, skip_last = 0; // where positions leave them out
+    uint32_t skip_first = 0, skip_last = 0; // tokens that positions leave out
     RopePairing pairing = ROPE_PAIRING_DEFAULT;
     RopePairing pairing_out = ROPE_PAIRING_DEFAULT;
     std::string model_type;
@@ -129,25 +131,25 @@ struct Encoding {
     std::string ignored_note;     // not empty: a key that is ignored
 };
 
-// From --config, or --frequencies and --scale.
+// Reads --config, or --frequencies and --scale.
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure);
 
-// Of one set. Positions that are the same on every axis need none.
-RopeFrequencies frequenciesOf(const Encoding& encoding, const Positions& positions);
+// Describes one set of frequencies. The axes are left out if positions are the same on every axis.
+RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& positions);
 
-// What the plans' slot of them holds, of values that readEncoding has let through.
-std::vector<uint8_t> wordsOf(const RopeFrequencies& frequencies, RopeAngle angle);
+// Returns the contents of the frequencies' slot. The values must be ones that readEncoding accepted.
+std::vector<uint8_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngle angle);
 
 // ---- Given cos and sin ----------------------------------------------------------------------------------------------
 
 struct GivenRows {
     uint32_t batch = 0; // 0: the arrays have no batch axis
-    uint32_t count = 0; // rows, of one sequence where there is a batch axis
+    uint32_t count = 0; // rows, of one sequence if there is a batch axis
     uint32_t pairs = 0;
     std::vector<float> values; // native rows: a row's cosines, then its sines
 };
 
-// float32 or float16, and where `element` is bfloat16 uint16.
+// The arrays hold float32 or float16, or uint16 if `element` is bfloat16.
 bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
               Failure* failure);
 

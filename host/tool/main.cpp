@@ -1,7 +1,7 @@
-// vkrope, the program: prints and draws frequencies, makes tables of cos and sin, rotates arrays, adds the other
+// vkrope, the program, prints and draws frequencies, makes tables of cos and sin, rotates arrays, adds the other
 // position encodings, permutes weights, checks devices and times them.
+#include "tool/option_values.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
 
 #include "rope.h"
 
@@ -26,7 +26,7 @@ bool fail(Failure* failure, const std::string& text) {
 
 namespace {
 
-// How many bytes of UTF-8 begin at `at`; 0: none that are well formed.
+// Returns how many bytes of UTF-8 begin at `at`, 0 if none are well formed.
 size_t characterAt(const std::string& text, size_t at) {
     const unsigned char first = static_cast<unsigned char>(text[at]);
     const size_t length = first < 0x80                    ? 1
@@ -64,32 +64,32 @@ namespace {
 struct Command {
     const char* name;
     const char* summary;
-    tool::Work (*add)(CLI::App*);
+    tool::RunCommand (*add)(CLI::App*);
 };
 
 const Command kCommands[] = {
-    {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevices},
-    {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequencies},
-    {"plot", "draw models' frequencies and other encodings as an SVG", tool::addPlot},
-    {"table", "make the cos and sin of every position and pair", tool::addTable},
-    {"rotate", "rotate Q and K", tool::addRotate},
-    {"add-positions", "add sinusoids or a learned table to embeddings", tool::addAddPositions},
-    {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBias},
-    {"permute", "permute weights made for one pairing to the other", tool::addPermute},
-    {"check", "hold a device against the reference, over the whole option matrix", tool::addCheck},
-    {"check-spirv", "find what a driver may fuse in a shader of your own", tool::addCheckSpirv},
-    {"bench", "time a device's rotations beside copies of the same bytes", tool::addBench},
-    {"tune", "find out how a device is best given its threads", tool::addTune},
+    {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevicesCommand},
+    {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequenciesCommand},
+    {"plot", "draw models' frequencies and other encodings as an SVG", tool::addPlotCommand},
+    {"table", "make the cos and sin of every position and pair", tool::addTableCommand},
+    {"rotate", "rotate Q and K", tool::addRotateCommand},
+    {"add-positions", "add sinusoids or a learned table to embeddings", tool::addAddPositionsCommand},
+    {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBiasCommand},
+    {"permute", "permute weights made for one pairing to the other", tool::addPermuteCommand},
+    {"check", "hold a device against the reference, over the whole option matrix", tool::addCheckCommand},
+    {"check-spirv", "find what a driver may fuse in a shader of your own", tool::addCheckSpirvCommand},
+    {"bench", "time a device's rotations beside copies of the same bytes", tool::addBenchCommand},
+    {"tune", "find out how a device is best given its threads", tool::addTuneCommand},
 };
 
-struct Entry {
+struct AddedCommand {
     CLI::App* app;
-    tool::Work work;
+    tool::RunCommand run;
 };
 
-std::string commandOf(const std::vector<Entry>& entries) {
-    for (const Entry& entry : entries) {
-        if (entry.app->parsed()) return "vkrope " + entry.app->get_name();
+std::string parsedCommand(const std::vector<AddedCommand>& commands) {
+    for (const AddedCommand& command : commands) {
+        if (command.app->parsed()) return "vkrope " + command.app->get_name();
     }
     return "vkrope";
 }
@@ -99,10 +99,10 @@ int complain(const std::string& command, const tool::Failure& failure) {
     return failure.status;
 }
 
-int perform(const Entry& entry) {
+int runCommand(const AddedCommand& command) {
     tool::Failure failure;
     try {
-        if (entry.work(&failure)) {
+        if (command.run(&failure)) {
             if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
             failure = {1, std::string("standard output cannot be written: ") + std::strerror(errno)};
         }
@@ -111,8 +111,8 @@ int perform(const Entry& entry) {
     } catch (const std::exception& exception) {
         failure = {1, exception.what()};
     }
-    // A command that has said itself what it missed leaves no text.
-    return failure.text.empty() ? failure.status : complain("vkrope " + entry.app->get_name(), failure);
+    // A command that has printed its misses itself leaves no text.
+    return failure.text.empty() ? failure.status : complain("vkrope " + command.app->get_name(), failure);
 }
 
 } // namespace
@@ -125,10 +125,10 @@ int main(int count, char** values) {
                                 std::to_string(ROPE_VERSION_PATCH);
     app.set_version_flag("--version", "vkrope " + version, "print the version");
     app.require_subcommand(0, 1);
-    std::vector<Entry> entries;
+    std::vector<AddedCommand> commands;
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.summary);
-        entries.push_back({sub, command.add(sub)});
+        commands.push_back({sub, command.add(sub)});
         tool::refuseEmpty(sub);
     }
     try {
@@ -136,10 +136,10 @@ int main(int count, char** values) {
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) // help or version
             return app.exit(error);
-        return complain(commandOf(entries), {2, tool::sentenceOf(error)});
+        return complain(parsedCommand(commands), {2, tool::sentenceOf(error)});
     }
-    for (const Entry& entry : entries) {
-        if (entry.app->parsed()) return perform(entry);
+    for (const AddedCommand& command : commands) {
+        if (command.app->parsed()) return runCommand(command);
     }
     std::string names;
     for (const Command& command : kCommands) names += (names.empty() ? "" : ", ") + std::string(command.name);

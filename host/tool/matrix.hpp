@@ -2,30 +2,30 @@
 #pragma once
 
 #include "rope.h"
-#include "tool/meetings.hpp"
+#include "tool/covering.hpp"
 
 #include <string>
 #include <vector>
 
 namespace tool {
 
-struct Draft; // a rotation that is being chosen
+struct PartialCase; // a rotation whose options are chosen one after the other
 
-// One thing to choose. Each knows the choices of those before it.
-struct Axis {
-    const char* what;
-    bool in_turn;                   // one choice for each combination of the axes before it, else every choice
-    std::vector<const char*> names; // one per choice
-    void (*choose)(uint32_t choice, Draft* draft);
-    bool (*applies)(const Draft& draft); // where not, it is the first choice and goes without a name
+// An option of a rotation, with its choices. Each option knows the choices of the options before it.
+struct MatrixOption {
+    const char* name;
+    bool sampled; // one choice, by a hash, for each combination of the options before; else every choice
+    std::vector<const char*> choices; // their names
+    void (*choose)(uint32_t choice, PartialCase* partial);
+    bool (*applies)(const PartialCase& partial); // if not, the first choice is made and not named
 };
-const std::vector<Axis>& axes();
+const std::vector<MatrixOption>& matrixOptions();
 
-// Every combination of the axes; neighbours share their pipelines.
+// Returns every combination of the options; neighbours share their pipelines.
 std::vector<Choices> rotateChoices();
-// Of these a few that still bring together every three choices that ever meet.
+// Selects a few of these that still contain every three choices which occur together in any.
 std::vector<Choices> quickChoices(const std::vector<Choices>& all);
-// The same for a device without 16-bit storage; false where nothing had to change.
+// Replaces the alignment by one that a device without 16-bit storage takes; false where nothing had to change.
 bool alignForAll(Choices* choices);
 
 struct RotateCase {

@@ -38,13 +38,13 @@ char hostOrder() {
     return first == 1 ? '<' : '>';
 }
 
-bool fail(std::string* error, const std::string& sentence) {
+bool refuseNpy(std::string* error, const std::string& sentence) {
     if (error != nullptr) *error = sentence;
     return false;
 }
 
-// The product of the shape in bytes, as NumPy limits it: dimensions of 0 do not excuse the others.
-bool bytesOf(const std::vector<uint64_t>& shape, size_t element_bytes, uint64_t* bytes) {
+// Multiplies the shape to bytes, as NumPy limits them: dimensions of 0 do not excuse the others.
+bool shapeBytes(const std::vector<uint64_t>& shape, size_t element_bytes, uint64_t* bytes) {
     constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
     uint64_t product = element_bytes;
     bool empty = false;
@@ -59,8 +59,8 @@ bool bytesOf(const std::vector<uint64_t>& shape, size_t element_bytes, uint64_t*
     return true;
 }
 
-// Text out of a file, fit to stand in a sentence.
-std::string shown(const std::string& text) {
+// Returns text of a file in a form that is fit to stand in a sentence.
+std::string quoted(const std::string& text) {
     constexpr size_t kMost = 32;
     std::string plain = text.substr(0, kMost);
     for (char& c : plain) {
@@ -69,24 +69,24 @@ std::string shown(const std::string& text) {
     return "'" + plain + (text.size() > kMost ? "...'" : "'");
 }
 
-// The header's Python dictionary, of which only what NumPy writes is understood: three keys, strings without escapes,
-// True and False, and one tuple of whole numbers.
+// The header is a Python dictionary. Only what NumPy writes is understood: three keys, strings without escapes, True
+// and False, and one tuple of whole numbers.
 class Dictionary {
   public:
     Dictionary(const char* begin, const char* end, bool allow_long) : at_(begin), end_(end), allow_long_(allow_long) {}
 
     bool parse(NpyHeader* header, std::string* error) {
         header_ = header;
-        if (!pairs()) return fail(error, problem_);
+        if (!pairs()) return refuseNpy(error, problem_);
         if (!have_descr_ || !have_order_ || !have_shape_)
-            return fail(error, std::string("the header has no ") + (!have_descr_   ? "'descr'"
-                                                                    : !have_order_ ? "'fortran_order'"
-                                                                                   : "'shape'"));
+            return refuseNpy(error, std::string("the header has no ") + (!have_descr_   ? "'descr'"
+                                                                         : !have_order_ ? "'fortran_order'"
+                                                                                        : "'shape'"));
         return true;
     }
 
   private:
-    bool refuse(const std::string& sentence) {
+    bool refuseHeader(const std::string& sentence) {
         problem_ = sentence;
         return false;
     }
@@ -103,27 +103,27 @@ class Dictionary {
     }
 
     bool pairs() {
-        if (!take('{')) return refuse("the header is not a dictionary");
+        if (!take('{')) return refuseHeader("the header is not a dictionary");
         bool more = true;
         while (!take('}')) {
-            if (!more) return refuse("the header's dictionary has no comma between its entries");
+            if (!more) return refuseHeader("the header's dictionary has no comma between its entries");
             if (!pair()) return false;
             more = take(',');
         }
         space();
-        return at_ == end_ || refuse("the header goes on after its dictionary");
+        return at_ == end_ || refuseHeader("the header goes on after its dictionary");
     }
 
     bool pair() {
         std::string key;
-        if (!string(&key)) return refuse("the header's dictionary has a key that is no string");
-        if (!take(':')) return refuse("the header's key " + shown(key) + " has no value");
+        if (!string(&key)) return refuseHeader("the header's dictionary has a key that is no string");
+        if (!take(':')) return refuseHeader("the header's key " + quoted(key) + " has no value");
         bool* have = key == "descr"           ? &have_descr_
                      : key == "fortran_order" ? &have_order_
                      : key == "shape"         ? &have_shape_
                                               : nullptr;
-        if (have == nullptr) return refuse("the header's key " + shown(key) + " is unknown");
-        if (*have) return refuse("the header has " + shown(key) + " twice");
+        if (have == nullptr) return refuseHeader("the header's key " + quoted(key) + " is unknown");
+        if (*have) return refuseHeader("the header has " + quoted(key) + " twice");
         *have = true;
         return have == &have_descr_ ? descr() : have == &have_order_ ? order() : shape();
     }
@@ -141,8 +141,8 @@ class Dictionary {
 
     bool descr() {
         std::string text;
-        if (take('[')) return refuse(std::string("structured dtypes are") + kSupported);
-        if (!string(&text)) return refuse("the header's 'descr' is no string");
+        if (take('[')) return refuseHeader(std::string("structured dtypes are") + kSupported);
+        if (!string(&text)) return refuseHeader("the header's 'descr' is no string");
         const char order = text.empty() ? ' ' : text[0];
         for (const TypeEntry& entry : kTypes) {
             if ((order == '<' || order == '>' || order == '=') && text.compare(1, text.npos, entry.descr) == 0) {
@@ -151,7 +151,7 @@ class Dictionary {
                 return true;
             }
         }
-        return refuse("dtype " + shown(text) + " is" + kSupported);
+        return refuseHeader("dtype " + quoted(text) + " is" + kSupported);
     }
 
     bool order() {
@@ -164,22 +164,22 @@ class Dictionary {
                 return true;
             }
         }
-        return refuse("the header's 'fortran_order' is neither True nor False");
+        return refuseHeader("the header's 'fortran_order' is neither True nor False");
     }
 
     bool shape() {
-        if (!take('(')) return refuse("the header's 'shape' is no tuple");
+        if (!take('(')) return refuseHeader("the header's 'shape' is no tuple");
         header_->shape.clear();
         bool comma = true;
         while (!take(')')) {
-            if (!comma) return refuse("the header's 'shape' has no comma between its numbers");
-            if (header_->shape.size() == kNpyMaxRank) return refuse("the shape has more than 32 dimensions");
+            if (!comma) return refuseHeader("the header's 'shape' has no comma between its numbers");
+            if (header_->shape.size() == kNpyMaxRank) return refuseHeader("the shape has more than 32 dimensions");
             uint64_t value = 0;
             if (!number(&value)) return false;
             header_->shape.push_back(value);
             comma = take(',');
         }
-        return comma || header_->shape.size() != 1 || refuse("the header's 'shape' is a number and no tuple");
+        return comma || header_->shape.size() != 1 || refuseHeader("the header's 'shape' is a number and no tuple");
     }
 
     bool number(uint64_t* value) {
@@ -188,12 +188,12 @@ class Dictionary {
         for (; at_ != end_ && *at_ >= '0' && *at_ <= '9'; ++at_) {
             const uint64_t digit = static_cast<uint64_t>(*at_ - '0');
             if (*value > (std::numeric_limits<uint64_t>::max() - digit) / 10)
-                return refuse("the shape has a number of more than 64 bits");
+                return refuseHeader("the shape has a number of more than 64 bits");
             *value = *value * 10 + digit;
         }
         const auto digits = at_ - begin;
         if (digits == 0 || (digits > 1 && *begin == '0'))
-            return refuse("the header's 'shape' holds something else than whole numbers");
+            return refuseHeader("the header's 'shape' holds something else than whole numbers");
         if (allow_long_ && at_ != end_ && *at_ == 'L') // Python 2 wrote 3L
             ++at_;
         return true;
@@ -207,18 +207,19 @@ class Dictionary {
     std::string problem_;
 };
 
-// Where the dictionary lies, from the bytes before it.
+// Finds the place of the dictionary from the bytes before it.
 bool findDictionary(const uint8_t* bytes, size_t size, uint64_t* begin, uint64_t* length, std::string* error) {
-    if (size < kMagicBytes || std::memcmp(bytes, kMagic, kMagicBytes) != 0) return fail(error, "this is no .npy file");
-    if (size < kMagicBytes + 2) return fail(error, "the file ends within its header");
+    if (size < kMagicBytes || std::memcmp(bytes, kMagic, kMagicBytes) != 0)
+        return refuseNpy(error, "this is no .npy file");
+    if (size < kMagicBytes + 2) return refuseNpy(error, "the file ends within its header");
     const unsigned major = bytes[kMagicBytes], minor = bytes[kMagicBytes + 1];
     if (major < 1 || major > 3 || minor != 0) {
-        return fail(error, "format version " + std::to_string(major) + "." + std::to_string(minor) +
-                               " is not supported; 1.0, 2.0 and 3.0 are");
+        return refuseNpy(error, "format version " + std::to_string(major) + "." + std::to_string(minor) +
+                                    " is not supported; 1.0, 2.0 and 3.0 are");
     }
     const size_t length_bytes = major == 1 ? 2 : 4;
     *begin = kMagicBytes + 2 + length_bytes;
-    if (size < *begin) return fail(error, "the file ends within its header");
+    if (size < *begin) return refuseNpy(error, "the file ends within its header");
     *length = 0;
     for (size_t i = 0; i < length_bytes; ++i) *length |= static_cast<uint64_t>(bytes[kMagicBytes + 2 + i]) << (8 * i);
     return true;
@@ -258,7 +259,7 @@ size_t NpyArray::elementBytes() const { return entryOf(type).bytes; }
 
 uint64_t NpyArray::count() const {
     uint64_t bytes = 0;
-    return bytesOf(shape, elementBytes(), &bytes) ? bytes / elementBytes() : 0;
+    return shapeBytes(shape, elementBytes(), &bytes) ? bytes / elementBytes() : 0;
 }
 
 const char* npyTypeName(NpyArray::Type type) { return entryOf(type).name; }
@@ -266,19 +267,19 @@ const char* npyTypeName(NpyArray::Type type) { return entryOf(type).name; }
 bool parseNpyHeader(const uint8_t* bytes, size_t size, uint64_t file_size, NpyHeader* header, std::string* error) {
     uint64_t begin = 0, length = 0;
     if (!findDictionary(bytes, size, &begin, &length, error)) return false;
-    if (begin + length > file_size) return fail(error, "the file ends within its header");
+    if (begin + length > file_size) return refuseNpy(error, "the file ends within its header");
     if (begin + length > size || begin + length > kNpyMaxHeaderBytes)
-        return fail(error, "the header is longer than " + std::to_string(kNpyMaxHeaderBytes) + " bytes");
+        return refuseNpy(error, "the header is longer than " + std::to_string(kNpyMaxHeaderBytes) + " bytes");
     const char* text = reinterpret_cast<const char*>(bytes) + begin;
     const bool allow_long = bytes[kMagicBytes] < 3;
     if (!Dictionary(text, text + length, allow_long).parse(header, error)) return false;
     header->data_offset = begin + length;
-    if (!bytesOf(header->shape, entryOf(header->type).bytes, &header->data_bytes))
-        return fail(error, "the shape asks for more bytes than 64 bits count");
+    if (!shapeBytes(header->shape, entryOf(header->type).bytes, &header->data_bytes))
+        return refuseNpy(error, "the shape asks for more bytes than 64 bits count");
     const uint64_t there = file_size - header->data_offset;
     if (there != header->data_bytes) {
-        return fail(error, "the header asks for " + std::to_string(header->data_bytes) +
-                               " bytes of data, and the file has " + std::to_string(there));
+        return refuseNpy(error, "the header asks for " + std::to_string(header->data_bytes) +
+                                    " bytes of data, and the file has " + std::to_string(there));
     }
     return true;
 }
@@ -299,13 +300,13 @@ bool parseNpy(const uint8_t* bytes, size_t size, NpyArray* array, std::string* e
         arrangeNpy(header, array);
         return true;
     } catch (const std::bad_alloc&) {
-        return fail(error, "there is not enough memory for the array");
+        return refuseNpy(error, "there is not enough memory for the array");
     }
 }
 
 std::string formatNpyHeader(const NpyArray& array) {
     uint64_t bytes = 0;
-    if (array.shape.size() > kNpyMaxRank || !bytesOf(array.shape, array.elementBytes(), &bytes) ||
+    if (array.shape.size() > kNpyMaxRank || !shapeBytes(array.shape, array.elementBytes(), &bytes) ||
         bytes != array.data.size())
         return {};
     std::string shape;

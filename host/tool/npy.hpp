@@ -1,4 +1,5 @@
-// Arrays in NumPy's .npy files. No exception leaves these functions; they return false and one sentence instead.
+// Reads and writes arrays in NumPy's .npy files. No exception leaves these functions; they return false and one
+// sentence instead.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace rope {
 
-// An array in C order and the host's byte order. An empty shape is a single element. bfloat16 travels as u16.
+// The array is in C order and the host's byte order. An empty shape is a single element. bfloat16 travels as u16.
 struct NpyArray {
     enum class Type { f32, f64, f16, u16, i32, i64 };
 
@@ -20,12 +21,12 @@ struct NpyArray {
     uint64_t count() const;      // elements; the product of the shape
 };
 
-// NumPy's name: "float32" and so on.
+// Returns NumPy's name: "float32" and so on.
 const char* npyTypeName(NpyArray::Type type);
 
 constexpr size_t kNpyMaxRank = 32;
 
-// Bytes at a file's beginning that are enough for parseNpyHeader.
+// This many bytes at a file's beginning are enough for parseNpyHeader.
 constexpr size_t kNpyMaxHeaderBytes = 65536;
 
 struct NpyHeader {
@@ -37,26 +38,30 @@ struct NpyHeader {
     uint64_t data_bytes = 0;
 };
 
-// Format versions 1.0, 2.0 and 3.0, either byte order, either element order. A file must have the very size that its
-// header says. Nothing is allocated before that is known. `error` may be null; on failure the result is unspecified.
+// Reads the format versions 1.0, 2.0 and 3.0, either byte order, either element order. A file must have the very size
+// that its header says. Nothing is allocated before that is known. `error` may be null; on failure the result is
+// unspecified.
 bool parseNpy(const uint8_t* bytes, size_t size, NpyArray* array, std::string* error);
 
-// The sentence begins with the path. Reads the data straight into the array; only Fortran order takes a second copy.
+// Reads the data straight into the array; only Fortran order takes a second copy. The sentence in *error begins with
+// the path.
 bool readNpy(const std::string& path, NpyArray* array, std::string* error);
 
-// Format version 1.0, byte for byte what NumPy writes. The data must have as many bytes as the shape asks for, else
-// formatNpy returns nothing.
+// Writes the format version 1.0, byte for byte as NumPy does. The data must have as many bytes as the shape asks for,
+// else formatNpy returns nothing.
 std::vector<uint8_t> formatNpy(const NpyArray& array);
 
-// Writes beside `path` and renames, so that either the whole file or what was there before stands under that name.
+// Writes a new file beside `path` and renames it, so that either the whole file or the earlier one stands under that
+// name.
 bool writeNpy(const std::string& path, const NpyArray& array, std::string* error);
 
-// The parts of the above, for those who map or stream files themselves.
-// `bytes` holds the first kNpyMaxHeaderBytes of the file, or all of a shorter one; `file_size` is the whole of it.
+// The functions below are parts of those above, for callers that map or stream files themselves.
+// `bytes` holds the first kNpyMaxHeaderBytes of the file, or all of a shorter one; `file_size` is the size of the whole
+// file.
 bool parseNpyHeader(const uint8_t* bytes, size_t size, uint64_t file_size, NpyHeader* header, std::string* error);
 // Gives `array` the header's type and shape, and brings its `data`, as read, into C order and the host's byte order.
 void arrangeNpy(const NpyHeader& header, NpyArray* array);
-// What comes before the data; nothing where the data's size is not the shape's.
+// Returns the bytes before the data; nothing if the data's size is not the shape's.
 std::string formatNpyHeader(const NpyArray& array);
 
 } // namespace rope

@@ -8,9 +8,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that a link leads to, so that the link stays one; it need not be there yet. Empty: it leads round in a
-// circle.
-std::string resolved(const std::string& path) {
+// Follows links to the file that they lead to, which need not exist, so that a link stays a link. The result is empty
+// if links form a circle.
+std::string resolveLinks(const std::string& path) {
     std::error_code failed;
     fs::path at = path;
     for (int links = 0; fs::is_symlink(fs::symlink_status(at, failed)); ++links) {
@@ -21,22 +21,22 @@ std::string resolved(const std::string& path) {
     return at.string();
 }
 
-bool isSame(const std::string& a, const std::string& b) {
+bool isSameFile(const std::string& a, const std::string& b) {
     std::error_code ignored;
     if (fs::equivalent(a, b, ignored)) return true;
-    const fs::path left = fs::weakly_canonical(fs::absolute(resolved(a), ignored), ignored);
-    const fs::path right = fs::weakly_canonical(fs::absolute(resolved(b), ignored), ignored);
+    const fs::path left = fs::weakly_canonical(fs::absolute(resolveLinks(a), ignored), ignored);
+    const fs::path right = fs::weakly_canonical(fs::absolute(resolveLinks(b), ignored), ignored);
     return !left.empty() && left == right;
 }
 
-// What is renamed onto a device or a pipe takes its place.
-bool checkOutput(const File& output, Failure* failure) {
+// A rename onto a device or a pipe would replace it, so only regular files are outputs.
+bool checkOutput(const PathOption& output, Failure* failure) {
     std::error_code ignored;
     const fs::file_status status = fs::status(output.path, ignored);
     if (output.path.empty()) return refuse(failure, output.option + " is empty; it takes the path of a file");
     if (fs::exists(status) && !fs::is_regular_file(status))
         return refuse(failure, output.option + " is " + output.path + ", which is no file; outputs are files");
-    const std::string target = resolved(output.path);
+    const std::string target = resolveLinks(output.path);
     if (target.empty())
         return refuse(failure,
                       output.option + " is " + output.path + ", a link that leads to no file; outputs are files");
@@ -51,8 +51,8 @@ void removeAll(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) fs::remove(path, ignored);
 }
 
-// A name beside the target that nothing has.
-std::string freeName(const std::string& target) {
+// Returns an unused name beside the target.
+std::string unusedName(const std::string& target) {
     std::string name = target + ".vkrope-new";
     std::error_code failed;
     for (int i = 1; fs::symlink_status(name, failed).type() != fs::file_type::not_found && i < 1000; ++i)
@@ -62,17 +62,17 @@ std::string freeName(const std::string& target) {
 
 } // namespace
 
-bool checkPaths(const std::vector<File>& inputs, const std::vector<File>& outputs, Failure* failure) {
-    std::vector<File> before;
-    for (const File& output : outputs) {
+bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOption>& outputs, Failure* failure) {
+    std::vector<PathOption> before;
+    for (const PathOption& output : outputs) {
         if (!checkOutput(output, failure)) return false;
-        for (const File& input : inputs) {
-            if (!input.path.empty() && input.path != output.may_replace && isSame(output.path, input.path))
+        for (const PathOption& input : inputs) {
+            if (!input.path.empty() && input.path != output.may_replace && isSameFile(output.path, input.path))
                 return refuse(failure, output.option + " would overwrite " + input.path + ", which " + input.option +
                                            " reads; give it a path of its own");
         }
-        for (const File& other : before) {
-            if (isSame(output.path, other.path))
+        for (const PathOption& other : before) {
+            if (isSameFile(output.path, other.path))
                 return refuse(failure, output.option + " and " + other.option + " are the same file, " + output.path +
                                            "; give each a path of its own");
         }
@@ -81,13 +81,13 @@ bool checkPaths(const std::vector<File>& inputs, const std::vector<File>& output
     return true;
 }
 
-// Everything is written beside its place first, so that a full disk is met before anything is replaced.
-bool writeAll(const std::vector<Output>& outputs, Failure* failure) {
+// All arrays are written beside their places first, so that a full disk is met before anything is replaced.
+bool writeArrays(const std::vector<OutputArray>& outputs, Failure* failure) {
     std::vector<std::string> targets, staged;
     std::string error;
-    for (const Output& output : outputs) {
-        targets.push_back(resolved(output.file.path));
-        staged.push_back(freeName(targets.back()));
+    for (const OutputArray& output : outputs) {
+        targets.push_back(resolveLinks(output.file.path));
+        staged.push_back(unusedName(targets.back()));
         if (!rope::writeNpy(staged.back(), output.array, &error)) {
             removeAll(staged);
             return refuse(failure, output.file.option + ": " + error);
@@ -105,8 +105,8 @@ bool writeAll(const std::vector<Output>& outputs, Failure* failure) {
     return true;
 }
 
-bool writeText(const File& file, const std::string& text, Failure* failure) {
-    const std::string target = resolved(file.path), staged = freeName(target);
+bool writeText(const PathOption& file, const std::string& text, Failure* failure) {
+    const std::string target = resolveLinks(file.path), staged = unusedName(target);
     std::ofstream stream(staged, std::ios::binary | std::ios::trunc);
     stream.write(text.data(), static_cast<std::streamsize>(text.size()));
     stream.close();

@@ -1,4 +1,4 @@
-// Arrays to files: all of them or none.
+// Writes arrays to files: all of them or none.
 #pragma once
 
 #include "tool/npy.hpp"
@@ -9,21 +9,23 @@
 
 namespace tool {
 
-struct File {
+// An option that names a file.
+struct PathOption {
     std::string option;
     std::string path;        // empty: not given
-    std::string may_replace; // of an output: the input that it is made from
+    std::string may_replace; // for an output: the input that it is made from
 };
 
-// Before anything is computed: an output may replace its own input and nothing else that is read or written.
-bool checkPaths(const std::vector<File>& inputs, const std::vector<File>& outputs, Failure* failure);
+// Checks paths before anything is computed: an output may replace its own input and nothing else that is read or
+// written.
+bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOption>& outputs, Failure* failure);
 
-struct Output {
-    File file;
+struct OutputArray {
+    PathOption file;
     rope::NpyArray array;
 };
-bool writeAll(const std::vector<Output>& outputs, Failure* failure);
+bool writeArrays(const std::vector<OutputArray>& outputs, Failure* failure);
 
-bool writeText(const File& file, const std::string& text, Failure* failure);
+bool writeText(const PathOption& file, const std::string& text, Failure* failure);
 
 } // namespace tool

@@ -1,9 +1,9 @@
-// vkrope permute
+// vkrope permute: permutes weights made for one pairing to the other.
 #include "tool/input.hpp"
+#include "tool/option_values.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,16 +13,16 @@
 namespace tool {
 namespace {
 
-struct Options {
+struct PermuteOptions {
     std::string to, input, output;
     uint32_t heads = 0, rotary_dim = 0, rotary_offset = 0;
 };
 
-bool findPermutation(const Options& options, const rope::NpyArray& weights, std::vector<uint32_t>* permutation,
+bool findPermutation(const PermuteOptions& options, const rope::NpyArray& weights, std::vector<uint32_t>* permutation,
                      Failure* failure) {
     const uint64_t rows = weights.shape.empty() ? 0 : weights.shape[0];
     if (rows == 0 || rows % options.heads != 0) {
-        return refuse(failure, options.input + " has the shape " + shapeOf(weights) +
+        return refuse(failure, options.input + " has the shape " + shapeText(weights) +
                                    "; its first axis must be heads * head_dim with --heads " +
                                    std::to_string(options.heads));
     }
@@ -41,15 +41,15 @@ bool findPermutation(const Options& options, const rope::NpyArray& weights, std:
            refuse(failure, reason.text);
 }
 
-bool run(const Options& options, Failure* failure) {
+bool runPermute(const PermuteOptions& options, Failure* failure) {
     Progress progress;
-    const File input = {"the input", options.input, ""};
-    const File output = {"--output", options.output, options.input};
-    Output result = {output, {}};
+    const PathOption input = {"the input", options.input, ""};
+    const PathOption output = {"--output", options.output, options.input};
+    OutputArray result = {output, {}};
     rope::NpyArray weights;
     std::vector<uint32_t> permutation;
     progress.show("reading " + options.input);
-    if (!checkPaths({input}, {output}, failure) || !readArray("the input", options.input, &weights, failure) ||
+    if (!checkPaths({input}, {output}, failure) || !readArrayFile("the input", options.input, &weights, failure) ||
         !findPermutation(options, weights, &permutation, failure))
         return false;
     result.array.type = weights.type;
@@ -63,19 +63,20 @@ bool run(const Options& options, Failure* failure) {
         std::memcpy(&result.array.data[row * row_bytes], &weights.data[from * row_bytes], row_bytes);
     }
     progress.show("writing " + options.output);
-    return writeAll({result}, failure);
+    return writeArrays({result}, failure);
 }
 
-const char kExample[] = "example, weights of 2 heads of 64:\n"
-                        "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': "
-                        "(128, 32), }\" > w.npy\n"
-                        "  head -c 16384 /dev/urandom >> w.npy\n"
-                        "  vkrope permute --to half --heads 2 w.npy -o w_half.npy";
+const char kPermuteExample[] =
+    "example, weights of 2 heads of 64:\n"
+    "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': "
+    "(128, 32), }\" > w.npy\n"
+    "  head -c 16384 /dev/urandom >> w.npy\n"
+    "  vkrope permute --to half --heads 2 w.npy -o w_half.npy";
 
 } // namespace
 
-Work addPermute(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addPermuteCommand(CLI::App* app) {
+    const auto options = std::make_shared<PermuteOptions>();
     app->add_option("--to", options->to, "the pairing that the weights are wanted for: half or interleaved")
         ->required()
         ->check(CLI::IsMember({"half", "interleaved"}));
@@ -89,8 +90,8 @@ Work addPermute(CLI::App* app) {
         "a whole number", 0, UINT32_MAX);
     app->add_option("weights", options->input, "an .npy of any type, [heads * head_dim, ...]")->required();
     app->add_option("-o,--output", options->output, "the .npy to write")->required();
-    app->footer(kExample);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kPermuteExample);
+    return [options](Failure* failure) { return runPermute(*options, failure); };
 }
 
 } // namespace tool

@@ -1,9 +1,9 @@
-// vkrope plot
+// vkrope plot: draws models' frequencies and other encodings as an SVG.
 #include "tool/chart.hpp"
 #include "tool/input.hpp"
+#include "tool/option_values.hpp"
 #include "tool/output.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-struct Options {
+struct PlotOptions {
     std::string kind, out;
     ModelOptions model;
     std::vector<std::string> configs;
@@ -28,7 +28,7 @@ struct Options {
     bool bidirectional = false;
 };
 
-struct Model {
+struct PlottedModel {
     std::string name;
     rope::ModelEncoding encoding;
 };
@@ -39,9 +39,9 @@ std::vector<double> indices(size_t count) {
     return x;
 }
 
-rope::Chart ladder(const std::vector<Model>& models) {
+rope::Chart ladderChart(const std::vector<PlottedModel>& models) {
     rope::Chart chart = {"Frequency ladder", "pair", "wavelength, positions per turn", false, true, {}};
-    for (const Model& model : models) {
+    for (const PlottedModel& model : models) {
         const std::vector<double>& f = model.encoding.frequencies;
         std::vector<double> wavelength(f.size());
         for (size_t i = 0; i < f.size(); ++i) wavelength[i] = 2 * kPi / std::fabs(f[i]);
@@ -53,8 +53,8 @@ rope::Chart ladder(const std::vector<Model>& models) {
     return chart;
 }
 
-// What the rule does to each pair of the model as it was before: 1 leaves it, 1/factor interpolates it.
-rope::Chart ramp(const std::vector<Model>& models) {
+// The chart shows each pair's frequency over that of the unextended model: 1 leaves a pair, 1/factor interpolates it.
+rope::Chart rampChart(const std::vector<PlottedModel>& models) {
     rope::Chart chart = {"Each pair's frequency beside the unextended model's",
                          "pair",
                          "frequency / unextended frequency",
@@ -62,7 +62,7 @@ rope::Chart ramp(const std::vector<Model>& models) {
                          true,
                          {}};
     size_t longest = 1;
-    for (const Model& model : models) {
+    for (const PlottedModel& model : models) {
         const std::vector<double>& f = model.encoding.frequencies;
         RopeRule plain = {};
         plain.rotary_dim = static_cast<uint32_t>(2 * f.size());
@@ -80,7 +80,7 @@ rope::Chart ramp(const std::vector<Model>& models) {
     return chart;
 }
 
-// The mean over j of |sum over i < j of e^(i m theta_i)|: RoFormer's bound on what attention at a distance can be.
+// Returns the mean over j of |sum over i < j of e^(i m theta_i)|, RoFormer's bound on attention at a distance.
 double decayAt(const std::vector<double>& frequencies, double distance) {
     double real = 0, imaginary = 0, sum = 0;
     for (const double f : frequencies) {
@@ -91,9 +91,9 @@ double decayAt(const std::vector<double>& frequencies, double distance) {
     return sum / static_cast<double>(frequencies.size());
 }
 
-rope::Chart decay(const std::vector<Model>& models) {
+rope::Chart decayChart(const std::vector<PlottedModel>& models) {
     rope::Chart chart = {"Long-range decay", "relative distance", "mean of |S_j|, at distance 0 = 1", false, false, {}};
-    for (const Model& model : models) {
+    for (const PlottedModel& model : models) {
         std::vector<double> x, y;
         const double most = decayAt(model.encoding.frequencies, 0);
         for (int m = 0; m <= 256; ++m) {
@@ -105,9 +105,9 @@ rope::Chart decay(const std::vector<Model>& models) {
     return chart;
 }
 
-bool arrows(const std::vector<Model>& models, uint32_t wanted, std::string* svg, Failure* failure) {
+bool drawArrows(const std::vector<PlottedModel>& models, uint32_t wanted, std::string* svg, Failure* failure) {
     std::vector<rope::Dial> dials;
-    for (const Model& model : models) {
+    for (const PlottedModel& model : models) {
         const std::vector<double>& f = model.encoding.frequencies;
         const uint32_t pair = wanted != UINT32_MAX ? wanted : static_cast<uint32_t>(f.size() / 16);
         if (pair >= f.size())
@@ -124,8 +124,8 @@ bool arrows(const std::vector<Model>& models, uint32_t wanted, std::string* svg,
     return true;
 }
 
-// The table of sines and cosines, as it is added to embeddings.
-bool sinusoid(const Options& options, std::string* svg, Failure* failure) {
+// Draws the table of sines and cosines that is added to embeddings.
+bool drawSinusoid(const PlotOptions& options, std::string* svg, Failure* failure) {
     if (options.dim % 2 != 0)
         return refuse(failure,
                       "--dim is " + std::to_string(options.dim) + "; it must be even, a sine and a cosine each");
@@ -151,10 +151,11 @@ bool sinusoid(const Options& options, std::string* svg, Failure* failure) {
     return true;
 }
 
-// A bucket for each distance from behind the query to, of both sides, before it; each a step as wide as its distances.
-rope::Line staircase(const Options& options, uint32_t max_distance) {
+// Returns the bucket of each distance from keys behind the query to keys before it; each step is as wide as its
+// distances.
+rope::ChartLine bucketSteps(const PlotOptions& options, uint32_t max_distance) {
     const int32_t far = static_cast<int32_t>(options.max_distance + options.max_distance / 4);
-    rope::Line line = {
+    rope::ChartLine line = {
         std::to_string(options.buckets) + " buckets, max distance " + std::to_string(max_distance), {}, {}};
     for (int32_t behind = options.bidirectional ? -far : 0; behind <= far; ++behind) {
         const double bucket = ropeT5Bucket(-behind, options.buckets, max_distance, options.bidirectional);
@@ -164,7 +165,7 @@ rope::Line staircase(const Options& options, uint32_t max_distance) {
     return line;
 }
 
-bool buckets(const Options& options, std::string* svg, Failure* failure) {
+bool drawBuckets(const PlotOptions& options, std::string* svg, Failure* failure) {
     rope::Chart chart = {"T5's buckets", "query's position less the key's", "bucket", false, false, {}};
     for (const uint32_t max_distance : {options.max_distance, options.buckets}) {
         if (!chart.lines.empty() && max_distance == options.max_distance) continue;
@@ -176,21 +177,22 @@ bool buckets(const Options& options, std::string* svg, Failure* failure) {
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         RopePlan plan;
         if (ropePlanBias(&d, nullptr, &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
-        chart.lines.push_back(staircase(options, max_distance));
+        chart.lines.push_back(bucketSteps(options, max_distance));
     }
-    if (chart.lines.size() > 1) chart.lines[1].dashed = true; // as one published text has it
+    if (chart.lines.size() > 1) chart.lines[1].dashed = true; // one published text has these buckets
     *svg = rope::drawChart(chart);
     return true;
 }
 
-// The worst errors of a cosine or sine at a position, of all pairs.
-struct Worst {
+// The worst errors of a cosine or sine at a position, over all pairs.
+struct WorstErrors {
     double exact = 0;   // the shaders' own bits
-    double product = 0; // the true values of float32(position) * float32(frequency), as most frameworks form the angle
+    double product = 0; // true cos and sin of float32(position) * float32(frequency), the angle in most frameworks
 };
 
-Worst worstAt(int64_t position, const std::vector<double>& frequencies, const std::vector<uint32_t>& words) {
-    Worst worst;
+WorstErrors worstErrorsAt(int64_t position, const std::vector<double>& frequencies,
+                          const std::vector<uint32_t>& words) {
+    WorstErrors worst;
     for (size_t pair = 0; pair < frequencies.size(); ++pair) {
         double truth[2], product[2];
         float bits[2];
@@ -205,20 +207,20 @@ Worst worstAt(int64_t position, const std::vector<double>& frequencies, const st
     return worst;
 }
 
-// At powers of two, of up to 32 positions before each.
-rope::Chart accuracy(const std::vector<Model>& models) {
+// The chart has a point at each power of two: the worst of up to 32 positions before it.
+rope::Chart accuracyChart(const std::vector<PlottedModel>& models) {
     rope::Chart chart = {"Worst error of cos and sin", "position", "absolute error", true, true, {}};
-    for (const Model& model : models) {
+    for (const PlottedModel& model : models) {
         const std::vector<double>& f = model.encoding.frequencies;
         const RopeFrequencies all = {f.data(), static_cast<uint32_t>(f.size()), 1, nullptr, 1};
         std::vector<uint32_t> words(ropeFrequencyBytes(all.count) / sizeof(uint32_t));
         if (ropeWriteFrequencies(&all, ROPE_ANGLE_EXACT, words.data(), nullptr) != ROPE_SUCCESS) continue;
-        rope::Line exact = {model.name + ", computed here", {}, {}};
-        rope::Line product = {model.name + ", of float32 angles", {}, {}, true};
+        rope::ChartLine exact = {model.name + ", computed here", {}, {}};
+        rope::ChartLine product = {model.name + ", of float32 angles", {}, {}, true};
         for (int64_t next = 2; next <= 1 << 30; next *= 2) {
-            Worst worst;
+            WorstErrors worst;
             for (int64_t position = std::max<int64_t>(next - 32, 0); position < next; ++position) {
-                const Worst here = worstAt(ROPE_WHOLE_POSITION(position), f, words);
+                const WorstErrors here = worstErrorsAt(ROPE_WHOLE_POSITION(position), f, words);
                 worst = {std::max(worst.exact, here.exact), std::max(worst.product, here.product)};
             }
             exact.x.push_back(static_cast<double>(next)), exact.y.push_back(worst.exact);
@@ -229,8 +231,8 @@ rope::Chart accuracy(const std::vector<Model>& models) {
     return chart;
 }
 
-// "meta-llama/config.json" is told from "qwen/config.json" by its folder.
-std::string nameOf(const std::string& path, const rope::ModelEncoding& encoding) {
+// Names a model by its file. A "config.json" is named by its folder, as "meta-llama" or "qwen".
+std::string plottedName(const std::string& path, const rope::ModelEncoding& encoding) {
     const size_t slash = path.find_last_of('/');
     std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
     if (name == "config.json" && slash != std::string::npos) {
@@ -241,36 +243,36 @@ std::string nameOf(const std::string& path, const rope::ModelEncoding& encoding)
     return name + (rule != nullptr ? std::string(" (") + rule + ")" : "");
 }
 
-bool run(const Options& options, Failure* failure) {
-    std::vector<File> inputs;
+bool runPlot(const PlotOptions& options, Failure* failure) {
+    std::vector<PathOption> inputs;
     for (const std::string& config : options.configs) inputs.push_back({"--config", config, ""});
-    const File out = {"--out", options.out, ""};
+    const PathOption out = {"--out", options.out, ""};
     if (!checkPaths(inputs, {out}, failure)) return false;
     std::string svg;
-    if (options.kind == "sinusoid") return sinusoid(options, &svg, failure) && writeText(out, svg, failure);
-    if (options.kind == "buckets") return buckets(options, &svg, failure) && writeText(out, svg, failure);
+    if (options.kind == "sinusoid") return drawSinusoid(options, &svg, failure) && writeText(out, svg, failure);
+    if (options.kind == "buckets") return drawBuckets(options, &svg, failure) && writeText(out, svg, failure);
     if (options.configs.empty()) return refuse(failure, "--config is missing; it says what is drawn");
-    std::vector<Model> models;
+    std::vector<PlottedModel> models;
     for (const std::string& config : options.configs) {
-        Model model;
+        PlottedModel model;
         ModelOptions chosen = options.model;
         chosen.config = config;
         if (!readModel(chosen, 0, &model.encoding, failure)) return false;
-        model.name = nameOf(config, model.encoding);
+        model.name = plottedName(config, model.encoding);
         models.push_back(model);
     }
     if (options.kind == "arrows") {
-        if (!arrows(models, options.pair, &svg, failure)) return false;
+        if (!drawArrows(models, options.pair, &svg, failure)) return false;
     } else {
-        svg = rope::drawChart(options.kind == "ladder"     ? ladder(models)
-                              : options.kind == "ramp"     ? ramp(models)
-                              : options.kind == "accuracy" ? accuracy(models)
-                                                           : decay(models));
+        svg = rope::drawChart(options.kind == "ladder"     ? ladderChart(models)
+                              : options.kind == "ramp"     ? rampChart(models)
+                              : options.kind == "accuracy" ? accuracyChart(models)
+                                                           : decayChart(models));
     }
     return writeText(out, svg, failure);
 }
 
-const char kExample[] =
+const char kPlotExample[] =
     "example:\n"
     "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
     "  vkrope plot ladder --config config.json --out ladder.svg\n"
@@ -279,8 +281,8 @@ const char kExample[] =
 
 } // namespace
 
-Work addPlot(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addPlotCommand(CLI::App* app) {
+    const auto options = std::make_shared<PlotOptions>();
     app->add_option(
            "kind", options->kind,
            "ladder: each pair's wavelength; ramp: what an extension does to each pair; decay: attention's bound "
@@ -309,8 +311,8 @@ Work addPlot(CLI::App* app) {
         "a whole number", 2, 4096);
     app->add_flag("--bidirectional", options->bidirectional, "buckets: half of them are for keys after their query");
     app->add_option("-o,--out", options->out, "the .svg to write")->required();
-    app->footer(kExample);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kPlotExample);
+    return [options](Failure* failure) { return runPlot(*options, failure); };
 }
 
 } // namespace tool

@@ -1,4 +1,4 @@
-// --positions: a range, or an array.
+// This file reads --positions: a range, or an array.
 #include "tool/input.hpp"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ bool takeRange(const std::string& text, int64_t first, int64_t last, Positions* 
     return true;
 }
 
-// Whole positions, of int32 or int64.
-bool takeWhole(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
+// Takes whole positions of int32 or int64.
+bool takeWholePositions(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
     for (size_t i = 0; i < positions->values.size(); ++i) {
         int64_t value = 0;
         int32_t narrow = 0;
@@ -59,9 +59,9 @@ bool takeWhole(const std::string& path, const rope::NpyArray& array, Positions* 
     return true;
 }
 
-// Whole ones as such, so that a table may be read by them; else to the nearest 2^-32th, which float32 from 2^-9 up and
-// float64 from 2^20 up are themselves.
-bool takeFloats(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
+// Takes positions of float32 or float64. If all are whole they stay whole, so that a table may be read by them. Else
+// each becomes the nearest multiple of 2^-32, which is exact for float32 from 2^-9 up and float64 from 2^20 up.
+bool takeFloatPositions(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
     std::vector<double> floats(positions->values.size());
     for (size_t i = 0; i < floats.size(); ++i) {
         float narrow = 0;
@@ -84,26 +84,26 @@ bool takeFloats(const std::string& path, const rope::NpyArray& array, Positions*
     return true;
 }
 
-bool takeNumbers(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
+bool takePositions(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
     positions->values.resize(static_cast<size_t>(array.count()));
     switch (array.type) {
     case rope::NpyArray::Type::i32:
     case rope::NpyArray::Type::i64:
-        return takeWhole(path, array, positions, failure);
+        return takeWholePositions(path, array, positions, failure);
     case rope::NpyArray::Type::f32:
     case rope::NpyArray::Type::f64:
-        return takeFloats(path, array, positions, failure);
+        return takeFloatPositions(path, array, positions, failure);
     default:
         return refuse(failure, "--positions: " + path + " holds " + rope::npyTypeName(array.type) +
                                    "; positions are int32, int64, float32 or float64");
     }
 }
 
-bool takeShape(const std::string& path, const rope::NpyArray& array, uint32_t axes, uint32_t batch,
-               Positions* positions, Failure* failure) {
+bool takePositionShape(const std::string& path, const rope::NpyArray& array, uint32_t axes, uint32_t batch,
+                       Positions* positions, Failure* failure) {
     const size_t rank = array.shape.size();
     if (rank < 1 || rank > 3 || array.count() == 0 || array.count() > uint64_t(kMaxTokens)) {
-        return refuse(failure, "--positions: " + path + " has the shape " + shapeOf(array) +
+        return refuse(failure, "--positions: " + path + " has the shape " + shapeText(array) +
                                    "; it must be [tokens], [batch, tokens] or [axes, batch, tokens], and not empty");
     }
     const uint32_t first = static_cast<uint32_t>(array.shape[0]);
@@ -114,7 +114,7 @@ bool takeShape(const std::string& path, const rope::NpyArray& array, uint32_t ax
     if (rank == 2 && !by_axis) positions->batch = first;
     positions->ambiguous = rank == 2 && axes > 1 && first == axes && !by_axis;
     if (positions->axes == 1 || positions->axes == axes) return true;
-    return refuse(failure, "--positions: " + path + " has the shape " + shapeOf(array) + ", positions of " +
+    return refuse(failure, "--positions: " + path + " has the shape " + shapeText(array) + ", positions of " +
                                std::to_string(first) + " axes, but the pairs turn by " + std::to_string(axes) +
                                (axes == 1 ? "; --sections or --axes say which pair turns by which" : ""));
 }
@@ -125,7 +125,8 @@ const char kPositionsHelp[] =
     "first:last, last excluded, or an .npy of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
     "batch, tokens]; of several axes also [axes, tokens], unless the batch is of as many; without axes they serve all";
 
-bool readPositions(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure) {
+bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions,
+                         Failure* failure) {
     *positions = {};
     int64_t first = 0, last = 0;
     if (isRange(text, &first, &last)) return takeRange(text, first, last, positions, failure);
@@ -134,11 +135,12 @@ bool readPositions(const std::string& text, uint32_t axes, uint32_t batch, Posit
                                    "'; it takes first:last in whole numbers, such as 0:4096, or an .npy file");
     }
     rope::NpyArray array;
-    return readArray("--positions", text, &array, failure) && takeShape(text, array, axes, batch, positions, failure) &&
-           takeNumbers(text, array, positions, failure);
+    return readArrayFile("--positions", text, &array, failure) &&
+           takePositionShape(text, array, axes, batch, positions, failure) &&
+           takePositions(text, array, positions, failure);
 }
 
-void surround(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions) {
+void padSkippedTokens(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions) {
     const uint32_t kept = tokens - skip_first - skip_last;
     const bool all = positions->tokens == tokens;
     if (kept == 0 || (all && positions->counted)) return;
@@ -146,7 +148,7 @@ void surround(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Position
         positions->counted = false;
         for (uint32_t i = 0; i < kept; ++i) positions->values.push_back(int64_t{positions->first} + i);
     }
-    // A turning neighbour's value widens no table.
+    // Skipped tokens get the value of a turning neighbour, which widens no table.
     std::vector<int64_t> whole;
     for (size_t row = 0; row < positions->values.size(); row += positions->tokens) {
         const auto first = positions->values.begin() + static_cast<ptrdiff_t>(row + (all ? skip_first : 0));
@@ -159,7 +161,7 @@ void surround(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Position
     positions->tokens = tokens;
 }
 
-void setPositions(const Positions& from, RopePositions* to) {
+void describePositions(const Positions& from, RopePositions* to) {
     *to = {};
     to->kind = from.counted ? ROPE_POSITIONS_COUNTED : ROPE_POSITIONS_PER_TOKEN;
     to->element = from.whole ? ROPE_POSITION_INT64 : ROPE_POSITION_FIXED64;
@@ -167,11 +169,11 @@ void setPositions(const Positions& from, RopePositions* to) {
     to->same_for_all_sequences = from.batch == 0 ? 1 : 0;
 }
 
-int64_t lowest(const Positions& positions) {
+int64_t lowestPosition(const Positions& positions) {
     return positions.counted ? positions.first : *std::min_element(positions.values.begin(), positions.values.end());
 }
 
-int64_t highest(const Positions& positions) {
+int64_t highestPosition(const Positions& positions) {
     return positions.counted ? int64_t{positions.first} + positions.tokens - 1
                              : *std::max_element(positions.values.begin(), positions.values.end());
 }

@@ -1,4 +1,4 @@
-// What is being done, on a terminal only: one line on stderr that the next takes the place of.
+// Shows on a terminal what is being done: one line on stderr that the next one replaces.
 #pragma once
 
 #include <string>

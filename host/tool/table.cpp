@@ -1,4 +1,4 @@
-// vkrope table
+// vkrope table: makes the cos and sin of every position and pair.
 #include "tool/input.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
@@ -15,35 +15,35 @@
 namespace tool {
 namespace {
 
-struct Options {
+struct TableOptions {
     EncodingOptions encoding;
     std::string positions, cos, sin, angle = "exact", device;
 };
 
-struct Table {
+struct TableRequest {
     RopeTableDescription description = {};
     Positions positions;
     Encoding encoding;
     uint64_t rows = 0;
 };
 
-bool read(const Options& options, Table* table, Failure* failure) {
+bool readTableRequest(const TableOptions& options, TableRequest* table, Failure* failure) {
     if (!readEncoding(options.encoding, &table->encoding, failure) ||
-        !readPositions(options.positions, table->encoding.axes.count, 0, &table->positions, failure))
+        !readPositionsOption(options.positions, table->encoding.axes.count, 0, &table->positions, failure))
         return false;
     RopeTableDescription& d = table->description;
-    d.frequencies = frequenciesOf(table->encoding, table->positions);
+    d.frequencies = describeFrequencies(table->encoding, table->positions);
     d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
     d.batch = table->positions.batch == 0 ? 1 : table->positions.batch;
     d.tokens = table->positions.tokens;
-    setPositions(table->positions, &d.positions);
+    describePositions(table->positions, &d.positions);
     table->rows = uint64_t{d.batch} * d.tokens;
-    // The rows, their two arrays, and the device's copy.
+    // The memory holds the rows, their two arrays, and the device's copy.
     return fitsMemory("a table of " + std::to_string(table->rows) + " positions",
                       3.0 * 8.0 * static_cast<double>(table->rows) * d.frequencies.count, failure);
 }
 
-bool onReference(const Table& table, std::vector<float>* rows, Failure* failure) {
+bool tableOnReference(const TableRequest& table, std::vector<float>* rows, Failure* failure) {
     std::vector<double> values(2 * table.rows * table.description.frequencies.count);
     const RopeHostTable data = {table.positions.values.data(), values.data(), nullptr};
     RopeReason reason;
@@ -52,21 +52,21 @@ bool onReference(const Table& table, std::vector<float>* rows, Failure* failure)
     return true;
 }
 
-bool onDevice(rope::Device* device, const Table& table, std::vector<float>* rows, Failure* failure) {
+bool tableOnDevice(rope::Device* device, const TableRequest& table, std::vector<float>* rows, Failure* failure) {
     RopePlan plan;
     if (ropePlanTable(&table.description, &device->limits(), &plan) != ROPE_SUCCESS)
         return refuse(failure, plan.reason.text);
-    Slots slots;
+    SlotBytes slots;
     slots.set(ROPE_SLOT_POSITIONS, table.positions.values);
-    slots.bytes[ROPE_SLOT_FREQUENCIES] = wordsOf(table.description.frequencies, table.description.angle);
+    slots.bytes[ROPE_SLOT_FREQUENCIES] = frequencyWords(table.description.frequencies, table.description.angle);
     if (!runPlans(device, {plan}, {ROPE_SLOT_ROWS}, &slots, failure)) return false;
     rows->resize(2 * table.rows * table.description.frequencies.count);
     std::memcpy(rows->data(), slots.bytes[ROPE_SLOT_ROWS].data(), rows->size() * sizeof(float));
     return true;
 }
 
-// [positions, pairs], or with a batch [batch, tokens, pairs].
-rope::NpyArray half(const Table& table, const std::vector<float>& rows, bool sines) {
+// Returns the cosines or the sines as [positions, pairs], or with a batch as [batch, tokens, pairs].
+rope::NpyArray cosOrSin(const TableRequest& table, const std::vector<float>& rows, bool sines) {
     const size_t pairs = table.encoding.frequencies.size();
     rope::NpyArray array;
     array.type = rope::NpyArray::Type::f32;
@@ -81,27 +81,29 @@ rope::NpyArray half(const Table& table, const std::vector<float>& rows, bool sin
     return array;
 }
 
-bool run(Options options, Failure* failure) {
+bool runTable(TableOptions options, Failure* failure) {
     Progress progress;
     options.encoding.compatible = options.angle == "compatible";
     if (options.encoding.model.config.empty() && options.encoding.frequencies.empty())
         return refuse(failure, "--config or --frequencies is missing; one of them gives the frequencies");
-    const File cosines = {"--cos", options.cos, ""}, sines = {"--sin", options.sin, ""};
-    const std::vector<File> inputs = {{"--config", options.encoding.model.config, ""},
-                                      {"--frequencies", options.encoding.frequencies, ""},
-                                      {"--positions", options.positions, ""}};
-    Table table;
+    const PathOption cosines = {"--cos", options.cos, ""}, sines = {"--sin", options.sin, ""};
+    const std::vector<PathOption> inputs = {{"--config", options.encoding.model.config, ""},
+                                            {"--frequencies", options.encoding.frequencies, ""},
+                                            {"--positions", options.positions, ""}};
+    TableRequest table;
     Target target;
     progress.show("reading");
-    if (!checkPaths(inputs, {cosines, sines}, failure) || !read(options, &table, failure) ||
+    if (!checkPaths(inputs, {cosines, sines}, failure) || !readTableRequest(options, &table, failure) ||
         !openTarget(options.device, &target, failure))
         return false;
     std::vector<float> rows;
     progress.show("making " + std::to_string(table.rows) + " rows");
-    if (target.reference ? !onReference(table, &rows, failure) : !onDevice(&target.device, table, &rows, failure))
+    if (target.reference ? !tableOnReference(table, &rows, failure)
+                         : !tableOnDevice(&target.device, table, &rows, failure))
         return false;
     progress.show("writing");
-    if (!writeAll({{cosines, half(table, rows, false)}, {sines, half(table, rows, true)}}, failure)) return false;
+    if (!writeArrays({{cosines, cosOrSin(table, rows, false)}, {sines, cosOrSin(table, rows, true)}}, failure))
+        return false;
     progress.show("");
     const uint64_t pairs = table.encoding.frequencies.size();
     std::printf("%" PRIu64 " bytes: cos and sin of %" PRIu64 " positions and %" PRIu64 " pairs in float32\n",
@@ -109,15 +111,15 @@ bool run(Options options, Failure* failure) {
     return true;
 }
 
-const char kExample[] =
+const char kTableExample[] =
     "example:\n"
     "  echo '{\"model_type\": \"llama\", \"head_dim\": 128, \"rope_theta\": 500000}' > config.json\n"
     "  vkrope table --config config.json --positions 0:4096 --cos cos.npy --sin sin.npy";
 
 } // namespace
 
-Work addTable(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addTableCommand(CLI::App* app) {
+    const auto options = std::make_shared<TableOptions>();
     addEncodingOptions(app, &options->encoding);
     app->add_option("--positions", options->positions, kPositionsHelp)->required();
     app->add_option("--cos", options->cos, "the .npy to write the cosines to, float32 [positions, pairs]")->required();
@@ -126,8 +128,8 @@ Work addTable(CLI::App* app) {
                     "exact, or compatible: the float32 product that PyTorch forms; without it exact")
         ->check(CLI::IsMember({"exact", "compatible"}));
     app->add_option("--device", options->device, kDeviceHelp);
-    app->footer(kExample);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kTableExample);
+    return [options](Failure* failure) { return runTable(*options, failure); };
 }
 
 } // namespace tool

@@ -19,13 +19,13 @@ bool openTarget(const std::string& name, Target* target, Failure* failure) {
     return target->device || refuse(failure, error);
 }
 
-bool Buffers::hold(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error) {
-    return each[slot].size() >= bytes || device->makeBuffer(bytes, &each[slot], error);
+bool SlotBuffers::reserve(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error) {
+    return per_slot[slot].size() >= bytes || device->makeBuffer(bytes, &per_slot[slot], error);
 }
 
 bool runPlans(rope::Device* device, const std::vector<RopePlan>& plans, const std::vector<RopeSlot>& wanted,
-              Slots* slots, Failure* failure, Buffers* buffers) {
-    Buffers own;
+              SlotBytes* slots, Failure* failure, SlotBuffers* buffers) {
+    SlotBuffers own;
     if (buffers == nullptr) buffers = &own;
     RopeBuffers bound = {};
     uint64_t sizes[ROPE_SLOT_COUNT] = {};
@@ -34,20 +34,20 @@ bool runPlans(rope::Device* device, const std::vector<RopePlan>& plans, const st
         const RopeSlot slot = static_cast<RopeSlot>(number);
         for (const RopePlan& plan : plans) sizes[slot] = std::max(sizes[slot], plan.bytes[slot]);
         if (sizes[slot] == 0) continue;
-        const std::vector<uint8_t>& held = slots->bytes[slot];
-        sizes[slot] = std::max<uint64_t>(sizes[slot], held.size());
-        if (!buffers->hold(device, slot, sizes[slot], &error) ||
-            (!held.empty() && !device->upload(buffers->each[slot], 0, held.data(), held.size(), &error)))
+        const std::vector<uint8_t>& content = slots->bytes[slot];
+        sizes[slot] = std::max<uint64_t>(sizes[slot], content.size());
+        if (!buffers->reserve(device, slot, sizes[slot], &error) ||
+            (!content.empty() && !device->upload(buffers->per_slot[slot], 0, content.data(), content.size(), &error)))
             return fail(failure, error);
-        bound.slots[slot] = buffers->each[slot].slot();
+        bound.slots[slot] = buffers->per_slot[slot].slot();
     }
-    const std::vector<RopeBuffers> each(plans.size(), bound);
-    if (!device->run(plans.data(), static_cast<uint32_t>(plans.size()), each.data(), &error))
+    const std::vector<RopeBuffers> per_plan(plans.size(), bound);
+    if (!device->run(plans.data(), static_cast<uint32_t>(plans.size()), per_plan.data(), &error))
         return fail(failure, error);
     for (const RopeSlot slot : wanted) {
         if (sizes[slot] == 0) continue;
         slots->bytes[slot].resize(static_cast<size_t>(sizes[slot]));
-        if (!device->download(buffers->each[slot], 0, slots->bytes[slot].data(), sizes[slot], &error))
+        if (!device->download(buffers->per_slot[slot], 0, slots->bytes[slot].data(), sizes[slot], &error))
             return fail(failure, error);
     }
     return true;

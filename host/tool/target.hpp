@@ -1,4 +1,4 @@
-// Where a command computes: a Vulkan device, or the reference on the CPU.
+// The place where a command computes: a Vulkan device, or the reference on the CPU.
 #pragma once
 
 #include "device.hpp"
@@ -13,11 +13,11 @@ struct Target {
     rope::Device device; // empty for the reference
 };
 
-// `name`: an index, a part of a name, "reference", or empty for the best device.
+// `name` is an index, a part of a name, "reference", or empty for the best device.
 bool openTarget(const std::string& name, Target* target, Failure* failure);
 
-// What the plans' slots hold, as bytes.
-struct Slots {
+// The contents of the plans' slots.
+struct SlotBytes {
     std::vector<uint8_t> bytes[ROPE_SLOT_COUNT];
 
     template <typename T> void set(RopeSlot slot, const std::vector<T>& values) {
@@ -26,17 +26,17 @@ struct Slots {
     }
 };
 
-// Buffers of one device for many runs, each as long as the longest run yet.
-struct Buffers {
-    rope::Buffer each[ROPE_SLOT_COUNT];
-    bool hold(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error);
+// The buffers of one device serve many runs; each is as long as the longest run yet.
+struct SlotBuffers {
+    rope::Buffer per_slot[ROPE_SLOT_COUNT];
+    bool reserve(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error);
 };
 
-// Runs the plans one after the other on the same buffers, which begin with what the slots hold, and reads back the
-// slots in `wanted`: as many bytes as the plans ask for, or as the slot held if it held more. Without `buffers` it
-// makes its own.
+// Runs the plans one after the other on the same buffers, which begin with the contents of `slots`, and reads back the
+// slots in `wanted`. A slot comes back with as many bytes as the plans ask for, or as it held if it held more. Without
+// `buffers` the function makes its own.
 bool runPlans(rope::Device* device, const std::vector<RopePlan>& plans, const std::vector<RopeSlot>& wanted,
-              Slots* slots, Failure* failure, Buffers* buffers = nullptr);
+              SlotBytes* slots, Failure* failure, SlotBuffers* buffers = nullptr);
 
 extern const char kDeviceHelp[];
 

@@ -1,4 +1,4 @@
-// The commands of the program vkrope. Each adds its options to its subcommand and returns what it does.
+// The commands of the program vkrope. Each adds its options to its subcommand and returns the function that runs it.
 #pragma once
 
 #include <functional>
@@ -10,32 +10,32 @@ class App;
 
 namespace tool {
 
-// Why a command did not do what it was asked to.
+// The reason why a command did not do what it was asked to.
 struct Failure {
     int status = 0; // 1: a miss, or the machine failed; 2: the request is at fault
     std::string text;
 };
 
-// Both return false, so that they can be returned.
+// Both functions return false, so that a caller can return their result.
 bool refuse(Failure* failure, const std::string& text); // status 2
 bool fail(Failure* failure, const std::string& text);   // status 1
 
-using Work = std::function<bool(Failure*)>;
+using RunCommand = std::function<bool(Failure*)>;
 
-Work addDevices(CLI::App* app);
-Work addFrequencies(CLI::App* app);
-Work addPlot(CLI::App* app);
-Work addTable(CLI::App* app);
-Work addRotate(CLI::App* app);
-Work addPermute(CLI::App* app);
-Work addAddPositions(CLI::App* app);
-Work addBias(CLI::App* app);
-Work addCheck(CLI::App* app);
-Work addCheckSpirv(CLI::App* app);
-Work addBench(CLI::App* app);
-Work addTune(CLI::App* app);
+RunCommand addDevicesCommand(CLI::App* app);
+RunCommand addFrequenciesCommand(CLI::App* app);
+RunCommand addPlotCommand(CLI::App* app);
+RunCommand addTableCommand(CLI::App* app);
+RunCommand addRotateCommand(CLI::App* app);
+RunCommand addPermuteCommand(CLI::App* app);
+RunCommand addAddPositionsCommand(CLI::App* app);
+RunCommand addBiasCommand(CLI::App* app);
+RunCommand addCheckCommand(CLI::App* app);
+RunCommand addCheckSpirvCommand(CLI::App* app);
+RunCommand addBenchCommand(CLI::App* app);
+RunCommand addTuneCommand(CLI::App* app);
 
-// One line on stderr, whatever the text holds: "vkrope rotate: warning: ...".
+// Prints one line on stderr, whatever the text holds: "vkrope rotate: warning: ...".
 void warn(const char* command, const std::string& text);
 std::string oneLine(std::string text);
 

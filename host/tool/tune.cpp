@@ -1,8 +1,8 @@
-// vkrope tune
+// vkrope tune: finds out how a device is best given its threads.
 #include "tool/bench_cases.hpp"
+#include "tool/option_values.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
-#include "tool/values.hpp"
 
 #include "../bench/tuner.hpp"
 
@@ -15,10 +15,10 @@ namespace tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using measure::Case;
-using measure::Tuned;
+using measure::RotationCase;
+using measure::TuningResult;
 
-struct Options {
+struct TuneOptions {
     std::string device, clock = "device";
     CaseOptions cases;
     uint32_t rounds = 0;
@@ -30,39 +30,39 @@ std::string initializer(const RopeTuning& t) {
            std::to_string(t.in_flight) + "}";
 }
 
-Json labelsOf(const Case& c) {
+Json caseLabels(const RotationCase& c) {
     return {{"model", c.model->name},
             {"pairing", measure::nameIn(measure::pairings(), c.pairing)},
-            {"place", measure::nameIn(measure::places(), c.out_of_place)},
+            {"place", measure::nameIn(measure::placements(), c.out_of_place)},
             {"element", measure::nameIn(measure::elements(), c.element)},
             {"source", measure::nameIn(measure::sources(), c.source)},
             {"tokens", c.tokens}};
 }
 
-Json described(const Case& c, const Tuned& t) {
-    Json row = labelsOf(c);
+Json tuningJson(const RotationCase& c, const TuningResult& t) {
+    Json row = caseLabels(c);
     row["tried"] = t.tried;
     row["own"] = initializer(t.own);
-    row["own_us"] = t.own_seconds.middle * 1e6;
+    row["own_us"] = t.own_seconds.median * 1e6;
     row["best"] = initializer(t.best);
-    row["best_us"] = t.best_seconds.middle * 1e6;
-    row["gain"] = {{"low", t.gain.low}, {"median", t.gain.middle}, {"high", t.gain.high}};
-    row["noise"] = {{"low", t.noise.low}, {"median", t.noise.middle}, {"high", t.noise.high}};
+    row["best_us"] = t.best_seconds.median * 1e6;
+    row["gain"] = {{"low", t.gain.low}, {"median", t.gain.median}, {"high", t.gain.high}};
+    row["noise"] = {{"low", t.noise.low}, {"median", t.noise.median}, {"high", t.noise.high}};
     row["sure"] = t.isSure();
     row["tuning"] = t.isSure() ? initializer(t.best) : "{0, 0, 0, 0}";
     return row;
 }
 
-void print(const Case& c, const Tuned& t) {
+void printTuningResult(const RotationCase& c, const TuningResult& t) {
     char gain[64];
-    std::snprintf(gain, sizeof gain, "%.2f (%.2f-%.2f)", t.gain.middle, t.gain.low, t.gain.high);
-    std::printf("%-46s %7u %-15s %10.1f %-15s %10.1f %17s %9.2f  %s\n", measure::nameOf(c).c_str(), c.tokens,
-                initializer(t.own).c_str(), t.own_seconds.middle * 1e6, initializer(t.best).c_str(),
-                t.best_seconds.middle * 1e6, gain, t.noise.high, t.isSure() ? initializer(t.best).c_str() : "keep");
+    std::snprintf(gain, sizeof gain, "%.2f (%.2f-%.2f)", t.gain.median, t.gain.low, t.gain.high);
+    std::printf("%-46s %7u %-15s %10.1f %-15s %10.1f %17s %9.2f  %s\n", measure::caseName(c).c_str(), c.tokens,
+                initializer(t.own).c_str(), t.own_seconds.median * 1e6, initializer(t.best).c_str(),
+                t.best_seconds.median * 1e6, gain, t.noise.high, t.isSure() ? initializer(t.best).c_str() : "keep");
     std::fflush(stdout);
 }
 
-void printHead(const rope::DeviceInfo& info) {
+void printTuneHead(const rope::DeviceInfo& info) {
     std::printf("device: %s\n", oneLine(rope::describe(info)).c_str());
     std::printf("tunings are RopeTuning's {group_size, heads, pairs, in_flight}; gain: the own one's time to the best "
                 "one's (its quartiles); noise: the upper quartile of the own one's to its own\n\n");
@@ -70,37 +70,37 @@ void printHead(const rope::DeviceInfo& info) {
                 "noise", "take");
 }
 
-bool run(const Options& options, Failure* failure) try {
+bool runTune(const TuneOptions& options, Failure* failure) try {
     if (options.device == "reference")
         return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
-    measure::Bench bench = measure::openBench(options.device, clockOf(options.clock));
+    measure::BenchDevice bench = measure::openBenchDevice(options.device, clockOf(options.clock));
     const rope::DeviceInfo& info = bench.device().info();
-    if (!options.json) printHead(info);
-    const std::vector<Case> cases = measure::product(choicesOf(options.cases, kTuned));
+    if (!options.json) printTuneHead(info);
+    const std::vector<RotationCase> cases = measure::casesOf(choicesOf(options.cases, kTuneChoices));
     Json rows = Json::array();
     size_t wrong = 0;
     Progress progress;
-    for (const Case& c : cases) {
-        const std::string name = measure::nameOf(c) + ", " + std::to_string(c.tokens) + " tokens";
+    for (const RotationCase& c : cases) {
+        const std::string name = measure::caseName(c) + ", " + std::to_string(c.tokens) + " tokens";
         progress.show("tuning " + std::to_string(rows.size() + 1) + " of " + std::to_string(cases.size()) + ": " +
                       name);
-        std::string trouble;
+        std::string reason;
         try {
-            const Tuned tuned = measure::tune(&bench, c, options.rounds);
+            const TuningResult tuned = measure::tune(&bench, c, options.rounds);
             progress.show("");
-            rows.push_back(described(c, tuned));
-            if (!options.json) print(c, tuned);
+            rows.push_back(tuningJson(c, tuned));
+            if (!options.json) printTuningResult(c, tuned);
             continue;
-        } catch (const measure::Unfit& unfit) {
-            trouble = std::string("not timed: ") + unfit.what();
-        } catch (const measure::Wrong& found) {
-            trouble = std::string("WRONG, not timed: ") + found.what();
+        } catch (const measure::DoesNotFit& unfit) {
+            reason = std::string("not timed: ") + unfit.what();
+        } catch (const measure::WrongResult& found) {
+            reason = std::string("WRONG, not timed: ") + found.what();
             ++wrong;
         }
         progress.show("");
-        rows.push_back(labelsOf(c));
-        rows.back()["trouble"] = trouble;
-        if (!options.json) std::printf("%-46s %7u %s\n", measure::nameOf(c).c_str(), c.tokens, trouble.c_str());
+        rows.push_back(caseLabels(c));
+        rows.back()["trouble"] = reason;
+        if (!options.json) std::printf("%-46s %7u %s\n", measure::caseName(c).c_str(), c.tokens, reason.c_str());
     }
     if (options.json) {
         const Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
@@ -113,7 +113,7 @@ bool run(const Options& options, Failure* failure) try {
     return refuse(failure, refused.what());
 }
 
-const char kFooter[] =
+const char kTuneFooter[] =
     "For each case some thirty tunings, verified against the CPU's bits and timed in turns with the library's own; the "
     "best few of them once more. No bit depends on a tuning. \"keep\": none is faster than the noise explains.\n"
     "`take` is a RopeTuning for a description, and with its commas for vkrope bench --tuning.\n\n"
@@ -122,8 +122,8 @@ const char kFooter[] =
 
 } // namespace
 
-Work addTune(CLI::App* app) {
-    const auto options = std::make_shared<Options>();
+RunCommand addTuneCommand(CLI::App* app) {
+    const auto options = std::make_shared<TuneOptions>();
     app->add_option("--device", options->device,
                     "a device's index or a part of its name; without it the best there is");
     addCaseOptions(app, &options->cases);
@@ -131,8 +131,8 @@ Work addTune(CLI::App* app) {
     takesCount(app->add_option("--rounds", options->rounds, "of the last few; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
     app->add_flag("--json", options->json, "as JSON");
-    app->footer(kFooter);
-    return [options](Failure* failure) { return run(*options, failure); };
+    app->footer(kTuneFooter);
+    return [options](Failure* failure) { return runTune(*options, failure); };
 }
 
 } // namespace tool

@@ -1,4 +1,4 @@
-// The device target: what it refuses, in words that help, and several plans in one submission.
+// The device target refuses faults in words that help, and runs several plans in one submission.
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
@@ -12,7 +12,7 @@ TEST(DeviceOpen, NamesWhatIsPresentWhereNothingMatches) {
     EXPECT_FALSE(rope::Device::open(options, &error));
     EXPECT_NE(error.find("no such device"), std::string::npos) << error;
     EXPECT_NE(error.find("0 "), std::string::npos) << error;
-    for (const char* index : {"99", "256", "15"}) { // an index and nothing else, though names have these digits
+    for (const char* index : {"99", "256", "15"}) { // digits mean an index, though names have them too
         options.select = index;
         EXPECT_FALSE(rope::Device::open(options, &error));
         EXPECT_NE(error.find(index), std::string::npos) << error;
@@ -29,8 +29,8 @@ TEST(DeviceOpen, SaysWhatToInstallWhereThereIsNoDriver) {
 
 class Submission : public gpu::OnDevice {};
 
-// The table's rows are read by the rotation of the same submission: without a barrier between them synchronization
-// validation speaks up, and the bits may differ.
+// The rotation reads the table's rows of the same submission. Without a barrier between them synchronization validation
+// speaks up, and the bits may differ.
 TEST_P(Submission, MakesRowsAndRotatesByThemInOrder) {
     const std::vector<double> frequencies = sample::frequencies(10000, 64);
     const std::vector<uint32_t> words = sample::words(frequencies, ROPE_ANGLE_EXACT);

@@ -217,8 +217,8 @@ class Add : public gpu::OnDevice {};
 
 TEST_P(Add, HasTheCpusBitsOverAllItsChoices) {
     uint32_t taken = 0;
-    for (const uint64_t seed : combinations::draws(240, together() - 1, choicesOf)) {
-        if (++taken % 120 == 0) renew();
+    for (const uint64_t seed : combinations::draws(240, strength() - 1, choicesOf)) {
+        if (++taken % 120 == 0) reopenDevice();
         RopeLimits limits = device().limits();
         if (seed % 2 != 0) limits.threads = 1; // each takes what it can
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;

@@ -8,7 +8,7 @@
 
 namespace {
 
-class Floor : public testing::TestWithParam<gpu::Way> {
+class Floor : public testing::TestWithParam<gpu::DeviceSetup> {
   protected:
     void SetUp() override {
         rope::DeviceOptions options;

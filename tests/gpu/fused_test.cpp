@@ -50,20 +50,22 @@ class FusedOnDevice : public gpu::OnDevice {
     // that this device refuses brings no choices together.
     std::vector<uint64_t> seeds() {
         const char* asked = std::getenv("VKROPE_SCENES");
-        const uint64_t count = asked != nullptr ? std::strtoull(asked, nullptr, 10) : GetParam().again ? 120 : 700;
+        const uint64_t count = asked != nullptr            ? std::strtoull(asked, nullptr, 10)
+                               : GetParam().repeats_device ? 120
+                                                           : 700;
         if (asked != nullptr) {
             std::vector<uint64_t> all(count);
             std::iota(all.begin(), all.end(), uint64_t{0});
             return all;
         }
-        return combinations::draws(count, together() - 1, [&](uint64_t seed) {
+        return combinations::draws(count, strength() - 1, [&](uint64_t seed) {
             fusion::Scene scene;
             fusion::draw(seed, &scene);
             const combinations::Choices choices = choicesOf(scene);
             RopePlan plan;
             const RopeLimits limits = fusion::limitsOf(scene, device().limits());
             if (ropePlanFused(&scene.d, &limits, &plan) == ROPE_SUCCESS) return choices;
-            return combinations::Choices(choices.size(), tool::kNone);
+            return combinations::Choices(choices.size(), tool::kNoChoice);
         });
     }
 };
@@ -76,7 +78,7 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
     const std::vector<uint64_t> all = seeds();
     for (const uint64_t seed : all) {
         if (HasFailure()) break;
-        if (++taken % 50 == 0) renew();
+        if (++taken % 50 == 0) reopenDevice();
         fusion::Scene scene;
         fusion::draw(seed, &scene);
         SCOPED_TRACE("seed " + std::to_string(seed) + ": " + fusion::describe(scene));

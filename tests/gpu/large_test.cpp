@@ -41,7 +41,7 @@ class Large : public gpu::OnDevice {
     uint32_t makeLargest(rope::Buffer* q) {
         const uint64_t available = availableMemory();
         std::string error;
-        const uint32_t most = GetParam().again ? 1u << 14 : 1u << 18; // once of the largest is enough
+        const uint32_t most = GetParam().repeats_device ? 1u << 14 : 1u << 18; // once of the largest is enough
         for (uint32_t tokens = most; tokens > 1024; tokens = tokens / 16 * 15 / 1024 * 1024) {
             const uint64_t bytes = uint64_t{tokens} * kRow * 4;
             if (bytes <= available / 4 && device().makeBuffer(bytes, q, &error)) return tokens;

@@ -63,7 +63,7 @@ class Positions : public gpu::OnDevice {
 };
 
 TEST_P(Positions, OfEveryKindAndElementTurnAsOnTheCpu) {
-    const auto cases = combinations::of({5, 4, 3, 2, 2}, together(), [](const combinations::Choices& c) {
+    const auto cases = combinations::of({5, 4, 3, 2, 2}, strength(), [](const combinations::Choices& c) {
         const bool packed = c[0] >= ROPE_POSITIONS_PACKED, fraction = c[1] > ROPE_POSITION_INT64;
         if (fraction && (packed || c[2] == ROPE_SOURCE_TABLE)) return false; // refused
         const bool counted = c[0] == ROPE_POSITIONS_COUNTED;

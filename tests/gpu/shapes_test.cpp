@@ -59,7 +59,7 @@ class Shapes : public gpu::OnDevice {};
 
 TEST_P(Shapes, TurnAsOnTheCpuOverEverySourceAndOperation) {
     for (const combinations::Choices& c :
-         combinations::of({std::size(kShapes), std::size(kChoices), 3, 4}, together())) {
+         combinations::of({std::size(kShapes), std::size(kChoices), 3, 4}, strength())) {
         const Shape& shape = kShapes[c[0]];
         const Choice& choice = kChoices[c[1]];
         RopeRotateDescription d = {};

@@ -221,7 +221,7 @@ PFN_vkVoidFunction instanceFunctions(VkInstance instance, const char* name) {
 
 // ---- The tests
 
-class Faults : public testing::TestWithParam<gpu::Way> {
+class Faults : public testing::TestWithParam<gpu::DeviceSetup> {
   protected:
     void SetUp() override {
         std::string error;
@@ -230,7 +230,7 @@ class Faults : public testing::TestWithParam<gpu::Way> {
         real_instance_functions = instance->vk().GetInstanceProcAddr;
         troubles = Troubles();
         options_.select = GetParam().select;
-        options_.push_descriptors = options_.int_64 = GetParam().has_options;
+        options_.push_descriptors = options_.int_64 = GetParam().with_extensions;
         options_.validate = true;
         options_.messages = messages_;
         options_.get_instance_proc_addr = instanceFunctions;
@@ -382,6 +382,6 @@ TEST_P(Faults, MemoryThatIsNotCoherentIsFlushedAndInvalidated) {
     expectUsable();
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, Faults, testing::ValuesIn(gpu::ways()), gpu::wayName);
+INSTANTIATE_TEST_SUITE_P(Every, Faults, testing::ValuesIn(gpu::deviceSetups()), gpu::setupName);
 
 } // namespace

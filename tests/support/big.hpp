@@ -1,4 +1,4 @@
-// Numbers of 500 bits (150 digits), in MPFR, which judge what the library computes.
+// Numbers of 500 bits (150 digits) in MPFR, which judge the library's results.
 #pragma once
 
 #include <mpfr.h>

@@ -29,15 +29,15 @@ bool whole() {
     return wanted != nullptr && std::strcmp(wanted, "0") != 0;
 }
 
-std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t together,
+std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t strength,
                         const std::function<bool(const Choices&)>& exist) {
     std::vector<Choices> all = productOf(counts);
     const auto is_denied = [&](const Choices& choices) { return exist && !exist(choices); };
     all.erase(std::remove_if(all.begin(), all.end(), is_denied), all.end());
-    return whole() ? all : tool::fewOf(all, together);
+    return whole() ? all : tool::coveringArray(all, strength);
 }
 
-std::vector<uint64_t> draws(uint64_t count, uint32_t together, const std::function<Choices(uint64_t)>& choices_of) {
+std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::function<Choices(uint64_t)>& choices_of) {
     std::vector<Choices> all;
     std::vector<uint64_t> numbers;
     for (uint64_t number = 0; number < count; ++number) {
@@ -45,7 +45,7 @@ std::vector<uint64_t> draws(uint64_t count, uint32_t together, const std::functi
         numbers.push_back(number);
     }
     if (whole()) return numbers;
-    const std::vector<size_t> few = tool::fewNumbersOf(all, together);
+    const std::vector<size_t> few = tool::coveringIndices(all, strength);
     return std::vector<uint64_t>(few.begin(), few.end());
 }
 

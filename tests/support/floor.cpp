@@ -20,7 +20,8 @@ constexpr VkDeviceSize kStorageRange = 1u << 27;
 constexpr VkDeviceSize kUniformRange = 1u << 14;
 constexpr VkDeviceSize kOffsetAlignment = 256;
 
-// The loader's own functions, which find the device by the handle they are given; so one table serves all devices.
+// These are the loader's own functions, which find the device by the handle that they are given; one table serves all
+// devices.
 #define FLOOR_DEVICE_FUNCTIONS(X)                                                                                      \
     X(CreateBuffer)                                                                                                    \
     X(CreateDescriptorSetLayout)                                                                                       \
@@ -40,13 +41,14 @@ constexpr VkDeviceSize kOffsetAlignment = 256;
     X(CreateDevice)                                                                                                    \
     X(GetDeviceProcAddr)
 
-struct Below {
+// The functions of the driver below the floor.
+struct DriverFunctions {
     PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
 #define FLOOR_MEMBER(name) PFN_vk##name name = nullptr;
     FLOOR_DEVICE_FUNCTIONS(FLOOR_MEMBER)
     FLOOR_INSTANCE_FUNCTIONS(FLOOR_MEMBER)
 #undef FLOOR_MEMBER
-} below;
+} driver;
 
 // Each size is a number, or a specialization constant with that number as its default.
 struct GroupSize {
@@ -54,32 +56,32 @@ struct GroupSize {
     int64_t constants[3] = {-1, -1, -1};
 };
 
-struct Counts {
+struct BindingCounts {
     uint32_t storage = 0;
     uint32_t uniform = 0;
 };
 
-// What later calls are judged by. Handles that are used again are written again.
-struct Seen {
+// The objects by which later calls are judged. A handle that is used again is written again.
+struct CreatedObjects {
     std::mutex mutex;
     std::map<VkBuffer, VkDeviceSize> buffers;
-    std::map<VkDescriptorSetLayout, Counts> layouts;
+    std::map<VkDescriptorSetLayout, BindingCounts> layouts;
     std::map<VkShaderModule, GroupSize> modules;
-} seen;
+} created;
 
-rope::Messages messages;
+rope::Messages beyond_messages;
 
 void demand(bool right, const std::string& what) {
-    if (!right) messages.add("beyond the floor: " + what);
+    if (!right) beyond_messages.add("beyond the floor: " + what);
 }
 
 void demandAtMost(uint64_t value, uint64_t most, const char* what) {
     demand(value <= most, std::to_string(value) + " " + what + ", at most " + std::to_string(most));
 }
 
-// ---- What the device shows
+// ---- The properties that the device shows
 
-void cutDown(VkPhysicalDeviceProperties* properties) {
+void lowerLimits(VkPhysicalDeviceProperties* properties) {
     properties->apiVersion = VK_API_VERSION_1_1;
     VkPhysicalDeviceLimits& limits = properties->limits;
     limits.maxStorageBufferRange = kStorageRange;
@@ -101,14 +103,14 @@ void cutDown(VkPhysicalDeviceProperties* properties) {
 
 VKAPI_ATTR void VKAPI_CALL floorGetPhysicalDeviceProperties(VkPhysicalDevice device,
                                                             VkPhysicalDeviceProperties* properties) {
-    below.GetPhysicalDeviceProperties(device, properties);
-    cutDown(properties);
+    driver.GetPhysicalDeviceProperties(device, properties);
+    lowerLimits(properties);
 }
 
 VKAPI_ATTR void VKAPI_CALL floorGetPhysicalDeviceProperties2(VkPhysicalDevice device,
                                                              VkPhysicalDeviceProperties2* properties) {
-    below.GetPhysicalDeviceProperties2(device, properties);
-    cutDown(&properties->properties);
+    driver.GetPhysicalDeviceProperties2(device, properties);
+    lowerLimits(&properties->properties);
     auto* next = static_cast<VkBaseOutStructure*>(properties->pNext);
     for (; next != nullptr; next = next->pNext) {
         if (next->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES) continue;
@@ -131,7 +133,7 @@ VKAPI_ATTR void VKAPI_CALL floorGetPhysicalDeviceFeatures2(VkPhysicalDevice, VkP
 
 VKAPI_ATTR void VKAPI_CALL floorGetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device, uint32_t* count,
                                                                        VkQueueFamilyProperties* families) {
-    below.GetPhysicalDeviceQueueFamilyProperties(device, count, families);
+    driver.GetPhysicalDeviceQueueFamilyProperties(device, count, families);
     for (uint32_t i = 0; families != nullptr && i < *count; ++i) families[i].timestampValidBits = 0;
 }
 
@@ -141,7 +143,7 @@ VKAPI_ATTR VkResult VKAPI_CALL floorEnumerateDeviceExtensionProperties(VkPhysica
     return VK_SUCCESS;
 }
 
-// ---- What is made of it
+// ---- The objects that are made on it
 
 VKAPI_ATTR VkResult VKAPI_CALL floorCreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
                                                  const VkAllocationCallbacks* allocator, VkDevice* device) {
@@ -150,14 +152,14 @@ VKAPI_ATTR VkResult VKAPI_CALL floorCreateDevice(VkPhysicalDevice physical, cons
     demand(info->pNext == nullptr, "a feature is enabled");
     demand(info->pEnabledFeatures == nullptr || std::memcmp(info->pEnabledFeatures, &none, sizeof none) == 0,
            "a feature of Vulkan 1.0 is enabled");
-    return below.CreateDevice(physical, info, allocator, device);
+    return driver.CreateDevice(physical, info, allocator, device);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL floorCreateBuffer(VkDevice device, const VkBufferCreateInfo* info,
                                                  const VkAllocationCallbacks* allocator, VkBuffer* buffer) {
-    const VkResult result = below.CreateBuffer(device, info, allocator, buffer);
-    const std::lock_guard<std::mutex> lock(seen.mutex);
-    if (result == VK_SUCCESS) seen.buffers[*buffer] = info->size;
+    const VkResult result = driver.CreateBuffer(device, info, allocator, buffer);
+    const std::lock_guard<std::mutex> lock(created.mutex);
+    if (result == VK_SUCCESS) created.buffers[*buffer] = info->size;
     return result;
 }
 
@@ -166,15 +168,15 @@ VKAPI_ATTR VkResult VKAPI_CALL floorCreateDescriptorSetLayout(VkDevice device,
                                                               const VkAllocationCallbacks* allocator,
                                                               VkDescriptorSetLayout* layout) {
     demand(info->flags == 0, "a set layout with flags " + std::to_string(info->flags));
-    Counts counts;
+    BindingCounts counts;
     for (uint32_t i = 0; i < info->bindingCount; ++i) {
         const VkDescriptorSetLayoutBinding& binding = info->pBindings[i];
         if (binding.descriptorType == VK_DESCRIPTOR_TYPE_STORAGE_BUFFER) counts.storage += binding.descriptorCount;
         if (binding.descriptorType == VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER) counts.uniform += binding.descriptorCount;
     }
-    const VkResult result = below.CreateDescriptorSetLayout(device, info, allocator, layout);
-    const std::lock_guard<std::mutex> lock(seen.mutex);
-    if (result == VK_SUCCESS) seen.layouts[*layout] = counts;
+    const VkResult result = driver.CreateDescriptorSetLayout(device, info, allocator, layout);
+    const std::lock_guard<std::mutex> lock(created.mutex);
+    if (result == VK_SUCCESS) created.layouts[*layout] = counts;
     return result;
 }
 
@@ -182,11 +184,11 @@ VKAPI_ATTR VkResult VKAPI_CALL floorCreatePipelineLayout(VkDevice device, const 
                                                          const VkAllocationCallbacks* allocator,
                                                          VkPipelineLayout* layout) {
     {
-        const std::lock_guard<std::mutex> lock(seen.mutex);
-        Counts counts;
+        const std::lock_guard<std::mutex> lock(created.mutex);
+        BindingCounts counts;
         for (uint32_t i = 0; i < info->setLayoutCount; ++i) {
-            counts.storage += seen.layouts[info->pSetLayouts[i]].storage;
-            counts.uniform += seen.layouts[info->pSetLayouts[i]].uniform;
+            counts.storage += created.layouts[info->pSetLayouts[i]].storage;
+            counts.uniform += created.layouts[info->pSetLayouts[i]].uniform;
         }
         demandAtMost(counts.storage, kStorageBuffers, "storage buffers in a stage");
         demandAtMost(counts.uniform, kUniformBuffers, "uniform buffers in a stage");
@@ -196,15 +198,15 @@ VKAPI_ATTR VkResult VKAPI_CALL floorCreatePipelineLayout(VkDevice device, const 
         const VkPushConstantRange& range = info->pPushConstantRanges[i];
         demandAtMost(range.offset + range.size, kPushBytes, "bytes of push constants");
     }
-    return below.CreatePipelineLayout(device, info, allocator, layout);
+    return driver.CreatePipelineLayout(device, info, allocator, layout);
 }
 
 // ---- Shaders
 
-// What a module's words say of its group size; a capability beyond the floor is a message.
-class ModuleReader {
+// Reads a module's group size from its words; a capability beyond the floor becomes a message.
+class GroupSizeReader {
   public:
-    explicit ModuleReader(const VkShaderModuleCreateInfo& info) {
+    explicit GroupSizeReader(const VkShaderModuleCreateInfo& info) {
         const size_t count = info.codeSize / 4;
         for (size_t at = 5; at < count && info.pCode[at] >> 16 != 0; at += info.pCode[at] >> 16)
             read(info.pCode[at] & 0xFFFF, &info.pCode[at]);
@@ -257,10 +259,10 @@ class ModuleReader {
 
 VKAPI_ATTR VkResult VKAPI_CALL floorCreateShaderModule(VkDevice device, const VkShaderModuleCreateInfo* info,
                                                        const VkAllocationCallbacks* allocator, VkShaderModule* module) {
-    const GroupSize size = ModuleReader(*info).groupSize();
-    const VkResult result = below.CreateShaderModule(device, info, allocator, module);
-    const std::lock_guard<std::mutex> lock(seen.mutex);
-    if (result == VK_SUCCESS) seen.modules[*module] = size;
+    const GroupSize size = GroupSizeReader(*info).groupSize();
+    const VkResult result = driver.CreateShaderModule(device, info, allocator, module);
+    const std::lock_guard<std::mutex> lock(created.mutex);
+    if (result == VK_SUCCESS) created.modules[*module] = size;
     return result;
 }
 
@@ -281,11 +283,11 @@ VKAPI_ATTR VkResult VKAPI_CALL floorCreateComputePipelines(VkDevice device, VkPi
                                                            const VkAllocationCallbacks* allocator,
                                                            VkPipeline* pipelines) {
     {
-        const std::lock_guard<std::mutex> lock(seen.mutex);
+        const std::lock_guard<std::mutex> lock(created.mutex);
         for (uint32_t i = 0; i < count; ++i)
-            demandGroupSize(seen.modules[infos[i].stage.module], infos[i].stage.pSpecializationInfo);
+            demandGroupSize(created.modules[infos[i].stage.module], infos[i].stage.pSpecializationInfo);
     }
-    return below.CreateComputePipelines(device, cache, count, infos, allocator, pipelines);
+    return driver.CreateComputePipelines(device, cache, count, infos, allocator, pipelines);
 }
 
 // ---- Descriptors and commands
@@ -294,8 +296,8 @@ void demandBuffer(const VkDescriptorBufferInfo& info, VkDeviceSize most) {
     demand(info.offset % kOffsetAlignment == 0, "a descriptor at byte " + std::to_string(info.offset));
     VkDeviceSize range = info.range;
     if (range == VK_WHOLE_SIZE) {
-        const std::lock_guard<std::mutex> lock(seen.mutex);
-        range = seen.buffers[info.buffer] - info.offset;
+        const std::lock_guard<std::mutex> lock(created.mutex);
+        range = created.buffers[info.buffer] - info.offset;
     }
     demandAtMost(range, most, "bytes in a descriptor");
 }
@@ -308,24 +310,24 @@ VKAPI_ATTR void VKAPI_CALL floorUpdateDescriptorSets(VkDevice device, uint32_t c
         for (uint32_t j = 0; j < writes[i].descriptorCount; ++j)
             demandBuffer(writes[i].pBufferInfo[j], is_uniform ? kUniformRange : kStorageRange);
     }
-    below.UpdateDescriptorSets(device, count, writes, copy_count, copies);
+    driver.UpdateDescriptorSets(device, count, writes, copy_count, copies);
 }
 
 VKAPI_ATTR void VKAPI_CALL floorCmdPushConstants(VkCommandBuffer commands, VkPipelineLayout layout,
                                                  VkShaderStageFlags stages, uint32_t offset, uint32_t size,
                                                  const void* values) {
     demandAtMost(offset + size, kPushBytes, "bytes of push constants");
-    below.CmdPushConstants(commands, layout, stages, offset, size, values);
+    driver.CmdPushConstants(commands, layout, stages, offset, size, values);
 }
 
 VKAPI_ATTR void VKAPI_CALL floorCmdDispatch(VkCommandBuffer commands, uint32_t x, uint32_t y, uint32_t z) {
     for (const uint32_t groups : {x, y, z}) demandAtMost(groups, kGroups, "groups along an axis");
-    below.CmdDispatch(commands, x, y, z);
+    driver.CmdDispatch(commands, x, y, z);
 }
 
 // ---- The table
 
-// Of a device without extensions there are no functions with a vendor's letters at their end.
+// A device without extensions has no functions with a vendor's letters at their end.
 bool isOfExtension(const std::string& name) {
     return name.size() > 3 && std::all_of(name.end() - 2, name.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
@@ -335,21 +337,21 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL floorGetDeviceProcAddr(VkDevice device,
     if (std::strcmp(name, "vk" #function) == 0) return reinterpret_cast<PFN_vkVoidFunction>(floor##function);
     FLOOR_DEVICE_FUNCTIONS(FLOOR_REPLACE)
     FLOOR_REPLACE(GetDeviceProcAddr)
-    return isOfExtension(name) ? nullptr : below.GetDeviceProcAddr(device, name);
+    return isOfExtension(name) ? nullptr : driver.GetDeviceProcAddr(device, name);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL floorGetInstanceProcAddr(VkInstance instance, const char* name) {
-    if (instance == VK_NULL_HANDLE) return below.GetInstanceProcAddr(instance, name);
+    if (instance == VK_NULL_HANDLE) return driver.GetInstanceProcAddr(instance, name);
 #define FLOOR_LOAD(function)                                                                                           \
-    if (below.function == nullptr)                                                                                     \
-        below.function = reinterpret_cast<PFN_vk##function>(below.GetInstanceProcAddr(instance, "vk" #function));
+    if (driver.function == nullptr)                                                                                    \
+        driver.function = reinterpret_cast<PFN_vk##function>(driver.GetInstanceProcAddr(instance, "vk" #function));
     FLOOR_DEVICE_FUNCTIONS(FLOOR_LOAD)
     FLOOR_INSTANCE_FUNCTIONS(FLOOR_LOAD)
     FLOOR_DEVICE_FUNCTIONS(FLOOR_REPLACE)
     FLOOR_INSTANCE_FUNCTIONS(FLOOR_REPLACE)
 #undef FLOOR_LOAD
 #undef FLOOR_REPLACE
-    return below.GetInstanceProcAddr(instance, name);
+    return driver.GetInstanceProcAddr(instance, name);
 }
 
 } // namespace
@@ -363,10 +365,10 @@ PFN_vkGetInstanceProcAddr floorLoader() {
     std::string error;
     const std::unique_ptr<rope::Instance> instance = rope::Instance::open(nullptr, nullptr, &error);
     if (instance == nullptr) return nullptr;
-    below.GetInstanceProcAddr = instance->vk().GetInstanceProcAddr;
+    driver.GetInstanceProcAddr = instance->vk().GetInstanceProcAddr;
     return floorGetInstanceProcAddr;
 }
 
-const rope::Messages& beyondFloor() { return messages; }
+const rope::Messages& beyondFloor() { return beyond_messages; }
 
 } // namespace gpu

@@ -9,29 +9,29 @@
 namespace gpu {
 namespace {
 
-struct Opened {
+struct OpenedDevice {
     rope::Device device;
     std::string error;
     std::shared_ptr<rope::Messages> messages;
 };
 
-std::map<std::string, Opened>& opened() {
-    static std::map<std::string, Opened> all;
+std::map<std::string, OpenedDevice>& opened() {
+    static std::map<std::string, OpenedDevice> all;
     return all;
 }
 
-// Wine has no layers; the environment of who runs the tests there may put one below it.
-bool validated() {
+// Wine has no layers. The environment in which the tests run there may put a layer below Wine.
+bool wantsValidation() {
     const char* wanted = std::getenv("VKROPE_TEST_VALIDATE");
     return wanted == nullptr || std::strcmp(wanted, "0") != 0;
 }
 
-// What the layer says while devices are destroyed (leaks, above all) fails the run too.
+// Messages of the layer while devices are destroyed (leaks, above all) fail the run too.
 class CloseDevices : public testing::Environment {
   public:
     void TearDown() override {
         for (auto& entry : opened()) {
-            Opened& o = entry.second;
+            OpenedDevice& o = entry.second;
             const uint32_t before = o.messages ? o.messages->count() : 0;
             o.device = rope::Device();
             if (o.messages) {
@@ -50,25 +50,25 @@ constexpr uint8_t kGuardByte = 0xA5;
 namespace {
 
 // Mesa's CPU driver calls its device llvmpipe.
-std::string nameOf(const rope::DeviceInfo& info) {
+std::string deviceName(const rope::DeviceInfo& info) {
     for (const auto& [part, name] : {std::pair{"llvmpipe", "lavapipe"}, {"SwiftShader", "SwiftShader"}}) {
         if (info.name.find(part) != std::string::npos) return name;
     }
     return "device" + std::to_string(info.index);
 }
 
-std::vector<Way> findWays() {
-    std::vector<Way> all;
+std::vector<DeviceSetup> findDeviceSetups() {
+    std::vector<DeviceSetup> all;
     std::string error;
     for (const rope::DeviceInfo& info : rope::listDevices(&error)) {
-        std::string name = nameOf(info);
-        const auto is_taken = [&](const Way& way) { return way.name == name; };
+        std::string name = deviceName(info);
+        const auto is_taken = [&](const DeviceSetup& setup) { return setup.name == name; };
         if (std::any_of(all.begin(), all.end(), is_taken)) name += std::to_string(info.index);
         all.push_back({name, std::to_string(info.index), true});
     }
-    for (const Way& way : all) {
-        if (way.name == "SwiftShader") continue; // which has no push descriptors anyway
-        all.push_back({way.name + "WithSets", way.select, false, true});
+    for (const DeviceSetup& setup : all) {
+        if (setup.name == "SwiftShader") continue; // this driver has no push descriptors anyway
+        all.push_back({setup.name + "WithSets", setup.select, false, true});
         break;
     }
     if (all.empty()) all.push_back({"lavapipe", "llvmpipe", true});
@@ -77,27 +77,27 @@ std::vector<Way> findWays() {
 
 } // namespace
 
-// Looked for once, not by every suite: it takes most of a short test's time.
-const std::vector<Way>& ways() {
-    static const std::vector<Way> all = findWays();
+// The devices are searched once, not by every suite: the search takes most of a short test's time.
+const std::vector<DeviceSetup>& deviceSetups() {
+    static const std::vector<DeviceSetup> all = findDeviceSetups();
     return all;
 }
 
-std::string wayName(const testing::TestParamInfo<Way>& info) { return info.param.name; }
+std::string setupName(const testing::TestParamInfo<DeviceSetup>& info) { return info.param.name; }
 
-rope::Device& open(const Way& way, std::string* error) {
-    auto found = opened().find(way.name);
+rope::Device& open(const DeviceSetup& setup, std::string* error) {
+    auto found = opened().find(setup.name);
     if (found == opened().end()) {
-        Opened& o = opened()[way.name];
+        OpenedDevice& o = opened()[setup.name];
         rope::DeviceOptions options;
-        options.select = way.select;
-        options.validate = validated();
-        if (std::getenv("VKROPE_TEST_RUNNER") != nullptr) options.timeout_seconds = 600; // an emulator's
-        options.push_descriptors = options.int_64 = options.debug_utils = way.has_options;
+        options.select = setup.select;
+        options.validate = wantsValidation();
+        if (std::getenv("VKROPE_TEST_RUNNER") != nullptr) options.timeout_seconds = 600; // an emulator is slow
+        options.push_descriptors = options.int_64 = options.debug_utils = setup.with_extensions;
         if (floorAsked()) options.get_instance_proc_addr = floorLoader();
         options.messages = o.messages = std::make_shared<rope::Messages>();
         o.device = rope::Device::open(options, &o.error);
-        found = opened().find(way.name);
+        found = opened().find(setup.name);
     }
     *error = found->second.error;
     return found->second.device;
@@ -119,7 +119,7 @@ void OnDevice::TearDown() {
     }
 }
 
-void OnDevice::renew() {
+void OnDevice::reopenDevice() {
     EXPECT_EQ(device_->messages()->count(), messages_before_) << device_->messages()->text();
     const std::shared_ptr<const rope::Messages> messages = device_->messages();
     opened().erase(GetParam().name);
@@ -130,10 +130,10 @@ void OnDevice::renew() {
     messages_before_ = device_->messages()->count();
 }
 
-bool Guarded::make(rope::Device* device, const void* data, size_t bytes, std::string* error) {
+bool GuardedBuffer::make(rope::Device* device, const void* data, size_t bytes, std::string* error) {
     device_ = device;
     bytes_ = bytes;
-    guard_ = std::max(device->limits().storage_alignment, 256u); // that of uniform buffers may be coarser
+    guard_ = std::max(device->limits().storage_alignment, 256u); // uniform buffers may need a coarser alignment
     if (!device->makeBuffer(bytes + 2 * guard_, &buffer_, error)) return false;
     const std::vector<uint8_t> guard(guard_, kGuardByte);
     return device->upload(buffer_, 0, guard.data(), guard_, error) &&
@@ -141,9 +141,9 @@ bool Guarded::make(rope::Device* device, const void* data, size_t bytes, std::st
            device->upload(buffer_, guard_ + bytes, guard.data(), guard_, error);
 }
 
-RopeBuffer Guarded::slot() const { return buffer_.slot(guard_); }
+RopeBuffer GuardedBuffer::slot() const { return buffer_.slot(guard_); }
 
-bool Guarded::read(void* data, std::string* error) const {
+bool GuardedBuffer::read(void* data, std::string* error) const {
     std::vector<uint8_t> all(bytes_ + 2 * guard_);
     if (!device_->download(buffer_, 0, all.data(), all.size(), error)) return false;
     std::memcpy(data, all.data() + guard_, bytes_);
@@ -158,7 +158,7 @@ bool Guarded::read(void* data, std::string* error) const {
 
 testing::AssertionResult run(rope::Device* device, const RopePlan& plan, Slots* slots) {
     std::string error;
-    Guarded guarded[ROPE_SLOT_COUNT];
+    GuardedBuffer guarded[ROPE_SLOT_COUNT];
     RopeBuffers buffers = {};
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         std::vector<uint8_t>& bytes = slots->bytes[slot];

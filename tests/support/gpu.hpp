@@ -1,4 +1,5 @@
-// Tests on real devices: every one the loader finds, under the validation layer with synchronization validation.
+// Tests on real devices: every device that the loader finds, under the validation layer with synchronization
+// validation.
 #pragma once
 
 #include "device.hpp"
@@ -9,31 +10,33 @@
 
 namespace gpu {
 
-// One way to reach a device. Every device that is present has one; the first of them but SwiftShader, which has
-// no push descriptors, is reached without them once more. Where there is no device at all, lavapipe is named, so that
-// it shows as skipped.
-struct Way {
-    std::string name;   // letters and digits
-    std::string select; // as DeviceOptions takes it
-    bool has_options;   // push descriptors, long words and debug utils, where the device offers them
-    bool again = false; // a device that another way has reached already
+// A device, opened with one set of enabled extensions. Every device that is present has a setup with extensions. The
+// first device but SwiftShader, which has no push descriptors, has a second setup without them. If there is no device
+// at all, lavapipe is named, so that it shows as skipped.
+struct DeviceSetup {
+    std::string name;            // letters and digits
+    std::string select;          // the text that DeviceOptions takes
+    bool with_extensions;        // push descriptors, long words and debug utils, where the device offers them
+    bool repeats_device = false; // another setup opens the same device
 };
-inline void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
-const std::vector<Way>& ways();
-std::string wayName(const testing::TestParamInfo<Way>& info);
+inline void PrintTo(const DeviceSetup& setup, std::ostream* out) { *out << setup.name; }
+const std::vector<DeviceSetup>& deviceSetups();
+std::string setupName(const testing::TestParamInfo<DeviceSetup>& info);
 
-// The opened device of a way, kept for the whole run; empty with *error where there is none.
-rope::Device& open(const Way& way, std::string* error);
+// Returns the opened device of a setup, which stays open for the whole run; empty with *error where there is none.
+rope::Device& open(const DeviceSetup& setup, std::string* error);
 
-class OnDevice : public testing::TestWithParam<Way> {
+class OnDevice : public testing::TestWithParam<DeviceSetup> {
   protected:
     void SetUp() override;
     void TearDown() override;
     rope::Device& device() { return *device_; }
-    // How many choices a short run's combinations bring together: three, and two where another way has brought three.
-    uint32_t together() const { return GetParam().again ? 2 : 3; }
-    // Closes the device and opens it again: pipelines stay with their context, thousands of them would fill the memory.
-    void renew();
+    // The strength of a short run's combinations: three choices together, and two if another setup of the device has
+    // had three.
+    uint32_t strength() const { return GetParam().repeats_device ? 2 : 3; }
+    // Closes the device and opens it again. Pipelines stay with their context, and thousands of them would fill the
+    // memory.
+    void reopenDevice();
 
   private:
     rope::Device* device_ = nullptr;
@@ -43,11 +46,11 @@ class OnDevice : public testing::TestWithParam<Way> {
 
 // A slot's contents on the device, between two guards that nothing may touch. The guards also shift the slot's offset
 // by one alignment, so that no test depends on a buffer's start.
-class Guarded {
+class GuardedBuffer {
   public:
     bool make(rope::Device* device, const void* data, size_t bytes, std::string* error);
     RopeBuffer slot() const;
-    // The slot's contents; false where a guard was touched.
+    // Reads the slot's contents; false where a guard was touched.
     bool read(void* data, std::string* error) const;
 
   private:
@@ -57,7 +60,7 @@ class Guarded {
     size_t bytes_ = 0;
 };
 
-// The slots of one plan as host bytes; run() sends them, runs the plan and brings all of them back.
+// The slots of one plan as host bytes. run() sends them, runs the plan and brings all of them back.
 struct Slots {
     std::vector<uint8_t> bytes[ROPE_SLOT_COUNT];
 
@@ -74,4 +77,5 @@ testing::AssertionResult run(rope::Device* device, const RopePlan& plan, Slots* 
 
 } // namespace gpu
 
-#define ROPE_ON_EVERY_DEVICE(Suite) INSTANTIATE_TEST_SUITE_P(Every, Suite, testing::ValuesIn(gpu::ways()), gpu::wayName)
+#define ROPE_ON_EVERY_DEVICE(Suite)                                                                                    \
+    INSTANTIATE_TEST_SUITE_P(Every, Suite, testing::ValuesIn(gpu::deviceSetups()), gpu::setupName)

@@ -1,5 +1,5 @@
-// A command buffer recorded once and submitted as often as wanted, and waited for. What came before it
-// is visible to its compute shaders, and what they wrote to the host.
+// A command buffer that is recorded once, submitted as often as wanted, and waited for. Its compute shaders see earlier
+// writes, and the host sees theirs.
 #pragma once
 
 #include "gpu.hpp"

@@ -7,7 +7,7 @@ from program import devices, expect_refusal, run, test
 
 
 def t5_buckets(behind, buckets, distance, both):
-    """T5's own code; behind: query less key."""
+    """Repeats T5's own code; behind is the query's position less the key's."""
     side = buckets // 2 if both else buckets
     n = np.abs(behind) if both else np.maximum(behind, 0)
     own = side // 2

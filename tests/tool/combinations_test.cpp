@@ -1,4 +1,4 @@
-// A short run's combinations: how few they are, and that nothing which should meet is missing.
+// A short run has few combinations, and every choice that should occur together with another does.
 #include "support/combinations.hpp"
 
 #include <gtest/gtest.h>
@@ -9,21 +9,21 @@ namespace {
 
 using combinations::Choices;
 
-// Every two or three choices that meet in a row, as text.
-std::set<std::string> meetings(const std::vector<Choices>& rows, uint32_t together) {
-    std::set<std::string> met;
+// Returns every two or three choices that occur together in a row, as text.
+std::set<std::string> tuplesIn(const std::vector<Choices>& rows, uint32_t strength) {
+    std::set<std::string> tuples;
     for (const Choices& row : rows) {
         for (size_t a = 0; a < row.size(); ++a) {
             for (size_t b = 0; b < a; ++b) {
                 const auto name = [&](size_t axis) {
                     return std::to_string(axis) + "=" + std::to_string(row[axis]) + " ";
                 };
-                if (together == 2) met.insert(name(a) + name(b));
-                for (size_t c = 0; together == 3 && c < b; ++c) met.insert(name(a) + name(b) + name(c));
+                if (strength == 2) tuples.insert(name(a) + name(b));
+                for (size_t c = 0; strength == 3 && c < b; ++c) tuples.insert(name(a) + name(b) + name(c));
             }
         }
     }
-    return met;
+    return tuples;
 }
 
 TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoOrThreeChoicesTogether) {
@@ -40,8 +40,8 @@ TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoOrThreeChoicesTogether) {
             for (size_t c = 0; c < b; ++c) triples += counts[a] * counts[b] * counts[c];
         }
     }
-    EXPECT_EQ(meetings(twos, 2).size(), pairs);
-    EXPECT_EQ(meetings(threes, 3).size(), triples);
+    EXPECT_EQ(tuplesIn(twos, 2).size(), pairs);
+    EXPECT_EQ(tuplesIn(threes, 3).size(), triples);
 }
 
 TEST(Combinations, OfDrawsKeepWhatMeetsInAnyOfThem) {
@@ -54,7 +54,7 @@ TEST(Combinations, OfDrawsKeepWhatMeetsInAnyOfThem) {
     std::vector<Choices> all, few;
     for (uint64_t number = 0; number < 500; ++number) all.push_back(choices_of(number));
     for (const uint64_t number : combinations::draws(500, 2, choices_of)) few.push_back(choices_of(number));
-    EXPECT_EQ(meetings(few, 2), meetings(all, 2));
+    EXPECT_EQ(tuplesIn(few, 2), tuplesIn(all, 2));
     EXPECT_LT(few.size(), 25u);
 }
 

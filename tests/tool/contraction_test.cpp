@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<uint32_t>;
 
-// As glslc -mfmt=num writes them: numbers with commas.
+// Reads numbers with commas, as glslc -mfmt=num writes them.
 Words readNumbers(const std::filesystem::path& path) {
     std::ifstream file(path);
     Words words;
@@ -30,10 +30,10 @@ Words readNumbers(const std::filesystem::path& path) {
     return words;
 }
 
-// Another build's, by another compiler: VKROPE_TEST_SPIRV names its folder of them.
+// Returns the folder of another build, by another compiler, which VKROPE_TEST_SPIRV names.
 const char* otherFolder() { return std::getenv("VKROPE_TEST_SPIRV"); }
 
-// This build lists the names of what it makes; another's folder is new.
+// Reads all modules. This build lists their names; another build's folder is new and holds no other files.
 std::map<std::string, Words> everyModule() {
     std::map<std::string, Words> modules;
     const std::filesystem::path folder = otherFolder() != nullptr ? otherFolder() : VKROPE_TEST_SHADERS;
@@ -62,25 +62,25 @@ rope::Arithmetic arithmeticOf(const Words& words) {
 
 std::string listed(const rope::Arithmetic& arithmetic) {
     std::ostringstream text;
-    for (const rope::FloatOperation& o : arithmetic.loose)
+    for (const rope::FloatOperation& o : arithmetic.undecorated)
         text << o.name << " %" << o.id << (o.fusible ? " (fusible) " : " ");
     return text.str();
 }
 
-// Operations without NoContraction of one function, by their names.
+// Counts the operations of one function without NoContraction, by their names.
 using Counts = std::map<std::string, uint32_t>;
 void count(const rope::Arithmetic& arithmetic, const std::string& function, Counts* fusible, Counts* alone) {
-    for (const rope::FloatOperation& o : arithmetic.loose) {
+    for (const rope::FloatOperation& o : arithmetic.undecorated) {
         if (o.function == function) ++(*(o.fusible ? fusible : alone))[o.name];
     }
 }
 
 uint32_t countFusible(const rope::Arithmetic& arithmetic) {
-    return static_cast<uint32_t>(std::count_if(arithmetic.loose.begin(), arithmetic.loose.end(),
+    return static_cast<uint32_t>(std::count_if(arithmetic.undecorated.begin(), arithmetic.undecorated.end(),
                                                [](const rope::FloatOperation& o) { return o.fusible; }));
 }
 
-// The module without the decorations NoContraction that `drop` names, in their order.
+// Removes the decorations NoContraction that `drop` names, in their order.
 template <typename Drop> Words without(const Words& words, Drop drop) {
     constexpr uint32_t kDecorate = 71, kNoContraction = 42;
     Words kept(words.begin(), words.begin() + 5);
@@ -93,7 +93,7 @@ template <typename Drop> Words without(const Words& words, Drop drop) {
     return kept;
 }
 
-// Shaders with arithmetic that is not vkrope's: the decoder's around it, and a sum that the bench times.
+// These shaders have arithmetic that is not vkrope's: the decoder's around it, and a sum that the bench times.
 const std::set<std::string> kOwn = {"decoder_attention", "decoder_matmul", "sum"};
 
 TEST(Shaders, KeepEveryProductAndSumApart) {
@@ -103,16 +103,16 @@ TEST(Shaders, KeepEveryProductAndSumApart) {
     if (otherFolder() == nullptr) wanted.insert({"example_attention", "decoder_attention"});
     for (const std::string& name : wanted) EXPECT_EQ(modules.count(name), 1u) << name << " is not looked at";
     for (const auto& [name, words] : modules) {
-        if (name.find("example_unrolled") == 0 || name == "example_fusible") continue; // have tests of their own
+        if (name.find("example_unrolled") == 0 || name == "example_fusible") continue; // these have tests of their own
         const rope::Arithmetic arithmetic = arithmeticOf(words);
         if (kOwn.count(name) == 0) {
-            EXPECT_TRUE(arithmetic.loose.empty()) << name << ": " << listed(arithmetic);
+            EXPECT_TRUE(arithmetic.undecorated.empty()) << name << ": " << listed(arithmetic);
         }
         if (name.find("rotate") == 0 || name.find("fused") == 0) {
             EXPECT_GE(arithmetic.operations, 24u) << name;
         }
     }
-    // The decoder's attention turns keys: no product of that may be fused, whatever becomes of its softmax.
+    // The decoder's attention turns keys: no product of that rotation may be fused, whatever becomes of its softmax.
     if (modules.count("decoder_attention") != 0) {
         EXPECT_EQ(countFusible(arithmeticOf(modules.at("decoder_attention"))), 0u);
     }
@@ -131,7 +131,7 @@ TEST(Shaders, AreValid) {
 
 TEST(Contraction, IsFoundWhereverOneDecorationIsTakenAway) {
     const Words words = module("rotate_odd");
-    ASSERT_TRUE(arithmeticOf(words).loose.empty());
+    ASSERT_TRUE(arithmeticOf(words).undecorated.empty());
     uint32_t decorations = 0, fusible = 0;
     (void)without(words, [&](uint32_t, uint32_t) { return ++decorations == 0; });
     ASSERT_GE(decorations, 24u);
@@ -142,13 +142,13 @@ TEST(Contraction, IsFoundWhereverOneDecorationIsTakenAway) {
             return index == i;
         });
         const rope::Arithmetic arithmetic = arithmeticOf(spoiled);
-        if (arithmetic.loose.empty()) continue; // a change of sign, which rounds nothing
-        ASSERT_EQ(arithmetic.loose.size(), 1u);
-        EXPECT_EQ(arithmetic.loose[0].id, id);
-        EXPECT_TRUE(!arithmetic.loose[0].fusible || arithmetic.loose[0].name == std::string("OpFMul"));
-        fusible += arithmetic.loose[0].fusible;
+        if (arithmetic.undecorated.empty()) continue; // a change of sign, which rounds nothing
+        ASSERT_EQ(arithmetic.undecorated.size(), 1u);
+        EXPECT_EQ(arithmetic.undecorated[0].id, id);
+        EXPECT_TRUE(!arithmetic.undecorated[0].fusible || arithmetic.undecorated[0].name == std::string("OpFMul"));
+        fusible += arithmetic.undecorated[0].fusible;
     }
-    EXPECT_GE(fusible, 4u + 8 + 8); // of the plain turn, and of the leading parts and what they leave
+    EXPECT_GE(fusible, 4u + 8 + 8); // the plain rotation, the leading parts and the rest
 }
 
 TEST(Contraction, IsFollowedThroughCallsAndVariables) {
@@ -158,7 +158,7 @@ TEST(Contraction, IsFollowedThroughCallsAndVariables) {
         count(arithmetic, function, &fusible, &alone);
     EXPECT_EQ(fusible, (Counts{{"OpFMul", 2}})) << listed(arithmetic);
     EXPECT_EQ(alone, (Counts{{"OpFMul", 1}, {"OpFAdd", 1}, {"OpFSub", 1}})) << listed(arithmetic);
-    EXPECT_EQ(arithmetic.operations - arithmetic.loose.size(), 2u) << "one product and one sum are kept";
+    EXPECT_EQ(arithmetic.operations - arithmetic.undecorated.size(), 2u) << "one product and one sum are kept";
 }
 
 TEST(Contraction, IsSeenInTheFunctionsOfGlsl) {
@@ -196,9 +196,9 @@ TEST(Contraction, IsFollowedThroughTheFunctionsOfGlsl) {
 TEST(Contraction, IsNotInARotationThatIsNotOptimized) {
     for (const char* name : {"example_unrolled_plain", "example_unrolled_lines"}) {
         const Words words = module(name);
-        EXPECT_TRUE(arithmeticOf(words).loose.empty()) << name << ": " << listed(arithmeticOf(words));
+        EXPECT_TRUE(arithmeticOf(words).undecorated.empty()) << name << ": " << listed(arithmeticOf(words));
         const rope::Arithmetic spoiled = arithmeticOf(without(words, [](uint32_t, uint32_t) { return true; }));
-        EXPECT_EQ(spoiled.loose.size(), spoiled.operations);
+        EXPECT_EQ(spoiled.undecorated.size(), spoiled.operations);
         EXPECT_GE(countFusible(spoiled), 16u);
     }
 }
@@ -207,7 +207,7 @@ TEST(Contraction, IsToldByFunctionFileAndLine) {
     const rope::Arithmetic spoiled =
         arithmeticOf(without(module("example_unrolled_lines"), [](uint32_t, uint32_t) { return true; }));
     std::set<std::string> functions;
-    for (const rope::FloatOperation& o : spoiled.loose) {
+    for (const rope::FloatOperation& o : spoiled.undecorated) {
         EXPECT_NE(o.file.find("pair.h"), std::string::npos) << o.file;
         EXPECT_GT(o.line, 0u);
         functions.insert(o.function);
@@ -215,16 +215,17 @@ TEST(Contraction, IsToldByFunctionFileAndLine) {
     EXPECT_EQ(functions, (std::set<std::string>{"first_turned", "leading", "second_turned", "turn_pair"}));
 }
 
-// This build's glslc -O has unrolled a loop. One that is mended leaves four rotations of six operations.
+// This build's glslc -O has unrolled a loop. A mended glslc leaves four rotations of six operations.
 TEST(Contraction, IsFoundInALoopThatGlslcUnrolled) {
     const rope::Arithmetic arithmetic = arithmeticOf(module("example_unrolled"));
-    if (arithmetic.loose.empty()) {
+    if (arithmetic.undecorated.empty()) {
         EXPECT_GE(arithmetic.operations, 6u);
         GTEST_SKIP() << "this glslc keeps NoContraction in what it unrolls";
     }
-    RecordProperty("dropped", std::to_string(arithmetic.loose.size()) + " of " + std::to_string(arithmetic.operations));
+    RecordProperty("dropped",
+                   std::to_string(arithmetic.undecorated.size()) + " of " + std::to_string(arithmetic.operations));
     EXPECT_GE(countFusible(arithmetic), 6u) << listed(arithmetic);
-    EXPECT_EQ(arithmetic.operations - arithmetic.loose.size(), 6u) << "one rotation is kept";
+    EXPECT_EQ(arithmetic.operations - arithmetic.undecorated.size(), 6u) << "one rotation is kept";
 }
 
 std::string refusalOf(const Words& words) {

@@ -1,4 +1,4 @@
-// Arrays in files: what is read back, what is refused and in which words, and what is left on the disk.
+// Arrays in files: contents that are read back, sentences that refuse, and files that are left on the disk.
 #include "support/folder.hpp"
 #include "tool/npy.hpp"
 
@@ -398,9 +398,9 @@ TEST(Npy, LeavesWhatWasThereWhenTheDiskIsFull) {
 TEST(Npy, ReplacesAFileAsAWhole) {
     const Folder folder;
     const std::string path = folder / "a.npy";
-    put(folder / "a.npy.part0", {1}); // somebody else's, or of a program that was killed
+    put(folder / "a.npy.part0", {1}); // another program's file, or one of a program that was killed
     ASSERT_EQ(writeRefusal(path, arrayOf(NpyArray::Type::f32, {100})), "accepted");
-    std::ifstream reader(path, std::ios::binary); // one that has the old file open goes on reading it
+    std::ifstream reader(path, std::ios::binary); // a reader that has the old file open goes on reading it
     const NpyArray array = arrayOf(NpyArray::Type::i64, {3});
     ASSERT_EQ(writeRefusal(path, array), "accepted");
     EXPECT_EQ(Bytes(std::istreambuf_iterator<char>(reader), {}), rope::formatNpy(arrayOf(NpyArray::Type::f32, {100})));
@@ -444,7 +444,7 @@ for t, name in enumerate(['f4', 'f8', 'f2', 'u2', 'i4', 'i8']):
         assert open(path, 'rb').read() == open(folder + '/theirs.npy', 'rb').read(), path
 )";
 
-// 0, 1, 2 and so on.
+// Returns 0, 1, 2 and so on.
 NpyArray counting(NpyArray::Type type, const std::vector<uint64_t>& shape) {
     static const uint16_t kHalves[] = {0x0000, 0x3C00, 0x4000, 0x4200}; // 0 to 3; the rest by doubling below
     NpyArray array = arrayOf(type, shape);

@@ -1,5 +1,5 @@
-// The SPIR-V that devices are given, constants folded in, in plans typical of each shader.
-#include "../bench/typical.hpp"
+// Tests the SPIR-V that devices are given, with constants folded in, in plans typical of each shader.
+#include "../bench/typical_passes.hpp"
 #include "tool/contraction.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
     const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
     const std::string path = testing::TempDir() + "vkrope_typical.spv";
     std::set<std::string> seen;
-    for (const measure::Typical& typical : measure::typicalPasses(limits)) {
+    for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
         const RopePass& pass = typical.plan.passes[0];
         std::vector<uint32_t> words(pass.shader->bytes / 4);
         words.resize(ropeSpecialize(pass.shader, pass.constants, words.data()) / 4);
@@ -28,7 +28,7 @@ TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
         rope::Arithmetic arithmetic;
         std::string error;
         ASSERT_TRUE(rope::readArithmetic(words, &arithmetic, &error)) << typical.name << " " << error;
-        EXPECT_TRUE(arithmetic.loose.empty()) << typical.name;
+        EXPECT_TRUE(arithmetic.undecorated.empty()) << typical.name;
         seen.insert(pass.shader->name);
         if (!validates) continue;
         std::ofstream(path, std::ios::binary)

@@ -1,4 +1,4 @@
-#include "costs.hpp"
+#include "host_costs.hpp"
 
 #include "allocations.hpp"
 
@@ -10,16 +10,16 @@
 namespace measure {
 namespace {
 
-void must(VkResult result, const char* what) {
+void mustSucceed(VkResult result, const char* what) {
     if (result != VK_SUCCESS) throw std::runtime_error(std::string(what) + " returned " + std::to_string(result));
 }
 
 // ---- Allocations through the context's callbacks
 // ---------------------------------------------------------------------
 
-uint64_t called_back = 0;
+uint64_t callback_allocations = 0;
 
-#ifdef _WIN32 // whose C library has blocks of an alignment, but frees and grows them by functions of their own
+#ifdef _WIN32 // its C library frees and grows aligned blocks by functions of their own
 void* takeBlock(size_t size, size_t alignment) { return _aligned_malloc(size, alignment); }
 void freeBlock(void* memory) { _aligned_free(memory); }
 void* growBlock(void* memory, size_t size, size_t alignment) { return _aligned_realloc(memory, size, alignment); }
@@ -29,7 +29,7 @@ void* takeBlock(size_t size, size_t alignment) {
 }
 void freeBlock(void* memory) { std::free(memory); }
 
-// What is there is kept: nothing asks how large it was, so it is copied by realloc first.
+// Keeps the contents. No call asks for the old size, so realloc copies first.
 void* growBlock(void* memory, size_t size, size_t alignment) {
     void* grown = std::realloc(memory, size);
     if (size == 0 || reinterpret_cast<uintptr_t>(grown) % alignment == 0) return grown;
@@ -40,74 +40,74 @@ void* growBlock(void* memory, size_t size, size_t alignment) {
 }
 #endif
 
-VKAPI_ATTR void* VKAPI_CALL allocate(void*, size_t size, size_t alignment, VkSystemAllocationScope) {
-    ++called_back;
+VKAPI_ATTR void* VKAPI_CALL countedAllocate(void*, size_t size, size_t alignment, VkSystemAllocationScope) {
+    ++callback_allocations;
     return takeBlock(size, alignment);
 }
-VKAPI_ATTR void VKAPI_CALL release(void*, void* memory) { freeBlock(memory); }
+VKAPI_ATTR void VKAPI_CALL countedRelease(void*, void* memory) { freeBlock(memory); }
 
-VKAPI_ATTR void* VKAPI_CALL reallocate(void*, void* memory, size_t size, size_t alignment, VkSystemAllocationScope) {
-    ++called_back;
+VKAPI_ATTR void* VKAPI_CALL countedReallocate(void*, void* memory, size_t size, size_t alignment,
+                                              VkSystemAllocationScope) {
+    ++callback_allocations;
     return growBlock(memory, size, alignment);
 }
 
-constexpr VkAllocationCallbacks kCounting = {nullptr, allocate, reallocate, release, nullptr, nullptr};
+constexpr VkAllocationCallbacks kCounting = {nullptr,        countedAllocate, countedReallocate,
+                                             countedRelease, nullptr,         nullptr};
 
-// ---- A driver whose recording does nothing
-// ----------------------------------------------------------------------------
+// ---- A driver whose recording does nothing --------------------------------------------------------------------------
 
-PFN_vkGetDeviceProcAddr real_functions = nullptr;
+PFN_vkGetDeviceProcAddr real_proc_addr = nullptr;
 
-template <typename Function> struct Silent;
-template <typename... Arguments> struct Silent<void(VKAPI_PTR*)(Arguments...)> {
+template <typename Function> struct DoNothing;
+template <typename... Arguments> struct DoNothing<void(VKAPI_PTR*)(Arguments...)> {
     static VKAPI_ATTR void VKAPI_CALL call(Arguments...) {}
 };
 
-VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL silentFunctions(VkDevice device, const char* name) {
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL silentProcAddr(VkDevice device, const char* name) {
 #define ROPE_SILENT(function)                                                                                          \
-    if (std::strcmp(name, #function) == 0) return reinterpret_cast<PFN_vkVoidFunction>(Silent<PFN_##function>::call);
+    if (std::strcmp(name, #function) == 0) return reinterpret_cast<PFN_vkVoidFunction>(DoNothing<PFN_##function>::call);
     ROPE_SILENT(vkCmdBindPipeline)
     ROPE_SILENT(vkCmdBindDescriptorSets)
     ROPE_SILENT(vkCmdPushDescriptorSetKHR)
     ROPE_SILENT(vkCmdPushConstants)
     ROPE_SILENT(vkCmdDispatch)
 #undef ROPE_SILENT
-    return real_functions(device, name);
+    return real_proc_addr(device, name);
 }
 
 using Time = std::chrono::steady_clock;
 
 } // namespace
 
-// ---- What the probes work on
-// --------------------------------------------------------------------------------------------
+// ---- The state that probes work on ---------------------------------------------------------------------------------
 
-class CostState {
+class HostCostState {
   public:
-    explicit CostState(Bench* bench)
+    explicit HostCostState(BenchDevice* bench)
         : bench_(bench),
-          case_({findModel("llama3-8b"), ROPE_PAIRING_HALF, false, ROPE_ELEMENT_F32, ROPE_SOURCE_INLINE, 1, {}}),
+          case_({findModelShape("llama3-8b"), ROPE_PAIRING_HALF, false, ROPE_ELEMENT_F32, ROPE_SOURCE_INLINE, 1, {}}),
           described(case_), step(bench, case_) {
         VkCommandPoolCreateInfo pool = {};
         pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
         pool.queueFamilyIndex = device().queueFamily();
-        must(vk().CreateCommandPool(device().handle(), &pool, nullptr, &pool_), "vkCreateCommandPool");
+        mustSucceed(vk().CreateCommandPool(device().handle(), &pool, nullptr, &pool_), "vkCreateCommandPool");
         VkCommandBufferAllocateInfo allocate = {};
         allocate.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
         allocate.commandPool = pool_;
         allocate.commandBufferCount = 1;
-        must(vk().AllocateCommandBuffers(device().handle(), &allocate, &commands), "vkAllocateCommandBuffers");
+        mustSucceed(vk().AllocateCommandBuffers(device().handle(), &allocate, &commands), "vkAllocateCommandBuffers");
         load(&make_cache_, "vkCreatePipelineCache");
         load(&destroy_cache_, "vkDestroyPipelineCache");
         slots = step.slots();
         makeSets();
-        real_functions = vk().GetDeviceProcAddr;
-        makeContext(silentFunctions, VK_NULL_HANDLE, &silent);
-        must(ropePrepare(silent, &step.plan(), 1, nullptr), "ropePrepare");
+        real_proc_addr = vk().GetDeviceProcAddr;
+        makeContext(silentProcAddr, VK_NULL_HANDLE, &silent);
+        mustSucceed(ropePrepare(silent, &step.plan(), 1, nullptr), "ropePrepare");
     }
-    CostState(const CostState&) = delete;
-    CostState& operator=(const CostState&) = delete;
-    ~CostState() {
+    HostCostState(const HostCostState&) = delete;
+    HostCostState& operator=(const HostCostState&) = delete;
+    ~HostCostState() {
         ropeDestroyContext(silent);
         ropeDestroyContext(fresh);
         destroy_cache_(device().handle(), cache_, nullptr);
@@ -126,18 +126,18 @@ class CostState {
         info.pipeline_cache = cache;
         info.allocator = &kCounting;
         info.limits = bench_->limits();
-        must(ropeCreateContext(&info, context), "ropeCreateContext");
+        mustSucceed(ropeCreateContext(&info, context), "ropeCreateContext");
     }
-    void makeFresh(VkPipelineCache cache) { makeContext(real_functions, cache, &fresh); }
+    void makeFresh(VkPipelineCache cache) { makeContext(real_proc_addr, cache, &fresh); }
 
-    // With the pipelines in it.
+    // Returns a cache that holds the pipelines.
     VkPipelineCache cache() {
         if (cache_ == VK_NULL_HANDLE) {
             VkPipelineCacheCreateInfo info = {};
             info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
-            must(make_cache_(device().handle(), &info, nullptr, &cache_), "vkCreatePipelineCache");
+            mustSucceed(make_cache_(device().handle(), &info, nullptr, &cache_), "vkCreatePipelineCache");
             makeFresh(cache_);
-            must(ropePrepare(fresh, &step.plan(), 1, nullptr), "ropePrepare");
+            mustSucceed(ropePrepare(fresh, &step.plan(), 1, nullptr), "ropePrepare");
         }
         return cache_;
     }
@@ -145,19 +145,19 @@ class CostState {
     void beginRecording() {
         VkCommandBufferBeginInfo info = {};
         info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-        must(vk().ResetCommandPool(device().handle(), pool_, 0), "vkResetCommandPool");
-        must(vk().BeginCommandBuffer(commands, &info), "vkBeginCommandBuffer");
+        mustSucceed(vk().ResetCommandPool(device().handle(), pool_, 0), "vkResetCommandPool");
+        mustSucceed(vk().BeginCommandBuffer(commands, &info), "vkBeginCommandBuffer");
     }
 
-    // A device that has never seen the plan, with what it takes.
+    // Opens a device that has never seen the plan, with the buffers that the plan takes.
     void openAnother() {
         another_step.reset();
-        another = std::make_unique<Bench>(openBench(std::to_string(device().info().index), Clock::kHost));
-        another_step = std::make_unique<Unrun>(another.get(), case_);
+        another = std::make_unique<BenchDevice>(openBenchDevice(std::to_string(device().info().index), Clock::kHost));
+        another_step = std::make_unique<UnusedStep>(another.get(), case_);
     }
 
-    struct Unrun {
-        Unrun(Bench* bench, const Case& c) : described(c) {
+    struct UnusedStep {
+        UnusedStep(BenchDevice* bench, const RotationCase& c) : described(c) {
             mustPlan(ropePlanRotate(&described.description, &bench->limits(), &plan), plan);
             const RopeSlot used[] = {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_POSITIONS};
             for (const RopeSlot slot : used) keep(slot, bench->makeNoise(plan.bytes[slot], ROPE_ELEMENT_F32));
@@ -167,7 +167,7 @@ class CostState {
             buffers.push_back(std::move(buffer));
             slots.slots[slot] = buffers.back().slot();
         }
-        Described described;
+        CaseDescription described;
         RopePlan plan;
         std::deque<rope::Buffer> buffers;
         RopeBuffers slots = {};
@@ -179,7 +179,7 @@ class CostState {
         if (*function == nullptr) throw std::runtime_error(std::string("the device has no ") + name);
     }
 
-    // Where the device has no push descriptors.
+    // Makes descriptor sets if the device has no push descriptors.
     void makeSets() {
         if ((bench_->limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) return;
         sets_.resize(ropeDispatchCount(&step.plan()));
@@ -191,14 +191,15 @@ class CostState {
         info.maxSets = count;
         info.poolSizeCount = 2;
         info.pPoolSizes = sizes;
-        must(vk().CreateDescriptorPool(device().handle(), &info, nullptr, &descriptors_), "vkCreateDescriptorPool");
-        must(ropeAllocateSets(device().context(), &step.plan(), &slots, descriptors_, sets_.data()),
-             "ropeAllocateSets");
+        mustSucceed(vk().CreateDescriptorPool(device().handle(), &info, nullptr, &descriptors_),
+                    "vkCreateDescriptorPool");
+        mustSucceed(ropeAllocateSets(device().context(), &step.plan(), &slots, descriptors_, sets_.data()),
+                    "ropeAllocateSets");
         slots.sets = sets_.data();
     }
 
-    Bench* bench_;
-    Case case_;
+    BenchDevice* bench_;
+    RotationCase case_;
     VkCommandPool pool_ = VK_NULL_HANDLE;
     VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
     VkPipelineCache cache_ = VK_NULL_HANDLE;
@@ -207,26 +208,26 @@ class CostState {
     PFN_vkDestroyPipelineCache destroy_cache_ = nullptr;
 
   public:
-    Described described;
-    Rotation step;
+    CaseDescription described;
+    RotationBench step;
     RopeBuffers slots = {};
     RopePlan made = {};
     RopeDispatch dispatch = {};
     VkCommandBuffer commands = VK_NULL_HANDLE;
     RopeContext *silent = nullptr, *fresh = nullptr;
-    std::unique_ptr<Bench> another;
-    std::unique_ptr<Unrun> another_step;
+    std::unique_ptr<BenchDevice> another;
+    std::unique_ptr<UnusedStep> another_step;
 };
 
-Costs::Costs(Bench* bench) : state_(std::make_unique<CostState>(bench)) {}
-Costs::~Costs() = default;
+HostCosts::HostCosts(BenchDevice* bench) : state_(std::make_unique<HostCostState>(bench)) {}
+HostCosts::~HostCosts() = default;
 
-static void recorded(RopeResult result) {
+static void mustRecord(RopeResult result) {
     if (result != ROPE_SUCCESS) throw std::runtime_error(std::string("recording returned ") + ropeResultName(result));
 }
 
-std::vector<Probe> Costs::probes() {
-    CostState* s = state_.get();
+std::vector<HostProbe> HostCosts::probes() {
+    HostCostState* s = state_.get();
     const RopePlan& plan = s->step.plan();
     const double dispatches = ropeDispatchCount(&plan);
     const auto nothing = [] {};
@@ -237,9 +238,9 @@ std::vector<Probe> Costs::probes() {
         {"dispatch", "a dispatch out of a plan, as plain data", 101, 1000, nothing,
          [s, &plan] { ropeGetDispatch(&plan, 0, &s->dispatch); }},
         {"record", "recording, each dispatch, without the driver's part", 101, 1000, nothing,
-         [s, &plan] { recorded(ropeCmdExecute(s->commands, s->silent, &plan, &s->slots)); }, dispatches},
+         [s, &plan] { mustRecord(ropeCmdExecute(s->commands, s->silent, &plan, &s->slots)); }, dispatches},
         {"record_driver", "recording, each dispatch, with it", 101, 100, [s] { s->beginRecording(); },
-         [s, &plan] { recorded(ropeCmdExecute(s->commands, s->device().context(), &plan, &s->slots)); }, dispatches},
+         [s, &plan] { mustRecord(ropeCmdExecute(s->commands, s->device().context(), &plan, &s->slots)); }, dispatches},
         {"context", "a context, made", 21, 1,
          [s] {
              ropeDestroyContext(s->fresh);
@@ -247,9 +248,9 @@ std::vector<Probe> Costs::probes() {
          },
          [s] { s->makeFresh(VK_NULL_HANDLE); }},
         {"pipelines", "the plan's pipelines, without a pipeline cache", 11, 1, [s] { s->makeFresh(VK_NULL_HANDLE); },
-         [s, &plan] { must(ropePrepare(s->fresh, &plan, 1, nullptr), "ropePrepare"); }},
+         [s, &plan] { mustSucceed(ropePrepare(s->fresh, &plan, 1, nullptr), "ropePrepare"); }},
         {"pipelines_cached", "the same from a VkPipelineCache that has them", 11, 1, [s] { s->makeFresh(s->cache()); },
-         [s, &plan] { must(ropePrepare(s->fresh, &plan, 1, nullptr), "ropePrepare"); }},
+         [s, &plan] { mustSucceed(ropePrepare(s->fresh, &plan, 1, nullptr), "ropePrepare"); }},
         {"first_use", "a new device's first use: pipelines, submission, wait", 5, 1, [s] { s->openAnother(); }, run},
         {"later_use", "any later use: submission, wait", 101, 1,
          [s, run] {
@@ -259,27 +260,27 @@ std::vector<Probe> Costs::probes() {
     };
 }
 
-double Costs::sample(const Probe& probe) const {
+double HostCosts::sample(const HostProbe& probe) const {
     probe.before();
     const Time::time_point begin = Time::now();
-    for (uint32_t i = 0; i < probe.batch; ++i) probe.once();
+    for (uint32_t i = 0; i < probe.batch; ++i) probe.call();
     return std::chrono::duration<double>(Time::now() - begin).count() / probe.batch / probe.items;
 }
 
-Cost Costs::measure(const Probe& probe) const {
-    Cost cost = {};
+HostCost HostCosts::measure(const HostProbe& probe) const {
+    HostCost cost = {};
     probe.before();
-    const uint64_t before = allocationsSoFar(), called_before = called_back;
-    probe.once();
+    const uint64_t before = allocationsSoFar(), callbacks_before = callback_allocations;
+    probe.call();
     cost.allocations = static_cast<double>(allocationsSoFar() - before);
-    cost.through_callbacks = static_cast<double>(called_back - called_before);
+    cost.through_callbacks = static_cast<double>(callback_allocations - callbacks_before);
     std::vector<double> seconds(probe.samples);
     for (double& one : seconds) one = sample(probe);
-    cost.seconds = rangeOf(seconds);
+    cost.seconds = quartilesOf(seconds);
     return cost;
 }
 
-std::vector<Code> Costs::code() const {
+std::vector<ShaderSize> HostCosts::shaderSizes() const {
     const RopePass& turn = state_->step.plan().passes[0];
     RopeRotateDescription d = state_->described.description;
     RopeTableDescription table = {};
@@ -290,10 +291,10 @@ std::vector<Code> Costs::code() const {
     RopePlan table_plan, fused_plan;
     mustPlan(ropePlanTable(&table, nullptr, &table_plan), table_plan);
     mustPlan(ropePlanFused(&fused, nullptr, &fused_plan), fused_plan);
-    std::vector<Code> code;
+    std::vector<ShaderSize> shaderSizes;
     const RopePass* const passes[] = {&turn, &table_plan.passes[0], &fused_plan.passes[0]};
-    for (const RopePass* pass : passes) code.push_back({pass->shader->name, pass->shader->bytes});
-    return code;
+    for (const RopePass* pass : passes) shaderSizes.push_back({pass->shader->name, pass->shader->bytes});
+    return shaderSizes;
 }
 
 } // namespace measure

@@ -1,5 +1,5 @@
-// The encodings beside RoPE.
-#include "other.hpp"
+// This file measures the encodings other than RoPE.
+#include "encodings.hpp"
 
 #include "baselines.hpp"
 
@@ -10,13 +10,6 @@ namespace {
 
 constexpr uint32_t kAddDim = 1024, kHeads = 16, kKeys = 2048, kHeadDim = 64;
 
-std::vector<uint8_t> elements(RopeElement element, size_t count) {
-    std::vector<uint8_t> all(count * ropeElementBytes(element));
-    uint32_t state = 1;
-    ropeConvertElements(noise(count, &state).data(), ROPE_ELEMENT_F32, all.data(), element, count);
-    return all;
-}
-
 // ---- Positions added to embeddings ------------------------------------------------------------------------------
 
 struct AddKind {
@@ -25,15 +18,15 @@ struct AddKind {
     RopeSource source;
     RopeElement element;
     bool out_of_place;
-    uint32_t sequences; // which share their positions
+    uint32_t sequences; // sequences share their positions
 };
 
-Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
-    Other c(bench);
+EncodingBench makeAdd(BenchDevice* bench, uint32_t all_tokens, const AddKind& kind) {
+    EncodingBench made(bench);
     const uint32_t tokens = all_tokens / kind.sequences;
     if (tokens * kind.sequences != all_tokens)
-        throw Unfit(std::to_string(kind.sequences) + " sequences of the same length do not have " +
-                    std::to_string(all_tokens) + " tokens");
+        throw DoesNotFit(std::to_string(kind.sequences) + " sequences of the same length do not have " +
+                         std::to_string(all_tokens) + " tokens");
     std::vector<double> frequencies(kAddDim / 2);
     RopeRule rule = {};
     rule.rotary_dim = kAddDim;
@@ -54,11 +47,11 @@ Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
         d.rows.element = ROPE_ELEMENT_F32;
         d.frequencies = {frequencies.data(), kAddDim / 2, 0, nullptr, 1};
     }
-    mustPlan(ropePlanAdd(&d, &bench->limits(), &c.plan), c.plan);
+    mustPlan(ropePlanAdd(&d, &bench->limits(), &made.plan), made.plan);
     std::vector<int32_t> positions(tokens);
     for (uint32_t t = 0; t < tokens; ++t) positions[t] = static_cast<int32_t>(t);
-    const std::vector<uint8_t> x = elements(kind.element, size_t{all_tokens} * kAddDim);
-    std::vector<uint8_t> rows = elements(kind.element, size_t{tokens} * kAddDim);
+    const std::vector<uint8_t> x = noiseBytes(kind.element, size_t{all_tokens} * kAddDim);
+    std::vector<uint8_t> rows = noiseBytes(kind.element, size_t{tokens} * kAddDim);
     if (!kind.learned) {
         RopeTableDescription table = {};
         table.frequencies = d.frequencies;
@@ -66,22 +59,22 @@ Other makeAdd(Bench* bench, uint32_t all_tokens, const AddKind& kind) {
         table.positions.kind = ROPE_POSITIONS_COUNTED;
         rows.resize(size_t{tokens} * kAddDim * 4);
         const RopeHostTable host = {nullptr, nullptr, reinterpret_cast<float*>(rows.data())};
-        if (ropeHostRunTable(&table, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the table was refused");
+        if (ropeHostRunTable(&table, &host, nullptr) != ROPE_SUCCESS) throw WrongResult("the table was refused");
         std::vector<uint32_t> words(ropeFrequencyBytes(kAddDim / 2) / 4);
         ropeWriteFrequencies(&d.frequencies, ROPE_ANGLE_EXACT, words.data(), nullptr);
-        c.add(ROPE_SLOT_FREQUENCIES, words.data(), words.size() * 4);
+        made.add(ROPE_SLOT_FREQUENCIES, words.data(), words.size() * 4);
     }
-    c.add(ROPE_SLOT_POSITIONS, positions.data(), positions.size() * 4);
-    if (c.plan.bytes[ROPE_SLOT_ROWS] != 0) c.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
-    c.add(ROPE_SLOT_X, x.data(), x.size());
-    if (kind.out_of_place) c.add(ROPE_SLOT_X_OUT, nullptr, x.size());
+    made.add(ROPE_SLOT_POSITIONS, positions.data(), positions.size() * 4);
+    if (made.plan.bytes[ROPE_SLOT_ROWS] != 0) made.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
+    made.add(ROPE_SLOT_X, x.data(), x.size());
+    if (kind.out_of_place) made.add(ROPE_SLOT_X_OUT, nullptr, x.size());
     std::vector<uint8_t> wanted = x;
     RopeHostAdd host = {positions.data(), rows.data(), x.data(), nullptr, wanted.data(), 0};
-    if (ropeHostRunAdd(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
-    c.verify(wanted);
-    c.bytes = 2 * x.size() + c.plan.bytes[ROPE_SLOT_ROWS];
-    c.is_sum = c.plan.bytes[ROPE_SLOT_ROWS] == x.size() && kind.element == ROPE_ELEMENT_F32;
-    return c;
+    if (ropeHostRunAdd(&d, &host, nullptr) != ROPE_SUCCESS) throw WrongResult("the CPU's own run was refused");
+    made.verify(wanted);
+    made.bytes = 2 * x.size() + made.plan.bytes[ROPE_SLOT_ROWS];
+    made.is_sum = made.plan.bytes[ROPE_SLOT_ROWS] == x.size() && kind.element == ROPE_ELEMENT_F32;
+    return made;
 }
 
 // ---- Biases on scores ----------------------------------------------------------------------------------------------
@@ -94,10 +87,10 @@ struct BiasKind {
     RopePositionKind positions;
 };
 
-Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
-    Other c(bench);
+EncodingBench makeBias(BenchDevice* bench, uint32_t queries, const BiasKind& kind) {
+    EncodingBench made(bench);
     const uint32_t keys = kKeys;
-    if (queries > keys) throw Unfit("the queries are more than the " + std::to_string(keys) + " keys");
+    if (queries > keys) throw DoesNotFit("the queries are more than the " + std::to_string(keys) + " keys");
     RopeBiasDescription d = {};
     d.kind = kind.kind;
     d.write_only = kind.write_only;
@@ -110,26 +103,26 @@ Other makeBias(Bench* bench, uint32_t queries, const BiasKind& kind) {
     d.element = kind.element;
     d.positions.kind = kind.positions;
     d.positions.first = static_cast<int32_t>(keys - queries);
-    mustPlan(ropePlanBias(&d, &bench->limits(), &c.plan), c.plan);
+    mustPlan(ropePlanBias(&d, &bench->limits(), &made.plan), made.plan);
     std::vector<int32_t> positions(queries);
     for (uint32_t i = 0; i < queries; ++i) positions[i] = static_cast<int32_t>(keys - queries + i);
     uint32_t state = 2;
-    const std::vector<float> rows = noise(c.plan.bytes[ROPE_SLOT_ROWS] / 4, &state);
-    std::vector<uint8_t> thresholds(c.plan.bytes[ROPE_SLOT_PARAMETERS]);
-    const std::vector<uint8_t> x = elements(kind.element, size_t{kHeads} * queries * keys);
-    if (c.plan.bytes[ROPE_SLOT_POSITIONS] != 0) c.add(ROPE_SLOT_POSITIONS, positions.data(), queries * 4);
-    c.add(ROPE_SLOT_ROWS, rows.data(), rows.size() * 4);
+    const std::vector<float> rows = noise(made.plan.bytes[ROPE_SLOT_ROWS] / 4, &state);
+    std::vector<uint8_t> thresholds(made.plan.bytes[ROPE_SLOT_PARAMETERS]);
+    const std::vector<uint8_t> x = noiseBytes(kind.element, size_t{kHeads} * queries * keys);
+    if (made.plan.bytes[ROPE_SLOT_POSITIONS] != 0) made.add(ROPE_SLOT_POSITIONS, positions.data(), queries * 4);
+    made.add(ROPE_SLOT_ROWS, rows.data(), rows.size() * 4);
     if (!thresholds.empty()) {
-        if (ropeWriteBuckets(&d, thresholds.data(), nullptr) != ROPE_SUCCESS) throw Wrong("buckets");
-        c.add(ROPE_SLOT_PARAMETERS, thresholds.data(), thresholds.size());
+        if (ropeWriteBuckets(&d, thresholds.data(), nullptr) != ROPE_SUCCESS) throw WrongResult("buckets");
+        made.add(ROPE_SLOT_PARAMETERS, thresholds.data(), thresholds.size());
     }
-    c.add(ROPE_SLOT_X, x.data(), x.size());
+    made.add(ROPE_SLOT_X, x.data(), x.size());
     std::vector<uint8_t> wanted = x;
     RopeHostBias host = {positions.data(), rows.data(), x.data(), nullptr, wanted.data()};
-    if (ropeHostRunBias(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
-    c.verify(wanted);
-    c.bytes = (kind.write_only ? 1 : 2) * x.size();
-    return c;
+    if (ropeHostRunBias(&d, &host, nullptr) != ROPE_SUCCESS) throw WrongResult("the CPU's own run was refused");
+    made.verify(wanted);
+    made.bytes = (kind.write_only ? 1 : 2) * x.size();
+    return made;
 }
 
 // ---- Relative vectors ----------------------------------------------------------------------------------------------
@@ -140,9 +133,9 @@ struct RelativeKind {
     RopeElement element;
 };
 
-Other makeRelative(Bench* bench, uint32_t queries, const RelativeKind& kind) {
-    Other c(bench);
-    if (queries > kKeys) throw Unfit("the queries are more than the " + std::to_string(kKeys) + " keys");
+EncodingBench makeRelative(BenchDevice* bench, uint32_t queries, const RelativeKind& kind) {
+    EncodingBench made(bench);
+    if (queries > kKeys) throw DoesNotFit("the queries are more than the " + std::to_string(kKeys) + " keys");
     RopeRelativeDescription d = {};
     d.side = kind.side;
     d.heads = kHeads;
@@ -154,22 +147,22 @@ Other makeRelative(Bench* bench, uint32_t queries, const RelativeKind& kind) {
     d.element_q = d.element_x = d.rows.element = kind.element;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = static_cast<int32_t>(kKeys - queries);
-    mustPlan(ropePlanRelative(&d, &bench->limits(), &c.plan), c.plan);
+    mustPlan(ropePlanRelative(&d, &bench->limits(), &made.plan), made.plan);
     const size_t rows_of_q = size_t{kHeads} * queries, by_keys = rows_of_q * kKeys, by_dim = rows_of_q * kHeadDim;
     const bool keys = kind.side == ROPE_RELATIVE_KEYS;
     const std::vector<uint8_t> rows =
-        elements(kind.element, c.plan.bytes[ROPE_SLOT_ROWS] / ropeElementBytes(kind.element));
-    const std::vector<uint8_t> q = elements(kind.element, keys ? by_dim : by_keys);
-    const std::vector<uint8_t> x = elements(kind.element, keys ? by_keys : by_dim);
-    c.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
-    c.add(ROPE_SLOT_Q, q.data(), q.size());
-    c.add(ROPE_SLOT_X, x.data(), x.size());
+        noiseBytes(kind.element, made.plan.bytes[ROPE_SLOT_ROWS] / ropeElementBytes(kind.element));
+    const std::vector<uint8_t> q = noiseBytes(kind.element, keys ? by_dim : by_keys);
+    const std::vector<uint8_t> x = noiseBytes(kind.element, keys ? by_keys : by_dim);
+    made.add(ROPE_SLOT_ROWS, rows.data(), rows.size());
+    made.add(ROPE_SLOT_Q, q.data(), q.size());
+    made.add(ROPE_SLOT_X, x.data(), x.size());
     std::vector<uint8_t> wanted = x;
     RopeHostRelative host = {nullptr, rows.data(), q.data(), x.data(), nullptr, wanted.data()};
-    if (ropeHostRunRelative(&d, &host, nullptr) != ROPE_SUCCESS) throw Wrong("the CPU's own run was refused");
-    c.verify(wanted);
-    c.bytes = q.size() + 2 * x.size();
-    return c;
+    if (ropeHostRunRelative(&d, &host, nullptr) != ROPE_SUCCESS) throw WrongResult("the CPU's own run was refused");
+    made.verify(wanted);
+    made.bytes = q.size() + 2 * x.size();
+    return made;
 }
 
 constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, bf16 = ROPE_ELEMENT_BF16;
@@ -196,25 +189,26 @@ const RelativeKind kRelatives[] = {{"relative/keys/f32", ROPE_RELATIVE_KEYS, f32
 
 } // namespace
 
-void Other::add(RopeSlot slot, const void* data, uint64_t size) {
+void EncodingBench::add(RopeSlot slot, const void* data, uint64_t size) {
     buffers.push_back(data != nullptr ? bench_->make(data, size) : bench_->make(size));
     slots.slots[slot] = buffers.back().slot();
 }
 
-void Other::verify(const std::vector<uint8_t>& wanted) {
+void EncodingBench::verify(const std::vector<uint8_t>& wanted) {
     bench_->run(plan, slots);
-    if (bench_->read(buffers.back(), 0, wanted.size()) != wanted) throw Wrong("other bits than the CPU's");
+    if (bench_->read(buffers.back(), 0, wanted.size()) != wanted) throw WrongResult("other bits than the CPU's");
 }
 
-// A copy's two buffers are within one binding of 128 MiB; more bytes are counted in proportion.
-std::vector<Contestant> Other::contestants() {
+// A copy's two buffers lie within one binding of 128 MiB. If a case moves more bytes, the copy's time is scaled in
+// proportion.
+std::vector<Contestant> EncodingBench::contestants() {
     const uint64_t half = std::min<uint64_t>(bytes / 2, 96 << 20) / 128 * 128;
     const double share = static_cast<double>(bytes) / 2 / static_cast<double>(half);
-    from_ = bench_->makeNoise(half, ROPE_ELEMENT_F32);
-    to_ = bench_->make(half);
+    copy_source_ = bench_->makeNoise(half, ROPE_ELEMENT_F32);
+    copy_destination_ = bench_->make(half);
     RopeBuffers between = {};
-    between.slots[ROPE_SLOT_Q] = from_.slot();
-    between.slots[ROPE_SLOT_Q_OUT] = to_.slot();
+    between.slots[ROPE_SLOT_Q] = copy_source_.slot();
+    between.slots[ROPE_SLOT_Q_OUT] = copy_destination_.slot();
     std::vector<Contestant> all = {{"encoding", [this] { return bench_->run(plan, slots); }}};
     for (const uint32_t vectors : {1u, 2u, 4u, 8u}) {
         const RopePlan copy = copyPlan(half, vectors, bench_->limits());
@@ -227,28 +221,29 @@ std::vector<Contestant> Other::contestants() {
         const RopePlan sum = sumPlan(third, bench_->limits());
         all.push_back({"sum", [this, sum, between, thirds] { return bench_->run(sum, between) * thirds; }});
     }
-    all.push_back({"CopyBuffer", [this, half, share] { return bench_->copy(from_, to_, half) * share; }});
+    all.push_back(
+        {"CopyBuffer", [this, half, share] { return bench_->copy(copy_source_, copy_destination_, half) * share; }});
     const RopePlan empty = emptyPlan(plan);
-    all.push_back({kEmpty, [this, empty] { return bench_->run(empty, slots); }});
+    all.push_back({kEmptyDispatch, [this, empty] { return bench_->run(empty, slots); }});
     return all;
 }
 
-std::vector<OtherKind> otherKinds() {
+std::vector<EncodingKind> encodingKinds() {
     const std::string heads = std::to_string(kHeads) + " heads", keys = " and " + std::to_string(kKeys) + " keys";
     const std::string embeddings = "embeddings of " + std::to_string(kAddDim) + " elements";
     const std::string scores = "scores of " + heads + keys;
     const std::string vectors = heads + " of " + std::to_string(kHeadDim) + keys;
-    std::vector<OtherKind> all;
+    std::vector<EncodingKind> all;
     for (const AddKind& kind : kAdds) {
-        const auto make = [&kind](Bench* bench, uint32_t tokens) { return makeAdd(bench, tokens, kind); };
+        const auto make = [&kind](BenchDevice* bench, uint32_t tokens) { return makeAdd(bench, tokens, kind); };
         all.push_back({kind.name, embeddings, "tokens", {kind.sequences, 512, 4096}, make});
     }
     for (const BiasKind& kind : kBiases) {
-        const auto make = [&kind](Bench* bench, uint32_t queries) { return makeBias(bench, queries, kind); };
+        const auto make = [&kind](BenchDevice* bench, uint32_t queries) { return makeBias(bench, queries, kind); };
         all.push_back({kind.name, scores, "queries", {1, 512, 2048}, make});
     }
     for (const RelativeKind& kind : kRelatives) {
-        const auto make = [&kind](Bench* bench, uint32_t queries) { return makeRelative(bench, queries, kind); };
+        const auto make = [&kind](BenchDevice* bench, uint32_t queries) { return makeRelative(bench, queries, kind); };
         all.push_back({kind.name, vectors, "queries", {1, 64}, make});
     }
     return all;

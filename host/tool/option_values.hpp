@@ -1,4 +1,4 @@
-// What an option takes, and the sentence where it is given something else: the one place for all commands.
+// The values that an option takes, and the sentence that refuses others: the one place for all commands.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ class ParseError;
 
 namespace tool {
 
-// `what`: "a whole number of positions". A count is written in digits, a number as C has it.
+// `what` names the value: "a whole number of positions". A count is written in digits, a number as in C.
 void takesCount(CLI::Option* option, const char* what, uint64_t low, uint64_t high);
 void takesNumber(CLI::Option* option, const char* what, double low, double high, bool whole = false);
 
-// An empty value of any option counts as a fault, not as an option that is not given.
+// Refuses an empty value of any option, which would otherwise count as an option that is not given.
 void refuseEmpty(CLI::App* app);
 
-// One sentence of what the parser has found.
+// Returns one sentence about what the parser has found.
 std::string sentenceOf(const CLI::ParseError& error);
 
 } // namespace tool

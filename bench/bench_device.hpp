@@ -1,4 +1,4 @@
-// Where it is measured: a device, buffers on it and its clock. What fails is thrown.
+// The device that is measured, with buffers on it and its clock. Failures are thrown.
 #pragma once
 
 #include "device.hpp"
@@ -9,29 +9,29 @@
 
 namespace measure {
 
-// The device takes less than this: what else is measured is not touched by it.
-class Unfit : public std::runtime_error {
+// The case does not fit the device. Other cases may still be measured.
+class DoesNotFit : public std::runtime_error {
     using runtime_error::runtime_error;
 };
 // Results are wrong, so nothing was timed.
-class Wrong : public std::runtime_error {
+class WrongResult : public std::runtime_error {
     using runtime_error::runtime_error;
 };
 
 enum class Clock {
     kDevice, // between two timestamps
-    kHost    // around submit and wait; what an empty dispatch takes is to be subtracted
+    kHost    // around submit and wait; the time of an empty dispatch is to be subtracted
 };
 
-class Bench {
+class BenchDevice {
   public:
-    Bench(rope::Device device, Clock clock) : device_(std::move(device)), clock_(clock) {}
+    BenchDevice(rope::Device device, Clock clock) : device_(std::move(device)), clock_(clock) {}
 
     rope::Device& device() { return device_; }
     const RopeLimits& limits() const { return device_.limits(); }
     Clock clock() const { return clock_; }
 
-    void mustFit(uint64_t bytes) const; // of all buffers together
+    void mustFit(uint64_t bytes) const; // `bytes`: all buffers together
     rope::Buffer make(uint64_t bytes);
     rope::Buffer make(const void* data, uint64_t bytes);
     rope::Buffer makeNoise(uint64_t bytes, RopeElement element); // between -1 and 1
@@ -45,16 +45,18 @@ class Bench {
 
   private:
     double submit(const std::function<void(VkCommandBuffer)>& record);
-    double measured(const std::function<bool(std::string*, double*)>& work) const;
+    double timed(const std::function<bool(std::string*, double*)>& work) const;
 
     rope::Device device_;
     Clock clock_;
 };
 
-// Opens a device that has what the clock takes; throws where there is none.
-Bench openBench(const std::string& select, Clock clock);
+// Opens a device that has what the clock needs; throws where there is none.
+BenchDevice openBenchDevice(const std::string& select, Clock clock);
 
-std::vector<float> noise(size_t count, uint32_t* state);
+std::vector<float> noise(size_t count, uint32_t* state); // between -1 and 1
+std::vector<uint8_t> noiseBytes(RopeElement element, size_t count);
+
 void mustPlan(RopeResult result, const RopePlan& plan);
 
 } // namespace measure

@@ -1,4 +1,4 @@
-#include "tool/values.hpp"
+#include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -9,18 +9,18 @@
 namespace tool {
 namespace {
 
-// The parser puts "--name: " in front of what a check says, of which sentenceOf makes "--name ".
-std::string takes(const std::string& what, const std::string& given) {
+// The parser puts "--name: " in front of what a check says; sentenceOf turns that into "--name ".
+std::string takesSentence(const std::string& what, const std::string& given) {
     return "takes " + what + ", not '" + given + "'";
 }
 
-std::string range(const char* what, double low, double high) {
+std::string rangeText(const char* what, double low, double high) {
     char text[64];
     std::snprintf(text, sizeof text, " from %.16g to %.16g", low, high);
     return what + std::string(text);
 }
 
-void check(CLI::Option* option, const std::function<std::string(std::string&)>& find) {
+void addTransform(CLI::Option* option, const std::function<std::string(std::string&)>& find) {
     option->transform(CLI::Validator(find, ""));
 }
 
@@ -30,8 +30,8 @@ bool isNumber(const std::string& text, double* number) {
     return text.find_first_not_of("0123456789+-.eE") == text.npos && end == text.c_str() + text.size() && !text.empty();
 }
 
-// What stands between the two, or to the end where the second is not there.
-std::string nameIn(const std::string& text, const char* before, const char* after) {
+// Returns the text between the two, or to the end where the second is missing.
+std::string textBetween(const std::string& text, const char* before, const char* after) {
     const size_t skipped = text.find(before) + std::string(before).size();
     return text.substr(skipped, text.find(after, skipped) - skipped);
 }
@@ -39,38 +39,38 @@ std::string nameIn(const std::string& text, const char* before, const char* afte
 } // namespace
 
 void takesCount(CLI::Option* option, const char* what, uint64_t low, uint64_t high) {
-    const std::string wanted = range(what, static_cast<double>(low), static_cast<double>(high));
-    check(option, [wanted, low, high](std::string& given) {
+    const std::string wanted = rangeText(what, static_cast<double>(low), static_cast<double>(high));
+    addTransform(option, [wanted, low, high](std::string& given) {
         const bool digits = !given.empty() && given.size() < 19 && given.find_first_not_of("0123456789") == given.npos;
         const uint64_t count = digits ? std::strtoull(given.c_str(), nullptr, 10) : 0;
-        if (!digits || count < low || count > high) return takes(wanted, given);
+        if (!digits || count < low || count > high) return takesSentence(wanted, given);
         given = std::to_string(count); // the parser would take a leading zero for octal
         return std::string();
     });
 }
 
 void takesNumber(CLI::Option* option, const char* what, double low, double high, bool whole) {
-    const std::string wanted = range(what, low, high);
-    check(option, [wanted, low, high, whole](std::string& given) {
+    const std::string wanted = rangeText(what, low, high);
+    addTransform(option, [wanted, low, high, whole](std::string& given) {
         double number = 0;
         const bool fits = isNumber(given, &number) && number >= low && number <= high;
-        return fits && !(whole && number != std::floor(number)) ? std::string() : takes(wanted, given);
+        return fits && !(whole && number != std::floor(number)) ? std::string() : takesSentence(wanted, given);
     });
 }
 
 void refuseEmpty(CLI::App* app) {
     for (CLI::Option* option : app->get_options()) {
         if (option->get_expected_max() == 0) continue;
-        check(option,
-              [](std::string& given) { return given.empty() ? std::string("is empty; it takes a value") : ""; });
+        addTransform(option,
+                     [](std::string& given) { return given.empty() ? std::string("is empty; it takes a value") : ""; });
     }
 }
 
 std::string sentenceOf(const CLI::ParseError& error) {
-    const std::string text = error.what(), first = text.substr(0, text.find('\n')); // without hints in further lines
-    const std::string name = nameIn(first, "", ":");
+    const std::string text = error.what(), first = text.substr(0, text.find('\n')); // further lines hold hints
+    const std::string name = textBetween(first, "", ":");
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && first.find(" = ") != first.npos)
-        return nameIn(first, ": ", " = ") + " does not take '" + first.substr(first.find(" = ") + 3) + "'";
+        return textBetween(first, ": ", " = ") + " does not take '" + first.substr(first.find(" = ") + 3) + "'";
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
         return first.find(" missing") != first.npos ? name + " needs a value" : name + " is given more than once";
     const bool ours = first.compare(0, name.size() + 7, name + ": takes") == 0 ||

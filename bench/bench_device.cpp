@@ -1,4 +1,4 @@
-#include "bench.hpp"
+#include "bench_device.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,8 +9,9 @@
 
 namespace measure {
 
-// Of the machine where the device has no memory of its own, whose heaps may then be any number.
-static uint64_t memoryOf(const rope::Device& device) {
+// Returns the machine's memory for a device without memory of its own, whose heaps may report any number; else the
+// largest heap.
+static uint64_t usableMemory(const rope::Device& device) {
 #ifdef _SC_PHYS_PAGES
     if (device.info().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
         return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -22,27 +23,28 @@ static uint64_t memoryOf(const rope::Device& device) {
     return most;
 }
 
-void Bench::mustFit(uint64_t bytes) const {
-    const uint64_t most = memoryOf(device_) / 2; // others want some of it too
+void BenchDevice::mustFit(uint64_t bytes) const {
+    const uint64_t most = usableMemory(device_) / 2; // other programs want some of it too
     if (bytes <= most) return;
-    throw Unfit("takes " + std::to_string(bytes >> 20) + " MiB, and " + std::to_string(most >> 20) + " may be used");
+    throw DoesNotFit("takes " + std::to_string(bytes >> 20) + " MiB, and " + std::to_string(most >> 20) +
+                     " may be used");
 }
 
-rope::Buffer Bench::make(uint64_t bytes) {
+rope::Buffer BenchDevice::make(uint64_t bytes) {
     rope::Buffer buffer;
     std::string error;
-    if (!device_.makeBuffer(bytes, &buffer, &error)) throw Unfit(error);
+    if (!device_.makeBuffer(bytes, &buffer, &error)) throw DoesNotFit(error);
     return buffer;
 }
 
-rope::Buffer Bench::make(const void* data, uint64_t bytes) {
+rope::Buffer BenchDevice::make(const void* data, uint64_t bytes) {
     rope::Buffer buffer = make(bytes);
     std::string error;
     if (!device_.upload(buffer, 0, data, bytes, &error)) throw std::runtime_error(error);
     return buffer;
 }
 
-rope::Buffer Bench::makeNoise(uint64_t bytes, RopeElement element) {
+rope::Buffer BenchDevice::makeNoise(uint64_t bytes, RopeElement element) {
     constexpr uint64_t kPiece = 1u << 20; // elements
     rope::Buffer buffer = make(bytes);
     const uint32_t element_bytes = ropeElementBytes(element);
@@ -58,7 +60,7 @@ rope::Buffer Bench::makeNoise(uint64_t bytes, RopeElement element) {
     return buffer;
 }
 
-rope::Buffer Bench::makeFrequencies(const RopeFrequencies& frequencies) {
+rope::Buffer BenchDevice::makeFrequencies(const RopeFrequencies& frequencies) {
     std::vector<uint32_t> words(ropeFrequencyBytes(frequencies.count) / 4);
     RopeReason reason;
     if (ropeWriteFrequencies(&frequencies, ROPE_ANGLE_EXACT, words.data(), &reason) != ROPE_SUCCESS)
@@ -66,14 +68,14 @@ rope::Buffer Bench::makeFrequencies(const RopeFrequencies& frequencies) {
     return make(words.data(), words.size() * 4);
 }
 
-std::vector<uint8_t> Bench::read(const rope::Buffer& buffer, uint64_t offset, uint64_t bytes) {
+std::vector<uint8_t> BenchDevice::read(const rope::Buffer& buffer, uint64_t offset, uint64_t bytes) {
     std::vector<uint8_t> data(bytes);
     std::string error;
     if (!device_.download(buffer, offset, data.data(), bytes, &error)) throw std::runtime_error(error);
     return data;
 }
 
-double Bench::measured(const std::function<bool(std::string*, double*)>& work) const {
+double BenchDevice::timed(const std::function<bool(std::string*, double*)>& work) const {
     using Time = std::chrono::steady_clock;
     std::string error;
     double seconds = 0;
@@ -83,29 +85,28 @@ double Bench::measured(const std::function<bool(std::string*, double*)>& work) c
     return seconds;
 }
 
-double Bench::run(const RopePlan* plans, uint32_t count, const RopeBuffers* slots) {
-    return measured(
-        [&](std::string* error, double* seconds) { return device_.run(plans, count, slots, error, seconds); });
+double BenchDevice::run(const RopePlan* plans, uint32_t count, const RopeBuffers* slots) {
+    return timed([&](std::string* error, double* seconds) { return device_.run(plans, count, slots, error, seconds); });
 }
 
-double Bench::submit(const std::function<void(VkCommandBuffer)>& record) {
-    return measured([&](std::string* error, double* seconds) { return device_.submit(record, error, seconds); });
+double BenchDevice::submit(const std::function<void(VkCommandBuffer)>& record) {
+    return timed([&](std::string* error, double* seconds) { return device_.submit(record, error, seconds); });
 }
 
-double Bench::copy(const rope::Buffer& from, const rope::Buffer& to, uint64_t bytes) {
+double BenchDevice::copy(const rope::Buffer& from, const rope::Buffer& to, uint64_t bytes) {
     const VkBufferCopy region = {0, 0, bytes};
     return submit([&](VkCommandBuffer commands) {
         device_.vk().CmdCopyBuffer(commands, from.handle(), to.handle(), 1, &region);
     });
 }
 
-double Bench::fill(const rope::Buffer& buffer) {
+double BenchDevice::fill(const rope::Buffer& buffer) {
     return submit([&](VkCommandBuffer commands) {
         device_.vk().CmdFillBuffer(commands, buffer.handle(), 0, VK_WHOLE_SIZE, 0x3F000000);
     });
 }
 
-Bench openBench(const std::string& select, Clock clock) {
+BenchDevice openBenchDevice(const std::string& select, Clock clock) {
     rope::DeviceOptions options;
     options.select = select;
     std::string error;
@@ -113,7 +114,7 @@ Bench openBench(const std::string& select, Clock clock) {
     if (!device) throw std::invalid_argument(error);
     if (clock == Clock::kDevice && !device.hasTimestamps())
         throw std::invalid_argument(device.info().name + " has no timestamps; --clock host measures from outside");
-    return Bench(std::move(device), clock);
+    return BenchDevice(std::move(device), clock);
 }
 
 std::vector<float> noise(size_t count, uint32_t* state) {
@@ -125,8 +126,16 @@ std::vector<float> noise(size_t count, uint32_t* state) {
     return values;
 }
 
+std::vector<uint8_t> noiseBytes(RopeElement element, size_t count) {
+    uint32_t state = 1;
+    const std::vector<float> values = noise(count, &state);
+    std::vector<uint8_t> bytes(count * ropeElementBytes(element));
+    ropeConvertElements(values.data(), ROPE_ELEMENT_F32, bytes.data(), element, count);
+    return bytes;
+}
+
 void mustPlan(RopeResult result, const RopePlan& plan) {
-    if (result == ROPE_ERROR_TOO_LARGE) throw Unfit(plan.reason.text);
+    if (result == ROPE_ERROR_TOO_LARGE) throw DoesNotFit(plan.reason.text);
     if (result != ROPE_SUCCESS) throw std::invalid_argument(plan.reason.text);
 }
 

@@ -1,0 +1,225 @@
+#include "typical_passes.hpp"
+
+#include "bench_device.hpp"
+
+#include "plan/shaders.h"
+
+#include <algorithm>
+
+namespace measure {
+namespace {
+
+const RopeShader* const kAllShaders[] = {
+#define ROPE_SHADER(name, file, needs, defines) &rope_shader_##name,
+#include "../shaders/list.def"
+#undef ROPE_SHADER
+};
+
+constexpr uint32_t kTokens = 4096;
+
+class PassCollector {
+  public:
+    explicit PassCollector(const RopeLimits& limits) : limits_(limits), frequencies_(64, 0.5), ones_(128, 1.0f) {}
+
+    void addTables();
+    void addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source, RopePairing pairing);
+    void addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed);
+    void addCaches();
+    void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned);
+    void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
+    void addRelative(const char* name, RopeRelativeSide side);
+    std::vector<TypicalPass> all() const { return all_; }
+
+  private:
+    RopeFrequencies frequencies(uint32_t pairs) const { return {frequencies_.data(), pairs, 1, nullptr, 1}; }
+    RopeFusedDescription describeFused(uint32_t head_dim, RopeElement element, bool packed) const;
+    void add(const std::string& name, RopeResult result, const RopePlan& plan);
+
+    const RopeLimits& limits_;
+    std::vector<double> frequencies_;
+    std::vector<float> ones_;
+    std::vector<TypicalPass> all_;
+};
+
+// Adds every pass of the plan as a plan of its own.
+void PassCollector::add(const std::string& name, RopeResult result, const RopePlan& plan) {
+    mustPlan(result, plan);
+    for (uint32_t p = 0; p < plan.pass_count; ++p) {
+        TypicalPass pass = {name, plan};
+        pass.plan.passes[0] = plan.passes[p];
+        pass.plan.pass_count = 1;
+        all_.push_back(pass);
+    }
+}
+
+void PassCollector::addTables() {
+    RopePlan plan;
+    add("self-test", ropePlanSelfTest(&limits_, &plan), plan);
+    RopeTableDescription d = {};
+    d.frequencies = frequencies(64);
+    d.tokens = kTokens;
+    const RopeResult result = ropePlanTable(&d, &limits_, &plan);
+    add("table", result, plan);
+}
+
+void PassCollector::addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source,
+                                RopePairing pairing) {
+    RopeRotateDescription d = {};
+    d.tokens = kTokens;
+    d.head_dim = head_dim;
+    d.element_in = d.element_out = element;
+    d.source = source;
+    d.pairing_in = d.pairing_out = pairing;
+    d.frequencies = frequencies(head_dim / 2);
+    d.q.heads = 32;
+    d.k.heads = 8;
+    d.rows.count = kTokens;
+    d.count_outside = source == ROPE_SOURCE_TABLE;
+    RopePlan plan;
+    const RopeResult result = ropePlanRotate(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+RopeFusedDescription PassCollector::describeFused(uint32_t head_dim, RopeElement element, bool packed) const {
+    RopeFusedDescription d = {};
+    d.rotate.tokens = kTokens;
+    d.rotate.head_dim = head_dim;
+    d.rotate.element_in = d.rotate.element_out = element;
+    d.rotate.frequencies = frequencies(head_dim / 2);
+    d.rotate.q.heads = 32;
+    d.rotate.k.heads = d.v.heads = 8;
+    d.rotate.out_of_place = 1;
+    d.rotate.count_outside = 1;
+    d.packed = packed;
+    d.cache.v_shares_buffer = packed;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.slots = kTokens;
+    d.cache.page_size = 16;
+    d.cache.slot_map_offset = kTokens;
+    d.cache.v.offset = packed ? uint64_t{kTokens} * 8 * head_dim : 0;
+    return d;
+}
+
+void PassCollector::addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed) {
+    RopeFusedDescription d = describeFused(head_dim, element, packed);
+    if (normed) {
+        d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
+        d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
+        d.q_norm.weights = d.k_norm.weights = ones_.data();
+    }
+    RopePlan plan;
+    const RopeResult result = ropePlanFused(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+// Adds passes into quantized caches, whose pages a block table finds.
+void PassCollector::addCaches() {
+    for (const RopeElement element : {ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0}) {
+        RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_F16, true);
+        d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+        d.cache.table_pages = kTokens / 16;
+        d.cache.element = element;
+        d.cache.k_scales.offset = d.cache.v.offset / 2;
+        d.cache.v_scales.offset = d.cache.k_scales.offset + uint64_t{kTokens} * 8;
+        RopePlan plan;
+        const RopeResult result = ropePlanFused(&d, &limits_, &plan);
+        add(element == ROPE_ELEMENT_I8 ? "cache-i8" : "cache-q8_0", result, plan);
+    }
+}
+
+void PassCollector::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned) {
+    RopeAddDescription d = {};
+    d.tokens = 512;
+    d.dim = dim;
+    d.learned = learned;
+    d.element_in = d.element_out = element;
+    d.rows.element = learned ? element : ROPE_ELEMENT_F32;
+    d.rows.count = 512;
+    if (!learned) d.frequencies = frequencies(dim / 2);
+    RopePlan plan;
+    const RopeResult result = ropePlanAdd(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+void PassCollector::addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element) {
+    RopeBiasDescription d = {};
+    d.kind = kind;
+    d.heads = 16;
+    d.queries = d.keys = keys;
+    d.bidirectional = 1;
+    d.least = -64;
+    d.most = 64;
+    d.element = element;
+    RopePlan plan;
+    const RopeResult result = ropePlanBias(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+void PassCollector::addRelative(const char* name, RopeRelativeSide side) {
+    RopeRelativeDescription d = {};
+    d.side = side;
+    d.heads = 16;
+    d.queries = d.keys = 512;
+    d.dim = 64;
+    d.least = -16;
+    d.most = 16;
+    RopePlan plan;
+    const RopeResult result = ropePlanRelative(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+void mustTakeEveryShader(const std::vector<TypicalPass>& passes) {
+    for (const RopeShader* shader : kAllShaders) {
+        const bool taken = std::any_of(passes.begin(), passes.end(),
+                                       [&](const TypicalPass& t) { return t.plan.passes[0].shader == shader; });
+        if (!taken) throw WrongResult(std::string("no typical plan takes the shader ") + shader->name);
+    }
+}
+
+} // namespace
+
+std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
+    constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, bf16 = ROPE_ELEMENT_BF16;
+    PassCollector collector(limits);
+    collector.addTables();
+    collector.addRotation("rotate-f32", 128, f32, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-f16-table", 128, f16, ROPE_SOURCE_TABLE, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-bf16-rows", 128, bf16, ROPE_SOURCE_ROWS, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-f16-interleaved", 128, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_INTERLEAVED);
+    collector.addRotation("rotate-f16-of-20", 20, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    collector.addRotation("rotate-f16-of-6", 6, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
+    for (const bool packed : {true, false}) {
+        const std::string name = packed ? "fused" : "fused-apart";
+        collector.addFused((name + "-f32").c_str(), 128, f32, packed, false);
+        collector.addFused((name + "-f16").c_str(), 128, f16, packed, false);
+        collector.addFused((name + "-bf16-normed").c_str(), 128, bf16, packed, true);
+        collector.addFused((name + "-f16-of-20").c_str(), 20, f16, packed, false);
+        collector.addFused((name + "-f16-of-6").c_str(), 6, f16, packed, false);
+    }
+    collector.addCaches();
+    collector.addEmbeddings("add-f32", 128, f32, false);
+    collector.addEmbeddings("add-learned-f16", 128, f16, true);
+    collector.addEmbeddings("add-f32-of-6", 6, f32, false);
+    collector.addEmbeddings("add-f16-of-6", 6, f16, true);
+    RopeLimits cpu_limits = limits; // plans for CPUs get long words
+    cpu_limits.threads = 1;
+    PassCollector cpu_collector(cpu_limits);
+    cpu_collector.addEmbeddings("add-f32-long-words", 128, f32, false);
+    cpu_collector.addBias("clipped-f16-long-words", ROPE_BIAS_CLIPPED, 512, f16);
+    cpu_collector.addBias("t5-f32-long-words", ROPE_BIAS_T5, 512, f32);
+    for (const RopeBiasKind kind : {ROPE_BIAS_ALIBI, ROPE_BIAS_CLIPPED, ROPE_BIAS_T5}) {
+        const std::string name = kind == ROPE_BIAS_T5 ? "t5" : kind == ROPE_BIAS_ALIBI ? "alibi" : "clipped";
+        collector.addBias((name + "-f32").c_str(), kind, 512, f32);
+        collector.addBias((name + "-f16").c_str(), kind, 512, f16);
+        collector.addBias((name + "-f16-of-510").c_str(), kind, 510, f16);
+        collector.addBias((name + "-f16-of-511").c_str(), kind, 511, f16);
+    }
+    collector.addRelative("relative-keys", ROPE_RELATIVE_KEYS);
+    collector.addRelative("relative-values", ROPE_RELATIVE_VALUES);
+    std::vector<TypicalPass> all = collector.all(), others = cpu_collector.all();
+    all.insert(all.end(), others.begin(), others.end());
+    mustTakeEveryShader(all);
+    return all;
+}
+
+} // namespace measure

@@ -1,0 +1,30 @@
+// The request of `vkrope rotate`: its options, and the rotation that they describe, with its inputs read from files.
+#pragma once
+
+#include "tool/input.hpp"
+
+#include <optional>
+
+namespace tool {
+
+struct RotateOptions {
+    EncodingOptions encoding;
+    std::string positions, cos, sin, q, q_out, k, k_out;
+    std::string order = "bshd", pairing, pairing_out, source, element, element_out, angle, device;
+    std::optional<uint32_t> rotary_offset, skip_first, skip_last;
+    uint32_t chunk_dim = 0; // 0: not given
+    bool transpose = false, inverse = false, shift = false;
+};
+
+struct RotateRequest {
+    RopeRotateDescription description = {}; // points into `encoding`
+    Encoding encoding;
+    Positions positions;
+    std::vector<float> given_rows; // empty: made from the encoding
+    Tensor q, k;                   // k without heads: there is none
+};
+
+// Checks the options and reads all files that they name.
+bool readRotateRequest(const RotateOptions& options, RotateRequest* request, Failure* failure);
+
+} // namespace tool
