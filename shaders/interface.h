@@ -54,7 +54,7 @@ using uint = uint32_t;
 #define ROPE_ID_DESTINATION_V 40 // of integers: from K's first word to V's
 #define ROPE_ID_COUNTED 41       // 1: the count of tokens is read
 #define ROPE_ID_CACHE 42         // cache kind
-#define ROPE_ID_SLOT_MAP_WIDE 43    // 1: slots or table are of int64
+#define ROPE_ID_SLOT_MAP_WIDE 43 // 1: slots or table are of int64
 #define ROPE_ID_SLOT_MAP_BATCH 44
 #define ROPE_ID_SLOT_MAP_TOKEN 45 // slots: from a token's to the next; table: pages of a sequence
 #define ROPE_ID_SLOTS 46
@@ -194,9 +194,9 @@ struct RopePush {
 #define ROPE_LEAST scale_mantissa
 #define ROPE_MOST scale_exponent
 // Fused passes have these as constants.
-#define ROPE_COUNT_AT pair_counts  // element of the positions' buffer
+#define ROPE_COUNT_AT pair_counts     // element of the positions' buffer
 #define ROPE_SLOT_MAP_AT rotary_begin // slots or table, there too
-#define ROPE_DELTA pass_elements   // by which a cache is shifted
+#define ROPE_DELTA pass_elements      // by which a cache is shifted
 #define ROPE_FIRST_BATCH head_lanes
 #define ROPE_SOURCE_V_AT heads // where K and V do not share a buffer
 #define ROPE_DESTINATION_V_AT head_lanes_magic
