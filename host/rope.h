@@ -821,7 +821,8 @@ typedef struct RopePass {
     uint32_t sequences;     /* of packed positions; 0: they are not packed */
     uint32_t joinable;      /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens; /* tokens of each sequence, where such sequences are taken as one; else 0 */
-    uint32_t whole; /* bit i: binding i is bound whole for every part; its strides are constants and push words */
+    uint32_t
+        whole_bindings; /* bit i: binding i is bound whole for every part; its strides are constants and push words */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 

@@ -5,7 +5,7 @@
 
 namespace rope {
 
-struct Addition {
+struct ResolvedAdd {
     // A rotation without tensors: pairs are given sines and cosines where the rotation would turn them. A learned table
     // is a table of rows whose first halves are given to the pairs' first elements.
     RopeRotateDescription d;
@@ -14,6 +14,6 @@ struct Addition {
     float scale; // 1: none
 };
 
-RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, RopeReason* reason);
+RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, RopeReason* reason);
 
 } // namespace rope

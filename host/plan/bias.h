@@ -6,14 +6,14 @@
 
 namespace rope {
 
-struct Bias {
-    RopeBiasDescription given; // with every default filled in
-    RopeRotateDescription d;   // the scores' batches and queries, as tokens, with their positions; keys are head_dim
+struct ResolvedBias {
+    RopeBiasDescription filled; // with every default filled in
+    RopeRotateDescription d;    // the scores' batches and queries, as tokens, with their positions; keys are head_dim
     RopeLayout scores;
     Buckets buckets;
     uint32_t row_count; // of given rows
 };
 
-RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason* reason);
+RopeResult resolveBias(const RopeBiasDescription& given, ResolvedBias* bias, RopeReason* reason);
 
 } // namespace rope

@@ -7,10 +7,10 @@
 namespace rope {
 
 // 0 (which means 1), or 2^-20 to 2^20.
-RopeResult checkScale(double scale, RopeReason* reason);
+RopeResult checkFrequencyScale(double scale, RopeReason* reason);
 
 // The scale, the sets and the axes.
-RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* reason);
+RopeResult checkScaleSetsAndAxes(const RopeFrequencies& frequencies, RopeReason* reason);
 
 // The count, every value and the scale.
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);

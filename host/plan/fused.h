@@ -17,7 +17,7 @@ struct FusedTensor {
     RopeLayout destination; // written, where there is no cache
     RopeCacheLayout cache;  // written, and by a shift read
     RopeCacheLayout scales; // of a cache whose format has them apart
-    RopeSlot from, to;
+    RopeSlot from_slot, to_slot;
     bool turned;
     bool cached;
     bool query_scaled; // by the scale of queries
@@ -26,7 +26,7 @@ struct FusedTensor {
 
 // A tensor that turns where it lies in the cache.
 inline bool isShifted(const FusedTensor& t) { return t.cached && t.d.out_of_place == 0; }
-inline SideBits sideBits(const FusedTensor& t) {
+inline SideBits fusedSideBits(const FusedTensor& t) {
     return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
             strideBits(t.destination) | strideBits(t.cache)};
 }
@@ -37,16 +37,16 @@ inline uint64_t destinationHeadStride(const FusedTensor& t) {
     return t.cached ? t.cache.head_stride : t.destination.head_stride;
 }
 
-struct Fused {
+struct ResolvedFused {
     // Filled in: rotate, save for its tensors, and the cache, whose page_size is never 0 where there is one.
-    RopeFusedDescription given;
+    RopeFusedDescription filled;
     FusedTensor tensors[3]; // those that have heads, in the order Q, K, V
     uint32_t count;
     bool v_with_k;                     // K and V take one dispatch
     RopePositionElement count_element; // INT32 or INT64, of the count of tokens
 };
 
-RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeReason* reason);
+RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason);
 
 // What is not one tensor's own, for a rotation whose counts, head and positions are filled in.
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);
@@ -55,10 +55,10 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads,
                                RopeReason* reason);
 
 // Refuses positions, a slot map and a count of tokens that certainly overlap in POSITIONS.
-RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason);
+RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);
 
 // Refuses geometry that cannot be taken in runs of four elements, or in blocks.
-RopeResult checkVectors(const FusedTensor& tensor, RopeReason* reason);
+RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason);
 
 inline bool isQuantized(const FusedTensor& tensor) { return isQuantized(tensor.d.element_out); }
 // Norms, quantizers and the scale of queries take whole runs of four elements.
@@ -75,13 +75,13 @@ inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map !
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
 // What a tensor's pass reads of positions: for the turn every axis and the set, for slots and the scale of queries axis
 // 0, and otherwise the lengths of packed sequences, for a window or since a token of none has no slot.
-void positionsRead(const Fused& fused, const FusedTensor& tensor, RopePositions* positions,
-                   RopeFrequencies* frequencies);
+void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& tensor, RopePositions* positions,
+                          RopeFrequencies* frequencies);
 
 // Elements of PARAMETERS where each part begins; weights of Q, then of K, then the scale's values, each padded to four.
-struct Parameters {
+struct ParameterLayout {
     uint32_t q_weights, k_weights, values, end;
 };
-Parameters parametersOf(const Fused& fused);
+ParameterLayout parameterLayout(const ResolvedFused& fused);
 
 } // namespace rope

@@ -8,21 +8,21 @@ namespace rope {
 constexpr uint32_t kMaxCount = 1u << 30; // the most that a shader counts in 32 bits
 
 // A stride, how many times a description takes it, and its name in a refusal: "batch" and so on.
-struct StrideAxis {
+struct NamedStride {
     uint64_t* stride;
     uint32_t count;
     const char* name;
 };
 // Clears the strides of axes with one entry. *reach grows from the elements of one entry to all from the first to the
 // last. A tensor that is written may not overlap itself.
-RopeResult checkStrides(const char* name, StrideAxis* axes, uint32_t count, bool written, uint64_t* reach,
-                        RopeReason* reason);
-RopeResult checkProduct(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason);
+RopeResult resolveStrides(const char* name, NamedStride* strides, uint32_t count, bool written, uint64_t* span,
+                          RopeReason* reason);
+RopeResult checkElementCount(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason);
 RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason);
 RopeResult checkHeads(uint32_t heads, RopeReason* reason);
 
 // Strides and offsets of rows and positions are so small that sums of them stay within 64 bits.
-RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason);
+RopeResult checkStrideLimit(const char* name, uint64_t value, RopeReason* reason);
 
 // The offset and all strides of a layout, or'ed: they are all multiples of a power of two where this is.
 inline uint64_t strideBits(const RopeLayout& l) { return l.offset | l.batch_stride | l.token_stride | l.head_stride; }

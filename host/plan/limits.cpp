@@ -13,7 +13,7 @@ constexpr uint32_t kCpuThreads = 64; // a dispatch costs more than a CPU's other
 
 void fillLimits(RopeLimits* limits) {
     if (limits->storage_range > UINT32_MAX) limits->storage_range = UINT32_MAX;
-    if (limits->storage_alignment == 0) limits->storage_alignment = kLeastAlignment;
+    if (limits->storage_alignment == 0) limits->storage_alignment = kMinAlignment;
     if (limits->group_size == 0) limits->group_size = 1;
     if (limits->storage_buffers == 0) limits->storage_buffers = 4;
     if (limits->uniform_range == 0) limits->uniform_range = 16384;

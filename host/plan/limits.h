@@ -5,7 +5,7 @@
 
 namespace rope {
 
-constexpr uint32_t kLeastAlignment = 16; // a uvec4
+constexpr uint32_t kMinAlignment = 16; // a uvec4
 
 // Puts a limit's default where the limit is 0.
 void fillLimits(RopeLimits* limits);

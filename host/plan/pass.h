@@ -24,19 +24,19 @@ inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
     return true;
 }
 // Bytes from element (0, 0, 0) over `counts` of each axis, without the offset; UINT64_MAX past 64 bits.
-uint64_t reachBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]);
+uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]);
 // Rows of 16-bit elements are read by whole words.
-inline uint64_t wholeWords(const RopeAccess& access, uint64_t bytes) {
+inline uint64_t rowsInWholeWords(const RopeAccess& access, uint64_t bytes) {
     return access.slot == ROPE_SLOT_ROWS && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
 }
 
-inline bool isWhole(const RopePass& pass, uint32_t binding) { return (pass.whole & 1u << binding) != 0; }
+inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }
 
 inline uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {
     const uint64_t groups = (static_cast<uint64_t>(heads) + pass.heads_per_thread - 1) / pass.heads_per_thread;
     return groups * pass.head_lanes;
 }
-uint64_t groupsX(const RopePass& pass, uint32_t tokens, uint32_t heads);
+uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads);
 inline uint64_t partCount(const RopePass& pass) {
     return static_cast<uint64_t>(pass.parts[kBatch]) * pass.parts[kToken] * pass.parts[kHead];
 }

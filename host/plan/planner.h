@@ -8,7 +8,7 @@
 namespace rope {
 
 // Refuses a plan or a description that is null. A plan that is there says so.
-RopeResult checkGiven(const void* description, RopePlan* plan);
+RopeResult checkArguments(const void* description, RopePlan* plan);
 
 class Planner {
   public:

@@ -11,9 +11,9 @@ namespace rope {
 RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, uint32_t tokens,
                             RopePositions* positions, RopeReason* reason);
 // Positions that are not read themselves become the lengths of packed sequences where those are wanted, or nothing.
-void keepLengths(bool wanted, RopePositions* positions);
+void keepOnlyLengths(bool wanted, RopePositions* positions);
 // The positions that a rotation itself reads. By rows it reads the lengths of packed sequences, for a window, or none.
-void positionsRead(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies);
+void selectRotationPositions(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies);
 RopeAccess positionAccess(const RopePositions& positions, const RopeFrequencies& frequencies);
 // Sets the pass's constants and facts of positions, its push words, and its binding.
 void setPositions(const RopePositions& positions, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass);

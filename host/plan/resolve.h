@@ -10,7 +10,7 @@ RopeResult resolveTable(const RopeTableDescription& given, RopeTableDescription*
 RopeResult resolveRotate(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason);
 
 // Fills in all of a rotation but its tensors. Where nothing turns, its source and operation are not read.
-RopeResult resolveRotation(bool turned, RopeRotateDescription* d, RopeReason* reason);
+RopeResult resolveWithoutTensors(bool turned, RopeRotateDescription* d, RopeReason* reason);
 
 // Refuses options in place that only an output of its own can have.
 RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason);

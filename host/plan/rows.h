@@ -10,6 +10,6 @@ namespace rope {
 RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason);
 RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows, RopeReason* reason);
 RopeAccess rowAccess(const RopeRows& rows, uint32_t pairs); // of one row; the strides are the caller's
-void setRowPush(const RopeRows& rows, RopePush* push);
+void setRowWords(const RopeRows& rows, RopePush* push);
 
 } // namespace rope

@@ -17,7 +17,7 @@ double operationScale(RopeOperation operation, double scale) {
 }
 
 // In integers, as frexp would be one import more. The scale is a normal number.
-Scale splitScale(double scale) {
+SplitScale splitScale(double scale) {
     const uint64_t bits = doubleBits(scale);
     uint64_t mantissa = (((bits & 0xFFFFFFFFFFFFF) | 1ull << 52) + (1u << 20)) >> 21; // the nearest of 32 bits
     int exponent = static_cast<int>(bits >> 52) - 1023;
@@ -29,7 +29,7 @@ Scale splitScale(double scale) {
 }
 
 uint32_t scaleGrid(const RopeRotateDescription& d) {
-    const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    const SplitScale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
     return scale_grid(scale.mantissa, scale.exponent);
 }
 

@@ -8,11 +8,11 @@ namespace rope {
 // The factor that an operation asks for.
 double operationScale(RopeOperation operation, double scale);
 
-struct Scale {
+struct SplitScale {
     uint32_t mantissa; // scale = mantissa * 2^(exponent - 31)
     int32_t exponent;
 };
-Scale splitScale(double scale);
+SplitScale splitScale(double scale);
 // The grid by which a rotation takes the leading parts of cos and sin of that factor, or 0.
 uint32_t scaleGrid(const RopeRotateDescription& d);
 

@@ -14,17 +14,17 @@ RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t
                         const RopeLimits& limits);
 // What one of so many threads could take over from others, up to `most` of them: as many (1, 2, 4 and so on) as leave a
 // device enough threads.
-uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
+uint32_t chooseItemsPerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
 bool takesLongWords(const RopeLimits& limits); // whether memory is moved by 64-bit words, in shaders that can
 
-struct Build {
+struct ShaderVariant {
     const RopeShader* shader; // null: none on this device
     uint32_t lane_pairs;
     uint32_t copy_step; // elements that a copying lane moves at a time, twice
 };
 
 // With lanes of four pairs, two and one; of four in long words, too, or null.
-struct Shaders {
+struct ShaderVariants {
     const RopeShader *wide, *narrow, *odd;
     const RopeShader* wide_long = nullptr;
 };
@@ -36,27 +36,27 @@ inline SideBits sideBits(const RopeTensor& tensor) {
     return {strideBits(tensor.source), strideBits(tensor.destination)};
 }
 
-Build chooseBuild(const RopeRotateDescription& d, const SideBits& sides, const Shaders& shaders,
-                  const RopeLimits& limits);
+ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderVariants& shaders,
+                            const RopeLimits& limits);
 // Whether a tensor's runs of four elements, and the pairs' partners, lie at multiples of four.
-bool isWide(const RopeRotateDescription& d, const SideBits& sides);
-RopeResult refuseBuild(const char* name, RopeReason* reason);
-uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
-uint32_t passLanes(uint32_t elements, const Build& build); // that bring over what does not rotate
+bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides);
+RopeResult refuseVariant(const char* name, RopeReason* reason);
+uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant);
+uint32_t copyLanes(uint32_t elements, const ShaderVariant& variant); // that bring over what does not rotate
 
 RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
 RopeAccess cosSinAccess(const RopeRotateDescription& d);
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
 void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
 // Of all passes over one tensor.
-void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass);
+void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass);
 
 // One tensor from where to where.
 struct TensorPass {
     const char* name;
     const RopeTensor& tensor;
-    RopeSlot from, to;
-    const Shaders& shaders;
+    RopeSlot from_slot, to_slot;
+    const ShaderVariants& shaders;
     bool is_rotation; // whose wide shader may take two lanes of a head in a thread, or two heads together
 };
 RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);

@@ -10,13 +10,13 @@
 namespace rope {
 namespace {
 
-void* allocate(const VkAllocationCallbacks* allocator, size_t size) {
+void* allocateHostMemory(const VkAllocationCallbacks* allocator, size_t size) {
     if (allocator == nullptr) return malloc(size);
     return allocator->pfnAllocation(allocator->pUserData, size, alignof(max_align_t),
                                     VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
 }
 
-void release(const VkAllocationCallbacks* allocator, void* memory) {
+void freeHostMemory(const VkAllocationCallbacks* allocator, void* memory) {
     if (allocator == nullptr) {
         free(memory);
     } else if (memory != nullptr) {
@@ -25,7 +25,7 @@ void release(const VkAllocationCallbacks* allocator, void* memory) {
 }
 
 // One after the other, in the order of Functions: a call for each would be half a kilobyte of code.
-bool loadFunctions(const RopeContextInfo& info, Functions* f) {
+bool loadFunctions(const RopeContextInfo& info, VulkanFunctions* f) {
 #define ROPE_NAME(name) "vk" #name "\0"
     static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
 #undef ROPE_NAME
@@ -33,8 +33,8 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
     char* to = reinterpret_cast<char*>(f);
     bool all = true;
     for (const char* name = kNames; *name != 0; ++name) {
-        const uint32_t of = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
-        if ((of & ~info.limits.enabled) == 0) { // a pointer to what is not enabled may be had, and proves nothing
+        const uint32_t needed = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
+        if ((needed & ~info.limits.enabled) == 0) { // a pointer to what is not enabled may be had, and proves nothing
             PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
             if (function == nullptr && to == push) // Vulkan 1.4's own
                 function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
@@ -47,7 +47,7 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
     return all;
 }
 
-VkResult makeLayouts(RopeContext* c) {
+VkResult createLayouts(RopeContext* c) {
     VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT] = {};
     for (uint32_t i = 0; i < c->binding_count; ++i) {
         bindings[i].binding = i;
@@ -57,7 +57,7 @@ VkResult makeLayouts(RopeContext* c) {
     }
     VkDescriptorSetLayoutCreateInfo set = {};
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-    if (c->pushes) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+    if (c->pushes_descriptors) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     set.bindingCount = c->binding_count;
     set.pBindings = bindings;
     VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
@@ -79,21 +79,21 @@ VkResult makeLayouts(RopeContext* c) {
 }
 
 // With its constants folded in: some compilers keep what a specialization constant rules out.
-VkResult makeModule(const RopeContext& c, const RopePass& pass, VkShaderModule* module) {
-    uint32_t* words = static_cast<uint32_t*>(allocate(c.allocator, pass.shader->bytes));
+VkResult createShaderModule(const RopeContext& c, const RopePass& pass, VkShaderModule* module) {
+    uint32_t* words = static_cast<uint32_t*>(allocateHostMemory(c.allocator, pass.shader->bytes));
     if (words == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     VkShaderModuleCreateInfo code = {};
     code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     code.codeSize = ropeSpecialize(pass.shader, pass.constants, words);
     code.pCode = words;
     const VkResult result = c.vk.CreateShaderModule(c.device, &code, c.allocator, module);
-    release(c.allocator, words);
+    freeHostMemory(c.allocator, words);
     return result;
 }
 
-VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
+VkResult createPipeline(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = makeModule(c, pass, &module);
+    VkResult result = createShaderModule(c, pass, &module);
     if (result != VK_SUCCESS) return result;
 
     VkComputePipelineCreateInfo info = {};
@@ -110,14 +110,14 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
 
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
-    void* memory = allocate(c->allocator, sizeof(PipelineNode));
+    void* memory = allocateHostMemory(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
     node->shader = pass.shader;
     memcpy(node->constants, pass.constants, sizeof node->constants);
-    const VkResult result = compile(*c, pass, &node->pipeline);
+    const VkResult result = createPipeline(*c, pass, &node->pipeline);
     if (result != VK_SUCCESS) {
-        release(c->allocator, memory);
+        freeHostMemory(c->allocator, memory);
         return result;
     }
     nameObject(*c, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node->pipeline, pass.shader->name);
@@ -150,7 +150,7 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     *context = nullptr;
     if (info == nullptr || info->device == VK_NULL_HANDLE || info->get_device_proc_addr == nullptr)
         return VK_ERROR_INITIALIZATION_FAILED;
-    void* memory = allocate(info->allocator, sizeof(RopeContext));
+    void* memory = allocateHostMemory(info->allocator, sizeof(RopeContext));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     RopeContext* c = new (memory) RopeContext();
     c->device = info->device;
@@ -159,15 +159,15 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     c->limits = info->limits;
     fillLimits(&c->limits);
     c->binding_count = c->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
-    c->pushes = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
+    c->pushes_descriptors = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
     const bool loaded = checkLimits(c->limits, nullptr) == ROPE_SUCCESS && loadFunctions(*info, &c->vk);
-    const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
+    const VkResult result = loaded ? createLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
     if (result == VK_SUCCESS) {
         *context = c;
     } else if (loaded) {
         ropeDestroyContext(c);
     } else {
-        release(info->allocator, memory);
+        freeHostMemory(info->allocator, memory);
     }
     return result;
 }
@@ -179,12 +179,12 @@ void ropeDestroyContext(RopeContext* context) {
     while (node != nullptr) {
         PipelineNode* next = node->next;
         c.vk.DestroyPipeline(c.device, node->pipeline, c.allocator);
-        release(c.allocator, node);
+        freeHostMemory(c.allocator, node);
         node = next;
     }
     c.vk.DestroyPipelineLayout(c.device, c.pipeline_layout, c.allocator);
     c.vk.DestroyDescriptorSetLayout(c.device, c.set_layout, c.allocator);
-    release(c.allocator, context);
+    freeHostMemory(c.allocator, context);
 }
 
 VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason) {

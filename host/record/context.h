@@ -30,7 +30,7 @@
 
 namespace rope {
 
-struct Functions {
+struct VulkanFunctions {
 #define ROPE_DECLARE(name) PFN_vk##name name;
     ROPE_FUNCTIONS(ROPE_DECLARE)
     ROPE_OPTIONAL_FUNCTIONS(ROPE_DECLARE)
@@ -48,14 +48,14 @@ struct PipelineNode {
 } // namespace rope
 
 struct RopeContext {
-    rope::Functions vk;
+    rope::VulkanFunctions vk;
     VkDevice device;
     VkPipelineCache cache;
     const VkAllocationCallbacks* allocator;
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout pipeline_layout;
     std::atomic<rope::PipelineNode*> pipelines;
-    bool pushes;
+    bool pushes_descriptors;
     uint32_t binding_count;
     RopeLimits limits; // filled in
     RopeRounding rounding;
@@ -74,14 +74,14 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
 
 // Refuses plans and buffers that cannot be recorded. It looks for pipelines and descriptor sets only where `whole` is
 // true: a caller that is about to make the sets has none yet.
-RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole);
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool prepared);
 // Records all of one dispatch but the dispatch itself.
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch);
 
 // What the host's debugging tools show, "vkrope " before it.
-void nameObject(const RopeContext& context, VkObjectType type, uint64_t handle, const char* of);
-void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, const char* of); // null: its end
+void nameObject(const RopeContext& context, VkObjectType type, uint64_t handle, const char* what);
+void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, const char* what); // null: its end
 
 // Every dispatch of a plan: bound here, carried out by launch(index, dispatch).
 template <typename Launch>

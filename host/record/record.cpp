@@ -8,13 +8,14 @@
 namespace rope {
 namespace {
 
-struct Writes {
+struct DescriptorWrites {
     VkDescriptorBufferInfo buffers[ROPE_BINDING_COUNT];
     VkWriteDescriptorSet writes[ROPE_BINDING_COUNT];
 };
 
 // Returns how many bindings the dispatch has.
-uint32_t describe(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set, Writes* w) {
+uint32_t fillDescriptorWrites(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set,
+                              DescriptorWrites* w) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const RopeBinding& binding = dispatch.bindings[i];
@@ -39,8 +40,8 @@ static_assert(ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + 1 &&
 
 // True where a source and its destination, in two slots, begin at one byte of one buffer. A cache is left
 // out: its binding begins at its first slot, which the pass need not write.
-bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
-    if (isWhole(pass, ROPE_BINDING_DESTINATION)) return false;
+bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
+    if (isBoundWhole(pass, ROPE_BINDING_DESTINATION)) return false;
     const RopeAccess* const last = pass.access + ROPE_BINDING_SOURCE_V;
     for (const RopeAccess* at = pass.access + ROPE_BINDING_SOURCE; at <= last;
          at += ROPE_BINDING_SOURCE_V - ROPE_BINDING_SOURCE) {
@@ -66,8 +67,8 @@ bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
     X(shared_bytes)
 #define ROPE_PLACE(member) offsetof(RopeLimits, member),
 #define ROPE_NAME(member) #member "\0"
-constexpr uint8_t kLimits[] = {ROPE_LIMITS(ROPE_PLACE)};
-constexpr char kLimitNames[] = ROPE_LIMITS(ROPE_NAME);
+constexpr uint8_t kComparedLimits[] = {ROPE_LIMITS(ROPE_PLACE)};
+constexpr char kComparedLimitNames[] = ROPE_LIMITS(ROPE_NAME);
 #undef ROPE_NAME
 #undef ROPE_PLACE
 #undef ROPE_LIMITS
@@ -90,14 +91,14 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
                       "plan %u has version %#x; it must be %#x, that of an accepted plan", number, plan.version,
                       ROPE_VERSION);
     }
-    for (uint32_t i = 0; i < sizeof kLimits; ++i) {
-        const size_t at = kLimits[i];
+    for (uint32_t i = 0; i < sizeof kComparedLimits; ++i) {
+        const size_t at = kComparedLimits[i];
         const uint32_t takes = limitAt(plan.limits, at), has = limitAt(context.limits, at);
         const uint32_t lacks = at == offsetof(RopeLimits, enabled)             ? takes & ~has
                                : at == offsetof(RopeLimits, storage_alignment) ? has > takes
                                                                                : takes > has;
         if (lacks == 0) continue;
-        const char* name = kLimitNames;
+        const char* name = kComparedLimitNames;
         for (; i != 0; --i) {
             while (*name++ != 0) {
             }
@@ -109,7 +110,7 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
     return ROPE_SUCCESS;
 }
 
-RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole) {
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool prepared) {
     if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
     const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
     if (result != ROPE_SUCCESS) return result;
@@ -122,21 +123,22 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
     }
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
         const RopePass& pass = plan->passes[i];
-        if (overlaps(pass, *buffers)) return ROPE_ERROR_OVERLAP;
-        if (whole && findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE)
+        if (sourceMeetsDestination(pass, *buffers)) return ROPE_ERROR_OVERLAP;
+        if (prepared && findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE)
             return ROPE_ERROR_NOT_PREPARED;
     }
-    return whole && !context->pushes && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
+    return prepared && !context->pushes_descriptors && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS
+                                                                                : ROPE_SUCCESS;
 }
 
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch) {
-    const Functions& vk = context.vk;
+    const VulkanFunctions& vk = context.vk;
     const VkPipeline pipeline = findPipeline(context, dispatch.shader, dispatch.constants);
     vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    if (context.pushes) {
-        Writes w;
-        const uint32_t bound = describe(dispatch, buffers, VK_NULL_HANDLE, &w);
+    if (context.pushes_descriptors) {
+        DescriptorWrites w;
+        const uint32_t bound = fillDescriptorWrites(dispatch, buffers, VK_NULL_HANDLE, &w);
         vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context.pipeline_layout, 0, bound,
                                    w.writes);
     } else {
@@ -154,7 +156,7 @@ using namespace rope;
 VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
     if (context == nullptr || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
-    if (context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
+    if (context->pushes_descriptors) return VK_ERROR_FEATURE_NOT_PRESENT;
     const RopeResult refused = checkRecording(context, plan, buffers, /* whole= */ false);
     if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
     const uint32_t count = ropeDispatchCount(plan);
@@ -168,8 +170,8 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
         if (result != VK_SUCCESS) return result;
         RopeDispatch dispatch;
         ropeGetDispatch(plan, i, &dispatch);
-        Writes w;
-        const uint32_t bound = describe(dispatch, *buffers, sets[i], &w);
+        DescriptorWrites w;
+        const uint32_t bound = fillDescriptorWrites(dispatch, *buffers, sets[i], &w);
         context->vk.UpdateDescriptorSets(context->device, bound, w.writes, 0, nullptr);
     }
     return VK_SUCCESS;

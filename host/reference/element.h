@@ -11,8 +11,8 @@ uint32_t readRaw(const void* array, RopeElement element, uint64_t at);
 void writeRaw(void* array, RopeElement element, uint64_t at, uint32_t raw);
 uint32_t widened(uint32_t raw, RopeElement element);
 uint32_t narrowed(uint32_t bits, RopeElement element);
-uint32_t readBits(const void* array, RopeElement element, uint64_t at);
-void writeBits(void* array, RopeElement element, uint64_t at, uint32_t bits);
+uint32_t readFloatBits(const void* array, RopeElement element, uint64_t at);
+void writeFloatBits(void* array, RopeElement element, uint64_t at, uint32_t bits);
 float readElement(const void* array, RopeElement element, uint64_t at);
 
 } // namespace rope

@@ -6,7 +6,7 @@
 namespace rope {
 
 // Stores one head from element `at` on. `scale` is the float32 of a format whose scales lie apart.
-void putQuantizedHead(void* array, RopeElement element, uint64_t at, uint64_t scale, const Value* values,
-                      uint32_t count);
+void storeQuantizedHead(void* array, RopeElement element, uint64_t at, uint64_t scale, const ElementValue* values,
+                        uint32_t count);
 
 } // namespace rope

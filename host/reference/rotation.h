@@ -10,34 +10,34 @@ namespace rope {
 
 struct CosSin {
     double reference[2]; // cos and sin
-    float bits[2];
+    float float32[2];
 };
 
 // Everything that is the same for all heads and tokens.
-struct Rotation {
+struct HostRotation {
     const RopeRotateDescription& d;
     const void* positions;
     const void* rows;
-    RopePositions read; // what of the positions is
+    RopePositions positions_read; // what of the positions is
     RopeFrequencies frequencies;
     double scale;  // what the operation wants
     uint32_t grid; // by which cos and sin of that scale are taken apart
     bool backward;
-    bool positioned; // positions are known
+    bool positions_known; // positions are known
 };
-Rotation makeRotation(const RopeRotateDescription& d, const void* positions, const void* rows);
-RopeResult checkRows(const Rotation& r, RopeReason* reason);
-RopeResult refusePositions(RopeReason* reason);
+HostRotation makeHostRotation(const RopeRotateDescription& d, const void* positions, const void* rows);
+RopeResult checkAngleSource(const HostRotation& r, RopeReason* reason);
+RopeResult refuseNullPositions(RopeReason* reason);
 
 // A token, and whether it is inside the window.
-HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turns);
+HostToken rotationToken(const HostRotation& r, uint32_t batch, uint32_t number, bool* turns);
 // Whether one that should turn cannot.
 bool isOutside(const RopeRotateDescription& d, const HostToken& token);
 // `number` counts the tokens of all batches.
-void findCosSin(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin);
+void findCosSin(const HostRotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin);
 
 // An element on its way, in both ways at once.
-struct Value {
+struct ElementValue {
     double reference;
     uint32_t bits;      // of the float32
     uint32_t raw = 0;   // as it was loaded
@@ -47,18 +47,18 @@ inline float floatOf(uint32_t bits) { return uintBitsToFloat(bits).value; }
 inline uint32_t bitsOf(float value) { return floatBitsToUint({value}); }
 inline float product(float a, float b) { return (Rounded{a} * Rounded{b}).value; }
 
-struct Arrays {
+struct TensorArrays {
     const void* in;
     double* reference; // either may be null
     void* out;
     RopeElement element_in, element_out;
 };
-Value load(const Arrays& arrays, uint64_t at);
-void put(const Arrays& arrays, uint64_t at, const Value& value);
+ElementValue loadValue(const TensorArrays& arrays, uint64_t at);
+void storeValue(const TensorArrays& arrays, uint64_t at, const ElementValue& value);
 
 // The element of the rotary part that is a pair's first or second.
 uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which);
-void turnPair(const Rotation& r, const CosSin& cos_sin, Value pair[2]);
-uint64_t elementAt(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head);
+void turnPair(const HostRotation& r, const CosSin& cos_sin, ElementValue pair[2]);
+uint64_t headElement(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head);
 
 } // namespace rope

@@ -5,11 +5,11 @@
 
 namespace rope {
 
-enum class Slot { kTaken, kSkipped, kOutside };
+enum class SlotOutcome { kTaken, kSkipped, kOutside };
 
 // `number` counts the batch's tokens; `slot` is written where it is kTaken.
-Slot findSlot(const RopeCache& cache, const void* positions, uint32_t batch, uint32_t number, const HostToken& token,
-              uint64_t* slot);
+SlotOutcome findSlot(const RopeCache& cache, const void* positions, uint32_t batch, uint32_t number,
+                     const HostToken& token, uint64_t* slot);
 
 // The first element of a slot's first head.
 uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint32_t sequence, uint64_t slot);

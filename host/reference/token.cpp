@@ -54,7 +54,7 @@ bool findSequence(const RopePositions& p, const void* positions, uint32_t token,
 
 } // namespace
 
-HostToken hostToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
+HostToken findToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
                     uint32_t batch, uint32_t token) {
     HostToken found = {true, true, token, tokens - token, batch, 0, {}};
     uint64_t at = p.offset + batch * p.batch_stride + (p.kind == ROPE_POSITIONS_PER_TOKEN ? token * p.token_stride : 0);

@@ -13,7 +13,7 @@ struct HostToken {
     uint32_t set;
     int64_t position[ROPE_MAX_AXES]; // in 2^-32ths
 };
-HostToken hostToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
+HostToken findToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
                     uint32_t batch, uint32_t token);
 
 // An entry as it stands in the buffer; a float's bits.
