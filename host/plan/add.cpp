@@ -1,4 +1,4 @@
-// The plan of an addition to embeddings.
+// This file plans an addition to embeddings: ropePlanAdd.
 #include "plan/add.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
@@ -11,7 +11,8 @@ namespace {
 const ShaderVariants kAddShaders = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd,
                                     &rope_shader_add_wide_long};
 
-// Sequences that have the same positions are taken as heads of one, so that a thread finds what it adds once for many.
+// Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A thread then
+// finds the values that it adds once for many sequences.
 void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
     const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;
     if (!same || d->source == ROPE_SOURCE_ROWS) return;
@@ -24,7 +25,8 @@ void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
     }
 }
 
-// A learned table is bound whole, and takes no other source.
+// Refuses a learned table that one binding cannot span. A learned table is bound whole, and no other source can take
+// its place.
 RopeResult checkLearnedTableSpan(const RopeAddDescription& given, const RopeRotateDescription& d, Planner* planner) {
     const RopeAccess table = cosSinAccess(d);
     const uint64_t bytes = table.extent * table.element_bytes;
@@ -36,12 +38,13 @@ RopeResult checkLearnedTableSpan(const RopeAddDescription& given, const RopeRota
                   static_cast<unsigned long long>(planner->limits().storage_range));
 }
 
-// As a rotation's thread goes through heads, one of an addition goes through lanes, each through sequences. Eight lanes
-// side by side take a row as it lies in memory. One that computes sines goes through tokens instead, and loads its
-// lane's frequencies once.
+// Decides how many lanes, sequences and tokens a thread takes. A rotation's thread goes through heads. An addition's
+// thread goes through lanes, and through sequences for each lane. At least eight threads take neighbouring lanes, which
+// read a row as it lies in memory. A thread that computes sines goes through tokens instead of lanes, and loads the
+// frequencies of its lane once.
 void setWorkPerThread(const RopeRotateDescription& d, uint32_t heads, const RopeLimits& limits, RopePass* pass) {
     constexpr uint32_t kNeighbourThreads = 8;
-    constexpr uint32_t kTokensForALane = 4; // times a CPU's 32: the loads are then 2 % of the work
+    constexpr uint32_t kTokensForALane = 4; // 4 times a CPU's 32 tokens leave the loads 2 % of the work
     const uint32_t most_lanes = pass->head_lanes / kNeighbourThreads, most_items = pass->heads_per_thread;
     if (most_items > heads) pass->heads_per_thread = heads;
     pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
@@ -58,6 +61,7 @@ void setWorkPerThread(const RopeRotateDescription& d, uint32_t heads, const Rope
     pass->constants[ROPE_ID_LANES] = lanes;
 }
 
+// Sets the constants and push words that only additions have.
 void setAddWords(const ResolvedAdd& addition, const RopeRotateDescription& d, const RopeLimits& limits,
                  RopePass* pass) {
     setWorkPerThread(d, pass->count[kHead], limits, pass);

@@ -1,4 +1,4 @@
-// Descriptions of additions to embeddings: defaults filled in, contradictions refused.
+// This file fills in the defaults of additions to embeddings, and refuses contradictions.
 #include "plan/add.h"
 #include "plan/layout.h"
 #include "plan/resolve.h"
@@ -7,7 +7,7 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kMaxLearnedPairs = 65535; // that shaders count in 16 bits
+constexpr uint32_t kMaxLearnedPairs = 65535; // shaders count pairs in 16 bits
 
 RopeResult checkEmbeddingDim(const RopeAddDescription& given, RopeReason* reason) {
     const uint32_t max_dim = 2 * (given.learned != 0 ? kMaxLearnedPairs : ROPE_MAX_PAIRS);
@@ -25,7 +25,8 @@ RopeResult checkAddOptions(const RopeAddDescription& given, RopeReason* reason) 
     return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
 }
 
-// The table as rows of cosines and sines, which its halves are read as.
+// Describes the learned table as rows of cosines and sines. The first half of a row is read as cosines, the second half
+// as sines.
 RopeResult resolveLearnedTable(RopeRotateDescription* d, RopeReason* reason) {
     d->rotary_dim = d->chunk_dim = d->head_dim;
     d->source = ROPE_SOURCE_TABLE;

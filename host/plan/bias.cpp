@@ -1,4 +1,4 @@
-// The plan of a bias on scores.
+// This file plans a bias on scores: ropePlanBias.
 #include "plan/bias.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
@@ -8,21 +8,24 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kVectorsPerThread = 8;     // of a lane's elements, in one thread
-constexpr uint32_t kMaxQueriesPerThread = 64; // which find the first one's biases once
+// A thread takes so many vectors, each of one lane's elements: kRuns in bias.comp.
+constexpr uint32_t kVectorsPerThread = 8;
+// A thread finds all biases of its first query, and one more for each query behind it.
+constexpr uint32_t kMaxQueriesPerThread = 64;
 
 const ShaderVariants kBiasShaders = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd,
                                      &rope_shader_bias_wide_long};
 const ShaderVariants kBucketShaders = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
                                        &rope_shader_bias_buckets_odd, &rope_shader_bias_buckets_wide_long};
 
+// Returns how many queries of a head one thread goes through.
 uint32_t queriesPerThread(const ResolvedBias& bias, uint32_t head_lanes, const RopeLimits& limits) {
     const uint64_t threads = uint64_t{bias.d.batch} * bias.d.tokens * bias.filled.heads * head_lanes;
     return chooseItemsPerThread(threads, bias.d.tokens < kMaxQueriesPerThread ? bias.d.tokens : kMaxQueriesPerThread,
                                 limits);
 }
 
-// A value for each row, of the first head.
+// Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
 RopeAccess biasValueAccess(const ResolvedBias& bias) {
     const RopeRows& rows = bias.filled.rows;
     return {ROPE_SLOT_ROWS,

@@ -1,4 +1,5 @@
-// Descriptions of biases on scores: defaults filled in, contradictions refused.
+// This file fills in the defaults of biases on scores, refuses contradictions, and writes T5's thresholds:
+// ropeWriteBuckets.
 #include "plan/bias.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
@@ -44,7 +45,7 @@ RopeResult resolveBiasOptions(RopeBiasDescription* g, RopeReason* reason) {
     return result == ROPE_SUCCESS ? checkScores({g->heads, g->queries, g->keys}, g->positions, reason) : result;
 }
 
-// Of given values only what is read.
+// Fills in how the given values lie, and clears all that a bias does not read of RopeRows.
 RopeResult resolveBiasValues(ResolvedBias* bias, RopeReason* reason) {
     RopeBiasDescription* g = &bias->filled;
     RopeRows rows = {};
@@ -103,7 +104,7 @@ RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destin
         return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; only T5 has buckets",
                       static_cast<int>(bias.filled.kind));
     const uint32_t words = 4 * ropeBucketVectors(bias.filled.buckets, bias.filled.bidirectional);
-    memset(destination, 0xFF, words * sizeof(uint32_t)); // never reached
+    memset(destination, 0xFF, words * sizeof(uint32_t)); // no distance reaches the padding
     for (uint32_t k = 1; k <= thresholdCount(bias.buckets); ++k) {
         const uint32_t threshold = thresholdOf(bias.buckets, k);
         memcpy(static_cast<char*>(destination) + (k - 1) * sizeof threshold, &threshold, sizeof threshold);

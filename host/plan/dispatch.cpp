@@ -1,4 +1,4 @@
-// A plan's dispatches: each part of each pass, with its bindings and push words.
+// This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
 #include "plan/pass.h"
 
 #include <string.h>
@@ -6,7 +6,8 @@
 namespace rope {
 namespace {
 
-// For a binding that is not read: something that is, where there is any.
+// Vulkan asks for a buffer in every binding of the layout. A binding that the shader does not read takes a buffer that
+// the shader reads, if there is any, and else the destination.
 const RopeAccess& accessBoundInstead(const RopePass& pass) {
     const int read[] = {ROPE_BINDING_COS_SIN, ROPE_BINDING_POSITIONS, ROPE_BINDING_SOURCE};
     for (const int binding : read) {
@@ -15,12 +16,13 @@ const RopeAccess& accessBoundInstead(const RopePass& pass) {
     return pass.access[ROPE_BINDING_DESTINATION];
 }
 
-// A plan that was refused, or is of another version, has none.
+// Returns 0 for a plan that was refused, or that another version made.
 uint32_t acceptedPassCount(const RopePlan* plan) {
     return plan != nullptr && plan->version == ROPE_VERSION ? plan->pass_count : 0;
 }
 
-// The pass of a plan's dispatch, whose number becomes that in the pass; null behind the last.
+// Returns the pass of a plan's dispatch, and turns the dispatch's number in the plan into its number in the pass.
+// Returns null behind the last dispatch.
 const RopePass* passOfDispatch(const RopePlan* plan, uint32_t* index) {
     for (uint32_t i = 0; i < acceptedPassCount(plan); ++i) {
         const RopePass& pass = plan->passes[i];
@@ -30,6 +32,7 @@ const RopePass* passOfDispatch(const RopePlan* plan, uint32_t* index) {
     return nullptr;
 }
 
+// The batches, tokens and heads of one dispatch.
 struct PassPart {
     uint32_t begin[kGridAxes];
     uint32_t count[kGridAxes];
@@ -46,7 +49,8 @@ PassPart partOf(const RopePass& pass, uint32_t index) {
     return part;
 }
 
-// Binds what the part reaches over from an aligned offset on; what the alignment left over goes into the place.
+// Binds the memory that the part spans. A binding starts at an aligned offset; the elements from there to the part's
+// first are the offset of the place that is returned.
 RopePlace bindPart(const RopeAccess& access, const PassPart& part, uint32_t alignment, RopeBinding* binding) {
     uint64_t element = access.offset;
     uint32_t strides[kGridAxes];
@@ -62,10 +66,12 @@ RopePlace bindPart(const RopeAccess& access, const PassPart& part, uint32_t alig
     return {static_cast<uint32_t>(left_over / access.element_bytes), strides[kBatch], strides[kToken], strides[kHead]};
 }
 
+// Returns a place counted in units of so many elements.
 RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
     return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
 }
 
+// Sets the words that tell a thread its token, its group of heads and its lane.
 void setThreadWords(const RopePass& pass, const PassPart& part, RopePush* push) {
     push->tokens = part.count[kToken];
     push->heads = part.count[kHead];
@@ -77,7 +83,8 @@ void setThreadWords(const RopePass& pass, const PassPart& part, RopePush* push) 
     push->shifts = lanes.shift | head_lanes.shift << 16;
 }
 
-// What a fused pass takes of a part, in words that its other counts leave free.
+// Sets the words of a fused pass that depend on the part. The families share push words, so a fused pass takes words
+// that its counts leave free.
 void setFusedWords(const RopePass& pass, const PassPart& part, const RopePush& planned, const RopePlace* places,
                    RopePush* push) {
     if (pass.family != kFusedFamily) return;

@@ -1,11 +1,11 @@
-// The bytes of elements.
+// This file owns the size of an element: ropeElementBytes.
 #include "../shaders/element_formats.h"
 
 using namespace rope;
 
 namespace {
 
-// The table's column alone, so that small hosts hold no names.
+// This is one column of kElementFormats. Small hosts that link only this file then hold no names.
 struct BytesPerElement {
     uint8_t of[kElementCount];
 };

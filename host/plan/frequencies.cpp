@@ -1,3 +1,6 @@
+// This file checks a caller's frequencies, and writes them as the shaders read them: ropeWriteFrequencies. The shaders
+// read four words for each pair. Word 0 has the sign, the mark of the angle, and the whole turns of an exact frequency.
+// The other words have 96 fraction bits of turns for the exact angle; word 1 has a float32 for the compatible angle.
 #include "plan/frequencies.h"
 
 #include "../shaders/angle.h"
@@ -10,14 +13,14 @@ namespace {
 constexpr uint32_t kMaxSets = 65536;
 constexpr double kMaxRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
 
-// Infinity and NaN are not.
+// Infinity and NaN are beyond the limit.
 bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMaxRadians); }
 
-// 1/(2 pi): turns per radian.
+// This is 1/(2 pi), the turns in a radian.
 constexpr Fixed kTurnsPerRadian = {{0x909374B8, 0x6DC91B8E, 0xF7AEF158, 0x7F9458EA, 0x4F10E410, 0x36D8A566, 0x7D4D3770,
                                     0x7F09D5F4, 0x9391054A, 0x28BE60DB, 0, 0}};
 
-// |frequency| in turns, which must be less than 2^64. The first 96 fraction bits are rounded.
+// Returns |frequency| in turns, which must be less than 2^64. The first 96 fraction bits are rounded.
 Fixed turnsOf(double frequency) {
     constexpr int kDropped = kFixedFractionLimbs - 3;
     Fixed half = {};
@@ -32,8 +35,8 @@ void writeExactWords(double frequency, uint32_t words[4]) {
     }
 }
 
-// The float32 nearest |frequency|, of two equally near the even one; the frequency must be less than 2^64. A float32
-// has 29 bits fewer, and below 2^-126 one fewer again with each halving.
+// Returns the float32 nearest |frequency|, and the even one of two equally near. The frequency must be less than 2^64.
+// A float32 has 29 bits fewer than a double, and below 2^-126 one fewer again with each halving.
 uint32_t floatBits(double frequency) {
     const uint64_t bits = magnitudeBits(frequency);
     const int exponent = static_cast<int>(bits >> 52) - 1023;

@@ -1,4 +1,4 @@
-// The plan of one pass from projection to cache: a dispatch for Q, and one for K and V together.
+// This file plans one pass from projection to cache: ropePlanFused. Q takes a dispatch, and K and V take one together.
 #include "plan/enumerators.h"
 #include "plan/fused_dispatch.h"
 #include "plan/rows.h"
@@ -10,6 +10,7 @@
 namespace rope {
 namespace {
 
+// Specialization constants are words, so a float32 goes in as its bits.
 uint32_t floatConstant(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -20,6 +21,7 @@ bool readsParameters(const FusedTensor& t) {
     return t.query_scaled || (t.norm.kind != ROPE_NORM_NONE && t.norm.weights != nullptr);
 }
 
+// Sets the constants and the binding of the stages: the norm and the scale of queries.
 void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
     const FusedTensor& t = dispatch.tensor;
     const RopeNorm& norm = t.norm;
@@ -52,9 +54,10 @@ void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, sizeof(float), 0, {0, 0, 0}, parameters.end};
 }
 
-// Also what does not rotate.
+// Chooses the shader of a dispatch by the elements that it turns and those that it copies. If the dispatch takes K and
+// V, the shader with the fewer pairs of a lane serves both.
 ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
-    // Of the wide ones the second reads parameters; the narrow ones never do.
+    // The second wide shader of each pair reads PARAMETERS; the narrow shaders never do.
     static const ShaderVariants kSharedBufferShaders[2] = {
         {&rope_shader_fused_wide, &rope_shader_fused_narrow, &rope_shader_fused_odd},
         {&rope_shader_fused_wide_parameters, nullptr, nullptr}};
@@ -74,7 +77,8 @@ ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits
     return v.lane_pairs < variant.lane_pairs ? v : variant;
 }
 
-// By rows, or where nothing turns, a position is not asked for.
+// Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not turn
+// is told of rows for that reason.
 void setSource(const FusedTensor& t, const ShaderVariant& variant, RopePush* push, RopePass* pass) {
     setRotationConstants(t.d, variant, pass);
     if (!t.turned) {
@@ -104,7 +108,7 @@ RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
 
 bool needsPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }
 
-// Of all tensors together: whether a token has its position and its slot.
+// Adds the pass that counts, once for all tensors, the tokens that lack a position or a slot.
 void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     const FusedTensor* turned = nullptr;
     const FusedTensor* cached = nullptr;
@@ -125,6 +129,7 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     writePush(push, pass);
 }
 
+// Refuses parameters that one uniform binding cannot span, and K and V in buffers that the device cannot bind together.
 RopeResult checkFusedLimits(const ResolvedFused& fused, const RopeLimits& limits, RopeReason* reason) {
     const uint32_t bytes = parameterLayout(fused).end * 4;
     if (bytes > limits.uniform_range) {

@@ -1,4 +1,4 @@
-// The bindings of a fused pass: lists beside the positions, tensors, and caches.
+// This file binds the buffers of a fused pass: the lists in POSITIONS, the tensors, and the caches.
 #include "plan/axes.h"
 #include "plan/enumerators.h"
 #include "plan/fused_dispatch.h"
@@ -13,12 +13,13 @@ uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-// What lies beyond any binding; sums of a few of them stay within 64 bits.
+// This many bytes lie beyond any binding. Sums of a few of them stay within 64 bits.
 constexpr uint64_t kBeyondBindings = 1ull << 56;
 
+// Returns a * b, or kBeyondBindings if the product is larger.
 uint64_t boundedProduct(uint64_t a, uint64_t b) { return a != 0 && b > kBeyondBindings / a ? kBeyondBindings : a * b; }
 
-// Elements of one list that the shader reads from the beginning of POSITIONS on, in bytes.
+// Returns the bytes from the beginning of POSITIONS to the end of one list, whose elements the shader reads.
 uint64_t listBytes(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t entries, uint64_t stride,
                    uint32_t bytes) {
     return boundedProduct(smaller(offset, kBeyondBindings) + boundedProduct(rows - 1, row_stride) +
@@ -26,6 +27,7 @@ uint64_t listBytes(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t
                           bytes);
 }
 
+// Returns the bytes from the beginning of POSITIONS to the end of the slot map or block table.
 uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescription& d) {
     const RopeCache& cache = filled.cache;
     const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
@@ -76,12 +78,12 @@ void setPositionBuffer(const ResolvedFused& fused, const FusedTensor& t, bool ca
 
 void setCacheWords(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePass* pass) {
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_PAGE_SIZE] = 1; // divided by, also where there is no cache
+    constants[ROPE_ID_PAGE_SIZE] = 1; // the shader divides by it, with a cache or without
     if (cache.kind == ROPE_CACHE_NONE) return;
     constants[ROPE_ID_CACHE] = cacheKind(cache).number;
     constants[ROPE_ID_SLOT_MAP_WIDE] = cache.slot_map_element == ROPE_POSITION_INT64;
     constants[ROPE_ID_SLOT_MAP_BATCH] =
-        sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride); // as few pipelines as do
+        sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride); // one sequence then takes one pipeline at any stride
     constants[ROPE_ID_SLOT_MAP_TOKEN] =
         cacheKind(cache).map == SlotMap::kPages ? cache.table_pages : lowWord(cache.slot_map_token_stride);
     constants[ROPE_ID_SLOTS] = cache.slots;
@@ -94,22 +96,24 @@ void setCacheWords(const RopeCache& cache, uint32_t sequences, RopePush* push, R
 
 namespace {
 
-// From a cache's first element to behind its last one.
+// Returns the elements from a cache's first to behind its last.
 uint64_t cacheElements(const RopeCache& cache, const FusedTensor& tensor, const RopeCacheLayout& layout, uint32_t dim) {
     const uint32_t batches = layout.batch_stride != 0 ? sequencesOf(tensor.d) : 1;
     return (batches - 1) * layout.batch_stride + (cache.slots / cache.page_size - 1ull) * layout.page_stride +
            (cache.page_size - 1ull) * layout.slot_stride + (tensor.heads - 1ull) * layout.head_stride + dim;
 }
 
-// Elements as the shader counts them: of integers, 32-bit words.
+// Returns elements in the units that the shader counts: 32-bit words if integers are stored.
 uint64_t destinationUnits(RopeElement element, uint64_t elements) {
     return isQuantized(element) ? elementBytes(element, elements) / sizeof(uint32_t) : elements;
 }
 
+// A range of a destination, in the units that the shader counts.
 struct DestinationRange {
     uint64_t begin, end;
 };
 
+// Returns the range that a tensor takes of its cache, its scales among it.
 DestinationRange cacheRange(const FusedDispatch& dispatch, const FusedTensor& tensor) {
     const RopeCache& cache = dispatch.fused.filled.cache;
     const RopeElement element = tensor.d.element_out;
@@ -126,6 +130,7 @@ RopeAccess cacheAccess(const FusedTensor& tensor, const DestinationRange& r) {
     return {static_cast<uint32_t>(tensor.to_slot), bytes, r.begin, {0, 0, 0}, r.end - r.begin};
 }
 
+// Returns where a tensor's cache begins, in the units that the shader counts.
 uint64_t cacheOffsetUnits(const FusedTensor& tensor) {
     return destinationUnits(tensor.d.element_out, tensor.cache.offset);
 }
@@ -159,7 +164,7 @@ void setCacheBindings(const FusedDispatch& dispatch, RopePush* push, RopePass* p
     constants[ROPE_ID_SCALE_HEAD] = lowWord(k.scales.head_stride);
 }
 
-// All heads of a token at once: heads are not split between dispatches.
+// Describes all heads of a token as one element range: a fused pass does not split heads between dispatches.
 RopeAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, const FusedTensor& tensor) {
     RopeAccess access = tensorAccess(slot, layout, element, tensor.d.head_dim);
     access.extent += (tensor.heads - 1) * layout.head_stride;
@@ -167,7 +172,7 @@ RopeAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement e
     return access;
 }
 
-// K's and V's places in one binding, or V's in one of its own.
+// Binds K and V in one binding, or V in a binding of its own. In one binding, a constant has the elements from K to V.
 void bindTensors(const FusedDispatch& dispatch, uint32_t binding, uint32_t v_binding, uint32_t v_constant,
                  const RopeAccess& k, const RopeAccess& v, RopePass* pass) {
     pass->access[binding] = k;

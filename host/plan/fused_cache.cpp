@@ -1,4 +1,4 @@
-// Caches: defaults filled in, contradictions refused.
+// This file fills in the defaults of caches, refuses contradictions, and refuses places of one buffer that overlap.
 #include "plan/axes.h"
 #include "plan/fused.h"
 
@@ -14,6 +14,7 @@ RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
     return checkChoices(choices, 3, reason);
 }
 
+// Fills in the pages of a cache. A cache without pages is one page.
 RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
     if (cache->slots == 0 || cache->slots > kMaxCount) {
         return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be from 1 to %u", cache->slots,
@@ -32,7 +33,7 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-// Slots and tables as they lie in POSITIONS; where neither is read, nothing.
+// Fills in how the list of slots or the block table lies in POSITIONS. Clears these members if the cache reads neither.
 RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     const bool table = cacheKind(*cache).map == SlotMap::kPages;
     if (!table) cache->table_pages = 0;
@@ -64,13 +65,14 @@ RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, Rope
     return ROPE_SUCCESS;
 }
 
-// Bytes of a buffer that a tensor's first and last places bound; dense where it has all between them.
+// The bytes of a buffer from a tensor's first place to behind its last. A dense region has every byte between them.
 struct ByteRegion {
     const char* name;
     uint64_t begin, end;
     bool dense;
 };
 
+// The counts that the layout of one tensor in a cache depends on.
 struct CacheShape {
     uint32_t caches, heads, elements; // elements of one head
     RopeElement element;
@@ -103,6 +105,7 @@ RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Ca
     return result;
 }
 
+// A stride, and how many places it separates.
 struct StrideCount {
     uint64_t stride, count;
 };
@@ -111,7 +114,7 @@ bool isInRegion(uint64_t byte, const ByteRegion& region) {
     return region.dense && byte >= region.begin && byte < region.end;
 }
 
-// Of what lies in one buffer: only what is certain, for layouts may be woven into each other.
+// Refuses regions of one buffer that certainly overlap. Other layouts may be woven into each other.
 RopeResult checkRegions(const ByteRegion* regions, uint32_t count, RopeReason* reason) {
     for (uint32_t i = 0; i < count; ++i) {
         for (uint32_t j = 0; j < i; ++j) {
@@ -130,11 +133,11 @@ RopeResult checkRegions(const ByteRegion* regions, uint32_t count, RopeReason* r
     return ROPE_SUCCESS;
 }
 
-// A region of POSITIONS from an element on; dense where each stride, from the least up, is no more than the run of
-// those before.
+// Returns a region of POSITIONS that starts at an element. The region is dense if no stride, taken from the smallest
+// up, is more than the span of the strides before it.
 ByteRegion positionRegion(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
                           StrideCount c = {1, 1}) {
-    constexpr uint64_t kMaxSpan = 1ull << 60; // more than any buffer has, and its bytes stay within 64 bits
+    constexpr uint64_t kMaxSpan = 1ull << 60; // no buffer has so many elements, and their bytes stay within 64 bits
     StrideCount* strides[] = {&a, &b, &c};
     uint64_t span = 1;
     bool dense = true;
@@ -155,8 +158,8 @@ ByteRegion positionRegion(const char* name, uint64_t offset, uint32_t bytes, Str
 
 constexpr uint32_t kMaxPositionRegions = ROPE_MAX_AXES + 1; // a row of each axis, and one of sets
 
-// The positions that a tensor's pass reads: all in one region where it is dense, else each row of positions, lengths
-// and sets.
+// Adds the regions of the positions that a tensor's pass reads, and returns how many there are. One region has all of
+// them if it is dense. Otherwise each row of positions, lengths or sets is a region.
 uint32_t addPositionRegions(const ResolvedFused& fused, const FusedTensor& tensor, ByteRegion* regions) {
     static const char kName[] = "a row of positions";
     RopePositions p;
@@ -181,7 +184,7 @@ uint32_t addPositionRegions(const ResolvedFused& fused, const FusedTensor& tenso
 
 } // namespace
 
-// The passes of all tensors read one buffer, so the rows of any of them may meet the slot map of another.
+// The passes of all tensors read one buffer, so the rows of any tensor may meet the slot map of another.
 RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) {
     const RopeFusedDescription& filled = fused.filled;
     const RopeCache& cache = filled.cache;

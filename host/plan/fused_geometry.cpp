@@ -1,4 +1,4 @@
-// What norms and quantizers ask of a tensor's geometry: runs of four elements, blocks of 32.
+// This file refuses geometry that norms and quantizers cannot take: vectors of four elements, and blocks of 32.
 #include "plan/fused.h"
 #include "plan/tensor.h"
 
@@ -7,10 +7,11 @@ namespace {
 
 constexpr char kStagePhrase[] = "a norm, a scale of queries or int8";
 
+// A number of the geometry, and the number that it must be a multiple of.
 struct RequiredMultiple {
     const char* name;
     uint64_t value;
-    uint32_t multiple_of; // what it must be a multiple of
+    uint32_t multiple_of;
 };
 
 RopeResult checkMultiples(const FusedTensor& tensor, const RequiredMultiple* measures, uint32_t count, const char* what,
@@ -24,7 +25,7 @@ RopeResult checkMultiples(const FusedTensor& tensor, const RequiredMultiple* mea
     return ROPE_SUCCESS;
 }
 
-// The geometry that fitsWideShader() turns down, by name.
+// Refuses a tensor that fitsWideShader() turns down, and names the number that is no multiple.
 RopeResult refuseNarrowGeometry(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
     const RopeLayout& source = tensor.source;

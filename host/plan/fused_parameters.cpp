@@ -1,4 +1,5 @@
-// PARAMETERS: weights of norms and values of the scale, as a buffer holds them.
+// This file lays out PARAMETERS, the weights of norms and the values of the scale of queries, and writes them:
+// ropeWriteParameters.
 #include "plan/fused.h"
 
 #include <string.h>
@@ -13,6 +14,7 @@ uint32_t weightCount(const RopeNorm& norm, uint32_t heads, uint32_t head_dim) {
 
 uint32_t roundUpToFour(uint32_t count) { return (count + 3) & ~3u; }
 
+// Writes `count` floats at element `at` of the destination.
 void writeFloats(const float* values, uint32_t count, uint32_t at, void* destination) {
     if (count != 0) memcpy(static_cast<char*>(destination) + size_t{at} * sizeof(float), values, count * sizeof(float));
 }

@@ -1,4 +1,5 @@
-// Descriptions of fused passes: defaults filled in, contradictions refused, a tensor made of each that has heads.
+// This file fills in the defaults of fused passes, refuses contradictions, and makes a FusedTensor of each tensor that
+// has heads.
 #include "plan/fused.h"
 #include "rules/fixed.h"
 
@@ -8,14 +9,14 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kMaxQueryScales = 1u << 16;
-constexpr uint64_t kMaxNormElements = 1u << 20; // elements of all heads together
+constexpr uint64_t kMaxNormElements = 1u << 20; // elements that a norm over all heads takes together
 
 bool hasDefaultStrides(const RopeTensor& tensor) {
     const RopeLayout& l = tensor.source;
     return (l.batch_stride | l.token_stride | l.head_stride) == 0;
 }
 
-// Rows of Q, K and V heads.
+// Sets the sources of tensors that are packed as rows of Q, K and V heads. Strides that the caller gives stay.
 RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription* given, RopeReason* reason) {
     RopeTensor* tensors[] = {&given->rotate.q, &given->rotate.k, &given->v};
     uint64_t heads = 0;
@@ -94,7 +95,7 @@ bool changesPairing(const RopeRotateDescription& r) {
     return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
 }
 
-// What a cache turned where it lies does without.
+// Refuses options that a cache turned where it lies cannot have.
 RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeRotateDescription& r = given.rotate;
     const char* what = r.q.heads != 0           ? "q has heads"
@@ -140,6 +141,7 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
                   cache.delta, static_cast<int>(given.rotate.source));
 }
 
+// Checks which tensors have heads, and the options that depend on it.
 RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeRotateDescription& r = given.rotate;
     if (r.q.heads == 0 && r.k.heads == 0 && given.v.heads == 0) {
@@ -169,7 +171,8 @@ RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reas
     return result != ROPE_SUCCESS ? result : checkStrideLimit("tokens_offset", given.tokens_offset, reason);
 }
 
-// Everything but the tensors, for one that is moved.
+// Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
+// are moved.
 RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     RopeFusedDescription* given = &fused->filled;
     if (given->rotate.q.heads == 0 && given->rotate.k.heads == 0) given->no_rotation = 1; // V alone
@@ -192,6 +195,7 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     return resolveCacheLayouts(*d, d->k.heads, given->v.heads, &given->cache, reason);
 }
 
+// The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
 struct TensorRole {
     const char *name, *source_name, *destination_name;
     RopeTensor* tensor;
@@ -199,6 +203,7 @@ struct TensorRole {
     bool is_q, is_v;
 };
 
+// Sets where a cached tensor lies in the cache, and that it is written there.
 void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     const RopeCacheLayout& l = is_v ? cache.v : cache.k;
     t->cache = l;
@@ -210,7 +215,7 @@ void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     t->from_slot = t->to_slot;
 }
 
-// What nothing turns keeps its order.
+// A tensor that does not turn keeps the order of its elements.
 void clearFusedRotation(RopeRotateDescription* d) {
     d->source = ROPE_SOURCE_INLINE;
     d->operation = ROPE_OPERATION_FORWARD;
@@ -248,7 +253,7 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
 }
 
-// K and V in one dispatch differ in nothing but where their first heads lie.
+// Refuses K and V that one dispatch cannot take. They may differ only in where their first heads lie.
 RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, RopeReason* reason) {
     const struct {
         const char* name;

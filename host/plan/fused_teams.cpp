@@ -1,24 +1,29 @@
-// The threads of a fused pass: teams whose lanes hold a head between them, and groups of whole teams.
+// This file decides the threads of a fused pass. A team is the threads whose lanes hold a head between them. A
+// workgroup has whole teams.
 #include "plan/fused_dispatch.h"
 
 namespace rope {
 namespace {
 
-constexpr uint32_t kMaxTeamHeads = 8; // heads of a team that share memory: more gain nothing
+constexpr uint32_t kMaxTeamHeads = 8; // heads of a team that shares memory: more heads gain nothing
 
+// Returns the groups of heads, each taken by one team.
 uint32_t headGroups(uint32_t heads, uint32_t per_thread) { return (heads + per_thread - 1) / per_thread; }
 
-// Of a token, in teams of so many heads; K's and V's are never in one team.
+// Returns the lanes of a token, whose teams take so many heads each. No team takes heads of both K and V.
 uint32_t tokenLanes(const FusedDispatch& dispatch, uint32_t head_lanes, uint32_t heads) {
     const uint32_t v_heads = dispatch.v != nullptr ? dispatch.v->heads : 0;
     return head_lanes * (headGroups(dispatch.tensor.heads, heads) + headGroups(v_heads, heads));
 }
 
+// A choice of teams for one dispatch.
 struct Teams {
-    uint32_t heads;      // of one team
-    uint32_t group_size; // whole teams
+    uint32_t heads;      // heads that one team takes
+    uint32_t group_size; // threads of a workgroup, which has whole teams
 };
 
+// Returns the bytes of shared memory of a workgroup. Each head has a word for each vector, one for its sum, one for its
+// factor, and two for each block's scale.
 uint32_t sharedBytes(const FusedTensor& t, const Teams& teams, uint32_t head_lanes) {
     const uint32_t vectors = t.d.head_dim / 4;
     const ElementFormat& format = formatOf(t.d.element_out);
@@ -26,8 +31,9 @@ uint32_t sharedBytes(const FusedTensor& t, const Teams& teams, uint32_t head_lan
     return teams.group_size / head_lanes * teams.heads * (vectors + 2 + 2 * blocks) * 4;
 }
 
-// Heads of a team, and teams of a group: a head's lanes meet in shared memory, and with a norm over all heads a
-// token's.
+// Chooses the heads of a team and the teams of a workgroup. The lanes of a head meet in shared memory; with a norm over
+// all heads, the lanes of a token do. Fewer heads in a team take less memory. With a norm over all heads, more heads in
+// a team take fewer threads.
 RopeResult chooseTeams(const FusedDispatch& dispatch, uint32_t head_lanes, const RopeLimits& limits, Teams* teams,
                        RopeReason* reason) {
     const FusedTensor& t = dispatch.tensor;

@@ -1,13 +1,13 @@
-// Layouts: packed strides filled in, strides that overlap or cannot be counted refused.
+// This file fills in packed strides, and refuses strides that overlap or cannot be counted.
 #include "plan/layout.h"
 
 namespace rope {
 namespace {
 
-constexpr uint64_t kMaxStride = 1ull << 33;        // so that kMaxCount of them stay within 64 bits
-constexpr uint64_t kMaxElements = UINT64_MAX / 64; // so that bytes do
+constexpr uint64_t kMaxStride = 1ull << 33;        // kMaxCount strides stay within 64 bits
+constexpr uint64_t kMaxElements = UINT64_MAX / 64; // the bytes of so many elements stay within 64 bits
 
-// The axis of the least stride first, so that what lies inside the next is known.
+// Sorts strides from the smallest up. The span of one entry of a stride is then known from the strides before it.
 void sortStrides(NamedStride* strides, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
         for (uint32_t j = i + 1; j < count; ++j) {

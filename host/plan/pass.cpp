@@ -1,4 +1,4 @@
-// What threads and bindings of a pass take.
+// This file counts the bytes, the workgroups and the divisions of a pass.
 #include "plan/pass.h"
 
 static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS, "push constants are 128 bytes");

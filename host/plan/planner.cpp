@@ -1,4 +1,4 @@
-// Passes are joined, split to a device's limits, and summed up to the bytes of each slot.
+// This file finishes plans: passes are joined, split to a device's limits, and summed up to the bytes of each slot.
 #include "plan/planner.h"
 #include "plan/limits.h"
 #include "plan/pass.h"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t kDefaultGroupSize = 64;
 
-// What a binding's start loses to its alignment: for one that no split moves that is known, for others nearly all of
-// it. Two bytes more may go to a word's end.
+// Returns the bytes that a binding's start may lose to its alignment. The loss is known for a binding that no split
+// moves; other bindings may lose nearly the whole alignment. Two bytes more may go to the end of a word.
 uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t alignment) {
     for (int axis = 0; axis < kGridAxes; ++axis) {
         if (pass.step[axis] != pass.count[axis] && access.stride[axis] != 0) return alignment + 2;
@@ -19,7 +19,7 @@ uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t 
     return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
 }
 
-// A part fits where each binding spans no more than the device allows.
+// A part fits if each binding spans no more than the device allows.
 bool fitsBindings(const RopePass& pass, const RopeLimits& limits) {
     for (const RopeAccess& access : pass.access) {
         if (access.extent == 0) continue;
@@ -30,6 +30,7 @@ bool fitsBindings(const RopePass& pass, const RopeLimits& limits) {
     return true;
 }
 
+// A part fits if its workgroups are no more than a dispatch may have, and divide() can take the index of every thread.
 bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
     const uint64_t max_groups = (UINT32_MAX >> 1) / pass.constants[ROPE_ID_GROUP_SIZE]; // divide() takes n < 2^31
     const uint64_t groups = limits.group_count[0] < max_groups ? limits.group_count[0] : max_groups;
@@ -42,6 +43,7 @@ bool fitsLimits(const RopePass& pass, const RopeLimits& limits) {
     return fitsBindings(pass, limits) && fitsGroups(pass, limits);
 }
 
+// Returns the bytes of the widest stride that any binding has along a grid axis.
 uint64_t widestStride(const RopePass& pass, int axis) {
     uint64_t widest = 0;
     for (const RopeAccess& access : pass.access) {
@@ -51,7 +53,7 @@ uint64_t widestStride(const RopePass& pass, int axis) {
     return widest;
 }
 
-// Lowers the step of one axis as little as it takes to fit, or to 1.
+// Lowers the step of one grid axis as little as it takes to fit, or to 1.
 void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     uint32_t low = 1;
     uint32_t high = pass->step[axis];
@@ -66,8 +68,8 @@ void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     pass->step[axis] = low;
 }
 
-// Parts that start at the alignment bind nothing of their neighbours', which synchronization validation would take for
-// a hazard.
+// Lowers the step to a multiple that starts every part at the alignment. These parts bind nothing of their neighbours'
+// bytes. Synchronization validation would take shared bytes for a hazard.
 void alignStep(int axis, uint64_t alignment, RopePass* pass) {
     uint64_t multiple = 1;
     for (const RopeAccess& access : pass->access) {
@@ -79,7 +81,8 @@ void alignStep(int axis, uint64_t alignment, RopePass* pass) {
     if (step != pass->count[axis] && step > multiple) step -= static_cast<uint32_t>(step % multiple);
 }
 
-// Splits along the axis of the widest stride first: its parts lie furthest apart.
+// Splits a pass along the grid axis of the widest stride first: the parts of that axis lie furthest apart. Returns
+// false if no split fits.
 bool splitPass(const RopeLimits& limits, RopePass* pass) {
     bool lowered[kGridAxes] = {false, false, false};
     for (int attempt = 0; attempt < kGridAxes && !fitsLimits(*pass, limits); ++attempt) {
@@ -98,7 +101,7 @@ bool splitPass(const RopeLimits& limits, RopePass* pass) {
     return fitsLimits(*pass, limits);
 }
 
-// Where sequences follow each other as tokens do, they are one long sequence: fewer, fuller groups.
+// Joins sequences that follow each other as tokens do into one long sequence. The workgroups are then fewer and fuller.
 void joinSequences(RopePass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
     if (pass->count[kBatch] == 1 || tokens > (1u << 30) || pass->joinable == 0) return;
@@ -124,7 +127,8 @@ Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     ropeMinimumLimits(&limits_);
     if (limits != nullptr) limits_ = *limits;
     fillLimits(&limits_);
-    // As fine as the shaders take it; what is no power of two stays as it is, to be refused.
+    // Raises the alignment to the smallest that the shaders take. An alignment that is no power of two stays as it is,
+    // to be refused.
     while (limits_.storage_alignment < kMinAlignment && kMinAlignment % limits_.storage_alignment == 0)
         limits_.storage_alignment *= 2;
     plan->limits = limits_;
@@ -152,7 +156,7 @@ RopeResult Planner::refused(RopeResult result) {
     return result;
 }
 
-// Bytes of every slot from its own offset on.
+// Raises the bytes of every slot that the pass binds, counted without the offset that the caller gives the buffer.
 RopeResult Planner::sumBytes(const RopePass& pass) {
     for (const RopeAccess& access : pass.access) {
         if (access.extent == 0) continue;
@@ -168,7 +172,8 @@ RopeResult Planner::sumBytes(const RopePass& pass) {
     return ROPE_SUCCESS;
 }
 
-// Why no split helps: what one token of one head spans, above all a table that is read at any position.
+// Says why no split helps: one token of one head spans too much. This is above all a table that is read at any
+// position.
 RopeResult Planner::refuseSplit(const RopePass& pass) {
     const unsigned long long max_range = limits_.storage_range;
     if (fitsBindings(pass, limits_)) {

@@ -1,4 +1,5 @@
-// Positions: what a description of them may say, and where they lie.
+// This file owns positions: their defaults and refusals, where they lie, and the constants and push words that tell the
+// shaders.
 #include "plan/positions.h"
 #include "plan/axes.h"
 #include "plan/enumerators.h"

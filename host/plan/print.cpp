@@ -1,4 +1,4 @@
-// A plan in words, and whether two are the same.
+// This file prints a plan in words, and compares two plans: ropePrintPlan, ropePlansEqual.
 #include "plan/pass.h"
 
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 namespace rope {
 namespace {
 
+// Text that is cut at `size` bytes, while `length` counts all of it.
 struct PlanText {
     char* begin;
     size_t size;
@@ -26,7 +27,7 @@ void printTo(PlanText* text, const char* format, ...) {
     if (printed > 0) text->length += static_cast<size_t>(printed);
 }
 
-// What a fused pass does beside turning.
+// Prints what a fused pass does beside turning.
 void printStages(const RopePass& pass, PlanText* text) {
     static const char* const kNorms[] = {"", "norm, ", ""};
     static const char* const kLast[] = {"", "", "norm, "};
@@ -38,7 +39,7 @@ void printStages(const RopePass& pass, PlanText* text) {
 }
 
 void printPass(const RopePass& pass, PlanText* text) {
-    // A fused pass counts tokens alone, its heads are constants; the one that counts tokens has none.
+    // A fused pass counts only tokens; its heads are constants. The fused pass that counts outside tokens has no heads.
     const bool fused = pass.family == kFusedFamily && pass.constants[ROPE_ID_ALL_HEADS] != 0;
     const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : pass.count[2];
     const uint32_t per_thread = fused ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
@@ -86,7 +87,7 @@ size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
     return text.length;
 }
 
-// A plan's padding is zero.
+// A plan's padding is zero, so memcmp compares plans.
 int ropePlansEqual(const RopePlan* a, const RopePlan* b) {
     // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
     return a != nullptr && b != nullptr && memcmp(a, b, sizeof *a) == 0;

@@ -1,4 +1,4 @@
-// The plan of relative vectors.
+// This file plans relative vectors: ropePlanRelative.
 #include "plan/relative.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
@@ -10,7 +10,7 @@
 namespace rope {
 namespace {
 
-// Of one head.
+// Describes the vectors of one head. The stride between heads is pair_stride.
 RopeAccess vectorAccess(const ResolvedRelative& r) {
     const RopeRows& rows = r.filled.rows;
     return {ROPE_SLOT_ROWS,

@@ -1,4 +1,4 @@
-// Descriptions of relative vectors: defaults filled in, contradictions refused.
+// This file fills in the defaults of relative vectors, and refuses contradictions.
 #include "plan/relative.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
@@ -21,7 +21,7 @@ RopeResult checkRelativeOptions(const RopeRelativeDescription& g, RopeReason* re
     return result == ROPE_SUCCESS ? checkScoreCount("dim", g.dim, reason) : result;
 }
 
-// 16-bit elements are read and written in twos.
+// Refuses odd geometry of 16-bit elements, which are read and written in twos.
 RopeResult checkEvenGeometry(const char* name, RopeElement element, uint32_t count, const RopeLayout& layout,
                              RopeReason* reason) {
     const uint64_t all = count | layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
@@ -40,7 +40,7 @@ RopeResult resolveVectors(ResolvedRelative* relative, RopeReason* reason) {
     rows.element = g->rows.element;
     relative->row_count = static_cast<uint32_t>(g->most - g->least) + 1;
     const RopeResult result = resolveRows(1, &rows, reason);
-    rows.pair_stride = g->rows.pair_stride; // 0: every head has the same
+    rows.pair_stride = g->rows.pair_stride; // 0: every head has the same vectors
     g->rows = rows;
     return result;
 }

@@ -1,4 +1,4 @@
-// Descriptions: defaults filled in, contradictions refused.
+// This file fills in the defaults of tables and rotations, and refuses contradictions.
 #include "plan/resolve.h"
 #include "plan/frequencies.h"
 #include "plan/layout.h"
@@ -61,7 +61,8 @@ RopeResult resolveRotaryPart(RopeRotateDescription* d, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "skip_first is %u and skip_last is %u, together more than %u tokens",
                       d->skip_first, d->skip_last, d->tokens);
     }
-    if (d->chunk_dim == 2) d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are that
+    if (d->chunk_dim == 2)
+        d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are the interleaved pairing
     if (!liesInChunks(d->pairing_in) && !liesInChunks(d->pairing_out)) d->chunk_dim = d->rotary_dim;
     return ROPE_SUCCESS;
 }
@@ -71,6 +72,7 @@ void resolveElements(RopeRotateDescription* d) {
     if (d->element_out == ROPE_ELEMENT_DEFAULT) d->element_out = d->element_in;
 }
 
+// Fills in the frequencies, and the rows if cos and sin are read from them.
 RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     const uint32_t pairs = d->rotary_dim / 2;
     RopeFrequencies* f = &d->frequencies;
@@ -104,7 +106,7 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
             "positions.element is %d; a table has rows of whole positions: use INT32 or INT64, or another source",
             static_cast<int>(d->positions.element));
     }
-    d->rows.copy_offset = 0; // not read
+    d->rows.copy_offset = 0; // only a written table has copies
     return resolveRows(pairs, &d->rows, reason);
 }
 
@@ -116,7 +118,7 @@ void clearRotation(RopeRotateDescription* d) {
     d->rotary_begin = d->rotary_dim = d->chunk_dim = d->skip_first = d->skip_last = 0;
 }
 
-// Nothing turns, but where the positions lie still depends on the axes, where they are given.
+// Fills in a description that does not turn. Its positions still lie as the axes ask, if axes are given.
 RopeResult resolveWithoutRotation(RopeRotateDescription* d, RopeReason* reason) {
     d->rows = {};
     RopeFrequencies* f = &d->frequencies;

@@ -1,4 +1,4 @@
-// The plan of a rotation.
+// This file plans a rotation of Q and K: ropePlanRotate.
 #include "plan/resolve.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"

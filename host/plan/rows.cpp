@@ -1,4 +1,5 @@
-// Rows of cos and sin: the formats in use as strides, what strides may not do, and the memory they reach over.
+// This file owns rows of cos and sin: the formats in use as strides, the strides that are refused, and the memory that
+// rows span.
 #include "plan/rows.h"
 #include "plan/layout.h"
 
@@ -11,8 +12,8 @@ uint64_t magnitudeOf(int64_t value) {
     return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
 }
 
-// Whether two entries of any rows, `difference` apart in the same row and pair, share a place; `same` where they are
-// one and the same entry of each row.
+// True if two entries of any rows share a place. The entries are `difference` apart in the same row and pair; `same`
+// says that they are one and the same entry of each row.
 bool entriesMeet(int64_t difference, bool same, uint64_t count, uint32_t pairs, const RopeRows& rows) {
     const int64_t row_stride = static_cast<int64_t>(rows.row_stride);
     for (int64_t pair = 1 - static_cast<int64_t>(pairs); pair < pairs; ++pair) {
@@ -23,7 +24,7 @@ bool entriesMeet(int64_t difference, bool same, uint64_t count, uint32_t pairs, 
     return false;
 }
 
-// The native rows and those like them, at a glance.
+// True for the native rows and rows like them, which are apart at a glance.
 bool areNativeRows(uint32_t pairs, const RopeRows& rows) {
     return rows.pair_stride == 1 && rows.copy_offset == 0 && rows.sin_offset >= pairs &&
            rows.row_stride >= static_cast<uint64_t>(rows.sin_offset) + pairs;
@@ -50,7 +51,7 @@ RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-// No two of the values that a table writes may share a place.
+// Refuses rows in which two of the values that a table writes share a place.
 RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows, RopeReason* reason) {
     if (rows.element != ROPE_ELEMENT_F32) {
         return refuse(reason, ROPE_ERROR_INVALID, "rows.element is %d; a table is written in ROPE_ELEMENT_F32",

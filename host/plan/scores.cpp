@@ -1,4 +1,4 @@
-// What descriptions over scores [batch, heads, queries, keys] have in common.
+// This file checks what biases and relative vectors share: their scores [batch, heads, queries, keys].
 #include "plan/scores.h"
 
 namespace rope {

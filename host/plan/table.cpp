@@ -1,4 +1,4 @@
-// The plan of a table.
+// This file plans a table of cos and sin: ropePlanTable.
 #include "../shaders/angle.h"
 #include "plan/enumerators.h"
 #include "plan/frequencies.h"

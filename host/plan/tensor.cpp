@@ -1,4 +1,4 @@
-// What plans over tensors share: how one tensor's elements become lanes, and what these read.
+// This file plans one tensor of a rotation or an addition: the shader that fits it, its lanes, and its bindings.
 #include "plan/tensor.h"
 #include "plan/axes.h"
 #include "plan/enumerators.h"
@@ -12,7 +12,7 @@
 namespace rope {
 namespace {
 
-// One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
+// True if the elements of one side of a tensor lie in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
     const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
     const uint32_t copied = d.out_of_place != 0 ? d.head_dim : 0;
@@ -21,7 +21,7 @@ bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pai
 
 uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
     const RopeRows& rows = d.rows;
-    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair has its own row
+    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair may read another row
     const bool by_four = !apart && variant.lane_pairs == 4 && ((rows.offset | rows.row_stride) & 3) == 0;
     if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
     if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
@@ -48,7 +48,7 @@ ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& side
     const ShaderVariant variants[] = {{fitsWideShader(d, sides) ? wide : nullptr, 4, 4},
                                       {fitsNarrowShader(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
                                       {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1}};
-    const ShaderVariant* chosen = nullptr; // the first that is no wider than the tuning says, or else the last that is
+    const ShaderVariant* chosen = nullptr; // the first no wider than the tuning says, or else the narrowest
     for (const ShaderVariant& variant : variants) {
         if (variant.shader == nullptr) continue;
         chosen = &variant;
@@ -86,7 +86,7 @@ RopeAccess cosSinAccess(const RopeRotateDescription& d) {
     return access;
 }
 
-// Of the same words the one or the other.
+// Sets push words of the table or of the scale, which share words.
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     if (d.source == ROPE_SOURCE_TABLE) {
         push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
@@ -119,7 +119,7 @@ void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& v
 
 uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant) {
     if (d.rotary_dim == 0) return 0;
-    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs are of one chunk
+    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs all lie in one chunk
     return d.rotary_dim / d.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
 }
 
@@ -152,7 +152,7 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass*
     setWindow(d, push, pass);
 }
 
-// Whether every token turns.
+// True if every token turns.
 bool everyTokenTurns(const RopeRotateDescription& d) {
     RopePositions positions;
     RopeFrequencies frequencies;
@@ -160,7 +160,7 @@ bool everyTokenTurns(const RopeRotateDescription& d) {
     return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
 }
 
-// Two heads together: of float32 whose products are plain.
+// True if a thread may load two heads together: float32 whose products are plain.
 bool canTakeTwoHeads(const RopeRotateDescription& d, const ShaderVariant& variant, const RopePass& pass) {
     return variant.lane_pairs == 4 && d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32 &&
            pass.constants[ROPE_ID_LANES] == 1 && pass.constants[ROPE_ID_SCALE_GRID] == 0;
@@ -185,13 +185,15 @@ RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Pl
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
     pass->head_lanes = pair_lanes + copyLanes(push.pass_elements, variant);
-    const bool two_lanes = t.is_rotation && variant.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
-                           d.chunk_dim == d.rotary_dim; // of each the second is as far from the first
+    const bool two_lanes =
+        t.is_rotation && variant.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
+        d.chunk_dim == d.rotary_dim; // the second lane is as far from the first in each pair of lanes
     const RopeTuning tuning = chooseTuning(d, t.tensor.heads, pass->head_lanes, two_lanes, planner->limits());
     pass->constants[ROPE_ID_LANES] = tuning.pairs == 8 ? 2 : 1;
     pass->head_lanes /= pass->constants[ROPE_ID_LANES];
     pass->heads_per_thread = tuning.heads;
-    const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads; // by one pipeline
+    // One pipeline serves every count of heads that one thread takes.
+    const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads;
     pass->constants[ROPE_ID_HEADS] = all_heads ? ROPE_EVERY_HEAD : tuning.heads;
     pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
     pass->constants[ROPE_ID_IN_FLIGHT] = t.is_rotation && canTakeTwoHeads(d, variant, *pass) ? tuning.in_flight : 1;

@@ -1,20 +1,20 @@
-// How a rotation's work is cut into threads. The one table is here; no bit depends on it.
+// This file decides how a tensor's work is cut into threads. The one table is here; no bit depends on it.
 #include "plan/tensor.h"
 
 namespace rope {
 namespace {
 
-// The first row whose device it is: one that so many threads at once keep busy, and that allows such groups. A thread
-// takes `heads`, or by halves fewer where too few threads would be left, but no fewer than two. Long words take
-// shaders of their own, which additions and biases have.
+// The first row that a device meets is its own: so many threads at once keep the device busy, and its workgroups may
+// have so many threads. A thread takes `heads` heads. The heads are halved while too few threads are left, but to no
+// fewer than two. Long words take shaders of their own, which additions and biases have.
 const struct DeviceTuning {
     uint32_t threads, group_size;
     RopeTuning tuning;
-    bool long_words; // a vector's loads and stores are made word by word, of which 64-bit ones are half as many
+    bool long_words; // drivers load vectors word by word, and 64-bit words are half as many
 } kDeviceTunings[] = {
-    {16384, 0, {64, 8, 4, 2}, false}, // GPUs have twice as much on its way from memory by two heads together
-    {0, 512, {64, 32, 8, 1}, true},   // CPUs' threads pay for cos and sin, wait for nothing, go through memory in order
-    {0, 0, {64, 32, 4, 1}, true},     // drivers of small groups have short vectors too, and do so with fewer pairs
+    {16384, 0, {64, 8, 4, 2}, false}, // GPUs have twice the bytes in flight with two heads together
+    {0, 512, {64, 32, 8, 1}, true},   // CPUs pay for cos and sin, wait for nothing, and go through memory in order
+    {0, 0, {64, 32, 4, 1}, true},     // CPU drivers of small groups have short vectors, and take fewer pairs
 };
 constexpr uint32_t kMinTunedHeads = 2;
 
@@ -24,6 +24,7 @@ const DeviceTuning& deviceTuning(const RopeLimits& limits) {
     return *row;
 }
 
+// Returns the threads of a pass whose threads take so many heads each.
 uint64_t threadsLeft(uint64_t tokens, uint32_t heads, uint32_t head_lanes, uint32_t per_thread) {
     return tokens * head_lanes * ((heads + per_thread - 1) / per_thread);
 }

@@ -1,4 +1,5 @@
-// The context: one set layout, one pipeline layout, and pipelines made up front, on a borrowed device.
+// This file makes the context on a borrowed device: one set layout, one pipeline layout, and pipelines that are made up
+// front.
 #include "record/context.h"
 #include "plan/limits.h"
 #include "plan/pass.h"
@@ -24,7 +25,8 @@ void freeHostMemory(const VkAllocationCallbacks* allocator, void* memory) {
     }
 }
 
-// One after the other, in the order of Functions: a call for each would be half a kilobyte of code.
+// Loads the functions one after the other, in the order of VulkanFunctions. A call for each would be half a kilobyte of
+// code.
 bool loadFunctions(const RopeContextInfo& info, VulkanFunctions* f) {
 #define ROPE_NAME(name) "vk" #name "\0"
     static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
@@ -34,9 +36,9 @@ bool loadFunctions(const RopeContextInfo& info, VulkanFunctions* f) {
     bool all = true;
     for (const char* name = kNames; *name != 0; ++name) {
         const uint32_t needed = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
-        if ((needed & ~info.limits.enabled) == 0) { // a pointer to what is not enabled may be had, and proves nothing
+        if ((needed & ~info.limits.enabled) == 0) { // a pointer to a function that is not enabled proves nothing
             PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
-            if (function == nullptr && to == push) // Vulkan 1.4's own
+            if (function == nullptr && to == push) // Vulkan 1.4 has this name
                 function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
             all = all && (function != nullptr || to > push);
             memcpy(to, &function, sizeof function);
@@ -78,7 +80,8 @@ VkResult createLayouts(RopeContext* c) {
     return result;
 }
 
-// With its constants folded in: some compilers keep what a specialization constant rules out.
+// Creates the module of a shader with its constants folded in: some compilers keep code that a specialization constant
+// rules out.
 VkResult createShaderModule(const RopeContext& c, const RopePass& pass, VkShaderModule* module) {
     uint32_t* words = static_cast<uint32_t*>(allocateHostMemory(c.allocator, pass.shader->bytes));
     if (words == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -108,6 +111,7 @@ VkResult createPipeline(const RopeContext& c, const RopePass& pass, VkPipeline* 
     return result;
 }
 
+// Makes a pass's pipeline, unless the context has it already.
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
     void* memory = allocateHostMemory(c->allocator, sizeof(PipelineNode));
@@ -121,7 +125,7 @@ VkResult preparePass(RopeContext* c, const RopePass& pass) {
         return result;
     }
     nameObject(*c, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node->pipeline, pass.shader->name);
-    // Two threads may have made the same one; both stay until the context goes, either serves.
+    // Two threads may have made the same pipeline. Both pipelines stay until the context goes, and either serves.
     node->next = c->pipelines.load(std::memory_order_relaxed);
     while (
         !c->pipelines.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {

@@ -1,10 +1,10 @@
-// Names for the host's debugging tools, where it enabled VK_EXT_debug_utils.
+// This file names objects for the host's debugging tools, if the host enabled VK_EXT_debug_utils.
 #include "record/context.h"
 
 namespace rope {
 namespace {
 
-// What is too long is cut.
+// A name that is too long is cut.
 struct DebugName {
     char text[48] = "vkrope ";
     explicit DebugName(const char* what) {

@@ -1,4 +1,5 @@
-// A plan into a command buffer: a few Vulkan calls for each of its dispatches.
+// This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and allocates descriptor
+// sets.
 #include "plan/pass.h"
 #include "record/context.h"
 #include "rules/refuse.h"
@@ -13,7 +14,7 @@ struct DescriptorWrites {
     VkWriteDescriptorSet writes[ROPE_BINDING_COUNT];
 };
 
-// Returns how many bindings the dispatch has.
+// Fills in a write for each binding, and returns how many bindings the dispatch has.
 uint32_t fillDescriptorWrites(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set,
                               DescriptorWrites* w) {
     uint32_t count = 0;
@@ -38,8 +39,8 @@ static_assert(ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + 1 &&
                   ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + 1,
               "a destination's binding follows its source's");
 
-// True where a source and its destination, in two slots, begin at one byte of one buffer. A cache is left
-// out: its binding begins at its first slot, which the pass need not write.
+// True if a source and its destination, in two slots, begin at one byte of one buffer. A cache is left out: its binding
+// begins at its first slot, which the pass need not write.
 bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
     if (isBoundWhole(pass, ROPE_BINDING_DESTINATION)) return false;
     const RopeAccess* const last = pass.access + ROPE_BINDING_SOURCE_V;
@@ -54,7 +55,8 @@ bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
     return false;
 }
 
-// The limits that a plan may take more of than a context has: where each lies, and their names in the same order.
+// A plan may take more of these limits than a context has. The two tables have the place and the name of each, in the
+// same order.
 #define ROPE_LIMITS(X)                                                                                                 \
     X(storage_range)                                                                                                   \
     X(storage_alignment)                                                                                               \
@@ -74,7 +76,8 @@ constexpr char kComparedLimitNames[] = ROPE_LIMITS(ROPE_NAME);
 #undef ROPE_LIMITS
 static_assert(sizeof(RopeLimits) == 48, "a new limit goes into ROPE_LIMITS, unless like threads it binds no plan");
 
-// The limits must be filled in: storage_range, the one member of 64 bits, then needs only 32.
+// Returns the limit at a place. The limits must be filled in: storage_range, the one member of 64 bits, then needs only
+// 32.
 uint32_t limitAt(const RopeLimits& limits, size_t at) {
     if (at == offsetof(RopeLimits, storage_range)) return static_cast<uint32_t>(limits.storage_range);
     uint32_t word;

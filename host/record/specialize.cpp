@@ -1,4 +1,5 @@
-// A shader with its specialization constants folded in: a few kinds of SPIR-V instruction, found and rewritten.
+// This file folds the specialization constants into a shader: a few kinds of SPIR-V instruction are found and
+// rewritten.
 #include "rope.h"
 
 #include <string.h>
@@ -44,6 +45,7 @@ enum Opcode : uint32_t {
 constexpr uint32_t DecorationSpecId = 1;
 constexpr uint32_t kHeaderWords = 5;
 
+// The module as it is written, and the id of its bool type.
 struct FoldedModule {
     uint32_t* words;
     uint32_t count;
@@ -59,7 +61,7 @@ void appendWords(FoldedModule* m, const uint32_t* words, uint32_t count) {
     m->count += count;
 }
 
-// Where a constant that is written already has its result id.
+// Returns the constant of a result id, among those written already, or null.
 const uint32_t* findConstant(const FoldedModule& m, uint32_t id) {
     for (const uint32_t* at = m.words + kHeaderWords; at < endOf(m); at += lengthOf(at)) {
         if (opcodeOf(at) >= OpConstantTrue && opcodeOf(at) <= OpConstantComposite && at[2] == id) return at;
@@ -67,6 +69,7 @@ const uint32_t* findConstant(const FoldedModule& m, uint32_t id) {
     return nullptr;
 }
 
+// Reads a scalar constant. Returns false for an id that is none.
 bool readConstant(const FoldedModule& m, uint32_t id, uint32_t* value) {
     const uint32_t* constant = findConstant(m, id);
     if (constant == nullptr || opcodeOf(constant) == OpConstantComposite) return false;
@@ -74,12 +77,13 @@ bool readConstant(const FoldedModule& m, uint32_t id, uint32_t* value) {
     return true;
 }
 
+// Sets the value, and returns true for foldOperation().
 bool setResult(uint32_t result, uint32_t* value) {
     *value = result;
     return true;
 }
 
-// The operations that glslang makes of integers and booleans.
+// Carries out the operations that glslang makes of integers and booleans.
 bool foldOperation(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* value) {
     switch (op) {
     case OpSNegate:
@@ -131,6 +135,7 @@ bool foldOperation(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* va
     }
 }
 
+// Computes the value of an OpSpecConstantOp. Returns false for an operation that is not known.
 bool foldInstruction(const FoldedModule& m, const uint32_t* instruction, uint32_t* value) {
     const uint32_t length = lengthOf(instruction);
     if (instruction[3] == OpCompositeExtract) {
@@ -155,7 +160,7 @@ void appendConstant(FoldedModule* m, uint32_t type, uint32_t id, uint32_t value)
     }
 }
 
-// The constant id that decorates a result id; decorations stand before all constants.
+// Returns the constant id that decorates a result id. Decorations stand before all constants.
 uint32_t specializationId(const RopeShader& shader, uint32_t id) {
     const uint32_t* last = shader.words + shader.bytes / 4;
     for (const uint32_t* at = shader.words + kHeaderWords; at < last && opcodeOf(at) != OpFunction;
@@ -165,6 +170,8 @@ uint32_t specializationId(const RopeShader& shader, uint32_t id) {
     return ROPE_CONSTANT_COUNT;
 }
 
+// Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
+// folded.
 bool appendInstruction(const RopeShader& shader, const uint32_t* constants, const uint32_t* at, FoldedModule* m) {
     uint32_t value = 0;
     switch (opcodeOf(at)) {

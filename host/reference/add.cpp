@@ -1,13 +1,14 @@
-// Additions to embeddings carried out on the CPU: the reference in double, and the shaders' own bits.
+// This file carries out additions to embeddings on the CPU: the reference in double, and the shaders' own bits.
 #include "plan/add.h"
 #include "reference/rotation.h"
 
 namespace rope {
 namespace {
 
+// Returns an element of the embedding, scaled, and with the cosine or sine of its pair added.
 ElementValue embeddedValue(const ResolvedAdd& addition, bool added, ElementValue x, const CosSin& cos_sin,
                            uint32_t which) {
-    const uint32_t part = addition.cosine_first ? which : 1 - which; // of a turn the cosine comes first
+    const uint32_t part = addition.cosine_first ? which : 1 - which; // CosSin has the cosine first
     x.reference = x.reference * addition.scale + (added ? cos_sin.reference[part] : 0);
     x.as_is = x.as_is && !added && addition.scale == 1;
     if (addition.scale != 1) x.bits = bitsOf(product(floatOf(x.bits), addition.scale));

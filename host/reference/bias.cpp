@@ -1,4 +1,4 @@
-// Biases on scores carried out on the CPU: the reference in double, and the shaders' own bits.
+// This file carries out biases on scores on the CPU: the reference in double, and the shaders' own bits.
 #include "plan/bias.h"
 #include "reference/rotation.h"
 
@@ -7,7 +7,8 @@ namespace {
 
 constexpr uint32_t kMinusInfinity = 0xFF800000u;
 
-// The thresholds once, so that every element costs a few comparisons.
+// The bias, its given values, and the thresholds of its buckets. The thresholds are found once, so that every element
+// costs a few comparisons.
 struct BiasRows {
     const ResolvedBias& bias;
     const void* values;
@@ -57,6 +58,7 @@ ElementValue biasedScore(const RopeBiasDescription& g, const ElementValue& score
     return {score.reference + bias.reference, bitsOf(floatOf(score.bits) + floatOf(bias.bits))};
 }
 
+// Adds the bias to the scores of one query and head.
 void biasQuery(const BiasRows& rows, const TensorArrays& arrays, const HostToken& token, uint64_t at, uint32_t head) {
     const RopeBiasDescription& g = rows.bias.filled;
     for (uint32_t key = 0; key < g.keys; ++key) {

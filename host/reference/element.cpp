@@ -1,3 +1,4 @@
+// This file reads, writes and converts elements of arrays on the CPU: ropeConvertElements among others.
 #include "reference/element.h"
 
 #include "../shaders/element.h"

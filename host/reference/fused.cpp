@@ -1,4 +1,4 @@
-// Fused passes carried out on the CPU, a head at a time: the reference in double, and the shaders' own bits.
+// This file carries out fused passes on the CPU, a head at a time: the reference in double, and the shaders' own bits.
 #include "plan/fused.h"
 #include "reference/quantize.h"
 #include "reference/rotation.h"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMaxKeptPairs = kMaxVectorHead / 2;
 
-// One tensor of the description.
+// One tensor of the description, and the arrays that it is read from and written to.
 struct TensorWork {
     const ResolvedFused& fused;
     const FusedTensor& t;
@@ -20,20 +20,20 @@ struct TensorWork {
     TensorArrays arrays;
 };
 
-// A token of it: where it stands on axis 0, by what it turns, and where it goes.
+// One token of a tensor: where it stands on axis 0, by what it turns, and where it goes.
 struct TokenWork {
     HostToken standing;
     HostToken turning;
     bool turns;
-    uint64_t number;   // of all batches' tokens
+    uint64_t number;   // the token's number among the tokens of all batches
     uint64_t from, to; // element 0 of head 0
-    uint64_t scale;    // I8: head 0's
+    uint64_t scale;    // for I8, the element of head 0's scale
     CosSin cos_sin[kMaxKeptPairs];
 };
 
 // ---- Where a token goes
 
-// Without the turn's axes and sets.
+// Finds the token without the axes and sets of the turn.
 HostToken standingToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     RopeFrequencies plain = {};
     plain.sets = 1;
@@ -51,7 +51,7 @@ HostToken turningToken(const TensorWork& w, uint32_t batch, uint32_t number, boo
     return token;
 }
 
-// False where nothing is written.
+// Finds where a token goes and by what it turns. Returns false if nothing is written.
 bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWork* token) {
     const RopeRotateDescription& d = w.t.d;
     const RopeCache& cache = w.fused.filled.cache;
@@ -81,12 +81,13 @@ ElementValue scaledValue(const ElementValue& value, double reference, float fact
     return {value.reference * reference, bitsOf(product(floatOf(value.bits), factor))};
 }
 
+// A factor, or a sum of squares, as the reference has it and as the shaders have it.
 struct Factor {
     double reference;
     float float32;
 };
 
-// One head of a token on its way.
+// One head of a token on its way to its destination.
 struct HeadWork {
     const TensorWork& w;
     const TokenWork& token;
@@ -103,6 +104,7 @@ ElementValue applyNorm(const HeadWork& h, uint32_t e, const ElementValue& value)
     return scaledValue(normed, static_cast<double>(weight) + norm.weight_offset, weight + norm.weight_offset);
 }
 
+// Loads an element, and norms it if the norm comes before the rotation.
 ElementValue valueBeforeRotation(const HeadWork& h, uint32_t e) {
     const ElementValue value = loadValue(h.w.arrays, h.token.from + h.number * sourceHeadStride(h.w.t) + e);
     return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
@@ -115,7 +117,8 @@ CosSin cosSinOf(const HeadWork& h, uint32_t pair) {
     return cos_sin;
 }
 
-// Every element behind the rotation, at its place in the head: each pair is read before one of it is given.
+// Takes every element behind the rotation, at its place in the head. Both elements of a pair are read before one of
+// them is taken.
 template <typename Take> void forEachRotated(const HeadWork& h, Take take) {
     const RopeRotateDescription& d = h.w.t.d;
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
@@ -131,7 +134,7 @@ template <typename Take> void forEachRotated(const HeadWork& h, Take take) {
     }
 }
 
-// The sum of a head's squares where the norm meets it, in the order that rope.h promises.
+// Returns the sum of a head's squares as the norm meets the head, in the order that rope.h promises.
 Factor sumOfSquares(const HeadWork& h) {
     ElementValue values[kMaxVectorHead];
     const uint32_t count = h.w.t.d.head_dim;
@@ -155,7 +158,8 @@ Factor sumOfSquares(const HeadWork& h) {
     return sum;
 }
 
-// Correctly rounded: of no float32's mantissa, tried one by one, does the double's own error reach the float32.
+// The result is correctly rounded. All mantissas of a float32 were tried: the double's own error reaches the float32
+// for none.
 float reciprocalRoot(float value) { return static_cast<float>(1.0 / sqrt(static_cast<double>(value))); }
 
 Factor normOf(const HeadWork& h, const Factor& sum) {
@@ -197,6 +201,7 @@ void storeHead(const HeadWork& h) {
     storeQuantizedHead(arrays.out, t.d.element_out, to, quant_scale, values, t.d.head_dim);
 }
 
+// Carries one token of a tensor from its source to its destination.
 void moveToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     TokenWork token;
     if (!makeTokenWork(w, batch, number, &token)) return;
@@ -217,6 +222,7 @@ void moveToken(const TensorWork& w, uint32_t batch, uint32_t number) {
 
 // ---- The whole
 
+// Returns the tokens of a batch, read from the count of tokens if the description has one.
 uint32_t countTokens(const ResolvedFused& fused, const void* positions) {
     const RopeFusedDescription& g = fused.filled;
     if (g.tokens_counted == 0) return g.rotate.tokens;
@@ -256,7 +262,7 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
     return w.t.turned ? checkAngleSource(w.rotation, reason) : ROPE_SUCCESS;
 }
 
-// Whether a token of this tensor cannot turn though it should, or has no slot.
+// True if a token of this tensor cannot turn though it should, or has no slot.
 bool isMissed(const TensorWork& w, uint32_t batch, uint32_t number) {
     bool turns;
     uint64_t slot;

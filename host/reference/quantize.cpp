@@ -1,3 +1,4 @@
+// This file stores heads in quantized formats on the CPU.
 #include "reference/quantize.h"
 
 #include "../shaders/element_formats.h"
@@ -11,7 +12,7 @@ struct Quantizer {
     float scale, inverse;
 };
 
-// A scale that is no normal number becomes 0, and so do all its integers.
+// Finds the scale by the largest magnitude. A scale that is no normal number becomes 0, and so do all its integers.
 Quantizer quantizerOf(const ElementValue* values, uint32_t count) {
     uint32_t largest = 0;
     for (uint32_t i = 0; i < count; ++i) {
@@ -23,10 +24,10 @@ Quantizer quantizerOf(const ElementValue* values, uint32_t count) {
     return {normal ? scale : 0.0f, normal ? 1.0f / scale : 0.0f};
 }
 
-// To the nearest, halves away from 0.
+// Rounds to the nearest integer, and halves away from 0.
 int8_t quantize(const ElementValue& value, float inverse) {
     const double quotient = static_cast<double>(product(floatOf(value.bits), inverse));
-    if (!(quotient > -127.5 && quotient < 127.5)) return 0; // not of finite numbers
+    if (!(quotient > -127.5 && quotient < 127.5)) return 0; // only a value or a scale that is not finite comes here
     return static_cast<int8_t>(quotient < 0 ? quotient - 0.5 : quotient + 0.5);
 }
 

@@ -1,18 +1,18 @@
-// Relative vectors carried out on the CPU: the reference in double, and the shaders' own bits.
+// This file carries out relative vectors on the CPU: the reference in double, and the shaders' own bits.
 #include "plan/relative.h"
 #include "reference/rotation.h"
 
 namespace rope {
 namespace {
 
-// Everything that is the same for all queries.
+// The description and arrays that are the same for all queries.
 struct RelativeVectors {
     const ResolvedRelative& r;
     const void* rows;
     const void* q;
 };
 
-// Both ways of a sum of products.
+// A sum of products in double and in float32.
 struct DualSum {
     double reference;
     float float32;
@@ -28,6 +28,7 @@ void accumulate(const ElementValue& a, const ElementValue& b, DualSum* sum) {
     sum->float32 += product(floatOf(a.bits), floatOf(b.bits));
 }
 
+// Returns the row of a key's distance, clipped to the rows that there are.
 uint32_t vectorRow(const RopeRelativeDescription& g, const HostToken& token, uint32_t key) {
     const uint32_t position = static_cast<uint32_t>(static_cast<uint64_t>(token.position[0]) >> 32);
     const int32_t distance = static_cast<int32_t>(static_cast<uint32_t>(g.first_key) + key - position);
@@ -50,7 +51,7 @@ DualSum dotProduct(const RelativeVectors& v, uint64_t from, uint32_t head, uint3
     return sum;
 }
 
-// Rows at either end serve many keys, whose weights are summed first.
+// Sums the weighted vectors of all keys. The rows at either end serve many keys, whose weights are summed first.
 DualSum weightedSum(const RelativeVectors& v, const HostToken& token, uint64_t from, uint32_t head, uint32_t element) {
     const RopeRelativeDescription& g = v.r.filled;
     const uint32_t last = v.r.row_count - 1;
@@ -76,7 +77,7 @@ void addToQuery(const RelativeVectors& v, const TensorArrays& arrays, const Host
     const RopeRelativeDescription& g = v.r.filled;
     const uint64_t from = headElement(g.q, batch, query, head);
     const uint64_t to = headElement(g.x, batch, query, head);
-    uint32_t known = UINT32_MAX; // the row whose product is at hand
+    uint32_t known = UINT32_MAX; // the row that `term` belongs to
     DualSum term = {0, 0};
     for (uint32_t i = 0; i < v.r.x_count; ++i) {
         ElementValue x = loadValue(arrays, to + i);

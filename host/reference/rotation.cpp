@@ -1,4 +1,5 @@
-// The descriptions carried out on the CPU, pair by pair: the reference in double, and the shaders' own bits.
+// This file carries out tables and rotations on the CPU, pair by pair: the reference in double, and the shaders' own
+// bits.
 #include "reference/rotation.h"
 
 #include "plan/axes.h"
@@ -43,7 +44,7 @@ void cosSinFromRows(const HostRotation& r, const HostToken& token, uint64_t row,
     for (int i = 0; i < 2; ++i) cos_sin->reference[i] = cos_sin->float32[i];
 }
 
-// The table's row of a position; rows wrap as positions do.
+// Returns the table's row of a position. Rows wrap as positions do.
 uint32_t tableRow(const RopeRotateDescription& d, int64_t position) {
     return static_cast<uint32_t>(static_cast<uint64_t>(position) >> 32) - static_cast<uint32_t>(d.rows.first_position);
 }
@@ -58,7 +59,7 @@ bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
     return outside;
 }
 
-// Rows by token ask for no position, but the reference by the true angle does.
+// A rotation by rows asks for no position, but its reference by the true angle does.
 HostToken rotationToken(const HostRotation& r, uint32_t batch, uint32_t number, bool* turns) {
     const RopeRotateDescription& d = r.d;
     const HostToken token = findToken(r.positions_read, r.frequencies, r.positions, d.tokens, batch, number);

@@ -1,4 +1,4 @@
-// The shaders' angle on the CPU.
+// This file computes the shaders' cos and sin of an angle on the CPU: ropeShaderAngle.
 #include "../shaders/angle.h"
 #include "plan/scale.h"
 

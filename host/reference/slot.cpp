@@ -1,3 +1,4 @@
+// This file finds the slot of a cache that a token takes, on the CPU.
 #include "reference/slot.h"
 
 #include "../shaders/cache_kinds.h"

@@ -1,5 +1,5 @@
-// The true cos and sin of position * frequency. The judge of the shaders: nothing of theirs, and nothing of the code
-// that writes the shaders' frequencies, is used here.
+// This file computes the true cos and sin of position * frequency. It judges the shaders, so it uses nothing of theirs,
+// and nothing of the code that writes the shaders' frequencies.
 #include "rope.h"
 
 #include <cmath>
@@ -10,13 +10,13 @@ namespace {
 constexpr double kRadiansPerQuarter = 1.57079632679489661923;
 constexpr double kFrequencyLimit = 1686629714.0; // 2^28 turns
 
-// 1/(2 pi) in 192 bits, the least significant first.
+// This is 1/(2 pi) in 192 bits, the least significant first.
 constexpr int kTurnsPerRadianBits = 192;
 constexpr uint32_t kTurnsPerRadianLimbs[6] = {0x4F10E410, 0x36D8A566, 0x7D4D3770, 0x7F09D5F4, 0x9391054A, 0x28BE60DB};
 
 constexpr int kProductLimbs = 13; // 10 for the product, the rest zero
 
-// product += a * b * 2^(32 * at).
+// Adds a * b * 2^(32 * at) to the product.
 void addLimbProduct(uint32_t a, uint32_t b, int at, uint32_t product[kProductLimbs]) {
     uint64_t carry = static_cast<uint64_t>(a) * b;
     for (int i = at; i < kProductLimbs; ++i) {
@@ -26,7 +26,7 @@ void addLimbProduct(uint32_t a, uint32_t b, int at, uint32_t product[kProductLim
     }
 }
 
-// 64 bits from `bit` on.
+// Returns 64 bits from `bit` on.
 uint64_t bitsFrom(const uint32_t number[kProductLimbs], int bit) {
     const uint32_t* limb = number + bit / 32;
     const int shift = bit % 32;
@@ -34,9 +34,9 @@ uint64_t bitsFrom(const uint32_t number[kProductLimbs], int bit) {
     return shift == 0 ? low : low | static_cast<uint64_t>(limb[2]) << (64 - shift);
 }
 
-// position * frequency, position in 2^-32ths, from 1/2 to 2^62, as whole quarter turns and the rest of the angle, in
-// [-pi/4, pi/4]. The product of the position, the frequency's 53 bits and 1/(2 pi) is exact; what 1/(2 pi) lacks makes
-// 2^-130 turns.
+// Reduces position * frequency to whole quarter turns and the rest of the angle, in [-pi/4, pi/4]. The position is in
+// 2^-32ths, and the product from 1/2 to 2^62. The product of the position, the frequency's 53 bits and 1/(2 pi) is
+// exact. The bits that 1/(2 pi) lacks make 2^-130 turns.
 double reduceToQuarters(uint64_t position, double frequency, uint32_t* quarters) {
     int exponent;
     const double fraction = std::frexp(frequency, &exponent);
@@ -64,7 +64,7 @@ double reduceToQuarters(uint64_t position, double frequency, uint32_t* quarters)
 void trueCosSin(uint64_t position, double frequency, double cos_sin[2]) {
     uint32_t quarters = 0;
     double angle =
-        std::ldexp(static_cast<double>(position), -32) * frequency; // rounded, which is near enough for a small angle
+        std::ldexp(static_cast<double>(position), -32) * frequency; // rounding is near enough for a small angle
     if (angle >= 0.5) {
         angle = reduceToQuarters(position, frequency, &quarters);
     }
