@@ -17,8 +17,8 @@ bool hasDefaultStrides(const RopeTensor& tensor) {
 }
 
 // Sets the sources of tensors that are packed as rows of Q, K and V heads. Strides that the caller gives stay.
-RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription* given, RopeReason* reason) {
-    RopeTensor* tensors[] = {&given->rotate.q, &given->rotate.k, &given->v};
+RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason) {
+    RopeTensor* tensors[] = {&filled->rotate.q, &filled->rotate.k, &filled->v};
     uint64_t heads = 0;
     for (const RopeTensor* tensor : tensors) {
         if (!hasDefaultStrides(*tensor)) return ROPE_SUCCESS;
@@ -174,25 +174,25 @@ RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reas
 // Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
 // are moved.
 RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
-    RopeFusedDescription* given = &fused->filled;
-    if (given->rotate.q.heads == 0 && given->rotate.k.heads == 0) given->no_rotation = 1; // V alone
-    RopeResult result = checkFusedTensors(*given, reason);
-    if (result == ROPE_SUCCESS) result = checkQueryScale(*given, reason);
-    if (result == ROPE_SUCCESS) result = checkShift(*given, reason);
+    RopeFusedDescription* filled = &fused->filled;
+    if (filled->rotate.q.heads == 0 && filled->rotate.k.heads == 0) filled->no_rotation = 1; // V alone
+    RopeResult result = checkFusedTensors(*filled, reason);
+    if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
+    if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
     if (result != ROPE_SUCCESS) return result;
-    RopeRotateDescription* d = &given->rotate;
+    RopeRotateDescription* d = &filled->rotate;
     const bool wide = ropePositionBytes(d->positions.element) == 8;
     fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
     const uint32_t out_of_place = d->out_of_place;
     d->out_of_place = 1;
-    result = resolveWithoutTensors(given->no_rotation == 0, d, reason);
+    result = resolveWithoutTensors(filled->no_rotation == 0, d, reason);
     d->out_of_place = out_of_place;
-    if (result == ROPE_SUCCESS) result = checkNorm("q", given->q_norm, d->q, *d, reason);
-    if (result == ROPE_SUCCESS) result = checkNorm("k", given->k_norm, d->k, *d, reason);
-    if (result == ROPE_SUCCESS) result = resolveCache(*d, &given->cache, reason);
-    if (result == ROPE_SUCCESS && given->packed != 0) result = setPackedSources(*d, given, reason);
-    if (result != ROPE_SUCCESS || given->cache.kind == ROPE_CACHE_NONE) return result;
-    return resolveCacheLayouts(*d, d->k.heads, given->v.heads, &given->cache, reason);
+    if (result == ROPE_SUCCESS) result = checkNorm("q", filled->q_norm, d->q, *d, reason);
+    if (result == ROPE_SUCCESS) result = checkNorm("k", filled->k_norm, d->k, *d, reason);
+    if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
+    if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
+    if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
+    return resolveCacheLayouts(*d, d->k.heads, filled->v.heads, &filled->cache, reason);
 }
 
 // The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
@@ -225,20 +225,20 @@ void clearFusedRotation(RopeRotateDescription* d) {
 
 RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReason* reason) {
     if (role.tensor->heads == 0) return ROPE_SUCCESS;
-    const RopeFusedDescription& given = fused->filled;
+    const RopeFusedDescription& filled = fused->filled;
     FusedTensor* t = &fused->tensors[fused->count++];
     t->name = role.name;
-    t->d = given.rotate;
+    t->d = filled.rotate;
     t->d.q = t->d.k = {};
     t->heads = role.tensor->heads;
-    t->cached = !role.is_q && given.cache.kind != ROPE_CACHE_NONE;
-    const bool in_place = t->cached ? given.cache.shift != 0 : given.rotate.out_of_place == 0;
+    t->cached = !role.is_q && filled.cache.kind != ROPE_CACHE_NONE;
+    const bool in_place = t->cached ? filled.cache.shift != 0 : filled.rotate.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    if (role.is_v || given.no_rotation != 0) clearFusedRotation(&t->d);
-    t->turned = given.no_rotation == 0 && !role.is_v;
-    t->query_scaled = role.is_q && given.query_scale.count != 0;
-    if (!role.is_v) t->norm = role.is_q ? given.q_norm : given.k_norm;
-    t->from_slot = given.packed != 0 ? ROPE_SLOT_Q : role.slot;
+    if (role.is_v || filled.no_rotation != 0) clearFusedRotation(&t->d);
+    t->turned = filled.no_rotation == 0 && !role.is_v;
+    t->query_scaled = role.is_q && filled.query_scale.count != 0;
+    if (!role.is_v) t->norm = role.is_q ? filled.q_norm : filled.k_norm;
+    t->from_slot = filled.packed != 0 ? ROPE_SLOT_Q : role.slot;
     t->to_slot = in_place ? t->from_slot : role.slot_out;
     RopeResult result = ROPE_SUCCESS;
     if (!t->cached) {
@@ -248,7 +248,7 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
         result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->source, reason);
     }
     t->source = role.tensor->source;
-    if (t->cached) setCacheOfTensor(given.cache, role.is_v, t);
+    if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
     if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
 }
