@@ -9,6 +9,8 @@ ROPE_FUNCTION uint divide(uint n, uint magic, uint shift) { return multiply_high
 
 // The elements of pair j within the rotary part, whose pairs lie in chunks, each chunk's first elements before its
 // second ones. One pair in a chunk is interleaved pairing, 0 means all of them in one: half pairing.
+// The two elements of a pair lie side by side.
+#define ROPE_IS_INTERLEAVED(chunk) ((chunk) == 1u)
 ROPE_FUNCTION uint pair_first(uint j, uint chunk) { return j + j / max(chunk, 1u) * chunk; }
 ROPE_FUNCTION uint pair_distance(uint pairs, uint chunk) { return choose(chunk == 0u, pairs, chunk); }
 
