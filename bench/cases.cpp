@@ -1,16 +1,28 @@
 #include "cases.hpp"
 
+#include "../shaders/element_formats.h"
+#include "plan/pairing.h"
+
 namespace measure {
 
+namespace {
+
+// Every row of a table of formats from the first one with a name to `last`.
+template <typename Value, typename Format> std::vector<Named<Value>> namedRows(const Format* formats, Value last) {
+    std::vector<Named<Value>> all;
+    for (int i = 1; i <= last; ++i) all.push_back({formats[i].name, static_cast<Value>(i)});
+    return all;
+}
+
+} // namespace
+
 const std::vector<Named<RopeElement>>& elements() {
-    static const std::vector<Named<RopeElement>> all = {
-        {"f32", ROPE_ELEMENT_F32}, {"f16", ROPE_ELEMENT_F16}, {"bf16", ROPE_ELEMENT_BF16}};
+    static const auto all = namedRows(rope::kElementFormats, rope::kLastTensorElement);
     return all;
 }
 
 const std::vector<Named<RopePairing>>& pairings() {
-    static const std::vector<Named<RopePairing>> all = {{"half", ROPE_PAIRING_HALF},
-                                                        {"interleaved", ROPE_PAIRING_INTERLEAVED}};
+    static const auto all = namedRows(rope::kPairings, rope::kLastPairing);
     return all;
 }
 

@@ -2,6 +2,8 @@
 
 #include "baselines.hpp"
 
+#include "../shaders/element_formats.h"
+
 #include <algorithm>
 
 namespace measure {
@@ -22,10 +24,9 @@ struct TimedPlans {
     }
 };
 
-uint64_t elementBytes(RopeElement element, uint64_t count) {
-    if (element == ROPE_ELEMENT_Q8_0) return count / 32 * 34;
-    if (element == ROPE_ELEMENT_I8) return count + count / kHeadDim * 4;
-    return count * ropeElementBytes(element);
+uint64_t bytesWithScales(RopeElement element, uint64_t count) {
+    const bool apart = rope::formatOf(element).scale == rope::ElementScale::kApart;
+    return rope::elementBytes(element, count) + (apart ? count / kHeadDim * sizeof(float) : 0);
 }
 
 // Counts the bytes that a plan moves: the tokens' share of the cache, and of the other slots all that the plan reads.
@@ -34,8 +35,8 @@ uint64_t bytesMoved(const RopeFusedDescription& d, const RopePlan& plan) {
     const uint64_t q = head * d.rotate.q.heads;
     const uint64_t kv = head * (d.rotate.k.heads + d.v.heads);
     const bool cached = d.cache.kind != ROPE_CACHE_NONE;
-    uint64_t bytes = elementBytes(d.rotate.element_in, q + kv) + elementBytes(d.rotate.element_out, q) +
-                     elementBytes(cached ? d.cache.element : d.rotate.element_out, kv);
+    uint64_t bytes = bytesWithScales(d.rotate.element_in, q + kv) + bytesWithScales(d.rotate.element_out, q) +
+                     bytesWithScales(cached ? d.cache.element : d.rotate.element_out, kv);
     for (const RopeSlot slot : {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS, ROPE_SLOT_PARAMETERS}) {
         bytes += plan.bytes[slot];
     }
@@ -105,7 +106,7 @@ void FusedBenchState::makeCaches() {
     cache.v.offset = elements;
     cache.k_scales.offset = 2 * elements / 4;
     cache.v_scales.offset = cache.k_scales.offset + elements / kHeadDim;
-    cache_bytes_ = elementBytes(kind_.cache, 2 * elements);
+    cache_bytes_ = bytesWithScales(kind_.cache, 2 * elements);
     std::vector<uint8_t> before(cache_bytes_);
     if (kind_.shift) before = noiseBytes(kind_.cache, 2 * elements);
     for (const rope::Buffer*& cache_buffer : caches_) cache_buffer = keep(bench_->make(before.data(), before.size()));

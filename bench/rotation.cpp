@@ -2,6 +2,8 @@
 
 #include "baselines.hpp"
 
+#include "../shaders/element_formats.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -133,9 +135,7 @@ std::vector<uint8_t> RotationBench::expected(int tensor, uint32_t token, const s
 // Accepts the same bits where they are promised, and elsewhere a few ulps of values of at most 1.5.
 bool RotationBench::isRight(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) const {
     if (got == wanted || ropeGetRounding(bench_->device().context()) == ROPE_ROUNDING_NEAREST) return got == wanted;
-    const double ulp = case_.element == ROPE_ELEMENT_F32   ? 0x1p-23
-                       : case_.element == ROPE_ELEMENT_F16 ? 0x1p-10
-                                                           : 0x1p-7;
+    const double ulp = std::ldexp(1.0, -rope::formatOf(case_.element).mantissa_bits);
     const size_t count = got.size() / ropeElementBytes(case_.element);
     std::vector<float> values[2] = {std::vector<float>(count), std::vector<float>(count)};
     ropeConvertElements(got.data(), case_.element, values[0].data(), ROPE_ELEMENT_F32, count);

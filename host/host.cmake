@@ -201,6 +201,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool/devices.cpp
         host/tool/element.cpp
         host/tool/encoding.cpp
+        host/tool/format_names.cpp
         host/tool/frequencies.cpp
         host/tool/main.cpp
         host/tool/matrix.cpp

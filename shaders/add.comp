@@ -33,10 +33,10 @@ WORDS sum_of(WORDS x, bool added, VALUES term) {
 }
 
 void add_pairs(bool added, Turn turn, inout WORDS first, inout WORDS second) {
-    if (kChunkIn == 1u) unweave(first, second);
+    if (ROPE_IS_INTERLEAVED(kChunkIn)) unweave(first, second);
     first = sum_of(first, added, kCosineFirst != 0u ? turn.cosine : turn.sine);
     second = sum_of(second, added, kCosineFirst != 0u ? turn.sine : turn.cosine);
-    if (kChunkIn == 1u) weave(first, second);
+    if (ROPE_IS_INTERLEAVED(kChunkIn)) weave(first, second);
 }
 
 void add_lane(Token token, bool added, uint row, Stand stand) {

@@ -190,9 +190,9 @@ Way way_of(Team team, Token token, bool there) {
 // Two runs as they lie in memory, from pairs of the one pairing to those of the other. Without a turn they move as
 // integers.
 void turn_runs(bool paired, bool turned, Turn turn, inout WORDS first, inout WORDS second) {
-    if (paired && kChunkIn == 1u) unweave(first, second);
+    if (paired && ROPE_IS_INTERLEAVED(kChunkIn)) unweave(first, second);
     if (turned) turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
-    if (paired && kChunkOut == 1u) weave(first, second);
+    if (paired && ROPE_IS_INTERLEAVED(kChunkOut)) weave(first, second);
 }
 
 // Sums up for the norm, wherever it stands.

@@ -16,7 +16,7 @@ bool is_other(uint step) {
     bool second = (step & 1u) != 0u;
     return kLanes == 2u && second;
 }
-uint lane_distance(uint chunk) { return choose(chunk == 1u, 2u, 1u) * push.head_lanes; } // in places
+uint lane_distance(uint chunk) { return choose(ROPE_IS_INTERLEAVED(chunk), 2u, 1u) * push.head_lanes; } // in places
 uint next_place(uint at, uint step, uint chunk, uint head) {
     uint other = lane_distance(chunk);
     return at + choose(kLanes == 1u, kTogether * head, choose(is_other(step), head - other, other));

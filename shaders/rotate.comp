@@ -107,7 +107,7 @@ void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, b
 #endif
         widen_runs(as_is, first, second);
         Turn this_turn = turn_at(step, turn, other);
-        if (paired && kChunkIn == 1u) {
+        if (paired && ROPE_IS_INTERLEAVED(kChunkIn)) {
             unweave(first, second);
             if (kTwoHeads) unweave(third, fourth);
         }
@@ -115,7 +115,7 @@ void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, b
             turn_lane(first, second, this_turn);
             if (kTwoHeads) turn_pair(third, fourth, turn.cosine, turn.sine, 0u); // never with a grid
         }
-        if (paired && kChunkOut == 1u) {
+        if (paired && ROPE_IS_INTERLEAVED(kChunkOut)) {
             weave(first, second);
             if (kTwoHeads) weave(third, fourth);
         }

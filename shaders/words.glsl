@@ -196,7 +196,7 @@ struct Runs {
 };
 
 Runs runs_of(uint j, uint count, uint chunk) {
-    bool woven = kLane > 1u && chunk == 1u;
+    bool woven = kLane > 1u && ROPE_IS_INTERLEAVED(chunk);
     uint first = rotary_begin() + pair_first(j, chunk);
     uint second = first + choose(woven, kLane, pair_distance(pair_count(), chunk));
     return Runs(place_of(first), place_of(second), choose(woven, kLane, count),

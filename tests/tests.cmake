@@ -183,7 +183,8 @@ add_test(NAME Frequencies.AreTheSameDoublesFromEveryCompiler
         -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 
 if(TARGET vkrope-tool)
-    target_sources(vkrope-tests PRIVATE tests/tool/matrix_test.cpp host/tool/matrix.cpp)
+    target_sources(vkrope-tests PRIVATE tests/tool/matrix_test.cpp host/tool/format_names.cpp
+        host/tool/matrix.cpp)
 
     # The program with one plan spoiled, to see that its check finds it.
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")

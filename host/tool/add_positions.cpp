@@ -1,5 +1,6 @@
 // vkrope add-positions: adds sinusoids or a learned table to embeddings.
 #include "tool/element.hpp"
+#include "tool/format_names.hpp"
 #include "tool/input.hpp"
 #include "tool/option_values.hpp"
 #include "tool/output.hpp"
@@ -222,7 +223,7 @@ RunCommand addAddPositionsCommand(CLI::App* app) {
                                 "what the embeddings are multiplied by first, the root of dim in some models; without "
                                 "it 1"),
                 "a number", 0x1p-20, 0x1p20);
-    const CLI::IsMember element({"f32", "f16", "bf16"});
+    const CLI::IsMember element(elementNames());
     app->add_option("--element", options->element, "what the arrays hold: f32, f16 or bf16, which travels as uint16")
         ->check(element);
     app->add_option("--element-out", options->element_out, "what the output holds; without it the same")

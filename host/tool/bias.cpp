@@ -1,5 +1,6 @@
 // vkrope bias: makes T5's, clipped or ALiBi's bias, or adds it to scores.
 #include "tool/element.hpp"
+#include "tool/format_names.hpp"
 #include "tool/input.hpp"
 #include "tool/option_values.hpp"
 #include "tool/output.hpp"
@@ -209,7 +210,7 @@ RunCommand addBiasCommand(CLI::App* app) {
     app->add_option("--element", options->element,
                     "what scores, weights and the bias hold: f32, f16 or bf16, which travels as uint16; without scores "
                     "f32")
-        ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+        ->check(CLI::IsMember(elementNames()));
     app->add_option("--device", options->device, kDeviceHelp);
     app->footer(kBiasExample);
     return [options](Failure* failure) { return runBias(*options, failure); };

@@ -1,5 +1,6 @@
 // vkrope check: holds a device against the reference, over the whole option matrix.
 #include "tool/check_case.hpp"
+#include "tool/format_names.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
 
@@ -169,11 +170,9 @@ void addReportRows(CheckReport* report) {
     for (const char* angle : {"exact", "compatible"})
         report->rows.push_back({std::string("table, ") + angle + " angle"});
     for (const char* source : {"inline", "table", "rows"}) {
-        for (int in = ROPE_ELEMENT_F32; in <= ROPE_ELEMENT_BF16; ++in) {
-            for (int out = ROPE_ELEMENT_F32; out <= ROPE_ELEMENT_BF16; ++out) {
-                report->rows.push_back({std::string("rotate ") + elementName(static_cast<RopeElement>(in)) + " to " +
-                                        elementName(static_cast<RopeElement>(out)) + ", " + source});
-            }
+        for (const std::string& in : elementNames()) {
+            for (const std::string& out : elementNames())
+                report->rows.push_back({"rotate " + in + " to " + out + ", " + source});
         }
     }
 }

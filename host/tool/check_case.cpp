@@ -1,5 +1,8 @@
 // Makes one case of `vkrope check`, carries it out on the device and on the CPU, and compares the two.
 #include "tool/check_case.hpp"
+
+#include "../shaders/element_formats.h"
+#include "plan/pairing.h"
 #include "tool/element.hpp"
 
 #include <cmath>
@@ -148,7 +151,7 @@ namespace {
 double allowedError(const RopeRotateDescription& d, bool nearest) {
     const double in_float = 2.0 * (nearest ? 1 : 2);
     if (d.element_out == ROPE_ELEMENT_F32) return in_float;
-    return (nearest ? 0.5 : 1) + std::ldexp(in_float, d.element_out == ROPE_ELEMENT_F16 ? -13 : -16);
+    return (nearest ? 0.5 : 1) + std::ldexp(in_float, rope::formatOf(d.element_out).mantissa_bits - 23);
 }
 
 struct CaseInputs {
@@ -212,7 +215,7 @@ double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, cons
                   const std::vector<uint8_t>& bytes) {
     const uint32_t pairs = d.rotary_dim / 2;
     const uint32_t chunk = d.chunk_dim != 0 ? d.chunk_dim : d.rotary_dim;
-    const uint32_t half = d.pairing_out == ROPE_PAIRING_INTERLEAVED ? 1 : chunk / 2;
+    const uint32_t half = rope::liesInChunks(d.pairing_out) ? chunk / 2 : 1;
     std::vector<float> values(truth.size());
     ropeConvertElements(bytes.data(), d.element_out, values.data(), ROPE_ELEMENT_F32, values.size());
     double worst = 0;

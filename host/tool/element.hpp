@@ -1,16 +1,12 @@
-// Names of elements, and rounding of doubles to elements.
+// Rounding of doubles to elements.
 #pragma once
 
 #include "rope.h"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tool {
-
-// Reads "f32", "f16" or "bf16"; any other name gives the default.
-RopeElement elementOf(const std::string& name);
 
 // Rounds each value once to the nearest of the element's. A NaN is replaced by the bits at its place in `fallback`,
 // which has as many elements: a value that passes through keeps its NaN's payload.

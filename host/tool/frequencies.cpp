@@ -1,4 +1,5 @@
 // vkrope frequencies: prints a model's frequencies, from its configuration.
+#include "tool/format_names.hpp"
 #include "tool/input.hpp"
 #include "tool/output.hpp"
 #include "tool/tool.hpp"
@@ -22,10 +23,6 @@ struct FrequenciesOptions {
     bool json = false;
     std::string npy;
 };
-
-const char* pairingName(RopePairing pairing) {
-    return pairing == ROPE_PAIRING_INTERLEAVED ? "interleaved" : pairing == ROPE_PAIRING_HALF ? "half" : "unknown";
-}
 
 void printModelJson(const rope::ModelEncoding& model) {
     nlohmann::ordered_json json;

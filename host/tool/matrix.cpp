@@ -1,5 +1,8 @@
 #include "tool/matrix.hpp"
 
+#include "plan/pairing.h"
+#include "tool/format_names.hpp"
+
 #include <cstddef>
 
 namespace tool {
@@ -56,8 +59,8 @@ bool mayHaveFractions(const PartialCase& partial) {
 }
 bool hasFractions(const PartialCase& partial) { return partial.d.positions.element == ROPE_POSITION_FLOAT32; }
 bool mayBePacked(const PartialCase& partial) { return hasPositionBuffer(partial) && !hasFractions(partial); }
-bool hasHalves(const PartialCase& partial) {
-    return partial.d.pairing_in == ROPE_PAIRING_HALF || partial.d.pairing_out == ROPE_PAIRING_HALF;
+bool hasChunks(const PartialCase& partial) {
+    return rope::liesInChunks(partial.d.pairing_in) || rope::liesInChunks(partial.d.pairing_out);
 }
 // Inverse and shift want rows with the scale that they need.
 bool mayScale(const PartialCase& partial) { return isInline(partial) || partial.d.operation < ROPE_OPERATION_INVERSE; }
@@ -65,24 +68,16 @@ bool mayScale(const PartialCase& partial) { return isInline(partial) || partial.
 // A new option is one row. Compiling takes the most time, so options that choose a pipeline come first and the others
 // last. The alignment is sampled because every one of its choices would compile all pipelines anew.
 const std::vector<MatrixOption> kOptions = {
-    {"element in",
-     false,
-     {"f32 in", "f16 in", "bf16 in"},
+    {"element in", false, elementNames(" in"),
      [](uint32_t choice, PartialCase* partial) { partial->d.element_in = static_cast<RopeElement>(1 + choice); },
      nullptr},
-    {"element out",
-     false,
-     {"f32 out", "f16 out", "bf16 out"},
+    {"element out", false, elementNames(" out"),
      [](uint32_t choice, PartialCase* partial) { partial->d.element_out = static_cast<RopeElement>(1 + choice); },
      nullptr},
-    {"pairing in",
-     false,
-     {"half in", "interleaved in"},
+    {"pairing in", false, pairingNames(" in"),
      [](uint32_t choice, PartialCase* partial) { partial->d.pairing_in = static_cast<RopePairing>(1 + choice); },
      nullptr},
-    {"pairing out",
-     false,
-     {"half out", "interleaved out"},
+    {"pairing out", false, pairingNames(" out"),
      [](uint32_t choice, PartialCase* partial) { partial->d.pairing_out = static_cast<RopePairing>(1 + choice); },
      nullptr},
     {"place",
@@ -100,9 +95,7 @@ const std::vector<MatrixOption> kOptions = {
      {"exact", "compatible"},
      [](uint32_t choice, PartialCase* partial) { partial->d.angle = static_cast<RopeAngle>(choice); },
      isInline},
-    {"row element",
-     false,
-     {"f32 rows", "f16 rows", "bf16 rows"},
+    {"row element", false, elementNames(" rows"),
      [](uint32_t choice, PartialCase* partial) { partial->d.rows.element = static_cast<RopeElement>(1 + choice); },
      hasRows},
     {"positions",
@@ -143,7 +136,7 @@ const std::vector<MatrixOption> kOptions = {
          const uint32_t rotary = partial->d.rotary_dim;
          if (choice != 0) partial->d.chunk_dim = rotary % 16 == 0 ? 16 : rotary % 4 == 0 ? 4 : 2;
      },
-     hasHalves},
+     hasChunks},
     {"packing",
      true,
      {"sequences alike", "packed sequences"},
@@ -326,11 +319,6 @@ RotateCase rotateCase(const Choices& choices) {
     d.count_outside = 1;
     made.description = d;
     return made;
-}
-
-const char* elementName(RopeElement element) {
-    static const char* const names[] = {"f32", "f32", "f16", "bf16"};
-    return names[element];
 }
 
 // ---- Tables --------------------------------------------------------------------------------------------------------

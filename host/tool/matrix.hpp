@@ -15,7 +15,7 @@ struct PartialCase; // a rotation whose options are chosen one after the other
 struct MatrixOption {
     const char* name;
     bool sampled; // one choice, by a hash, for each combination of the options before; else every choice
-    std::vector<const char*> choices; // their names
+    std::vector<std::string> choices; // their names
     void (*choose)(uint32_t choice, PartialCase* partial);
     bool (*applies)(const PartialCase& partial); // if not, the first choice is made and not named
 };
@@ -39,7 +39,5 @@ struct TableCase {
     RopeTableDescription description = {}; // all but frequencies.values
 };
 std::vector<TableCase> tableCases();
-
-const char* elementName(RopeElement element);
 
 } // namespace tool

@@ -1,4 +1,5 @@
 // vkrope permute: permutes weights made for one pairing to the other.
+#include "tool/format_names.hpp"
 #include "tool/input.hpp"
 #include "tool/option_values.hpp"
 #include "tool/output.hpp"
@@ -32,7 +33,7 @@ bool findPermutation(const PermuteOptions& options, const rope::NpyArray& weight
                                    " on does not fit into heads of " + std::to_string(head_dim));
     }
     const uint32_t dim = static_cast<uint32_t>(head_dim);
-    const RopePairing to = options.to == "half" ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    const RopePairing to = pairingOf(options.to);
     const uint32_t rotary_dim = options.rotary_dim != 0 ? options.rotary_dim : dim - options.rotary_offset;
     permutation->resize(dim);
     RopeReason reason;
@@ -79,7 +80,7 @@ RunCommand addPermuteCommand(CLI::App* app) {
     const auto options = std::make_shared<PermuteOptions>();
     app->add_option("--to", options->to, "the pairing that the weights are wanted for: half or interleaved")
         ->required()
-        ->check(CLI::IsMember({"half", "interleaved"}));
+        ->check(CLI::IsMember(pairingNames()));
     CLI::Option* heads = app->add_option("--heads", options->heads, "heads in the first axis of the weights");
     heads->required();
     takesCount(heads, "a whole number", 1, 1u << 30);

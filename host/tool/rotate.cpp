@@ -1,4 +1,5 @@
 // vkrope rotate: rotates Q and K.
+#include "tool/format_names.hpp"
 #include "tool/option_values.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
@@ -72,7 +73,7 @@ void addFileOptions(CLI::App* app, RotateOptions* options) {
 }
 
 void addChoiceOptions(CLI::App* app, RotateOptions* options) {
-    const CLI::IsMember pairing({"half", "interleaved"}), element({"f32", "f16", "bf16"});
+    const CLI::IsMember pairing(pairingNames()), element(elementNames());
     app->add_option("--order", options->order, "bshd or bhsd: batch, seq, heads, dim; without it bshd")
         ->check(CLI::IsMember({"bshd", "bhsd"}));
     app->add_option("--pairing", options->pairing,

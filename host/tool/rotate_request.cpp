@@ -1,4 +1,5 @@
 #include "tool/rotate_request.hpp"
+#include "tool/format_names.hpp"
 
 #include "tool/element.hpp"
 #include "tool/output.hpp"
@@ -8,10 +9,6 @@
 
 namespace tool {
 namespace {
-
-RopePairing pairingOf(const std::string& name) {
-    return name == "half" ? ROPE_PAIRING_HALF : name == "interleaved" ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_DEFAULT;
-}
 
 // ---- Options and tensors -----------------------------------------------------------------------------------------
 
