@@ -89,7 +89,7 @@ void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, cons
 template <typename Launch>
 RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                       const RopeBuffers* buffers, Launch launch) {
-    const RopeResult result = checkRecording(context, plan, buffers, /* whole= */ true);
+    const RopeResult result = checkRecording(context, plan, buffers, /* prepared= */ true);
     if (result != ROPE_SUCCESS) return result;
     labelRange(command_buffer, *context, plan->passes[0].shader->name);
     const uint32_t count = ropeDispatchCount(plan);

@@ -160,7 +160,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
     if (context == nullptr || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     if (context->pushes_descriptors) return VK_ERROR_FEATURE_NOT_PRESENT;
-    const RopeResult refused = checkRecording(context, plan, buffers, /* whole= */ false);
+    const RopeResult refused = checkRecording(context, plan, buffers, /* prepared= */ false);
     if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
