@@ -1,6 +1,6 @@
 #include "cases.hpp"
 
-#include "../shaders/element_formats.h"
+#include "plan/element_formats.h"
 #include "plan/pairing.h"
 
 namespace measure {

@@ -37,6 +37,9 @@ def main():
                 found.setdefault(name, {"old": [], "new": []})[side].append(time)
     slower = False
     for name, sides in found.items():
+        if not sides["old"] or not sides["new"]:
+            print(f"{name:36} only in the {'new' if sides['new'] else 'old'} program")
+            continue
         ratio = statistics.median(new / old for old, new in zip(sides["old"], sides["new"]))
         slower |= ratio > options.limit
         old, new = (statistics.median(sides[side]) / 1000 for side in ("old", "new"))

@@ -2,7 +2,7 @@
 
 #include "baselines.hpp"
 
-#include "../shaders/element_formats.h"
+#include "plan/element_formats.h"
 
 #include <algorithm>
 

@@ -48,13 +48,13 @@ add_library(vkrope
     host/record/record.cpp
     host/record/record_indirect.cpp
     host/record/specialize.cpp
-    host/reference/add.cpp
-    host/reference/bias.cpp
     host/reference/element.cpp
-    host/reference/fused.cpp
     host/reference/quantize.cpp
-    host/reference/relative.cpp
     host/reference/rotation.cpp
+    host/reference/run_add.cpp
+    host/reference/run_bias.cpp
+    host/reference/run_fused.cpp
+    host/reference/run_relative.cpp
     host/reference/shader_angle.cpp
     host/reference/slot.cpp
     host/reference/token.cpp

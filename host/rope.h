@@ -782,7 +782,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 
 #define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
-#define ROPE_FLOOR_BINDING_COUNT 5u
+#define ROPE_MINIMUM_BINDING_COUNT 5u
 #define ROPE_CONSTANT_COUNT 80u /* specialization constants, ids 0 to 79, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
@@ -818,11 +818,12 @@ typedef struct RopePass {
     uint32_t tokens_per_thread;
     uint32_t address_unit;   /* the source's and the destination's push words count so many as one */
     uint32_t head_lanes;     /* lanes of a group of heads; of a fused pass, whose heads are one group, of a token */
-    uint32_t family;         /* of the shader: which of the push words' names are read */
+    uint32_t family;         /* how the shader reads its push words: 0: as all but fused passes, 1: as these */
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
-    uint32_t whole_bindings; /* bit i: every part binds all of binding i, whose strides are constants and push words */
+    uint32_t whole_bindings; /* bit i: binding i is a list of positions, a table or a cache, of which every part binds
+                                all; its strides are constants and push words */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
@@ -842,7 +843,8 @@ typedef struct RopePlan {
     RopeReason reason;               /* why it was refused; empty on success */
 } RopePlan;
 
-/* Fill *plan, or refuse with a result and plan->reason; a refused plan has no pass. `limits` null: the floor. */
+/* Fill *plan, or refuse with a result and plan->reason; a refused plan has no pass. `limits` null: ropeMinimumLimits.
+ */
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);

@@ -2,9 +2,9 @@
 layout(constant_id = ROPE_ID_COUNTED) const uint kCounted = 0;
 layout(constant_id = ROPE_ID_CACHE) const uint kCache = ROPE_CACHE_OFF;
 layout(constant_id = ROPE_ID_SHIFT) const uint kShift = 0;
-layout(constant_id = ROPE_ID_SLOT_MAP_WIDE) const uint kStepsWide = 0;
-layout(constant_id = ROPE_ID_SLOT_MAP_BATCH) const uint kStepsBatch = 0;
-layout(constant_id = ROPE_ID_SLOT_MAP_TOKEN) const uint kStepsToken = 1;
+layout(constant_id = ROPE_ID_SLOT_MAP_WIDE) const uint kSlotMapWide = 0;
+layout(constant_id = ROPE_ID_SLOT_MAP_BATCH) const uint kSlotMapBatch = 0;
+layout(constant_id = ROPE_ID_SLOT_MAP_TOKEN) const uint kSlotMapToken = 1;
 layout(constant_id = ROPE_ID_SLOTS) const uint kSlots = 1;
 layout(constant_id = ROPE_ID_PAGE_SIZE) const uint kPageSize = 1;
 
@@ -21,9 +21,9 @@ bool is_counted_in(uint number) {
 }
 
 // A slot, or a page of the table: one of `count`, or ROPE_NOWHERE. `skipped`: it is -1.
-uint step_at(uint element, uint count, out bool skipped) {
-    uint low = positions[element << kStepsWide];
-    uint high = kStepsWide != 0u ? positions[(element << 1) + 1u] : uint(int(low) >> 31);
+uint map_entry(uint element, uint count, out bool skipped) {
+    uint low = positions[element << kSlotMapWide];
+    uint high = kSlotMapWide != 0u ? positions[(element << 1) + 1u] : uint(int(low) >> 31);
     skipped = (low & high) == ROPE_NOWHERE;
     return high == 0u && low < count ? low : ROPE_NOWHERE;
 }
@@ -34,7 +34,7 @@ uint slot_of(Token token, uint number, out bool skipped) {
     skipped = !token.placed;
     if (skipped) return ROPE_NOWHERE;
     if (kCache == ROPE_CACHE_BY_SLOTS) {
-        return step_at(push.ROPE_SLOT_MAP_AT + batch_index() * kStepsBatch + token_index(number) * kStepsToken,
+        return map_entry(push.ROPE_SLOT_MAP_AT + batch_index() * kSlotMapBatch + token_index(number) * kSlotMapToken,
                        kSlots, skipped);
     }
     uint position = token.whole[0];
@@ -42,7 +42,7 @@ uint slot_of(Token token, uint number, out bool skipped) {
     if (kCache == ROPE_CACHE_BY_RING) return position % kSlots;
     if (kCache == ROPE_CACHE_BY_POSITION) return position < kSlots ? position : ROPE_NOWHERE;
     uint page = position / kPageSize;
-    if (page >= kStepsToken) return ROPE_NOWHERE;
-    page = step_at(push.ROPE_SLOT_MAP_AT + sequence_of(token) * kStepsBatch + page, kSlots / kPageSize, ignored);
+    if (page >= kSlotMapToken) return ROPE_NOWHERE;
+    page = map_entry(push.ROPE_SLOT_MAP_AT + sequence_of(token) * kSlotMapBatch + page, kSlots / kPageSize, ignored);
     return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
 }

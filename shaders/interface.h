@@ -3,10 +3,8 @@
 #ifndef ROPE_INTERFACE_H
 #define ROPE_INTERFACE_H
 
-#include "cache_kinds.h"
-#include "element_formats.h"
-
 #ifdef __cplusplus
+#include <cstdint>
 namespace rope {
 using uint = uint32_t;
 #endif
@@ -104,6 +102,12 @@ using uint = uint32_t;
 #define ROPE_BIAS_CLIP 1
 #define ROPE_BIAS_LINEAR 2
 
+#define ROPE_CACHE_OFF 0
+#define ROPE_CACHE_BY_SLOTS 1
+#define ROPE_CACHE_BY_POSITION 2
+#define ROPE_CACHE_BY_RING 3
+#define ROPE_CACHE_BY_TABLE 4
+
 #define ROPE_NOWHERE 0xFFFFFFFFu
 #define ROPE_NORM_OFF 0
 #define ROPE_NORM_FIRST 1 // before the rotation
@@ -111,6 +115,18 @@ using uint = uint32_t;
 
 #define ROPE_AXIS_WORDS 16
 #define ROPE_AXIS_PAIRS 16 // in a word
+
+#define ROPE_F32 0
+#define ROPE_F16 1
+#define ROPE_BF16 2
+#define ROPE_I8 3
+#define ROPE_Q8_0 4
+// Formats of caches alone. Their heads are looked at whole before a word of them is stored, and stored as 32-bit words.
+#define ROPE_IS_FOR_CACHES(element) ((element) >= ROPE_I8)
+// A block of Q8_0: a float16 scale, then its integers. Two blocks fill whole words.
+#define ROPE_Q8_0_ELEMENTS 32
+#define ROPE_Q8_0_BYTES 34
+#define ROPE_Q8_0_PAIR_WORDS (2 * ROPE_Q8_0_BYTES / 4)
 
 #define ROPE_EVERY_HEAD 0 // of a token, however many there are
 

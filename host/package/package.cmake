@@ -31,8 +31,8 @@ install(TARGETS vkrope vkrope-glsl EXPORT vkrope-core)
 install(EXPORT vkrope-core NAMESPACE vkrope:: FILE vkrope-core.cmake DESTINATION ${VKROPE_PACKAGE})
 list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND host/ OUTPUT_VARIABLE headers)
 install(FILES ${headers} DESTINATION ${VKROPE_HEADERS})
-install(FILES shaders/rope.glsl shaders/bias.glsl shaders/angle.h shaders/pair.h shaders/cache_kinds.h shaders/dialect.h
-    shaders/element_formats.h shaders/interface.h shaders/version.glsl DESTINATION ${VKROPE_GLSL})
+install(FILES shaders/rope.glsl shaders/bias.glsl shaders/angle.h shaders/pair.h shaders/dialect.h shaders/interface.h
+    shaders/version.glsl DESTINATION ${VKROPE_GLSL})
 vkrope_pkg_config(vkrope)
 
 if(VKROPE_BUILD_DEVICE)

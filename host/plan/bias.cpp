@@ -1,6 +1,7 @@
 // This file plans a bias on scores: ropePlanBias.
 #include "plan/bias.h"
 #include "../shaders/modules.h"
+#include "plan/element_formats.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
 #include "plan/tensor.h"

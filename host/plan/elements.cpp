@@ -1,5 +1,5 @@
 // This file owns the size of an element: ropeElementBytes.
-#include "../shaders/element_formats.h"
+#include "plan/element_formats.h"
 
 using namespace rope;
 

@@ -1,6 +1,6 @@
 // This file casts the enumerators of rope.h to the shaders' numbers in shaders/interface.h. Each function casts one
 // enumeration and holds its numbers equal to the shaders'. The numbers of elements and of caches stand in tables of
-// their own, shaders/element_formats.h and shaders/cache_kinds.h.
+// their own, element_formats.h and cache_kinds.h.
 #pragma once
 
 #include "rope.h"

@@ -2,6 +2,8 @@
 // tensors that has heads. The plan and the CPU's own run both go by it.
 #pragma once
 
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
 #include "plan/layout.h"
 #include "plan/positions.h"
 #include "plan/resolve.h"

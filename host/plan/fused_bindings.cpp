@@ -1,5 +1,7 @@
 // This file binds the buffers of a fused pass: the lists in POSITIONS, the tensors, and the caches.
 #include "plan/axes.h"
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
 #include "plan/enumerators.h"
 #include "plan/fused_dispatch.h"
 

@@ -1,5 +1,7 @@
 // This file fills in the defaults of caches, refuses contradictions, and refuses places of one buffer that overlap.
 #include "plan/axes.h"
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
 #include "plan/fused.h"
 
 #include <string.h>

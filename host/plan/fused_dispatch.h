@@ -1,6 +1,7 @@
 // A FusedDispatch is one dispatch of a fused pass. The functions here put its plan together.
 #pragma once
 
+#include "plan/element_formats.h"
 #include "plan/fused.h"
 
 namespace rope {

@@ -1,4 +1,5 @@
 // This file refuses geometry that norms and quantizers cannot take: vectors of four elements, and blocks of 32.
+#include "plan/element_formats.h"
 #include "plan/fused.h"
 #include "plan/tensor.h"
 

@@ -1,5 +1,7 @@
 // This file fills in the defaults of fused passes, refuses contradictions, and makes a FusedTensor of each tensor that
 // has heads.
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
 #include "plan/fused.h"
 #include "rules/fixed.h"
 
@@ -123,7 +125,7 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (isForCaches(cache.element)) {
+    if (cache.element > kLastTensorElement) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "cache.shift with cache.element %d; what is quantized is not turned, only floats, 1 to 3",
                       static_cast<int>(cache.element));
@@ -247,7 +249,7 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     } else if (!in_place) {
         result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->source, reason);
     }
-    t->source = role.tensor->source;
+    if (!isShifted(*t)) t->source = role.tensor->source; // a shift reads the cache alone
     if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
     if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
@@ -265,10 +267,10 @@ RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, RopeReason* r
                     {"destination.batch_stride", k.destination.batch_stride, v.destination.batch_stride},
                     {"destination.token_stride", k.destination.token_stride, v.destination.token_stride},
                     {"destination.head_stride", k.destination.head_stride, v.destination.head_stride},
-                    {"cache's batch_stride", k.cache.batch_stride, v.cache.batch_stride},
-                    {"cache's page_stride", k.cache.page_stride, v.cache.page_stride},
-                    {"cache's slot_stride", k.cache.slot_stride, v.cache.slot_stride},
-                    {"cache's head_stride", k.cache.head_stride, v.cache.head_stride},
+                    {"cache.batch_stride", k.cache.batch_stride, v.cache.batch_stride},
+                    {"cache.page_stride", k.cache.page_stride, v.cache.page_stride},
+                    {"cache.slot_stride", k.cache.slot_stride, v.cache.slot_stride},
+                    {"cache.head_stride", k.cache.head_stride, v.cache.head_stride},
                     {"scales' batch_stride", k.scales.batch_stride, v.scales.batch_stride},
                     {"scales' page_stride", k.scales.page_stride, v.scales.page_stride},
                     {"scales' slot_stride", k.scales.slot_stride, v.scales.slot_stride},
@@ -304,7 +306,7 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
     if (idle) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
-            "nothing turns, is normed, query_scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
+            "nothing turns, is normed, scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
     }
     const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
     fused->v_with_k = filled->rotate.k.heads != 0 && moves_v && filled->v_separate_dispatch == 0;

@@ -1,5 +1,6 @@
 // This file decides the threads of a fused pass. A team is the threads whose lanes hold a head between them. A
 // workgroup has whole teams.
+#include "plan/element_formats.h"
 #include "plan/fused_dispatch.h"
 
 namespace rope {

@@ -16,7 +16,7 @@ struct PairingFormat {
 };
 
 // In the order of RopePairing.
-constexpr PairingFormat kPairings[] = {
+inline constexpr PairingFormat kPairings[] = {
     {ROPE_PAIRING_DEFAULT, "", true},
     {ROPE_PAIRING_HALF, "half", true},
     {ROPE_PAIRING_INTERLEAVED, "interleaved", false},

@@ -1,4 +1,6 @@
 // This file prints a plan in words, and compares two plans: ropePrintPlan, ropePlansEqual.
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
 #include "plan/pass.h"
 
 #include <stdarg.h>

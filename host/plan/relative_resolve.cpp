@@ -1,4 +1,5 @@
 // This file fills in the defaults of relative vectors, and refuses contradictions.
+#include "plan/element_formats.h"
 #include "plan/relative.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"

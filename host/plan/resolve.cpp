@@ -1,5 +1,6 @@
 // This file fills in the defaults of tables and rotations, and refuses contradictions.
 #include "plan/resolve.h"
+#include "plan/element_formats.h"
 #include "plan/frequencies.h"
 #include "plan/layout.h"
 #include "plan/pairing.h"

@@ -1,6 +1,7 @@
 // This file owns rows of cos and sin: the formats in use as strides, the strides that are refused, and the memory that
 // rows span.
 #include "plan/rows.h"
+#include "plan/element_formats.h"
 #include "plan/layout.h"
 
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "plan/tensor.h"
 #include "../shaders/modules.h"
 #include "plan/axes.h"
+#include "plan/element_formats.h"
 #include "plan/enumerators.h"
 #include "plan/frequencies.h"
 #include "plan/pairing.h"

@@ -25,9 +25,9 @@ void freeHostMemory(const VkAllocationCallbacks* allocator, void* memory) {
     }
 }
 
-// Loads the functions one after the other, in the order of VulkanFunctions. A call for each would be half a kilobyte of
-// code.
-bool loadFunctions(const RopeContextInfo& info, VulkanFunctions* f) {
+// Loads the functions one after the other, in the order of ContextFunctions. A call for each would be half a kilobyte
+// of code.
+bool loadFunctions(const RopeContextInfo& info, ContextFunctions* f) {
 #define ROPE_NAME(name) "vk" #name "\0"
     static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
 #undef ROPE_NAME
@@ -162,7 +162,7 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     c->allocator = info->allocator;
     c->limits = info->limits;
     fillLimits(&c->limits);
-    c->binding_count = c->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
+    c->binding_count = c->limits.storage_buffers < 6 ? ROPE_MINIMUM_BINDING_COUNT : ROPE_BINDING_COUNT;
     c->pushes_descriptors = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
     const bool loaded = checkLimits(c->limits, nullptr) == ROPE_SUCCESS && loadFunctions(*info, &c->vk);
     const VkResult result = loaded ? createLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;

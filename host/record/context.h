@@ -31,7 +31,7 @@
 
 namespace rope {
 
-struct VulkanFunctions {
+struct ContextFunctions {
 #define ROPE_DECLARE(name) PFN_vk##name name;
     ROPE_FUNCTIONS(ROPE_DECLARE)
     ROPE_OPTIONAL_FUNCTIONS(ROPE_DECLARE)
@@ -49,7 +49,7 @@ struct PipelineNode {
 } // namespace rope
 
 struct RopeContext {
-    rope::VulkanFunctions vk;
+    rope::ContextFunctions vk;
     VkDevice device;
     VkPipelineCache cache;
     const VkAllocationCallbacks* allocator;

@@ -136,7 +136,7 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
 
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch) {
-    const VulkanFunctions& vk = context.vk;
+    const ContextFunctions& vk = context.vk;
     const VkPipeline pipeline = findPipeline(context, dispatch.shader, dispatch.constants);
     vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     if (context.pushes_descriptors) {

@@ -2,6 +2,7 @@
 #include "reference/element.h"
 
 #include "../shaders/element.h"
+#include "plan/element_formats.h"
 #include "plan/enumerators.h"
 
 #include <string.h>

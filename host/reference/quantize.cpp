@@ -1,7 +1,7 @@
 // This file stores heads in quantized formats on the CPU.
 #include "reference/quantize.h"
 
-#include "../shaders/element_formats.h"
+#include "plan/element_formats.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // This file finds the slot of a cache that a token takes, on the CPU.
 #include "reference/slot.h"
 
-#include "../shaders/cache_kinds.h"
+#include "plan/cache_kinds.h"
 
 namespace rope {
 namespace {

@@ -129,8 +129,10 @@ class CaseQueue {
             if (!checkRotationCase(device, rotation, index + 1, &errors, failure)) return false;
         }
         const RopeRotateDescription& d = rotation.description;
-        const size_t row = 2 + 9u * static_cast<size_t>(d.source) + 3u * static_cast<size_t>(d.element_in - 1) +
-                           static_cast<size_t>(d.element_out - 1);
+        const size_t elements = elementNames().size(); // the order of addReportRows
+        const size_t row =
+            2 + (static_cast<size_t>(d.source) * elements + static_cast<size_t>(d.element_in - 1)) * elements +
+            static_cast<size_t>(d.element_out - 1);
         return add(index, row, rotation.name, device->nearest, errors, refused);
     }
 

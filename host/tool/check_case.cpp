@@ -1,7 +1,7 @@
 // Makes one case of `vkrope check`, carries it out on the device and on the CPU, and compares the two.
 #include "tool/check_case.hpp"
 
-#include "../shaders/element_formats.h"
+#include "plan/element_formats.h"
 #include "plan/pairing.h"
 #include "tool/element.hpp"
 

@@ -1,6 +1,6 @@
 #include "tool/element.hpp"
 
-#include "../shaders/element_formats.h"
+#include "plan/element_formats.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "tool/format_names.hpp"
 
-#include "../shaders/element_formats.h"
+#include "plan/element_formats.h"
 #include "plan/pairing.h"
 
 namespace tool {

@@ -1,4 +1,5 @@
 #include "tool/npy.hpp"
+#include "plan/element_formats.h"
 
 #include <algorithm>
 #include <cstring>

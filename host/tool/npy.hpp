@@ -1,6 +1,7 @@
 // Reads and writes arrays in NumPy's .npy files. No exception leaves these functions; they return false and one
 // sentence instead.
 #pragma once
+#include "plan/element_formats.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -30,8 +30,8 @@ struct Place {
 };
 const Place kPlaces[] = {{"half", ROPE_PAIRING_HALF, ROPE_PAIRING_DEFAULT, false},
                          {"interleaved", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_DEFAULT, false},
-                         {"halfElsewhere", ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, true},
-                         {"interleavedElsewhere", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_INTERLEAVED, true},
+                         {"halfOutOfPlace", ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, true},
+                         {"interleavedOutOfPlace", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_INTERLEAVED, true},
                          {"halfToInterleaved", ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED, true},
                          {"interleavedToHalf", ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_HALF, true}};
 

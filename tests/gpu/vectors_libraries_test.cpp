@@ -1,5 +1,6 @@
 // Rotations of Transformers, flash-attention and Diffusers, on every device: from their arrays of cos and sin, read
 // where they lie, and from their frequencies and positions.
+#include "plan/element_formats.h"
 #include "support/vectors.hpp"
 
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #ifdef __has_include
-#if __has_include("plan.h") || __has_include("shaders.h") || __has_include(<vkrope/plan.h>)
+#if __has_include("plan/planner.h") || __has_include("host.cmake") || __has_include(<vkrope/plan/planner.h>)
 #error "a private header of vkrope is within a host's reach"
 #endif
 #endif

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#if __has_include("plan.h") || __has_include("device_state.hpp") || __has_include(<vkrope/device_state.hpp>)
+#if __has_include("plan/planner.h") || __has_include("device/state.hpp") || __has_include(<vkrope/device/state.hpp>)
 #error "a private header of vkrope is within a program's reach"
 #endif
 

@@ -4,6 +4,8 @@
 #include "support/sample.hpp"
 
 #include "plan/axes.h"
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
 #include "plan/fused.h"
 
 #include <algorithm>
@@ -78,7 +80,7 @@ TEST(PlanFused, SaysWhatItDoes) {
         << said;
 }
 
-TEST(PlanFused, BuffersOfTheirOwnTakeSixOrAreRefusedOrTakenApart) {
+TEST(PlanFused, BuffersOfTheirOwnTakeSixOrAreRefusedOrTakenSeparately) {
     RopeFusedDescription d = llamaToCache();
     d.cache.v_shares_buffer = 0;
     d.cache.v.offset = 0;
@@ -163,6 +165,27 @@ TEST(PlanFused, TellsTheGroupsOfJoinedSequencesAsAll) {
     }
     ropeGroups(&plan, 0, 0, groups);
     EXPECT_EQ(groups[0], 0u);
+}
+
+// A shift reads the cache alone; a host may reuse the description of its decoder, whose k.source says something.
+TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
+    RopeFusedDescription d = {};
+    const std::vector<double> frequencies = sample::frequencies(10000, 128);
+    d.rotate.tokens = 8;
+    d.rotate.head_dim = 128;
+    d.rotate.operation = ROPE_OPERATION_SHIFT;
+    d.rotate.k.heads = 8;
+    d.rotate.frequencies = {frequencies.data(), 64, 1, nullptr, 1};
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.element = ROPE_ELEMENT_F16;
+    d.cache.slots = 64;
+    d.cache.shift = 1;
+    d.cache.delta = -3;
+    RopePlan plain, other;
+    ASSERT_EQ(ropePlanFused(&d, nullptr, &plain), ROPE_SUCCESS) << plain.reason.text;
+    d.rotate.k.source = {1, 3, 129, 5};
+    ASSERT_EQ(ropePlanFused(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
+    EXPECT_TRUE(ropePlansEqual(&plain, &other));
 }
 
 // Layers of one cache in one buffer, and steps of other sizes, take the same pipelines.
@@ -270,7 +293,7 @@ struct Last {
     }
 };
 
-void checkSteps(const Last& l, uint64_t sequences) {
+void checkSlotMap(const Last& l, uint64_t sequences) {
     const uint64_t bytes = l.id(ROPE_ID_SLOT_MAP_WIDE) != 0 ? 8 : 4;
     const uint64_t batch = l.push.ROPE_FIRST_BATCH + l.dispatch.groups[1] - 1ull;
     const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
@@ -322,8 +345,8 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const RopeElement element = t.d.element_out;
     const uint64_t units = element == ROPE_ELEMENT_I8     ? elements / 4
                            : element == ROPE_ELEMENT_Q8_0 ? elements / 64 * 17
-                           : rope::isForCaches(element)   ? elements * ropeElementBytes(element) / 4
                                                           : elements;
+    ASSERT_TRUE(!rope::isForCaches(element) || units != elements) << "a format's words are counted here by hand";
     const bool apart = l.dispatch.bindings[ROPE_BINDING_DESTINATION_V].range != 0;
     const int32_t v = static_cast<int32_t>(l.id(ROPE_ID_DESTINATION_V));
     const uint64_t bytes = rope::isForCaches(t) ? 4 : ropeElementBytes(element);
@@ -499,7 +522,7 @@ void checkDispatch(const rope::ResolvedFused& fused, const rope::FusedTensor* t,
     const reach::Last last = {dispatch.groups[1] - 1ull, l.push.tokens - 1ull, 0};
     const uint64_t sequences = sequencesOf(fused.tensors[0].d);
     reach::checkPositions(dispatch, l.push, last);
-    checkSteps(l, sequences);
+    checkSlotMap(l, sequences);
     if (t == nullptr) return;
     if (t->turned) reach::checkCosSin(dispatch, l.push, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
     if (l.id(ROPE_ID_IN_PLACE) == 0) {

@@ -186,7 +186,7 @@ TEST_P(RecordingRefusal, OfParametersThatAreNotAligned) {
     EXPECT_EQ(recorded(plan, buffers_), ROPE_ERROR_MISALIGNED);
 }
 
-TEST_P(RecordingRefusal, OfATensorThatGoesElsewhereToItsOwnPlace) {
+TEST_P(RecordingRefusal, OfATensorThatGoesOutOfPlaceToItsOwnPlace) {
     ASSERT_EQ(prepared(plan_, VK_SUCCESS), "");
     RopeBuffers same = buffers_;
     same.slots[ROPE_SLOT_Q_OUT] = same.slots[ROPE_SLOT_Q];

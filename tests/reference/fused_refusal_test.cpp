@@ -1,6 +1,9 @@
 // Fused passes that are refused on the CPU, and in which words.
 #include "support/host_pass.hpp"
 
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,6 +28,16 @@ void expectRefused(const std::string& piece, const std::function<void(RopeFusedD
     EXPECT_NE(std::string(reason.text).find(piece), std::string::npos) << piece << " is not in: " << reason.text;
     EXPECT_LT(std::strlen(reason.text), sizeof reason.text - 1) << "cut off: " << reason.text;
     EXPECT_EQ(ropeHostRunFused(&d, &data, nullptr), wanted);
+}
+
+TEST(HostFused, RefusesAPassThatDoesNothing) {
+    expectRefused("nothing turns, is normed, scaled or moved", [](RopeFusedDescription* d) {
+        d->cache.kind = ROPE_CACHE_NONE;
+        d->v.heads = d->query_scale.count = 0;
+        d->q_norm.kind = d->k_norm.kind = ROPE_NORM_NONE;
+        d->rotate.out_of_place = d->packed = 0;
+        d->no_rotation = 1;
+    });
 }
 
 TEST(HostFused, RefusesNoTensorsAndAVInPlace) {
@@ -103,10 +116,11 @@ TEST(HostFused, RefusesQueryScales) {
 }
 
 TEST(HostFused, RefusesCachesThatAreNone) {
-    expectRefused("cache.kind is 5", [](RopeFusedDescription* d) { d->cache.kind = static_cast<RopeCacheKind>(5); });
+    expectRefused("cache.kind is " + std::to_string(rope::kCacheKindCount),
+                  [](RopeFusedDescription* d) { d->cache.kind = static_cast<RopeCacheKind>(rope::kCacheKindCount); });
     expectRefused("cache.order is 2", [](RopeFusedDescription* d) { d->cache.order = static_cast<RopeCacheOrder>(2); });
-    expectRefused("cache.element is 6",
-                  [](RopeFusedDescription* d) { d->cache.element = static_cast<RopeElement>(6); });
+    expectRefused("cache.element is " + std::to_string(rope::kElementCount),
+                  [](RopeFusedDescription* d) { d->cache.element = static_cast<RopeElement>(rope::kElementCount); });
     expectRefused("cache.slots is 0", [](RopeFusedDescription* d) { d->cache.slots = 0; });
     expectRefused("cache.slots is 1073741825", [](RopeFusedDescription* d) { d->cache.slots = (1u << 30) + 1; });
     expectRefused("cache.slots is 64; it must be a multiple of cache.page_size, 48",

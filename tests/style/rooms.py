@@ -10,6 +10,8 @@ ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.pat
 LINES = 450
 LONGER = {"host/rope.h"}  # the manual
 ON_TOP = 12
+CODE = r"\.(h|hpp|cpp|c|comp|glsl|def)$"
+OTHER = r"\.(cmake|sh|in|awk)$"
 BESIDE_ROOMS = {"faces", "gpu", "engine", "raw", "decoder", "example", "package", "support", "style", "data", "corpus"}
 faults = []
 
@@ -31,10 +33,12 @@ def allowed_by_contributing():
 
 
 def sources(*folders):
+    """Files by known endings; an editor's and Python's own are none of them."""
     for folder in folders:
         for path, _, names in os.walk(os.path.join(ROOT, folder)):
             for name in sorted(names):
-                yield os.path.relpath(os.path.join(path, name), ROOT)
+                if re.match(r"[^.].*[^~]$", name) and not name.endswith(".pyc"):
+                    yield os.path.relpath(os.path.join(path, name), ROOT).replace(os.sep, "/")
 
 
 def room_of(path):
@@ -59,12 +63,15 @@ def read(path):
 
 def check_includes(allowed):
     for path in sources("host", "shaders", "bench"):
-        if not re.search(r"\.(h|hpp|cpp|comp|glsl)$", path):
+        if not re.search(CODE, path):
+            if path.startswith("host/") and not re.search(OTHER, path):
+                complain(f"{path}: an ending that this script does not know; its includes would not be looked at")
             continue
-        for name in re.findall(r'^\s*#\s*include "([^"]+)"', read(path), re.M):
+        for mark, name in re.findall(r'^\s*#\s*include\s*(["<])([^">]+)[">]', read(path), re.M):
             target = target_of(path, name)
             if target is None:
-                complain(f'{path}: "{name}" is no file from host/ on')
+                if mark == '"':
+                    complain(f'{path}: "{name}" is no file from host/ on')
                 continue
             room, other = room_of(path), room_of(target)
             if room != other and other not in allowed.get(room, []):
@@ -72,13 +79,16 @@ def check_includes(allowed):
 
 
 def check_floors(allowed):
-    done = set()
+    unknown = {other for others in allowed.values() for other in others} - set(allowed) - {"host"}
+    for name in sorted(unknown):
+        complain(f"CONTRIBUTING.md: {name}/ is included and has no row of its own")
+    done = set(unknown)
     while True:
         free = {room for room in allowed if room not in done and all(o == "host" or o in done for o in allowed[room])}
         if not free:
             break
         done |= free
-    if done != set(allowed):
+    if set(allowed) - done:
         complain(f"CONTRIBUTING.md: {', '.join(sorted(set(allowed) - done))} include each other in a circle")
 
 
@@ -91,16 +101,19 @@ def check_sizes():
 
 def check_places(allowed):
     entries = sorted(os.listdir(os.path.join(ROOT, "host")))
-    files = [name for name in entries if os.path.isfile(os.path.join(ROOT, "host", name))]
+    files = [path for path in entries if f"host/{path}" in set(sources("host"))]
     if len(files) > ON_TOP:
         complain(f"host/: {len(files)} files on top; at most {ON_TOP}, the others go into rooms")
-    rooms = {name for name in entries if name not in files}
+    rooms = {name for name in entries if os.path.isdir(os.path.join(ROOT, "host", name))}
     for name in sorted(rooms - set(allowed) - {"package"}):
         complain(f"host/{name}: not in the table of CONTRIBUTING.md")
     for name in sorted(set(allowed) - rooms - {"shaders", "bench", "host"}):
         complain(f"CONTRIBUTING.md: {name}/ is no room of host/")
+    for name in sorted(rooms & set(allowed)):
+        if not os.path.isdir(os.path.join(ROOT, "tests", name)):
+            complain(f"tests/{name}: there is no such folder for the tests of host/{name}")
     for name in sorted(os.listdir(os.path.join(ROOT, "tests"))):
-        if os.path.isdir(os.path.join(ROOT, "tests", name)) and name not in rooms | BESIDE_ROOMS:
+        if name != "__pycache__" and os.path.isdir(os.path.join(ROOT, "tests", name)) and name not in rooms | BESIDE_ROOMS:
             complain(f"tests/{name}: neither a room of host/ nor one of {', '.join(sorted(BESIDE_ROOMS))}")
     for path in sources("tests"):
         if path.count("/") == 1 and path.endswith((".cpp", ".c", ".py")):

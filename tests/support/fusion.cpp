@@ -47,7 +47,7 @@ void putPosition(int32_t position, RopePositionElement element, uint64_t at, std
     }
 }
 
-bool placesByPosition(const RopeCache& cache) { return cache.kind > ROPE_CACHE_SLOTS; }
+bool placesByPosition(const RopeCache& cache) { return rope::cacheKind(cache).by_position; }
 
 // The first position of a sequence, so that some of its tokens lie outside a cache or a table that goes by them.
 int32_t makeStart(const RopeFusedDescription& d, sample::Random* random) {

@@ -3,6 +3,8 @@
 #include "sample.hpp"
 
 #include "plan/axes.h"
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
 #include "plan/fused.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Any bytes are either refused with one sentence, from memory and from a file alike, or give an array that is the same
 // after it was written and read again.
+#include "plan/element_formats.h"
 #include "support/folder.hpp"
 #include "tool/npy.hpp"
 

@@ -1,4 +1,5 @@
 // Arrays in files: contents that are read back, sentences that refuse, and files that are left on the disk.
+#include "plan/element_formats.h"
 #include "support/folder.hpp"
 #include "tool/npy.hpp"
 

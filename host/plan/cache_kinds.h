@@ -1,17 +1,11 @@
-// The kinds of caches: the shaders' number of each, and a row of what the host knows of it. Read by GLSL and by C++ (in
-// namespace rope). A kind more is an enumerator of rope.h, a number and a row here, a case in slot_of (cache.glsl), and
-// one in findSlot (host/reference/slot.cpp).
-#ifndef ROPE_CACHE_KINDS_H
-#define ROPE_CACHE_KINDS_H
+// The kinds of caches: what the host knows of each, and the number that shaders know it by. A kind more is an
+// enumerator of rope.h, a number in shaders/interface.h and a row here, a case in slot_of (shaders/cache.glsl), and one
+// in findSlot (host/reference/slot.cpp).
+#pragma once
 
-#define ROPE_CACHE_OFF 0
-#define ROPE_CACHE_BY_SLOTS 1
-#define ROPE_CACHE_BY_POSITION 2
-#define ROPE_CACHE_BY_RING 3
-#define ROPE_CACHE_BY_TABLE 4
-
-#ifdef __cplusplus
 #include "rope.h"
+
+#include "../shaders/interface.h"
 
 namespace rope {
 
@@ -28,7 +22,7 @@ struct CacheKind {
 };
 
 // In the order of RopeCacheKind.
-constexpr CacheKind kCacheKinds[] = {
+inline constexpr CacheKind kCacheKinds[] = {
     {ROPE_CACHE_NONE, ROPE_CACHE_OFF, SlotMap::kNone, false, false, ""},
     {ROPE_CACHE_SLOTS, ROPE_CACHE_BY_SLOTS, SlotMap::kSlots, false, false, " at slots"},
     {ROPE_CACHE_POSITIONS, ROPE_CACHE_BY_POSITION, SlotMap::kNone, true, true, " at positions"},
@@ -49,5 +43,3 @@ constexpr bool isCacheTableInOrder() {
 static_assert(isCacheTableInOrder());
 
 } // namespace rope
-#endif
-#endif

@@ -1,26 +1,11 @@
-// The formats of elements: the shaders' number of each, and a row of what host, program and benchmarks know of it. Read
-// by GLSL and by C++ (in namespace rope). A format more is an enumerator of rope.h, a number and a row here, its
-// conversion for the shaders (element.h, or stages.glsl for a cache's), and one for the CPU (host/reference/element.cpp
-// or quantize.cpp).
-#ifndef ROPE_ELEMENT_FORMATS_H
-#define ROPE_ELEMENT_FORMATS_H
+// The formats of elements: what host, program and benchmarks know of each, and the number that shaders know it by. A
+// format more is an enumerator of rope.h, a number in shaders/interface.h and a row here, its conversion in the shaders
+// (element.h, or stages.glsl for a cache's) and, for a cache's, on the CPU (host/reference/quantize.cpp).
+#pragma once
 
-#define ROPE_F32 0
-#define ROPE_F16 1
-#define ROPE_BF16 2
-#define ROPE_I8 3
-#define ROPE_Q8_0 4
-
-// Formats of caches alone. Their heads are looked at whole before a word of them is stored, and stored as 32-bit words.
-#define ROPE_IS_FOR_CACHES(element) ((element) >= ROPE_I8)
-
-// A block of Q8_0: a float16 scale, then its integers. Two blocks fill whole words.
-#define ROPE_Q8_0_ELEMENTS 32
-#define ROPE_Q8_0_BYTES 34
-#define ROPE_Q8_0_PAIR_WORDS (2 * ROPE_Q8_0_BYTES / 4)
-
-#ifdef __cplusplus
 #include "rope.h"
+
+#include "../shaders/interface.h"
 
 namespace rope {
 
@@ -38,7 +23,7 @@ struct ElementFormat {
 };
 
 // In the order of RopeElement. Each row's number in the shaders is one less than its place here.
-constexpr ElementFormat kElementFormats[] = {
+inline constexpr ElementFormat kElementFormats[] = {
     {ROPE_ELEMENT_DEFAULT, "", "", 1, 4, ElementScale::kNone, 23, -126},
     {ROPE_ELEMENT_F32, "f32", "float32", 1, 4, ElementScale::kNone, 23, -126},
     {ROPE_ELEMENT_F16, "f16", "float16", 1, 2, ElementScale::kNone, 10, -14},
@@ -87,5 +72,3 @@ constexpr uint64_t elementBytes(RopeElement element, uint64_t count) {
 }
 
 } // namespace rope
-#endif
-#endif

@@ -1,4 +1,5 @@
 // This file carries out fused passes on the CPU, a head at a time: the reference in double, and the shaders' own bits.
+#include "plan/element_formats.h"
 #include "plan/fused.h"
 #include "reference/quantize.h"
 #include "reference/rotation.h"
