@@ -66,8 +66,12 @@ add_executable(vkrope-tests
     tests/tool/combinations_test.cpp
     tests/tool/contraction_test.cpp
     tests/tool/fuzz_npy.cpp
+    tests/tool/timing_test.cpp
     tests/tool/typical_test.cpp
     bench/bench_device.cpp
+    bench/buffer_copies.cpp
+    bench/clock_report.cpp
+    bench/repeats.cpp
     bench/typical_passes.cpp
     host/tool/contraction.cpp
     host/tool/covering.cpp)
