@@ -4,12 +4,10 @@
 
 namespace measure {
 
-ClockProbe::Limits ClockProbe::limitsOf(bool cpu) {
+WarmUpLimits warmUpLimits(bool cpu) {
     if (cpu) return {0, 0.02, 0.002, 1, 0.25, 2e-4, 64};
     return {0.25, 2, 0.5, 0.05, 0.05, 1e-3, 16384};
 }
-
-ClockProbe::ClockProbe(BenchDevice* bench) : bench_(bench), limits_(limitsOf(bench->isCpu())) {}
 
 // The piece makes exact cosines and sines, which is heavy work and waits little for memory.
 void ClockProbe::makePiece() {
@@ -36,25 +34,21 @@ void ClockProbe::makePiece() {
     repeats_ = static_cast<uint32_t>(std::min(std::max(wanted, 1.0), static_cast<double>(piece_->mostRepeats())));
 }
 
-// Goes on until the last few pieces have taken the same time, and after a pause no more than before it.
 void ClockProbe::warmUp() {
-    constexpr size_t kFew = 5;
-    constexpr double kSame = 1.03, kAsBefore = 1.05;
     const Time::time_point begin = Time::now();
     if (piece_ == nullptr) makePiece();
-    const double most = settled_ == 0 ? limits_.most : limits_.most_later;
+    const bool first = settled_ == 0;
     std::vector<double> times;
-    for (;;) {
+    double elapsed = 0;
+    do {
         times.push_back(bench_->time(piece_.get(), repeats_));
-        const double elapsed = std::chrono::duration<double>(Time::now() - begin).count();
-        if (elapsed >= most) break;
-        if (times.size() < kFew) continue;
-        const auto range = std::minmax_element(times.end() - kFew, times.end());
-        const bool warm = settled_ == 0 ? elapsed >= limits_.least : *range.second <= kAsBefore * settled_;
-        if (warm && *range.second <= kSame * *range.first) break;
-    }
-    const auto few = static_cast<ptrdiff_t>(std::min(kFew, times.size()));
+        elapsed = std::chrono::duration<double>(Time::now() - begin).count();
+    } while (elapsed < (first ? limits_.most : limits_.most_later) &&
+             !((!first || elapsed >= limits_.least) && hasSettled(times, settled_)));
+    const auto few = static_cast<std::ptrdiff_t>(std::min<size_t>(5, times.size()));
     settled_ = quartilesOf({times.end() - few, times.end()}).median;
+    ++warm_ups_;
+    warm_up_seconds_ += elapsed;
 }
 
 void ClockProbe::keepWarm() {

@@ -5,6 +5,14 @@
 
 namespace measure {
 
+bool hasSettled(const std::vector<double>& seconds, double before) {
+    constexpr std::ptrdiff_t kFew = 5;
+    constexpr double kAlike = 1.03, kAsBefore = 1.05;
+    if (seconds.size() < kFew) return false;
+    const auto range = std::minmax_element(seconds.end() - kFew, seconds.end());
+    return *range.second <= kAlike * *range.first && (before == 0 || *range.second <= kAsBefore * before);
+}
+
 ClockReport judgeClock(const std::vector<double>& seconds) {
     constexpr size_t kFewest = 8;
     constexpr double kMoved = 1.1, kSpread = 1.2;

@@ -16,6 +16,10 @@ struct ClockReport {
     std::string sentence() const; // empty where the clock stood still, or is not known
 };
 
+// Returns true if the last few times of the piece are alike, and no longer than they were when the device was last
+// warm: `before` seconds, or 0 if the device was never warm.
+bool hasSettled(const std::vector<double>& seconds, double before);
+
 // `seconds` are in the order in which they were taken. Fewer than 8 samples say nothing.
 ClockReport judgeClock(const std::vector<double>& seconds);
 

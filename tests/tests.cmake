@@ -70,6 +70,7 @@ add_executable(vkrope-tests
     tests/tool/typical_test.cpp
     bench/bench_device.cpp
     bench/buffer_copies.cpp
+    bench/clock_probe.cpp
     bench/clock_report.cpp
     bench/repeats.cpp
     bench/typical_passes.cpp

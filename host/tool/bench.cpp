@@ -270,7 +270,7 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
         for (const BenchRow& row : rows) list.push_back(rowJson(row));
         Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
                       {"clock", options.timing.clock},
-                      {"clock_watch", clockJson(clock.report())},
+                      {"clock_watch", clockJson(clock)},
                       {"working_set_mib", bench.workingSet() >> 20},
                       {"rows", list}};
         if (options.costs) whole["costs"] = costs;

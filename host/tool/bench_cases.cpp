@@ -116,8 +116,10 @@ measure::BenchDevice openTimedDevice(const std::string& select, const TimingOpti
                                     working_set);
 }
 
-nlohmann::ordered_json clockJson(const measure::ClockReport& report) {
-    nlohmann::ordered_json json = {{"samples", report.samples}};
+nlohmann::ordered_json clockJson(const measure::ClockProbe& clock) {
+    const measure::ClockReport report = clock.report();
+    nlohmann::ordered_json json = {
+        {"warm_ups", clock.warmUps()}, {"warm_up_seconds", clock.warmUpSeconds()}, {"samples", report.samples}};
     if (report.samples == 0) return json;
     json["us"] = {{"low", report.seconds.low * 1e6},
                   {"median", report.seconds.median * 1e6},

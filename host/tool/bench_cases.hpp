@@ -34,8 +34,8 @@ struct TimingOptions {
 void addTimingOptions(CLI::App* app, TimingOptions* options);
 measure::BenchDevice openTimedDevice(const std::string& select, const TimingOptions& options);
 
-// {"samples": 40, "us": {...}, "moved": false, ...}
-nlohmann::ordered_json clockJson(const measure::ClockReport& report);
+// {"warm_ups": 1, ..., "samples": 40, "us": {...}, "moved": false, ...}
+nlohmann::ordered_json clockJson(const measure::ClockProbe& clock);
 
 // The option takes the four members of RopeTuning, as "64,8,4,1". An empty text means all the library's own.
 void takesTuning(CLI::Option* option);

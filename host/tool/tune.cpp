@@ -107,7 +107,7 @@ bool runTune(const TuneOptions& options, Failure* failure) try {
     }
     if (options.json) {
         const Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
-                            {"clock_watch", clockJson(clock.report())},
+                            {"clock_watch", clockJson(clock)},
                             {"rows", rows}};
         std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
     } else {

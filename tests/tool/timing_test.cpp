@@ -1,11 +1,12 @@
 // Tests how the bench takes times: repeated work goes through its buffer sets in turns, a copy gets its first contents
 // back in time, and a clock that moved is noticed.
 #include "../bench/buffer_copies.hpp"
-#include "../bench/clock_report.hpp"
+#include "../bench/clock_probe.hpp"
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
 #include <cstring>
+#include <thread>
 
 namespace {
 
@@ -109,6 +110,47 @@ TEST_P(BenchRepeats, GiveACopyItsFirstContentsBack) {
 }
 
 ROPE_ON_EVERY_DEVICE(BenchRepeats);
+
+class BenchWarmUp : public gpu::OnDevice {};
+
+TEST_P(BenchWarmUp, EndsWithinItsLimitsAndComesAgainAfterAPause) {
+    measure::BenchDevice bench = measure::openBenchDevice(GetParam().select, measure::Clock::kHost);
+    measure::WarmUpLimits limits = measure::warmUpLimits(false);
+    limits.least = 0.05;
+    limits.most = 0.2;
+    limits.most_later = 0.1;
+    limits.moment = 1;
+    limits.sample_interval = 0.2;
+    limits.rows = 256;
+    measure::ClockProbe clock(&bench, limits);
+    clock.keepWarm();
+    EXPECT_EQ(clock.warmUps(), 1u);
+    EXPECT_GE(clock.warmUpSeconds(), limits.least);
+    EXPECT_EQ(clock.report().samples, 1u);
+    clock.keepWarm(); // too early for a second sample
+    EXPECT_EQ(clock.warmUps(), 1u);
+    EXPECT_EQ(clock.report().samples, 1u);
+    std::this_thread::sleep_for(std::chrono::duration<double>(1.5 * limits.sample_interval));
+    clock.keepWarm();
+    EXPECT_EQ(clock.warmUps(), 1u);
+    EXPECT_EQ(clock.report().samples, 2u);
+    std::this_thread::sleep_for(std::chrono::duration<double>(1.1 * limits.moment));
+    clock.keepWarm();
+    EXPECT_EQ(clock.warmUps(), 2u);
+    EXPECT_LE(clock.warmUpSeconds(), 2.0) << "of both";
+}
+
+ROPE_ON_EVERY_DEVICE(BenchWarmUp);
+
+TEST(BenchClock, HasSettledWhenAFewTimesAreAlikeAndAsBefore) {
+    const std::vector<double> alike(5, 1e-4);
+    EXPECT_TRUE(measure::hasSettled(alike, 0));
+    EXPECT_TRUE(measure::hasSettled(alike, 1e-4));
+    EXPECT_FALSE(measure::hasSettled(alike, 5e-5)) << "alike, but at a low clock";
+    EXPECT_FALSE(measure::hasSettled({1e-4, 1e-4, 1e-4, 1e-4}, 0));
+    EXPECT_FALSE(measure::hasSettled({1e-4, 1e-4, 1e-4, 1e-4, 1.1e-4}, 0));
+    EXPECT_TRUE(measure::hasSettled({9e-4, 5e-4, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4}, 0));
+}
 
 TEST(BenchClock, IsSaidToMoveWhenTheLastQuarterDiffersFromTheFirst) {
     std::vector<double> seconds(40, 1e-4);
