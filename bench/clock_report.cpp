@@ -31,16 +31,18 @@ ClockReport judgeClock(const std::vector<double>& seconds) {
 
 std::string ClockReport::sentence() const {
     char text[240] = "";
+    const char* why = "its clock moved, or other programs ran";
     if (moved)
         std::snprintf(
             text, sizeof text,
-            "the device's clock moved: the same piece of work took %.1f us in the first quarter of the run and "
-            "%.1f us in the last",
-            first * 1e6, last * 1e6);
+            "the device did not keep its speed: the same piece of work took %.1f us in the first quarter of the run "
+            "and %.1f us in the last (%s)",
+            first * 1e6, last * 1e6, why);
     else if (spread)
-        std::snprintf(text, sizeof text,
-                      "the device's clock was not steady: the same piece of work took %.1f to %.1f us (its quartiles)",
-                      seconds.low * 1e6, seconds.high * 1e6);
+        std::snprintf(
+            text, sizeof text,
+            "the device did not keep its speed: the same piece of work took %.1f to %.1f us, its quartiles (%s)",
+            seconds.low * 1e6, seconds.high * 1e6, why);
     return text;
 }
 
