@@ -815,13 +815,13 @@ typedef struct RopePass {
     uint32_t parts[3];
     uint32_t heads_per_thread;
     uint32_t tokens_per_thread;
-    uint32_t address_unit;  /* the source's and the destination's push words count so many as one */
-    uint32_t head_lanes;    /* lanes of a group of heads */
-    uint32_t family;        /* of the shader: which of the push words' names are read */
-    uint32_t sequences;     /* of packed positions; 0: they are not packed */
-    uint32_t joinable;      /* 1: sequences that follow each other as tokens do may be taken as one */
-    uint32_t joined_tokens; /* tokens of each sequence, where such sequences are taken as one; else 0 */
-    uint32_t whole; /* bit i: binding i is bound whole for every part; its strides are constants and push words */
+    uint32_t address_unit;   /* the source's and the destination's push words count so many as one */
+    uint32_t head_lanes;     /* lanes of a group of heads */
+    uint32_t family;         /* of the shader: which of the push words' names are read */
+    uint32_t sequences;      /* of packed positions; 0: they are not packed */
+    uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
+    uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
+    uint32_t whole_bindings; /* bit i: every part binds all of binding i, whose strides are constants and push words */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 

@@ -39,8 +39,9 @@ const char kQwen35Axes[] = R"({"mrope_section": [11, 11, 10]})";
 // Qwen 2's. These rows are from general knowledge of the models' code, unchecked: RefinedWeb, RefinedWebModel, Yi,
 // apriel, aquila, baichuan, bailing_moe, bailing_moe_v2, chatglm, codeshell, deci, deepseek, ernie4_5_moe_vl, hf_olmo,
 // hunyuan, internlm, internlm2, internlm3, kimi_k2, minicpm, minicpmo, minicpmv, minimax_m1, minimax_text_01,
-// nemotron-nas, new (GTE), orion, phi-msft, phi3_v, phi4mm, skywork, solar, stablelm_epoch, xverse. {head_dim,
-// hidden_size, heads, rope_head_dim}
+// nemotron-nas, new (GTE), orion, phi-msft, phi3_v, phi4mm, skywork, solar, stablelm_epoch, xverse.
+//
+// The numbers in braces are a class's head_dim, hidden_size, heads and rope_head_dim, each 0 where it has none.
 constexpr Model kModels[] = {
     {"RefinedWeb", kHalf, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},
     {"RefinedWebModel", kHalf, 10000, 0, 1, {0, 0, 0, 0}, 0, nullptr},

@@ -1,4 +1,4 @@
-// The plan of an addition to embeddings.
+// This file plans an addition to embeddings: ropePlanAdd.
 #include "plan/add.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
@@ -8,11 +8,12 @@
 namespace rope {
 namespace {
 
-const Shaders kShaders = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd,
-                          &rope_shader_add_wide_long};
+const ShaderVariants kAddShaders = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd,
+                                    &rope_shader_add_wide_long};
 
-// Sequences that have the same positions are taken as heads of one, so that a thread finds what it adds once for many.
-void joinBatch(RopeRotateDescription* d, RopeTensor* x) {
+// Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A thread then
+// finds the values that it adds once for many sequences.
+void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
     const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;
     if (!same || d->source == ROPE_SOURCE_ROWS) return;
     x->heads = d->batch;
@@ -24,8 +25,9 @@ void joinBatch(RopeRotateDescription* d, RopeTensor* x) {
     }
 }
 
-// A learned table is bound whole, and takes no other source.
-RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescription& d, Planner* planner) {
+// Refuses a learned table that one binding cannot span. A learned table is bound whole, and no other source can take
+// its place.
+RopeResult checkLearnedTableSpan(const RopeAddDescription& given, const RopeRotateDescription& d, Planner* planner) {
     const RopeAccess table = cosSinAccess(d);
     const uint64_t bytes = table.extent * table.element_bytes;
     if (given.learned == 0 || bytes <= planner->limits().storage_range) return ROPE_SUCCESS;
@@ -36,29 +38,33 @@ RopeResult checkTable(const RopeAddDescription& given, const RopeRotateDescripti
                   static_cast<unsigned long long>(planner->limits().storage_range));
 }
 
-// As a rotation's thread goes through heads, one of an addition goes through lanes, each through sequences. Eight lanes
-// side by side take a row as it lies in memory. One that computes sines goes through tokens instead, and loads its
-// lane's frequencies once.
-void setWork(const RopeRotateDescription& d, uint32_t heads, const RopeLimits& limits, RopePass* pass) {
-    constexpr uint32_t kSideBySide = 8;
-    constexpr uint32_t kTokensForALane = 4; // times a CPU's 32: the loads are then 2 % of the work
-    const uint32_t row = pass->head_lanes / kSideBySide, through = pass->heads_per_thread;
-    if (through > heads) pass->heads_per_thread = heads;
+// Decides how many lanes, sequences and tokens a thread takes. A rotation's thread goes through heads. An addition's
+// thread goes through lanes, and through sequences for each lane. At least eight threads take neighbouring lanes, which
+// read a row as it lies in memory. A thread that computes sines goes through tokens instead of lanes, and loads the
+// frequencies of its lane once.
+void setWorkPerThread(const RopeRotateDescription& d, uint32_t heads, const RopeLimits& limits, RopePass* pass) {
+    constexpr uint32_t kNeighbourThreads = 8;
+    constexpr uint32_t kTokensForALane = 4; // 4 times a CPU's 32 tokens leave the loads 2 % of the work
+    const uint32_t most_lanes = pass->head_lanes / kNeighbourThreads, most_items = pass->heads_per_thread;
+    if (most_items > heads) pass->heads_per_thread = heads;
     pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
     const uint32_t groups = (heads + pass->heads_per_thread - 1) / pass->heads_per_thread;
     const uint64_t threads = uint64_t{d.batch} * d.tokens * groups * pass->head_lanes;
     const bool by_tokens = d.source == ROPE_SOURCE_INLINE && d.frequencies.sets == 1;
-    const uint32_t most = through * kTokensForALane < d.tokens ? through * kTokensForALane : d.tokens;
-    pass->tokens_per_thread = by_tokens ? choosePerThread(threads, most, limits) : 1;
-    uint32_t lanes = by_tokens ? 1 : choosePerThread(threads, through < row ? through : row, limits);
+    const uint32_t most_tokens = most_items * kTokensForALane < d.tokens ? most_items * kTokensForALane : d.tokens;
+    pass->tokens_per_thread = by_tokens ? chooseItemsPerThread(threads, most_tokens, limits) : 1;
+    uint32_t lanes =
+        by_tokens ? 1 : chooseItemsPerThread(threads, most_items < most_lanes ? most_items : most_lanes, limits);
     while (pass->head_lanes % lanes != 0) lanes /= 2;
     pass->head_lanes /= lanes;
     pass->constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
     pass->constants[ROPE_ID_LANES] = lanes;
 }
 
-void setAddition(const Addition& addition, const RopeRotateDescription& d, const RopeLimits& limits, RopePass* pass) {
-    setWork(d, pass->count[kHead], limits, pass);
+// Sets the constants and push words that only additions have.
+void setAddWords(const ResolvedAdd& addition, const RopeRotateDescription& d, const RopeLimits& limits,
+                 RopePass* pass) {
+    setWorkPerThread(d, pass->count[kHead], limits, pass);
     pass->constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     pass->constants[ROPE_ID_SCALED] = addition.scale != 1;
     RopePush push = readPush(*pass);
@@ -72,20 +78,20 @@ void setAddition(const Addition& addition, const RopeRotateDescription& d, const
 using namespace rope;
 
 RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
-    Addition addition;
-    RopeResult result = resolveAddition(*description, &addition, planner.reason());
+    ResolvedAdd addition;
+    RopeResult result = resolveAdd(*description, &addition, planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     RopeRotateDescription d = addition.d;
     RopeTensor x = addition.x;
-    result = checkTable(*description, d, &planner);
+    result = checkLearnedTableSpan(*description, d, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    joinBatch(&d, &x);
+    takeSequencesAsHeads(&d, &x);
     const RopeSlot to = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
-    result = addTensorPass(d, {"x", x, ROPE_SLOT_X, to, kShaders, false}, &planner);
+    result = addTensorPass(d, {"x", x, ROPE_SLOT_X, to, kAddShaders, false}, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    setAddition(addition, d, planner.limits(), &plan->passes[0]);
+    setAddWords(addition, d, planner.limits(), &plan->passes[0]);
     addCountPass(addition.d, &planner);
     return planner.finish();
 }

@@ -1,19 +1,20 @@
-// What a description of an addition to embeddings comes to. The plan and the CPU's own run both go by it.
+// ResolvedAdd is the description of an addition to embeddings with every default filled in. The plan and the CPU's own
+// run both go by it.
 #pragma once
 
 #include "rules/refuse.h"
 
 namespace rope {
 
-struct Addition {
-    // A rotation without tensors: pairs are given sines and cosines where the rotation would turn them. A learned table
-    // is a table of rows whose first halves are given to the pairs' first elements.
+struct ResolvedAdd {
+    // The addition as a rotation without tensors. A pair is given its sine and cosine as addends in place of being
+    // turned by them. A learned table is a table of rows whose first halves are added to the first elements of pairs.
     RopeRotateDescription d;
-    RopeTensor x; // the embedding, of one head
+    RopeTensor x; // the embedding, which has one head
     bool cosine_first;
-    float scale; // 1: none
+    float scale; // 1: x is not scaled
 };
 
-RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, RopeReason* reason);
+RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, RopeReason* reason);
 
 } // namespace rope

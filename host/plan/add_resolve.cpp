@@ -1,4 +1,4 @@
-// Descriptions of additions to embeddings: defaults filled in, contradictions refused.
+// This file fills in the defaults of additions to embeddings, and refuses contradictions.
 #include "plan/add.h"
 #include "plan/layout.h"
 #include "plan/resolve.h"
@@ -7,17 +7,17 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kMostPairs = 65535; // that shaders count in 16 bits
+constexpr uint32_t kMaxLearnedPairs = 65535; // shaders count pairs in 16 bits
 
-RopeResult checkDim(const RopeAddDescription& given, RopeReason* reason) {
-    const uint32_t most = 2 * (given.learned != 0 ? kMostPairs : ROPE_MAX_PAIRS);
-    if (given.dim != 0 && given.dim % 2 == 0 && given.dim <= most) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID, "dim is %u; it must be even, from 2 to %u%s", given.dim, most,
+RopeResult checkEmbeddingDim(const RopeAddDescription& given, RopeReason* reason) {
+    const uint32_t max_dim = 2 * (given.learned != 0 ? kMaxLearnedPairs : ROPE_MAX_PAIRS);
+    if (given.dim != 0 && given.dim % 2 == 0 && given.dim <= max_dim) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "dim is %u; it must be even, from 2 to %u%s", given.dim, max_dim,
                   given.learned != 0 ? "" : " with sinusoids");
 }
 
-RopeResult checkOwn(const RopeAddDescription& given, RopeReason* reason) {
-    RopeResult result = checkDim(given, reason);
+RopeResult checkAddOptions(const RopeAddDescription& given, RopeReason* reason) {
+    RopeResult result = checkEmbeddingDim(given, reason);
     if (result == ROPE_SUCCESS) result = checkChoice("order", given.order, ROPE_SINUSOIDS_HALVES, reason);
     if (result != ROPE_SUCCESS) return result;
     const double scale = given.scale;
@@ -25,8 +25,9 @@ RopeResult checkOwn(const RopeAddDescription& given, RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
 }
 
-// The table as rows of cosines and sines, which its halves are read as.
-RopeResult resolveLearned(RopeRotateDescription* d, RopeReason* reason) {
+// Describes the learned table as rows of cosines and sines. The first half of a row is read as cosines, the second half
+// as sines.
+RopeResult resolveLearnedTable(RopeRotateDescription* d, RopeReason* reason) {
     d->rotary_dim = d->chunk_dim = d->head_dim;
     d->source = ROPE_SOURCE_TABLE;
     d->frequencies.count = d->rotary_dim / 2;
@@ -44,8 +45,8 @@ RopeResult resolveLearned(RopeRotateDescription* d, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, RopeReason* reason) {
-    RopeResult result = checkOwn(given, reason);
+RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, RopeReason* reason) {
+    RopeResult result = checkAddOptions(given, reason);
     if (result != ROPE_SUCCESS) return result;
     const bool learned = given.learned != 0;
     RopeRotateDescription d = {};
@@ -64,7 +65,7 @@ RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, 
     d.count_outside = given.count_outside;
     RopeTensor x = {1, given.x, given.x_out};
     x.source.head_stride = x.destination.head_stride = 0;
-    result = resolveRotation(!learned, &d, reason);
+    result = resolveWithoutTensors(!learned, &d, reason);
     if (learned) {
         d.rows = {};
         d.rows.offset = given.rows.offset;
@@ -73,7 +74,7 @@ RopeResult resolveAddition(const RopeAddDescription& given, Addition* addition, 
         d.rows.first_position = given.rows.first_position;
         d.rows.count = given.rows.count;
     }
-    if (result == ROPE_SUCCESS && learned) result = resolveLearned(&d, reason);
+    if (result == ROPE_SUCCESS && learned) result = resolveLearnedTable(&d, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("x", "x_out", d, &x, reason);
     addition->d = d;
     addition->x = x;

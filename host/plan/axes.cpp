@@ -1,4 +1,4 @@
-// Position axes: which pair turns by which, and the words that tell the shaders.
+// This file owns position axes: which pair turns by which axis, and the constants that tell the shaders.
 #include "plan/axes.h"
 
 #include "../shaders/interface.h"

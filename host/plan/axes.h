@@ -1,4 +1,4 @@
-// Position axes: which pair turns by which.
+// Position axes decide which pair turns by which of the positions that a token has.
 #pragma once
 
 #include "rules/refuse.h"
@@ -6,8 +6,9 @@
 namespace rope {
 
 RopeResult checkAxes(const RopeFrequencies& frequencies, RopeReason* reason);
+// Returns one more than the highest axis that frequencies.axes names: 1 if it is null.
 uint32_t axisCount(const RopeFrequencies& frequencies);
-// Writes the axes' words among the pass's constants.
+// Sets the constants that hold the axis of each pair.
 void setAxes(const RopeFrequencies& frequencies, RopePass* pass);
 
 } // namespace rope

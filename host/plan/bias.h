@@ -1,4 +1,5 @@
-// What a description of a bias comes to. The plan and the CPU's own run both go by it.
+// ResolvedBias is the description of a bias on scores with every default filled in. The plan and the CPU's own run both
+// go by it.
 #pragma once
 
 #include "rules/buckets.h"
@@ -6,14 +7,14 @@
 
 namespace rope {
 
-struct Bias {
-    RopeBiasDescription given; // with every default filled in
-    RopeRotateDescription d;   // the scores' batches and queries, as tokens, with their positions; keys are head_dim
+struct ResolvedBias {
+    RopeBiasDescription filled; // with every default filled in
+    RopeRotateDescription d;    // the scores as a rotation: queries are its tokens, keys its head_dim
     RopeLayout scores;
     Buckets buckets;
-    uint32_t row_count; // of given rows
+    uint32_t row_count; // rows of values that the caller gives
 };
 
-RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason* reason);
+RopeResult resolveBias(const RopeBiasDescription& given, ResolvedBias* bias, RopeReason* reason);
 
 } // namespace rope

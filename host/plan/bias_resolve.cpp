@@ -1,4 +1,5 @@
-// Descriptions of biases on scores: defaults filled in, contradictions refused.
+// This file fills in the defaults of biases on scores, refuses contradictions, and writes T5's thresholds:
+// ropeWriteBuckets.
 #include "plan/bias.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
@@ -12,9 +13,9 @@ namespace {
 constexpr uint32_t kMaxDistance = (1u << 30) - 1;
 
 RopeResult checkBuckets(const RopeBiasDescription& g, RopeReason* reason) {
-    const uint32_t least = g.bidirectional != 0 ? 4 : 2;
-    if (g.buckets < least || g.buckets > ROPE_MAX_BUCKETS) {
-        return refuse(reason, ROPE_ERROR_INVALID, "buckets is %u; it must be from %u%s to %u", g.buckets, least,
+    const uint32_t fewest = g.bidirectional != 0 ? 4 : 2;
+    if (g.buckets < fewest || g.buckets > ROPE_MAX_BUCKETS) {
+        return refuse(reason, ROPE_ERROR_INVALID, "buckets is %u; it must be from %u%s to %u", g.buckets, fewest,
                       g.bidirectional != 0 ? ", as bidirectional," : "", ROPE_MAX_BUCKETS);
     }
     const Buckets b = bucketsOf(g.buckets, g.max_distance, g.bidirectional);
@@ -25,7 +26,7 @@ RopeResult checkBuckets(const RopeBiasDescription& g, RopeReason* reason) {
                   g.max_distance, b.exact, kMaxDistance);
 }
 
-RopeResult checkKind(RopeBiasDescription* g, RopeReason* reason) {
+RopeResult resolveBiasKind(RopeBiasDescription* g, RopeReason* reason) {
     const RopeResult result = checkChoice("kind", g->kind, ROPE_BIAS_ALIBI, reason);
     if (result != ROPE_SUCCESS) return result;
     if (g->write_only != 0 && g->batch > 1) {
@@ -39,14 +40,14 @@ RopeResult checkKind(RopeBiasDescription* g, RopeReason* reason) {
     return checkBuckets(*g, reason);
 }
 
-RopeResult checkOwn(RopeBiasDescription* g, RopeReason* reason) {
-    const RopeResult result = checkKind(g, reason);
+RopeResult resolveBiasOptions(RopeBiasDescription* g, RopeReason* reason) {
+    const RopeResult result = resolveBiasKind(g, reason);
     return result == ROPE_SUCCESS ? checkScores({g->heads, g->queries, g->keys}, g->positions, reason) : result;
 }
 
-// Of given values only what is read.
-RopeResult resolveValues(Bias* bias, RopeReason* reason) {
-    RopeBiasDescription* g = &bias->given;
+// Fills in how the given values lie, and clears all that a bias does not read of RopeRows.
+RopeResult resolveBiasValues(ResolvedBias* bias, RopeReason* reason) {
+    RopeBiasDescription* g = &bias->filled;
     RopeRows rows = {};
     rows.offset = g->rows.offset;
     rows.row_stride = g->rows.row_stride != 0 ? g->rows.row_stride : g->heads;
@@ -62,10 +63,10 @@ RopeResult resolveValues(Bias* bias, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason* reason) {
+RopeResult resolveBias(const RopeBiasDescription& given, ResolvedBias* bias, RopeReason* reason) {
     memset(bias, 0, sizeof *bias);
-    bias->given = given;
-    RopeResult result = checkOwn(&bias->given, reason);
+    bias->filled = given;
+    RopeResult result = resolveBiasOptions(&bias->filled, reason);
     if (result != ROPE_SUCCESS) return result;
     RopeRotateDescription d = {};
     d.batch = given.batch;
@@ -74,11 +75,11 @@ RopeResult resolveBias(const RopeBiasDescription& given, Bias* bias, RopeReason*
     d.element_in = given.element;
     d.positions = given.positions;
     bias->scores = given.x;
-    result = resolveRotation(false, &d, reason);
-    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, given.heads, true, &bias->scores, reason);
-    if (result == ROPE_SUCCESS) result = resolveValues(bias, reason);
+    result = resolveWithoutTensors(false, &d, reason);
+    if (result == ROPE_SUCCESS) result = resolveHeadMajorLayout("x", d, given.heads, true, &bias->scores, reason);
+    if (result == ROPE_SUCCESS) result = resolveBiasValues(bias, reason);
     if (result == ROPE_SUCCESS && given.kind == ROPE_BIAS_T5)
-        bias->buckets = bucketsOf(bias->given.buckets, bias->given.max_distance, given.bidirectional);
+        bias->buckets = bucketsOf(bias->filled.buckets, bias->filled.max_distance, given.bidirectional);
     bias->d = d;
     return result;
 }
@@ -96,13 +97,14 @@ uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional) {
 RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason) {
     clear(reason);
     if (description == nullptr || destination == nullptr) return refuseNull(reason, "description or destination");
-    Bias bias;
+    ResolvedBias bias;
     const RopeResult result = resolveBias(*description, &bias, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (bias.given.kind != ROPE_BIAS_T5)
-        return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; only T5 has buckets", static_cast<int>(bias.given.kind));
-    const uint32_t words = 4 * ropeBucketVectors(bias.given.buckets, bias.given.bidirectional);
-    memset(destination, 0xFF, words * sizeof(uint32_t)); // never reached
+    if (bias.filled.kind != ROPE_BIAS_T5)
+        return refuse(reason, ROPE_ERROR_INVALID, "kind is %d; only T5 has buckets",
+                      static_cast<int>(bias.filled.kind));
+    const uint32_t words = 4 * ropeBucketVectors(bias.filled.buckets, bias.filled.bidirectional);
+    memset(destination, 0xFF, words * sizeof(uint32_t)); // no distance reaches the padding
     for (uint32_t k = 1; k <= thresholdCount(bias.buckets); ++k) {
         const uint32_t threshold = thresholdOf(bias.buckets, k);
         memcpy(static_cast<char*>(destination) + (k - 1) * sizeof threshold, &threshold, sizeof threshold);

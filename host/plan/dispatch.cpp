@@ -1,4 +1,4 @@
-// A plan's dispatches: each part of each pass, with its bindings and push words.
+// This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
 #include "plan/pass.h"
 
 #include <string.h>
@@ -6,8 +6,9 @@
 namespace rope {
 namespace {
 
-// For a binding that is not read: something that is, where there is any.
-const RopeAccess& boundInstead(const RopePass& pass) {
+// Vulkan asks for a buffer in every binding of the layout. A binding that the shader does not read takes a buffer that
+// the shader reads, if there is any, and else the destination.
+const RopeAccess& accessBoundInstead(const RopePass& pass) {
     const int read[] = {ROPE_BINDING_COS_SIN, ROPE_BINDING_POSITIONS, ROPE_BINDING_SOURCE};
     for (const int binding : read) {
         if (pass.access[binding].extent != 0) return pass.access[binding];
@@ -15,14 +16,15 @@ const RopeAccess& boundInstead(const RopePass& pass) {
     return pass.access[ROPE_BINDING_DESTINATION];
 }
 
-// A plan that was refused, or is of another version, has none.
-uint32_t passCount(const RopePlan* plan) {
+// Returns 0 for a plan that was refused, or that another version made.
+uint32_t acceptedPassCount(const RopePlan* plan) {
     return plan != nullptr && plan->version == ROPE_VERSION ? plan->pass_count : 0;
 }
 
-// The pass of a plan's dispatch, whose number becomes that in the pass; null behind the last.
-const RopePass* findPass(const RopePlan* plan, uint32_t* index) {
-    for (uint32_t i = 0; i < passCount(plan); ++i) {
+// Returns the pass of a plan's dispatch, and turns the dispatch's number in the plan into its number in the pass.
+// Returns null behind the last dispatch.
+const RopePass* passOfDispatch(const RopePlan* plan, uint32_t* index) {
+    for (uint32_t i = 0; i < acceptedPassCount(plan); ++i) {
         const RopePass& pass = plan->passes[i];
         if (*index < partCount(pass)) return &pass;
         *index -= static_cast<uint32_t>(partCount(pass));
@@ -30,13 +32,14 @@ const RopePass* findPass(const RopePlan* plan, uint32_t* index) {
     return nullptr;
 }
 
-struct Part {
+// The batches, tokens and heads of one dispatch.
+struct PassPart {
     uint32_t begin[kGridAxes];
     uint32_t count[kGridAxes];
 };
 
-Part partOf(const RopePass& pass, uint32_t index) {
-    Part part;
+PassPart partOf(const RopePass& pass, uint32_t index) {
+    PassPart part;
     for (int axis = kHead; axis >= 0; --axis) {
         part.begin[axis] = index % pass.parts[axis] * pass.step[axis];
         index /= pass.parts[axis];
@@ -46,8 +49,9 @@ Part partOf(const RopePass& pass, uint32_t index) {
     return part;
 }
 
-// Binds what the part reaches over from an aligned offset on; what the alignment left over goes into the place.
-RopePlace bind(const RopeAccess& access, const Part& part, uint32_t alignment, RopeBinding* binding) {
+// Binds the memory that the part spans. A binding starts at an aligned offset; the elements from there to the part's
+// first are the offset of the place that is returned.
+RopePlace bindPart(const RopeAccess& access, const PassPart& part, uint32_t alignment, RopeBinding* binding) {
     uint64_t element = access.offset;
     uint32_t strides[kGridAxes];
     for (int axis = 0; axis < kGridAxes; ++axis) {
@@ -58,15 +62,17 @@ RopePlace bind(const RopeAccess& access, const Part& part, uint32_t alignment, R
     const uint64_t left_over = byte % alignment;
     binding->slot = static_cast<RopeSlot>(access.slot);
     binding->offset = byte - left_over;
-    binding->range = wholeWords(access, left_over + reachBytes(access, part.count));
+    binding->range = rowsInWholeWords(access, left_over + spanBytes(access, part.count));
     return {static_cast<uint32_t>(left_over / access.element_bytes), strides[kBatch], strides[kToken], strides[kHead]};
 }
 
-RopePlace dividedBy(uint32_t elements, const RopePlace& p) {
+// Returns a place counted in units of so many elements.
+RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
     return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
 }
 
-void placeThreads(const RopePass& pass, const Part& part, RopePush* push) {
+// Sets the words that tell a thread its token, its group of heads and its lane.
+void setThreadWords(const RopePass& pass, const PassPart& part, RopePush* push) {
     push->tokens = part.count[kToken];
     push->heads = part.count[kHead];
     push->head_lanes = pass.head_lanes;
@@ -77,20 +83,21 @@ void placeThreads(const RopePass& pass, const Part& part, RopePush* push) {
     push->shifts = lanes.shift | head_lanes.shift << 16;
 }
 
-// What a fused pass takes of a part, in words that its other counts leave free.
-void placeFused(const RopePass& pass, const Part& part, const RopePush& planned, const RopePlace* places,
-                RopePush* push) {
+// Sets the words of a fused pass that depend on the part. The families share push words, so a fused pass takes words
+// that its counts leave free.
+void setFusedWords(const RopePass& pass, const PassPart& part, const RopePush& planned, const RopePlace* places,
+                   RopePush* push) {
     if (pass.family != kFusedFamily) return;
     push->ROPE_FIRST_BATCH = part.begin[kBatch];
     push->ROPE_SOURCE_V_AT = places[ROPE_BINDING_SOURCE_V].offset;
     push->ROPE_DESTINATION_V_AT = planned.ROPE_DESTINATION_V_AT + places[ROPE_BINDING_DESTINATION_V].offset;
-    if (isWhole(pass, ROPE_BINDING_POSITIONS)) {
+    if (isBoundWhole(pass, ROPE_BINDING_POSITIONS)) {
         push->position_offset = planned.position_offset + part.begin[kBatch] * planned.position_batch +
                                 part.begin[kToken] * planned.position_token;
         push->position_batch = planned.position_batch;
         push->position_token = planned.position_token;
     }
-    if (isWhole(pass, ROPE_BINDING_DESTINATION)) {
+    if (isBoundWhole(pass, ROPE_BINDING_DESTINATION)) {
         push->destination = planned.destination;
         push->destination.offset += places[ROPE_BINDING_DESTINATION].offset;
     }
@@ -103,18 +110,18 @@ using namespace rope;
 
 uint32_t ropeDispatchCount(const RopePlan* plan) {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < passCount(plan); ++i) count += partCount(plan->passes[i]);
+    for (uint32_t i = 0; i < acceptedPassCount(plan); ++i) count += partCount(plan->passes[i]);
     return static_cast<uint32_t>(count);
 }
 
 void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch) {
     if (dispatch == nullptr) return;
-    const RopePass* pass = findPass(plan, &index);
+    const RopePass* pass = passOfDispatch(plan, &index);
     if (pass == nullptr) {
         memset(dispatch, 0, sizeof *dispatch);
         return;
     }
-    const Part part = partOf(*pass, index);
+    const PassPart part = partOf(*pass, index);
     RopePush push = readPush(*pass);
     const RopePush planned = push;
     RopePlace places[ROPE_BINDING_COUNT] = {};
@@ -122,8 +129,8 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const RopeAccess& own = pass->access[i];
         if (own.extent == 0 && i >= ROPE_BINDING_PARAMETERS) continue;
-        const RopeAccess& access = own.extent != 0 ? own : boundInstead(*pass);
-        places[i] = bind(access, part, plan->limits.storage_alignment, &dispatch->bindings[i]);
+        const RopeAccess& access = own.extent != 0 ? own : accessBoundInstead(*pass);
+        places[i] = bindPart(access, part, plan->limits.storage_alignment, &dispatch->bindings[i]);
     }
     const RopePlace positions = places[ROPE_BINDING_POSITIONS];
     push.first_token = part.begin[kToken];
@@ -135,16 +142,16 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     const RopePlace rows = places[ROPE_BINDING_COS_SIN];
     push.rows.offset += pass->access[ROPE_BINDING_COS_SIN].slot == ROPE_SLOT_ROWS ? rows.offset : 0;
     push.rows.batch = rows.batch;
-    if (!isWhole(*pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
-    push.source = dividedBy(pass->address_unit, places[ROPE_BINDING_SOURCE]);
-    push.destination = dividedBy(pass->address_unit, places[ROPE_BINDING_DESTINATION]);
-    placeThreads(*pass, part, &push);
-    placeFused(*pass, part, planned, places, &push);
+    if (!isBoundWhole(*pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
+    push.source = placeInUnits(pass->address_unit, places[ROPE_BINDING_SOURCE]);
+    push.destination = placeInUnits(pass->address_unit, places[ROPE_BINDING_DESTINATION]);
+    setThreadWords(*pass, part, &push);
+    setFusedWords(*pass, part, planned, places, &push);
 
     dispatch->shader = pass->shader;
     memcpy(dispatch->constants, pass->constants, sizeof dispatch->constants);
     memcpy(dispatch->push, &push, sizeof push);
-    dispatch->groups[0] = static_cast<uint32_t>(groupsX(*pass, part.count[kToken], part.count[kHead]));
+    dispatch->groups[0] = static_cast<uint32_t>(groupCountX(*pass, part.count[kToken], part.count[kHead]));
     dispatch->groups[1] = part.count[kBatch];
     dispatch->groups[2] = 1;
 }
@@ -152,12 +159,12 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
 void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]) {
     if (groups == nullptr) return;
     groups[0] = groups[1] = groups[2] = 0;
-    const RopePass* pass = findPass(plan, &index);
+    const RopePass* pass = passOfDispatch(plan, &index);
     if (pass == nullptr) return;
-    const Part part = partOf(*pass, index);
+    const PassPart part = partOf(*pass, index);
     uint32_t count = tokens > part.begin[kToken] ? tokens - part.begin[kToken] : 0;
     if (count > part.count[kToken] || (pass->joined_tokens != 0 && tokens != 0)) count = part.count[kToken];
-    groups[0] = static_cast<uint32_t>(groupsX(*pass, count, part.count[kHead]));
+    groups[0] = static_cast<uint32_t>(groupCountX(*pass, count, part.count[kHead]));
     groups[1] = part.count[kBatch];
     groups[2] = 1;
 }

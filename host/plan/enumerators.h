@@ -1,6 +1,6 @@
-// The enumerators of rope.h as the shaders number them in shaders/interface.h. Each function casts one enumeration and
-// holds its numbers equal to the shaders'. The numbers of elements and of caches stand in tables of their
-// own, shaders/element_formats.h and shaders/cache_kinds.h.
+// This file casts the enumerators of rope.h to the shaders' numbers in shaders/interface.h. Each function casts one
+// enumeration and holds its numbers equal to the shaders'. The numbers of elements and of caches stand in tables of
+// their own, shaders/element_formats.h and shaders/cache_kinds.h.
 #pragma once
 
 #include "rope.h"

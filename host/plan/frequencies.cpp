@@ -1,3 +1,6 @@
+// This file checks a caller's frequencies, and writes them as the shaders read them: ropeWriteFrequencies. The shaders
+// read four words for each pair. Word 0 has the sign, the mark of the angle, and the whole turns of an exact frequency.
+// The other words have 96 fraction bits of turns for the exact angle; word 1 has a float32 for the compatible angle.
 #include "plan/frequencies.h"
 
 #include "../shaders/angle.h"
@@ -8,32 +11,32 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kMaxSets = 65536;
-constexpr double kMostRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
+constexpr double kMaxRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
 
-// Infinity and NaN are not.
-bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMostRadians); }
+// Infinity and NaN are beyond the limit.
+bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMaxRadians); }
 
-// 1/(2 pi): turns per radian.
-constexpr Fixed kTurn = {{0x909374B8, 0x6DC91B8E, 0xF7AEF158, 0x7F9458EA, 0x4F10E410, 0x36D8A566, 0x7D4D3770,
-                          0x7F09D5F4, 0x9391054A, 0x28BE60DB, 0, 0}};
+// This is 1/(2 pi), the turns in a radian.
+constexpr Fixed kTurnsPerRadian = {{0x909374B8, 0x6DC91B8E, 0xF7AEF158, 0x7F9458EA, 0x4F10E410, 0x36D8A566, 0x7D4D3770,
+                                    0x7F09D5F4, 0x9391054A, 0x28BE60DB, 0, 0}};
 
-// |frequency| in turns, which must be less than 2^64. The first 96 fraction bits are rounded.
+// Returns |frequency| in turns, which must be less than 2^64. The first 96 fraction bits are rounded.
 Fixed turnsOf(double frequency) {
     constexpr int kDropped = kFixedFractionLimbs - 3;
     Fixed half = {};
     half.limbs[kDropped - 1] = 1u << 31;
-    return fixedAdd(fixedMultiply(fixedFromDouble(frequency), kTurn), half);
+    return fixedAdd(fixedMultiply(fixedFromDouble(frequency), kTurnsPerRadian), half);
 }
 
-void writeExact(double frequency, uint32_t words[4]) {
+void writeExactWords(double frequency, uint32_t words[4]) {
     const Fixed turns = turnsOf(frequency);
     for (int i = 0; i < 4; ++i) {
         words[i] = turns.limbs[kFixedFractionLimbs - i];
     }
 }
 
-// The float32 nearest |frequency|, of two equally near the even one; the frequency must be less than 2^64. A float32
-// has 29 bits fewer, and below 2^-126 one fewer again with each halving.
+// Returns the float32 nearest |frequency|, and the even one of two equally near. The frequency must be less than 2^64.
+// A float32 has 29 bits fewer than a double, and below 2^-126 one fewer again with each halving.
 uint32_t floatBits(double frequency) {
     const uint64_t bits = magnitudeBits(frequency);
     const int exponent = static_cast<int>(bits >> 52) - 1023;
@@ -49,11 +52,11 @@ uint32_t floatBits(double frequency) {
     return static_cast<uint32_t>(bias + rounded);
 }
 
-void writePair(double frequency, RopeAngle angle, uint32_t words[4]) {
+void writePairWords(double frequency, RopeAngle angle, uint32_t words[4]) {
     const bool exact = angle == ROPE_ANGLE_EXACT;
     if (magnitudeBits(frequency) != 0) {
         if (exact) {
-            writeExact(frequency, words);
+            writeExactWords(frequency, words);
         } else {
             words[1] = floatBits(frequency);
         }
@@ -64,7 +67,7 @@ void writePair(double frequency, RopeAngle angle, uint32_t words[4]) {
 
 } // namespace
 
-RopeResult checkScale(double scale, RopeReason* reason) {
+RopeResult checkFrequencyScale(double scale, RopeReason* reason) {
     if (magnitudeBits(scale) != 0 && !isFromTo(scale, 1.0 / (1 << 20), 1 << 20)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "frequencies.scale is %.17g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
@@ -72,12 +75,12 @@ RopeResult checkScale(double scale, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* reason) {
+RopeResult checkScaleSetsAndAxes(const RopeFrequencies& frequencies, RopeReason* reason) {
     if (frequencies.sets > kMaxSets) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "frequencies.sets is %u; it may be at most %u", frequencies.sets,
                       kMaxSets);
     }
-    const RopeResult result = checkScale(frequencies.scale, reason);
+    const RopeResult result = checkFrequencyScale(frequencies.scale, reason);
     return result == ROPE_SUCCESS ? checkAxes(frequencies, reason) : result;
 }
 
@@ -100,7 +103,7 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
                           i, value);
         }
     }
-    return checkWithoutValues(frequencies, reason);
+    return checkScaleSetsAndAxes(frequencies, reason);
 }
 
 RopeAccess frequencyAccess(const RopeFrequencies& frequencies) {
@@ -131,7 +134,7 @@ RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle an
     const uint32_t sets = frequencies->sets > 1 ? frequencies->sets : 1;
     for (uint32_t i = 0; i < frequencies->count * sets; ++i) {
         uint32_t words[4] = {};
-        writePair(frequencies->values[i], angle, words);
+        writePairWords(frequencies->values[i], angle, words);
         memcpy(bytes + i * sizeof words, words, sizeof words);
     }
     return result;

@@ -1,4 +1,4 @@
-// What the plans ask of a caller's frequencies.
+// The plans check a caller's frequencies, and bind them as FREQUENCIES.
 #ifndef VKROPE_FREQUENCIES_H
 #define VKROPE_FREQUENCIES_H
 
@@ -6,16 +6,16 @@
 
 namespace rope {
 
-// 0 (which means 1), or 2^-20 to 2^20.
-RopeResult checkScale(double scale, RopeReason* reason);
+// Accepts 0, which means 1, and 2^-20 to 2^20.
+RopeResult checkFrequencyScale(double scale, RopeReason* reason);
 
-// The scale, the sets and the axes.
-RopeResult checkWithoutValues(const RopeFrequencies& frequencies, RopeReason* reason);
+// Checks the scale, the sets and the axes.
+RopeResult checkScaleSetsAndAxes(const RopeFrequencies& frequencies, RopeReason* reason);
 
-// The count, every value and the scale.
+// Checks the count, every value, the scale, the sets and the axes.
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);
 
-// FREQUENCIES as a pass binds it, whole.
+// Describes FREQUENCIES as a pass binds it, whole.
 RopeAccess frequencyAccess(const RopeFrequencies& frequencies);
 
 } // namespace rope

@@ -1,4 +1,4 @@
-// Caches: defaults filled in, contradictions refused.
+// This file fills in the defaults of caches, refuses contradictions, and refuses places of one buffer that overlap.
 #include "plan/axes.h"
 #include "plan/fused.h"
 
@@ -14,6 +14,7 @@ RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
     return checkChoices(choices, 3, reason);
 }
 
+// Fills in the pages of a cache. A cache without pages is one page.
 RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
     if (cache->slots == 0 || cache->slots > kMaxCount) {
         return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be from 1 to %u", cache->slots,
@@ -32,7 +33,7 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-// Slots and tables as they lie in POSITIONS; where neither is read, nothing.
+// Fills in how the list of slots or the block table lies in POSITIONS. Clears these members if the cache reads neither.
 RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     const bool table = cacheKind(*cache).map == SlotMap::kPages;
     if (!table) cache->table_pages = 0;
@@ -52,11 +53,11 @@ RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, Rope
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "cache.table_pages is %u; it may be at most %u", cache->table_pages,
                       kMaxCount);
     }
-    RopeResult result = checkStride("cache.slot_map_offset", cache->slot_map_offset, reason);
+    RopeResult result = checkStrideLimit("cache.slot_map_offset", cache->slot_map_offset, reason);
     if (result == ROPE_SUCCESS)
-        result = checkStride("cache.slot_map_batch_stride", cache->slot_map_batch_stride, reason);
+        result = checkStrideLimit("cache.slot_map_batch_stride", cache->slot_map_batch_stride, reason);
     if (result == ROPE_SUCCESS)
-        result = checkStride("cache.slot_map_token_stride", cache->slot_map_token_stride, reason);
+        result = checkStrideLimit("cache.slot_map_token_stride", cache->slot_map_token_stride, reason);
     if (result != ROPE_SUCCESS) return result;
     if (!table && cache->slot_map_token_stride == 0) cache->slot_map_token_stride = 1;
     if (cache->slot_map_batch_stride == 0)
@@ -64,25 +65,26 @@ RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, Rope
     return ROPE_SUCCESS;
 }
 
-// Bytes of a buffer that a tensor's first and last places bound; dense where it has all between them.
-struct Region {
+// The bytes of a buffer from a tensor's first place to behind its last. A dense region has every byte between them.
+struct ByteRegion {
     const char* name;
     uint64_t begin, end;
     bool dense;
 };
 
-struct Shape {
+// The counts that the layout of one tensor in a cache depends on.
+struct CacheShape {
     uint32_t caches, heads, elements; // elements of one head
     RopeElement element;
 };
 
-RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Shape& shape, RopeCacheLayout* layout,
-                              Region* region, RopeReason* reason) {
+RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const CacheShape& shape,
+                              RopeCacheLayout* layout, ByteRegion* region, RopeReason* reason) {
     const uint64_t slot = static_cast<uint64_t>(shape.heads) * shape.elements;
     const bool apart = cacheKind(cache).per_sequence;
     if (!apart) layout->batch_stride = 0;
     if (layout->batch_stride == 0 && layout->page_stride == 0 && layout->slot_stride == 0 && layout->head_stride == 0) {
-        const RopeResult result = checkProduct(name, "slot", slot, cache.slots, reason);
+        const RopeResult result = checkElementCount(name, "slot", slot, cache.slots, reason);
         if (result != ROPE_SUCCESS) return result;
         const bool by_head = cache.order == ROPE_CACHE_HND;
         layout->head_stride = by_head ? static_cast<uint64_t>(cache.page_size) * shape.elements : shape.elements;
@@ -91,33 +93,36 @@ RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Sh
         layout->batch_stride = cache.slots * slot;
     }
     const uint32_t caches = apart ? shape.caches : 1;
-    StrideAxis axes[4] = {{&layout->batch_stride, caches, "batch"},
-                          {&layout->page_stride, cache.slots / cache.page_size, "page"},
-                          {&layout->slot_stride, cache.page_size, "slot"},
-                          {&layout->head_stride, shape.heads, "head"}};
-    uint64_t reach = shape.elements;
-    RopeResult result = checkStrides(name, axes, 4, true, &reach, reason);
+    NamedStride strides[4] = {{&layout->batch_stride, caches, "batch"},
+                              {&layout->page_stride, cache.slots / cache.page_size, "page"},
+                              {&layout->slot_stride, cache.page_size, "slot"},
+                              {&layout->head_stride, shape.heads, "head"}};
+    uint64_t span = shape.elements;
+    RopeResult result = resolveStrides(name, strides, 4, true, &span, reason);
     if (result == ROPE_SUCCESS) result = checkOffset(name, layout->offset, reason);
-    *region = {name, elementBytes(shape.element, layout->offset), elementBytes(shape.element, layout->offset + reach),
-               reach / cache.slots / caches == slot && reach % (static_cast<uint64_t>(cache.slots) * caches) == 0};
+    *region = {name, elementBytes(shape.element, layout->offset), elementBytes(shape.element, layout->offset + span),
+               span / cache.slots / caches == slot && span % (static_cast<uint64_t>(cache.slots) * caches) == 0};
     return result;
 }
 
+// A stride, and how many places it separates.
 struct StrideCount {
     uint64_t stride, count;
 };
 
-bool isIn(uint64_t byte, const Region& region) { return region.dense && byte >= region.begin && byte < region.end; }
+bool isInRegion(uint64_t byte, const ByteRegion& region) {
+    return region.dense && byte >= region.begin && byte < region.end;
+}
 
-// Of what lies in one buffer: only what is certain, for layouts may be woven into each other.
-RopeResult checkRegions(const Region* regions, uint32_t count, RopeReason* reason) {
+// Refuses regions of one buffer that certainly overlap. Other layouts may be woven into each other.
+RopeResult checkRegions(const ByteRegion* regions, uint32_t count, RopeReason* reason) {
     for (uint32_t i = 0; i < count; ++i) {
         for (uint32_t j = 0; j < i; ++j) {
-            const Region& a = regions[j];
-            const Region& b = regions[i];
+            const ByteRegion& a = regions[j];
+            const ByteRegion& b = regions[i];
             if (a.name == b.name) continue; // rows of the same positions
-            const bool meet =
-                a.begin == b.begin || isIn(b.begin, a) || isIn(b.end - 1, a) || isIn(a.begin, b) || isIn(a.end - 1, b);
+            const bool meet = a.begin == b.begin || isInRegion(b.begin, a) || isInRegion(b.end - 1, a) ||
+                              isInRegion(a.begin, b) || isInRegion(a.end - 1, b);
             if (!meet) continue;
             return refuse(reason, ROPE_ERROR_INVALID,
                           "%s takes bytes %llu to %llu, and %s bytes %llu to %llu of one buffer; move an offset",
@@ -128,66 +133,66 @@ RopeResult checkRegions(const Region* regions, uint32_t count, RopeReason* reaso
     return ROPE_SUCCESS;
 }
 
-// A region of POSITIONS from an element on; dense where each stride, from the least up, is no more than the run of
-// those before.
-Region regionOf(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
-                StrideCount c = {1, 1}) {
-    constexpr uint64_t kFar = 1ull << 60; // more than any buffer has, and its bytes stay within 64 bits
-    StrideCount* axes[] = {&a, &b, &c};
-    uint64_t run = 1;
+// Returns a region of POSITIONS that starts at an element. The region is dense if no stride, taken from the smallest
+// up, is more than the span of the strides before it.
+ByteRegion positionRegion(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
+                          StrideCount c = {1, 1}) {
+    constexpr uint64_t kMaxSpan = 1ull << 60; // no buffer has so many elements, and their bytes stay within 64 bits
+    StrideCount* strides[] = {&a, &b, &c};
+    uint64_t span = 1;
     bool dense = true;
     for (int i = 0; i < 3; ++i) {
         for (int j = i + 1; j < 3; ++j) {
-            if (axes[j]->stride >= axes[i]->stride) continue;
-            StrideCount* const less = axes[j];
-            axes[j] = axes[i];
-            axes[i] = less;
+            if (strides[j]->stride >= strides[i]->stride) continue;
+            StrideCount* const smaller = strides[j];
+            strides[j] = strides[i];
+            strides[i] = smaller;
         }
-        if (axes[i]->count == 1) continue;
-        dense = dense && axes[i]->stride <= run;
-        run += (axes[i]->count - 1) * axes[i]->stride;
-        if (run > kFar) run = kFar;
+        if (strides[i]->count == 1) continue;
+        dense = dense && strides[i]->stride <= span;
+        span += (strides[i]->count - 1) * strides[i]->stride;
+        if (span > kMaxSpan) span = kMaxSpan;
     }
-    return {name, offset * bytes, (offset + run) * bytes, dense};
+    return {name, offset * bytes, (offset + span) * bytes, dense};
 }
 
-constexpr uint32_t kMostPositionRegions = ROPE_MAX_AXES + 1; // a row of each axis, and one of sets
+constexpr uint32_t kMaxPositionRegions = ROPE_MAX_AXES + 1; // a row of each axis, and one of sets
 
-// The positions that a tensor's pass reads: all in one region where it is dense, else each row of positions, lengths
-// and sets.
-uint32_t positionRegions(const Fused& fused, const FusedTensor& tensor, Region* regions) {
+// Adds the regions of the positions that a tensor's pass reads, and returns how many there are. One region has all of
+// them if it is dense. Otherwise each row of positions, lengths or sets is a region.
+uint32_t addPositionRegions(const ResolvedFused& fused, const FusedTensor& tensor, ByteRegion* regions) {
     static const char kName[] = "a row of positions";
     RopePositions p;
     RopeFrequencies frequencies;
-    positionsRead(fused, tensor, &p, &frequencies);
+    selectFusedPositions(fused, tensor, &p, &frequencies);
     if (!readsPositions(p)) return 0;
     const uint32_t bytes = ropePositionBytes(p.element);
     const uint32_t rows = positionRows(p, axisCount(frequencies)) + isPacked(p) + (frequencies.sets > 1);
     const bool per_token = p.kind == ROPE_POSITIONS_PER_TOKEN;
     const StrideCount tokens = {p.token_stride, per_token ? tensor.d.tokens : 1};
     const StrideCount batches = {p.batch_stride, p.batch_stride != 0 ? tensor.d.batch : 1};
-    regions[0] = regionOf(kName, p.offset, bytes, tokens, batches, {p.axis_stride, rows});
+    regions[0] = positionRegion(kName, p.offset, bytes, tokens, batches, {p.axis_stride, rows});
     if (!isPacked(p) && regions[0].dense) return 1;
     for (uint32_t row = 0; row < rows; ++row) {
         const uint64_t offset = p.offset + row * p.axis_stride;
         const StrideCount sequences = {1, p.sequences + (row == 0 ? 1ull : 0)};
-        regions[row] =
-            isPacked(p) ? regionOf(kName, offset, bytes, sequences) : regionOf(kName, offset, bytes, tokens, batches);
+        regions[row] = isPacked(p) ? positionRegion(kName, offset, bytes, sequences)
+                                   : positionRegion(kName, offset, bytes, tokens, batches);
     }
     return rows;
 }
 
 } // namespace
 
-// The passes of all tensors read one buffer, so the rows of any of them may meet the slot map of another.
-RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
-    const RopeFusedDescription& given = fused.given;
-    const RopeCache& cache = given.cache;
+// The passes of all tensors read one buffer, so the rows of any tensor may meet the slot map of another.
+RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) {
+    const RopeFusedDescription& filled = fused.filled;
+    const RopeCache& cache = filled.cache;
     const FusedTensor& last = fused.tensors[fused.count - 1];
-    Region regions[3 * kMostPositionRegions + 2];
+    ByteRegion regions[3 * kMaxPositionRegions + 2];
     uint32_t count = 0;
     for (const FusedTensor* t = fused.tensors; t <= &last; ++t) {
-        if (!isIdle(*t)) count += positionRegions(fused, *t, regions + count);
+        if (!isIdle(*t)) count += addPositionRegions(fused, *t, regions + count);
     }
     if (last.cached && readsSlotMap(cache)) {
         const bool table = cacheKind(cache).map == SlotMap::kPages;
@@ -196,12 +201,12 @@ RopeResult checkPositionRanges(const Fused& fused, RopeReason* reason) {
             table ? StrideCount{1, cache.table_pages} : StrideCount{cache.slot_map_token_stride, d.tokens};
         const uint32_t lists = table && isPacked(d.positions) ? d.positions.sequences : d.batch;
         regions[count++] =
-            regionOf(table ? "the block table" : "the list of slots", cache.slot_map_offset,
-                     ropePositionBytes(cache.slot_map_element), entries, {cache.slot_map_batch_stride, lists});
+            positionRegion(table ? "the block table" : "the list of slots", cache.slot_map_offset,
+                           ropePositionBytes(cache.slot_map_element), entries, {cache.slot_map_batch_stride, lists});
     }
-    if (given.tokens_counted != 0) {
+    if (filled.tokens_counted != 0) {
         regions[count++] =
-            regionOf("the count of tokens", given.tokens_offset, ropePositionBytes(fused.count_element), {1, 1});
+            positionRegion("the count of tokens", filled.tokens_offset, ropePositionBytes(fused.count_element), {1, 1});
     }
     return checkRegions(regions, count, reason);
 }
@@ -234,13 +239,13 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads,
     } tensors[] = {{"cache.k", "cache.k_scales", k_heads, &cache->k, &cache->k_scales},
                    {"cache.v", "cache.v_scales", v_heads, &cache->v, &cache->v_scales}};
     const uint32_t caches = isPacked(d.positions) ? d.positions.sequences : d.batch;
-    Region regions[4];
+    ByteRegion regions[4];
     uint32_t count = 0;
     for (const auto& tensor : tensors) {
         if (cache->v_shares_buffer == 0) count = 0;
         if (tensor.heads == 0) continue;
-        const Shape shape = {caches, tensor.heads, d.head_dim, cache->element};
-        const Shape scale = {caches, tensor.heads, 1, ROPE_ELEMENT_F32};
+        const CacheShape shape = {caches, tensor.heads, d.head_dim, cache->element};
+        const CacheShape scale = {caches, tensor.heads, 1, ROPE_ELEMENT_F32};
         RopeResult result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
         if (result == ROPE_SUCCESS && formatOf(cache->element).scale == ElementScale::kApart) {
             result = resolveCacheLayout(tensor.scales_name, *cache, scale, tensor.scales, &regions[count++], reason);

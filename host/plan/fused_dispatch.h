@@ -1,15 +1,15 @@
-// One dispatch of a fused pass: what its plan is put together from.
+// A FusedDispatch is one dispatch of a fused pass. The functions here put its plan together.
 #pragma once
 
 #include "plan/fused.h"
 
 namespace rope {
 
-// A dispatch takes one tensor, or K and V beside it.
+// A dispatch takes one tensor, or K with V beside it.
 struct FusedDispatch {
-    const Fused& fused;
+    const ResolvedFused& fused;
     const FusedTensor& tensor;
-    const FusedTensor* v; // null where the tensor is alone
+    const FusedTensor* v; // null if the tensor is alone
     bool v_has_buffers;   // K and V have buffers of their own
     bool is_q;
 };
@@ -17,20 +17,25 @@ struct FusedDispatch {
 inline uint32_t sequencesOf(const RopeRotateDescription& d) {
     return isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
+// True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.
 inline bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || needsVectors(t); }
-// Norms and quantizers look at a whole head before any of its elements is stored.
-inline bool looksAtWholeHeads(const FusedTensor& t) { return isQuantized(t) || t.norm.kind != ROPE_NORM_NONE; }
+// Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
+inline bool reducesOverHead(const FusedTensor& t) { return isQuantized(t) || t.norm.kind != ROPE_NORM_NONE; }
 
-// Positions, the slot map or block table, and the count lie in one buffer, which is bound from its beginning.
-void setSlotMap(const Fused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass);
-void setCache(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePass* pass);
-// The tensors' and the cache's bindings, and where the heads lie in them.
-void setBindings(const FusedDispatch& dispatch, RopePush* push, RopePass* pass);
-// Refuses a cache that one binding cannot span: the plan does not know its slots, so it is bound whole.
+// Sets the POSITIONS binding. Positions, the slot map or block table, and the count of tokens lie in one buffer, which
+// is bound from its beginning.
+void setPositionBuffer(const ResolvedFused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass);
+// Sets the constants and push words that tell the shader where a token goes in the cache.
+void setCacheWords(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePass* pass);
+// Binds the tensors and the cache, and sets where the heads lie in these bindings.
+void setTensorBindings(const FusedDispatch& dispatch, RopePush* push, RopePass* pass);
+// Refuses a cache that one binding cannot span. The plan does not know which slots a call writes, so the cache is bound
+// whole.
 RopeResult checkCacheRange(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 
-// How many heads share a team of threads, and how many teams a group.
-RopeResult setTeams(const FusedDispatch& dispatch, const Build& build, const RopeLimits& limits, RopePass* pass,
-                    RopeReason* reason);
+// Decides how many heads share a team of threads, and how many teams fill a workgroup. A team is the threads that take
+// one head between them, or several heads one after the other.
+RopeResult setTeams(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
+                    RopePass* pass, RopeReason* reason);
 
 } // namespace rope

@@ -1,76 +1,78 @@
-// What norms and quantizers ask of a tensor's geometry: runs of four elements, blocks of 32.
+// This file refuses geometry that norms and quantizers cannot take: vectors of four elements, and blocks of 32.
 #include "plan/fused.h"
 #include "plan/tensor.h"
 
 namespace rope {
 namespace {
 
-constexpr char kStages[] = "a norm, a scale of queries or int8";
+constexpr char kStagePhrase[] = "a norm, a scale of queries or int8";
 
-struct Measure {
+// A number of the geometry, and the number that it must be a multiple of.
+struct RequiredMultiple {
     const char* name;
     uint64_t value;
-    uint32_t of; // what it must be a multiple of
+    uint32_t multiple_of;
 };
 
-RopeResult checkMeasures(const FusedTensor& tensor, const Measure* measures, uint32_t count, const char* what,
-                         const char* why, RopeReason* reason) {
+RopeResult checkMultiples(const FusedTensor& tensor, const RequiredMultiple* measures, uint32_t count, const char* what,
+                          const char* why, RopeReason* reason) {
     for (uint32_t i = 0; i < count; ++i) {
-        if (measures[i].value % measures[i].of == 0) continue;
+        if (measures[i].value % measures[i].multiple_of == 0) continue;
         return refuse(reason, ROPE_ERROR_INVALID, "%s: %s is %llu; with %s%s it must be a multiple of %u", tensor.name,
-                      measures[i].name, static_cast<unsigned long long>(measures[i].value), what, why, measures[i].of);
+                      measures[i].name, static_cast<unsigned long long>(measures[i].value), what, why,
+                      measures[i].multiple_of);
     }
     return ROPE_SUCCESS;
 }
 
-// The geometry that isWide() turns down, by name.
-RopeResult refuseNarrow(const FusedTensor& tensor, RopeReason* reason) {
+// Refuses a tensor that fitsWideShader() turns down, and names the number that is no multiple.
+RopeResult refuseNarrowGeometry(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
     const RopeLayout& source = tensor.source;
-    const Measure measures[] = {{"head_dim", d.head_dim, 4},
-                                {"rotary_begin", d.rotary_begin, 4},
-                                {"rotary_dim", d.rotary_dim, 8},
-                                {"chunk_dim", d.chunk_dim, 8},
-                                {"source.offset", source.offset, 4},
-                                {"source.batch_stride", source.batch_stride, 4},
-                                {"source.token_stride", source.token_stride, 4},
-                                {"source.head_stride", source.head_stride, 4}};
-    return checkMeasures(tensor, measures, 8, kStages, "", reason);
+    const RequiredMultiple measures[] = {{"head_dim", d.head_dim, 4},
+                                         {"rotary_begin", d.rotary_begin, 4},
+                                         {"rotary_dim", d.rotary_dim, 8},
+                                         {"chunk_dim", d.chunk_dim, 8},
+                                         {"source.offset", source.offset, 4},
+                                         {"source.batch_stride", source.batch_stride, 4},
+                                         {"source.token_stride", source.token_stride, 4},
+                                         {"source.head_stride", source.head_stride, 4}};
+    return checkMultiples(tensor, measures, 8, kStagePhrase, "", reason);
 }
 
-RopeResult checkDestination(const FusedTensor& tensor, const char* what, const char* why, uint32_t of,
-                            RopeReason* reason) {
+RopeResult checkDestinationMultiples(const FusedTensor& tensor, const char* what, const char* why, uint32_t multiple_of,
+                                     RopeReason* reason) {
     const RopeLayout& to = tensor.destination;
     const RopeCacheLayout& cache = tensor.cache;
-    const Measure measures[] = {{"head_dim", tensor.d.head_dim, of},
-                                {"destination.offset", to.offset, of},
-                                {"destination.batch_stride", to.batch_stride, of},
-                                {"destination.token_stride", to.token_stride, of},
-                                {"destination.head_stride", to.head_stride, of},
-                                {"the cache's offset", cache.offset, of},
-                                {"the cache's batch_stride", cache.batch_stride, of},
-                                {"the cache's slot_stride", cache.slot_stride, of},
-                                {"the cache's head_stride", cache.head_stride, of},
-                                {"the cache's page_stride", cache.page_stride, of}};
-    return checkMeasures(tensor, measures, 10, what, why, reason);
+    const RequiredMultiple measures[] = {{"head_dim", tensor.d.head_dim, multiple_of},
+                                         {"destination.offset", to.offset, multiple_of},
+                                         {"destination.batch_stride", to.batch_stride, multiple_of},
+                                         {"destination.token_stride", to.token_stride, multiple_of},
+                                         {"destination.head_stride", to.head_stride, multiple_of},
+                                         {"the cache's offset", cache.offset, multiple_of},
+                                         {"the cache's batch_stride", cache.batch_stride, multiple_of},
+                                         {"the cache's slot_stride", cache.slot_stride, multiple_of},
+                                         {"the cache's head_stride", cache.head_stride, multiple_of},
+                                         {"the cache's page_stride", cache.page_stride, multiple_of}};
+    return checkMultiples(tensor, measures, 10, what, why, reason);
 }
 
 } // namespace
 
-RopeResult checkVectors(const FusedTensor& tensor, RopeReason* reason) {
+RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
     if (d.head_dim > kMaxVectorHead) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "head_dim is %u; with %s it may be at most %u", d.head_dim, kStages,
-                      kMaxVectorHead);
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "head_dim is %u; with %s it may be at most %u", d.head_dim,
+                      kStagePhrase, kMaxVectorHead);
     }
     RopeResult result = ROPE_SUCCESS;
     const ElementFormat& format = formatOf(d.element_out);
     if (format.scale == ElementScale::kInBlock)
-        result = checkDestination(tensor, format.type, ", whose blocks fill 32-bit words in twos,",
-                                  elementsOfWords(d.element_out), reason);
-    if (result == ROPE_SUCCESS) result = checkDestination(tensor, kStages, "", 4, reason);
-    if (result != ROPE_SUCCESS || isWide(d, sideBits(tensor))) return result;
-    return refuseNarrow(tensor, reason);
+        result = checkDestinationMultiples(tensor, format.type, ", whose blocks fill 32-bit words in twos,",
+                                           elementsOfWords(d.element_out), reason);
+    if (result == ROPE_SUCCESS) result = checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
+    if (result != ROPE_SUCCESS || fitsWideShader(d, fusedSideBits(tensor))) return result;
+    return refuseNarrowGeometry(tensor, reason);
 }
 
 } // namespace rope

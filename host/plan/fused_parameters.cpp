@@ -1,4 +1,5 @@
-// PARAMETERS: weights of norms and values of the scale, as a buffer holds them.
+// This file lays out PARAMETERS, the weights of norms and the values of the scale of queries, and writes them:
+// ropeWriteParameters.
 #include "plan/fused.h"
 
 #include <string.h>
@@ -11,21 +12,22 @@ uint32_t weightCount(const RopeNorm& norm, uint32_t heads, uint32_t head_dim) {
     return norm.all_heads != 0 ? heads * head_dim : head_dim;
 }
 
-uint32_t padded(uint32_t count) { return (count + 3) & ~3u; }
+uint32_t roundUpToFour(uint32_t count) { return (count + 3) & ~3u; }
 
-void put(const float* values, uint32_t count, uint32_t at, void* destination) {
+// Writes `count` floats at element `at` of the destination.
+void writeFloats(const float* values, uint32_t count, uint32_t at, void* destination) {
     if (count != 0) memcpy(static_cast<char*>(destination) + size_t{at} * sizeof(float), values, count * sizeof(float));
 }
 
 } // namespace
 
-Parameters parametersOf(const Fused& fused) {
-    const RopeFusedDescription& g = fused.given;
+ParameterLayout parameterLayout(const ResolvedFused& fused) {
+    const RopeFusedDescription& g = fused.filled;
     const uint32_t head_dim = g.rotate.head_dim;
-    Parameters p = {};
-    p.k_weights = p.q_weights + padded(weightCount(g.q_norm, g.rotate.q.heads, head_dim));
-    p.values = p.k_weights + padded(weightCount(g.k_norm, g.rotate.k.heads, head_dim));
-    p.end = p.values + padded(g.query_scale.count);
+    ParameterLayout p = {};
+    p.k_weights = p.q_weights + roundUpToFour(weightCount(g.q_norm, g.rotate.q.heads, head_dim));
+    p.values = p.k_weights + roundUpToFour(weightCount(g.k_norm, g.rotate.k.heads, head_dim));
+    p.end = p.values + roundUpToFour(g.query_scale.count);
     return p;
 }
 
@@ -36,16 +38,16 @@ using namespace rope;
 RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason) {
     clear(reason);
     if (description == nullptr) return refuseNull(reason, "description");
-    Fused fused;
+    ResolvedFused fused;
     const RopeResult result = resolveFused(*description, &fused, reason);
     if (result != ROPE_SUCCESS) return result;
-    const RopeFusedDescription& g = fused.given;
+    const RopeFusedDescription& g = fused.filled;
     const uint32_t head_dim = g.rotate.head_dim;
-    const Parameters p = parametersOf(fused);
+    const ParameterLayout p = parameterLayout(fused);
     if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
     if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
-    put(g.q_norm.weights, weightCount(g.q_norm, g.rotate.q.heads, head_dim), p.q_weights, destination);
-    put(g.k_norm.weights, weightCount(g.k_norm, g.rotate.k.heads, head_dim), p.k_weights, destination);
-    put(g.query_scale.values, g.query_scale.count, p.values, destination);
+    writeFloats(g.q_norm.weights, weightCount(g.q_norm, g.rotate.q.heads, head_dim), p.q_weights, destination);
+    writeFloats(g.k_norm.weights, weightCount(g.k_norm, g.rotate.k.heads, head_dim), p.k_weights, destination);
+    writeFloats(g.query_scale.values, g.query_scale.count, p.values, destination);
     return result;
 }

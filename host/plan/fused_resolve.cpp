@@ -1,4 +1,5 @@
-// Descriptions of fused passes: defaults filled in, contradictions refused, a tensor made of each that has heads.
+// This file fills in the defaults of fused passes, refuses contradictions, and makes a FusedTensor of each tensor that
+// has heads.
 #include "plan/fused.h"
 #include "rules/fixed.h"
 
@@ -7,24 +8,24 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kMaxScales = 1u << 16;
-constexpr uint64_t kMaxNormed = 1u << 20; // elements of all heads together
+constexpr uint32_t kMaxQueryScales = 1u << 16;
+constexpr uint64_t kMaxNormElements = 1u << 20; // elements that a norm over all heads takes together
 
-bool isStrideless(const RopeTensor& tensor) {
+bool hasDefaultStrides(const RopeTensor& tensor) {
     const RopeLayout& l = tensor.source;
     return (l.batch_stride | l.token_stride | l.head_stride) == 0;
 }
 
-// Rows of Q, K and V heads.
-RopeResult setPackedRows(const RopeRotateDescription& d, RopeFusedDescription* given, RopeReason* reason) {
-    RopeTensor* tensors[] = {&given->rotate.q, &given->rotate.k, &given->v};
+// Sets the sources of tensors that are packed as rows of Q, K and V heads. Strides that the caller gives stay.
+RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason) {
+    RopeTensor* tensors[] = {&filled->rotate.q, &filled->rotate.k, &filled->v};
     uint64_t heads = 0;
     for (const RopeTensor* tensor : tensors) {
-        if (!isStrideless(*tensor)) return ROPE_SUCCESS;
+        if (!hasDefaultStrides(*tensor)) return ROPE_SUCCESS;
         heads += tensor->heads;
     }
     const uint64_t row = heads * d.head_dim;
-    RopeResult result = checkProduct("packed rows", "token", row, d.tokens, reason);
+    RopeResult result = checkElementCount("packed rows", "token", row, d.tokens, reason);
     uint64_t before = 0;
     for (RopeTensor* tensor : tensors) {
         if (result == ROPE_SUCCESS) result = checkOffset("packed rows", tensor->source.offset, reason);
@@ -67,9 +68,9 @@ RopeResult checkNorm(const char* name, const RopeNorm& norm, const RopeTensor& t
                       operationName(d.operation), name);
     }
     const uint64_t together = static_cast<uint64_t>(tensor.heads) * d.head_dim;
-    if (norm.all_heads == 0 || together <= kMaxNormed) return ROPE_SUCCESS;
+    if (norm.all_heads == 0 || together <= kMaxNormElements) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s_norm.all_heads of %u heads of %u elements; it takes at most %llu",
-                  name, tensor.heads, d.head_dim, static_cast<unsigned long long>(kMaxNormed));
+                  name, tensor.heads, d.head_dim, static_cast<unsigned long long>(kMaxNormElements));
 }
 
 RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason) {
@@ -79,9 +80,9 @@ RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason
         return refuse(reason, ROPE_ERROR_INVALID, "query_scale.count is %u, and q has no heads; leave it 0",
                       scale.count);
     }
-    if (scale.values == nullptr || scale.count > kMaxScales) {
+    if (scale.values == nullptr || scale.count > kMaxQueryScales) {
         return refuse(reason, ROPE_ERROR_INVALID, "query_scale has %u values at %s; it takes from 1 to %u, an array",
-                      scale.count, scale.values == nullptr ? "null" : "an address", kMaxScales);
+                      scale.count, scale.values == nullptr ? "null" : "an address", kMaxQueryScales);
     }
     if (scale.interval != 0 && scale.offset < 1u << 31) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
@@ -94,7 +95,7 @@ bool changesPairing(const RopeRotateDescription& r) {
     return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
 }
 
-// What a cache turned where it lies does without.
+// Refuses options that a cache turned where it lies cannot have.
 RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeRotateDescription& r = given.rotate;
     const char* what = r.q.heads != 0           ? "q has heads"
@@ -140,7 +141,8 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
                   cache.delta, static_cast<int>(given.rotate.source));
 }
 
-RopeResult checkParts(const RopeFusedDescription& given, RopeReason* reason) {
+// Checks which tensors have heads, and the options that depend on it.
+RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeRotateDescription& r = given.rotate;
     if (r.q.heads == 0 && r.k.heads == 0 && given.v.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID,
@@ -166,89 +168,92 @@ RopeResult checkParts(const RopeFusedDescription& given, RopeReason* reason) {
     RopeResult result = checkHeads(r.q.heads, reason);
     if (result == ROPE_SUCCESS) result = checkHeads(r.k.heads, reason);
     if (result == ROPE_SUCCESS) result = checkHeads(given.v.heads, reason);
-    return result != ROPE_SUCCESS ? result : checkStride("tokens_offset", given.tokens_offset, reason);
+    return result != ROPE_SUCCESS ? result : checkStrideLimit("tokens_offset", given.tokens_offset, reason);
 }
 
-// Everything but the tensors, for one that is moved.
-RopeResult resolveShared(Fused* fused, RopeReason* reason) {
-    RopeFusedDescription* given = &fused->given;
-    if (given->rotate.q.heads == 0 && given->rotate.k.heads == 0) given->no_rotation = 1; // V alone
-    RopeResult result = checkParts(*given, reason);
-    if (result == ROPE_SUCCESS) result = checkQueryScale(*given, reason);
-    if (result == ROPE_SUCCESS) result = checkShift(*given, reason);
+// Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
+// are moved.
+RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
+    RopeFusedDescription* filled = &fused->filled;
+    if (filled->rotate.q.heads == 0 && filled->rotate.k.heads == 0) filled->no_rotation = 1; // V alone
+    RopeResult result = checkFusedTensors(*filled, reason);
+    if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
+    if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
     if (result != ROPE_SUCCESS) return result;
-    RopeRotateDescription* d = &given->rotate;
+    RopeRotateDescription* d = &filled->rotate;
     const bool wide = ropePositionBytes(d->positions.element) == 8;
     fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
     const uint32_t out_of_place = d->out_of_place;
     d->out_of_place = 1;
-    result = resolveRotation(given->no_rotation == 0, d, reason);
+    result = resolveWithoutTensors(filled->no_rotation == 0, d, reason);
     d->out_of_place = out_of_place;
-    if (result == ROPE_SUCCESS) result = checkNorm("q", given->q_norm, d->q, *d, reason);
-    if (result == ROPE_SUCCESS) result = checkNorm("k", given->k_norm, d->k, *d, reason);
-    if (result == ROPE_SUCCESS) result = resolveCache(*d, &given->cache, reason);
-    if (result == ROPE_SUCCESS && given->packed != 0) result = setPackedRows(*d, given, reason);
-    if (result != ROPE_SUCCESS || given->cache.kind == ROPE_CACHE_NONE) return result;
-    return resolveCacheLayouts(*d, d->k.heads, given->v.heads, &given->cache, reason);
+    if (result == ROPE_SUCCESS) result = checkNorm("q", filled->q_norm, d->q, *d, reason);
+    if (result == ROPE_SUCCESS) result = checkNorm("k", filled->k_norm, d->k, *d, reason);
+    if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
+    if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
+    if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
+    return resolveCacheLayouts(*d, d->k.heads, filled->v.heads, &filled->cache, reason);
 }
 
-struct Part {
+// The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
+struct TensorRole {
     const char *name, *source_name, *destination_name;
     RopeTensor* tensor;
     RopeSlot slot, slot_out;
     bool is_q, is_v;
 };
 
-void setCacheTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
+// Sets where a cached tensor lies in the cache, and that it is written there.
+void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     const RopeCacheLayout& l = is_v ? cache.v : cache.k;
     t->cache = l;
     if (formatOf(cache.element).scale == ElementScale::kApart) t->scales = is_v ? cache.v_scales : cache.k_scales;
     t->d.element_out = cache.element;
-    t->to = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
+    t->to_slot = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
     t->d.element_in = cache.element;
-    t->from = t->to;
+    t->from_slot = t->to_slot;
 }
 
-// What nothing turns keeps its order.
-void setWithoutRotation(RopeRotateDescription* d) {
+// A tensor that does not turn keeps the order of its elements.
+void clearFusedRotation(RopeRotateDescription* d) {
     d->source = ROPE_SOURCE_INLINE;
     d->operation = ROPE_OPERATION_FORWARD;
     d->frequencies = {nullptr, d->rotary_dim / 2, 1, nullptr, 1};
     d->pairing_out = d->pairing_in;
 }
 
-RopeResult addFusedTensor(const Part& part, Fused* fused, RopeReason* reason) {
-    if (part.tensor->heads == 0) return ROPE_SUCCESS;
-    const RopeFusedDescription& given = fused->given;
+RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReason* reason) {
+    if (role.tensor->heads == 0) return ROPE_SUCCESS;
+    const RopeFusedDescription& filled = fused->filled;
     FusedTensor* t = &fused->tensors[fused->count++];
-    t->name = part.name;
-    t->d = given.rotate;
+    t->name = role.name;
+    t->d = filled.rotate;
     t->d.q = t->d.k = {};
-    t->heads = part.tensor->heads;
-    t->cached = !part.is_q && given.cache.kind != ROPE_CACHE_NONE;
-    const bool in_place = t->cached ? given.cache.shift != 0 : given.rotate.out_of_place == 0;
+    t->heads = role.tensor->heads;
+    t->cached = !role.is_q && filled.cache.kind != ROPE_CACHE_NONE;
+    const bool in_place = t->cached ? filled.cache.shift != 0 : filled.rotate.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    if (part.is_v || given.no_rotation != 0) setWithoutRotation(&t->d);
-    t->turned = given.no_rotation == 0 && !part.is_v;
-    t->query_scaled = part.is_q && given.query_scale.count != 0;
-    if (!part.is_v) t->norm = part.is_q ? given.q_norm : given.k_norm;
-    t->from = given.packed != 0 ? ROPE_SLOT_Q : part.slot;
-    t->to = in_place ? t->from : part.slot_out;
+    if (role.is_v || filled.no_rotation != 0) clearFusedRotation(&t->d);
+    t->turned = filled.no_rotation == 0 && !role.is_v;
+    t->query_scaled = role.is_q && filled.query_scale.count != 0;
+    if (!role.is_v) t->norm = role.is_q ? filled.q_norm : filled.k_norm;
+    t->from_slot = filled.packed != 0 ? ROPE_SLOT_Q : role.slot;
+    t->to_slot = in_place ? t->from_slot : role.slot_out;
     RopeResult result = ROPE_SUCCESS;
     if (!t->cached) {
-        result = resolveTensor(part.source_name, part.destination_name, t->d, part.tensor, reason);
-        t->destination = part.tensor->destination;
+        result = resolveTensor(role.source_name, role.destination_name, t->d, role.tensor, reason);
+        t->destination = role.tensor->destination;
     } else if (!in_place) {
-        result = resolveLayout(part.source_name, t->d, t->heads, false, &part.tensor->source, reason);
+        result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->source, reason);
     }
-    t->source = part.tensor->source;
-    if (t->cached) setCacheTensor(given.cache, part.is_v, t);
+    t->source = role.tensor->source;
+    if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
     if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
-    return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectors(*t, reason);
+    return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
 }
 
-// K and V in one dispatch differ in nothing but where their first heads lie.
+// Refuses K and V that one dispatch cannot take. They may differ only in where their first heads lie.
 RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, RopeReason* reason) {
     const struct {
         const char* name;
@@ -276,22 +281,22 @@ RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, RopeReason* r
                       measure.name, static_cast<unsigned long long>(measure.k),
                       static_cast<unsigned long long>(measure.v));
     }
-    return needsVectors(k) ? checkVectors(v, reason) : ROPE_SUCCESS;
+    return needsVectors(k) ? checkVectorGeometry(v, reason) : ROPE_SUCCESS;
 }
 
 } // namespace
 
-RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeReason* reason) {
+RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason) {
     memset(fused, 0, sizeof *fused);
-    fused->given = given;
-    RopeFusedDescription* filled = &fused->given;
-    RopeResult result = resolveShared(fused, reason);
-    const Part parts[] = {
+    fused->filled = given;
+    RopeFusedDescription* filled = &fused->filled;
+    RopeResult result = resolveAllButTensors(fused, reason);
+    const TensorRole roles[] = {
         {"q", "q.source", "q.destination", &filled->rotate.q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, true, false},
         {"k", "k.source", "k.destination", &filled->rotate.k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
         {"v", "v.source", "v.destination", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
-    for (const Part& part : parts) {
-        if (result == ROPE_SUCCESS) result = addFusedTensor(part, fused, reason);
+    for (const TensorRole& role : roles) {
+        if (result == ROPE_SUCCESS) result = addFusedTensor(role, fused, reason);
     }
     if (result != ROPE_SUCCESS) return result;
     bool idle = true;
@@ -303,13 +308,14 @@ RopeResult resolveFused(const RopeFusedDescription& given, Fused* fused, RopeRea
     }
     const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
     fused->v_with_k = filled->rotate.k.heads != 0 && moves_v && filled->v_separate_dispatch == 0;
-    result = checkPositionRanges(*fused, reason);
+    result = checkPositionRegions(*fused, reason);
     if (result != ROPE_SUCCESS || !fused->v_with_k) return result;
     return checkVWithK(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);
 }
 
-void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* positions, RopeFrequencies* frequencies) {
-    const RopeCache& cache = fused.given.cache;
+void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& t, RopePositions* positions,
+                          RopeFrequencies* frequencies) {
+    const RopeCache& cache = fused.filled.cache;
     const bool by_delta = isTurnedByDelta(cache);
     *positions = t.d.positions;
     *frequencies = t.d.frequencies;
@@ -318,7 +324,7 @@ void positionsRead(const Fused& fused, const FusedTensor& t, RopePositions* posi
     if (!turns && !sets) frequencies->axes = nullptr; // a set lies behind the rows of all axes
     if (!sets) frequencies->sets = 1;
     if (turns || sets || t.query_scaled || (t.cached && cacheKind(cache).by_position)) return;
-    keepLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
+    keepOnlyLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
 }
 
 } // namespace rope

@@ -1,20 +1,20 @@
-// Layouts: packed strides filled in, strides that overlap or cannot be counted refused.
+// This file fills in packed strides, and refuses strides that overlap or cannot be counted.
 #include "plan/layout.h"
 
 namespace rope {
 namespace {
 
-constexpr uint64_t kMaxStride = 1ull << 33;        // so that kMaxCount of them stay within 64 bits
-constexpr uint64_t kMaxElements = UINT64_MAX / 64; // so that bytes do
+constexpr uint64_t kMaxStride = 1ull << 33;        // kMaxCount strides stay within 64 bits
+constexpr uint64_t kMaxElements = UINT64_MAX / 64; // the bytes of so many elements stay within 64 bits
 
-// The axis of the least stride first, so that what lies inside the next is known.
-void sortStrides(StrideAxis* axes, uint32_t count) {
+// Sorts strides from the smallest up. The span of one entry of a stride is then known from the strides before it.
+void sortStrides(NamedStride* strides, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
         for (uint32_t j = i + 1; j < count; ++j) {
-            if (*axes[j].stride < *axes[i].stride) {
-                const StrideAxis held = axes[i];
-                axes[i] = axes[j];
-                axes[j] = held;
+            if (*strides[j].stride < *strides[i].stride) {
+                const NamedStride swapped = strides[i];
+                strides[i] = strides[j];
+                strides[j] = swapped;
             }
         }
     }
@@ -28,33 +28,34 @@ RopeResult checkOffset(const char* name, uint64_t offset, RopeReason* reason) {
                   static_cast<unsigned long long>(offset));
 }
 
-RopeResult checkProduct(const char* name, const char* what, uint64_t elements, uint32_t count, RopeReason* reason) {
+RopeResult checkElementCount(const char* name, const char* what, uint64_t elements, uint32_t count,
+                             RopeReason* reason) {
     if (elements <= kMaxElements / count) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s has %u %ss of %llu elements, more than 64 bits count", name, count,
                   what, static_cast<unsigned long long>(elements));
 }
 
-RopeResult checkStrides(const char* name, StrideAxis* axes, uint32_t count, bool written, uint64_t* reach,
-                        RopeReason* reason) {
+RopeResult resolveStrides(const char* name, NamedStride* strides, uint32_t count, bool written, uint64_t* span,
+                          RopeReason* reason) {
     for (uint32_t i = 0; i < count; ++i) {
-        if (axes[i].count == 1) *axes[i].stride = 0;
+        if (strides[i].count == 1) *strides[i].stride = 0;
     }
-    sortStrides(axes, count);
+    sortStrides(strides, count);
     for (uint32_t i = 0; i < count; ++i) {
-        const StrideAxis& axis = axes[i];
-        const uint64_t stride = *axis.stride;
-        if (axis.count == 1) continue;
-        if (stride == 0 || (written && stride < *reach)) {
+        const NamedStride& entry = strides[i];
+        const uint64_t stride = *entry.stride;
+        if (entry.count == 1) continue;
+        if (stride == 0 || (written && stride < *span)) {
             return refuse(reason, ROPE_ERROR_INVALID,
-                          "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, axis.name,
-                          static_cast<unsigned long long>(stride), static_cast<unsigned long long>(*reach));
+                          "%s.%s_stride is %llu and lets elements overlap; it must be at least %llu", name, entry.name,
+                          static_cast<unsigned long long>(stride), static_cast<unsigned long long>(*span));
         }
-        if (stride > (kMaxElements - *reach) / axis.count) {
+        if (stride > (kMaxElements - *span) / entry.count) {
             return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                          "%s.%s_stride is %llu; the tensor has more bytes than 64 bits count", name, axis.name,
+                          "%s.%s_stride is %llu; the tensor has more bytes than 64 bits count", name, entry.name,
                           static_cast<unsigned long long>(stride));
         }
-        *reach += stride * (axis.count - 1);
+        *span += stride * (entry.count - 1);
     }
     return ROPE_SUCCESS;
 }
@@ -64,15 +65,15 @@ RopeResult resolveLayout(const char* name, const RopeRotateDescription& d, uint3
     if (layout->batch_stride == 0 && layout->token_stride == 0 && layout->head_stride == 0) {
         layout->head_stride = d.head_dim;
         layout->token_stride = static_cast<uint64_t>(heads) * d.head_dim;
-        const RopeResult result = checkProduct(name, "token", layout->token_stride, d.tokens, reason);
+        const RopeResult result = checkElementCount(name, "token", layout->token_stride, d.tokens, reason);
         if (result != ROPE_SUCCESS) return result;
         layout->batch_stride = d.tokens * layout->token_stride;
     }
-    StrideAxis axes[3] = {{&layout->batch_stride, d.batch, "batch"},
-                          {&layout->token_stride, d.tokens, "token"},
-                          {&layout->head_stride, heads, "head"}};
-    uint64_t reach = d.head_dim;
-    const RopeResult result = checkStrides(name, axes, 3, written, &reach, reason);
+    NamedStride strides[3] = {{&layout->batch_stride, d.batch, "batch"},
+                              {&layout->token_stride, d.tokens, "token"},
+                              {&layout->head_stride, heads, "head"}};
+    uint64_t span = d.head_dim;
+    const RopeResult result = resolveStrides(name, strides, 3, written, &span, reason);
     return result != ROPE_SUCCESS ? result : checkOffset(name, layout->offset, reason);
 }
 
@@ -95,7 +96,7 @@ RopeResult resolveTensor(const char* source_name, const char* destination_name, 
     return resolveLayout(destination_name, d, tensor->heads, true, &tensor->destination, reason);
 }
 
-RopeResult checkStride(const char* name, uint64_t value, RopeReason* reason) {
+RopeResult checkStrideLimit(const char* name, uint64_t value, RopeReason* reason) {
     if (value <= kMaxStride) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %llu; it may be at most 2^33 elements", name,
                   static_cast<unsigned long long>(value));

@@ -1,4 +1,4 @@
-// What a device has, and what is worth asking of it.
+// This file owns limits, and the names of extensions, results and slots.
 #include "plan/limits.h"
 
 #include <string.h>
@@ -7,13 +7,13 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kGpuThreads = 16384;
-constexpr uint32_t kCpuThreads = 64; // a dispatch costs more than a CPU's other cores would gain
+constexpr uint32_t kCpuThreads = 64; // more threads would cost more than a CPU's other cores gain
 
 } // namespace
 
 void fillLimits(RopeLimits* limits) {
     if (limits->storage_range > UINT32_MAX) limits->storage_range = UINT32_MAX;
-    if (limits->storage_alignment == 0) limits->storage_alignment = kLeastAlignment;
+    if (limits->storage_alignment == 0) limits->storage_alignment = kMinAlignment;
     if (limits->group_size == 0) limits->group_size = 1;
     if (limits->storage_buffers == 0) limits->storage_buffers = 4;
     if (limits->uniform_range == 0) limits->uniform_range = 16384;
@@ -131,7 +131,7 @@ const char* ropeResultName(RopeResult result) {
     return "unknown RopeResult";
 }
 
-// One string, for a table of pointers would be relocated: half a kilobyte.
+// The names are one string: a table of pointers would be relocated, which takes half a kilobyte.
 const char* ropeSlotName(RopeSlot slot) {
     static const char kNames[] =
         "positions\0frequencies\0rows\0q\0k\0q_out\0k_out\0counter\0v\0v_out\0parameters\0x\0x_out";

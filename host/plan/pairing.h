@@ -1,5 +1,6 @@
-// The pairings of a head's elements. A pairing more is an enumerator of rope.h, a row here, and where it is no
-// arrangement in chunks, the places of a pair in shaders/index.h and in pairElement (host/reference/rotation.cpp).
+// The pairings of a head's elements stand in one table here. A pairing more is an enumerator of rope.h and a row here.
+// A pairing that is no arrangement in chunks also needs the places of its pairs in shaders/index.h and in pairElement
+// (host/reference/rotation.cpp).
 #pragma once
 
 #include "rope.h"
@@ -28,11 +29,11 @@ constexpr uint32_t pairingsInChunks() {
     for (const PairingFormat& format : kPairings) bits |= uint32_t{format.in_chunks} << format.pairing;
     return bits;
 }
-constexpr uint32_t kPairingsInChunks = pairingsInChunks(); // a bit for each, so that small hosts hold no table
+constexpr uint32_t kPairingsInChunks = pairingsInChunks(); // a bit for each pairing: small hosts then hold no table
 
 constexpr bool liesInChunks(RopePairing pairing) { return (kPairingsInChunks >> pairing & 1) != 0; }
 
-// The pairs of a chunk, as index.h takes them: 0 means all pairs of the rotary part.
+// Returns the pairs of a chunk, as index.h takes them. 0 means all pairs of the rotary part.
 constexpr uint32_t chunkPairs(RopePairing pairing, uint32_t chunk_dim, uint32_t rotary_dim) {
     return !liesInChunks(pairing) ? 1 : chunk_dim == rotary_dim ? 0 : chunk_dim / 2;
 }

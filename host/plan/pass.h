@@ -1,4 +1,5 @@
-// A pass of a plan: the grid that it is split along, what its threads and bindings take, and its push words.
+// A pass is one shader over one tensor. A pass has a grid of batches, tokens and heads that it is split along, the
+// needs of its threads and bindings, and push words.
 #pragma once
 
 #include "rope.h"
@@ -11,7 +12,7 @@ namespace rope {
 
 enum GridAxis { kBatch, kToken, kHead, kGridAxes };
 
-// The reading of a shader's push words: families give second names to the same words.
+// A shader reads its push words by the names of its family. Families give second names to the same words.
 enum PassFamily : uint32_t {
     kRotationFamily = 0, // tables, rotations, additions, biases, relative vectors and the counts of all these
     kFusedFamily = 1
@@ -23,20 +24,26 @@ inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
     *total += a * b;
     return true;
 }
-// Bytes from element (0, 0, 0) over `counts` of each axis, without the offset; UINT64_MAX past 64 bits.
-uint64_t reachBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]);
-// Rows of 16-bit elements are read by whole words.
-inline uint64_t wholeWords(const RopeAccess& access, uint64_t bytes) {
+// Returns the bytes from element (0, 0, 0) over `counts` entries of each grid axis, without the offset; UINT64_MAX past
+// 64 bits.
+uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]);
+// Rounds up the bytes of rows to words: shaders read rows of 16-bit elements by whole words.
+inline uint64_t rowsInWholeWords(const RopeAccess& access, uint64_t bytes) {
     return access.slot == ROPE_SLOT_ROWS && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
 }
 
-inline bool isWhole(const RopePass& pass, uint32_t binding) { return (pass.whole & 1u << binding) != 0; }
+// True if every part of the pass binds the whole of this binding: no split moves it.
+inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }
 
+// Returns the lanes of one token. A lane is the part of a head that a thread takes at a time: a few pairs, or elements
+// to copy.
 inline uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {
     const uint64_t groups = (static_cast<uint64_t>(heads) + pass.heads_per_thread - 1) / pass.heads_per_thread;
     return groups * pass.head_lanes;
 }
-uint64_t groupsX(const RopePass& pass, uint32_t tokens, uint32_t heads);
+// Returns the workgroups along x; the batch is along y.
+uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads);
+// Returns the dispatches of a pass.
 inline uint64_t partCount(const RopePass& pass) {
     return static_cast<uint64_t>(pass.parts[kBatch]) * pass.parts[kToken] * pass.parts[kHead];
 }
@@ -48,7 +55,7 @@ inline RopePush readPush(const RopePass& pass) {
 }
 inline void writePush(const RopePush& push, RopePass* pass) { memcpy(pass->push, &push, sizeof push); }
 
-// Division by a constant of a pass, as divide() in index.h takes it.
+// The divisor of a division by a constant of a pass, as divide() in index.h takes it.
 struct Divisor {
     uint32_t magic;
     uint32_t shift;

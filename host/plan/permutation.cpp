@@ -1,4 +1,4 @@
-// The order of a head's elements in one pairing in terms of the other.
+// This file writes the order of a head's elements in one pairing in terms of the other: ropePairPermutation.
 #include "plan/pairing.h"
 #include "rules/refuse.h"
 

@@ -1,4 +1,4 @@
-// Passes are joined, split to a device's limits, and summed up to the bytes of each slot.
+// This file finishes plans: passes are joined, split to a device's limits, and summed up to the bytes of each slot.
 #include "plan/planner.h"
 #include "plan/limits.h"
 #include "plan/pass.h"
@@ -8,39 +8,42 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kGroupSize = 64;
+constexpr uint32_t kDefaultGroupSize = 64;
 
-// What a binding's start loses to its alignment: for one that no split moves that is known, for others nearly all of
-// it. Two bytes more may go to a word's end.
-uint64_t lostBytes(const RopePass& pass, const RopeAccess& access, uint64_t alignment) {
+// Returns the bytes that a binding's start may lose to its alignment. The loss is known for a binding that no split
+// moves; other bindings may lose nearly the whole alignment. Two bytes more may go to the end of a word.
+uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t alignment) {
     for (int axis = 0; axis < kGridAxes; ++axis) {
         if (pass.step[axis] != pass.count[axis] && access.stride[axis] != 0) return alignment + 2;
     }
     return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
 }
 
-// A part fits where each binding spans no more than the device allows.
-bool fitsRange(const RopePass& pass, const RopeLimits& limits) {
+// A part fits if each binding spans no more than the device allows.
+bool fitsBindings(const RopePass& pass, const RopeLimits& limits) {
     for (const RopeAccess& access : pass.access) {
         if (access.extent == 0) continue;
-        const uint64_t lost = lostBytes(pass, access, limits.storage_alignment);
+        const uint64_t lost = alignmentLoss(pass, access, limits.storage_alignment);
         const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
-        if (reachBytes(access, pass.step) > room) return false;
+        if (spanBytes(access, pass.step) > room) return false;
     }
     return true;
 }
 
+// A part fits if its workgroups are no more than a dispatch may have, and divide() can take the index of every thread.
 bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
-    const uint64_t most = (UINT32_MAX >> 1) / pass.constants[ROPE_ID_GROUP_SIZE]; // divide() takes n < 2^31
-    const uint64_t groups = limits.group_count[0] < most ? limits.group_count[0] : most;
+    const uint64_t max_groups = (UINT32_MAX >> 1) / pass.constants[ROPE_ID_GROUP_SIZE]; // divide() takes n < 2^31
+    const uint64_t groups = limits.group_count[0] < max_groups ? limits.group_count[0] : max_groups;
     return lanesPerToken(pass, pass.step[kHead]) < (1u << 30) &&
-           groupsX(pass, pass.step[kToken], pass.step[kHead]) <= groups && pass.step[kBatch] <= limits.group_count[1];
+           groupCountX(pass, pass.step[kToken], pass.step[kHead]) <= groups &&
+           pass.step[kBatch] <= limits.group_count[1];
 }
 
-bool fits(const RopePass& pass, const RopeLimits& limits) {
-    return fitsRange(pass, limits) && fitsGroups(pass, limits);
+bool fitsLimits(const RopePass& pass, const RopeLimits& limits) {
+    return fitsBindings(pass, limits) && fitsGroups(pass, limits);
 }
 
+// Returns the bytes of the widest stride that any binding has along a grid axis.
 uint64_t widestStride(const RopePass& pass, int axis) {
     uint64_t widest = 0;
     for (const RopeAccess& access : pass.access) {
@@ -50,13 +53,13 @@ uint64_t widestStride(const RopePass& pass, int axis) {
     return widest;
 }
 
-// Lowers the step of one axis as little as it takes to fit, or to 1.
+// Lowers the step of one grid axis as little as it takes to fit, or to 1.
 void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     uint32_t low = 1;
     uint32_t high = pass->step[axis];
     while (low < high) {
         pass->step[axis] = low + (high - low + 1) / 2;
-        if (fits(*pass, limits)) {
+        if (fitsLimits(*pass, limits)) {
             low = pass->step[axis];
         } else {
             high = pass->step[axis] - 1;
@@ -65,8 +68,8 @@ void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     pass->step[axis] = low;
 }
 
-// Parts that start at the alignment bind nothing of their neighbours', which synchronization validation would take for
-// a hazard.
+// Lowers the step to a multiple that starts every part at the alignment. These parts bind nothing of their neighbours'
+// bytes. Synchronization validation would take shared bytes for a hazard.
 void alignStep(int axis, uint64_t alignment, RopePass* pass) {
     uint64_t multiple = 1;
     for (const RopeAccess& access : pass->access) {
@@ -78,10 +81,11 @@ void alignStep(int axis, uint64_t alignment, RopePass* pass) {
     if (step != pass->count[axis] && step > multiple) step -= static_cast<uint32_t>(step % multiple);
 }
 
-// Splits along the axis of the widest stride first: its parts lie furthest apart.
-bool split(const RopeLimits& limits, RopePass* pass) {
+// Splits a pass along the grid axis of the widest stride first: the parts of that axis lie furthest apart. Returns
+// false if no split fits.
+bool splitPass(const RopeLimits& limits, RopePass* pass) {
     bool lowered[kGridAxes] = {false, false, false};
-    for (int attempt = 0; attempt < kGridAxes && !fits(*pass, limits); ++attempt) {
+    for (int attempt = 0; attempt < kGridAxes && !fitsLimits(*pass, limits); ++attempt) {
         int axis = -1;
         for (int candidate = 0; candidate < kGridAxes; ++candidate) {
             if (lowered[candidate]) continue;
@@ -94,10 +98,10 @@ bool split(const RopeLimits& limits, RopePass* pass) {
     for (int axis = 0; axis < kGridAxes; ++axis) {
         pass->parts[axis] = pass->count[axis] / pass->step[axis] + (pass->count[axis] % pass->step[axis] != 0);
     }
-    return fits(*pass, limits);
+    return fitsLimits(*pass, limits);
 }
 
-// Where sequences follow each other as tokens do, they are one long sequence: fewer, fuller groups.
+// Joins sequences that follow each other as tokens do into one long sequence. The workgroups are then fewer and fuller.
 void joinSequences(RopePass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
     if (pass->count[kBatch] == 1 || tokens > (1u << 30) || pass->joinable == 0) return;
@@ -111,7 +115,7 @@ void joinSequences(RopePass* pass) {
 
 } // namespace
 
-RopeResult checkGiven(const void* description, RopePlan* plan) {
+RopeResult checkArguments(const void* description, RopePlan* plan) {
     if (plan == nullptr) return ROPE_ERROR_INVALID;
     if (description != nullptr) return ROPE_SUCCESS;
     memset(plan, 0, sizeof *plan);
@@ -123,8 +127,9 @@ Planner::Planner(const RopeLimits* limits, RopePlan* plan) : plan_(plan) {
     ropeMinimumLimits(&limits_);
     if (limits != nullptr) limits_ = *limits;
     fillLimits(&limits_);
-    // As fine as the shaders take it; what is no power of two stays as it is, to be refused.
-    while (limits_.storage_alignment < kLeastAlignment && kLeastAlignment % limits_.storage_alignment == 0)
+    // Raises the alignment to the smallest that the shaders take. An alignment that is no power of two stays as it is,
+    // to be refused.
+    while (limits_.storage_alignment < kMinAlignment && kMinAlignment % limits_.storage_alignment == 0)
         limits_.storage_alignment *= 2;
     plan->limits = limits_;
     plan->limits.enabled = plan->limits.threads = 0;
@@ -134,7 +139,8 @@ RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     RopePass* pass = &plan_->passes[plan_->pass_count++];
     pass->shader = &shader;
     plan_->limits.enabled |= shader.needs;
-    pass->constants[ROPE_ID_GROUP_SIZE] = kGroupSize < limits_.group_size ? kGroupSize : limits_.group_size;
+    pass->constants[ROPE_ID_GROUP_SIZE] =
+        kDefaultGroupSize < limits_.group_size ? kDefaultGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
     pass->heads_per_thread = pass->tokens_per_thread = pass->address_unit = pass->head_lanes = 1;
     pass->count[kBatch] = batch;
@@ -150,45 +156,46 @@ RopeResult Planner::refused(RopeResult result) {
     return result;
 }
 
-// Bytes of every slot from its own offset on.
+// Raises the bytes of every slot that the pass binds, counted without the offset that the caller gives the buffer.
 RopeResult Planner::sumBytes(const RopePass& pass) {
     for (const RopeAccess& access : pass.access) {
         if (access.extent == 0) continue;
-        uint64_t bytes = reachBytes(access, pass.count);
+        uint64_t bytes = spanBytes(access, pass.count);
         if (bytes == UINT64_MAX || !addProduct(access.offset, access.element_bytes, &bytes)) {
             return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                           "%s would have more bytes than 64 bits count; use smaller strides or offsets",
                           slotName(access.slot));
         }
-        bytes = wholeWords(access, bytes);
+        bytes = rowsInWholeWords(access, bytes);
         if (bytes > plan_->bytes[access.slot]) plan_->bytes[access.slot] = bytes;
     }
     return ROPE_SUCCESS;
 }
 
-// Why no split helps: what one token of one head spans, above all a table that is read at any position.
+// Says why no split helps: one token of one head spans too much. This is above all a table that is read at any
+// position.
 RopeResult Planner::refuseSplit(const RopePass& pass) {
-    const unsigned long long most = limits_.storage_range;
-    if (fitsRange(pass, limits_)) {
+    const unsigned long long max_range = limits_.storage_range;
+    if (fitsBindings(pass, limits_)) {
         return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                       "one token takes more than the %u groups of %u threads of a dispatch", limits_.group_count[0],
                       pass.constants[ROPE_ID_GROUP_SIZE]);
     }
-    if (isWhole(pass, ROPE_BINDING_COS_SIN)) {
+    if (isBoundWhole(pass, ROPE_BINDING_COS_SIN)) {
         return refuse(
             reason(), ROPE_ERROR_TOO_LARGE,
             "the table spans more than the %llu bytes that a binding may; use fewer rows, or ROPE_SOURCE_ROWS or "
             "ROPE_SOURCE_INLINE",
-            most);
+            max_range);
     }
     uint32_t slot = pass.access[ROPE_BINDING_DESTINATION].slot;
     for (const RopeAccess& access : pass.access) {
-        if (access.extent * access.element_bytes > most) slot = access.slot;
+        if (access.extent * access.element_bytes > max_range) slot = access.slot;
     }
     return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                   "%s: what one token of one head needs at once spans more than the %llu bytes that a binding may; it "
                   "must lie closer together",
-                  slotName(slot), most);
+                  slotName(slot), max_range);
 }
 
 RopeResult Planner::finish() {
@@ -200,7 +207,7 @@ RopeResult Planner::finish() {
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
         memcpy(pass->step, pass->count, sizeof pass->step);
-        if (!split(limits_, pass)) {
+        if (!splitPass(limits_, pass)) {
             result = refuseSplit(*pass);
             break;
         }

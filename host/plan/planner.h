@@ -1,4 +1,5 @@
-// A plan being made: it begins with memory cleared, passes are added, then it is finished or refused.
+// A Planner makes a plan. The plan begins with memory cleared, passes are added, and then the plan is finished or
+// refused.
 #pragma once
 
 #include "rules/refuse.h"
@@ -7,8 +8,8 @@
 
 namespace rope {
 
-// Refuses a plan or a description that is null. A plan that is there says so.
-RopeResult checkGiven(const void* description, RopePlan* plan);
+// Refuses a plan or a description that is null. A plan that is not null holds the sentence.
+RopeResult checkArguments(const void* description, RopePlan* plan);
 
 class Planner {
   public:
@@ -16,10 +17,11 @@ class Planner {
     const RopeLimits& limits() const { return limits_; }
     RopeReason* reason() { return &plan_->reason; }
 
-    // A pass of one group size, cleared, whose facts, constants and push words the caller fills in.
+    // Adds a pass of the default group size, cleared. The caller fills in its facts, constants and push words.
     RopePass* addPass(const RopeShader& shader, uint32_t batch, uint32_t tokens, uint32_t heads);
     // Splits every pass to the limits and sums up the bytes of every slot.
     RopeResult finish();
+    // Clears the plan but for the reason, and returns the result.
     RopeResult refused(RopeResult result);
 
   private:

@@ -1,4 +1,5 @@
-// Positions: what a description of them may say, and where they lie.
+// This file owns positions: their defaults and refusals, where they lie, and the constants and push words that tell the
+// shaders.
 #include "plan/positions.h"
 #include "plan/axes.h"
 #include "plan/enumerators.h"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr uint64_t kMaxAxisStride = 1ull << 56;
 
-RopeResult checkKind(const RopePositions& p, uint32_t batch, uint32_t sets, RopeReason* reason) {
+RopeResult checkPositionKind(const RopePositions& p, uint32_t batch, uint32_t sets, RopeReason* reason) {
     const Choice choices[] = {{"positions.kind", p.kind, ROPE_POSITIONS_PACKED_STARTS},
                               {"positions.element", p.element, ROPE_POSITION_FIXED64}};
     const RopeResult result = checkChoices(choices, 2, reason);
@@ -38,7 +39,7 @@ RopeResult checkKind(const RopePositions& p, uint32_t batch, uint32_t sets, Rope
 
 RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, uint32_t tokens, RopePositions* p,
                             RopeReason* reason) {
-    RopeResult result = checkKind(*p, batch, frequencies.sets, reason);
+    RopeResult result = checkPositionKind(*p, batch, frequencies.sets, reason);
     if (result == ROPE_SUCCESS && p->kind == ROPE_POSITIONS_COUNTED) {
         const int32_t first = p->first;
         memset(p, 0, sizeof *p);
@@ -48,10 +49,10 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
     }
     p->first = 0;
     if (p->same_for_all_sequences != 0) p->batch_stride = 0;
-    if (result == ROPE_SUCCESS) result = checkStride("positions.token_stride", p->token_stride, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("positions.batch_stride", p->batch_stride, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("positions.axis_stride", p->axis_stride, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("positions.offset", p->offset, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("positions.token_stride", p->token_stride, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("positions.batch_stride", p->batch_stride, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("positions.axis_stride", p->axis_stride, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("positions.offset", p->offset, reason);
     if (result != ROPE_SUCCESS) return result;
     const bool per_token = p->kind == ROPE_POSITIONS_PER_TOKEN;
     if (isPacked(*p) || p->token_stride == 0) p->token_stride = 1;
@@ -67,7 +68,7 @@ RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, 
     return ROPE_SUCCESS;
 }
 
-void keepLengths(bool wanted, RopePositions* positions) {
+void keepOnlyLengths(bool wanted, RopePositions* positions) {
     if (isPacked(*positions) && wanted) {
         positions->kind = ROPE_POSITIONS_PACKED;
     } else {
@@ -76,13 +77,13 @@ void keepLengths(bool wanted, RopePositions* positions) {
     }
 }
 
-void positionsRead(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies) {
+void selectRotationPositions(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies) {
     *positions = d.positions;
     *frequencies = d.frequencies;
     if (d.source != ROPE_SOURCE_ROWS) return;
     frequencies->axes = nullptr;
     frequencies->sets = 1;
-    keepLengths(d.skip_first != 0 || d.skip_last != 0, positions);
+    keepOnlyLengths(d.skip_first != 0 || d.skip_last != 0, positions);
 }
 
 RopeAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequencies) {

@@ -1,4 +1,4 @@
-// A plan in words, and whether two are the same.
+// This file prints a plan in words, and compares two plans: ropePrintPlan, ropePlansEqual.
 #include "plan/pass.h"
 
 #include <stdarg.h>
@@ -8,7 +8,8 @@
 namespace rope {
 namespace {
 
-struct Text {
+// Text that is cut at `size` bytes, while `length` counts all of it.
+struct PlanText {
     char* begin;
     size_t size;
     size_t length;
@@ -17,7 +18,7 @@ struct Text {
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-void print(Text* text, const char* format, ...) {
+void printTo(PlanText* text, const char* format, ...) {
     const size_t left = text->length < text->size ? text->size - text->length : 0;
     va_list arguments;
     va_start(arguments, format);
@@ -26,39 +27,39 @@ void print(Text* text, const char* format, ...) {
     if (printed > 0) text->length += static_cast<size_t>(printed);
 }
 
-// What a fused pass does beside turning.
-void printStages(const RopePass& pass, Text* text) {
+// Prints what a fused pass does beside turning.
+void printStages(const RopePass& pass, PlanText* text) {
     static const char* const kNorms[] = {"", "norm, ", ""};
     static const char* const kLast[] = {"", "", "norm, "};
     const uint32_t* c = pass.constants;
     const bool turns = (c[ROPE_ID_PAIR_COUNTS] & 0xFFFFu) != 0;
-    print(text, ": %s%s%s%sto %s%s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
-          c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElementFormats[c[ROPE_ID_ELEMENT_OUT] + 1].type,
-          kCacheKinds[c[ROPE_ID_CACHE]].phrase);
+    printTo(text, ": %s%s%s%sto %s%s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
+            c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElementFormats[c[ROPE_ID_ELEMENT_OUT] + 1].type,
+            kCacheKinds[c[ROPE_ID_CACHE]].phrase);
 }
 
-void printPass(const RopePass& pass, Text* text) {
-    // A fused pass counts tokens alone, its heads are constants; the one that counts tokens has none.
+void printPass(const RopePass& pass, PlanText* text) {
+    // A fused pass counts only tokens; its heads are constants. The fused pass that counts outside tokens has no heads.
     const bool fused = pass.family == kFusedFamily && pass.constants[ROPE_ID_ALL_HEADS] != 0;
     const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : pass.count[2];
     const uint32_t per_thread = fused ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
-    print(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
+    printTo(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
     if (fused) printStages(pass, text);
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
-        print(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
+        printTo(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     }
-    print(text, ", group size %u, %u heads a thread", pass.constants[ROPE_ID_GROUP_SIZE], per_thread);
-    if (pass.constants[ROPE_ID_LANES] > 1) print(text, ", %u lanes of each", pass.constants[ROPE_ID_LANES]);
-    if (pass.tokens_per_thread > 1) print(text, ", %u tokens", pass.tokens_per_thread);
-    print(text, "; reads");
+    printTo(text, ", group size %u, %u heads a thread", pass.constants[ROPE_ID_GROUP_SIZE], per_thread);
+    if (pass.constants[ROPE_ID_LANES] > 1) printTo(text, ", %u lanes of each", pass.constants[ROPE_ID_LANES]);
+    if (pass.tokens_per_thread > 1) printTo(text, ", %u tokens", pass.tokens_per_thread);
+    printTo(text, "; reads");
     const int reads[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_COS_SIN, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V,
                          ROPE_BINDING_PARAMETERS};
     for (const int i : reads) {
-        if (pass.access[i].extent != 0) print(text, " %s", slotName(pass.access[i].slot));
+        if (pass.access[i].extent != 0) printTo(text, " %s", slotName(pass.access[i].slot));
     }
     const RopeAccess& v = pass.access[ROPE_BINDING_DESTINATION_V];
-    print(text, "; writes %s%s%s\n", slotName(pass.access[ROPE_BINDING_DESTINATION].slot), v.extent != 0 ? " " : "",
-          v.extent != 0 ? slotName(v.slot) : "");
+    printTo(text, "; writes %s%s%s\n", slotName(pass.access[ROPE_BINDING_DESTINATION].slot), v.extent != 0 ? " " : "",
+            v.extent != 0 ? slotName(v.slot) : "");
 }
 
 } // namespace
@@ -67,26 +68,26 @@ void printPass(const RopePass& pass, Text* text) {
 using namespace rope;
 
 size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size) {
-    Text text = {buffer, size, 0};
+    PlanText text = {buffer, size, 0};
     if (buffer == nullptr) text.size = size = 0;
     if (size != 0) buffer[0] = '\0';
     if (plan == nullptr) return 0;
     if (plan->version != 0 && plan->version != ROPE_VERSION) {
-        print(&text, "of version %#x, not %#x\n", plan->version, ROPE_VERSION);
+        printTo(&text, "of version %#x, not %#x\n", plan->version, ROPE_VERSION);
         return text.length;
     }
-    if (plan->reason.text[0] != '\0') print(&text, "refused: %s\n", plan->reason.text);
+    if (plan->reason.text[0] != '\0') printTo(&text, "refused: %s\n", plan->reason.text);
     for (uint32_t i = 0; i < plan->pass_count; ++i) printPass(plan->passes[i], &text);
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         if (plan->bytes[slot] != 0) {
-            print(&text, "%s: %llu bytes\n", slotName(static_cast<uint32_t>(slot)),
-                  static_cast<unsigned long long>(plan->bytes[slot]));
+            printTo(&text, "%s: %llu bytes\n", slotName(static_cast<uint32_t>(slot)),
+                    static_cast<unsigned long long>(plan->bytes[slot]));
         }
     }
     return text.length;
 }
 
-// A plan's padding is zero.
+// A plan's padding is zero, so memcmp compares plans.
 int ropePlansEqual(const RopePlan* a, const RopePlan* b) {
     // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
     return a != nullptr && b != nullptr && memcmp(a, b, sizeof *a) == 0;

@@ -1,4 +1,4 @@
-// The plan of relative vectors.
+// This file plans relative vectors: ropePlanRelative.
 #include "plan/relative.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
@@ -10,18 +10,18 @@
 namespace rope {
 namespace {
 
-// Of one head.
-RopeAccess vectorAccess(const Relative& r) {
-    const RopeRows& rows = r.given.rows;
+// Describes the vectors of one head. The stride between heads is pair_stride.
+RopeAccess vectorAccess(const ResolvedRelative& r) {
+    const RopeRows& rows = r.filled.rows;
     return {ROPE_SLOT_ROWS,
             ropeElementBytes(rows.element),
             rows.offset,
             {0, 0, rows.pair_stride},
-            (r.row_count - 1) * rows.row_stride + r.given.dim};
+            (r.row_count - 1) * rows.row_stride + r.filled.dim};
 }
 
-void addVectors(const Relative& r, Planner* planner) {
-    const RopeRelativeDescription& g = r.given;
+void addRelativePass(const ResolvedRelative& r, Planner* planner) {
+    const RopeRelativeDescription& g = r.filled;
     const bool keys = g.side == ROPE_RELATIVE_KEYS;
     const RopeShader& shader = keys ? rope_shader_relative_keys : rope_shader_relative_values;
     RopePass* pass = planner->addPass(shader, r.d.batch, g.queries, g.heads);
@@ -54,11 +54,11 @@ void addVectors(const Relative& r, Planner* planner) {
 using namespace rope;
 
 RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
-    Relative relative;
+    ResolvedRelative relative;
     const RopeResult result = resolveRelative(*description, &relative, planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    addVectors(relative, &planner);
+    addRelativePass(relative, &planner);
     return planner.finish();
 }

@@ -1,4 +1,4 @@
-// Descriptions of relative vectors: defaults filled in, contradictions refused.
+// This file fills in the defaults of relative vectors, and refuses contradictions.
 #include "plan/relative.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
@@ -9,7 +9,7 @@
 namespace rope {
 namespace {
 
-RopeResult checkOwn(const RopeRelativeDescription& g, RopeReason* reason) {
+RopeResult checkRelativeOptions(const RopeRelativeDescription& g, RopeReason* reason) {
     const double scale = g.scale;
     if (!(scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20))) {
         return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
@@ -18,12 +18,12 @@ RopeResult checkOwn(const RopeRelativeDescription& g, RopeReason* reason) {
     RopeResult result = checkChoices(choices, 2, reason);
     if (result == ROPE_SUCCESS) result = checkScores({g.heads, g.queries, g.keys}, g.positions, reason);
     if (result == ROPE_SUCCESS) result = checkClip(g.least, g.most, reason);
-    return result == ROPE_SUCCESS ? checkCount("dim", g.dim, reason) : result;
+    return result == ROPE_SUCCESS ? checkScoreCount("dim", g.dim, reason) : result;
 }
 
-// 16-bit elements are read and written in twos.
-RopeResult checkEven(const char* name, RopeElement element, uint32_t count, const RopeLayout& layout,
-                     RopeReason* reason) {
+// Refuses odd geometry of 16-bit elements, which are read and written in twos.
+RopeResult checkEvenGeometry(const char* name, RopeElement element, uint32_t count, const RopeLayout& layout,
+                             RopeReason* reason) {
     const uint64_t all = count | layout.offset | layout.batch_stride | layout.token_stride | layout.head_stride;
     if (element == ROPE_ELEMENT_F32 || (all & 1) == 0) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
@@ -31,8 +31,8 @@ RopeResult checkEven(const char* name, RopeElement element, uint32_t count, cons
                   name);
 }
 
-RopeResult resolveVectors(Relative* relative, RopeReason* reason) {
-    RopeRelativeDescription* g = &relative->given;
+RopeResult resolveVectors(ResolvedRelative* relative, RopeReason* reason) {
+    RopeRelativeDescription* g = &relative->filled;
     RopeRows rows = {};
     rows.offset = g->rows.offset;
     rows.row_stride = g->rows.row_stride != 0 ? g->rows.row_stride : g->dim;
@@ -40,33 +40,33 @@ RopeResult resolveVectors(Relative* relative, RopeReason* reason) {
     rows.element = g->rows.element;
     relative->row_count = static_cast<uint32_t>(g->most - g->least) + 1;
     const RopeResult result = resolveRows(1, &rows, reason);
-    rows.pair_stride = g->rows.pair_stride; // 0: every head has the same
+    rows.pair_stride = g->rows.pair_stride; // 0: every head has the same vectors
     g->rows = rows;
     return result;
 }
 
-RopeResult resolveLayouts(Relative* relative, RopeReason* reason) {
-    RopeRelativeDescription* g = &relative->given;
+RopeResult resolveRelativeLayouts(ResolvedRelative* relative, RopeReason* reason) {
+    RopeRelativeDescription* g = &relative->filled;
     const bool keys = g->side == ROPE_RELATIVE_KEYS;
     RopeRotateDescription d = relative->d;
     relative->q_count = keys ? g->dim : g->keys;
     relative->x_count = keys ? g->keys : g->dim;
     d.head_dim = relative->q_count;
-    RopeResult result = resolveByHead("q", d, g->heads, false, &g->q, reason);
+    RopeResult result = resolveHeadMajorLayout("q", d, g->heads, false, &g->q, reason);
     d.head_dim = relative->x_count;
-    if (result == ROPE_SUCCESS) result = resolveByHead("x", d, g->heads, true, &g->x, reason);
-    if (result == ROPE_SUCCESS) result = checkEven("q", g->element_q, relative->q_count, g->q, reason);
-    if (result == ROPE_SUCCESS) result = checkEven("x", g->element_x, relative->x_count, g->x, reason);
+    if (result == ROPE_SUCCESS) result = resolveHeadMajorLayout("x", d, g->heads, true, &g->x, reason);
+    if (result == ROPE_SUCCESS) result = checkEvenGeometry("q", g->element_q, relative->q_count, g->q, reason);
+    if (result == ROPE_SUCCESS) result = checkEvenGeometry("x", g->element_x, relative->x_count, g->x, reason);
     return result;
 }
 
 } // namespace
 
-RopeResult resolveRelative(const RopeRelativeDescription& given, Relative* relative, RopeReason* reason) {
+RopeResult resolveRelative(const RopeRelativeDescription& given, ResolvedRelative* relative, RopeReason* reason) {
     memset(relative, 0, sizeof *relative);
-    RopeRelativeDescription* g = &relative->given;
+    RopeRelativeDescription* g = &relative->filled;
     *g = given;
-    RopeResult result = checkOwn(*g, reason);
+    RopeResult result = checkRelativeOptions(*g, reason);
     if (result != ROPE_SUCCESS) return result;
     RopeRotateDescription d = {};
     d.batch = g->batch;
@@ -74,13 +74,13 @@ RopeResult resolveRelative(const RopeRelativeDescription& given, Relative* relat
     d.head_dim = g->dim;
     d.element_in = g->element_q;
     d.positions = g->positions;
-    result = resolveRotation(false, &d, reason);
+    result = resolveWithoutTensors(false, &d, reason);
     relative->d = d;
     g->element_q = d.element_in;
     if (g->element_x == ROPE_ELEMENT_DEFAULT) g->element_x = g->element_q;
     if (g->scale == 0 || g->side == ROPE_RELATIVE_VALUES) g->scale = 1;
     if (result == ROPE_SUCCESS) result = resolveVectors(relative, reason);
-    if (result == ROPE_SUCCESS) result = resolveLayouts(relative, reason);
+    if (result == ROPE_SUCCESS) result = resolveRelativeLayouts(relative, reason);
     return result;
 }
 

@@ -1,4 +1,4 @@
-// Descriptions: defaults filled in, contradictions refused.
+// This file fills in the defaults of tables and rotations, and refuses contradictions.
 #include "plan/resolve.h"
 #include "plan/frequencies.h"
 #include "plan/layout.h"
@@ -10,7 +10,7 @@
 namespace rope {
 namespace {
 
-RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
+RopeResult resolveBatchAndTokens(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
     if (*batch == 0) *batch = 1;
     if (tokens == 0) return refuse(reason, ROPE_ERROR_INVALID, "tokens is 0; it must be at least 1");
     if (*batch > kMaxCount || tokens > kMaxCount) {
@@ -20,7 +20,7 @@ RopeResult resolveCounts(uint32_t* batch, uint32_t tokens, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-RopeResult checkEnumerators(const RopeRotateDescription& d, RopeReason* reason) {
+RopeResult checkRotationChoices(const RopeRotateDescription& d, RopeReason* reason) {
     const Choice choices[] = {
         {"pairing_in", d.pairing_in, kLastPairing},       {"pairing_out", d.pairing_out, kLastPairing},
         {"element_in", d.element_in, kLastTensorElement}, {"element_out", d.element_out, kLastTensorElement},
@@ -34,7 +34,7 @@ RopeResult checkHeadDim(const RopeRotateDescription& d, RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "head_dim is %u; it must be from 1 to %u", d.head_dim, kMaxCount);
 }
 
-RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
+RopeResult resolveRotaryPart(RopeRotateDescription* d, RopeReason* reason) {
     if (d->rotary_begin >= d->head_dim) {
         return refuse(reason, ROPE_ERROR_INVALID, "rotary_begin is %u; it must be less than head_dim, %u",
                       d->rotary_begin, d->head_dim);
@@ -61,7 +61,8 @@ RopeResult resolveHead(RopeRotateDescription* d, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "skip_first is %u and skip_last is %u, together more than %u tokens",
                       d->skip_first, d->skip_last, d->tokens);
     }
-    if (d->chunk_dim == 2) d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are that
+    if (d->chunk_dim == 2)
+        d->pairing_in = d->pairing_out = ROPE_PAIRING_INTERLEAVED; // chunks of one pair are the interleaved pairing
     if (!liesInChunks(d->pairing_in) && !liesInChunks(d->pairing_out)) d->chunk_dim = d->rotary_dim;
     return ROPE_SUCCESS;
 }
@@ -71,6 +72,7 @@ void resolveElements(RopeRotateDescription* d) {
     if (d->element_out == ROPE_ELEMENT_DEFAULT) d->element_out = d->element_in;
 }
 
+// Fills in the frequencies, and the rows if cos and sin are read from them.
 RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     const uint32_t pairs = d->rotary_dim / 2;
     RopeFrequencies* f = &d->frequencies;
@@ -82,7 +84,7 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     }
     if (f->sets == 0) f->sets = 1;
     const RopeResult result =
-        f->values != nullptr || !from_rows ? checkFrequencies(*f, reason) : checkWithoutValues(*f, reason);
+        f->values != nullptr || !from_rows ? checkFrequencies(*f, reason) : checkScaleSetsAndAxes(*f, reason);
     if (result != ROPE_SUCCESS) return result;
     if (f->scale == 0) f->scale = 1;
     if (!from_rows) return ROPE_SUCCESS;
@@ -104,11 +106,11 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
             "positions.element is %d; a table has rows of whole positions: use INT32 or INT64, or another source",
             static_cast<int>(d->positions.element));
     }
-    d->rows.copy_offset = 0; // not read
+    d->rows.copy_offset = 0; // only a written table has copies
     return resolveRows(pairs, &d->rows, reason);
 }
 
-void clearTurn(RopeRotateDescription* d) {
+void clearRotation(RopeRotateDescription* d) {
     d->source = ROPE_SOURCE_INLINE;
     d->operation = ROPE_OPERATION_FORWARD;
     d->angle = ROPE_ANGLE_EXACT;
@@ -116,7 +118,7 @@ void clearTurn(RopeRotateDescription* d) {
     d->rotary_begin = d->rotary_dim = d->chunk_dim = d->skip_first = d->skip_last = 0;
 }
 
-// Nothing turns, but where the positions lie still depends on the axes, where they are given.
+// Fills in a description that does not turn. Its positions still lie as the axes ask, if axes are given.
 RopeResult resolveWithoutRotation(RopeRotateDescription* d, RopeReason* reason) {
     d->rows = {};
     RopeFrequencies* f = &d->frequencies;
@@ -124,14 +126,14 @@ RopeResult resolveWithoutRotation(RopeRotateDescription* d, RopeReason* reason) 
     f->scale = 1;
     if (f->axes == nullptr) f->count = 1;
     if (f->axes == nullptr || f->sets == 0) f->sets = 1;
-    return checkWithoutValues(*f, reason);
+    return checkScaleSetsAndAxes(*f, reason);
 }
 
 } // namespace
 
 RopeResult resolveTable(const RopeTableDescription& given, RopeTableDescription* filled, RopeReason* reason) {
     RopeTableDescription d = given;
-    RopeResult result = resolveCounts(&d.batch, d.tokens, reason);
+    RopeResult result = resolveBatchAndTokens(&d.batch, d.tokens, reason);
     if (d.frequencies.sets == 0) d.frequencies.sets = 1;
     if (result == ROPE_SUCCESS) result = checkFrequencies(d.frequencies, reason);
     if (result == ROPE_SUCCESS) result = checkChoice("angle", d.angle, ROPE_ANGLE_COMPATIBLE, reason);
@@ -156,12 +158,12 @@ RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set out_of_place to 1");
 }
 
-RopeResult resolveRotation(bool turned, RopeRotateDescription* d, RopeReason* reason) {
-    if (!turned) clearTurn(d);
-    RopeResult result = checkEnumerators(*d, reason);
-    if (result == ROPE_SUCCESS) result = resolveCounts(&d->batch, d->tokens, reason);
+RopeResult resolveWithoutTensors(bool turned, RopeRotateDescription* d, RopeReason* reason) {
+    if (!turned) clearRotation(d);
+    RopeResult result = checkRotationChoices(*d, reason);
+    if (result == ROPE_SUCCESS) result = resolveBatchAndTokens(&d->batch, d->tokens, reason);
     if (result == ROPE_SUCCESS) result = checkHeadDim(*d, reason);
-    if (result == ROPE_SUCCESS && turned) result = resolveHead(d, reason);
+    if (result == ROPE_SUCCESS && turned) result = resolveRotaryPart(d, reason);
     if (result != ROPE_SUCCESS) return result;
     resolveElements(d);
     result = checkInPlace(*d, reason);
@@ -175,7 +177,7 @@ RopeResult resolveRotate(const RopeRotateDescription& given, RopeRotateDescripti
     if (d.q.heads == 0 && d.k.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID, "q.heads and k.heads are both 0; one tensor at least has heads");
     }
-    RopeResult result = resolveRotation(true, &d, reason);
+    RopeResult result = resolveWithoutTensors(true, &d, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("q.source", "q.destination", d, &d.q, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("k.source", "k.destination", d, &d.k, reason);
     *filled = d;

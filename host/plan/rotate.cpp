@@ -1,4 +1,4 @@
-// The plan of a rotation.
+// This file plans a rotation of Q and K: ropePlanRotate.
 #include "plan/resolve.h"
 #include "plan/shaders.h"
 #include "plan/tensor.h"
@@ -6,7 +6,7 @@
 namespace rope {
 namespace {
 
-const Shaders kShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, &rope_shader_rotate_odd};
+const ShaderVariants kRotateShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, &rope_shader_rotate_odd};
 
 } // namespace
 } // namespace rope
@@ -14,7 +14,7 @@ const Shaders kShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, 
 using namespace rope;
 
 RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     RopeRotateDescription d;
     RopeResult result = resolveRotate(*description, &d, planner.reason());
@@ -22,8 +22,8 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
     if (result != ROPE_SUCCESS) return planner.refused(result);
     const bool out_of_place = d.out_of_place != 0;
     const TensorPass tensors[] = {
-        {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kShaders, true},
-        {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kShaders, true},
+        {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kRotateShaders, true},
+        {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kRotateShaders, true},
     };
     for (const TensorPass& tensor : tensors) {
         if (tensor.tensor.heads != 0 && result == ROPE_SUCCESS) result = addTensorPass(d, tensor, &planner);

@@ -1,4 +1,5 @@
-// Rows of cos and sin: the formats in use as strides, what strides may not do, and the memory they reach over.
+// This file owns rows of cos and sin: the formats in use as strides, the strides that are refused, and the memory that
+// rows span.
 #include "plan/rows.h"
 #include "plan/layout.h"
 
@@ -11,9 +12,9 @@ uint64_t magnitudeOf(int64_t value) {
     return value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
 }
 
-// Whether two entries of any rows, `difference` apart in the same row and pair, share a place; `same` where they are
-// one and the same entry of each row.
-bool meet(int64_t difference, bool same, uint64_t count, uint32_t pairs, const RopeRows& rows) {
+// True if two entries of any rows share a place. The entries are `difference` apart in the same row and pair; `same`
+// says that they are one and the same entry of each row.
+bool entriesMeet(int64_t difference, bool same, uint64_t count, uint32_t pairs, const RopeRows& rows) {
     const int64_t row_stride = static_cast<int64_t>(rows.row_stride);
     for (int64_t pair = 1 - static_cast<int64_t>(pairs); pair < pairs; ++pair) {
         const int64_t apart = pair * rows.pair_stride - difference;
@@ -23,8 +24,8 @@ bool meet(int64_t difference, bool same, uint64_t count, uint32_t pairs, const R
     return false;
 }
 
-// The native rows and those like them, at a glance.
-bool areApart(uint32_t pairs, const RopeRows& rows) {
+// True for the native rows and rows like them, which are apart at a glance.
+bool areNativeRows(uint32_t pairs, const RopeRows& rows) {
     return rows.pair_stride == 1 && rows.copy_offset == 0 && rows.sin_offset >= pairs &&
            rows.row_stride >= static_cast<uint64_t>(rows.sin_offset) + pairs;
 }
@@ -36,9 +37,9 @@ RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason) {
     if (rows->pair_stride == 0) rows->pair_stride = 1;
     if (rows->sin_offset == 0) rows->sin_offset = pairs;
     if (rows->element == ROPE_ELEMENT_DEFAULT) rows->element = ROPE_ELEMENT_F32;
-    RopeResult result = checkStride("rows.row_stride", rows->row_stride, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("rows.offset", rows->offset, reason);
-    if (result == ROPE_SUCCESS) result = checkStride("rows.sin_offset", magnitudeOf(rows->sin_offset), reason);
+    RopeResult result = checkStrideLimit("rows.row_stride", rows->row_stride, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("rows.offset", rows->offset, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("rows.sin_offset", magnitudeOf(rows->sin_offset), reason);
     if (result == ROPE_SUCCESS) result = checkChoice("rows.element", rows->element, kLastTensorElement, reason);
     if (result != ROPE_SUCCESS) return result;
     if (rows->sin_offset < 0 && magnitudeOf(rows->sin_offset) > rows->offset) {
@@ -50,19 +51,19 @@ RopeResult resolveRows(uint32_t pairs, RopeRows* rows, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-// No two of the values that a table writes may share a place.
+// Refuses rows in which two of the values that a table writes share a place.
 RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows, RopeReason* reason) {
     if (rows.element != ROPE_ELEMENT_F32) {
         return refuse(reason, ROPE_ERROR_INVALID, "rows.element is %d; a table is written in ROPE_ELEMENT_F32",
                       static_cast<int>(rows.element));
     }
-    if (areApart(pairs, rows)) return ROPE_SUCCESS;
+    if (areNativeRows(pairs, rows)) return ROPE_SUCCESS;
     const int64_t copy = rows.copy_offset;
     const int64_t offsets[4] = {0, rows.sin_offset, copy, rows.sin_offset + copy};
     bool overlap = false;
     for (int i = 0; i < 4; ++i) {
         for (int j = i; j < (copy != 0 ? 4 : 2); ++j) {
-            overlap = overlap || meet(offsets[j] - offsets[i], i == j, count, pairs, rows);
+            overlap = overlap || entriesMeet(offsets[j] - offsets[i], i == j, count, pairs, rows);
         }
     }
     if (!overlap) return ROPE_SUCCESS;
@@ -83,7 +84,7 @@ RopeAccess rowAccess(const RopeRows& rows, uint32_t pairs) {
             extent};
 }
 
-void setRowPush(const RopeRows& rows, RopePush* push) {
+void setRowWords(const RopeRows& rows, RopePush* push) {
     push->rows.offset = rows.sin_offset < 0 ? static_cast<uint32_t>(magnitudeOf(rows.sin_offset)) : 0;
     push->rows.head = rows.pair_stride;
     push->rows.token = static_cast<uint32_t>(rows.row_stride);
@@ -95,11 +96,11 @@ void setRowPush(const RopeRows& rows, RopePush* push) {
 void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows) {
     if (rows == nullptr) return;
     const bool duplicated = format == ROPE_ROWS_DUPLICATED;
-    const bool woven = format == ROPE_ROWS_INTERLEAVED || format == ROPE_ROWS_COMPLEX;
+    const bool interleaved = format == ROPE_ROWS_INTERLEAVED || format == ROPE_ROWS_COMPLEX;
     const uint32_t width = format == ROPE_ROWS_TWO_ARRAYS ? pairs : 2 * pairs;
     rows->row_stride = width;
-    rows->pair_stride = woven ? 2 : 1;
-    rows->sin_offset = woven ? 1 : pairs;
+    rows->pair_stride = interleaved ? 2 : 1;
+    rows->sin_offset = interleaved ? 1 : pairs;
     if (duplicated || format == ROPE_ROWS_TWO_ARRAYS) rows->sin_offset = static_cast<int64_t>(width) * row_count;
     rows->copy_offset = duplicated ? pairs : 0;
     rows->count = row_count;

@@ -1,4 +1,4 @@
-// The factor on cos and sin.
+// This file owns the factor on cos and sin.
 #include "plan/scale.h"
 #include "../shaders/angle.h"
 #include "rules/fixed.h"
@@ -16,10 +16,10 @@ double operationScale(RopeOperation operation, double scale) {
     }
 }
 
-// In integers, as frexp would be one import more. The scale is a normal number.
-Scale splitScale(double scale) {
+// Works in integers, for frexp would be one import more. The scale is a normal number.
+SplitScale splitScale(double scale) {
     const uint64_t bits = doubleBits(scale);
-    uint64_t mantissa = (((bits & 0xFFFFFFFFFFFFF) | 1ull << 52) + (1u << 20)) >> 21; // the nearest of 32 bits
+    uint64_t mantissa = (((bits & 0xFFFFFFFFFFFFF) | 1ull << 52) + (1u << 20)) >> 21; // the nearest 32 bits
     int exponent = static_cast<int>(bits >> 52) - 1023;
     if (mantissa >> 32 != 0) {
         mantissa >>= 1;
@@ -29,7 +29,7 @@ Scale splitScale(double scale) {
 }
 
 uint32_t scaleGrid(const RopeRotateDescription& d) {
-    const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    const SplitScale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
     return scale_grid(scale.mantissa, scale.exponent);
 }
 

@@ -1,19 +1,20 @@
-// The factor on cos and sin.
+// The scale is the factor on cos and sin.
 #pragma once
 
 #include "rope.h"
 
 namespace rope {
 
-// The factor that an operation asks for.
+// Returns the factor that an operation asks for.
 double operationScale(RopeOperation operation, double scale);
 
-struct Scale {
+// A scale as the shaders take it.
+struct SplitScale {
     uint32_t mantissa; // scale = mantissa * 2^(exponent - 31)
     int32_t exponent;
 };
-Scale splitScale(double scale);
-// The grid by which a rotation takes the leading parts of cos and sin of that factor, or 0.
+SplitScale splitScale(double scale);
+// Returns the grid by which a rotation takes the leading parts of cos and sin of that factor, or 0.
 uint32_t scaleGrid(const RopeRotateDescription& d);
 
 } // namespace rope

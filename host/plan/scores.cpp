@@ -1,4 +1,4 @@
-// What descriptions over scores [batch, heads, queries, keys] have in common.
+// This file checks what biases and relative vectors share: their scores [batch, heads, queries, keys].
 #include "plan/scores.h"
 
 namespace rope {
@@ -17,15 +17,15 @@ RopeResult checkQueries(const RopePositions& p, RopeReason* reason) {
 
 } // namespace
 
-RopeResult checkCount(const char* name, uint32_t count, RopeReason* reason) {
+RopeResult checkScoreCount(const char* name, uint32_t count, RopeReason* reason) {
     if (count != 0 && count <= kMaxCount) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID, "%s is %u; it must be from 1 to %u", name, count, kMaxCount);
 }
 
 RopeResult checkScores(const ScoreCounts& counts, const RopePositions& positions, RopeReason* reason) {
-    RopeResult result = checkCount("heads", counts.heads, reason);
-    if (result == ROPE_SUCCESS) result = checkCount("queries", counts.queries, reason);
-    if (result == ROPE_SUCCESS) result = checkCount("keys", counts.keys, reason);
+    RopeResult result = checkScoreCount("heads", counts.heads, reason);
+    if (result == ROPE_SUCCESS) result = checkScoreCount("queries", counts.queries, reason);
+    if (result == ROPE_SUCCESS) result = checkScoreCount("keys", counts.keys, reason);
     return result == ROPE_SUCCESS ? checkQueries(positions, reason) : result;
 }
 
@@ -36,12 +36,12 @@ RopeResult checkClip(int32_t least, int32_t most, RopeReason* reason) {
                   "least is %d and most is %d; most must be at least as much, and less than 2^30 more", least, most);
 }
 
-RopeResult resolveByHead(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
-                         RopeLayout* layout, RopeReason* reason) {
+RopeResult resolveHeadMajorLayout(const char* name, const RopeRotateDescription& d, uint32_t heads, bool written,
+                                  RopeLayout* layout, RopeReason* reason) {
     if ((layout->batch_stride | layout->token_stride | layout->head_stride) == 0) {
         layout->token_stride = d.head_dim;
         layout->head_stride = static_cast<uint64_t>(d.tokens) * d.head_dim;
-        const RopeResult result = checkProduct(name, "head", layout->head_stride, heads, reason);
+        const RopeResult result = checkElementCount(name, "head", layout->head_stride, heads, reason);
         if (result != ROPE_SUCCESS) return result;
         layout->batch_stride = heads * layout->head_stride;
     }

@@ -1,4 +1,4 @@
-// Whether a device rounds float32 to nearest: the plan that asks, and the answer.
+// This file asks a device how it rounds float32, and reads the answer: ropePlanSelfTest, ropeReadSelfTest.
 #include "plan/pass.h"
 #include "plan/planner.h"
 #include "plan/shaders.h"
@@ -8,7 +8,7 @@
 using namespace rope;
 
 RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan) {
-    if (checkGiven(plan, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    if (checkArguments(plan, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     RopePass* pass = planner.addPass(rope_shader_selftest, 1, 1, 1);
     pass->constants[ROPE_ID_POSITIONS] = ROPE_KIND_COUNTED;
@@ -20,10 +20,10 @@ RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan) {
 }
 
 RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]) {
-    // What rounding to nearest even without fusing gives; selftest.comp says what each is.
-    static const uint32_t kNearest[ROPE_SELF_TEST_WORDS] = {
+    // These are the results of rounding to nearest even without fusing; selftest.comp says what each is.
+    static const uint32_t kNearestResults[ROPE_SELF_TEST_WORDS] = {
         0x3F800000u, 0x3F800002u, 0xBF800000u, 0x3F800002u, 0x3FC00003u, 0x35000000u, 0x3F800001u, 0xBFC00003u,
         0x34800000u, 0x40000003u, 0x3FC00003u, 0x3F800002u, 0x40000003u, 0xB4800000u, 0x3FC00003u, 0x3F800001u};
     if (words == nullptr) return ROPE_ROUNDING_UNKNOWN;
-    return memcmp(words, kNearest, sizeof kNearest) == 0 ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER;
+    return memcmp(words, kNearestResults, sizeof kNearestResults) == 0 ? ROPE_ROUNDING_NEAREST : ROPE_ROUNDING_OTHER;
 }

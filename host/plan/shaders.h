@@ -1,4 +1,5 @@
-// Every compiled shader by its name in shaders/list.def; each is an object of its own, linked only where it is used.
+// This file declares every compiled shader by its name in shaders/list.def. Each shader is an object of its own, and is
+// linked only if it is used.
 #pragma once
 
 #include "rope.h"

@@ -1,4 +1,4 @@
-// The plan of a table.
+// This file plans a table of cos and sin: ropePlanTable.
 #include "../shaders/angle.h"
 #include "plan/enumerators.h"
 #include "plan/frequencies.h"
@@ -13,7 +13,7 @@
 using namespace rope;
 
 RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkGiven(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
     RopeTableDescription d;
     const RopeResult result = resolveTable(*description, &d, planner.reason());
@@ -30,11 +30,11 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     rows = rowAccess(d.rows, pairs);
     rows.stride[0] = d.tokens * stride;
     rows.stride[1] = stride;
-    const Scale scale = splitScale(d.frequencies.scale);
+    const SplitScale scale = splitScale(d.frequencies.scale);
     pass->constants[ROPE_ID_SCALE_GRID] = scale_grid(scale.mantissa, scale.exponent);
     pass->head_lanes = pairs;
     push.pair_counts = pairs | pairs << 16;
-    setRowPush(d.rows, &push);
+    setRowWords(d.rows, &push);
     push.ROPE_ROW_COPY = d.rows.copy_offset;
     push.scale_mantissa = scale.mantissa;
     push.scale_exponent = scale.exponent;

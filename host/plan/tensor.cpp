@@ -1,4 +1,4 @@
-// What plans over tensors share: how one tensor's elements become lanes, and what these read.
+// This file plans one tensor of a rotation or an addition: the shader that fits it, its lanes, and its bindings.
 #include "plan/tensor.h"
 #include "plan/axes.h"
 #include "plan/enumerators.h"
@@ -12,17 +12,17 @@
 namespace rope {
 namespace {
 
-// One side of a tensor, its elements in groups of 2^bits that start at multiples of it.
+// True if the elements of one side of a tensor lie in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
     const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
-    const uint32_t passed = d.out_of_place != 0 ? d.head_dim : 0;
-    return ((d.rotary_begin | second | passed | strides) & ((1u << bits) - 1)) == 0;
+    const uint32_t copied = d.out_of_place != 0 ? d.head_dim : 0;
+    return ((d.rotary_begin | second | copied | strides) & ((1u << bits) - 1)) == 0;
 }
 
-uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
+uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
     const RopeRows& rows = d.rows;
-    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair has its own row
-    const bool by_four = !apart && build.lane_pairs == 4 && ((rows.offset | rows.row_stride) & 3) == 0;
+    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair may read another row
+    const bool by_four = !apart && variant.lane_pairs == 4 && ((rows.offset | rows.row_stride) & 3) == 0;
     if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
     if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
     return ROPE_ROWS_SINGLE;
@@ -30,34 +30,34 @@ uint32_t chooseRows(const RopeRotateDescription& d, const Build& build) {
 
 } // namespace
 
-bool isWide(const RopeRotateDescription& d, const SideBits& sides) {
+bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides) {
     return d.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.pairing_in, 2) &&
            isAligned(d, sides.destination, d.pairing_out, 2);
 }
 
 // The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
-static bool isNarrow(const RopeRotateDescription& d, const SideBits& sides) {
+static bool fitsNarrowShader(const RopeRotateDescription& d, const SideBits& sides) {
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
 }
 
-Build chooseBuild(const RopeRotateDescription& d, const SideBits& sides, const Shaders& shaders,
-                  const RopeLimits& limits) {
+ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderVariants& shaders,
+                            const RopeLimits& limits) {
     const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
     const RopeShader* wide = shaders.wide_long != nullptr && takesLongWords(limits) ? shaders.wide_long : shaders.wide;
-    const Build builds[] = {{isWide(d, sides) ? wide : nullptr, 4, 4},
-                            {isNarrow(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
-                            {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1}};
-    const Build* chosen = nullptr; // the first that is no wider than the tuning says, or else the last that is
-    for (const Build& build : builds) {
-        if (build.shader == nullptr) continue;
-        chosen = &build;
-        if (d.tuning.pairs == 0 || build.lane_pairs <= d.tuning.pairs) break;
+    const ShaderVariant variants[] = {{fitsWideShader(d, sides) ? wide : nullptr, 4, 4},
+                                      {fitsNarrowShader(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
+                                      {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1}};
+    const ShaderVariant* chosen = nullptr; // the first no wider than the tuning says, or else the narrowest
+    for (const ShaderVariant& variant : variants) {
+        if (variant.shader == nullptr) continue;
+        chosen = &variant;
+        if (d.tuning.pairs == 0 || variant.lane_pairs <= d.tuning.pairs) break;
     }
-    return chosen != nullptr ? *chosen : Build{nullptr, 0, 0};
+    return chosen != nullptr ? *chosen : ShaderVariant{nullptr, 0, 0};
 }
 
-RopeResult refuseBuild(const char* name, RopeReason* reason) {
+RopeResult refuseVariant(const char* name, RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID,
                   "%s has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
                   "storageBuffer16BitAccess and say so in limits.enabled",
@@ -86,20 +86,20 @@ RopeAccess cosSinAccess(const RopeRotateDescription& d) {
     return access;
 }
 
-// Of the same words the one or the other.
+// Sets push words of the table or of the scale, which share words.
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     if (d.source == ROPE_SOURCE_TABLE) {
         push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
         push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rows.count);
-        pass->whole |= 1u << ROPE_BINDING_COS_SIN;
+        pass->whole_bindings |= 1u << ROPE_BINDING_COS_SIN;
         return;
     }
-    const Scale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    const SplitScale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
     push->scale_mantissa = scale.mantissa;
     push->scale_exponent = scale.exponent;
 }
 
-void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass) {
+void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass) {
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.pairing_in, d.chunk_dim, d.rotary_dim);
@@ -112,19 +112,19 @@ void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pa
     if (d.source == ROPE_SOURCE_INLINE) {
         constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
     } else {
-        constants[ROPE_ID_ROWS] = chooseRows(d, build);
+        constants[ROPE_ID_ROWS] = chooseRowReading(d, variant);
         constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rows.element);
     }
 }
 
-uint32_t pairLanes(const RopeRotateDescription& d, const Build& build) {
+uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant) {
     if (d.rotary_dim == 0) return 0;
-    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs are of one chunk
-    return d.rotary_dim / d.chunk_dim * ((chunk_pairs + build.lane_pairs - 1) / build.lane_pairs);
+    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs all lie in one chunk
+    return d.rotary_dim / d.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
 }
 
-uint32_t passLanes(uint32_t elements, const Build& build) {
-    return (elements + 2 * build.copy_step - 1) / (2 * build.copy_step);
+uint32_t copyLanes(uint32_t elements, const ShaderVariant& variant) {
+    return (elements + 2 * variant.copy_step - 1) / (2 * variant.copy_step);
 }
 
 void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
@@ -143,61 +143,63 @@ bool canBeOutside(const RopeRotateDescription& d) {
 
 namespace {
 
-void setTokens(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     RopePositions positions;
     RopeFrequencies frequencies;
-    positionsRead(d, &positions, &frequencies);
+    selectRotationPositions(d, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
     if (d.source == ROPE_SOURCE_ROWS) pass->joinable = 1;
     setWindow(d, push, pass);
 }
 
-// Whether every token turns.
-bool allTurn(const RopeRotateDescription& d) {
+// True if every token turns.
+bool everyTokenTurns(const RopeRotateDescription& d) {
     RopePositions positions;
     RopeFrequencies frequencies;
-    positionsRead(d, &positions, &frequencies);
+    selectRotationPositions(d, &positions, &frequencies);
     return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
 }
 
-// Two heads together: of float32 whose products are plain.
-bool takesTwoHeads(const RopeRotateDescription& d, const Build& build, const RopePass& pass) {
-    return build.lane_pairs == 4 && d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32 &&
+// True if a thread may load two heads together: float32 whose products are plain.
+bool canTakeTwoHeads(const RopeRotateDescription& d, const ShaderVariant& variant, const RopePass& pass) {
+    return variant.lane_pairs == 4 && d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32 &&
            pass.constants[ROPE_ID_LANES] == 1 && pass.constants[ROPE_ID_SCALE_GRID] == 0;
 }
 
 } // namespace
 
 RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner) {
-    const Build build = chooseBuild(d, sideBits(t.tensor), t.shaders, planner->limits());
-    if (build.shader == nullptr) return refuseBuild(t.name, planner->reason());
-    RopePass* pass = planner->addPass(*build.shader, d.batch, d.tokens, t.tensor.heads);
+    const ShaderVariant variant = chooseVariant(d, sideBits(t.tensor), t.shaders, planner->limits());
+    if (variant.shader == nullptr) return refuseVariant(t.name, planner->reason());
+    RopePass* pass = planner->addPass(*variant.shader, d.batch, d.tokens, t.tensor.heads);
     RopePush push = {};
-    setTokens(d, &push, pass);
+    setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
-    pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from, t.tensor.source, d.element_in, d.head_dim);
-    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(t.to, t.tensor.destination, d.element_out, d.head_dim);
-    setChoices(d, build, pass);
-    if (build.lane_pairs == 4) pass->address_unit = 4;
+    pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from_slot, t.tensor.source, d.element_in, d.head_dim);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(t.to_slot, t.tensor.destination, d.element_out, d.head_dim);
+    setRotationConstants(d, variant, pass);
+    if (variant.lane_pairs == 4) pass->address_unit = 4;
 
-    const uint32_t pair_lanes = pairLanes(d, build);
+    const uint32_t pair_lanes = pairLanes(d, variant);
     push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;
     push.rotary_begin = d.rotary_begin;
     push.pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
-    pass->head_lanes = pair_lanes + passLanes(push.pass_elements, build);
-    const bool two_lanes = t.is_rotation && build.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
-                           d.chunk_dim == d.rotary_dim; // of each the second is as far from the first
+    pass->head_lanes = pair_lanes + copyLanes(push.pass_elements, variant);
+    const bool two_lanes =
+        t.is_rotation && variant.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
+        d.chunk_dim == d.rotary_dim; // the second lane is as far from the first in each pair of lanes
     const RopeTuning tuning = chooseTuning(d, t.tensor.heads, pass->head_lanes, two_lanes, planner->limits());
     pass->constants[ROPE_ID_LANES] = tuning.pairs == 8 ? 2 : 1;
     pass->head_lanes /= pass->constants[ROPE_ID_LANES];
     pass->heads_per_thread = tuning.heads;
-    const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads; // by one pipeline
+    // One pipeline serves every count of heads that one thread takes.
+    const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads;
     pass->constants[ROPE_ID_HEADS] = all_heads ? ROPE_EVERY_HEAD : tuning.heads;
     pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
-    pass->constants[ROPE_ID_IN_FLIGHT] = t.is_rotation && takesTwoHeads(d, build, *pass) ? tuning.in_flight : 1;
+    pass->constants[ROPE_ID_IN_FLIGHT] = t.is_rotation && canTakeTwoHeads(d, variant, *pass) ? tuning.in_flight : 1;
     if (t.is_rotation && push.pass_elements == 0)
-        pass->constants[ROPE_ID_ALL] = allTurn(d) ? ROPE_ALL_TOKENS : ROPE_ALL_LANES;
-    if (d.source != ROPE_SOURCE_INLINE) setRowPush(d.rows, &push);
+        pass->constants[ROPE_ID_ALL] = everyTokenTurns(d) ? ROPE_ALL_TOKENS : ROPE_ALL_LANES;
+    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &push);
     setScaleOrTable(d, &push, pass);
     writePush(push, pass);
     return ROPE_SUCCESS;
@@ -207,7 +209,7 @@ void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
     RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
     RopePush push = {};
-    setTokens(d, &push, pass);
+    setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     setScaleOrTable(d, &push, pass);

@@ -1,4 +1,6 @@
-// What plans over tensors share: how one tensor's elements become lanes, and what these read.
+// This header has what plans over tensors share: the cut of a tensor's elements into lanes, and the buffers that lanes
+// read. A lane is the part of a head that a thread takes at a time: lane_pairs pairs, or twice copy_step elements that
+// do not rotate.
 #pragma once
 
 #include "plan/layout.h"
@@ -8,23 +10,26 @@
 namespace rope {
 
 RopeResult checkTuning(const RopeTuning& tuning, const RopeLimits& limits, RopeReason* reason);
-// Of a tensor of so many heads, with so many lanes for each group of heads: the table's, or what the description says.
-// `two_lanes`: a thread may take two of the head's.
+// Chooses the tuning of a tensor of so many heads, with so many lanes for each group of heads. The description decides
+// what it names; the table of devices decides the rest. `two_lanes` says that a thread may take two lanes of a head.
 RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, bool two_lanes,
                         const RopeLimits& limits);
-// What one of so many threads could take over from others, up to `most` of them: as many (1, 2, 4 and so on) as leave a
-// device enough threads.
-uint32_t choosePerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
-bool takesLongWords(const RopeLimits& limits); // whether memory is moved by 64-bit words, in shaders that can
+// Returns how many items one of so many threads takes over from others: a power of two up to `most`. As many are taken
+// as leave a device enough threads.
+uint32_t chooseItemsPerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
+// True if shaders that can move memory by 64-bit words should.
+bool takesLongWords(const RopeLimits& limits);
 
-struct Build {
-    const RopeShader* shader; // null: none on this device
+// A shader that fits a tensor, compiled for lanes of a certain width.
+struct ShaderVariant {
+    const RopeShader* shader; // null: no shader fits on this device
     uint32_t lane_pairs;
     uint32_t copy_step; // elements that a copying lane moves at a time, twice
 };
 
-// With lanes of four pairs, two and one; of four in long words, too, or null.
-struct Shaders {
+// The shaders of one plan: with lanes of four pairs, two and one. wide_long moves lanes of four in long words; it may
+// be null.
+struct ShaderVariants {
     const RopeShader *wide, *narrow, *odd;
     const RopeShader* wide_long = nullptr;
 };
@@ -36,33 +41,34 @@ inline SideBits sideBits(const RopeTensor& tensor) {
     return {strideBits(tensor.source), strideBits(tensor.destination)};
 }
 
-Build chooseBuild(const RopeRotateDescription& d, const SideBits& sides, const Shaders& shaders,
-                  const RopeLimits& limits);
-// Whether a tensor's runs of four elements, and the pairs' partners, lie at multiples of four.
-bool isWide(const RopeRotateDescription& d, const SideBits& sides);
-RopeResult refuseBuild(const char* name, RopeReason* reason);
-uint32_t pairLanes(const RopeRotateDescription& d, const Build& build);
-uint32_t passLanes(uint32_t elements, const Build& build); // that bring over what does not rotate
+ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderVariants& shaders,
+                            const RopeLimits& limits);
+// True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
+bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides);
+RopeResult refuseVariant(const char* name, RopeReason* reason);
+uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant);
+// Returns the lanes that copy so many elements, which do not rotate.
+uint32_t copyLanes(uint32_t elements, const ShaderVariant& variant);
 
 RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
 RopeAccess cosSinAccess(const RopeRotateDescription& d);
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
 void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
-// Of all passes over one tensor.
-void setChoices(const RopeRotateDescription& d, const Build& build, RopePass* pass);
+// Sets the constants that all passes over one tensor have.
+void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass);
 
-// One tensor from where to where.
+// A tensor, and the slots that it is read from and written to.
 struct TensorPass {
     const char* name;
     const RopeTensor& tensor;
-    RopeSlot from, to;
-    const Shaders& shaders;
-    bool is_rotation; // whose wide shader may take two lanes of a head in a thread, or two heads together
+    RopeSlot from_slot, to_slot;
+    const ShaderVariants& shaders;
+    bool is_rotation; // its wide shader can take two lanes of a head in a thread, or two heads together
 };
 RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
-// Whether a token can have no position, or none of the table's.
+// True if a token can have no position, or no row of the table.
 bool canBeOutside(const RopeRotateDescription& d);
-// Counts the tokens that lack a position, where that is asked for and there can be any.
+// Adds the pass that counts the tokens that lack a position, if it is asked for and there can be any.
 void addCountPass(const RopeRotateDescription& d, Planner* planner);
 
 } // namespace rope

@@ -1,4 +1,5 @@
-// The context: one set layout, one pipeline layout, and pipelines made up front, on a borrowed device.
+// This file makes the context on a borrowed device: one set layout, one pipeline layout, and pipelines that are made up
+// front.
 #include "record/context.h"
 #include "plan/limits.h"
 #include "plan/pass.h"
@@ -10,13 +11,13 @@
 namespace rope {
 namespace {
 
-void* allocate(const VkAllocationCallbacks* allocator, size_t size) {
+void* allocateHostMemory(const VkAllocationCallbacks* allocator, size_t size) {
     if (allocator == nullptr) return malloc(size);
     return allocator->pfnAllocation(allocator->pUserData, size, alignof(max_align_t),
                                     VK_SYSTEM_ALLOCATION_SCOPE_OBJECT);
 }
 
-void release(const VkAllocationCallbacks* allocator, void* memory) {
+void freeHostMemory(const VkAllocationCallbacks* allocator, void* memory) {
     if (allocator == nullptr) {
         free(memory);
     } else if (memory != nullptr) {
@@ -24,8 +25,9 @@ void release(const VkAllocationCallbacks* allocator, void* memory) {
     }
 }
 
-// One after the other, in the order of Functions: a call for each would be half a kilobyte of code.
-bool loadFunctions(const RopeContextInfo& info, Functions* f) {
+// Loads the functions one after the other, in the order of VulkanFunctions. A call for each would be half a kilobyte of
+// code.
+bool loadFunctions(const RopeContextInfo& info, VulkanFunctions* f) {
 #define ROPE_NAME(name) "vk" #name "\0"
     static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
 #undef ROPE_NAME
@@ -33,10 +35,10 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
     char* to = reinterpret_cast<char*>(f);
     bool all = true;
     for (const char* name = kNames; *name != 0; ++name) {
-        const uint32_t of = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
-        if ((of & ~info.limits.enabled) == 0) { // a pointer to what is not enabled may be had, and proves nothing
+        const uint32_t needed = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
+        if ((needed & ~info.limits.enabled) == 0) { // a pointer to a function that is not enabled proves nothing
             PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
-            if (function == nullptr && to == push) // Vulkan 1.4's own
+            if (function == nullptr && to == push) // Vulkan 1.4 has this name
                 function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
             all = all && (function != nullptr || to > push);
             memcpy(to, &function, sizeof function);
@@ -47,7 +49,7 @@ bool loadFunctions(const RopeContextInfo& info, Functions* f) {
     return all;
 }
 
-VkResult makeLayouts(RopeContext* c) {
+VkResult createLayouts(RopeContext* c) {
     VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT] = {};
     for (uint32_t i = 0; i < c->binding_count; ++i) {
         bindings[i].binding = i;
@@ -57,7 +59,7 @@ VkResult makeLayouts(RopeContext* c) {
     }
     VkDescriptorSetLayoutCreateInfo set = {};
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-    if (c->pushes) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
+    if (c->pushes_descriptors) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     set.bindingCount = c->binding_count;
     set.pBindings = bindings;
     VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
@@ -78,22 +80,23 @@ VkResult makeLayouts(RopeContext* c) {
     return result;
 }
 
-// With its constants folded in: some compilers keep what a specialization constant rules out.
-VkResult makeModule(const RopeContext& c, const RopePass& pass, VkShaderModule* module) {
-    uint32_t* words = static_cast<uint32_t*>(allocate(c.allocator, pass.shader->bytes));
+// Creates the module of a shader with its constants folded in: some compilers keep code that a specialization constant
+// rules out.
+VkResult createShaderModule(const RopeContext& c, const RopePass& pass, VkShaderModule* module) {
+    uint32_t* words = static_cast<uint32_t*>(allocateHostMemory(c.allocator, pass.shader->bytes));
     if (words == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     VkShaderModuleCreateInfo code = {};
     code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     code.codeSize = ropeSpecialize(pass.shader, pass.constants, words);
     code.pCode = words;
     const VkResult result = c.vk.CreateShaderModule(c.device, &code, c.allocator, module);
-    release(c.allocator, words);
+    freeHostMemory(c.allocator, words);
     return result;
 }
 
-VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
+VkResult createPipeline(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = makeModule(c, pass, &module);
+    VkResult result = createShaderModule(c, pass, &module);
     if (result != VK_SUCCESS) return result;
 
     VkComputePipelineCreateInfo info = {};
@@ -108,20 +111,21 @@ VkResult compile(const RopeContext& c, const RopePass& pass, VkPipeline* pipelin
     return result;
 }
 
+// Makes a pass's pipeline, unless the context has it already.
 VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
-    void* memory = allocate(c->allocator, sizeof(PipelineNode));
+    void* memory = allocateHostMemory(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
     node->shader = pass.shader;
     memcpy(node->constants, pass.constants, sizeof node->constants);
-    const VkResult result = compile(*c, pass, &node->pipeline);
+    const VkResult result = createPipeline(*c, pass, &node->pipeline);
     if (result != VK_SUCCESS) {
-        release(c->allocator, memory);
+        freeHostMemory(c->allocator, memory);
         return result;
     }
     nameObject(*c, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node->pipeline, pass.shader->name);
-    // Two threads may have made the same one; both stay until the context goes, either serves.
+    // Two threads may have made the same pipeline. Both pipelines stay until the context goes, and either serves.
     node->next = c->pipelines.load(std::memory_order_relaxed);
     while (
         !c->pipelines.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
@@ -150,7 +154,7 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     *context = nullptr;
     if (info == nullptr || info->device == VK_NULL_HANDLE || info->get_device_proc_addr == nullptr)
         return VK_ERROR_INITIALIZATION_FAILED;
-    void* memory = allocate(info->allocator, sizeof(RopeContext));
+    void* memory = allocateHostMemory(info->allocator, sizeof(RopeContext));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     RopeContext* c = new (memory) RopeContext();
     c->device = info->device;
@@ -159,15 +163,15 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     c->limits = info->limits;
     fillLimits(&c->limits);
     c->binding_count = c->limits.storage_buffers < 6 ? ROPE_FLOOR_BINDING_COUNT : ROPE_BINDING_COUNT;
-    c->pushes = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
+    c->pushes_descriptors = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
     const bool loaded = checkLimits(c->limits, nullptr) == ROPE_SUCCESS && loadFunctions(*info, &c->vk);
-    const VkResult result = loaded ? makeLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
+    const VkResult result = loaded ? createLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
     if (result == VK_SUCCESS) {
         *context = c;
     } else if (loaded) {
         ropeDestroyContext(c);
     } else {
-        release(info->allocator, memory);
+        freeHostMemory(info->allocator, memory);
     }
     return result;
 }
@@ -179,12 +183,12 @@ void ropeDestroyContext(RopeContext* context) {
     while (node != nullptr) {
         PipelineNode* next = node->next;
         c.vk.DestroyPipeline(c.device, node->pipeline, c.allocator);
-        release(c.allocator, node);
+        freeHostMemory(c.allocator, node);
         node = next;
     }
     c.vk.DestroyPipelineLayout(c.device, c.pipeline_layout, c.allocator);
     c.vk.DestroyDescriptorSetLayout(c.device, c.set_layout, c.allocator);
-    release(c.allocator, context);
+    freeHostMemory(c.allocator, context);
 }
 
 VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason) {

@@ -1,4 +1,5 @@
-// A plan into a command buffer: a few Vulkan calls for each of its dispatches.
+// This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and allocates descriptor
+// sets.
 #include "plan/pass.h"
 #include "record/context.h"
 #include "rules/refuse.h"
@@ -8,13 +9,14 @@
 namespace rope {
 namespace {
 
-struct Writes {
+struct DescriptorWrites {
     VkDescriptorBufferInfo buffers[ROPE_BINDING_COUNT];
     VkWriteDescriptorSet writes[ROPE_BINDING_COUNT];
 };
 
-// Returns how many bindings the dispatch has.
-uint32_t describe(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set, Writes* w) {
+// Fills in a write for each binding, and returns how many bindings the dispatch has.
+uint32_t fillDescriptorWrites(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set,
+                              DescriptorWrites* w) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const RopeBinding& binding = dispatch.bindings[i];
@@ -37,10 +39,10 @@ static_assert(ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + 1 &&
                   ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + 1,
               "a destination's binding follows its source's");
 
-// True where a source and its destination, in two slots, begin at one byte of one buffer. A cache is left
-// out: its binding begins at its first slot, which the pass need not write.
-bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
-    if (isWhole(pass, ROPE_BINDING_DESTINATION)) return false;
+// True if a source and its destination, in two slots, begin at one byte of one buffer. A cache is left out: its binding
+// begins at its first slot, which the pass need not write.
+bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
+    if (isBoundWhole(pass, ROPE_BINDING_DESTINATION)) return false;
     const RopeAccess* const last = pass.access + ROPE_BINDING_SOURCE_V;
     for (const RopeAccess* at = pass.access + ROPE_BINDING_SOURCE; at <= last;
          at += ROPE_BINDING_SOURCE_V - ROPE_BINDING_SOURCE) {
@@ -53,7 +55,8 @@ bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
     return false;
 }
 
-// The limits that a plan may take more of than a context has: where each lies, and their names in the same order.
+// A plan may take more of these limits than a context has. The two tables have the place and the name of each, in the
+// same order.
 #define ROPE_LIMITS(X)                                                                                                 \
     X(storage_range)                                                                                                   \
     X(storage_alignment)                                                                                               \
@@ -66,14 +69,15 @@ bool overlaps(const RopePass& pass, const RopeBuffers& buffers) {
     X(shared_bytes)
 #define ROPE_PLACE(member) offsetof(RopeLimits, member),
 #define ROPE_NAME(member) #member "\0"
-constexpr uint8_t kLimits[] = {ROPE_LIMITS(ROPE_PLACE)};
-constexpr char kLimitNames[] = ROPE_LIMITS(ROPE_NAME);
+constexpr uint8_t kComparedLimits[] = {ROPE_LIMITS(ROPE_PLACE)};
+constexpr char kComparedLimitNames[] = ROPE_LIMITS(ROPE_NAME);
 #undef ROPE_NAME
 #undef ROPE_PLACE
 #undef ROPE_LIMITS
 static_assert(sizeof(RopeLimits) == 48, "a new limit goes into ROPE_LIMITS, unless like threads it binds no plan");
 
-// The limits must be filled in: storage_range, the one member of 64 bits, then needs only 32.
+// Returns the limit at a place. The limits must be filled in: storage_range, the one member of 64 bits, then needs only
+// 32.
 uint32_t limitAt(const RopeLimits& limits, size_t at) {
     if (at == offsetof(RopeLimits, storage_range)) return static_cast<uint32_t>(limits.storage_range);
     uint32_t word;
@@ -90,14 +94,14 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
                       "plan %u has version %#x; it must be %#x, that of an accepted plan", number, plan.version,
                       ROPE_VERSION);
     }
-    for (uint32_t i = 0; i < sizeof kLimits; ++i) {
-        const size_t at = kLimits[i];
+    for (uint32_t i = 0; i < sizeof kComparedLimits; ++i) {
+        const size_t at = kComparedLimits[i];
         const uint32_t takes = limitAt(plan.limits, at), has = limitAt(context.limits, at);
         const uint32_t lacks = at == offsetof(RopeLimits, enabled)             ? takes & ~has
                                : at == offsetof(RopeLimits, storage_alignment) ? has > takes
                                                                                : takes > has;
         if (lacks == 0) continue;
-        const char* name = kLimitNames;
+        const char* name = kComparedLimitNames;
         for (; i != 0; --i) {
             while (*name++ != 0) {
             }
@@ -109,7 +113,7 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
     return ROPE_SUCCESS;
 }
 
-RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool whole) {
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool prepared) {
     if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
     const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
     if (result != ROPE_SUCCESS) return result;
@@ -122,21 +126,22 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
     }
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
         const RopePass& pass = plan->passes[i];
-        if (overlaps(pass, *buffers)) return ROPE_ERROR_OVERLAP;
-        if (whole && findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE)
+        if (sourceMeetsDestination(pass, *buffers)) return ROPE_ERROR_OVERLAP;
+        if (prepared && findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE)
             return ROPE_ERROR_NOT_PREPARED;
     }
-    return whole && !context->pushes && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS : ROPE_SUCCESS;
+    return prepared && !context->pushes_descriptors && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS
+                                                                                : ROPE_SUCCESS;
 }
 
 void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
                   uint32_t index, const RopeDispatch& dispatch) {
-    const Functions& vk = context.vk;
+    const VulkanFunctions& vk = context.vk;
     const VkPipeline pipeline = findPipeline(context, dispatch.shader, dispatch.constants);
     vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-    if (context.pushes) {
-        Writes w;
-        const uint32_t bound = describe(dispatch, buffers, VK_NULL_HANDLE, &w);
+    if (context.pushes_descriptors) {
+        DescriptorWrites w;
+        const uint32_t bound = fillDescriptorWrites(dispatch, buffers, VK_NULL_HANDLE, &w);
         vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context.pipeline_layout, 0, bound,
                                    w.writes);
     } else {
@@ -154,8 +159,8 @@ using namespace rope;
 VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
     if (context == nullptr || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
-    if (context->pushes) return VK_ERROR_FEATURE_NOT_PRESENT;
-    const RopeResult refused = checkRecording(context, plan, buffers, /* whole= */ false);
+    if (context->pushes_descriptors) return VK_ERROR_FEATURE_NOT_PRESENT;
+    const RopeResult refused = checkRecording(context, plan, buffers, /* prepared= */ false);
     if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
     const uint32_t count = ropeDispatchCount(plan);
     for (uint32_t i = 0; i < count; ++i) {
@@ -168,8 +173,8 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
         if (result != VK_SUCCESS) return result;
         RopeDispatch dispatch;
         ropeGetDispatch(plan, i, &dispatch);
-        Writes w;
-        const uint32_t bound = describe(dispatch, *buffers, sets[i], &w);
+        DescriptorWrites w;
+        const uint32_t bound = fillDescriptorWrites(dispatch, *buffers, sets[i], &w);
         context->vk.UpdateDescriptorSets(context->device, bound, w.writes, 0, nullptr);
     }
     return VK_SUCCESS;

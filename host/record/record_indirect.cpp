@@ -1,4 +1,4 @@
-// A plan into a command buffer, its group counts in a buffer.
+// This file records a plan whose group counts lie in a buffer: ropeCmdExecuteIndirect.
 #include "record/context.h"
 
 using namespace rope;

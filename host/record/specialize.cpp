@@ -1,4 +1,5 @@
-// A shader with its specialization constants folded in: a few kinds of SPIR-V instruction, found and rewritten.
+// This file folds the specialization constants into a shader: a few kinds of SPIR-V instruction are found and
+// rewritten.
 #include "rope.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 namespace {
 
 // The names and numbers are the SPIR-V specification's.
-enum Op : uint32_t {
+enum Opcode : uint32_t {
     OpTypeBool = 20,
     OpConstantTrue = 41,
     OpConstantFalse = 42,
@@ -44,129 +45,136 @@ enum Op : uint32_t {
 constexpr uint32_t DecorationSpecId = 1;
 constexpr uint32_t kHeaderWords = 5;
 
-struct Module {
+// The module as it is written, and the id of its bool type.
+struct FoldedModule {
     uint32_t* words;
     uint32_t count;
     uint32_t bool_type;
 };
 
-const uint32_t* end(const Module& m) { return m.words + m.count; }
-uint32_t opOf(const uint32_t* instruction) { return instruction[0] & 0xFFFFu; }
+const uint32_t* endOf(const FoldedModule& m) { return m.words + m.count; }
+uint32_t opcodeOf(const uint32_t* instruction) { return instruction[0] & 0xFFFFu; }
 uint32_t lengthOf(const uint32_t* instruction) { return instruction[0] >> 16; }
 
-void append(Module* m, const uint32_t* words, uint32_t count) {
+void appendWords(FoldedModule* m, const uint32_t* words, uint32_t count) {
     memcpy(m->words + m->count, words, count * sizeof(uint32_t));
     m->count += count;
 }
 
-// Where a constant that is written already has its result id.
-const uint32_t* find(const Module& m, uint32_t id) {
-    for (const uint32_t* at = m.words + kHeaderWords; at < end(m); at += lengthOf(at)) {
-        if (opOf(at) >= OpConstantTrue && opOf(at) <= OpConstantComposite && at[2] == id) return at;
+// Returns the constant of a result id, among those written already, or null.
+const uint32_t* findConstant(const FoldedModule& m, uint32_t id) {
+    for (const uint32_t* at = m.words + kHeaderWords; at < endOf(m); at += lengthOf(at)) {
+        if (opcodeOf(at) >= OpConstantTrue && opcodeOf(at) <= OpConstantComposite && at[2] == id) return at;
     }
     return nullptr;
 }
 
-bool read(const Module& m, uint32_t id, uint32_t* value) {
-    const uint32_t* constant = find(m, id);
-    if (constant == nullptr || opOf(constant) == OpConstantComposite) return false;
-    *value = opOf(constant) == OpConstant ? constant[3] : opOf(constant) == OpConstantTrue;
+// Reads a scalar constant. Returns false for an id that is none.
+bool readConstant(const FoldedModule& m, uint32_t id, uint32_t* value) {
+    const uint32_t* constant = findConstant(m, id);
+    if (constant == nullptr || opcodeOf(constant) == OpConstantComposite) return false;
+    *value = opcodeOf(constant) == OpConstant ? constant[3] : opcodeOf(constant) == OpConstantTrue;
     return true;
 }
 
-bool give(uint32_t result, uint32_t* value) {
+// Sets the value, and returns true for foldOperation().
+bool setResult(uint32_t result, uint32_t* value) {
     *value = result;
     return true;
 }
 
-// The operations that glslang makes of integers and booleans.
-bool compute(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* value) {
+// Carries out the operations that glslang makes of integers and booleans.
+bool foldOperation(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* value) {
     switch (op) {
     case OpSNegate:
-        return give(0 - a, value);
+        return setResult(0 - a, value);
     case OpIAdd:
-        return give(a + b, value);
+        return setResult(a + b, value);
     case OpISub:
-        return give(a - b, value);
+        return setResult(a - b, value);
     case OpIMul:
-        return give(a * b, value);
+        return setResult(a * b, value);
     case OpUDiv:
-        return give(b != 0 ? a / b : 0, value);
+        return setResult(b != 0 ? a / b : 0, value);
     case OpUMod:
-        return give(b != 0 ? a % b : 0, value);
+        return setResult(b != 0 ? a % b : 0, value);
     case OpLogicalOr:
-        return give(a | b, value);
+        return setResult(a | b, value);
     case OpLogicalAnd:
-        return give(a & b, value);
+        return setResult(a & b, value);
     case OpLogicalNot:
-        return give(a == 0, value);
+        return setResult(a == 0, value);
     case OpSelect:
-        return give(a != 0 ? b : c, value);
+        return setResult(a != 0 ? b : c, value);
     case OpIEqual:
-        return give(a == b, value);
+        return setResult(a == b, value);
     case OpINotEqual:
-        return give(a != b, value);
+        return setResult(a != b, value);
     case OpUGreaterThan:
-        return give(a > b, value);
+        return setResult(a > b, value);
     case OpSGreaterThan:
-        return give(static_cast<int32_t>(a) > static_cast<int32_t>(b), value);
+        return setResult(static_cast<int32_t>(a) > static_cast<int32_t>(b), value);
     case OpUGreaterThanEqual:
-        return give(a >= b, value);
+        return setResult(a >= b, value);
     case OpULessThan:
-        return give(a < b, value);
+        return setResult(a < b, value);
     case OpSLessThan:
-        return give(static_cast<int32_t>(a) < static_cast<int32_t>(b), value);
+        return setResult(static_cast<int32_t>(a) < static_cast<int32_t>(b), value);
     case OpULessThanEqual:
-        return give(a <= b, value);
+        return setResult(a <= b, value);
     case OpShiftRightLogical:
-        return give(b < 32 ? a >> b : 0, value);
+        return setResult(b < 32 ? a >> b : 0, value);
     case OpShiftLeftLogical:
-        return give(b < 32 ? a << b : 0, value);
+        return setResult(b < 32 ? a << b : 0, value);
     case OpBitwiseOr:
-        return give(a | b, value);
+        return setResult(a | b, value);
     case OpBitwiseAnd:
-        return give(a & b, value);
+        return setResult(a & b, value);
     default:
         return false;
     }
 }
 
-bool evaluate(const Module& m, const uint32_t* instruction, uint32_t* value) {
+// Computes the value of an OpSpecConstantOp. Returns false for an operation that is not known.
+bool foldInstruction(const FoldedModule& m, const uint32_t* instruction, uint32_t* value) {
     const uint32_t length = lengthOf(instruction);
     if (instruction[3] == OpCompositeExtract) {
-        const uint32_t* composite = find(m, instruction[4]);
-        return composite != nullptr && length == 6 && read(m, composite[3 + instruction[5]], value);
+        const uint32_t* composite = findConstant(m, instruction[4]);
+        return composite != nullptr && length == 6 && readConstant(m, composite[3 + instruction[5]], value);
     }
     uint32_t operands[3] = {0, 0, 0};
     if (length > 7) return false;
     for (uint32_t i = 4; i < length; ++i) {
-        if (!read(m, instruction[i], &operands[i - 4])) return false;
+        if (!readConstant(m, instruction[i], &operands[i - 4])) return false;
     }
-    return compute(instruction[3], operands[0], operands[1], operands[2], value);
+    return foldOperation(instruction[3], operands[0], operands[1], operands[2], value);
 }
 
-void appendConstant(Module* m, uint32_t type, uint32_t id, uint32_t value) {
+void appendConstant(FoldedModule* m, uint32_t type, uint32_t id, uint32_t value) {
     if (type == m->bool_type) {
         const uint32_t words[3] = {3u << 16 | (value != 0 ? OpConstantTrue : OpConstantFalse), type, id};
-        append(m, words, 3);
+        appendWords(m, words, 3);
     } else {
         const uint32_t words[4] = {4u << 16 | OpConstant, type, id, value};
-        append(m, words, 4);
+        appendWords(m, words, 4);
     }
 }
 
-// The constant id that decorates a result id; decorations stand before all constants.
-uint32_t specId(const RopeShader& shader, uint32_t id) {
+// Returns the constant id that decorates a result id. Decorations stand before all constants.
+uint32_t specializationId(const RopeShader& shader, uint32_t id) {
     const uint32_t* last = shader.words + shader.bytes / 4;
-    for (const uint32_t* at = shader.words + kHeaderWords; at < last && opOf(at) != OpFunction; at += lengthOf(at)) {
-        if (opOf(at) == OpDecorate && at[1] == id && at[2] == DecorationSpecId) return at[3];
+    for (const uint32_t* at = shader.words + kHeaderWords; at < last && opcodeOf(at) != OpFunction;
+         at += lengthOf(at)) {
+        if (opcodeOf(at) == OpDecorate && at[1] == id && at[2] == DecorationSpecId) return at[3];
     }
     return ROPE_CONSTANT_COUNT;
 }
 
-bool appendFolded(const RopeShader& shader, const uint32_t* constants, const uint32_t* at, Module* m) {
+// Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
+// folded.
+bool appendInstruction(const RopeShader& shader, const uint32_t* constants, const uint32_t* at, FoldedModule* m) {
     uint32_t value = 0;
-    switch (opOf(at)) {
+    switch (opcodeOf(at)) {
     case OpTypeBool:
         m->bool_type = at[1];
         break;
@@ -174,22 +182,22 @@ bool appendFolded(const RopeShader& shader, const uint32_t* constants, const uin
         if (at[2] == DecorationSpecId) return true;
         break;
     case OpSpecConstant:
-        value = specId(shader, at[2]);
+        value = specializationId(shader, at[2]);
         if (value >= ROPE_CONSTANT_COUNT) return false;
         appendConstant(m, at[1], at[2], constants[value]);
         return true;
     case OpSpecConstantComposite:
-        append(m, at, lengthOf(at));
+        appendWords(m, at, lengthOf(at));
         m->words[m->count - lengthOf(at)] = lengthOf(at) << 16 | OpConstantComposite;
         return true;
     case OpSpecConstantOp:
-        if (!evaluate(*m, at, &value)) return false;
+        if (!foldInstruction(*m, at, &value)) return false;
         appendConstant(m, at[1], at[2], value);
         return true;
     default:
         break;
     }
-    append(m, at, lengthOf(at));
+    appendWords(m, at, lengthOf(at));
     return true;
 }
 
@@ -197,13 +205,13 @@ bool appendFolded(const RopeShader& shader, const uint32_t* constants, const uin
 
 size_t ropeSpecialize(const RopeShader* shader, const uint32_t* constants, uint32_t* words) {
     if (shader == nullptr || constants == nullptr || words == nullptr) return 0;
-    Module m = {words, 0, 0};
+    FoldedModule m = {words, 0, 0};
     const uint32_t* last = shader->words + shader->bytes / 4;
-    append(&m, shader->words, kHeaderWords);
+    appendWords(&m, shader->words, kHeaderWords);
     const uint32_t* at = shader->words + kHeaderWords;
-    for (; at < last && opOf(at) != OpFunction; at += lengthOf(at)) {
-        if (!appendFolded(*shader, constants, at, &m)) return 0;
+    for (; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at)) {
+        if (!appendInstruction(*shader, constants, at, &m)) return 0;
     }
-    append(&m, at, static_cast<uint32_t>(last - at));
+    appendWords(&m, at, static_cast<uint32_t>(last - at));
     return m.count * sizeof(uint32_t);
 }

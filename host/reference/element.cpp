@@ -1,3 +1,4 @@
+// This file reads, writes and converts elements of arrays on the CPU: ropeConvertElements among others.
 #include "reference/element.h"
 
 #include "../shaders/element.h"
@@ -35,16 +36,16 @@ uint32_t narrowed(uint32_t bits, RopeElement element) {
     return ropeElementBytes(element) == 4 ? bits : narrow(bits, shaderElement(element));
 }
 
-uint32_t readBits(const void* array, RopeElement element, uint64_t at) {
+uint32_t readFloatBits(const void* array, RopeElement element, uint64_t at) {
     return widened(readRaw(array, element, at), element);
 }
 
-void writeBits(void* array, RopeElement element, uint64_t at, uint32_t bits) {
+void writeFloatBits(void* array, RopeElement element, uint64_t at, uint32_t bits) {
     writeRaw(array, element, at, narrowed(bits, element));
 }
 
 float readElement(const void* array, RopeElement element, uint64_t at) {
-    const uint32_t bits = readBits(array, element, at);
+    const uint32_t bits = readFloatBits(array, element, at);
     float value;
     memcpy(&value, &bits, 4);
     return value;

@@ -1,4 +1,5 @@
-// The descriptions carried out on the CPU, pair by pair: the reference in double, and the shaders' own bits.
+// This file carries out tables and rotations on the CPU, pair by pair: the reference in double, and the shaders' own
+// bits.
 #include "reference/rotation.h"
 
 #include "plan/axes.h"
@@ -10,7 +11,7 @@
 namespace rope {
 namespace {
 
-int64_t positionOf(const Rotation& r, const HostToken& token, uint32_t pair) {
+int64_t positionOf(const HostRotation& r, const HostToken& token, uint32_t pair) {
     return token.position[r.d.frequencies.axes != nullptr ? r.d.frequencies.axes[pair] : 0];
 }
 
@@ -18,7 +19,7 @@ double frequencyOf(const RopeFrequencies& f, uint32_t set, uint32_t pair) {
     return f.values[static_cast<size_t>(set) * f.count + pair];
 }
 
-void shaderBits(int64_t position, double frequency, RopeAngle angle, double scale, float bits[2]) {
+void shaderCosSin(int64_t position, double frequency, RopeAngle angle, double scale, float bits[2]) {
     uint32_t words[4];
     RopeFrequencies one = {};
     one.values = &frequency;
@@ -27,24 +28,24 @@ void shaderBits(int64_t position, double frequency, RopeAngle angle, double scal
     ropeShaderAngle(position, words, scale, angle, bits);
 }
 
-void cosSinFromRows(const Rotation& r, const HostToken& token, uint64_t row, uint32_t pair, CosSin* cos_sin) {
+void cosSinFromRows(const HostRotation& r, const HostToken& token, uint64_t row, uint32_t pair, CosSin* cos_sin) {
     if (r.rows != nullptr) {
         const RopeRows& rows = r.d.rows;
         const uint64_t at = rows.offset + row * rows.row_stride + uint64_t(pair) * rows.pair_stride;
-        cos_sin->bits[0] = readElement(r.rows, rows.element, at);
-        cos_sin->bits[1] = readElement(r.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
+        cos_sin->float32[0] = readElement(r.rows, rows.element, at);
+        cos_sin->float32[1] = readElement(r.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
     } else if (token.placed && token.known) {
-        shaderBits(positionOf(r, token, pair), frequencyOf(r.d.frequencies, token.set, pair), r.d.angle,
-                   r.d.frequencies.scale, cos_sin->bits);
+        shaderCosSin(positionOf(r, token, pair), frequencyOf(r.d.frequencies, token.set, pair), r.d.angle,
+                     r.d.frequencies.scale, cos_sin->float32);
     } else {
-        cos_sin->bits[0] = 1;
-        cos_sin->bits[1] = 0;
+        cos_sin->float32[0] = 1;
+        cos_sin->float32[1] = 0;
     }
-    for (int i = 0; i < 2; ++i) cos_sin->reference[i] = cos_sin->bits[i];
+    for (int i = 0; i < 2; ++i) cos_sin->reference[i] = cos_sin->float32[i];
 }
 
-// The table's row of a position; rows wrap as positions do.
-uint32_t rowOf(const RopeRotateDescription& d, int64_t position) {
+// Returns the table's row of a position. Rows wrap as positions do.
+uint32_t tableRow(const RopeRotateDescription& d, int64_t position) {
     return static_cast<uint32_t>(static_cast<uint64_t>(position) >> 32) - static_cast<uint32_t>(d.rows.first_position);
 }
 
@@ -53,30 +54,30 @@ uint32_t rowOf(const RopeRotateDescription& d, int64_t position) {
 bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
     bool outside = !token.known;
     for (uint32_t axis = 0; d.source == ROPE_SOURCE_TABLE && axis < axisCount(d.frequencies); ++axis) {
-        outside |= rowOf(d, token.position[axis]) >= d.rows.count;
+        outside |= tableRow(d, token.position[axis]) >= d.rows.count;
     }
     return outside;
 }
 
-// Rows by token ask for no position, but the reference by the true angle does.
-HostToken tokenOf(const Rotation& r, uint32_t batch, uint32_t number, bool* turns) {
+// A rotation by rows asks for no position, but its reference by the true angle does.
+HostToken rotationToken(const HostRotation& r, uint32_t batch, uint32_t number, bool* turns) {
     const RopeRotateDescription& d = r.d;
-    const HostToken token = hostToken(r.read, r.frequencies, r.positions, d.tokens, batch, number);
+    const HostToken token = findToken(r.positions_read, r.frequencies, r.positions, d.tokens, batch, number);
     *turns = token.placed && token.index >= d.skip_first && token.left > d.skip_last;
-    if (d.source == ROPE_SOURCE_ROWS && r.positioned && d.frequencies.values != nullptr)
-        return hostToken(d.positions, d.frequencies, r.positions, d.tokens, batch, number);
+    if (d.source == ROPE_SOURCE_ROWS && r.positions_known && d.frequencies.values != nullptr)
+        return findToken(d.positions, d.frequencies, r.positions, d.tokens, batch, number);
     return token;
 }
 
-void findCosSin(const Rotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin) {
+void findCosSin(const HostRotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin) {
     const RopeFrequencies& f = r.d.frequencies;
-    const bool certain = r.positioned && f.values != nullptr && token.placed && token.known;
+    const bool certain = r.positions_known && f.values != nullptr && token.placed && token.known;
     if (r.d.source == ROPE_SOURCE_INLINE) {
-        shaderBits(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, r.scale, cos_sin->bits);
+        shaderCosSin(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, r.scale, cos_sin->float32);
     } else {
         const uint64_t table = static_cast<uint64_t>(token.set) * r.d.rows.count;
         const bool by_token = r.d.source == ROPE_SOURCE_ROWS;
-        cosSinFromRows(r, token, by_token ? number : table + rowOf(r.d, positionOf(r, token, pair)), pair, cos_sin);
+        cosSinFromRows(r, token, by_token ? number : table + tableRow(r.d, positionOf(r, token, pair)), pair, cos_sin);
     }
     if (certain) {
         ropeReferenceAngle(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, cos_sin->reference);
@@ -84,18 +85,18 @@ void findCosSin(const Rotation& r, uint64_t number, const HostToken& token, uint
         cos_sin->reference[1] *= r.scale;
     }
     if (r.backward) {
-        cos_sin->bits[1] = -cos_sin->bits[1];
+        cos_sin->float32[1] = -cos_sin->float32[1];
         cos_sin->reference[1] = -cos_sin->reference[1];
     }
 }
 
-Value load(const Arrays& arrays, uint64_t at) {
+ElementValue loadValue(const TensorArrays& arrays, uint64_t at) {
     const uint32_t raw = readRaw(arrays.in, arrays.element_in, at);
     const uint32_t bits = widened(raw, arrays.element_in);
     return {floatOf(bits), bits, raw, true};
 }
 
-void put(const Arrays& arrays, uint64_t at, const Value& value) {
+void storeValue(const TensorArrays& arrays, uint64_t at, const ElementValue& value) {
     if (arrays.reference != nullptr) arrays.reference[at] = value.reference;
     if (arrays.out == nullptr) return;
     const bool as_is = value.as_is && arrays.element_in == arrays.element_out;
@@ -108,58 +109,60 @@ uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32
     return pair / half * d.chunk_dim + pair % half + which * half;
 }
 
-void turnPair(const Rotation& r, const CosSin& cos_sin, Value pair[2]) {
+void turnPair(const HostRotation& r, const CosSin& cos_sin, ElementValue pair[2]) {
     const double x = pair[0].reference;
     const double y = pair[1].reference;
     const double c = cos_sin.reference[0];
     const double s = cos_sin.reference[1];
     pair[0] = {x * c - y * s, pair[0].bits};
     pair[1] = {x * s + y * c, pair[1].bits};
-    turn_pair(pair[0].bits, pair[1].bits, {cos_sin.bits[0]}, {cos_sin.bits[1]}, r.grid);
+    turn_pair(pair[0].bits, pair[1].bits, {cos_sin.float32[0]}, {cos_sin.float32[1]}, r.grid);
 }
 
-uint64_t elementAt(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
+uint64_t headElement(const RopeLayout& layout, uint32_t batch, uint32_t token, uint32_t head) {
     return layout.offset + batch * layout.batch_stride + token * layout.token_stride + head * layout.head_stride;
 }
 
 namespace {
 
-void rotateToken(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays, uint32_t batch, uint32_t token) {
+void rotateToken(const HostRotation& r, const RopeTensor& tensor, const TensorArrays& arrays, uint32_t batch,
+                 uint32_t token) {
     const RopeRotateDescription& d = r.d;
     for (uint32_t head = 0; head < tensor.heads; ++head) {
-        const uint64_t from = elementAt(tensor.source, batch, token, head);
-        const uint64_t to = elementAt(tensor.destination, batch, token, head);
+        const uint64_t from = headElement(tensor.source, batch, token, head);
+        const uint64_t to = headElement(tensor.destination, batch, token, head);
         for (uint32_t e = 0; e < d.head_dim; ++e) {
             const bool passes = e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim;
-            if (passes) put(arrays, to + e, load(arrays, from + e));
+            if (passes) storeValue(arrays, to + e, loadValue(arrays, from + e));
         }
     }
     bool turns;
-    const HostToken place = tokenOf(r, batch, token, &turns);
+    const HostToken place = rotationToken(r, batch, token, &turns);
     const bool inside = turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, place));
     for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
         CosSin cos_sin;
         if (inside) findCosSin(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &cos_sin);
         for (uint32_t head = 0; head < tensor.heads; ++head) {
-            const uint64_t from = elementAt(tensor.source, batch, token, head) + d.rotary_begin;
-            const uint64_t to = elementAt(tensor.destination, batch, token, head) + d.rotary_begin;
-            Value values[2] = {load(arrays, from + pairElement(d, d.pairing_in, pair, 0)),
-                               load(arrays, from + pairElement(d, d.pairing_in, pair, 1))};
+            const uint64_t from = headElement(tensor.source, batch, token, head) + d.rotary_begin;
+            const uint64_t to = headElement(tensor.destination, batch, token, head) + d.rotary_begin;
+            ElementValue values[2] = {loadValue(arrays, from + pairElement(d, d.pairing_in, pair, 0)),
+                                      loadValue(arrays, from + pairElement(d, d.pairing_in, pair, 1))};
             if (inside) turnPair(r, cos_sin, values);
             for (uint32_t which = 0; which < 2; ++which)
-                put(arrays, to + pairElement(d, d.pairing_out, pair, which), values[which]);
+                storeValue(arrays, to + pairElement(d, d.pairing_out, pair, which), values[which]);
         }
     }
 }
 
-void rotateTensor(const Rotation& r, const RopeTensor& tensor, const Arrays& arrays) {
+void rotateTensor(const HostRotation& r, const RopeTensor& tensor, const TensorArrays& arrays) {
     if (tensor.heads == 0) return;
     for (uint32_t batch = 0; batch < r.d.batch; ++batch) {
         for (uint32_t token = 0; token < r.d.tokens; ++token) rotateToken(r, tensor, arrays, batch, token);
     }
 }
 
-template <typename Number> void putRow(const RopeRows& layout, uint64_t at, Number cosine, Number sine, Number* rows) {
+template <typename Number>
+void writeRowEntry(const RopeRows& layout, uint64_t at, Number cosine, Number sine, Number* rows) {
     const uint64_t copies[2] = {0, layout.copy_offset};
     for (const uint64_t copy : copies) {
         rows[at + copy] = cosine;
@@ -167,8 +170,8 @@ template <typename Number> void putRow(const RopeRows& layout, uint64_t at, Numb
     }
 }
 
-void putTableEntry(const RopeTableDescription& d, const RopeHostTable& data, uint64_t row, const HostToken& token,
-                   uint32_t pair) {
+void writeTableEntry(const RopeTableDescription& d, const RopeHostTable& data, uint64_t row, const HostToken& token,
+                     uint32_t pair) {
     const RopeFrequencies& f = d.frequencies;
     const uint64_t at = d.rows.offset + row * d.rows.row_stride + uint64_t(pair) * d.rows.pair_stride;
     const bool known = token.placed && token.known;
@@ -181,36 +184,36 @@ void putTableEntry(const RopeTableDescription& d, const RopeHostTable& data, uin
             truth[0] *= f.scale;
             truth[1] *= f.scale;
         }
-        putRow(d.rows, at, truth[0], truth[1], data.reference_rows);
+        writeRowEntry(d.rows, at, truth[0], truth[1], data.reference_rows);
     }
     if (data.rows != nullptr) {
         float bits[2] = {1, 0};
-        if (known) shaderBits(position, frequency, d.angle, f.scale, bits);
-        putRow(d.rows, at, bits[0], bits[1], data.rows);
+        if (known) shaderCosSin(position, frequency, d.angle, f.scale, bits);
+        writeRowEntry(d.rows, at, bits[0], bits[1], data.rows);
     }
 }
 
 } // namespace
 
-Rotation makeRotation(const RopeRotateDescription& d, const void* positions, const void* rows) {
-    Rotation r = {d, positions, rows, {}, {}, operationScale(d.operation, d.frequencies.scale), 0, false, false};
+HostRotation makeHostRotation(const RopeRotateDescription& d, const void* positions, const void* rows) {
+    HostRotation r = {d, positions, rows, {}, {}, operationScale(d.operation, d.frequencies.scale), 0, false, false};
     r.grid = scaleGrid(d);
-    positionsRead(d, &r.read, &r.frequencies);
+    selectRotationPositions(d, &r.positions_read, &r.frequencies);
     r.backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
-    r.positioned = positions != nullptr || !readsPositions(d.positions);
+    r.positions_known = positions != nullptr || !readsPositions(d.positions);
     return r;
 }
 
-RopeResult checkRows(const Rotation& r, RopeReason* reason) {
+RopeResult checkAngleSource(const HostRotation& r, RopeReason* reason) {
     const RopeRotateDescription& d = r.d;
-    const bool certain = d.frequencies.values != nullptr && (d.source != ROPE_SOURCE_ROWS || r.positioned);
+    const bool certain = d.frequencies.values != nullptr && (d.source != ROPE_SOURCE_ROWS || r.positions_known);
     if (r.rows != nullptr || certain) return ROPE_SUCCESS;
     return refuse(
         reason, ROPE_ERROR_INVALID,
         "rows is null, and frequencies.values or positions are too; the rows or both of these give the angles");
 }
 
-RopeResult refusePositions(RopeReason* reason) {
+RopeResult refuseNullPositions(RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "positions is null; the description reads an array of them");
 }
 
@@ -224,11 +227,11 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
     RopeTableDescription d;
     const RopeResult result = resolveTable(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (data->positions == nullptr && readsPositions(d.positions)) return refusePositions(reason);
+    if (data->positions == nullptr && readsPositions(d.positions)) return refuseNullPositions(reason);
     for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {
-        const HostToken token = hostToken(d.positions, d.frequencies, data->positions, d.tokens,
+        const HostToken token = findToken(d.positions, d.frequencies, data->positions, d.tokens,
                                           static_cast<uint32_t>(row / d.tokens), static_cast<uint32_t>(row % d.tokens));
-        for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) putTableEntry(d, *data, row, token, pair);
+        for (uint32_t pair = 0; pair < d.frequencies.count; ++pair) writeTableEntry(d, *data, row, token, pair);
     }
     return result;
 }
@@ -239,10 +242,10 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     RopeRotateDescription d;
     RopeResult result = resolveRotate(*description, &d, reason);
     if (result != ROPE_SUCCESS) return result;
-    const Rotation rotation = makeRotation(d, data->positions, data->rows);
-    result = checkRows(rotation, reason);
+    const HostRotation rotation = makeHostRotation(d, data->positions, data->rows);
+    result = checkAngleSource(rotation, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (data->positions == nullptr && readsPositions(rotation.read)) return refusePositions(reason);
+    if (data->positions == nullptr && readsPositions(rotation.positions_read)) return refuseNullPositions(reason);
     if ((d.q.heads != 0 && data->q == nullptr) || (d.k.heads != 0 && data->k == nullptr)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "q or k is null but has heads; each tensor with heads is an array here");
@@ -251,7 +254,7 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     for (uint32_t batch = 0; d.source != ROPE_SOURCE_ROWS && batch < d.batch; ++batch) {
         for (uint32_t token = 0; token < d.tokens; ++token) {
             bool turns;
-            const HostToken place = tokenOf(rotation, batch, token, &turns);
+            const HostToken place = rotationToken(rotation, batch, token, &turns);
             data->outside += turns && isOutside(d, place);
         }
     }

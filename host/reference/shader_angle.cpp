@@ -1,4 +1,4 @@
-// The shaders' angle on the CPU.
+// This file computes the shaders' cos and sin of an angle on the CPU: ropeShaderAngle.
 #include "../shaders/angle.h"
 #include "plan/scale.h"
 
@@ -13,7 +13,7 @@ void ropeShaderAngle(int64_t position, const uint32_t frequency[4], double scale
     const rope::RopePhase phase = angle == ROPE_ANGLE_EXACT
                                       ? rope::add_fraction(rope::exact_phase(distance, words), distance, words)
                                       : rope::compatible_phase(distance, words);
-    const rope::Scale split = rope::splitScale(scale == 0 ? 1 : scale);
+    const rope::SplitScale split = rope::splitScale(scale == 0 ? 1 : scale);
     uint32_t bits[2];
     rope::cos_sin_bits(phase, split.mantissa, split.exponent, bits[0], bits[1]);
     const bool marked = rope::is_marked(words, angle != ROPE_ANGLE_EXACT);

@@ -1,3 +1,4 @@
+// This file finds the slot of a cache that a token takes, on the CPU.
 #include "reference/slot.h"
 
 #include "../shaders/cache_kinds.h"
@@ -5,44 +6,45 @@
 namespace rope {
 namespace {
 
-Slot bounded(int64_t found, const RopeCache& cache, uint64_t* slot) {
+SlotOutcome slotInCache(int64_t found, const RopeCache& cache, uint64_t* slot) {
     *slot = static_cast<uint64_t>(found);
-    return found >= 0 && found < cache.slots ? Slot::kTaken : Slot::kOutside;
+    return found >= 0 && found < cache.slots ? SlotOutcome::kTaken : SlotOutcome::kOutside;
 }
 
-Slot mappedSlot(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, uint64_t* slot) {
+SlotOutcome mappedSlot(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, uint64_t* slot) {
     const uint64_t entry =
         cache.slot_map_offset + batch * cache.slot_map_batch_stride + number * cache.slot_map_token_stride;
     const int64_t found = readInteger(map, cache.slot_map_element, entry);
-    return found == -1 ? Slot::kSkipped : bounded(found, cache, slot);
+    return found == -1 ? SlotOutcome::kSkipped : slotInCache(found, cache, slot);
 }
 
-Slot slotInPages(const RopeCache& cache, const void* table, uint32_t sequence, int64_t position, uint64_t* slot) {
+SlotOutcome slotInPages(const RopeCache& cache, const void* table, uint32_t sequence, int64_t position,
+                        uint64_t* slot) {
     const int64_t column = position / cache.page_size;
-    if (column >= cache.table_pages) return Slot::kOutside;
+    if (column >= cache.table_pages) return SlotOutcome::kOutside;
     const uint64_t entry =
         cache.slot_map_offset + sequence * cache.slot_map_batch_stride + static_cast<uint64_t>(column);
     const int64_t page = readInteger(table, cache.slot_map_element, entry);
-    if (page < 0 || page >= cache.slots / cache.page_size) return Slot::kOutside;
-    return bounded(page * cache.page_size + position % cache.page_size, cache, slot);
+    if (page < 0 || page >= cache.slots / cache.page_size) return SlotOutcome::kOutside;
+    return slotInCache(page * cache.page_size + position % cache.page_size, cache, slot);
 }
 
 } // namespace
 
-Slot findSlot(const RopeCache& cache, const void* positions, uint32_t batch, uint32_t number, const HostToken& token,
-              uint64_t* slot) {
-    if (!token.placed) return Slot::kSkipped;
+SlotOutcome findSlot(const RopeCache& cache, const void* positions, uint32_t batch, uint32_t number,
+                     const HostToken& token, uint64_t* slot) {
+    if (!token.placed) return SlotOutcome::kSkipped;
     const int64_t position = token.position[0] >> 32;
-    if (cacheKind(cache).by_position && (!token.known || position < 0)) return Slot::kOutside;
+    if (cacheKind(cache).by_position && (!token.known || position < 0)) return SlotOutcome::kOutside;
     switch (cache.kind) {
     case ROPE_CACHE_SLOTS:
         return mappedSlot(cache, positions, batch, number, slot);
     case ROPE_CACHE_RING:
-        return bounded(position % cache.slots, cache, slot);
+        return slotInCache(position % cache.slots, cache, slot);
     case ROPE_CACHE_BLOCK_TABLE:
         return slotInPages(cache, positions, token.sequence, position, slot);
     default:
-        return bounded(position, cache, slot);
+        return slotInCache(position, cache, slot);
     }
 }
 

@@ -1,17 +1,18 @@
-// Slots of a cache on the CPU: where a token goes.
+// On the CPU, slots of a cache say where a token goes.
 #pragma once
 
 #include "reference/token.h"
 
 namespace rope {
 
-enum class Slot { kTaken, kSkipped, kOutside };
+// kSkipped: the token needs no slot. kOutside: the token should have a slot and has none.
+enum class SlotOutcome { kTaken, kSkipped, kOutside };
 
-// `number` counts the batch's tokens; `slot` is written where it is kTaken.
-Slot findSlot(const RopeCache& cache, const void* positions, uint32_t batch, uint32_t number, const HostToken& token,
-              uint64_t* slot);
+// Finds the slot of a token. `number` counts the batch's tokens; `slot` is valid if the outcome is kTaken.
+SlotOutcome findSlot(const RopeCache& cache, const void* positions, uint32_t batch, uint32_t number,
+                     const HostToken& token, uint64_t* slot);
 
-// The first element of a slot's first head.
+// Returns the first element of a slot's first head.
 uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint32_t sequence, uint64_t slot);
 
 } // namespace rope

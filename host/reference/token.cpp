@@ -1,4 +1,4 @@
-// Where a token stands, on the CPU.
+// This file finds where a token stands in its sequence, and its positions, on the CPU.
 #include "reference/token.h"
 #include "plan/axes.h"
 #include "plan/positions.h"
@@ -21,7 +21,7 @@ int64_t readInteger(const void* array, RopePositionElement element, uint64_t at)
 
 namespace {
 
-// In 2^-32ths; false where it is no position.
+// Reads a position in 2^-32ths. Returns false if the value is no position.
 bool readPosition(const void* array, RopePositionElement element, uint64_t at, int64_t* position) {
     const int64_t integer = readInteger(array, element, at);
     *position = integer;
@@ -38,7 +38,7 @@ bool readPosition(const void* array, RopePositionElement element, uint64_t at, i
     return integer >= INT32_MIN && integer <= INT32_MAX;
 }
 
-// The sequence that a token is of, and its index there, or false.
+// Finds the sequence of a token, and its index there. Returns false if no sequence has the token.
 bool findSequence(const RopePositions& p, const void* positions, uint32_t token, HostToken* found, uint64_t* sequence) {
     for (uint64_t i = 0; i < p.sequences; ++i) {
         const int64_t begin = readInteger(positions, p.element, p.offset + i);
@@ -54,7 +54,7 @@ bool findSequence(const RopePositions& p, const void* positions, uint32_t token,
 
 } // namespace
 
-HostToken hostToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
+HostToken findToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
                     uint32_t batch, uint32_t token) {
     HostToken found = {true, true, token, tokens - token, batch, 0, {}};
     uint64_t at = p.offset + batch * p.batch_stride + (p.kind == ROPE_POSITIONS_PER_TOKEN ? token * p.token_stride : 0);

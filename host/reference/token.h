@@ -1,4 +1,4 @@
-// One token on the CPU: where it stands in its sequence, and its positions.
+// A HostToken is one token on the CPU: where it stands in its sequence, and its positions.
 #pragma once
 
 #include "rope.h"
@@ -6,17 +6,17 @@
 namespace rope {
 
 struct HostToken {
-    bool placed;          // it is part of a sequence
-    bool known;           // each of its positions is one, and its set is there
-    uint32_t index, left; // in its sequence; tokens from it to the sequence's end, itself among them
-    uint32_t sequence;    // the batch's, or of packed ones
+    bool placed;          // the token is part of a sequence
+    bool known;           // each position is a valid one, and the set exists
+    uint32_t index, left; // its index in the sequence; the tokens left there, itself among them
+    uint32_t sequence;    // the batch, or the number of the packed sequence
     uint32_t set;
     int64_t position[ROPE_MAX_AXES]; // in 2^-32ths
 };
-HostToken hostToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
+HostToken findToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
                     uint32_t batch, uint32_t token);
 
-// An entry as it stands in the buffer; a float's bits.
+// Reads an entry as it stands in the buffer. A float is returned as its bits.
 int64_t readInteger(const void* array, RopePositionElement element, uint64_t at);
 
 } // namespace rope

@@ -1,5 +1,5 @@
-// The true cos and sin of position * frequency. The judge of the shaders: nothing of theirs, and nothing of the code
-// that writes the shaders' frequencies, is used here.
+// This file computes the true cos and sin of position * frequency. It judges the shaders, so it uses nothing of theirs,
+// and nothing of the code that writes the shaders' frequencies.
 #include "rope.h"
 
 #include <cmath>
@@ -7,66 +7,66 @@
 
 namespace {
 
-constexpr double kHalfPi = 1.57079632679489661923;
+constexpr double kRadiansPerQuarter = 1.57079632679489661923;
 constexpr double kFrequencyLimit = 1686629714.0; // 2^28 turns
 
-// 1/(2 pi) in 192 bits, the least significant first.
-constexpr int kTurnBits = 192;
-constexpr uint32_t kTurn[6] = {0x4F10E410, 0x36D8A566, 0x7D4D3770, 0x7F09D5F4, 0x9391054A, 0x28BE60DB};
+// This is 1/(2 pi) in 192 bits, the least significant first.
+constexpr int kTurnsPerRadianBits = 192;
+constexpr uint32_t kTurnsPerRadianLimbs[6] = {0x4F10E410, 0x36D8A566, 0x7D4D3770, 0x7F09D5F4, 0x9391054A, 0x28BE60DB};
 
-constexpr int kLimbs = 13; // 10 for the product, the rest zero
+constexpr int kProductLimbs = 13; // 10 for the product, the rest zero
 
-// product += a * b * 2^(32 * at).
-void addProduct(uint32_t a, uint32_t b, int at, uint32_t product[kLimbs]) {
+// Adds a * b * 2^(32 * at) to the product.
+void addLimbProduct(uint32_t a, uint32_t b, int at, uint32_t product[kProductLimbs]) {
     uint64_t carry = static_cast<uint64_t>(a) * b;
-    for (int i = at; i < kLimbs; ++i) {
+    for (int i = at; i < kProductLimbs; ++i) {
         carry += product[i];
         product[i] = static_cast<uint32_t>(carry);
         carry >>= 32;
     }
 }
 
-// 64 bits from `bit` on.
-uint64_t bitsAt(const uint32_t number[kLimbs], int bit) {
+// Returns 64 bits from `bit` on.
+uint64_t bitsFrom(const uint32_t number[kProductLimbs], int bit) {
     const uint32_t* limb = number + bit / 32;
     const int shift = bit % 32;
     const uint64_t low = (static_cast<uint64_t>(limb[1]) << 32 | limb[0]) >> shift;
     return shift == 0 ? low : low | static_cast<uint64_t>(limb[2]) << (64 - shift);
 }
 
-// position * frequency, position in 2^-32ths, from 1/2 to 2^62, as whole quarter turns and the rest of the angle, in
-// [-pi/4, pi/4]. The product of the position, the frequency's 53 bits and 1/(2 pi) is exact; what 1/(2 pi) lacks makes
-// 2^-130 turns.
-double reduce(uint64_t position, double frequency, uint32_t* quarters) {
+// Reduces position * frequency to whole quarter turns and the rest of the angle, in [-pi/4, pi/4]. The position is in
+// 2^-32ths, and the product from 1/2 to 2^62. The product of the position, the frequency's 53 bits and 1/(2 pi) is
+// exact. The bits that 1/(2 pi) lacks make 2^-130 turns.
+double reduceToQuarters(uint64_t position, double frequency, uint32_t* quarters) {
     int exponent;
     const double fraction = std::frexp(frequency, &exponent);
     const uint64_t mantissa = static_cast<uint64_t>(std::ldexp(fraction, 53));
-    uint32_t head[kLimbs] = {}; // position * mantissa, 4 limbs
+    uint32_t head[kProductLimbs] = {}; // position * mantissa, 4 limbs
     for (int i = 0; i < 2; ++i) {
-        addProduct(static_cast<uint32_t>(position >> 32 * i), static_cast<uint32_t>(mantissa), i, head);
-        addProduct(static_cast<uint32_t>(position >> 32 * i), static_cast<uint32_t>(mantissa >> 32), i + 1, head);
+        addLimbProduct(static_cast<uint32_t>(position >> 32 * i), static_cast<uint32_t>(mantissa), i, head);
+        addLimbProduct(static_cast<uint32_t>(position >> 32 * i), static_cast<uint32_t>(mantissa >> 32), i + 1, head);
     }
-    uint32_t product[kLimbs] = {};
+    uint32_t product[kProductLimbs] = {};
     for (int i = 0; i < 4; ++i) {
         for (int j = 0; j < 6; ++j) {
-            addProduct(head[i], kTurn[j], i + j, product);
+            addLimbProduct(head[i], kTurnsPerRadianLimbs[j], i + j, product);
         }
     }
-    const int point = kTurnBits + 32 + 53 - exponent; // the bit of weight one turn
-    const uint64_t turn = bitsAt(product, point - 64);
-    const uint64_t below = bitsAt(product, point - 128);
+    const int point = kTurnsPerRadianBits + 32 + 53 - exponent; // the bit of weight one turn
+    const uint64_t turn = bitsFrom(product, point - 64);
+    const uint64_t below = bitsFrom(product, point - 128);
     *quarters = static_cast<uint32_t>((turn + (1ull << 61)) >> 62);
     const int64_t rest = static_cast<int64_t>(turn - (static_cast<uint64_t>(*quarters) << 62));
     const double quarter = std::ldexp(static_cast<double>(rest) + std::ldexp(static_cast<double>(below), -64), -62);
-    return quarter * kHalfPi;
+    return quarter * kRadiansPerQuarter;
 }
 
-void angleOf(uint64_t position, double frequency, double cos_sin[2]) {
+void trueCosSin(uint64_t position, double frequency, double cos_sin[2]) {
     uint32_t quarters = 0;
     double angle =
-        std::ldexp(static_cast<double>(position), -32) * frequency; // rounded, which is near enough for a small angle
+        std::ldexp(static_cast<double>(position), -32) * frequency; // rounding is near enough for a small angle
     if (angle >= 0.5) {
-        angle = reduce(position, frequency, &quarters);
+        angle = reduceToQuarters(position, frequency, &quarters);
     }
     const double c = std::cos(angle);
     const double s = std::sin(angle);
@@ -86,10 +86,10 @@ void ropeReferenceAngle(int64_t position, double frequency, RopeAngle angle, dou
     if (angle == ROPE_ANGLE_COMPATIBLE) {
         const float rounded = std::ldexp(static_cast<float>(position), -32);
         const float product = rounded * static_cast<float>(frequency);
-        angleOf(1ull << 32, std::fabs(static_cast<double>(product)), cos_sin);
+        trueCosSin(1ull << 32, std::fabs(static_cast<double>(product)), cos_sin);
     } else {
         const uint64_t distance = position < 0 ? 0u - static_cast<uint64_t>(position) : static_cast<uint64_t>(position);
-        angleOf(distance, std::fabs(frequency), cos_sin);
+        trueCosSin(distance, std::fabs(frequency), cos_sin);
     }
     if (backwards && cos_sin[1] != 0) {
         cos_sin[1] = -cos_sin[1];

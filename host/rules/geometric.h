@@ -9,10 +9,10 @@ namespace rope {
 
 Real logOfBase(const RopeRule& rule);
 
-// b^(-2/d), the ratio of a frequency to the one before. Its powers are within 2^-270 of b^(-2i/d), which leaves 200
-// bits below the last of a double to tell which way to round. None lies in the middle between two doubles, and only a
-// power of two is a double: were the odd part of b^i times the n-th power of the odd part of its inverse root to be 1,
-// both would be 1.
+// The ratio of a frequency to the one before it, base^(-2/d). Its computed powers are within 2^-270 of the true
+// theta_i. That leaves 200 bits below a double's last one to tell which way a power rounds. No theta_i is a tie: a tie
+// t has few bits, and t^(d/2) * base^i = 1 in whole numbers makes the odd parts of t and of base 1, so t is a power of
+// two, which is a double itself.
 Real frequencyStep(const RopeRule& rule, const Real& log_base);
 
 // Writes first, first * step, and so on: `count` frequencies.

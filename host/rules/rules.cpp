@@ -204,7 +204,7 @@ RopeResult makeNtkMixed(const RopeRule& rule, double* frequencies, double* scale
     return ROPE_SUCCESS;
 }
 
-// `make` checks the members that no other rule reads, and writes rotary_dim / 2 frequencies and the scale. If it
+// `make` checks every member that it reads but kind, rotary_dim and base, and writes rotary_dim / 2 frequencies and the scale. If it
 // refuses, it writes nothing but the reason.
 struct Rule {
     RopeRuleKind kind;

@@ -44,7 +44,7 @@ CLI::Option* takesNames(CLI::App* app, const char* name, const std::vector<std::
     return option->delimiter(',')->allow_extra_args(false)->check(CLI::IsMember(names));
 }
 
-// The option understands the name that a value had before 0.2; no help shows it.
+// The option understands an older name of a value; no help shows that name.
 void alsoTakes(CLI::Option* option, const char* old, const char* name) {
     option->transform([=](const std::string& given) { return given == old ? name : given; }, "");
 }

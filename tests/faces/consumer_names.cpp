@@ -28,7 +28,7 @@ inline bool realIsZero(const Real& a) { return a.value == 0; }
 inline RopeResult refuse(RopeReason*, RopeResult, const char*, ...) { return ROPE_SUCCESS; }
 inline RopeResult checkChoice(const char*, int, int, RopeReason*) { return ROPE_ERROR_TOO_LARGE; }
 inline RopeResult checkChoices(const Choice*, uint32_t, RopeReason*) { return ROPE_ERROR_TOO_LARGE; }
-inline RopeResult checkScale(double, RopeReason*) { return ROPE_ERROR_TOO_LARGE; }
+inline RopeResult checkFrequencyScale(double, RopeReason*) { return ROPE_ERROR_TOO_LARGE; }
 inline RopeResult checkFrequencies(const RopeFrequencies&, RopeReason*) { return ROPE_ERROR_TOO_LARGE; }
 inline void clear(RopeReason* reason) { strcpy(reason->text, "the host's"); }
 
@@ -50,7 +50,7 @@ static int checkOwn() {
     wrong += check(refuse(&reason, ROPE_ERROR_INVALID, "%d", 1) == ROPE_SUCCESS, "the host's refuse");
     wrong += check(checkChoice("name", 0, 1, &reason) == ROPE_ERROR_TOO_LARGE, "the host's checkChoice");
     wrong += check(checkChoices(&choice, 1, &reason) == ROPE_ERROR_TOO_LARGE, "the host's checkChoices");
-    wrong += check(checkScale(1, &reason) == ROPE_ERROR_TOO_LARGE, "the host's checkScale");
+    wrong += check(checkFrequencyScale(1, &reason) == ROPE_ERROR_TOO_LARGE, "the host's checkFrequencyScale");
     return wrong + check(checkFrequencies(none, &reason) == ROPE_ERROR_TOO_LARGE, "the host's checkFrequencies");
 }
 

@@ -39,7 +39,7 @@ void makeFrequencies(RopeAddDescription* d, Random* random, Inputs* inputs) {
     d->frequencies = {inputs->frequencies.data(), d->dim / 2, scale, inputs->axes.data(), sets};
 }
 
-void makeSlots(const RopeAddDescription& d, const rope::Addition& addition, Random* random, Inputs* inputs) {
+void makeSlots(const RopeAddDescription& d, const rope::ResolvedAdd& addition, Random* random, Inputs* inputs) {
     RopeRotateDescription filled = addition.d;
     RopePlan plan;
     RopeLimits limits;
@@ -71,7 +71,7 @@ double allowed(double magnitude, RopeElement element) {
     return magnitude * (3 * 0x1p-24 + stored) * (1 + 0x1p-20) + (element == ROPE_ELEMENT_F16 ? 0x1p-25 : 0);
 }
 
-testing::AssertionResult checkReference(const rope::Addition& addition, const std::vector<double>& reference,
+testing::AssertionResult checkReference(const rope::ResolvedAdd& addition, const std::vector<double>& reference,
                                         const std::vector<uint8_t>& got) {
     const RopeRotateDescription& d = addition.d;
     std::vector<float> values(got.size() / ropeElementBytes(d.element_out));
@@ -95,9 +95,9 @@ testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint6
     Random random(seed);
     Inputs inputs;
     makeFrequencies(&d, &random, &inputs);
-    rope::Addition addition;
+    rope::ResolvedAdd addition;
     RopeReason reason;
-    if (rope::resolveAddition(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (rope::resolveAdd(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     makeSlots(d, addition, &random, &inputs);
     RopePlan plan;
     if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) {
@@ -408,8 +408,8 @@ TEST(PlanAdd, OfAnyDescriptionStaysInsideItsSlots) {
         RopePlan plan;
         if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) continue;
         ++planned;
-        rope::Addition addition;
-        ASSERT_EQ(rope::resolveAddition(d, &addition, nullptr), ROPE_SUCCESS);
+        rope::ResolvedAdd addition;
+        ASSERT_EQ(rope::resolveAdd(d, &addition, nullptr), ROPE_SUCCESS);
         addition.d.q = addition.x;
         SCOPED_TRACE(seed);
         reach::checkDispatches(plan, addition.d, limits);

@@ -27,7 +27,7 @@ struct Inputs {
 
 using Positions = std::vector<int64_t>;
 
-Inputs makeInputs(const RopeBiasDescription& d, const rope::Bias& bias, const RopePlan& plan,
+Inputs makeInputs(const RopeBiasDescription& d, const rope::ResolvedBias& bias, const RopePlan& plan,
                   const Positions& positions, Random* random) {
     Inputs inputs;
     inputs.positions = rotation::makePositions(bias.d, random);
@@ -35,7 +35,7 @@ Inputs makeInputs(const RopeBiasDescription& d, const rope::Bias& bias, const Ro
     inputs.slots.bytes[ROPE_SLOT_POSITIONS] = inputs.positions;
     inputs.slots.bytes[ROPE_SLOT_POSITIONS].resize(plan.bytes[ROPE_SLOT_POSITIONS]);
     inputs.slots.bytes[ROPE_SLOT_ROWS] =
-        sample::tensor(bias.given.rows.element, plan.bytes[ROPE_SLOT_ROWS], random->next());
+        sample::tensor(bias.filled.rows.element, plan.bytes[ROPE_SLOT_ROWS], random->next());
     inputs.slots.bytes[ROPE_SLOT_X] =
         sample::tensor(bias.d.element_in, (plan.bytes[ROPE_SLOT_X] + 3) / 4 * 4, random->next());
     inputs.slots.bytes[ROPE_SLOT_X].resize(plan.bytes[ROPE_SLOT_X]);
@@ -48,7 +48,7 @@ Inputs makeInputs(const RopeBiasDescription& d, const rope::Bias& bias, const Ro
 }
 
 // One rounding of the sum, and of a product before it: half an ulp of each magnitude; then that of what is stored.
-testing::AssertionResult checkReference(const rope::Bias& bias, const std::vector<double>& reference,
+testing::AssertionResult checkReference(const rope::ResolvedBias& bias, const std::vector<double>& reference,
                                         const std::vector<uint8_t>& got, const std::vector<uint8_t>& before) {
     const RopeElement element = bias.d.element_in;
     std::vector<float> values(reference.size()), scores(reference.size());
@@ -68,7 +68,7 @@ testing::AssertionResult checkReference(const rope::Bias& bias, const std::vecto
 testing::AssertionResult check(rope::Device* device, const RopeBiasDescription& d, uint64_t seed,
                                const RopeLimits& limits, const Positions& positions = {}) {
     Random random(seed);
-    rope::Bias bias;
+    rope::ResolvedBias bias;
     RopeReason reason;
     RopePlan plan;
     if (rope::resolveBias(d, &bias, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
@@ -420,7 +420,7 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
             limits.storage_range = 1u << (14 + random.below(13));
         }
         RopePlan plan;
-        rope::Bias bias;
+        rope::ResolvedBias bias;
         if (ropePlanBias(&d, &limits, &plan) != ROPE_SUCCESS) continue;
         ASSERT_EQ(rope::resolveBias(d, &bias, nullptr), ROPE_SUCCESS);
         ++planned;
@@ -446,7 +446,7 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
                            d.keys, bias.d.element_in);
             const uint64_t value = push.rows.offset + (push.heads - 1ull) * push.rows.head +
                                    (bias.row_count - 1ull) * push.ROPE_ROW_STRIDE;
-            ASSERT_LE((value + 1) * ropeElementBytes(bias.given.rows.element),
+            ASSERT_LE((value + 1) * ropeElementBytes(bias.filled.rows.element),
                       dispatch.bindings[ROPE_BINDING_COS_SIN].range);
             taken += uint64_t{dispatch.groups[1]} * push.tokens * push.heads;
         }

@@ -57,7 +57,7 @@ double allowed(const RopeRelativeDescription& d, RopeElement element) {
 testing::AssertionResult check(rope::Device* device, const RopeRelativeDescription& d, uint64_t seed,
                                const RopeLimits& limits) {
     Random random(seed);
-    rope::Relative relative;
+    rope::ResolvedRelative relative;
     RopePlan plan;
     RopeReason reason;
     if (rope::resolveRelative(d, &relative, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
@@ -66,7 +66,7 @@ testing::AssertionResult check(rope::Device* device, const RopeRelativeDescripti
     const std::vector<uint8_t> positions = rotation::makePositions(relative.d, &random);
     slots.bytes[ROPE_SLOT_POSITIONS] = positions;
     slots.bytes[ROPE_SLOT_POSITIONS].resize(plan.bytes[ROPE_SLOT_POSITIONS]);
-    const RopeRelativeDescription& g = relative.given;
+    const RopeRelativeDescription& g = relative.filled;
     slots.bytes[ROPE_SLOT_ROWS] = sample::tensor(g.rows.element, plan.bytes[ROPE_SLOT_ROWS], random.next());
     slots.bytes[ROPE_SLOT_Q] = sample::tensor(g.element_q, plan.bytes[ROPE_SLOT_Q], random.next());
     slots.bytes[ROPE_SLOT_X] = sample::tensor(g.element_x, plan.bytes[ROPE_SLOT_X], random.next());
@@ -227,7 +227,7 @@ TEST(PlanRelative, OfAnyDescriptionStaysInsideItsSlots) {
             limits.storage_range = 1u << (13 + random.below(14));
         }
         RopePlan plan;
-        rope::Relative r;
+        rope::ResolvedRelative r;
         if (ropePlanRelative(&d, &limits, &plan) != ROPE_SUCCESS) continue;
         ASSERT_EQ(rope::resolveRelative(d, &r, nullptr), ROPE_SUCCESS);
         ++planned;
@@ -241,12 +241,12 @@ TEST(PlanRelative, OfAnyDescriptionStaysInsideItsSlots) {
             const reach::Last last = {dispatch.groups[1] - 1ull, push.tokens - 1ull, push.heads - 1ull};
             reach::checkPositions(dispatch, push, last);
             reach::touched(dispatch.bindings[ROPE_BINDING_SOURCE], push.source, last, push.source.head, r.q_count,
-                           r.given.element_q);
+                           r.filled.element_q);
             reach::touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, last, push.destination.head,
-                           r.x_count, r.given.element_x);
+                           r.x_count, r.filled.element_x);
             const uint64_t value =
                 push.rows.offset + last.head * push.rows.head + (r.row_count - 1ull) * push.ROPE_ROW_STRIDE + d.dim - 1;
-            ASSERT_LE((value + 1) * ropeElementBytes(r.given.rows.element),
+            ASSERT_LE((value + 1) * ropeElementBytes(r.filled.rows.element),
                       dispatch.bindings[ROPE_BINDING_COS_SIN].range);
             taken += uint64_t{dispatch.groups[1]} * push.tokens * push.heads;
         }

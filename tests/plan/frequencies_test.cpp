@@ -314,7 +314,10 @@ TEST(Frequencies, RuleRefusesNullPointers) {
 }
 
 TEST(Frequencies, RuleRefusesAnUnknownKind) {
-    EXPECT_SAYS(ruleRefusal(ruleOf(static_cast<RopeRuleKind>(11), 4, 1e4, 1)), "kind is 11");
+    int unknown = 0;
+    while (ropeRuleName(static_cast<RopeRuleKind>(unknown)) != nullptr) ++unknown;
+    EXPECT_SAYS(ruleRefusal(ruleOf(static_cast<RopeRuleKind>(unknown), 4, 1e4, 1)),
+                "kind is " + std::to_string(unknown));
 }
 
 TEST(Frequencies, RuleRefusesAnOddOrOversizedRotaryDim) {

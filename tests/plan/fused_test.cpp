@@ -359,9 +359,9 @@ uint64_t sequencesOf(const RopeRotateDescription& d) {
     return rope::isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
 
-void checkPositionBytes(const rope::Fused& fused, const rope::FusedTensor& t, uint64_t bytes) {
+void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTensor& t, uint64_t bytes) {
     const RopeRotateDescription& d = t.d;
-    const RopeCache& cache = fused.given.cache;
+    const RopeCache& cache = fused.filled.cache;
     const uint32_t step = ropePositionBytes(cache.slot_map_element);
     if (t.cached && cache.kind == ROPE_CACHE_SLOTS) {
         Reach(cache.slot_map_offset)
@@ -374,11 +374,11 @@ void checkPositionBytes(const rope::Fused& fused, const rope::FusedTensor& t, ui
             .over(sequencesOf(d), cache.slot_map_batch_stride)
             .isIn(bytes, cache.table_pages, step);
     }
-    if (fused.given.tokens_counted != 0)
-        Reach(fused.given.tokens_offset).isIn(bytes, 1, ropePositionBytes(fused.count_element));
+    if (fused.filled.tokens_counted != 0)
+        Reach(fused.filled.tokens_offset).isIn(bytes, 1, ropePositionBytes(fused.count_element));
     RopePositions p;
     RopeFrequencies f;
-    rope::positionsRead(fused, t, &p, &f);
+    rope::selectFusedPositions(fused, t, &p, &f);
     if (p.kind == ROPE_POSITIONS_COUNTED) return;
     const uint64_t rows = rope::positionRows(p, rope::axisCount(f)) + rope::isPacked(p) + (f.sets > 1);
     Reach last = Reach(p.offset).over(rows, p.axis_stride);
@@ -387,7 +387,7 @@ void checkPositionBytes(const rope::Fused& fused, const rope::FusedTensor& t, ui
     last.isIn(bytes, rope::isPacked(p) ? p.sequences : 1, ropePositionBytes(p.element));
 }
 
-void checkTensorBytes(const rope::Fused& fused, const rope::FusedTensor& t, const RopePlan& plan) {
+void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor& t, const RopePlan& plan) {
     const auto tensor = [&t, &plan](RopeSlot slot, const RopeLayout& l, RopeElement element) {
         Reach(l.offset)
             .over(t.d.batch, l.batch_stride)
@@ -395,16 +395,16 @@ void checkTensorBytes(const rope::Fused& fused, const rope::FusedTensor& t, cons
             .over(t.heads, l.head_stride)
             .isIn(plan.bytes[slot], t.d.head_dim, ropeElementBytes(element));
     };
-    if (t.d.out_of_place != 0) tensor(t.from, t.source, t.d.element_in);
-    if (!t.cached) return tensor(t.to, t.destination, t.d.element_out);
-    const RopeCache& cache = fused.given.cache;
+    if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element_in);
+    if (!t.cached) return tensor(t.to_slot, t.destination, t.d.element_out);
+    const RopeCache& cache = fused.filled.cache;
     const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
         Reach(l.offset)
             .over(rope::cacheKind(cache).by_position ? sequencesOf(t.d) : 1, l.batch_stride)
             .over(cache.slots / cache.page_size, l.page_stride)
             .over(cache.page_size, l.slot_stride)
             .over(t.heads, l.head_stride)
-            .isIn(plan.bytes[t.to], extent, size, share);
+            .isIn(plan.bytes[t.to_slot], extent, size, share);
     };
     const bool blocks = t.d.element_out == ROPE_ELEMENT_Q8_0;
     cached(t.cache, t.d.head_dim, blocks ? 34 : ropeElementBytes(t.d.element_out), blocks ? 32 : 1);
@@ -471,7 +471,7 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
 
 // The tensor of each pass: one for which nothing is done has none, nor has V beside K. The count of tokens has no
 // tensor.
-std::vector<const rope::FusedTensor*> passTensors(const rope::Fused& fused, const RopePlan& plan) {
+std::vector<const rope::FusedTensor*> passTensors(const rope::ResolvedFused& fused, const RopePlan& plan) {
     std::vector<const rope::FusedTensor*> tensors;
     const uint32_t jobs = fused.v_with_k ? fused.count - 1 : fused.count;
     for (uint32_t t = 0; t < jobs; ++t) {
@@ -493,7 +493,7 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
     }
 }
 
-void checkDispatch(const rope::Fused& fused, const rope::FusedTensor* t, const RopeDispatch& dispatch) {
+void checkDispatch(const rope::ResolvedFused& fused, const rope::FusedTensor* t, const RopeDispatch& dispatch) {
     Last l = {dispatch, {}};
     std::memcpy(&l.push, dispatch.push, sizeof l.push);
     const reach::Last last = {dispatch.groups[1] - 1ull, l.push.tokens - 1ull, 0};
@@ -514,7 +514,7 @@ void checkDispatch(const rope::Fused& fused, const rope::FusedTensor* t, const R
 }
 
 void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimits& limits) {
-    rope::Fused fused;
+    rope::ResolvedFused fused;
     RopeReason reason;
     ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
     for (uint32_t i = 0; i < fused.count; ++i) {

@@ -61,9 +61,8 @@ TEST(Rules, DoNotHearTheRoundingMode) {
 TEST(Rules, HaveNames) {
     const char* const names[] = {"default", "linear",       "ntk",         "dynamic",          "yarn",     "longrope",
                                  "llama3",  "proportional", "yarn_ramped", "yarn_temperature", "ntk_mixed"};
-    for (int kind = 0; kind < 11; ++kind) {
-        EXPECT_STREQ(ropeRuleName(static_cast<RopeRuleKind>(kind)), names[kind]);
-    }
-    EXPECT_EQ(ropeRuleName(static_cast<RopeRuleKind>(11)), nullptr);
+    int kind = 0;
+    for (const char* name : names) EXPECT_STREQ(ropeRuleName(static_cast<RopeRuleKind>(kind++)), name);
+    EXPECT_EQ(ropeRuleName(static_cast<RopeRuleKind>(kind)), nullptr);
     EXPECT_EQ(ropeRuleName(ROPE_RULE_KIND_MAX_ENUM), nullptr);
 }

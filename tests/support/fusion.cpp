@@ -59,8 +59,8 @@ int32_t makeStart(const RopeFusedDescription& d, sample::Random* random) {
 }
 
 // Some tokens lie behind the last sequence.
-void fillLengths(const rope::Fused& fused, sample::Random* random, std::vector<uint8_t>* to) {
-    const RopeRotateDescription& d = fused.given.rotate;
+void fillLengths(const rope::ResolvedFused& fused, sample::Random* random, std::vector<uint8_t>* to) {
+    const RopeRotateDescription& d = fused.filled.rotate;
     const RopePositions& p = d.positions;
     uint32_t end = 0;
     for (uint32_t i = 0; i <= p.sequences; ++i) {
@@ -69,7 +69,7 @@ void fillLengths(const rope::Fused& fused, sample::Random* random, std::vector<u
     }
     if (p.kind != ROPE_POSITIONS_PACKED_STARTS) return;
     for (uint32_t i = 0; i < p.sequences; ++i)
-        putPosition(makeStart(fused.given, random), p.element, p.offset + p.axis_stride + i, to);
+        putPosition(makeStart(fused.filled, random), p.element, p.offset + p.axis_stride + i, to);
 }
 
 // One of them there is not.
@@ -85,17 +85,17 @@ void fillSets(const RopeRotateDescription& d, uint32_t entries, sample::Random* 
     }
 }
 
-void fillPositions(const rope::Fused& fused, sample::Random* random, std::vector<uint8_t>* to) {
-    const RopeRotateDescription& d = fused.given.rotate;
+void fillPositions(const rope::ResolvedFused& fused, sample::Random* random, std::vector<uint8_t>* to) {
+    const RopeRotateDescription& d = fused.filled.rotate;
     const RopePositions& p = d.positions;
     if (p.kind == ROPE_POSITIONS_COUNTED) return;
     const uint32_t entries = rope::isPacked(p) ? p.sequences : p.kind == ROPE_POSITIONS_PER_TOKEN ? d.tokens : 1;
     if (d.frequencies.sets > 1) fillSets(d, entries, random, to);
     if (rope::isPacked(p)) return fillLengths(fused, random, to);
-    const bool places = placesByPosition(fused.given.cache);
+    const bool places = placesByPosition(fused.filled.cache);
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t axis = 0; axis < rope::axisCount(d.frequencies); ++axis) {
-            const int32_t start = makeStart(fused.given, random);
+            const int32_t start = makeStart(fused.filled, random);
             for (uint32_t i = 0; i < entries; ++i) {
                 const uint64_t at = p.offset + axis * p.axis_stride + batch * p.batch_stride + i * p.token_stride;
                 putPosition(start + static_cast<int32_t>(i), p.element, at, to);
@@ -145,7 +145,7 @@ void fillTable(const RopeFusedDescription& d, uint32_t sequences, sample::Random
     }
 }
 
-const rope::FusedTensor* turnedTensor(const rope::Fused& fused) {
+const rope::FusedTensor* turnedTensor(const rope::ResolvedFused& fused) {
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (fused.tensors[i].turned) return &fused.tensors[i];
     }
@@ -153,11 +153,11 @@ const rope::FusedTensor* turnedTensor(const rope::Fused& fused) {
 }
 
 // What outputs hold before: where a pass works in place, values.
-void fillOutputs(const rope::Fused& fused, const RopePlan& plan, uint64_t seed, gpu::Slots* slots) {
+void fillOutputs(const rope::ResolvedFused& fused, const RopePlan& plan, uint64_t seed, gpu::Slots* slots) {
     for (const RopeSlot slot : {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
         slots->bytes[slot].assign(plan.bytes[slot], kUntouched);
     }
-    if (fused.given.cache.shift == 0) return;
+    if (fused.filled.cache.shift == 0) return;
     slots->bytes[ROPE_SLOT_K_OUT] =
         sample::tensor(fused.tensors[0].d.element_out, plan.bytes[ROPE_SLOT_K_OUT], seed + 5);
 }
@@ -165,7 +165,7 @@ void fillOutputs(const rope::Fused& fused, const RopePlan& plan, uint64_t seed, 
 } // namespace
 
 gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
-    rope::Fused fused;
+    rope::ResolvedFused fused;
     RopeReason reason;
     if (rope::resolveFused(scene.d, &fused, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
     sample::Random random(seed);
@@ -181,8 +181,8 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     const uint64_t made = positionElements(scene.d) * ropePositionBytes(d.positions.element);
     positions.assign(std::max(plan.bytes[ROPE_SLOT_POSITIONS], made), 0);
     fillPositions(fused, &random, &positions);
-    if (fused.given.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.given, d.batch, &random, &positions);
-    if (fused.given.cache.kind == ROPE_CACHE_BLOCK_TABLE) fillTable(fused.given, caches, &random, &positions);
+    if (fused.filled.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.filled, d.batch, &random, &positions);
+    if (fused.filled.cache.kind == ROPE_CACHE_BLOCK_TABLE) fillTable(fused.filled, caches, &random, &positions);
     if (scene.d.tokens_counted != 0) {
         putInteger(scene.present, fused.count_element, scene.d.tokens_offset, &positions);
     }
@@ -257,18 +257,18 @@ class Unfused {
         : device_(device), scene_(scene), before_(before) {}
 
     // Carries one tensor through to its destination in *slots.
-    testing::AssertionResult run(const rope::Fused& fused, uint32_t index, gpu::Slots* slots) {
+    testing::AssertionResult run(const rope::ResolvedFused& fused, uint32_t index, gpu::Slots* slots) {
         const rope::FusedTensor& t = fused.tensors[index];
         const RopeNorm& norm = t.norm;
         now_ = {t.heads, t.source, t.destination};
         element_ = t.d.element_in;
-        bytes_ = before_.bytes[t.from];
+        bytes_ = before_.bytes[t.from_slot];
         testing::AssertionResult ok = testing::AssertionSuccess();
         if (norm.kind != ROPE_NORM_NONE && norm.after == 0) ok = pass(t, &norm, false);
         if (ok && t.turned) ok = rotate(t);
         if (ok && norm.kind != ROPE_NORM_NONE && norm.after != 0) ok = pass(t, &norm, false);
         if (ok && t.query_scaled) ok = pass(t, nullptr, true);
-        return ok ? finish(t, fused.given, slots) : ok;
+        return ok ? finish(t, fused.filled, slots) : ok;
     }
 
   private:
@@ -376,10 +376,10 @@ class Unfused {
             return testing::AssertionFailure() << "conversion alone: " << plan.reason.text;
         gpu::Slots slots;
         slots.bytes[from] = bytes_;
-        slots.bytes[to] = all->bytes[t.to];
+        slots.bytes[to] = all->bytes[t.to_slot];
         fill(plan, &slots);
         const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
-        std::copy(slots.bytes[to].begin(), slots.bytes[to].end(), all->bytes[t.to].begin());
+        std::copy(slots.bytes[to].begin(), slots.bytes[to].end(), all->bytes[t.to_slot].begin());
         return ok;
     }
     rope::Device* device_;
@@ -394,7 +394,7 @@ class Unfused {
 
 testing::AssertionResult checkUnfused(rope::Device* device, const Scene& scene, const gpu::Slots& before,
                                       const gpu::Slots& after) {
-    rope::Fused fused;
+    rope::ResolvedFused fused;
     RopeReason reason;
     if (rope::resolveFused(scene.d, &fused, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
     gpu::Slots slots = before;

@@ -313,9 +313,9 @@ uint64_t positionElements(const RopeFusedDescription& description) {
     RopeFusedDescription far = description; // where slot map and count lie is found by this
     far.tokens_counted = 0;
     far.cache.slot_map_offset = uint64_t{1} << 30;
-    rope::Fused fused;
+    rope::ResolvedFused fused;
     if (rope::resolveFused(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
-    const RopeRotateDescription& d = fused.given.rotate;
+    const RopeRotateDescription& d = fused.filled.rotate;
     if (d.positions.kind == ROPE_POSITIONS_COUNTED) return 0;
     const RopeAccess a = rope::positionAccess(d.positions, d.frequencies);
     return a.offset + a.extent + (d.batch - 1) * a.stride[0] + (d.tokens - 1) * a.stride[1];
