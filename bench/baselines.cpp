@@ -35,7 +35,7 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     plan.bytes[ROPE_SLOT_Q] = plan.bytes[ROPE_SLOT_Q_OUT] = bytes;
     RopePass& pass = plan.passes[0];
     pass.shader = &shader;
-    pass.constants[ROPE_ID_GROUP_SIZE] = group;
+    pass.constants[ROPE_ID_GROUP_SIZE] = pass.group_size = group;
     pass.heads_per_thread = pass.tokens_per_thread = pass.address_unit = pass.head_lanes = 1;
     for (int axis = 0; axis < 3; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = threads;

@@ -2,7 +2,7 @@
 // in.
 #include "typical_passes.hpp"
 
-#include "plan/shaders.h"
+#include "../shaders/modules.h"
 
 #include <cstdio>
 #include <stdexcept>

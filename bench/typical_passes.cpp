@@ -2,7 +2,7 @@
 
 #include "bench_device.hpp"
 
-#include "plan/shaders.h"
+#include "../shaders/modules.h"
 
 #include <algorithm>
 

@@ -795,7 +795,7 @@ typedef struct RopeShader {
 } RopeShader;
 
 /* One binding of one pass: the slot it takes, and where it lies for each batch, token and head. Without an extent it is
- * not read; the destination is bound there. */
+ * not read, and something that the pass reads is bound there; from the fifth binding on nothing is. */
 typedef struct RopeAccess {
     uint32_t slot;
     uint32_t element_bytes;
@@ -813,10 +813,11 @@ typedef struct RopePass {
     uint32_t count[3];              /* batches, tokens, heads */
     uint32_t step[3];               /* of them in one part */
     uint32_t parts[3];
+    uint32_t group_size;
     uint32_t heads_per_thread;
     uint32_t tokens_per_thread;
     uint32_t address_unit;   /* the source's and the destination's push words count so many as one */
-    uint32_t head_lanes;     /* lanes of a group of heads */
+    uint32_t head_lanes;     /* lanes of a group of heads; of a fused pass, whose heads are one group, of a token */
     uint32_t family;         /* of the shader: which of the push words' names are read */
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */

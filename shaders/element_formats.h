@@ -11,8 +11,8 @@
 #define ROPE_I8 3
 #define ROPE_Q8_0 4
 
-// Formats of caches alone: whole heads are stored, as 32-bit words.
-#define ROPE_IS_QUANTIZED(element) ((element) >= ROPE_I8)
+// Formats of caches alone. Their heads are looked at whole before a word of them is stored, and stored as 32-bit words.
+#define ROPE_IS_FOR_CACHES(element) ((element) >= ROPE_I8)
 
 // A block of Q8_0: a float16 scale, then its integers. Two blocks fill whole words.
 #define ROPE_Q8_0_ELEMENTS 32
@@ -55,12 +55,12 @@ constexpr const ElementFormat& formatOf(RopeElement element) { return kElementFo
 constexpr uint32_t shaderElement(RopeElement element) {
     return element == ROPE_ELEMENT_DEFAULT ? ROPE_F32 : static_cast<uint32_t>(element) - 1;
 }
-constexpr bool isQuantized(RopeElement element) { return ROPE_IS_QUANTIZED(shaderElement(element)); }
+constexpr bool isForCaches(RopeElement element) { return ROPE_IS_FOR_CACHES(shaderElement(element)); }
 
 // The last format that tensors and rows may have; those behind it are for caches alone.
 constexpr RopeElement lastTensorElement() {
     uint32_t last = 0;
-    while (last + 1 < kElementCount && !isQuantized(static_cast<RopeElement>(last + 1))) ++last;
+    while (last + 1 < kElementCount && !isForCaches(static_cast<RopeElement>(last + 1))) ++last;
     return static_cast<RopeElement>(last);
 }
 constexpr RopeElement kLastTensorElement = lastTensorElement();

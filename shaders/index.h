@@ -8,7 +8,8 @@
 ROPE_FUNCTION uint divide(uint n, uint magic, uint shift) { return multiply_high(n * 2u, magic) >> shift; }
 
 // The rotary part's pairs lie in chunks, each chunk's first elements before its second ones. `chunk` is the number of
-// pairs in one. A chunk of one pair is interleaved pairing. 0 means that one chunk has all pairs, which is half pairing.
+// pairs in one. A chunk of one pair is interleaved pairing. 0 means that one chunk has all pairs, which is half
+// pairing.
 #define ROPE_IS_INTERLEAVED(chunk) ((chunk) == 1u)
 // The first element of pair j within the rotary part, and how far its second one lies behind.
 ROPE_FUNCTION uint pair_first(uint j, uint chunk) { return j + j / max(chunk, 1u) * chunk; }

@@ -78,7 +78,7 @@ function(vkrope_shaders list sources)
         endif()
         file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/shaders/${name}.c
             CONTENT [[
-#include "plan/shaders.h"
+#include "../shaders/modules.h"
 static const uint32_t kWords[] = {
 #include "@name@.inc"
 };

@@ -10,7 +10,7 @@ layout(constant_id = ROPE_ID_EPSILON) const uint kEpsilon = 0;
 layout(constant_id = ROPE_ID_WEIGHTS) const uint kWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_WEIGHT_OFFSET) const uint kWeightOffset = 0;
 
-const bool kQuantized = ROPE_IS_QUANTIZED(kElementOut);
+const bool kQuantized = ROPE_IS_FOR_CACHES(kElementOut);
 const uint kBlockRuns = kElementOut == ROPE_Q8_0 ? uint(ROPE_Q8_0_ELEMENTS / 4) : kRuns;
 const uint kBlocks = kRuns / kBlockRuns;
 const uint kTeams = gl_WorkGroupSize.x < kHeadLanes ? 1u : gl_WorkGroupSize.x / kHeadLanes;

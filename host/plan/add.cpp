@@ -1,6 +1,6 @@
 // This file plans an addition to embeddings: ropePlanAdd.
 #include "plan/add.h"
-#include "plan/shaders.h"
+#include "../shaders/modules.h"
 #include "plan/tensor.h"
 
 #include <string.h>

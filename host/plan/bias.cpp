@@ -1,8 +1,8 @@
 // This file plans a bias on scores: ropePlanBias.
 #include "plan/bias.h"
+#include "../shaders/modules.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
-#include "plan/shaders.h"
 #include "plan/tensor.h"
 
 namespace rope {

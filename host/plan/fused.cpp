@@ -1,8 +1,8 @@
 // This file plans one pass from projection to cache: ropePlanFused. Q takes a dispatch, and K and V take one together.
+#include "../shaders/modules.h"
 #include "plan/enumerators.h"
 #include "plan/fused_dispatch.h"
 #include "plan/rows.h"
-#include "plan/shaders.h"
 #include "plan/tensor.h"
 
 #include <string.h>

@@ -61,10 +61,10 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);
 // Refuses geometry that cannot be taken in vectors of four elements, or in blocks.
 RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason);
 
-inline bool isQuantized(const FusedTensor& tensor) { return isQuantized(tensor.d.element_out); }
+inline bool isForCaches(const FusedTensor& tensor) { return isForCaches(tensor.d.element_out); }
 // Norms, quantizers and the scale of queries take whole vectors of four elements.
 inline bool needsVectors(const FusedTensor& tensor) {
-    return isQuantized(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.query_scaled;
+    return isForCaches(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.query_scaled;
 }
 // An idle tensor stays as it lies, and takes no dispatch.
 inline bool isIdle(const FusedTensor& tensor) {

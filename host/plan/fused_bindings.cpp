@@ -105,7 +105,7 @@ uint64_t cacheElements(const RopeCache& cache, const FusedTensor& tensor, const 
 
 // Returns elements in the units that the shader counts: 32-bit words if integers are stored.
 uint64_t destinationUnits(RopeElement element, uint64_t elements) {
-    return isQuantized(element) ? elementBytes(element, elements) / sizeof(uint32_t) : elements;
+    return isForCaches(element) ? elementBytes(element, elements) / sizeof(uint32_t) : elements;
 }
 
 // A range of a destination, in the units that the shader counts.
@@ -126,7 +126,7 @@ DestinationRange cacheRange(const FusedDispatch& dispatch, const FusedTensor& te
 }
 
 RopeAccess cacheAccess(const FusedTensor& tensor, const DestinationRange& r) {
-    const uint32_t bytes = isQuantized(tensor) ? sizeof(uint32_t) : ropeElementBytes(tensor.d.element_out);
+    const uint32_t bytes = isForCaches(tensor) ? sizeof(uint32_t) : ropeElementBytes(tensor.d.element_out);
     return {static_cast<uint32_t>(tensor.to_slot), bytes, r.begin, {0, 0, 0}, r.end - r.begin};
 }
 

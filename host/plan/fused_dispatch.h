@@ -20,7 +20,7 @@ inline uint32_t sequencesOf(const RopeRotateDescription& d) {
 // True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.
 inline bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || needsVectors(t); }
 // Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
-inline bool reducesOverHead(const FusedTensor& t) { return isQuantized(t) || t.norm.kind != ROPE_NORM_NONE; }
+inline bool reducesOverHead(const FusedTensor& t) { return isForCaches(t) || t.norm.kind != ROPE_NORM_NONE; }
 
 // Sets the POSITIONS binding. Positions, the slot map or block table, and the count of tokens lie in one buffer, which
 // is bound from its beginning.

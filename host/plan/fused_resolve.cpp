@@ -123,7 +123,7 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (isQuantized(cache.element)) {
+    if (isForCaches(cache.element)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "cache.shift with cache.element %d; what is quantized is not turned, only floats, 1 to 3",
                       static_cast<int>(cache.element));

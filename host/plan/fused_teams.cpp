@@ -78,7 +78,7 @@ RopeResult setTeams(const FusedDispatch& dispatch, const ShaderVariant& variant,
     if (reducesOverHead(t)) result = chooseTeams(dispatch, head_lanes, limits, &teams, reason);
     if (result != ROPE_SUCCESS) return result;
     constants[ROPE_ID_HEADS] = teams.heads;
-    constants[ROPE_ID_GROUP_SIZE] = teams.group_size;
+    pass->group_size = teams.group_size;
     constants[ROPE_ID_PAIR_COUNTS] = pairs | pair_lanes << 16;
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;
     constants[ROPE_ID_PASS_ELEMENTS] = copied;

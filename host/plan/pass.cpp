@@ -15,7 +15,7 @@ uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]) {
 }
 
 uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads) {
-    const uint32_t size = pass.constants[ROPE_ID_GROUP_SIZE];
+    const uint32_t size = pass.group_size;
     const uint64_t token_groups = (static_cast<uint64_t>(tokens) + pass.tokens_per_thread - 1) / pass.tokens_per_thread;
     return (token_groups * lanesPerToken(pass, heads) + size - 1) / size;
 }

@@ -32,7 +32,7 @@ bool fitsBindings(const RopePass& pass, const RopeLimits& limits) {
 
 // A part fits if its workgroups are no more than a dispatch may have, and divide() can take the index of every thread.
 bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
-    const uint64_t max_groups = (UINT32_MAX >> 1) / pass.constants[ROPE_ID_GROUP_SIZE]; // divide() takes n < 2^31
+    const uint64_t max_groups = (UINT32_MAX >> 1) / pass.group_size; // divide() takes n < 2^31
     const uint64_t groups = limits.group_count[0] < max_groups ? limits.group_count[0] : max_groups;
     return lanesPerToken(pass, pass.step[kHead]) < (1u << 30) &&
            groupCountX(pass, pass.step[kToken], pass.step[kHead]) <= groups &&
@@ -139,8 +139,7 @@ RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     RopePass* pass = &plan_->passes[plan_->pass_count++];
     pass->shader = &shader;
     plan_->limits.enabled |= shader.needs;
-    pass->constants[ROPE_ID_GROUP_SIZE] =
-        kDefaultGroupSize < limits_.group_size ? kDefaultGroupSize : limits_.group_size;
+    pass->group_size = kDefaultGroupSize < limits_.group_size ? kDefaultGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
     pass->heads_per_thread = pass->tokens_per_thread = pass->address_unit = pass->head_lanes = 1;
     pass->count[kBatch] = batch;
@@ -179,7 +178,7 @@ RopeResult Planner::refuseSplit(const RopePass& pass) {
     if (fitsBindings(pass, limits_)) {
         return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                       "one token takes more than the %u groups of %u threads of a dispatch", limits_.group_count[0],
-                      pass.constants[ROPE_ID_GROUP_SIZE]);
+                      pass.group_size);
     }
     if (isBoundWhole(pass, ROPE_BINDING_COS_SIN)) {
         return refuse(
@@ -203,6 +202,7 @@ RopeResult Planner::finish() {
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
+        pass->constants[ROPE_ID_GROUP_SIZE] = pass->group_size;
         result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);

@@ -48,7 +48,7 @@ void printPass(const RopePass& pass, PlanText* text) {
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
         printTo(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     }
-    printTo(text, ", group size %u, %u heads a thread", pass.constants[ROPE_ID_GROUP_SIZE], per_thread);
+    printTo(text, ", group size %u, %u heads a thread", pass.group_size, per_thread);
     if (pass.constants[ROPE_ID_LANES] > 1) printTo(text, ", %u lanes of each", pass.constants[ROPE_ID_LANES]);
     if (pass.tokens_per_thread > 1) printTo(text, ", %u tokens", pass.tokens_per_thread);
     printTo(text, "; reads");

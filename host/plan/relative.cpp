@@ -1,8 +1,8 @@
 // This file plans relative vectors: ropePlanRelative.
 #include "plan/relative.h"
+#include "../shaders/modules.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
-#include "plan/shaders.h"
 #include "plan/tensor.h"
 
 #include <string.h>

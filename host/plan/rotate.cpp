@@ -1,6 +1,6 @@
 // This file plans a rotation of Q and K: ropePlanRotate.
+#include "../shaders/modules.h"
 #include "plan/resolve.h"
-#include "plan/shaders.h"
 #include "plan/tensor.h"
 
 namespace rope {

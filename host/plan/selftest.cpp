@@ -1,7 +1,7 @@
 // This file asks a device how it rounds float32, and reads the answer: ropePlanSelfTest, ropeReadSelfTest.
+#include "../shaders/modules.h"
 #include "plan/pass.h"
 #include "plan/planner.h"
-#include "plan/shaders.h"
 
 #include <string.h>
 

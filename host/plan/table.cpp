@@ -1,5 +1,6 @@
 // This file plans a table of cos and sin: ropePlanTable.
 #include "../shaders/angle.h"
+#include "../shaders/modules.h"
 #include "plan/enumerators.h"
 #include "plan/frequencies.h"
 #include "plan/pass.h"
@@ -8,7 +9,6 @@
 #include "plan/resolve.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
-#include "plan/shaders.h"
 
 using namespace rope;
 

@@ -1,5 +1,6 @@
 // This file plans one tensor of a rotation or an addition: the shader that fits it, its lanes, and its bindings.
 #include "plan/tensor.h"
+#include "../shaders/modules.h"
 #include "plan/axes.h"
 #include "plan/enumerators.h"
 #include "plan/frequencies.h"
@@ -7,7 +8,6 @@
 #include "plan/positions.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
-#include "plan/shaders.h"
 
 namespace rope {
 namespace {
@@ -195,7 +195,7 @@ RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Pl
     // One pipeline serves every count of heads that one thread takes.
     const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads;
     pass->constants[ROPE_ID_HEADS] = all_heads ? ROPE_EVERY_HEAD : tuning.heads;
-    pass->constants[ROPE_ID_GROUP_SIZE] = tuning.group_size;
+    pass->group_size = tuning.group_size;
     pass->constants[ROPE_ID_IN_FLIGHT] = t.is_rotation && canTakeTwoHeads(d, variant, *pass) ? tuning.in_flight : 1;
     if (t.is_rotation && push.pass_elements == 0)
         pass->constants[ROPE_ID_ALL] = everyTokenTurns(d) ? ROPE_ALL_TOKENS : ROPE_ALL_LANES;

@@ -56,7 +56,7 @@ float readElement(const void* array, RopeElement element, uint64_t at) {
 using namespace rope;
 
 void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element, size_t count) {
-    if (isQuantized(from_element) || isQuantized(to_element) || from == nullptr || to == nullptr) return;
+    if (isForCaches(from_element) || isForCaches(to_element) || from == nullptr || to == nullptr) return;
     for (size_t i = 0; i < count; ++i) {
         const uint32_t raw = readRaw(from, from_element, i);
         writeRaw(to, to_element, i,

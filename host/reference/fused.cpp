@@ -185,7 +185,7 @@ void storeHead(const HeadWork& h) {
     const uint64_t to = h.token.to + h.number * destinationHeadStride(t);
     const Factor scale = t.query_scaled ? queryScale(h) : Factor{};
     ElementValue values[kMaxVectorHead];
-    const bool quantized = isQuantized(t);
+    const bool quantized = isForCaches(t);
     forEachRotated(h, [&](uint32_t e, const ElementValue& behind) {
         ElementValue value = h.normed && t.norm.after != 0 ? applyNorm(h, e, behind) : behind;
         if (t.query_scaled) value = scaledValue(value, scale.reference, scale.float32);

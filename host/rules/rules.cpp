@@ -204,8 +204,8 @@ RopeResult makeNtkMixed(const RopeRule& rule, double* frequencies, double* scale
     return ROPE_SUCCESS;
 }
 
-// `make` checks every member that it reads but kind, rotary_dim and base, and writes rotary_dim / 2 frequencies and the scale. If it
-// refuses, it writes nothing but the reason.
+// `make` checks every member that it reads but kind, rotary_dim and base, and writes rotary_dim / 2 frequencies and the
+// scale. If it refuses, it writes nothing but the reason.
 struct Rule {
     RopeRuleKind kind;
     const char* name;

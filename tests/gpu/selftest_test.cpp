@@ -1,5 +1,5 @@
 // The self-test's SPIR-V: what keeps a compiler from computing it where no pair is turned, or not at all.
-#include "plan/shaders.h"
+#include "../shaders/modules.h"
 #include "rope.h"
 
 #include <gtest/gtest.h>

@@ -322,11 +322,11 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const RopeElement element = t.d.element_out;
     const uint64_t units = element == ROPE_ELEMENT_I8     ? elements / 4
                            : element == ROPE_ELEMENT_Q8_0 ? elements / 64 * 17
-                           : rope::isQuantized(element)   ? elements * ropeElementBytes(element) / 4
+                           : rope::isForCaches(element)   ? elements * ropeElementBytes(element) / 4
                                                           : elements;
     const bool apart = l.dispatch.bindings[ROPE_BINDING_DESTINATION_V].range != 0;
     const int32_t v = static_cast<int32_t>(l.id(ROPE_ID_DESTINATION_V));
-    const uint64_t bytes = rope::isQuantized(t) ? 4 : ropeElementBytes(element);
+    const uint64_t bytes = rope::isForCaches(t) ? 4 : ropeElementBytes(element);
     l.fits(ROPE_BINDING_DESTINATION, l.push.destination.offset + std::abs(v) + units - 1, bytes);
     if (apart) l.fits(ROPE_BINDING_DESTINATION_V, l.push.ROPE_DESTINATION_V_AT + units - 1, bytes);
     if (element != ROPE_ELEMENT_I8) return;

@@ -1,7 +1,7 @@
 // The compiled SPIR-V against the header that C++ compiled with: offsets, bindings, constant ids, capabilities.
 #include "../shaders/interface.h"
+#include "../shaders/modules.h"
 #include "../shaders/push.h"
-#include "plan/shaders.h"
 #include "rope.h"
 
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ bool fitsRuns(const RopeRotateDescription& r) {
 }
 
 bool takesRuns(const RopeFusedDescription& d) {
-    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.query_scale.count != 0 || rope::isQuantized(d.cache.element);
+    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.query_scale.count != 0 || rope::isForCaches(d.cache.element);
 }
 
 uint32_t sequencesOf(const RopeRotateDescription& r) { return std::max(r.batch, r.positions.sequences); }

@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 #define ROPE_SHADER(name, file, needs, defines) extern const RopeShader rope_shader_##name;
-#include "../shaders/list.def"
+#include "list.def"
 #undef ROPE_SHADER
 #ifdef __cplusplus
 }
