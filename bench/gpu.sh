@@ -83,10 +83,14 @@ jobs() {
     echo $((count < 14 ? count : 14))
 }
 
+run_build() {
+    build_programs >"$work/build.log" 2>&1 || { tail -n 20 "$work/build.log" >&2 && return 1; }
+}
+
 build_programs() {
-    "$root/host/package/install_packages.sh" test
+    "$root/host/package/install_packages.sh" test || return
     if ! [ -f "$build/build.ninja" ] && ! [ -f "$build/Makefile" ]; then
-        cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_DEVICE=ON
+        cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_DEVICE=ON || return
     fi
     cmake --build "$build" --parallel "$(jobs)" --target vkrope-tool vkrope-quickstart vkrope-tests
 }
@@ -206,7 +210,8 @@ ask_device() {
     driver=$(device_value driver) || true
     if [ -z "$name" ]; then
         name='no device'
-        driver=$(tail -n 1 "$work/device.err")
+        driver='unknown, as no program was built'
+        [ ! -x "$build/vkrope" ] || driver=$(tail -n 1 "$work/device.err")
     fi
     file=${name%%(*}
     file=$(tr '[:upper:]' '[:lower:]' <<<"$file" | tr -cs 'a-z0-9' '-')
@@ -218,6 +223,7 @@ commit() { git -C "$root" describe --always --dirty --abbrev=12 --exclude '*' 2>
 
 title_of() {
     case $1 in
+    build) echo 'The build' ;;
     quickstart) echo 'The first program' ;;
     tests) echo 'The tests that name no driver' ;;
     tool) echo "The program's tests" ;;
@@ -281,17 +287,15 @@ declare -A took=() result=()
 if [ -z "$build" ]; then
     build=${VKROPE_BUILD:-$root/build}
     mkdir -p "$build"
+    build=$(cd "$build" && pwd)
     export VKROPE_BUILD=$build
-    echo "gpu.sh: building"
-    if ! build_programs >"$work/build.log" 2>&1; then
-        tail -n 20 "$work/build.log" >&2
-        echo "gpu.sh: the build failed" >&2
-        exit 1
-    fi
+    do_step build
+    # Without programs there is nothing else to do.
+    if [ "${result[build]}" = 0 ]; then steps=build,$steps; else steps=build; fi
 fi
 ask_device
 for step in ${steps//,/ }; do
-    do_step "$step"
+    [ "$step" = build ] || do_step "$step"
 done
 leave_report
 [ ${#failed[@]} = 0 ]
