@@ -3,6 +3,7 @@
 
 #include "quartiles.hpp"
 
+#include <cstddef>
 #include <string>
 
 namespace measure {

@@ -47,7 +47,7 @@ bool warmUp(Timed timed, bool cpu) {
 
 } // namespace
 
-bool timeInTurns(std::vector<Timed>& all, size_t heaviest, bool cpu) {
+bool timeInTurns(std::vector<Timed>& all, std::size_t heaviest, bool cpu) {
     if (!warmUp(all[heaviest], cpu)) {
         return false;
     }

@@ -1,6 +1,7 @@
 // How the quickstart takes times: on a device that is warm, many times the same work in one submission, in turns.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -19,4 +20,4 @@ struct Timed {
 double median(std::vector<double> seconds);
 
 // Warms the device up with one of the works, then fills in times and seconds of all. False where some work failed.
-bool timeInTurns(std::vector<Timed>& all, size_t heaviest, bool cpu);
+bool timeInTurns(std::vector<Timed>& all, std::size_t heaviest, bool cpu);

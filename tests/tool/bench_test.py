@@ -48,7 +48,7 @@ def bench_times_many_dispatches_over_many_buffers():
         sys.exit(77)
     for device in found:
         for clock, working_set in [("device", 0), ("device", 8), ("host", 8)]:
-            report = json.loads(run(*SMALL_BENCH, "--tokens", "2048", "--element", "f32", "--place", "out-of-place", "--json",
+            report = json.loads(run(*SMALL_BENCH, "--tokens", "512", "--element", "f32", "--place", "out-of-place", "--json",
                                     "--device", device, "--clock", clock, "--working-set", working_set)[0])
             assert report["working_set_mib"] == working_set
             few, many = report["rows"]
