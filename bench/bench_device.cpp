@@ -1,7 +1,6 @@
 #include "bench_device.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #ifndef _WIN32
 #include <unistd.h>
@@ -21,6 +20,19 @@ static uint64_t usableMemory(const rope::Device& device) {
     uint64_t most = 0;
     for (uint32_t i = 0; i < memory.memoryHeapCount; ++i) most = std::max<uint64_t>(most, memory.memoryHeaps[i].size);
     return most;
+}
+
+BenchDevice::BenchDevice(rope::Device device, Clock clock, uint64_t working_set)
+    : device_(std::move(device)), clock_(clock), working_set_(working_set) {
+    constexpr uint64_t kOfGpu = uint64_t{256} << 20; // more than the last cache of any GPU but AMD's largest
+    if (working_set == kDefaultWorkingSet) working_set_ = isCpu() ? 0 : std::min(kOfGpu, usableMemory(device_) / 32);
+}
+
+uint32_t BenchDevice::setsFor(uint64_t set_bytes) const {
+    const bool pushes = (limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
+    const uint64_t most = pushes ? 16384 : 512; // descriptor sets are allocated for each buffer set
+    const uint64_t wanted = (working_set_ + set_bytes - 1) / std::max<uint64_t>(set_bytes, 1);
+    return static_cast<uint32_t>(std::min(most, std::max<uint64_t>(wanted, 1)));
 }
 
 void BenchDevice::mustFit(uint64_t bytes) const {
@@ -44,19 +56,25 @@ rope::Buffer BenchDevice::make(const void* data, uint64_t bytes) {
     return buffer;
 }
 
-rope::Buffer BenchDevice::makeNoise(uint64_t bytes, RopeElement element) {
-    constexpr uint64_t kPiece = 1u << 20; // elements
-    rope::Buffer buffer = make(bytes);
-    const uint32_t element_bytes = ropeElementBytes(element);
-    uint32_t state = 1;
-    std::string error;
-    std::vector<uint8_t> converted(kPiece * element_bytes);
-    for (uint64_t done = 0; done < bytes; done += converted.size()) {
-        const uint64_t now = std::min<uint64_t>(bytes - done, converted.size());
-        ropeConvertElements(noise(now / element_bytes, &state).data(), ROPE_ELEMENT_F32, converted.data(), element,
-                            now / element_bytes);
-        if (!device_.upload(buffer, done, converted.data(), now, &error)) throw std::runtime_error(error);
+// The period is no multiple of a token's bytes, so that a token that is taken for another one has other values.
+const rope::Buffer& BenchDevice::noisePattern(RopeElement element) {
+    rope::Buffer& pattern = noise_patterns_[element];
+    if (!pattern) {
+        const std::vector<uint8_t> bytes = noiseBytes(element, (1u << 20) - 16 * 1023);
+        pattern = make(bytes.data(), bytes.size());
     }
+    return pattern;
+}
+
+rope::Buffer BenchDevice::makeNoise(uint64_t bytes, RopeElement element) {
+    rope::Buffer buffer = make(bytes);
+    const rope::Buffer& pattern = noisePattern(element);
+    submit([&](VkCommandBuffer commands) {
+        for (uint64_t done = 0; done < bytes; done += pattern.size()) {
+            const VkBufferCopy region = {0, done, std::min<uint64_t>(bytes - done, pattern.size())};
+            device_.vk().CmdCopyBuffer(commands, pattern.handle(), buffer.handle(), 1, &region);
+        }
+    });
     return buffer;
 }
 
@@ -75,38 +93,36 @@ std::vector<uint8_t> BenchDevice::read(const rope::Buffer& buffer, uint64_t offs
     return data;
 }
 
-double BenchDevice::timed(const std::function<bool(std::string*, double*)>& work) const {
-    using Time = std::chrono::steady_clock;
+void BenchDevice::run(const RopePlan* plans, uint32_t count, const RopeBuffers* slots) {
+    std::string error;
+    if (!device_.run(plans, count, slots, &error)) throw std::runtime_error(error);
+}
+
+void BenchDevice::submit(const std::function<void(VkCommandBuffer)>& record) {
+    std::string error;
+    if (!device_.submit(record, &error)) throw std::runtime_error(error);
+}
+
+double BenchDevice::time(RepeatedWork* work, uint32_t repeats) {
     std::string error;
     double seconds = 0;
     const Time::time_point begin = Time::now();
-    if (!work(&error, clock_ == Clock::kDevice ? &seconds : nullptr)) throw std::runtime_error(error);
-    if (clock_ == Clock::kHost) seconds = std::chrono::duration<double>(Time::now() - begin).count();
-    return seconds;
+    if (!work->run(repeats, &error, clock_ == Clock::kDevice ? &seconds : nullptr)) throw std::runtime_error(error);
+    last_work_ = Time::now();
+    return clock_ == Clock::kHost ? std::chrono::duration<double>(last_work_ - begin).count() : seconds;
 }
 
-double BenchDevice::run(const RopePlan* plans, uint32_t count, const RopeBuffers* slots) {
-    return timed([&](std::string* error, double* seconds) { return device_.run(plans, count, slots, error, seconds); });
+double BenchDevice::submissionSeconds() const {
+    constexpr double kOfGpu = 2e-3, kOfCpu = 3e-4; // a CPU's driver takes long for a dispatch, and has no idle clock
+    constexpr double kTicks = 1000;
+    const double ticks =
+        clock_ == Clock::kDevice ? kTicks * device_.info().properties.limits.timestampPeriod * 1e-9 : 0;
+    return std::max(isCpu() ? kOfCpu : kOfGpu, ticks);
 }
 
-double BenchDevice::submit(const std::function<void(VkCommandBuffer)>& record) {
-    return timed([&](std::string* error, double* seconds) { return device_.submit(record, error, seconds); });
-}
+double BenchDevice::idleSeconds() const { return std::chrono::duration<double>(Time::now() - last_work_).count(); }
 
-double BenchDevice::copy(const rope::Buffer& from, const rope::Buffer& to, uint64_t bytes) {
-    const VkBufferCopy region = {0, 0, bytes};
-    return submit([&](VkCommandBuffer commands) {
-        device_.vk().CmdCopyBuffer(commands, from.handle(), to.handle(), 1, &region);
-    });
-}
-
-double BenchDevice::fill(const rope::Buffer& buffer) {
-    return submit([&](VkCommandBuffer commands) {
-        device_.vk().CmdFillBuffer(commands, buffer.handle(), 0, VK_WHOLE_SIZE, 0x3F000000);
-    });
-}
-
-BenchDevice openBenchDevice(const std::string& select, Clock clock) {
+BenchDevice openBenchDevice(const std::string& select, Clock clock, uint64_t working_set) {
     rope::DeviceOptions options;
     options.select = select;
     std::string error;
@@ -114,7 +130,7 @@ BenchDevice openBenchDevice(const std::string& select, Clock clock) {
     if (!device) throw std::invalid_argument(error);
     if (clock == Clock::kDevice && !device.hasTimestamps())
         throw std::invalid_argument(device.info().name + " has no timestamps; --clock host measures from outside");
-    return BenchDevice(std::move(device), clock);
+    return BenchDevice(std::move(device), clock, working_set);
 }
 
 std::vector<float> noise(size_t count, uint32_t* state) {

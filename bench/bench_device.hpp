@@ -1,8 +1,10 @@
 // The device that is measured, with buffers on it and its clock. Failures are thrown.
 #pragma once
 
-#include "device.hpp"
+#include "repeats.hpp"
 
+#include <chrono>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,39 +22,53 @@ class WrongResult : public std::runtime_error {
 
 enum class Clock {
     kDevice, // between two timestamps
-    kHost    // around submit and wait; the time of an empty dispatch is to be subtracted
+    kHost    // around submit and wait; the time of submitting an empty dispatch is to be subtracted
 };
+
+// The working set is as many bytes of buffers as are used in turns, so that none is found in a cache.
+constexpr uint64_t kDefaultWorkingSet = UINT64_MAX; // 256 MiB on a GPU, bounded by its memory; none on a CPU's driver
 
 class BenchDevice {
   public:
-    BenchDevice(rope::Device device, Clock clock) : device_(std::move(device)), clock_(clock) {}
+    BenchDevice(rope::Device device, Clock clock, uint64_t working_set);
 
     rope::Device& device() { return device_; }
     const RopeLimits& limits() const { return device_.limits(); }
     Clock clock() const { return clock_; }
+    bool isCpu() const { return device_.info().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
+    uint64_t workingSet() const { return working_set_; }
+    // Returns how many sets of so many bytes make up the working set; at least 1.
+    uint32_t setsFor(uint64_t set_bytes) const;
 
     void mustFit(uint64_t bytes) const; // `bytes`: all buffers together
     rope::Buffer make(uint64_t bytes);
     rope::Buffer make(const void* data, uint64_t bytes);
-    rope::Buffer makeNoise(uint64_t bytes, RopeElement element); // between -1 and 1
+    rope::Buffer makeNoise(uint64_t bytes, RopeElement element); // between -1 and 1, with a period of some MiB
     rope::Buffer makeFrequencies(const RopeFrequencies& frequencies);
     std::vector<uint8_t> read(const rope::Buffer& buffer, uint64_t offset, uint64_t bytes);
 
-    double run(const RopePlan* plans, uint32_t count, const RopeBuffers* slots); // seconds
-    double run(const RopePlan& plan, const RopeBuffers& slots) { return run(&plan, 1, &slots); }
-    double copy(const rope::Buffer& from, const rope::Buffer& to, uint64_t bytes);
-    double fill(const rope::Buffer& buffer);
+    void run(const RopePlan* plans, uint32_t count, const RopeBuffers* slots);
+    void run(const RopePlan& plan, const RopeBuffers& slots) { run(&plan, 1, &slots); }
+    void submit(const std::function<void(VkCommandBuffer)>& record);
+
+    double time(RepeatedWork* work, uint32_t repeats); // seconds of all repetitions together
+    // Returns how long a timed submission should take, so that neither the clock's grain nor the submission counts.
+    double submissionSeconds() const;
+    double idleSeconds() const; // since the last submission that was timed, or the device was opened
 
   private:
-    double submit(const std::function<void(VkCommandBuffer)>& record);
-    double timed(const std::function<bool(std::string*, double*)>& work) const;
+    using Time = std::chrono::steady_clock;
+    const rope::Buffer& noisePattern(RopeElement element);
 
     rope::Device device_;
     Clock clock_;
+    uint64_t working_set_;
+    std::map<RopeElement, rope::Buffer> noise_patterns_;
+    Time::time_point last_work_ = Time::now();
 };
 
 // Opens a device that has what the clock needs; throws where there is none.
-BenchDevice openBenchDevice(const std::string& select, Clock clock);
+BenchDevice openBenchDevice(const std::string& select, Clock clock, uint64_t working_set = kDefaultWorkingSet);
 
 std::vector<float> noise(size_t count, uint32_t* state); // between -1 and 1
 std::vector<uint8_t> noiseBytes(RopeElement element, size_t count);

@@ -209,22 +209,24 @@ std::vector<Contestant> EncodingBench::contestants() {
     RopeBuffers between = {};
     between.slots[ROPE_SLOT_Q] = copy_source_.slot();
     between.slots[ROPE_SLOT_Q_OUT] = copy_destination_.slot();
-    std::vector<Contestant> all = {{"encoding", [this] { return bench_->run(plan, slots); }}};
+    std::vector<const rope::Buffer*> own;
+    for (const rope::Buffer& buffer : buffers) own.push_back(&buffer);
+    encoded_ = std::make_unique<BufferCopies>(bench_, own, kUsesInPlace);
+    copied_ = std::make_unique<BufferCopies>(
+        bench_, std::vector<const rope::Buffer*>{&copy_source_, &copy_destination_}, is_sum ? kUsesInPlace : kAnyUses);
+    std::vector<Contestant> all = {{"encoding", encoded_->work({plan}, {slots})}};
     for (const uint32_t vectors : {1u, 2u, 4u, 8u}) {
         const RopePlan copy = copyPlan(half, vectors, bench_->limits());
-        all.push_back({"copy_" + std::to_string(vectors),
-                       [this, copy, between, share] { return bench_->run(copy, between) * share; }});
+        all.push_back({"copy_" + std::to_string(vectors), copied_->work({copy}, {between}), share});
     }
     if (is_sum) {
         const uint64_t third = std::min(bytes / 3, half) / 128 * 128;
         const double thirds = static_cast<double>(bytes) / 3 / static_cast<double>(third);
-        const RopePlan sum = sumPlan(third, bench_->limits());
-        all.push_back({"sum", [this, sum, between, thirds] { return bench_->run(sum, between) * thirds; }});
+        all.push_back({"sum", copied_->work({sumPlan(third, bench_->limits())}, {between}), thirds});
     }
-    all.push_back(
-        {"CopyBuffer", [this, half, share] { return bench_->copy(copy_source_, copy_destination_, half) * share; }});
-    const RopePlan empty = emptyPlan(plan);
-    all.push_back({kEmptyDispatch, [this, empty] { return bench_->run(empty, slots); }});
+    all.push_back({"CopyBuffer", copied_->copyCommand(between, half), share});
+    if (encoded_->fitsCache()) all.push_back({kWarm, onOneSet(all[0].work)});
+    all.push_back({kEmptyDispatch, onOneSet(encoded_->work({emptyPlan(plan)}, {slots}))});
     return all;
 }
 

@@ -2,6 +2,7 @@
 // verified against the CPU's bits and measured beside copies of as many bytes.
 #pragma once
 
+#include "buffer_copies.hpp"
 #include "round_robin.hpp"
 
 namespace measure {
@@ -24,6 +25,7 @@ class EncodingBench {
   private:
     BenchDevice* bench_;
     rope::Buffer copy_source_, copy_destination_;
+    std::unique_ptr<BufferCopies> encoded_, copied_;
 };
 
 struct EncodingKind {

@@ -1,6 +1,7 @@
 #include "fused.hpp"
 
 #include "baselines.hpp"
+#include "buffer_copies.hpp"
 
 #include "plan/element_formats.h"
 
@@ -19,9 +20,7 @@ struct TimedPlans {
     std::vector<RopeBuffers> slots;
     uint64_t bytes = 0;
 
-    double seconds(BenchDevice* bench) const {
-        return bench->run(plans.data(), static_cast<uint32_t>(plans.size()), slots.data());
-    }
+    void run(BenchDevice* bench) const { bench->run(plans.data(), static_cast<uint32_t>(plans.size()), slots.data()); }
 };
 
 uint64_t bytesWithScales(RopeElement element, uint64_t count) {
@@ -69,12 +68,14 @@ class FusedBenchState {
     void addScatter(bool is_v);
     void addShift();
     void addUnfused();
+    BufferCopies* copiesOf(const TimedPlans& timed);
 
     BenchDevice* bench_;
     FusedKind kind_;
     uint32_t tokens_;
     std::vector<double> frequencies_ = std::vector<double>(kHeadDim / 2); // Llama-3's frequencies
     std::deque<rope::Buffer> buffers_;
+    std::deque<BufferCopies> copies_;
     RopeFusedDescription description_ = {};
     RopeBuffers shared_slots_ = {}; // slots that all plans read beside their tensors
     std::vector<float> weights_, values_ = std::vector<float>(8);
@@ -300,19 +301,42 @@ void FusedBenchState::checkEqual(const rope::Buffer& a, const rope::Buffer& b, u
 }
 
 void FusedBenchState::verify() {
-    fused.seconds(bench_);
-    unfused.seconds(bench_);
+    fused.run(bench_);
+    unfused.run(bench_);
     if (q_bytes_ != 0) checkEqual(*q_out_, *unfused_buffers_[0], q_bytes_);
     checkEqual(*caches_[0], *caches_[1], cache_bytes_);
+}
+
+// Makes copies of the tensors and caches that the plans take, not of what all layers of a model share.
+BufferCopies* FusedBenchState::copiesOf(const TimedPlans& timed) {
+    std::vector<const rope::Buffer*> originals;
+    for (const rope::Buffer& buffer : buffers_) {
+        bool taken = false;
+        for (const RopeBuffers& slots : timed.slots) {
+            for (const RopeSlot slot :
+                 {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V, ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT})
+                taken = taken || slots.slots[slot].buffer == buffer.handle();
+        }
+        if (taken) originals.push_back(&buffer);
+    }
+    return &copies_.emplace_back(bench_, originals, kind_.shift ? kUsesInPlace : kAnyUses);
 }
 
 std::vector<Contestant> FusedBenchState::contestants() {
     const uint64_t half = fused.bytes / 8 * 4;
     const rope::Buffer *from = keep(bench_->makeNoise(half, ROPE_ELEMENT_F32)), *to = keep(bench_->make(half));
-    return {{"fused", [this] { return fused.seconds(bench_); }},
-            {"unfused", [this] { return unfused.seconds(bench_); }},
-            {"CopyBuffer", [this, from, to, half] { return bench_->copy(*from, *to, half); }},
-            {kEmptyDispatch, [this, empty = emptyPlan(fused.plans[0])] { return bench_->run(empty, fused.slots[0]); }}};
+    TimedPlans copy;
+    copy.slots.resize(1);
+    copy.slots[0].slots[ROPE_SLOT_Q] = from->slot();
+    copy.slots[0].slots[ROPE_SLOT_Q_OUT] = to->slot();
+    BufferCopies* fused_copies = copiesOf(fused);
+    std::vector<Contestant> all = {{"fused", fused_copies->work(fused.plans, fused.slots)},
+                                   {"unfused", copiesOf(unfused)->work(unfused.plans, unfused.slots)},
+                                   {"CopyBuffer", copiesOf(copy)->copyCommand(copy.slots[0], half)}};
+    if (fused_copies->fitsCache()) all.push_back({kWarm, onOneSet(all[0].work)});
+    const RopePlan empty = emptyPlan(fused.plans[0]);
+    all.push_back({kEmptyDispatch, onOneSet(fused_copies->work({empty}, {fused.slots[0]}))});
+    return all;
 }
 
 FusedBench::FusedBench(BenchDevice* bench, const FusedKind& kind, uint32_t tokens)

@@ -18,9 +18,16 @@ using namespace measure;
 
 constexpr double kMicro = 1e6;
 
+// The device, and the probe of its clock.
+struct Bench {
+    explicit Bench(const std::string& select) : device(openBenchDevice(select, Clock::kDevice)), clock(&device) {}
+    BenchDevice device;
+    ClockProbe clock;
+};
+
 // Times the contestants; each iteration is a round.
-void timeContestants(benchmark::State& state, std::vector<Contestant> contestants, double bytes) {
-    RoundRobin round_robin(std::move(contestants), Clock::kDevice);
+void timeContestants(benchmark::State& state, Bench* bench, std::vector<Contestant> contestants, double bytes) {
+    RoundRobin round_robin(&bench->device, &bench->clock, std::move(contestants));
     round_robin.warmUp();
     for (auto _ : state) {
         round_robin.runRound();
@@ -30,12 +37,13 @@ void timeContestants(benchmark::State& state, std::vector<Contestant> contestant
     state.counters["us"] = seconds * kMicro;
     state.counters["MB"] = bytes * 1e-6;
     state.counters["GB/s"] = bytes / seconds * 1e-9;
+    state.counters["dispatches"] = round_robin.repeats(0);
     state.counters["us/MB"] = seconds * kMicro / (bytes * 1e-6);
     double fastest = INFINITY;
     for (size_t i = 1; i < round_robin.size(); ++i) {
         const double other = round_robin.seconds(i).median;
-        if (round_robin.name(i) == kEmptyDispatch) {
-            state.counters["us_empty"] = other * kMicro;
+        if (round_robin.name(i) == kEmptyDispatch || round_robin.name(i) == kWarm) {
+            state.counters["us_" + round_robin.name(i)] = other * kMicro;
             continue;
         }
         state.counters["to_" + round_robin.name(i)] = round_robin.ratio(i).median;
@@ -66,45 +74,45 @@ template <typename Run> void registerCase(const std::string& name, uint32_t toke
         ->Iterations(roundsFor(tokens));
 }
 
-void registerRotations(BenchDevice* bench) {
+void registerRotations(Bench* bench) {
     for (const RotationCase& c : casesOf(allChoices())) {
         registerCase("rotate/" + caseName(c), c.tokens, [bench, c](benchmark::State& state) {
-            RotationBench rotation(bench, c);
-            timeContestants(state, rotation.contestants(), static_cast<double>(rotation.bytes()));
+            RotationBench rotation(&bench->device, c);
+            timeContestants(state, bench, rotation.contestants(), static_cast<double>(rotation.bytes()));
         });
     }
 }
 
-void registerTables(BenchDevice* bench) {
+void registerTables(Bench* bench) {
     for (const ModelShape& model : modelShapes()) {
         for (const uint32_t rows : tokenCounts()) {
             registerCase(std::string("table/") + model.name, rows, [bench, &model, rows](benchmark::State& state) {
-                TableBench table(bench, model, rows);
-                timeContestants(state, table.contestants(), static_cast<double>(table.bytes()));
+                TableBench table(&bench->device, model, rows);
+                timeContestants(state, bench, table.contestants(), static_cast<double>(table.bytes()));
             });
         }
     }
 }
 
-void registerFused(BenchDevice* bench) {
+void registerFused(Bench* bench) {
     for (const FusedKind& kind : fusedKinds()) {
         for (const uint32_t tokens : {1u, 32u, 512u, 4096u}) {
             if (!kind.takes(tokens)) continue;
             registerCase(std::string("fused/") + kind.name, tokens, [bench, &kind, tokens](benchmark::State& state) {
-                FusedBench fused(bench, kind, tokens);
-                timeContestants(state, fused.contestants(), static_cast<double>(fused.bytes()));
+                FusedBench fused(&bench->device, kind, tokens);
+                timeContestants(state, bench, fused.contestants(), static_cast<double>(fused.bytes()));
                 state.counters["MB_unfused"] = static_cast<double>(fused.unfusedBytes()) * 1e-6;
             });
         }
     }
 }
 
-void registerEncodings(BenchDevice* bench) {
+void registerEncodings(Bench* bench) {
     for (const EncodingKind& kind : encodingKinds()) {
         for (const uint32_t size : kind.sizes) {
             registerCase(std::string("other/") + kind.name, size, [bench, kind, size](benchmark::State& state) {
-                EncodingBench other = kind.make(bench, size);
-                timeContestants(state, other.contestants(), static_cast<double>(other.bytes));
+                EncodingBench other = kind.make(&bench->device, size);
+                timeContestants(state, bench, other.contestants(), static_cast<double>(other.bytes));
             });
         }
     }
@@ -126,10 +134,10 @@ void registerHostCosts(BenchDevice* bench, std::unique_ptr<HostCosts>* costs) {
 
 int runBenchmarks(int argc, char** argv) {
     const char* select = std::getenv("VKROPE_DEVICE");
-    BenchDevice bench = openBenchDevice(select != nullptr ? select : "", Clock::kDevice);
-    std::fprintf(stderr, "device: %s\n", rope::describe(bench.device().info()).c_str());
+    Bench bench(select != nullptr ? select : "");
+    std::fprintf(stderr, "device: %s\n", rope::describe(bench.device.device().info()).c_str());
     std::unique_ptr<HostCosts> costs;
-    registerHostCosts(&bench, &costs);
+    registerHostCosts(&bench.device, &costs);
     registerRotations(&bench);
     registerTables(&bench);
     registerFused(&bench);
@@ -137,6 +145,8 @@ int runBenchmarks(int argc, char** argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
     benchmark::RunSpecifiedBenchmarks();
+    const std::string moved = bench.clock.report().sentence();
+    if (!moved.empty()) std::fprintf(stderr, "%s\n", moved.c_str());
     return all_right ? 0 : 1;
 }
 

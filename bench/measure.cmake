@@ -4,11 +4,15 @@ vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/list.def VKROPE_BASELINES)
 add_library(vkrope-measure STATIC
     bench/baselines.cpp
     bench/bench_device.cpp
+    bench/buffer_copies.cpp
     bench/cases.cpp
+    bench/clock_probe.cpp
+    bench/clock_report.cpp
     bench/encodings.cpp
     bench/fused.cpp
     bench/host_costs.cpp
     bench/models.cpp
+    bench/repeats.cpp
     bench/rotation.cpp
     bench/round_robin.cpp
     bench/table.cpp

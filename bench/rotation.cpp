@@ -176,20 +176,41 @@ void RotationBench::verify(const RopePlan& plan) {
     }
 }
 
-Contestant RotationBench::planContestant(const std::string& name, const RopePlan& plan, const RopeBuffers& slots) {
-    return {name, [bench = bench_, plan, slots] { return bench->run(plan, slots); }};
+// Returns how often a tensor can be turned in place. With a scale the numbers grow or die away, float16 first.
+uint32_t RotationBench::mostUses() const {
+    if (case_.out_of_place) return kAnyUses;
+    const double each = std::fabs(std::log(case_.model->scale));
+    const double room = std::log(case_.element == ROPE_ELEMENT_F16 ? 1e3 : 1e30);
+    return static_cast<uint32_t>(std::min<double>(kUsesInPlace, each > 0 ? std::max(room / each, 1.0) : kUsesInPlace));
+}
+
+// Makes copies of the tensors in these slots. Cos and sin, positions and frequencies are shared by all copies, as they
+// are by the layers of a model.
+BufferCopies* RotationBench::copiesOf(const RopeBuffers& slots, uint32_t most_uses) {
+    std::vector<const rope::Buffer*> tensors;
+    for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT}) {
+        for (const rope::Buffer& buffer : buffers_) {
+            if (buffer.handle() == slots.slots[slot].buffer) tensors.push_back(&buffer);
+        }
+    }
+    return &copies_.emplace_back(bench_, tensors, most_uses);
+}
+
+Work RotationBench::work(const RopePlan& plan) {
+    if (tensors_ == nullptr) tensors_ = copiesOf(slots_, mostUses());
+    return tensors_->work({plan}, {slots_});
 }
 
 void RotationBench::addCopies(std::vector<Contestant>* contestants) {
     const uint64_t bytes = tensorBytes(case_);
     RopeBuffers slots = {};
-    const rope::Buffer& from = keep(ROPE_SLOT_Q, bench_->makeNoise(bytes, case_.element), &slots);
-    const rope::Buffer& to = keep(ROPE_SLOT_Q_OUT, bench_->make(bytes), &slots);
+    keep(ROPE_SLOT_Q, bench_->makeNoise(bytes, case_.element), &slots);
+    keep(ROPE_SLOT_Q_OUT, bench_->make(bytes), &slots);
+    BufferCopies* copies = copiesOf(slots, kAnyUses);
     for (const uint32_t vectors : {1u, 2u, 4u, 8u})
-        contestants->push_back(
-            planContestant(kCopyPrefix + std::to_string(vectors), copyPlan(bytes, vectors, bench_->limits()), slots));
-    contestants->push_back(
-        {"CopyBuffer", [bench = bench_, &from, &to, bytes] { return bench->copy(from, to, bytes); }});
+        contestants->push_back({kCopyPrefix + std::to_string(vectors),
+                                copies->work({copyPlan(bytes, vectors, bench_->limits())}, {slots})});
+    contestants->push_back({"CopyBuffer", copies->copyCommand(slots, bytes)});
 }
 
 // Adds a plainer case that this one should not be slower than, or not by much. It is left out if it does not fit beside
@@ -200,7 +221,7 @@ void RotationBench::addCompanion(const std::string& name, const RotationCase& c,
     } catch (const DoesNotFit&) {
         return;
     }
-    contestants->push_back(planContestant(name, companions_.back()->plan(), companions_.back()->slots()));
+    contestants->push_back({name, companions_.back()->work(companions_.back()->plan())});
 }
 
 const std::vector<std::string>& RotationBench::companionNames() {
@@ -212,21 +233,24 @@ bool RotationBench::isCopyKernel(const std::string& name) {
     return name.compare(0, sizeof kCopyPrefix - 1, kCopyPrefix) == 0;
 }
 
-Contestant RotationBench::empty() { return planContestant(kEmptyDispatch, emptyPlan(plan_), slots_); }
+Contestant RotationBench::empty() { return {kEmptyDispatch, onOneSet(work(emptyPlan(plan_)))}; }
 
 std::vector<Contestant> RotationBench::contestants() {
     const RopePlan own = planOf({}); // baselines stay the same, whatever the tuning
-    std::vector<Contestant> all = {planContestant("rotation", plan_, slots_)};
-    RopeBuffers others = slots_;
+    std::vector<Contestant> all = {{"rotation", work(plan_)}};
     if (case_.out_of_place) {
         // No kernel writes into the sources, and the contents of the outputs do not matter.
         addCopies(&all);
+        all.push_back({"loads", work(negatePlan(own, true))});
     } else {
+        RopeBuffers others = slots_;
         makeTensors(&others);
-        all.push_back(planContestant("negate", negatePlan(own, false), others));
-        if (case_.model->scale != 1) all.push_back(planContestant("unscaled", unscaledPlan(), others));
+        BufferCopies* copies = copiesOf(others, kUsesInPlace);
+        all.push_back({"negate", copies->work({negatePlan(own, false)}, {others})});
+        if (case_.model->scale != 1) all.push_back({"unscaled", copies->work({unscaledPlan()}, {others})});
+        all.push_back({"loads", copies->work({negatePlan(own, true)}, {others})});
     }
-    all.push_back(planContestant("loads", negatePlan(own, true), others));
+    if (tensors_->fitsCache()) all.push_back({kWarm, onOneSet(work(plan_))});
     RotationCase other = case_;
     other.element = ROPE_ELEMENT_F32;
     if (case_.element != other.element) addCompanion(companionNames()[0], other, &all);

@@ -2,6 +2,7 @@
 // bytes and compute nothing.
 #pragma once
 
+#include "buffer_copies.hpp"
 #include "cases.hpp"
 #include "round_robin.hpp"
 
@@ -32,6 +33,7 @@ class RotationBench {
     // be slow on the bits that they leave behind. They live as long as this object.
     std::vector<Contestant> contestants();
     Contestant empty();
+    Work work(const RopePlan& plan);                          // a plan of the same case, on this case's tensors
     uint64_t bytes() const { return 2 * tensorBytes(case_); } // read and written
 
     // Carries out a plan of the same case, with any tuning, once and checks its results.
@@ -52,7 +54,8 @@ class RotationBench {
     std::vector<std::vector<uint8_t>> readTokens(bool results);
     bool isRight(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) const;
     std::vector<uint8_t> expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const;
-    Contestant planContestant(const std::string& name, const RopePlan& plan, const RopeBuffers& slots);
+    uint32_t mostUses() const;
+    BufferCopies* copiesOf(const RopeBuffers& slots, uint32_t most_uses);
     void addCopies(std::vector<Contestant>* contestants);
     void addCompanion(const std::string& name, const RotationCase& c, std::vector<Contestant>* contestants);
 
@@ -62,6 +65,8 @@ class RotationBench {
     RopePlan plan_;
     std::deque<rope::Buffer> buffers_;
     RopeBuffers slots_ = {};
+    std::deque<BufferCopies> copies_;
+    BufferCopies* tensors_ = nullptr; // the copies of this case's tensors, made when they are first asked for
     std::vector<std::unique_ptr<RotationBench>> companions_;
 };
 

@@ -1,36 +1,65 @@
 #include "round_robin.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace measure {
 
 const char kEmptyDispatch[] = "empty";
-
-Quartiles quartilesOf(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const size_t last = values.size() - 1;
-    return {values[last / 4], values[values.size() / 2], values[last - last / 4]};
-}
+const char kWarm[] = "warm";
 
 uint32_t roundsFor(uint32_t tokens) { return tokens < 512 ? 101 : tokens <= 4096 ? 21 : 7; }
 
-RoundRobin::RoundRobin(std::vector<Contestant> contestants, Clock clock)
-    : contestants_(std::move(contestants)), times_(contestants_.size()), clock_(clock) {}
+RoundRobin::RoundRobin(BenchDevice* bench, ClockProbe* clock, std::vector<Contestant> contestants)
+    : bench_(bench), clock_(clock) {
+    contestants_.reserve(contestants.size());
+    for (Contestant& one : contestants)
+        contestants_.push_back({one.name, one.share, RepeatedWork(&bench->device(), std::move(one.work)), 1, {}});
+}
+
+// Raises the number of repetitions until a submission takes long enough. On the host's clock the first ones are mostly
+// the submission, which is why the number is raised in steps.
+void RoundRobin::chooseRepeats(Turns* turns) {
+    constexpr double kNearEnough = 0.7, kStep = 8;
+    const double wanted = bench_->submissionSeconds();
+    const uint32_t most = turns->work.mostRepeats();
+    turns->repeats = 1;
+    for (;;) {
+        const double taken = bench_->time(&turns->work, turns->repeats);
+        if (taken >= kNearEnough * wanted || turns->repeats >= most) return;
+        const double more = std::min(std::max(wanted / std::max(taken, 1e-9), 1.5), kStep);
+        turns->repeats = static_cast<uint32_t>(std::min<double>(most, std::ceil(turns->repeats * more)));
+    }
+}
+
+RoundRobin::Turns* RoundRobin::emptyDispatch() {
+    for (Turns& turns : contestants_) {
+        if (turns.name == kEmptyDispatch) return &turns;
+    }
+    return nullptr;
+}
 
 void RoundRobin::warmUp() {
-    for (const Contestant& contestant : contestants_) contestant.seconds();
+    std::string error;
+    for (Turns& turns : contestants_) {
+        if (!turns.work.prepare(&error)) throw std::runtime_error(error);
+        bench_->time(&turns.work, 1);
+    }
+    if (clock_ != nullptr) clock_->keepWarm();
+    for (Turns& turns : contestants_) chooseRepeats(&turns);
 }
 
 void RoundRobin::runRound() {
     const size_t count = contestants_.size(), number = rounds();
+    if (clock_ != nullptr) clock_->keepWarm();
     std::vector<double> now(count);
     for (size_t i = 0; i < count; ++i) {
         const size_t which = (number + (number % 2 == 0 ? i : count - 1 - i)) % count;
-        now[which] = contestants_[which].seconds();
+        now[which] = bench_->time(&contestants_[which].work, contestants_[which].repeats);
     }
-    for (size_t i = 0; i < count; ++i) times_[i].push_back(now[i]);
+    Turns* empty = emptyDispatch();
+    if (bench_->clock() == Clock::kHost && empty != nullptr) submissions_.push_back(bench_->time(&empty->work, 1));
+    for (size_t i = 0; i < count; ++i)
+        contestants_[i].times.push_back(now[i] * contestants_[i].share / contestants_[i].repeats);
 }
 
 void RoundRobin::runRounds(uint32_t rounds, uint32_t tokens) {
@@ -47,28 +76,28 @@ void RoundRobin::runRounds(uint32_t rounds, uint32_t tokens) {
     }
 }
 
-// Returns the time that submit and wait take by themselves.
-double RoundRobin::overhead() const {
-    for (size_t i = 0; i < contestants_.size(); ++i) {
-        if (clock_ == Clock::kHost && contestants_[i].name == kEmptyDispatch) return quartilesOf(times_[i]).median;
-    }
-    return 0;
-}
-
+// On the host's clock a turn's time has the submission of one empty dispatch in it, which is subtracted. The turn of
+// the empty dispatch loses one repetition by that.
 Quartiles RoundRobin::seconds(size_t i) const {
-    const Quartiles range = quartilesOf(times_[i]);
-    const double less = contestants_[i].name == kEmptyDispatch ? 0 : overhead();
-    return {range.low - less, range.median - less, range.high - less};
+    const Turns& turns = contestants_[i];
+    const Quartiles all = quartilesOf(turns.times);
+    const bool empty = turns.name == kEmptyDispatch;
+    if (submissions_.empty() || (empty && turns.repeats == 1)) return all;
+    const double repeats = turns.repeats, left = empty ? repeats - 1 : repeats;
+    const double less = quartilesOf(submissions_).median * turns.share / repeats;
+    const auto rest = [&](double seconds) { return (seconds - less) * repeats / left; };
+    return {rest(all.low), rest(all.median), rest(all.high)};
 }
 
 Quartiles RoundRobin::ratio(size_t i) const {
-    if (clock_ == Clock::kHost) { // times are differences, which may be 0 or negative
+    if (bench_->clock() == Clock::kHost) { // times are differences, which may be 0 or negative
         const Quartiles a = seconds(0), b = seconds(i);
         if (!(a.low > 0 && b.low > 0)) return {NAN, NAN, NAN};
         return {a.low / b.high, a.median / b.median, a.high / b.low};
     }
     std::vector<double> ratios(rounds());
-    for (size_t round = 0; round < ratios.size(); ++round) ratios[round] = times_[0][round] / times_[i][round];
+    for (size_t round = 0; round < ratios.size(); ++round)
+        ratios[round] = contestants_[0].times[round] / contestants_[i].times[round];
     return quartilesOf(ratios);
 }
 

@@ -2,6 +2,7 @@
 // vkCmdFillBuffer of as many bytes.
 #pragma once
 
+#include "buffer_copies.hpp"
 #include "models.hpp"
 #include "round_robin.hpp"
 
@@ -21,7 +22,8 @@ class TableBench {
     std::vector<double> frequencies_;
     RopePlan plan_;
     rope::Buffer words_, rows_, filled_;
-    RopeBuffers slots_ = {};
+    RopeBuffers slots_ = {}, filled_slots_ = {};
+    std::unique_ptr<BufferCopies> tables_, fills_;
 };
 
 } // namespace measure

@@ -25,7 +25,8 @@ RopeTuning resolvedTuning(const RopePlan& plan) {
 
 class Tuner {
   public:
-    Tuner(BenchDevice* bench, const RotationCase& c) : bench_(bench), case_(c), rotation_(bench, c) {}
+    Tuner(BenchDevice* bench, ClockProbe* clock, const RotationCase& c)
+        : bench_(bench), clock_(clock), case_(c), rotation_(bench, c) {}
 
     // Adds a candidate unless an earlier one has the same plan.
     void add(const RopeTuning& tuning) {
@@ -44,7 +45,7 @@ class Tuner {
         std::vector<Contestant> contestants = {contestant(rotation_.plan()), contestant(rotation_.plan())};
         for (const Candidate& candidate : remaining_) contestants.push_back(contestant(candidate.plan));
         if (bench_->clock() == Clock::kHost) contestants.push_back(rotation_.empty());
-        RoundRobin round_robin(std::move(contestants), bench_->clock());
+        RoundRobin round_robin(bench_, clock_, std::move(contestants));
         round_robin.runRounds(rounds, case_.tokens);
         return round_robin;
     }
@@ -75,11 +76,10 @@ class Tuner {
         RopePlan plan;
     };
 
-    Contestant contestant(const RopePlan& plan) {
-        return {"rotation", [this, plan] { return bench_->run(plan, rotation_.slots()); }};
-    }
+    Contestant contestant(const RopePlan& plan) { return {"rotation", rotation_.work(plan)}; }
 
     BenchDevice* bench_;
+    ClockProbe* clock_;
     RotationCase case_;
     RotationBench rotation_;
     std::vector<Candidate> candidates_, remaining_;
@@ -90,8 +90,8 @@ class Tuner {
 bool TuningResult::isSure() const { return gain.low > std::max(noise.high, 1.02); }
 
 // Compares first the work of a thread, then the group sizes of the best of these, then the best with the library's own.
-TuningResult tune(BenchDevice* bench, const RotationCase& c, uint32_t rounds) {
-    Tuner tuner(bench, c);
+TuningResult tune(BenchDevice* bench, ClockProbe* clock, const RotationCase& c, uint32_t rounds) {
+    Tuner tuner(bench, clock, c);
     TuningResult tuned;
     tuned.own = tuned.best = tuner.own();
     const uint32_t most_heads = std::max(c.model->q_heads, c.model->k_heads);

@@ -17,6 +17,6 @@ struct TuningResult {
 };
 
 // Every candidate is verified before it is timed.
-TuningResult tune(BenchDevice* bench, const RotationCase& c, uint32_t rounds);
+TuningResult tune(BenchDevice* bench, ClockProbe* clock, const RotationCase& c, uint32_t rounds);
 
 } // namespace measure

@@ -146,7 +146,7 @@ if(VKROPE_BUILD_DEVICE)
     target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
 
     if(PROJECT_IS_TOP_LEVEL)
-        add_executable(vkrope-quickstart host/quickstart.cpp)
+        add_executable(vkrope-quickstart host/quickstart.cpp host/quickstart_timing.cpp)
         target_link_libraries(vkrope-quickstart PRIVATE vkrope-device)
         target_compile_options(vkrope-quickstart PRIVATE ${VKROPE_WARNINGS})
     endif()

@@ -1,10 +1,11 @@
 // A first program with vkrope: opens a device, runs the worked examples of the formulas, then rotates Q and K of a
 // Llama-3-8B prefill, compares them with the CPU and times them beside a copy of the same bytes.
+#include "quickstart_timing.hpp"
+
 #include <vkrope/device.hpp>
 #include <vkrope/rope.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -65,8 +66,7 @@ bool refused(const RopeReason& reason, std::string* error) {
     return false;
 }
 
-// ---- Worked examples
-// -------------------------------------------------------------------------------------------------
+// ---- Worked examples ------------------------------------------------------------------------------------------------
 
 // One head of 4 elements, or q and k of 2 elements at consecutive positions, of which the product is wanted.
 struct Example {
@@ -166,8 +166,7 @@ bool runExamples(rope::Device& device, bool* right, std::string* error) {
     return true;
 }
 
-// ---- A prefill of Llama 3 8B
-// -----------------------------------------------------------------------------------------
+// ---- A prefill of Llama 3 8B ----------------------------------------------------------------------------------------
 
 constexpr uint32_t kHeadDim = 128;
 constexpr uint32_t kQHeads = 32;
@@ -349,60 +348,46 @@ bool check(rope::Device& device, Prefill& p, bool* right, std::string* error) {
     return true;
 }
 
-// ---- Timing
-// ----------------------------------------------------------------------------------------------------------
-
-constexpr int kRuns = 11;
-
-double median(std::vector<double> seconds) {
-    std::nth_element(seconds.begin(), seconds.begin() + kRuns / 2, seconds.end());
-    return seconds[kRuns / 2];
-}
-
-// The time between the device's timestamps; where it has none, the host's, submission and waiting included.
-template <typename Work> bool timed(const Work& work, std::vector<double>* seconds) {
-    double on_gpu = -1;
-    const auto begin = std::chrono::steady_clock::now();
-    if (!work(&on_gpu)) {
-        return false;
-    }
-    const std::chrono::duration<double> on_host = std::chrono::steady_clock::now() - begin;
-    seconds->push_back(on_gpu >= 0 ? on_gpu : on_host.count());
-    return true;
-}
-
-void printTime(const char* what, double seconds, double bytes) {
-    std::printf("  %-15s %9.3f ms", what, seconds * 1e3);
-    std::printf(seconds > 0 ? "  %7.1f GB/s\n" : "\n", bytes / seconds * 1e-9);
-}
+// ---- Timing ---------------------------------------------------------------------------------------------------------
 
 bool measure(rope::Device& device, Prefill& p, std::string* error) {
-    const auto copy = [&](VkCommandBuffer commands) {
-        const VkBufferCopy q = {0, 0, p.q_buffer.size()};
-        const VkBufferCopy k = {0, 0, p.k_buffer.size()};
-        device.vk().CmdCopyBuffer(commands, p.q_buffer.handle(), p.q_copy.handle(), 1, &q);
-        device.vk().CmdCopyBuffer(commands, p.k_buffer.handle(), p.k_copy.handle(), 1, &k);
+    const auto repeat = [&](int plan) {
+        return [&device, &p, plan, error](uint32_t times, double* seconds) {
+            const std::vector<RopePlan> plans(times, p.plans[plan]);
+            const std::vector<RopeBuffers> slots(times, p.slots[plan]);
+            return device.run(plans.data(), times, slots.data(), error, seconds);
+        };
     };
-    std::vector<double> rows, rotations, copies;
-    for (int i = -1; i < kRuns;
-         ++i) { // in turns, so that other work on the machine meets all three; the first is warm-up
-        if (i == 0) {
-            rows.clear();
-            rotations.clear();
-            copies.clear();
-        }
-        if (!timed([&](double* s) { return device.run(&p.plans[0], 1, &p.slots[0], error, s); }, &rows) ||
-            !timed([&](double* s) { return device.run(&p.plans[1], 1, &p.slots[1], error, s); }, &rotations) ||
-            !timed([&](double* s) { return device.submit(copy, error, s); }, &copies)) {
-            return false;
-        }
-    }
+    const auto copy = [&](uint32_t times, double* seconds) {
+        const auto record = [&](VkCommandBuffer commands) {
+            const VkBufferCopy q = {0, 0, p.q_buffer.size()}, k = {0, 0, p.k_buffer.size()};
+            const VkMemoryBarrier barrier = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT,
+                                             VK_ACCESS_TRANSFER_WRITE_BIT};
+            for (uint32_t i = 0; i < times; ++i) {
+                device.vk().CmdCopyBuffer(commands, p.q_buffer.handle(), p.q_copy.handle(), 1, &q);
+                device.vk().CmdCopyBuffer(commands, p.k_buffer.handle(), p.k_copy.handle(), 1, &k);
+                device.vk().CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                               0, 1, &barrier, 0, nullptr, 0, nullptr);
+            }
+        };
+        return device.submit(record, error, seconds);
+    };
     const double moved = 2.0 * static_cast<double>(p.q_buffer.size() + p.k_buffer.size()); // read once, written once
-    std::printf("  median of %d, %s clock\n", kRuns, device.hasTimestamps() ? "the device's" : "the host's");
-    printTime("rows, per step", median(rows), static_cast<double>(p.rows_buffer.size()));
-    printTime("Q and K", median(rotations), moved);
-    printTime("vkCmdCopyBuffer", median(copies), moved);
-    std::printf("  Q and K take %.2f times the copy\n", median(rotations) / median(copies));
+    const bool cpu = device.info().properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    std::vector<Timed> all = {{"rows, per step", static_cast<double>(p.rows_buffer.size()), repeat(0)},
+                              {"Q and K", moved, repeat(1)},
+                              {"vkCmdCopyBuffer", moved, copy}};
+    if (!timeInTurns(all, 1, cpu)) {
+        return false;
+    }
+    std::printf("  median of %d, %s clock\n", kRounds, device.hasTimestamps() ? "the device's" : "the host's");
+    for (const Timed& timed : all) {
+        const double seconds = median(timed.seconds);
+        std::printf("  %-15s %9.3f ms", timed.what, seconds * 1e3);
+        std::printf(seconds > 0 ? "  %7.1f GB/s" : "", timed.bytes / seconds * 1e-9);
+        std::printf(timed.times > 1 ? ", %u times in a submission\n" : "\n", timed.times);
+    }
+    std::printf("  Q and K take %.2f times the copy\n", median(all[1].seconds) / median(all[2].seconds));
     return true;
 }
 

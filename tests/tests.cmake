@@ -66,8 +66,13 @@ add_executable(vkrope-tests
     tests/tool/combinations_test.cpp
     tests/tool/contraction_test.cpp
     tests/tool/fuzz_npy.cpp
+    tests/tool/timing_test.cpp
     tests/tool/typical_test.cpp
     bench/bench_device.cpp
+    bench/buffer_copies.cpp
+    bench/clock_probe.cpp
+    bench/clock_report.cpp
+    bench/repeats.cpp
     bench/typical_passes.cpp
     host/tool/contraction.cpp
     host/tool/covering.cpp)
@@ -156,6 +161,9 @@ target_compile_features(vkrope-consumer-names PRIVATE cxx_std_17)
 target_compile_options(vkrope-consumer-names PRIVATE ${VKROPE_WARNINGS} -O0)
 add_test(NAME Consumer.KeepsItsOwnNames COMMAND vkrope-consumer-names)
 add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
+add_test(NAME Quickstart.TimesManyCopiesInASubmission COMMAND vkrope-quickstart --tokens 1)
+set_tests_properties(Quickstart.TimesManyCopiesInASubmission PROPERTIES
+    PASS_REGULAR_EXPRESSION "vkCmdCopyBuffer [^\n]* [0-9]+ times in a submission")
 set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
 if(TARGET vkrope-config)
     list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-config>)

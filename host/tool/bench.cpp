@@ -25,7 +25,8 @@ using measure::BenchDevice;
 using measure::RotationCase;
 
 struct BenchOptions {
-    std::string device, clock = "device", plot, tuning;
+    std::string device, plot, tuning;
+    TimingOptions timing;
     CaseOptions cases;
     uint32_t rounds = 0;
     bool tables = false, fused = false, encodings = false, costs = false, json = false;
@@ -159,10 +160,12 @@ std::vector<Measurement> measurementsOf(const BenchOptions& options) {
 }
 
 // A case that does not fit the device, or is wrong, says so in its row, and the run goes on.
-BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchDevice* bench) {
+BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchDevice* bench,
+                         measure::ClockProbe* clock) {
     BenchRow row = measurement.row;
+    row.has_warm_column = bench->workingSet() != 0;
     const auto time = [&](std::vector<measure::Contestant> contestants) {
-        measure::RoundRobin round_robin(std::move(contestants), bench->clock());
+        measure::RoundRobin round_robin(bench, clock, std::move(contestants));
         round_robin.runRounds(rounds, measurement.tokens);
         row.takeTimes(round_robin);
     };
@@ -177,14 +180,14 @@ BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchD
     return row;
 }
 
-std::vector<BenchRow> timeMeasurements(const BenchOptions& options, BenchDevice* bench) {
+std::vector<BenchRow> timeMeasurements(const BenchOptions& options, BenchDevice* bench, measure::ClockProbe* clock) {
     const std::vector<Measurement> measurements = measurementsOf(options);
     std::vector<BenchRow> rows;
     Progress progress;
     for (const Measurement& measurement : measurements) {
         progress.show("timing " + std::to_string(rows.size() + 1) + " of " + std::to_string(measurements.size()) +
                       ": " + measurement.name + ", " + std::to_string(measurement.tokens) + " tokens");
-        rows.push_back(timeMeasurement(measurement, options.rounds, bench));
+        rows.push_back(timeMeasurement(measurement, options.rounds, bench, clock));
         progress.show("");
         if (!options.json) printRow(rows.back(), rows.size() > 1 ? &rows[rows.size() - 2] : nullptr);
     }
@@ -228,10 +231,17 @@ Json measureCosts(bool json, BenchDevice* bench) {
 
 void printBenchHead(const BenchDevice& bench, const rope::DeviceInfo& info) {
     std::printf("device: %s\n", oneLine(rope::describe(info)).c_str());
-    std::printf("clock: %s\n", bench.clock() == measure::Clock::kDevice
-                                   ? "the device's timestamps"
-                                   : "the host's, around submit and wait, less what an empty dispatch takes");
-    std::printf("medians of rounds in turns; GB/s and us/MB of all bytes read and written\n"
+    std::printf("clock: %s\n",
+                bench.clock() == measure::Clock::kDevice
+                    ? "the device's timestamps"
+                    : "the host's, around submit and wait, less what submitting an empty dispatch takes");
+    if (bench.workingSet() != 0)
+        std::printf("buffers: sets of %d MiB together in turns, so that no cache holds them; warm us: one set\n",
+                    static_cast<int>(bench.workingSet() >> 20));
+    else
+        std::printf("buffers: one set, which a cache may hold\n");
+    std::printf("times of one dispatch and a barrier, out of a submission of many; medians of rounds in turns\n"
+                "GB/s and us/MB of all bytes read and written\n"
                 "under a kernel's name: how many times that kernel's time was taken\n");
 }
 
@@ -246,18 +256,22 @@ bool checkTuningOption(const BenchOptions& options, const BenchDevice& bench, Fa
 
 bool runBench(const BenchOptions& options, Failure* failure) try {
     if (!checkBenchOptions(options, failure)) return false;
-    BenchDevice bench = measure::openBenchDevice(options.device, clockOf(options.clock));
+    BenchDevice bench = openTimedDevice(options.device, options.timing);
     if (!checkTuningOption(options, bench, failure)) return false;
     const rope::DeviceInfo& info = bench.device().info();
     if (!options.json) printBenchHead(bench, info);
-    const std::vector<BenchRow> rows = timeMeasurements(options, &bench);
+    measure::ClockProbe clock(&bench);
+    const std::vector<BenchRow> rows = timeMeasurements(options, &bench, &clock);
+    if (!options.json) printClockReport(clock.report());
     Json costs;
     if (options.costs) costs = measureCosts(options.json, &bench);
     if (options.json) {
         Json list = Json::array();
         for (const BenchRow& row : rows) list.push_back(rowJson(row));
         Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
-                      {"clock", options.clock},
+                      {"clock", options.timing.clock},
+                      {"clock_watch", clockJson(clock)},
+                      {"working_set_mib", bench.workingSet() >> 20},
                       {"rows", list}};
         if (options.costs) whole["costs"] = costs;
         std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
@@ -280,6 +294,13 @@ const char kBenchFooter[] =
     "of 1, 2, 4 and 8 times 16 bytes a thread and vkCmdCopyBuffer; an empty dispatch. Without "
     "further options: Llama-3-8B, "
     "half, inline, at 1, 32, 512 and 4096 tokens.\n"
+    "The device is warmed up first. A time is that of a submission of as many dispatches as take a few milliseconds, "
+    "with "
+    "a barrier between each two, divided by their number. They use sets of buffers in turns that are larger than a "
+    "cache "
+    "together (--working-set); warm us is the time on one set, where one fits a cache. A line at the end says so if "
+    "the "
+    "device's clock moved.\n"
     "Exit status 1 where results are wrong.\n\n"
     "examples:\n"
     "  vkrope bench --tokens 1,32 --element f16\n"
@@ -295,7 +316,7 @@ RunCommand addBenchCommand(CLI::App* app) {
     addCaseOptions(app, &options->cases);
     takesCount(app->add_option("--rounds", options->rounds, "of each case; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
-    addClock(app, &options->clock);
+    addTimingOptions(app, &options->timing);
     takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see vkrope tune"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");

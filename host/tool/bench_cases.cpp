@@ -3,6 +3,7 @@
 #include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -97,14 +98,37 @@ void addCaseOptions(CLI::App* app, CaseOptions* options) {
     app->add_flag("--all", options->all, "all of what no option chooses from: hours on a CPU's driver");
 }
 
-void addClock(CLI::App* app, std::string* clock) {
-    app->add_option("--clock", *clock,
-                    "device: its timestamps; host: around submit and wait, less what an empty dispatch takes")
+void addTimingOptions(CLI::App* app, TimingOptions* options) {
+    app->add_option(
+           "--clock", options->clock,
+           "device: its timestamps; host: around submit and wait, less what submitting an empty dispatch takes")
         ->check(CLI::IsMember({"device", "host"}));
+    takesCount(app->add_option("--working-set", options->working_set,
+                               "MiB of buffers used in turns, so that no cache holds them; 0: one set of buffers; "
+                               "without it 256, on a CPU's driver 0"),
+               "a whole number of MiB", 0, 65536);
 }
 
-measure::Clock clockOf(const std::string& clock) {
-    return clock == "host" ? measure::Clock::kHost : measure::Clock::kDevice;
+measure::BenchDevice openTimedDevice(const std::string& select, const TimingOptions& options) {
+    const uint64_t working_set =
+        options.working_set < 0 ? measure::kDefaultWorkingSet : static_cast<uint64_t>(options.working_set) << 20;
+    return measure::openBenchDevice(select, options.clock == "host" ? measure::Clock::kHost : measure::Clock::kDevice,
+                                    working_set);
+}
+
+nlohmann::ordered_json clockJson(const measure::ClockProbe& clock) {
+    const measure::ClockReport report = clock.report();
+    nlohmann::ordered_json json = {
+        {"warm_ups", clock.warmUps()}, {"warm_up_seconds", clock.warmUpSeconds()}, {"samples", report.samples}};
+    if (report.samples == 0) return json;
+    json["us"] = {{"low", report.seconds.low * 1e6},
+                  {"median", report.seconds.median * 1e6},
+                  {"high", report.seconds.high * 1e6}};
+    json["first_quarter_us"] = report.first * 1e6;
+    json["last_quarter_us"] = report.last * 1e6;
+    json["moved"] = report.moved;
+    json["spread"] = report.spread;
+    return json;
 }
 
 void takesTuning(CLI::Option* option) {

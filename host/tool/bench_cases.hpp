@@ -1,8 +1,10 @@
-// The options of `vkrope bench` and `vkrope tune` that choose cases, tuning and clock.
+// The options of `vkrope bench` and `vkrope tune` that choose cases, tuning and how times are taken.
 #pragma once
 
-#include "../bench/bench_device.hpp"
 #include "../bench/cases.hpp"
+#include "../bench/clock_probe.hpp"
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace CLI {
 class App;
@@ -24,8 +26,16 @@ extern const measure::CaseChoices kDefaultChoices, kPlotChoices, kTuneChoices;
 // A choice that no option makes is everything with --all, else the one that `otherwise` has.
 measure::CaseChoices choicesOf(const CaseOptions& options, const measure::CaseChoices& otherwise);
 
-void addClock(CLI::App* app, std::string* clock);
-measure::Clock clockOf(const std::string& clock);
+// How times are taken: the clock, and how many MiB of buffers are used in turns.
+struct TimingOptions {
+    std::string clock = "device";
+    int64_t working_set = -1; // MiB; -1: the default
+};
+void addTimingOptions(CLI::App* app, TimingOptions* options);
+measure::BenchDevice openTimedDevice(const std::string& select, const TimingOptions& options);
+
+// {"warm_ups": 1, ..., "samples": 40, "us": {...}, "moved": false, ...}
+nlohmann::ordered_json clockJson(const measure::ClockProbe& clock);
 
 // The option takes the four members of RopeTuning, as "64,8,4,1". An empty text means all the library's own.
 void takesTuning(CLI::Option* option);

@@ -14,9 +14,11 @@ using measure::Quartiles;
 
 void BenchRow::takeTimes(const measure::RoundRobin& round_robin) {
     rounds = round_robin.rounds();
+    dispatches = round_robin.repeats(0);
     seconds = round_robin.seconds(0);
     for (size_t i = 1; i < round_robin.size(); ++i)
-        comparisons.push_back({round_robin.name(i), round_robin.seconds(i), round_robin.ratio(i)});
+        comparisons.push_back(
+            {round_robin.name(i), round_robin.seconds(i), round_robin.ratio(i), round_robin.repeats(i)});
 }
 
 const BenchRow::Comparison* BenchRow::find(const std::string& name) const {
@@ -50,6 +52,8 @@ std::string decimal(double value, int digits) {
     return text;
 }
 
+std::string microseconds(double us) { return decimal(us, us < 10 ? 2 : 1); }
+
 int widthOf(const std::string& name) { return std::max(kColumn, static_cast<int>(name.size()) + 1); }
 
 void printCell(const std::string& name, const std::string& what) { std::printf("%*s", widthOf(name), what.c_str()); }
@@ -64,14 +68,16 @@ template <typename Visit> void visitLabels(const BenchRow& row, Visit visit) {
 
 template <typename Visit> void visitTimes(const BenchRow& row, Visit visit) {
     const double us = row.seconds.median * 1e6, megabytes = row.bytes * 1e-6;
-    visit("us", decimal(us, 1));
+    const BenchRow::Comparison* warm = row.find(measure::kWarm);
+    visit("us", microseconds(us));
+    if (row.has_warm_column) visit("warm us", warm != nullptr ? microseconds(warm->seconds.median * 1e6) : "-");
     visit("GB/s", decimal(us > 0 ? megabytes / us * 1e3 : NAN, us > megabytes * 1e3 ? 3 : 1));
     visit("us/MB", decimal(us / megabytes, 2));
     const BenchRow::Comparison* copy = row.fastestCopy();
     if (copy != nullptr) visit("best copy", decimal(copy->ratio.median, 2));
     const std::vector<std::string>& companions = measure::RotationBench::companionNames();
     for (const BenchRow::Comparison& comparison : row.comparisons) {
-        if (comparison.name == measure::kEmptyDispatch ||
+        if (comparison.name == measure::kEmptyDispatch || comparison.name == measure::kWarm ||
             std::count(companions.begin(), companions.end(), comparison.name) != 0)
             continue;
         visit(comparison.name, decimal(comparison.ratio.median, 2));
@@ -82,7 +88,7 @@ template <typename Visit> void visitTimes(const BenchRow& row, Visit visit) {
         visit(name, decimal(comparison != nullptr ? comparison->ratio.median : NAN, 2));
     }
     const BenchRow::Comparison* empty = row.find(measure::kEmptyDispatch);
-    if (empty != nullptr) visit("empty us", decimal(empty->seconds.median * 1e6, 1));
+    if (empty != nullptr) visit("empty us", microseconds(empty->seconds.median * 1e6));
 }
 
 } // namespace
@@ -108,6 +114,11 @@ void printRow(const BenchRow& row, const BenchRow* above) {
     std::fflush(stdout);
 }
 
+void printClockReport(const measure::ClockReport& report) {
+    const std::string sentence = report.sentence();
+    if (!sentence.empty()) std::printf("\n%s\n", sentence.c_str());
+}
+
 // ---- JSON ----------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -129,6 +140,7 @@ Json rowJson(const BenchRow& row) {
     result["verified"] = true;
     result["bytes"] = static_cast<uint64_t>(row.bytes);
     result["rounds"] = row.rounds;
+    result["dispatches"] = row.dispatches;
     result["us"] = quartilesJson(row.seconds);
     result["gb_per_s"] = row.bytes / row.seconds.median * 1e-9;
     result["us_per_mb"] = row.seconds.median * 1e6 / (row.bytes * 1e-6);
@@ -138,6 +150,7 @@ Json rowJson(const BenchRow& row) {
     for (const BenchRow::Comparison& comparison : row.comparisons) {
         comparisons.push_back(
             {{"name", comparison.name},
+             {"dispatches", comparison.dispatches},
              {"us", quartilesJson(comparison.seconds)},
              {"ratio",
               {{"low", comparison.ratio.low}, {"median", comparison.ratio.median}, {"high", comparison.ratio.high}}}});

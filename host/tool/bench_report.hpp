@@ -14,6 +14,7 @@ struct BenchRow {
     struct Comparison {
         std::string name;
         measure::Quartiles seconds, ratio; // ratio: the row's own time to this contestant's
+        uint32_t dispatches; // in one submission; in place of it so many transfers, or runs of several plans
     };
 
     std::string group; // a heading, printed once above the rows that share it
@@ -23,6 +24,8 @@ struct BenchRow {
     std::string untimed_reason; // why it was not timed
     bool wrong = false;         // its results were wrong, and nothing was timed
     size_t rounds = 0;
+    uint32_t dispatches = 0;      // in one submission
+    bool has_warm_column = false; // some rows of the table have a time on one set of buffers
     measure::Quartiles seconds = {};
     std::vector<Comparison> comparisons;
 
@@ -34,6 +37,7 @@ struct BenchRow {
 // Prints the row, and before it the group and the head of the columns unless `above` has the same.
 void printRow(const BenchRow& row, const BenchRow* above);
 Json rowJson(const BenchRow& row);
+void printClockReport(const measure::ClockReport& report); // one line if the clock moved
 
 // Draws bandwidth over the bytes moved; the rows are rotations.
 rope::Chart bandwidthChart(const std::string& device, const std::vector<BenchRow>& rows);

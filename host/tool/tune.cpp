@@ -1,5 +1,6 @@
 // vkrope tune: finds out how a device is best given its threads.
 #include "tool/bench_cases.hpp"
+#include "tool/bench_report.hpp"
 #include "tool/option_values.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
@@ -19,7 +20,8 @@ using measure::RotationCase;
 using measure::TuningResult;
 
 struct TuneOptions {
-    std::string device, clock = "device";
+    std::string device;
+    TimingOptions timing;
     CaseOptions cases;
     uint32_t rounds = 0;
     bool json = false;
@@ -73,7 +75,8 @@ void printTuneHead(const rope::DeviceInfo& info) {
 bool runTune(const TuneOptions& options, Failure* failure) try {
     if (options.device == "reference")
         return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
-    measure::BenchDevice bench = measure::openBenchDevice(options.device, clockOf(options.clock));
+    measure::BenchDevice bench = openTimedDevice(options.device, options.timing);
+    measure::ClockProbe clock(&bench);
     const rope::DeviceInfo& info = bench.device().info();
     if (!options.json) printTuneHead(info);
     const std::vector<RotationCase> cases = measure::casesOf(choicesOf(options.cases, kTuneChoices));
@@ -86,7 +89,7 @@ bool runTune(const TuneOptions& options, Failure* failure) try {
                       name);
         std::string reason;
         try {
-            const TuningResult tuned = measure::tune(&bench, c, options.rounds);
+            const TuningResult tuned = measure::tune(&bench, &clock, c, options.rounds);
             progress.show("");
             rows.push_back(tuningJson(c, tuned));
             if (!options.json) printTuningResult(c, tuned);
@@ -104,8 +107,11 @@ bool runTune(const TuneOptions& options, Failure* failure) try {
     }
     if (options.json) {
         const Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
+                            {"clock_watch", clockJson(clock)},
                             {"rows", rows}};
         std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    } else {
+        printClockReport(clock.report());
     }
     return wrong == 0 || fail(failure, std::to_string(wrong) + " of " + std::to_string(cases.size()) +
                                            " cases have wrong results with some tuning; vkrope check says more");
@@ -114,8 +120,9 @@ bool runTune(const TuneOptions& options, Failure* failure) try {
 }
 
 const char kTuneFooter[] =
-    "For each case some thirty tunings, verified against the CPU's bits and timed in turns with the library's own; the "
-    "best few of them once more. No bit depends on a tuning. \"keep\": none is faster than the noise explains.\n"
+    "For each case some thirty tunings, verified against the CPU's bits and timed in turns with the library's own, as "
+    "vkrope bench times; the best few of them once more. No bit depends on a tuning. \"keep\": none is faster than the "
+    "noise explains.\n"
     "`take` is a RopeTuning for a description, and with its commas for vkrope bench --tuning.\n\n"
     "example:\n"
     "  vkrope tune --tokens 1,64 --element f32";
@@ -127,7 +134,7 @@ RunCommand addTuneCommand(CLI::App* app) {
     app->add_option("--device", options->device,
                     "a device's index or a part of its name; without it the best there is");
     addCaseOptions(app, &options->cases);
-    addClock(app, &options->clock);
+    addTimingOptions(app, &options->timing);
     takesCount(app->add_option("--rounds", options->rounds, "of the last few; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
     app->add_flag("--json", options->json, "as JSON");

@@ -29,6 +29,7 @@ def bench_stands_beside_kernels_of_the_same_bytes():
                 assert row["verified"] and row["rounds"] == 2 and row["tokens"] == 1, row
                 names = [other["name"] for other in row["beside"]]
                 wanted = (copies if row["place"] == "out-of-place" else ["negate"]) + ["loads"]
+                wanted += ["warm"] if report["working_set_mib"] else []
                 wanted += ([] if row["element"] == "f32" else ["float32"]) + ["empty"]
                 assert names == wanted and ("best_copy" in row) == (row["place"] == "out-of-place"), names
     text = run(*SMALL_BENCH, "--element", "f16", "--place", "out-of-place", "--device", found[0])[0]
@@ -38,6 +39,33 @@ def bench_stands_beside_kernels_of_the_same_bytes():
     text = run("bench", "--encodings", "--tokens", "3", "--rounds", "1", "--json", "--device", found[0])[0]
     for row in json.loads(text)["rows"]:
         assert ("unfit" in row) == ("batch_8" in row["encoding"]), row
+
+
+@test
+def bench_times_many_dispatches_over_many_buffers():
+    found = devices()[:-1]
+    if not found:
+        sys.exit(77)
+    for device in found:
+        for clock, working_set in [("device", 0), ("device", 8), ("host", 8)]:
+            report = json.loads(run(*SMALL_BENCH, "--tokens", "512", "--element", "f32", "--place", "out-of-place", "--json",
+                                    "--device", device, "--clock", clock, "--working-set", working_set)[0])
+            assert report["working_set_mib"] == working_set
+            few, many = report["rows"]
+            beside = {other["name"]: other for other in few["beside"]}
+            assert ("warm" in beside) == (working_set != 0) and "warm" not in [o["name"] for o in many["beside"]], report
+            # What is fast is done often in a submission; a dispatch that takes long by itself is alone.
+            assert few["dispatches"] >= 1 and beside["CopyBuffer"]["dispatches"] > 5, few
+            assert many["dispatches"] == 1 or many["us"]["median"] < 1000, many
+            watch = report["clock_watch"]
+            assert watch["warm_ups"] >= 1 and watch["samples"] >= 1 and watch["us"]["median"] > 0, watch
+            assert watch["moved"] in (False, True) and watch["spread"] in (False, True), watch
+    for working_set, words in [(8, "sets of 8 MiB"), (0, "one set")]:
+        text = run(*SMALL_BENCH, "--element", "f16", "--device", found[0], "--working-set", working_set)[0]
+        assert words in text and (" warm us " in text) == (working_set != 0), text
+    for more in [["--table"], ["--fused", "--tokens", "16"], ["--encodings", "--tokens", "8"]]:
+        rows = json.loads(run("bench", "--rounds", "1", "--json", "--device", found[0], "--working-set", 16, *more)[0])["rows"]
+        assert all("warm" in [other["name"] for other in row["beside"]] for row in rows if "us" in row), rows
 
 
 @test
@@ -116,6 +144,7 @@ def bench_refuses_nonsense_in_one_line():
         ("source", ["--source", "memory"], "memory"),
         ("rounds", ["--rounds", "0"], "--rounds takes a whole number of rounds"),
         ("clock", ["--clock", "sun"], "sun"),
+        ("working set", ["--working-set", "-1"], "--working-set takes a whole number of MiB from 0 to 65536"),
         ("plot in no folder", ["--plot", "none/x.svg"], "no folder none"),
         ("empty plot", ["--plot", ""], "--plot is empty"),
         ("plot of costs", ["--costs", "--plot", "x.svg"], "--plot goes with rotations"),

@@ -13,7 +13,9 @@ def tune_takes_what_is_surely_faster():
     if not found:
         sys.exit(77)
     arguments = ["tune", "--tokens", "2", "--element", "f32", "--model", "qwen3-0.6b", "--rounds", "3", "--device", found[-1]]
-    row, = json.loads(run(*arguments, "--json")[0])["rows"]
+    report = json.loads(run(*arguments, "--json")[0])
+    row, = report["rows"]
+    assert report["clock_watch"]["warm_ups"] >= 1, report
     assert row["tried"] > 10 and row["own_us"] > 0 and row["best"] != row["own"], row
     sure = row["gain"]["low"] > max(row["noise"]["high"], 1.02)
     assert row["sure"] == sure and row["tuning"] == (row["best"] if sure else "{0, 0, 0, 0}"), row

@@ -1,0 +1,154 @@
+"""bench/gpu.sh: with programs that only pretend, and in short with the real ones."""
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+from program import PROGRAM, RUNNER, devices, test
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "gpu.sh")
+COREUTILS = ["cat", "cp", "date", "dirname", "mkdir", "mktemp", "mv", "rm", "tail", "tr"]
+DEVICE = '{\n  "device": {\n    "name": "Pretender 9 (tm)",\n    "driver": "words 1.2"\n  }\n}'
+PICTURE = "<svg xmlns='http://www.w3.org/2000/svg'/>"
+# vkrope: a failing command says so; --json is asked for the device, --plot for the picture.
+STUB = f"""#!/bin/bash
+[ "$1" != "${{STUB_FAILS:-nothing}}" ] || {{ echo "$1 broke" >&2; exit 3; }}
+case " $* " in
+*" --json "*) echo '{DEVICE}' ;;
+*" --plot "*) while [ "$1" != --plot ]; do shift; done; echo "{PICTURE}" >"$2" ;;
+*) echo "stub: $*" ;;
+esac
+"""
+TESTS = """#!/bin/bash
+[ "$1" = "--gtest_filter=${STUB_FILTER:-*}-*lavapipe*:*SwiftShader*" ] || exit 9
+[ "$GTEST_SHARD_INDEX" = 0 ] || { echo '[==========] 0 tests from 0 test suites ran.'; exit 0; }
+echo '[       OK ] Some.Test (1 ms)'
+case ${STUB_TESTS:-} in
+fail) echo '[  FAILED  ] Other.Test (2 ms)' && echo '[==========] 2 tests from 1 test suites ran. (1 ms)' && exit 1 ;;
+crash) echo 'device lost' && exit 139 ;;
+esac
+echo '[==========] 1 tests from 1 test suites ran. (1 ms)'
+"""
+
+
+def write_program(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
+def pretend():
+    """A build folder, and a PATH that has bash and coreutils alone."""
+    os.makedirs("build")
+    write_program("build/vkrope", STUB)
+    write_program("build/vkrope-quickstart", STUB)
+    write_program("build/vkrope-tests", TESTS)
+    os.makedirs("path")
+    for name in [*COREUTILS, "bash"]:
+        os.symlink(shutil.which(name), os.path.join("path", name))
+
+
+def script(*arguments, status=0, path=None, **environment):
+    bash = shutil.which("bash")
+    if bash is None or RUNNER:
+        sys.exit(77)
+    done = subprocess.run([bash, SCRIPT, *arguments], capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **({"PATH": path} if path else {}), **environment})
+    assert done.returncode == status, f"{arguments}: exit status {done.returncode}, not {status}: {done.stdout}{done.stderr}"
+    return done.stdout, done.stderr
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+@test
+def gpu_script_needs_nothing_but_programs_that_are_built():
+    script("--help")
+    pretend()
+    path = os.path.abspath("path")
+    script("--from-build", "build", "--out", "out", path=path, VKROPE_COMMIT="abc123")
+    assert sorted(os.listdir("out")) == ["pretender-9.md", "pretender-9.svg"], os.listdir("out")
+    report = read("out/pretender-9.md")
+    for line in ["# Pretender 9 (tm)", "- driver: words 1.2", "- commit: abc123", "- failed: nothing",
+                 "![Bandwidth over the bytes moved](pretender-9.svg)", "1 tests passed, 0 were skipped, 0 failed",
+                 "left out: there is no python3 with numpy", "stub: check --quick"]:
+        assert line in report.splitlines(), f"{line} is not in {report}"
+    lengths = "1,8,32,128,512,4096,32768"
+    assert (f"stub: bench --rounds 21 --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place "
+            f"--tokens {lengths}") in report, report
+    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 9, report
+    assert os.path.abspath(".") not in report, "a report has no paths of the machine"
+    assert read("out/pretender-9.svg").strip() == PICTURE
+
+
+@test
+def gpu_script_reports_what_failed():
+    script("--help")
+    pretend()
+    for steps, environment, failed, words in [
+        ("check,table", {"STUB_FAILS": "check"}, "check", ["check broke", "stub: bench --rounds 2 --table --tokens 1,32"]),
+        ("tests,check", {"STUB_TESTS": "fail"}, "tests", ["1 tests passed, 0 were skipped, 1 failed", "failed: Other.Test (2 ms)"]),
+        ("tests", {"STUB_TESTS": "crash"}, "tests", ["a process ended early: [       OK ] Some.Test (1 ms)", "device lost"]),
+    ]:
+        shutil.rmtree("out", ignore_errors=True)
+        short = "Index.*:BenchClock.*:Every/Submission.*:Every/BenchRepeats.*"
+        _, errors = script("--from-build", "build", "--out", "out", "--short", "--steps", steps, status=1, STUB_FILTER=short,
+                           **environment)
+        assert f"gpu.sh: {failed} failed" in errors, errors
+        assert os.listdir("out") == ["pretender-9.md"], os.listdir("out")
+        report = read("out/pretender-9.md")
+        assert f"- failed: {failed}\n" in report and f"| {failed} | " in report and "**failed**, exit status" in report, report
+        assert all(any(line.startswith(word) for line in report.splitlines()) for word in words), report
+    # What installs and builds finds no program at all.
+    script("--out", "unbuilt", status=1, path=os.path.abspath("path"), VKROPE_BUILD=os.path.abspath("fresh"))
+    report = read("unbuilt/no-device.md")
+    assert "- failed: build\n" in report and "| build | " in report and "| check | " not in report, report
+    script("--from-build", "build", "--out", "none", "--steps", "table", status=1, STUB_FAILS="bench")
+    report = read("none/no-device.md")
+    assert "- driver: bench broke\n" in report and "- failed: table\n" in report, report
+
+
+@test
+def gpu_script_refuses_nonsense_in_one_line():
+    script("--help")
+    pretend()
+    os.makedirs("empty")
+    write_program("file", "")
+    before = sorted(os.listdir("."))
+    for arguments, sentence in [
+        (["--fast"], "there is no argument '--fast'"),
+        (["--out"], "--out needs a value"),
+        (["--from-build", "none"], "there is no folder none"),
+        (["--from-build", "empty"], "there is no program vkrope in "),
+        (["--from-build", "build", "--steps", "tests,dance"], "there is no step 'dance'"),
+        (["--from-build", "build", "--rounds", "0"], "--rounds takes a whole number from 1 to 9999, not '0'"),
+        (["--from-build", "build", "--out", "file"], "nothing can be written into file"),
+    ]:
+        text, errors = script(*arguments, status=2)
+        assert text == "" and errors.count("\n") == 1 and errors.startswith("gpu.sh: ") and sentence in errors, errors
+        assert sorted(os.listdir(".")) == before, os.listdir(".")
+
+
+@test
+def gpu_script_leaves_a_report_of_a_device():
+    build = os.path.dirname(PROGRAM)
+    found = devices()[:-1]
+    if not found or not os.path.exists(os.path.join(build, "vkrope-tests")):
+        sys.exit(77)
+    script("--from-build", build, "--short", "--device", found[0], "--out", "out")
+    names = sorted(os.listdir("out"))
+    assert len(names) == 2 and names[0].endswith(".md") and names[1] == names[0].replace(".md", ".svg"), names
+    report = read(os.path.join("out", names[0]))
+    assert "- failed: nothing" in report and report.count("| done |") == 8, report
+    assert re.search(r"\n[1-9]\d* tests passed, \d+ were skipped, 0 failed\n", report), report
+    for words in ["bits equal to the CPU's: yes", "none missed", "out-of-place", "FillBuffer", "unfused", "empty us", "sum"]:
+        assert words in report, f"{words} is not in {report}"
+    for source in ["rows", "table", "inline"]:
+        for element in ["f32", "f16", "bf16"]:
+            assert len(re.findall(rf"^ +(?:1|32) +{element} +{source} +[0-9.]+ ", report, re.M)) == 4, f"{element} {source}"
+    xml.etree.ElementTree.parse(os.path.join("out", names[1]))
