@@ -43,6 +43,7 @@ add_library(vkrope
     host/plan/table.cpp
     host/plan/tensor.cpp
     host/plan/tuning.cpp
+    host/record/check_plan.cpp
     host/record/context.cpp
     host/record/labels.cpp
     host/record/record.cpp
