@@ -9,15 +9,15 @@ namespace rope {
 using uint = uint32_t;
 #endif
 
-// The bindings of set 0. Each number has one meaning. All are storage buffers but the parameters. A dispatch binds those
-// that its pass reads or writes. Frequencies and rows never meet in one dispatch but in the table shader, which writes
-// its rows as the destination.
+// The bindings of set 0. Each number has one meaning. All are storage buffers but the parameters. A dispatch binds
+// those that its pass reads or writes. Frequencies and rows never meet in one dispatch but in the table shader, which
+// writes its rows as the destination.
 #define ROPE_BINDING_POSITIONS 0
-#define ROPE_BINDING_COS_SIN 1     // frequencies, or rows
-#define ROPE_BINDING_SOURCE 2      // Q's, or the one tensor's; in place nothing: the destination is read
-#define ROPE_BINDING_SOURCE_K 3    // reserved
-#define ROPE_BINDING_SOURCE_V 4    // where K and V do not share a buffer
-#define ROPE_BINDING_DESTINATION 5 // Q's, or the one tensor's; a table's rows, or the counter. Every pass has it
+#define ROPE_BINDING_COS_SIN 1       // frequencies, or rows
+#define ROPE_BINDING_SOURCE 2        // Q's, or the one tensor's; in place nothing: the destination is read
+#define ROPE_BINDING_SOURCE_K 3      // reserved
+#define ROPE_BINDING_SOURCE_V 4      // where K and V do not share a buffer
+#define ROPE_BINDING_DESTINATION 5   // Q's, or the one tensor's; a table's rows, or the counter. Every pass has it
 #define ROPE_BINDING_DESTINATION_K 6 // reserved
 #define ROPE_BINDING_DESTINATION_V 7
 #define ROPE_BINDING_SLOT_MAP 8    // reserved: slots or block table, apart from the positions

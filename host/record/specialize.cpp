@@ -173,10 +173,14 @@ uint32_t specializationId(const RopeShader& shader, uint32_t id) {
     return ROPE_CONSTANT_COUNT;
 }
 
-// True for a storage buffer that the dispatch does not bind. Such a buffer stands only in code that a constant rules
-// out.
-bool isUnbound(const RopeDispatch& dispatch, uint32_t binding) {
-    return binding < ROPE_BINDING_UNIFORM && dispatch.bindings[binding].range == 0;
+// Returns the binding of a buffer. A storage buffer that the dispatch does not bind stands only in code that a constant
+// rules out, and is read there. It goes to the first binding that the dispatch has. What is read has lower numbers than
+// what is written: at a destination, validation would see a read of what another dispatch writes.
+uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
+    if (binding >= ROPE_BINDING_UNIFORM || dispatch.bindings[binding].range != 0) return binding;
+    uint32_t first = 0;
+    while (first < ROPE_BINDING_DESTINATION && dispatch.bindings[first].range == 0) ++first;
+    return first;
 }
 
 // Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
@@ -189,12 +193,10 @@ bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedM
         break;
     case OpDecorate:
         if (at[2] == DecorationSpecId) return true;
-        if (at[2] == DecorationBinding && isUnbound(dispatch, at[3])) { // every dispatch binds its destination
-            const uint32_t words[4] = {at[0], at[1], DecorationBinding, ROPE_BINDING_DESTINATION};
-            appendWords(m, words, 4);
-            return true;
-        }
-        break;
+        if (at[2] != DecorationBinding) break;
+        appendWords(m, at, 4);
+        m->words[m->count - 1] = boundInstead(dispatch, at[3]);
+        return true;
     case OpSpecConstant:
         value = specializationId(*dispatch.shader, at[2]);
         if (value >= ROPE_CONSTANT_COUNT) return false;
