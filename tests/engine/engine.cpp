@@ -203,8 +203,7 @@ void Engine::makeRope() {
 }
 
 void Engine::bindRope(const Slot& slot, Layer* layer) {
-    layer->rope.slots[ROPE_SLOT_Q].buffer = layer->q.buffer;
-    layer->rope.slots[ROPE_SLOT_K].buffer = layer->k.buffer;
+    layer->rope.slots[ROPE_SLOT_Q].buffer = layer->q.buffer, layer->rope.slots[ROPE_SLOT_K].buffer = layer->k.buffer;
     layer->rope.slots[ROPE_SLOT_POSITIONS].buffer = slot.start.buffer;
     layer->rope.slots[ROPE_SLOT_FREQUENCIES].buffer = frequency_words_.buffer;
     if ((rope_info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) return;
