@@ -25,10 +25,11 @@ void writeModules(const std::string& folder) {
 #include "../shaders/list.def"
 #undef ROPE_SHADER
     for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
-        const RopePass& pass = typical.plan.passes[0];
-        std::vector<uint32_t> words(pass.shader->bytes / 4);
-        const size_t bytes = ropeSpecialize(pass.shader, pass.constants, words.data());
-        writeModule(folder + "/" + typical.name + "." + pass.shader->name + ".spv", words.data(), bytes);
+        RopeDispatch dispatch;
+        ropeGetDispatch(&typical.plan, 0, &dispatch);
+        std::vector<uint32_t> words(dispatch.shader->bytes / 4);
+        const size_t bytes = ropeSpecialize(&dispatch, words.data());
+        writeModule(folder + "/" + typical.name + "." + dispatch.shader->name + ".spv", words.data(), bytes);
     }
 }
 

@@ -728,8 +728,9 @@ typedef struct RopeCache {
 /* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. Q
  * takes one dispatch, K and V one of their own together: they must be alike (heads, head_dim, strides of the source,
  * strides of the cache). Where K and V lie in one buffer on each side (packed, cache.v_shares_buffer) it takes the
- * floor's 4 storage buffers; otherwise it needs limits.storage_buffers of 6, and is refused with fewer. Set
- * v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and has the same bits.
+ * floor's 4 storage buffers; otherwise it takes two more, 6 where it reads a buffer of positions and turns, and is
+ * refused where limits.storage_buffers has fewer. Set v_separate_dispatch then: V takes a dispatch of its own, which
+ * moves the same bytes and has the same bits.
  *
  * Reads POSITIONS (positions, slots or block table, and the count of tokens; bound from its beginning), FREQUENCIES or
  * ROWS, PARAMETERS (where a norm has weights, or queries a scale), Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and
@@ -780,11 +781,10 @@ typedef enum RopeSlot {
 
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
 
-#define ROPE_BINDING_COUNT 7u   /* of set 0: storage buffers, but for */
-#define ROPE_BINDING_UNIFORM 4u /* this one; devices with fewer than 6 storage buffers have only bindings 0 to 4 */
-#define ROPE_MINIMUM_BINDING_COUNT 5u
-#define ROPE_CONSTANT_COUNT 80u /* specialization constants, ids 0 to 79, 4 bytes each */
-#define ROPE_PUSH_WORDS 32u     /* push constants, 128 bytes from offset 0 */
+#define ROPE_BINDING_COUNT 12u   /* of set 0: storage buffers, but for */
+#define ROPE_BINDING_UNIFORM 11u /* this one; a dispatch binds a few of them */
+#define ROPE_CONSTANT_COUNT 80u  /* specialization constants, ids 0 to 79, 4 bytes each */
+#define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 
 typedef struct RopeShader {
@@ -794,8 +794,9 @@ typedef struct RopeShader {
     uint32_t needs; /* ROPE_ENABLED_ bits that the device must have */
 } RopeShader;
 
-/* One binding of one pass: the slot it takes, and where it lies for each batch, token and head. Without an extent it is
- * not read, and something that the pass reads is bound there; from the fifth binding on nothing is. */
+/* One binding of one pass: the slot it takes, and where it lies for each batch, token and head. Without an extent the
+ * pass neither reads nor writes it, and nothing is bound there. A pass in place binds its tensor once, as what it
+ * writes. */
 typedef struct RopeAccess {
     uint32_t slot;
     uint32_t element_bytes;
@@ -824,6 +825,7 @@ typedef struct RopePass {
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
     uint32_t whole_bindings; /* bit i: binding i is a list of positions, a table or a cache, of which every part binds
                                 all; its strides are constants and push words */
+    uint32_t pipeline_hash;  /* of shader, constants and bindings: a context finds the pipeline by it */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
@@ -900,10 +902,14 @@ ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
 /* The SPIR-V of a dispatch with its constants folded in, for engines that know no specialization constants and for
- * compilers that keep what one rules out (a context's pipelines are made of it). `words` has room for shader->bytes;
- * returns the bytes written, 0 for a shader that is not the library's. */
-ROPE_API size_t ropeSpecialize(const RopeShader* shader, const uint32_t constants[ROPE_CONSTANT_COUNT],
-                               uint32_t* words);
+ * compilers that keep what one rules out (a context's pipelines are made of it). A layout of the dispatch's own
+ * bindings serves it: storage buffers that the dispatch does not bind, which only code names that a constant rules out,
+ * get a number that it binds. `words` has room for dispatch->shader->bytes; returns the bytes written, 0 for a shader
+ * that is not the library's.
+ *
+ * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds. The
+ * layout must have them too, and a host binds any storage buffer there. It is neither read nor written. */
+ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for
  * more of them, as many as for all. 0 groups where none of its tokens are there, and where there is no such dispatch.
@@ -924,8 +930,9 @@ typedef struct RopeContextInfo {
 
 typedef struct RopeContext RopeContext;
 
-/* Allocates the context, a descriptor set layout and a pipeline layout. On failure *context is null and nothing is
- * left behind. The result is VK_ERROR_INITIALIZATION_FAILED where a pointer is null, limits.storage_range or a
+/* Allocates the context, and makes nothing of Vulkan's: a pipeline comes with its layouts. On failure *context is null
+ * and nothing is left behind. The result is VK_ERROR_OUT_OF_HOST_MEMORY where the allocation failed, and
+ * VK_ERROR_INITIALIZATION_FAILED where a pointer is null, limits.storage_range or a
  * limits.group_count is 0, an alignment is no power of two, or the device lacks a function. Plans refuse the same
  * limits. With ROPE_ENABLED_DEBUG_UTILS in limits.enabled layouts and pipelines are named for
  * tools, "vkrope rotate_wide" and so on, and every plan is recorded inside a label of its shader's name; without it
@@ -935,9 +942,10 @@ ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** c
 /* No command buffer that uses the context's pipelines may be pending. Null is allowed. */
 ROPE_API void ropeDestroyContext(RopeContext* context);
 
-/* Makes the pipelines that the plans will use and that are not there yet; allocates, and compiles for milliseconds
- * each: at start-up or on a worker thread, not in a frame. Plans of other sizes often share them. A plan that recording
- * would refuse is refused here: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context's limits,
+/* Makes the pipelines that the plans will use and that are not there yet, each with a descriptor set layout and a
+ * pipeline layout of the bindings that its dispatches have; allocates, and compiles for milliseconds each: at start-up
+ * or on a worker thread, not in a frame. Plans of other sizes often share them. A plan that recording would refuse is
+ * refused here: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context's limits,
  * VK_ERROR_INITIALIZATION_FAILED where it was refused or is of another version; `reason`, which may be null, says so.
  * Plans before it are then prepared. Any other result is Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY where the host's
  * allocation failed. */
@@ -962,10 +970,11 @@ typedef struct RopeBuffers {
 } RopeBuffers;
 
 /* Allocates ropeDispatchCount(plan) sets from your pool, outside the frame, and points them at the buffers: for devices
- * without push descriptors. A set takes 6 descriptors of type storage buffer (4 where limits.storage_buffers is less
- * than 6) and one of type uniform buffer. The sets live as long as your pool, also those made before a failure. The
- * result is VK_ERROR_INITIALIZATION_FAILED where recording would refuse the plan or the buffers, and
- * VK_ERROR_FEATURE_NOT_PRESENT where push descriptors are enabled. `buffers->sets` is not read. */
+ * without push descriptors. ropePrepare comes first: a set has the layout of its dispatch's pipeline. A set takes as
+ * many descriptors as its dispatch binds: at most ROPE_BINDING_COUNT - 1 of type storage buffer and one of type uniform
+ * buffer. The sets live as long as your pool, also those made before a failure. The result is
+ * VK_ERROR_INITIALIZATION_FAILED where recording would refuse the plan or the buffers, also a plan that is not
+ * prepared, and VK_ERROR_FEATURE_NOT_PRESENT where push descriptors are enabled. `buffers->sets` is not read. */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 

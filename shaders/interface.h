@@ -9,15 +9,21 @@ namespace rope {
 using uint = uint32_t;
 #endif
 
-// Storage buffers of set 0. Frequencies and rows never meet in one dispatch but in the table shader, which writes its
-// rows as the destination.
+// The bindings of set 0. Each number has one meaning. All are storage buffers but the parameters. A dispatch binds
+// those that its pass reads or writes. Frequencies and rows never meet in one dispatch but in the table shader, which
+// writes its rows as the destination.
 #define ROPE_BINDING_POSITIONS 0
-#define ROPE_BINDING_COS_SIN 1 // frequencies, or rows
-#define ROPE_BINDING_SOURCE 2
-#define ROPE_BINDING_DESTINATION 3
-#define ROPE_BINDING_PARAMETERS 4 // a uniform buffer
-#define ROPE_BINDING_SOURCE_V 5   // where K and V do not share a buffer
-#define ROPE_BINDING_DESTINATION_V 6
+#define ROPE_BINDING_COS_SIN 1       // frequencies, or rows
+#define ROPE_BINDING_SOURCE 2        // Q's, or the one tensor's; in place nothing: the destination is read
+#define ROPE_BINDING_SOURCE_K 3      // reserved
+#define ROPE_BINDING_SOURCE_V 4      // where K and V do not share a buffer
+#define ROPE_BINDING_DESTINATION 5   // Q's, or the one tensor's; a table's rows, or the counter. Every pass has it
+#define ROPE_BINDING_DESTINATION_K 6 // reserved
+#define ROPE_BINDING_DESTINATION_V 7
+#define ROPE_BINDING_SLOT_MAP 8    // reserved: slots or block table, apart from the positions
+#define ROPE_BINDING_WEIGHTS 9     // reserved
+#define ROPE_BINDING_SCALES 10     // reserved
+#define ROPE_BINDING_PARAMETERS 11 // a uniform buffer
 
 // Specialization constants: choices.
 #define ROPE_ID_GROUP_SIZE 0
@@ -26,7 +32,7 @@ using uint = uint32_t;
 #define ROPE_ID_COS_SIN 3    // inline, table or rows
 #define ROPE_ID_PAIRING_IN 4 // pairs in a chunk: 0: all, the halves; 1: interleaved
 #define ROPE_ID_PAIRING_OUT 5
-#define ROPE_ID_IN_PLACE 6 // the source is not bound apart: read the destination
+#define ROPE_ID_IN_PLACE 6 // no source is bound: read the destination
 #define ROPE_ID_BACKWARD 7 // negate the sine
 #define ROPE_ID_ANGLE 8    // exact or compatible phases
 #define ROPE_ID_ELEMENT_IN 9

@@ -44,6 +44,7 @@ add_executable(vkrope-tests
     tests/plan/refusal_test.cpp
     tests/plan/split_test.cpp
     tests/plan/tuning_test.cpp
+    tests/record/bindings_test.cpp
     tests/record/context_test.cpp
     tests/record/faults_test.cpp
     tests/record/refusal_test.cpp

@@ -6,16 +6,6 @@
 namespace rope {
 namespace {
 
-// Vulkan asks for a buffer in every binding of the layout. A binding that the shader does not read takes a buffer that
-// the shader reads, if there is any, and else the destination.
-const RopeAccess& accessBoundInstead(const RopePass& pass) {
-    const int read[] = {ROPE_BINDING_COS_SIN, ROPE_BINDING_POSITIONS, ROPE_BINDING_SOURCE};
-    for (const int binding : read) {
-        if (pass.access[binding].extent != 0) return pass.access[binding];
-    }
-    return pass.access[ROPE_BINDING_DESTINATION];
-}
-
 // Returns 0 for a plan that was refused, or that another version made.
 uint32_t acceptedPassCount(const RopePlan* plan) {
     return plan != nullptr && plan->version == ROPE_VERSION ? plan->pass_count : 0;
@@ -127,11 +117,12 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     RopePlace places[ROPE_BINDING_COUNT] = {};
     memset(dispatch->bindings, 0, sizeof dispatch->bindings);
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
-        const RopeAccess& own = pass->access[i];
-        if (own.extent == 0 && i >= ROPE_BINDING_PARAMETERS) continue;
-        const RopeAccess& access = own.extent != 0 ? own : accessBoundInstead(*pass);
+        const RopeAccess& access = pass->access[i];
+        if (access.extent == 0) continue;
         places[i] = bindPart(access, part, plan->limits.storage_alignment, &dispatch->bindings[i]);
     }
+    // In place a thread reads where it writes.
+    if (pass->access[ROPE_BINDING_SOURCE].extent == 0) places[ROPE_BINDING_SOURCE] = places[ROPE_BINDING_DESTINATION];
     const RopePlace positions = places[ROPE_BINDING_POSITIONS];
     push.first_token = part.begin[kToken];
     if (pass->access[ROPE_BINDING_POSITIONS].extent != 0) {

@@ -129,24 +129,13 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     writePush(push, pass);
 }
 
-// Refuses parameters that one uniform binding cannot span, and K and V in buffers that the device cannot bind together.
-RopeResult checkFusedLimits(const ResolvedFused& fused, const RopeLimits& limits, RopeReason* reason) {
+// Refuses parameters that one uniform binding cannot span.
+RopeResult checkUniformRange(const ResolvedFused& fused, const RopeLimits& limits, RopeReason* reason) {
     const uint32_t bytes = parameterLayout(fused).end * 4;
-    if (bytes > limits.uniform_range) {
-        return refuse(
-            reason, ROPE_ERROR_TOO_LARGE,
-            "norm weights and query scale take %u bytes, more than the %u of a uniform binding on this device", bytes,
-            limits.uniform_range);
-    }
-    if (!fused.v_with_k || limits.storage_buffers >= 6) return ROPE_SUCCESS;
-    const FusedTensor& k = fused.tensors[fused.count - 2];
-    const FusedTensor& v = fused.tensors[fused.count - 1];
-    if (k.from_slot == v.from_slot && k.to_slot == v.to_slot) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "K and V in buffers of their own take 6 storage buffers, and limits.storage_buffers is %u; set "
-                  "v_separate_dispatch "
-                  "to 1, or packed and cache.v_shares_buffer",
-                  limits.storage_buffers);
+    if (bytes <= limits.uniform_range) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                  "norm weights and query scale take %u bytes, more than the %u of a uniform binding on this device",
+                  bytes, limits.uniform_range);
 }
 
 } // namespace
@@ -160,7 +149,7 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
     ResolvedFused fused;
     RopeResult result = resolveFused(*description, &fused, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.rotate.tuning, planner.limits(), planner.reason());
-    if (result == ROPE_SUCCESS) result = checkFusedLimits(fused, planner.limits(), planner.reason());
+    if (result == ROPE_SUCCESS) result = checkUniformRange(fused, planner.limits(), planner.reason());
     const uint32_t dispatches = fused.v_with_k ? fused.count - 1 : fused.count;
     for (uint32_t i = 0; i < dispatches && result == ROPE_SUCCESS; ++i) {
         const FusedTensor& t = fused.tensors[i];

@@ -196,7 +196,7 @@ void setTensorBindings(const FusedDispatch& dispatch, RopePush* push, RopePass* 
     const FusedTensor& v = dispatch.v != nullptr ? *dispatch.v : t;
     pass->constants[ROPE_ID_SOURCE_HEAD] = lowWord(sourceHeadStride(t));
     pass->constants[ROPE_ID_DESTINATION_HEAD] = lowWord(destinationHeadStride(t));
-    if (dispatch.fused.filled.cache.shift == 0) {
+    if (t.d.out_of_place != 0) {
         bindTensors(dispatch, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V, ROPE_ID_SOURCE_V,
                     allHeadsAccess(t.from_slot, t.source, t.d.element_in, t),
                     allHeadsAccess(v.from_slot, v.source, v.d.element_in, v), pass);

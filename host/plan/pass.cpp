@@ -1,4 +1,4 @@
-// This file counts the bytes, the workgroups and the divisions of a pass.
+// This file counts the bytes, the bindings, the workgroups and the divisions of a pass.
 #include "plan/pass.h"
 
 static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS, "push constants are 128 bytes");
@@ -12,6 +12,24 @@ uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]) {
     }
     uint64_t bytes = 0;
     return addProduct(elements, access.element_bytes, &bytes) ? bytes : UINT64_MAX;
+}
+
+uint32_t boundBindings(const RopePass& pass) {
+    uint32_t bound = 0;
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bound |= static_cast<uint32_t>(pass.access[i].extent != 0) << i;
+    return bound;
+}
+
+// The shader counts by its bytes, so that a plan has one hash in every process.
+uint32_t hashPipeline(const RopePass& pass) {
+    static_assert(ROPE_CONSTANT_COUNT % 2 == 0, "two constants are taken at a time");
+    uint64_t hash = uint64_t{boundBindings(pass)} << 32 | static_cast<uint32_t>(pass.shader->bytes);
+    for (uint32_t i = 0; i < ROPE_CONSTANT_COUNT; i += 2) {
+        uint64_t two;
+        memcpy(&two, pass.constants + i, sizeof two);
+        hash = ((hash << 5 | hash >> 59) ^ two) * 0x9E3779B97F4A7C15u;
+    }
+    return static_cast<uint32_t>(hash >> 32);
 }
 
 uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads) {

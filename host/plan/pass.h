@@ -35,6 +35,11 @@ inline uint64_t rowsInWholeWords(const RopeAccess& access, uint64_t bytes) {
 // True if every part of the pass binds the whole of this binding: no split moves it.
 inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }
 
+// Returns the bindings that a pass reads or writes: bit i stands for binding i.
+uint32_t boundBindings(const RopePass& pass);
+// Returns the hash that a context finds the pass's pipeline by.
+uint32_t hashPipeline(const RopePass& pass);
+
 // Returns the lanes of one token. A lane is the part of a head that a thread takes at a time: a few pairs, or elements
 // to copy.
 inline uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {

@@ -197,13 +197,28 @@ RopeResult Planner::refuseSplit(const RopePass& pass) {
                   slotName(slot), max_range);
 }
 
+// Refuses a pass that takes more storage buffers than the device binds together.
+RopeResult Planner::checkStorageBuffers(const RopePass& pass) {
+    uint32_t count = 0;
+    for (uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM); bound != 0; bound &= bound - 1) ++count;
+    if (count <= limits_.storage_buffers) return ROPE_SUCCESS;
+    const bool v_apart = pass.access[ROPE_BINDING_DESTINATION_V].extent != 0;
+    return refuse(reason(), ROPE_ERROR_INVALID, "%s take%s %u storage buffers, and limits.storage_buffers is %u%s",
+                  v_apart ? "K and V in buffers of their own" : pass.shader->name, v_apart ? "" : "s", count,
+                  limits_.storage_buffers,
+                  v_apart ? "; set v_separate_dispatch to 1, or packed and cache.v_shares_buffer"
+                          : "; ropeLimitsFromDevice fills it in");
+}
+
 RopeResult Planner::finish() {
     RopeResult result = checkLimits(limits_, reason());
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
         pass->constants[ROPE_ID_GROUP_SIZE] = pass->group_size;
-        result = sumBytes(*pass);
+        pass->pipeline_hash = hashPipeline(*pass);
+        result = checkStorageBuffers(*pass);
+        if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
         memcpy(pass->step, pass->count, sizeof pass->step);

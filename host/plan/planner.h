@@ -25,6 +25,7 @@ class Planner {
     RopeResult refused(RopeResult result);
 
   private:
+    RopeResult checkStorageBuffers(const RopePass& pass);
     RopeResult sumBytes(const RopePass& pass);
     RopeResult refuseSplit(const RopePass& pass);
 

@@ -176,7 +176,8 @@ RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Pl
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
-    pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from_slot, t.tensor.source, d.element_in, d.head_dim);
+    if (d.out_of_place != 0)
+        pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from_slot, t.tensor.source, d.element_in, d.head_dim);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(t.to_slot, t.tensor.destination, d.element_out, d.head_dim);
     setRotationConstants(d, variant, pass);
     if (variant.lane_pairs == 4) pass->address_unit = 4;

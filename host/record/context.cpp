@@ -1,8 +1,7 @@
-// This file makes the context on a borrowed device: one set layout, one pipeline layout, and pipelines that are made up
-// front.
+// This file makes the context on a borrowed device, and its pipelines, which are made up front with a set layout and a
+// pipeline layout of their own.
 #include "record/context.h"
 #include "plan/limits.h"
-#include "plan/pass.h"
 
 #include <new>
 #include <stdlib.h>
@@ -49,54 +48,54 @@ bool loadFunctions(const RopeContextInfo& info, ContextFunctions* f) {
     return all;
 }
 
-VkResult createLayouts(RopeContext* c) {
+// Makes the layouts of just the bindings that a dispatch has.
+VkResult createLayouts(const RopeContext& c, const RopeDispatch& dispatch, PipelineNode* node) {
     VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT] = {};
-    for (uint32_t i = 0; i < c->binding_count; ++i) {
-        bindings[i].binding = i;
-        bindings[i].descriptorType = descriptorType(i);
-        bindings[i].descriptorCount = 1;
-        bindings[i].stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-    }
     VkDescriptorSetLayoutCreateInfo set = {};
     set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-    if (c->pushes_descriptors) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
-    set.bindingCount = c->binding_count;
+    if (c.pushes_descriptors) set.flags = VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT_KHR;
     set.pBindings = bindings;
-    VkResult result = c->vk.CreateDescriptorSetLayout(c->device, &set, c->allocator, &c->set_layout);
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+        if (dispatch.bindings[i].range == 0) continue;
+        VkDescriptorSetLayoutBinding& binding = bindings[set.bindingCount++];
+        binding.binding = i;
+        binding.descriptorType = descriptorType(i);
+        binding.descriptorCount = 1;
+        binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+    }
+    const VkResult result = c.vk.CreateDescriptorSetLayout(c.device, &set, c.allocator, &node->set_layout);
     if (result != VK_SUCCESS) return result;
-    nameObject(*c, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)c->set_layout, "buffers");
 
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(RopePush)};
     VkPipelineLayoutCreateInfo layout = {};
     layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
     layout.setLayoutCount = 1;
-    layout.pSetLayouts = &c->set_layout;
+    layout.pSetLayouts = &node->set_layout;
     layout.pushConstantRangeCount = 1;
     layout.pPushConstantRanges = &range;
-    result = c->vk.CreatePipelineLayout(c->device, &layout, c->allocator, &c->pipeline_layout);
-    if (result == VK_SUCCESS) {
-        nameObject(*c, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)c->pipeline_layout, "layout");
-    }
-    return result;
+    return c.vk.CreatePipelineLayout(c.device, &layout, c.allocator, &node->layout);
 }
 
 // Creates the module of a shader with its constants folded in: some compilers keep code that a specialization constant
 // rules out.
-VkResult createShaderModule(const RopeContext& c, const RopePass& pass, VkShaderModule* module) {
-    uint32_t* words = static_cast<uint32_t*>(allocateHostMemory(c.allocator, pass.shader->bytes));
+VkResult createShaderModule(const RopeContext& c, const RopeDispatch& dispatch, VkShaderModule* module) {
+    uint32_t* words = static_cast<uint32_t*>(allocateHostMemory(c.allocator, dispatch.shader->bytes));
     if (words == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     VkShaderModuleCreateInfo code = {};
     code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-    code.codeSize = ropeSpecialize(pass.shader, pass.constants, words);
+    code.codeSize = ropeSpecialize(&dispatch, words);
     code.pCode = words;
     const VkResult result = c.vk.CreateShaderModule(c.device, &code, c.allocator, module);
     freeHostMemory(c.allocator, words);
     return result;
 }
 
-VkResult createPipeline(const RopeContext& c, const RopePass& pass, VkPipeline* pipeline) {
+// Makes a pipeline and its layouts. What was made before a failure is in the node.
+VkResult createPipeline(const RopeContext& c, const RopeDispatch& dispatch, PipelineNode* node) {
+    VkResult result = createLayouts(c, dispatch, node);
+    if (result != VK_SUCCESS) return result;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkResult result = createShaderModule(c, pass, &module);
+    result = createShaderModule(c, dispatch, &module);
     if (result != VK_SUCCESS) return result;
 
     VkComputePipelineCreateInfo info = {};
@@ -105,44 +104,64 @@ VkResult createPipeline(const RopeContext& c, const RopePass& pass, VkPipeline* 
     info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
     info.stage.module = module;
     info.stage.pName = "main";
-    info.layout = c.pipeline_layout;
-    result = c.vk.CreateComputePipelines(c.device, c.cache, 1, &info, c.allocator, pipeline);
+    info.layout = node->layout;
+    result = c.vk.CreateComputePipelines(c.device, c.cache, 1, &info, c.allocator, &node->pipeline);
     c.vk.DestroyShaderModule(c.device, module, c.allocator);
     return result;
 }
 
-// Makes a pass's pipeline, unless the context has it already.
-VkResult preparePass(RopeContext* c, const RopePass& pass) {
-    if (findPipeline(*c, pass.shader, pass.constants) != VK_NULL_HANDLE) return VK_SUCCESS;
+void destroyPipeline(const RopeContext& c, PipelineNode* node) {
+    c.vk.DestroyPipeline(c.device, node->pipeline, c.allocator);
+    c.vk.DestroyPipelineLayout(c.device, node->layout, c.allocator);
+    c.vk.DestroyDescriptorSetLayout(c.device, node->set_layout, c.allocator);
+    freeHostMemory(c.allocator, node);
+}
+
+void namePipeline(const RopeContext& c, const PipelineNode& node) {
+    nameObject(c, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)node.set_layout, node.shader->name);
+    nameObject(c, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)node.layout, node.shader->name);
+    nameObject(c, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node.pipeline, node.shader->name);
+}
+
+// The multiplications of the hash mix its upper bits best.
+uint32_t listOf(uint32_t hash) { return hash / (UINT32_MAX / kPipelineLists + 1); }
+
+// Makes the pipeline of a pass, unless the context has it already. `first` is the first of the pass's dispatches.
+VkResult preparePass(RopeContext* c, const RopePlan& plan, const RopePass& pass, uint32_t first) {
+    if (findPipeline(*c, pass) != nullptr) return VK_SUCCESS;
     void* memory = allocateHostMemory(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
     PipelineNode* node = new (memory) PipelineNode();
     node->shader = pass.shader;
     memcpy(node->constants, pass.constants, sizeof node->constants);
-    const VkResult result = createPipeline(*c, pass, &node->pipeline);
+    node->bindings = boundBindings(pass);
+    node->hash = pass.pipeline_hash;
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, first, &dispatch);
+    const VkResult result = createPipeline(*c, dispatch, node);
     if (result != VK_SUCCESS) {
-        freeHostMemory(c->allocator, memory);
+        destroyPipeline(*c, node);
         return result;
     }
-    nameObject(*c, VK_OBJECT_TYPE_PIPELINE, (uint64_t)node->pipeline, pass.shader->name);
+    namePipeline(*c, *node);
     // Two threads may have made the same pipeline. Both pipelines stay until the context goes, and either serves.
-    node->next = c->pipelines.load(std::memory_order_relaxed);
-    while (
-        !c->pipelines.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
+    std::atomic<PipelineNode*>& list = c->pipelines[listOf(node->hash)];
+    node->next = list.load(std::memory_order_relaxed);
+    while (!list.compare_exchange_weak(node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
     }
     return VK_SUCCESS;
 }
 
 } // namespace
 
-VkPipeline findPipeline(const RopeContext& context, const RopeShader* shader, const uint32_t* constants) {
-    const PipelineNode* node = context.pipelines.load(std::memory_order_acquire);
+const PipelineNode* findPipeline(const RopeContext& context, const RopePass& pass) {
+    const PipelineNode* node = context.pipelines[listOf(pass.pipeline_hash)].load(std::memory_order_acquire);
     for (; node != nullptr; node = node->next) {
-        if (node->shader == shader && memcmp(node->constants, constants, sizeof node->constants) == 0) {
-            return node->pipeline;
-        }
+        if (node->hash == pass.pipeline_hash && node->shader == pass.shader && node->bindings == boundBindings(pass) &&
+            memcmp(node->constants, pass.constants, sizeof node->constants) == 0)
+            return node;
     }
-    return VK_NULL_HANDLE;
+    return nullptr;
 }
 
 } // namespace rope
@@ -162,32 +181,26 @@ VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context) {
     c->allocator = info->allocator;
     c->limits = info->limits;
     fillLimits(&c->limits);
-    c->binding_count = c->limits.storage_buffers < 6 ? ROPE_MINIMUM_BINDING_COUNT : ROPE_BINDING_COUNT;
     c->pushes_descriptors = (c->limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0;
-    const bool loaded = checkLimits(c->limits, nullptr) == ROPE_SUCCESS && loadFunctions(*info, &c->vk);
-    const VkResult result = loaded ? createLayouts(c) : VK_ERROR_INITIALIZATION_FAILED;
-    if (result == VK_SUCCESS) {
-        *context = c;
-    } else if (loaded) {
-        ropeDestroyContext(c);
-    } else {
+    if (checkLimits(c->limits, nullptr) != ROPE_SUCCESS || !loadFunctions(*info, &c->vk)) {
         freeHostMemory(info->allocator, memory);
+        return VK_ERROR_INITIALIZATION_FAILED;
     }
-    return result;
+    *context = c;
+    return VK_SUCCESS;
 }
 
 void ropeDestroyContext(RopeContext* context) {
     if (context == nullptr) return;
     const RopeContext& c = *context;
-    PipelineNode* node = c.pipelines.load(std::memory_order_acquire);
-    while (node != nullptr) {
-        PipelineNode* next = node->next;
-        c.vk.DestroyPipeline(c.device, node->pipeline, c.allocator);
-        freeHostMemory(c.allocator, node);
-        node = next;
+    for (const std::atomic<PipelineNode*>& list : c.pipelines) {
+        PipelineNode* node = list.load(std::memory_order_acquire);
+        while (node != nullptr) {
+            PipelineNode* next = node->next;
+            destroyPipeline(c, node);
+            node = next;
+        }
     }
-    c.vk.DestroyPipelineLayout(c.device, c.pipeline_layout, c.allocator);
-    c.vk.DestroyDescriptorSetLayout(c.device, c.set_layout, c.allocator);
     freeHostMemory(c.allocator, context);
 }
 
@@ -201,8 +214,10 @@ VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_
         const RopeResult refused = checkPlan(*context, plans[i], i, reason);
         if (refused == ROPE_ERROR_OTHER_LIMITS) return VK_ERROR_FEATURE_NOT_PRESENT;
         if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
+        uint32_t first = 0;
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
-            const VkResult result = preparePass(context, plans[i].passes[p]);
+            const VkResult result = preparePass(context, plans[i], plans[i].passes[p], first);
+            first += static_cast<uint32_t>(partCount(plans[i].passes[p]));
             if (result == VK_SUCCESS) continue;
             refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s could not be made, VkResult %d", i,
                    plans[i].passes[p].shader->name, static_cast<int>(result));

@@ -1,7 +1,7 @@
 // The context is shared by its creation and by recording.
 #pragma once
 
-#include "rope.h"
+#include "plan/pass.h"
 
 #include <atomic>
 
@@ -38,13 +38,19 @@ struct ContextFunctions {
 #undef ROPE_DECLARE
 };
 
-// A node of a list that only grows, which one thread can read while another adds.
+// A pipeline with its layouts, which have just the bindings of its pass. It is a node of a list that only grows, which
+// one thread can read while another adds.
 struct PipelineNode {
     PipelineNode* next;
     const RopeShader* shader;
     uint32_t constants[ROPE_CONSTANT_COUNT];
+    uint32_t bindings; // bit i stands for binding i
+    uint32_t hash;
+    VkDescriptorSetLayout set_layout;
+    VkPipelineLayout layout;
     VkPipeline pipeline;
 };
+constexpr uint32_t kPipelineLists = 64; // a pipeline's hash tells its list
 
 } // namespace rope
 
@@ -53,19 +59,16 @@ struct RopeContext {
     VkDevice device;
     VkPipelineCache cache;
     const VkAllocationCallbacks* allocator;
-    VkDescriptorSetLayout set_layout;
-    VkPipelineLayout pipeline_layout;
-    std::atomic<rope::PipelineNode*> pipelines;
+    std::atomic<rope::PipelineNode*> pipelines[rope::kPipelineLists];
     bool pushes_descriptors; // descriptors are pushed; otherwise the host has sets allocated
-    uint32_t binding_count;
-    RopeLimits limits; // every default is filled in
+    RopeLimits limits;       // every default is filled in
     RopeRounding rounding;
 };
 
 namespace rope {
 
-// Returns the pipeline of a shader with these constants, or null if none is prepared.
-VkPipeline findPipeline(const RopeContext& context, const RopeShader* shader, const uint32_t* constants);
+// Returns the pipeline of a pass, or null if none is prepared.
+const PipelineNode* findPipeline(const RopeContext& context, const RopePass& pass);
 
 inline VkDescriptorType descriptorType(uint32_t binding) {
     return binding == ROPE_BINDING_UNIFORM ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
@@ -74,12 +77,17 @@ inline VkDescriptorType descriptorType(uint32_t binding) {
 // Refuses a plan of another version, or of limits beyond the context's. The sentence names the plan by `number`.
 RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t number, RopeReason* reason);
 
-// Refuses plans and buffers that cannot be recorded. Pipelines and descriptor sets are looked for only if `prepared` is
-// true: a caller that is about to make the sets has none yet.
-RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool prepared);
+// The pipelines of a plan's passes.
+struct PlanPipelines {
+    const PipelineNode* of_pass[ROPE_MAX_PASSES];
+};
+// Refuses plans and buffers that cannot be recorded, and finds the plan's pipelines. Descriptor sets are looked for
+// only if `with_sets` is true: a caller that is about to make the sets has none yet.
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool with_sets,
+                          PlanPipelines* pipelines);
 // Records all of one dispatch but the dispatch itself.
-void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
-                  uint32_t index, const RopeDispatch& dispatch);
+void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const PipelineNode& pipeline,
+                  const RopeBuffers& buffers, uint32_t index, const RopeDispatch& dispatch);
 
 // Name an object or a range of commands for the host's debugging tools. "vkrope " goes before the name.
 void nameObject(const RopeContext& context, VkObjectType type, uint64_t handle, const char* what);
@@ -89,15 +97,18 @@ void labelRange(VkCommandBuffer command_buffer, const RopeContext& context, cons
 template <typename Launch>
 RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                       const RopeBuffers* buffers, Launch launch) {
-    const RopeResult result = checkRecording(context, plan, buffers, /* prepared= */ true);
+    PlanPipelines pipelines;
+    const RopeResult result = checkRecording(context, plan, buffers, /* with_sets= */ true, &pipelines);
     if (result != ROPE_SUCCESS) return result;
     labelRange(command_buffer, *context, plan->passes[0].shader->name);
-    const uint32_t count = ropeDispatchCount(plan);
-    for (uint32_t i = 0; i < count; ++i) {
-        RopeDispatch dispatch;
-        ropeGetDispatch(plan, i, &dispatch);
-        bindDispatch(command_buffer, *context, *buffers, i, dispatch);
-        launch(i, dispatch);
+    uint32_t index = 0;
+    for (uint32_t pass = 0; pass < plan->pass_count; ++pass) {
+        for (uint64_t part = partCount(plan->passes[pass]); part != 0; --part, ++index) {
+            RopeDispatch dispatch;
+            ropeGetDispatch(plan, index, &dispatch);
+            bindDispatch(command_buffer, *context, *pipelines.of_pass[pass], *buffers, index, dispatch);
+            launch(index, dispatch);
+        }
     }
     labelRange(command_buffer, *context, nullptr);
     return result;

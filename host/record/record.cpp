@@ -1,6 +1,5 @@
 // This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and allocates descriptor
 // sets.
-#include "plan/pass.h"
 #include "record/context.h"
 
 namespace rope {
@@ -32,18 +31,19 @@ uint32_t fillDescriptorWrites(const RopeDispatch& dispatch, const RopeBuffers& b
     return count;
 }
 
-static_assert(ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + 1 &&
-                  ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + 1,
-              "a destination's binding follows its source's");
+constexpr uint32_t kSources = 3; // Q's or the one tensor's, K's, V's
+static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_BINDING_SOURCE_V == ROPE_BINDING_SOURCE + 2 &&
+                  ROPE_BINDING_DESTINATION == ROPE_BINDING_SOURCE + kSources &&
+                  ROPE_BINDING_DESTINATION_K == ROPE_BINDING_SOURCE_K + kSources &&
+                  ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + kSources,
+              "the destinations follow the sources in the same order");
 
 // True if a source and its destination, in two slots, begin at one byte of one buffer. A cache is left out: its binding
 // begins at its first slot, which the pass need not write.
 bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
     if (isBoundWhole(pass, ROPE_BINDING_DESTINATION)) return false;
-    const RopeAccess* const last = pass.access + ROPE_BINDING_SOURCE_V;
-    for (const RopeAccess* at = pass.access + ROPE_BINDING_SOURCE; at <= last;
-         at += ROPE_BINDING_SOURCE_V - ROPE_BINDING_SOURCE) {
-        const RopeAccess &from = at[0], &to = at[1];
+    for (uint32_t i = ROPE_BINDING_SOURCE; i < ROPE_BINDING_SOURCE + kSources; ++i) {
+        const RopeAccess &from = pass.access[i], &to = pass.access[i + kSources];
         if (from.extent == 0 || to.extent == 0 || from.slot == to.slot) continue;
         const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];
         const uint64_t apart = in.offset + from.offset * from.element_bytes - out.offset - to.offset * to.element_bytes;
@@ -54,7 +54,8 @@ bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
 
 } // namespace
 
-RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool prepared) {
+RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers, bool with_sets,
+                          PlanPipelines* pipelines) {
     if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
     const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
     if (result != ROPE_SUCCESS) return result;
@@ -68,28 +69,26 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
         const RopePass& pass = plan->passes[i];
         if (sourceMeetsDestination(pass, *buffers)) return ROPE_ERROR_OVERLAP;
-        if (prepared && findPipeline(*context, pass.shader, pass.constants) == VK_NULL_HANDLE)
-            return ROPE_ERROR_NOT_PREPARED;
+        pipelines->of_pass[i] = findPipeline(*context, pass);
+        if (pipelines->of_pass[i] == nullptr) return ROPE_ERROR_NOT_PREPARED;
     }
-    return prepared && !context->pushes_descriptors && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS
-                                                                                : ROPE_SUCCESS;
+    return with_sets && !context->pushes_descriptors && buffers->sets == nullptr ? ROPE_ERROR_MISSING_SETS
+                                                                                 : ROPE_SUCCESS;
 }
 
-void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const RopeBuffers& buffers,
-                  uint32_t index, const RopeDispatch& dispatch) {
+void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, const PipelineNode& pipeline,
+                  const RopeBuffers& buffers, uint32_t index, const RopeDispatch& dispatch) {
     const ContextFunctions& vk = context.vk;
-    const VkPipeline pipeline = findPipeline(context, dispatch.shader, dispatch.constants);
-    vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+    vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
     if (context.pushes_descriptors) {
         DescriptorWrites w;
         const uint32_t bound = fillDescriptorWrites(dispatch, buffers, VK_NULL_HANDLE, &w);
-        vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context.pipeline_layout, 0, bound,
-                                   w.writes);
+        vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, bound, w.writes);
     } else {
-        vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, context.pipeline_layout, 0, 1,
+        vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
                                  &buffers.sets[index], 0, nullptr);
     }
-    vk.CmdPushConstants(command_buffer, context.pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof dispatch.push,
+    vk.CmdPushConstants(command_buffer, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof dispatch.push,
                         dispatch.push);
 }
 
@@ -101,22 +100,25 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
                           VkDescriptorPool pool, VkDescriptorSet* sets) {
     if (context == nullptr || sets == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
     if (context->pushes_descriptors) return VK_ERROR_FEATURE_NOT_PRESENT;
-    const RopeResult refused = checkRecording(context, plan, buffers, /* prepared= */ false);
+    PlanPipelines pipelines;
+    const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ false, &pipelines);
     if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
-    const uint32_t count = ropeDispatchCount(plan);
-    for (uint32_t i = 0; i < count; ++i) {
-        VkDescriptorSetAllocateInfo info = {};
-        info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
-        info.descriptorPool = pool;
-        info.descriptorSetCount = 1;
-        info.pSetLayouts = &context->set_layout;
-        const VkResult result = context->vk.AllocateDescriptorSets(context->device, &info, &sets[i]);
-        if (result != VK_SUCCESS) return result;
-        RopeDispatch dispatch;
-        ropeGetDispatch(plan, i, &dispatch);
-        DescriptorWrites w;
-        const uint32_t bound = fillDescriptorWrites(dispatch, *buffers, sets[i], &w);
-        context->vk.UpdateDescriptorSets(context->device, bound, w.writes, 0, nullptr);
+    uint32_t index = 0;
+    for (uint32_t pass = 0; pass < plan->pass_count; ++pass) {
+        for (uint64_t part = partCount(plan->passes[pass]); part != 0; --part, ++index) {
+            VkDescriptorSetAllocateInfo info = {};
+            info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+            info.descriptorPool = pool;
+            info.descriptorSetCount = 1;
+            info.pSetLayouts = &pipelines.of_pass[pass]->set_layout;
+            const VkResult result = context->vk.AllocateDescriptorSets(context->device, &info, &sets[index]);
+            if (result != VK_SUCCESS) return result;
+            RopeDispatch dispatch;
+            ropeGetDispatch(plan, index, &dispatch);
+            DescriptorWrites w;
+            const uint32_t bound = fillDescriptorWrites(dispatch, *buffers, sets[index], &w);
+            context->vk.UpdateDescriptorSets(context->device, bound, w.writes, 0, nullptr);
+        }
     }
     return VK_SUCCESS;
 }

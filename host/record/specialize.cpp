@@ -1,6 +1,8 @@
-// This file folds the specialization constants into a shader: a few kinds of SPIR-V instruction are found and
-// rewritten.
+// This file folds the specialization constants into a shader, and takes from it the bindings that a dispatch does not
+// have: a few kinds of SPIR-V instruction are found and rewritten.
 #include "rope.h"
+
+#include "../shaders/interface.h"
 
 #include <string.h>
 
@@ -43,6 +45,7 @@ enum Opcode : uint32_t {
     OpBitwiseAnd = 199,
 };
 constexpr uint32_t DecorationSpecId = 1;
+constexpr uint32_t DecorationBinding = 33;
 constexpr uint32_t kHeaderWords = 5;
 
 // The module as it is written, and the id of its bool type.
@@ -170,9 +173,19 @@ uint32_t specializationId(const RopeShader& shader, uint32_t id) {
     return ROPE_CONSTANT_COUNT;
 }
 
+// Returns the binding of a buffer. A storage buffer that the dispatch does not bind stands only in code that a constant
+// rules out, and is read there. It goes to the first binding that the dispatch has. What is read has lower numbers than
+// what is written: at a destination, validation would see a read of what another dispatch writes.
+uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
+    if (binding >= ROPE_BINDING_UNIFORM || dispatch.bindings[binding].range != 0) return binding;
+    uint32_t first = 0;
+    while (first < ROPE_BINDING_DESTINATION && dispatch.bindings[first].range == 0) ++first;
+    return first;
+}
+
 // Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
 // folded.
-bool appendInstruction(const RopeShader& shader, const uint32_t* constants, const uint32_t* at, FoldedModule* m) {
+bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedModule* m) {
     uint32_t value = 0;
     switch (opcodeOf(at)) {
     case OpTypeBool:
@@ -180,11 +193,14 @@ bool appendInstruction(const RopeShader& shader, const uint32_t* constants, cons
         break;
     case OpDecorate:
         if (at[2] == DecorationSpecId) return true;
-        break;
+        if (at[2] != DecorationBinding) break;
+        appendWords(m, at, 4);
+        m->words[m->count - 1] = boundInstead(dispatch, at[3]);
+        return true;
     case OpSpecConstant:
-        value = specializationId(shader, at[2]);
+        value = specializationId(*dispatch.shader, at[2]);
         if (value >= ROPE_CONSTANT_COUNT) return false;
-        appendConstant(m, at[1], at[2], constants[value]);
+        appendConstant(m, at[1], at[2], dispatch.constants[value]);
         return true;
     case OpSpecConstantComposite:
         appendWords(m, at, lengthOf(at));
@@ -203,14 +219,15 @@ bool appendInstruction(const RopeShader& shader, const uint32_t* constants, cons
 
 } // namespace
 
-size_t ropeSpecialize(const RopeShader* shader, const uint32_t* constants, uint32_t* words) {
-    if (shader == nullptr || constants == nullptr || words == nullptr) return 0;
+size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words) {
+    if (dispatch == nullptr || dispatch->shader == nullptr || words == nullptr) return 0;
+    const RopeShader* shader = dispatch->shader;
     FoldedModule m = {words, 0, 0};
     const uint32_t* last = shader->words + shader->bytes / 4;
     appendWords(&m, shader->words, kHeaderWords);
     const uint32_t* at = shader->words + kHeaderWords;
     for (; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at)) {
-        if (!appendInstruction(*shader, constants, at, &m)) return 0;
+        if (!appendInstruction(*dispatch, at, &m)) return 0;
     }
     appendWords(&m, at, static_cast<uint32_t>(last - at));
     return m.count * sizeof(uint32_t);

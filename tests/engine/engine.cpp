@@ -203,8 +203,7 @@ void Engine::makeRope() {
 }
 
 void Engine::bindRope(const Slot& slot, Layer* layer) {
-    layer->rope.slots[ROPE_SLOT_Q].buffer = layer->q.buffer;
-    layer->rope.slots[ROPE_SLOT_K].buffer = layer->k.buffer;
+    layer->rope.slots[ROPE_SLOT_Q].buffer = layer->q.buffer, layer->rope.slots[ROPE_SLOT_K].buffer = layer->k.buffer;
     layer->rope.slots[ROPE_SLOT_POSITIONS].buffer = slot.start.buffer;
     layer->rope.slots[ROPE_SLOT_FREQUENCIES].buffer = frequency_words_.buffer;
     if ((rope_info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) return;
@@ -232,7 +231,6 @@ void Engine::makeSlot(Slot* slot) {
     for (Layer& layer : slot->layers) makeLayer(&layer);
 #ifdef ENGINE_ROPE
     slot->start = arena_.cut(plan_.bytes[ROPE_SLOT_POSITIONS]);
-    for (Layer& layer : slot->layers) bindRope(*slot, &layer);
 #endif
 }
 
@@ -241,6 +239,8 @@ void Engine::warmUp() {
     score_.compile(pipelines_.handle());
 #ifdef ENGINE_ROPE
     require(ropePrepare(rope_, &plan_, 1, nullptr), "ropePrepare");
+    for (Slot& slot : slots_) // nobody else takes from the pool any more
+        for (Layer& layer : slot.layers) bindRope(slot, &layer);
 #endif
     if (!pipelines_.write()) std::fprintf(stderr, "the pipeline cache could not be written\n");
     warm_.store(true, std::memory_order_release);

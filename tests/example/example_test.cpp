@@ -45,8 +45,8 @@ RopePlan planExample(uint32_t encoding, const RopeLimits& limits) {
     pass->access[0] = {ROPE_SLOT_K, 4, 0, {0, 0, 0}, TOKENS * DIM};
     pass->access[1] = {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, DIM / 2};
     pass->access[2] = {ROPE_SLOT_ROWS, 4, 0, {0, 0, 0}, TOKENS * DIM};
-    pass->access[3] = {ROPE_SLOT_X, 4, 0, {0, 0, 0}, TOKENS * TOKENS};
-    pass->access[4] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, 4};
+    pass->access[5] = {ROPE_SLOT_X, 4, 0, {0, 0, 0}, TOKENS * TOKENS};
+    pass->access[11] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, 4};
     EXPECT_EQ(planner.finish(), ROPE_SUCCESS) << plan.reason.text;
     return plan;
 }

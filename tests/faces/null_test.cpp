@@ -161,12 +161,13 @@ TEST(Null, CallsWithoutAResultDoNothing) {
     ropeReferenceAngle(0, 1, ROPE_ANGLE_EXACT, nullptr);
     EXPECT_EQ(values[0] + values[1], 14);
     EXPECT_EQ(ropeReadSelfTest(nullptr), ROPE_ROUNDING_UNKNOWN);
-    const uint32_t constants[ROPE_CONSTANT_COUNT] = {};
     uint32_t words[8];
     const RopeShader shader = {"", words, 20, 0};
-    EXPECT_EQ(ropeSpecialize(nullptr, constants, words), 0u);
-    EXPECT_EQ(ropeSpecialize(&shader, nullptr, words), 0u);
-    EXPECT_EQ(ropeSpecialize(&shader, constants, nullptr), 0u);
+    RopeDispatch dispatch = {};
+    EXPECT_EQ(ropeSpecialize(nullptr, words), 0u);
+    EXPECT_EQ(ropeSpecialize(&dispatch, words), 0u) << "of no shader";
+    dispatch.shader = &shader;
+    EXPECT_EQ(ropeSpecialize(&dispatch, nullptr), 0u);
 }
 
 TEST(Null, PlansAreEmpty) {

@@ -48,7 +48,10 @@ TEST(PlanFused, PackedRowsToOneCacheAreTwoDispatchesAtTheFloor) {
     for (uint32_t i = 0; i < 2; ++i) {
         RopeDispatch dispatch;
         ropeGetDispatch(&plan, i, &dispatch);
-        for (uint32_t b = 4; b < ROPE_BINDING_COUNT; ++b) EXPECT_EQ(dispatch.bindings[b].range, 0u);
+        for (uint32_t b = 0; b < ROPE_BINDING_COUNT; ++b) {
+            const bool bound = b <= ROPE_BINDING_SOURCE || b == ROPE_BINDING_DESTINATION;
+            EXPECT_EQ(dispatch.bindings[b].range != 0, bound) << i << ", binding " << b;
+        }
     }
 }
 
@@ -99,6 +102,11 @@ TEST(PlanFused, BuffersOfTheirOwnTakeSixOrAreRefusedOrTakenSeparately) {
     ropeGetDispatch(&plan, 1, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "fused_apart_wide");
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION_V].slot, ROPE_SLOT_V_OUT);
+    limits.storage_buffers = 5;
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    d.no_rotation = 1; // then no frequencies are bound
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    d.no_rotation = 0;
     d.v_separate_dispatch = 1;
     limits.storage_buffers = 4;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;

@@ -138,35 +138,35 @@ TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
 }
 
 TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
-    const std::map<std::string, std::set<uint32_t>> bindings = {{"table", {0, 1, 3}},
-                                                                {"count", {0, 3}},
-                                                                {"count_fused", {0, 3}},
-                                                                {"selftest", {3}},
-                                                                {"rotate_wide", {0, 1, 2, 3}},
-                                                                {"rotate_narrow", {0, 1, 2, 3}},
-                                                                {"rotate_odd", {0, 1, 2, 3}},
-                                                                {"add_wide", {0, 1, 2, 3}},
-                                                                {"add_wide_long", {0, 1, 2, 3}},
-                                                                {"add_narrow", {0, 1, 2, 3}},
-                                                                {"add_odd", {0, 1, 2, 3}},
-                                                                {"bias_wide", {0, 1, 2, 3}},
-                                                                {"bias_wide_long", {0, 1, 2, 3}},
-                                                                {"bias_narrow", {0, 1, 2, 3}},
-                                                                {"bias_odd", {0, 1, 2, 3}},
-                                                                {"relative_keys", {0, 1, 2, 3}},
-                                                                {"relative_values", {0, 1, 2, 3}},
-                                                                {"bias_buckets_wide", {0, 1, 2, 3, 4}},
-                                                                {"bias_buckets_wide_long", {0, 1, 2, 3, 4}},
-                                                                {"bias_buckets_narrow", {0, 1, 2, 3, 4}},
-                                                                {"bias_buckets_odd", {0, 1, 2, 3, 4}},
-                                                                {"fused_wide", {0, 1, 2, 3}},
-                                                                {"fused_wide_parameters", {0, 1, 2, 3, 4}},
-                                                                {"fused_narrow", {0, 1, 2, 3}},
-                                                                {"fused_odd", {0, 1, 2, 3}},
-                                                                {"fused_apart_wide", {0, 1, 2, 3, 5, 6}},
-                                                                {"fused_apart_wide_parameters", {0, 1, 2, 3, 4, 5, 6}},
-                                                                {"fused_apart_narrow", {0, 1, 2, 3, 5, 6}},
-                                                                {"fused_apart_odd", {0, 1, 2, 3, 5, 6}}};
+    const std::map<std::string, std::set<uint32_t>> bindings = {{"table", {0, 1, 5}},
+                                                                {"count", {0, 5}},
+                                                                {"count_fused", {0, 5}},
+                                                                {"selftest", {5}},
+                                                                {"rotate_wide", {0, 1, 2, 5}},
+                                                                {"rotate_narrow", {0, 1, 2, 5}},
+                                                                {"rotate_odd", {0, 1, 2, 5}},
+                                                                {"add_wide", {0, 1, 2, 5}},
+                                                                {"add_wide_long", {0, 1, 2, 5}},
+                                                                {"add_narrow", {0, 1, 2, 5}},
+                                                                {"add_odd", {0, 1, 2, 5}},
+                                                                {"bias_wide", {0, 1, 2, 5}},
+                                                                {"bias_wide_long", {0, 1, 2, 5}},
+                                                                {"bias_narrow", {0, 1, 2, 5}},
+                                                                {"bias_odd", {0, 1, 2, 5}},
+                                                                {"relative_keys", {0, 1, 2, 5}},
+                                                                {"relative_values", {0, 1, 2, 5}},
+                                                                {"bias_buckets_wide", {0, 1, 2, 5, 11}},
+                                                                {"bias_buckets_wide_long", {0, 1, 2, 5, 11}},
+                                                                {"bias_buckets_narrow", {0, 1, 2, 5, 11}},
+                                                                {"bias_buckets_odd", {0, 1, 2, 5, 11}},
+                                                                {"fused_wide", {0, 1, 2, 5}},
+                                                                {"fused_wide_parameters", {0, 1, 2, 5, 11}},
+                                                                {"fused_narrow", {0, 1, 2, 5}},
+                                                                {"fused_odd", {0, 1, 2, 5}},
+                                                                {"fused_apart_wide", {0, 1, 2, 4, 5, 7}},
+                                                                {"fused_apart_wide_parameters", {0, 1, 2, 4, 5, 7, 11}},
+                                                                {"fused_apart_narrow", {0, 1, 2, 4, 5, 7}},
+                                                                {"fused_apart_odd", {0, 1, 2, 4, 5, 7}}};
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
@@ -251,21 +251,30 @@ TEST(Interface, IsValidSpirvForVulkan11) {
     for (const RopeShader* shader : shaders()) expectValid(shader->name, shader->words, shader->bytes);
 }
 
-// Folded in with values that a plan might choose, and with others.
+// Folded in with values that a plan might choose, and with others. What is not bound goes to the first
+// binding that is.
 TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
     const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
     for (const RopeShader* shader : shaders()) {
         for (uint32_t value = 1; value < 4; ++value) {
-            uint32_t constants[ROPE_CONSTANT_COUNT];
-            for (uint32_t& constant : constants) constant = value;
-            constants[ROPE_ID_GROUP_SIZE] = 32;
+            RopeDispatch dispatch = {};
+            dispatch.shader = shader;
+            for (uint32_t& constant : dispatch.constants) constant = value;
+            dispatch.constants[ROPE_ID_GROUP_SIZE] = 32;
+            const std::set<uint32_t> bound = {value, ROPE_BINDING_DESTINATION, ROPE_BINDING_PARAMETERS};
+            for (const uint32_t binding : bound) dispatch.bindings[binding].range = 4;
             std::vector<uint32_t> words(shader->bytes / 4 + 1, 0xDEADBEEFu);
-            const size_t bytes = ropeSpecialize(shader, constants, words.data());
+            const size_t bytes = ropeSpecialize(&dispatch, words.data());
             ASSERT_GT(bytes, shader->bytes / 2) << shader->name;
             EXPECT_LE(bytes, shader->bytes) << shader->name;
             EXPECT_EQ(words.back(), 0xDEADBEEFu) << shader->name;
             const RopeShader folded = {shader->name, words.data(), bytes, shader->needs};
-            EXPECT_TRUE(parse(folded).spec_ids.empty()) << shader->name;
+            const Module before = parse(*shader), after = parse(folded);
+            EXPECT_TRUE(after.spec_ids.empty()) << shader->name;
+            std::set<uint32_t> wanted;
+            for (const uint32_t binding : before.bindings)
+                wanted.insert(bound.count(binding) != 0 ? binding : *bound.begin());
+            EXPECT_EQ(after.bindings, wanted) << shader->name;
             for (size_t at = 5; at < bytes / 4; at += words[at] >> 16) {
                 const uint32_t op = words[at] & 0xFFFF;
                 EXPECT_FALSE(op >= 48 && op <= 52) << shader->name << " keeps a specialization constant";
@@ -282,8 +291,9 @@ TEST(Interface, FoldsNoShaderItDoesNotKnow) {
     for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
         if ((words[at] & 0xFFFF) == 52) words[at + 3] = 200; // OpNot
     }
-    const uint32_t constants[ROPE_CONSTANT_COUNT] = {};
-    EXPECT_EQ(ropeSpecialize(&other, constants, folded.data()), 0u);
+    RopeDispatch dispatch = {};
+    dispatch.shader = &other;
+    EXPECT_EQ(ropeSpecialize(&dispatch, folded.data()), 0u);
 }
 
 } // namespace

@@ -32,8 +32,62 @@ TEST(Plan, OfLlama3PrefillIsTwoDispatchesWithoutASurplusByte) {
     ropeGetDispatch(&plan, 0, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "rotate_wide");
     EXPECT_EQ(dispatch.groups[0], 4096u * 16 * 4 / 64);
-    EXPECT_EQ(dispatch.bindings[ROPE_BINDING_SOURCE].slot, ROPE_SLOT_Q);
+    EXPECT_EQ(dispatch.bindings[ROPE_BINDING_SOURCE].range, 0u) << "in place";
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION].slot, ROPE_SLOT_Q);
+}
+
+// The bindings of a rotation of one tensor.
+std::vector<uint32_t> boundBy(const RopeRotateDescription& d, uint32_t storage_buffers) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = storage_buffers;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, 0, &dispatch);
+    std::vector<uint32_t> bound;
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+        if (dispatch.bindings[i].range != 0) bound.push_back(i);
+    }
+    return bound;
+}
+
+TEST(Plan, BindsOnlyWhatAPassReadsOrWrites) {
+    using Numbers = std::vector<uint32_t>;
+    RopeRotateDescription d = llama();
+    d.k.heads = 0;
+    EXPECT_EQ(boundBy(d, 3), Numbers({ROPE_BINDING_POSITIONS, ROPE_BINDING_COS_SIN, ROPE_BINDING_DESTINATION}));
+    d.out_of_place = 1;
+    EXPECT_EQ(boundBy(d, 4),
+              Numbers({ROPE_BINDING_POSITIONS, ROPE_BINDING_COS_SIN, ROPE_BINDING_SOURCE, ROPE_BINDING_DESTINATION}));
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    EXPECT_EQ(boundBy(d, 3), Numbers({ROPE_BINDING_COS_SIN, ROPE_BINDING_SOURCE, ROPE_BINDING_DESTINATION}));
+    d.out_of_place = 0;
+    EXPECT_EQ(boundBy(d, 2), Numbers({ROPE_BINDING_COS_SIN, ROPE_BINDING_DESTINATION}));
+}
+
+TEST(Plan, RefusesMoreStorageBuffersThanTheLimitsHave) {
+    RopeRotateDescription d = llama();
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 2;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text, "rotate_wide takes 3 storage buffers, and limits.storage_buffers is 2; "
+                                   "ropeLimitsFromDevice fills it in");
+    EXPECT_EQ(plan.pass_count, 0u);
+}
+
+TEST(Plan, HashesWhatAPipelineIsMadeOf) {
+    RopeRotateDescription d = llama();
+    RopePlan plan, other;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    d.tokens = 4095;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
+    EXPECT_EQ(plan.passes[0].pipeline_hash, other.passes[0].pipeline_hash) << "one pipeline serves both";
+    d.operation = ROPE_OPERATION_TRANSPOSE;
+    ASSERT_EQ(ropePlanRotate(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
+    EXPECT_NE(plan.passes[0].pipeline_hash, other.passes[0].pipeline_hash) << "a constant is another";
 }
 
 TEST(Plan, TellsATablesBytes) {

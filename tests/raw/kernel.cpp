@@ -13,7 +13,7 @@ VkDescriptorType typeOf(uint32_t binding) {
 
 Kernel::Kernel(const engine::Gpu& gpu, const RopeDispatch& dispatch, Constants constants)
     : gpu_(gpu), dispatch_(dispatch) {
-    makeLayouts();
+    makeLayouts(constants);
     makePipeline(constants);
     makeSet();
 }
@@ -25,12 +25,13 @@ Kernel::~Kernel() {
     vkDestroyDescriptorSetLayout(gpu_.device, set_layout_, nullptr);
 }
 
-// Only what this dispatch binds; one layout of all ROPE_BINDING_COUNT serves every dispatch as well.
-void Kernel::makeLayouts() {
+// What this dispatch binds, and where the constants are beside the shader also what else the shader declares.
+void Kernel::makeLayouts(Constants constants) {
     VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT];
     uint32_t count = 0;
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
-        if (dispatch_.bindings[i].range == 0) continue;
+        bound_[i] = dispatch_.bindings[i].range != 0 || (constants == Constants::kBeside && declares(i));
+        if (!bound_[i]) continue;
         bindings[count++] = {i, typeOf(i), 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr};
     }
     const VkDescriptorSetLayoutCreateInfo sets = {VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, nullptr, 0,
@@ -42,13 +43,22 @@ void Kernel::makeLayouts() {
     require(vkCreatePipelineLayout(gpu_.device, &layout, nullptr, &layout_), "vkCreatePipelineLayout");
 }
 
+bool Kernel::declares(uint32_t binding) const {
+    constexpr uint32_t kHeaderWords = 5, kOpDecorate = 71, kBinding = 33; // SPIR-V's
+    const uint32_t* const words = dispatch_.shader->words;
+    for (size_t at = kHeaderWords; at < dispatch_.shader->bytes / 4; at += words[at] >> 16) {
+        if ((words[at] & 0xFFFF) == kOpDecorate && words[at + 2] == kBinding && words[at + 3] == binding) return true;
+    }
+    return false;
+}
+
 VkShaderModule Kernel::makeModule(Constants constants) const {
     const RopeShader& shader = *dispatch_.shader;
     std::vector<uint32_t> words(shader.words, shader.words + shader.bytes / 4);
     VkShaderModuleCreateInfo info = {};
     info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
     info.codeSize = shader.bytes;
-    if (constants == Constants::kFolded) info.codeSize = ropeSpecialize(&shader, dispatch_.constants, words.data());
+    if (constants == Constants::kFolded) info.codeSize = ropeSpecialize(&dispatch_, words.data());
     info.pCode = words.data();
     VkShaderModule module = VK_NULL_HANDLE;
     require(vkCreateShaderModule(gpu_.device, &info, nullptr, &module), "vkCreateShaderModule");
@@ -82,10 +92,18 @@ void Kernel::makeSet() {
     require(vkAllocateDescriptorSets(gpu_.device, &info, &set_), "vkAllocateDescriptorSets");
 }
 
+const RopeBinding& Kernel::anyStorageBuffer() const {
+    uint32_t i = 0;
+    while (dispatch_.bindings[i].range == 0 || i == ROPE_BINDING_UNIFORM) ++i;
+    return dispatch_.bindings[i];
+}
+
 void Kernel::bind(const engine::Slice (&slots)[ROPE_SLOT_COUNT]) {
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
-        const RopeBinding& binding = dispatch_.bindings[i];
-        if (binding.range == 0) continue;
+        if (!bound_[i]) continue;
+        // A buffer that only the shader declares is never touched: any serves.
+        const bool touched = dispatch_.bindings[i].range != 0;
+        const RopeBinding& binding = touched ? dispatch_.bindings[i] : anyStorageBuffer();
         const VkDescriptorBufferInfo buffer = {slots[binding.slot].buffer, binding.offset, binding.range};
         VkWriteDescriptorSet write = {};
         write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;

@@ -21,13 +21,16 @@ class Kernel {
     void record(VkCommandBuffer commands) const;
 
   private:
-    void makeLayouts();
+    void makeLayouts(Constants constants);
     void makePipeline(Constants constants);
     void makeSet();
     VkShaderModule makeModule(Constants constants) const;
+    bool declares(uint32_t binding) const;
+    const RopeBinding& anyStorageBuffer() const;
 
     const engine::Gpu& gpu_;
     const RopeDispatch dispatch_;
+    bool bound_[ROPE_BINDING_COUNT];
     VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
     VkPipelineLayout layout_ = VK_NULL_HANDLE;
     VkPipeline pipeline_ = VK_NULL_HANDLE;

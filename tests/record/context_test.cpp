@@ -2,6 +2,8 @@
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
+#include "../shaders/interface.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -24,6 +26,7 @@ struct Wire {
     bool named = true;     // whether functions of debug utils can be had
     bool named_below = true;
     std::vector<std::string> names, asked;
+    std::vector<VkPipeline> bound;
 
     const VkAllocationCallbacks* allocator(const VkAllocationCallbacks* a) const { return allocates ? a : nullptr; }
 
@@ -64,7 +67,8 @@ VKAPI_ATTR VkResult VKAPI_CALL allocateSets(VkDevice d, const VkDescriptorSetAll
                                             VkDescriptorSet* sets) {
     return wire.fails() ? wire.failure : wire.vk->AllocateDescriptorSets(d, info, sets);
 }
-VKAPI_ATTR void VKAPI_CALL bindPipeline(VkCommandBuffer, VkPipelineBindPoint, VkPipeline) {
+VKAPI_ATTR void VKAPI_CALL bindPipeline(VkCommandBuffer, VkPipelineBindPoint, VkPipeline pipeline) {
+    wire.bound.push_back(pipeline);
     wire.log.push_back("vkCmdBindPipeline");
 }
 VKAPI_ATTR void VKAPI_CALL bindSets(VkCommandBuffer, VkPipelineBindPoint, VkPipelineLayout, uint32_t, uint32_t,
@@ -220,7 +224,7 @@ TEST_P(Context, LeavesNothingBehindWhicheverCreationFails) {
     const Plans plans(info_.limits);
     ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
     const int calls = wire.creating;
-    ASSERT_GE(calls, 2 + 2 * 4); // layouts, then a module and a pipeline for each different pass
+    ASSERT_GE(calls, 4 * 4); // two layouts, a module and a pipeline for each different pass
     for (int n = 0; n < calls; ++n) {
         for (VkResult failure : {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST}) {
             wire.creating = 0;
@@ -237,7 +241,7 @@ TEST_P(Context, CanGoOnAfterAFailedPrepare) {
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
     wire.creating = 0;
-    wire.fail_at = 3;
+    wire.fail_at = 7;
     RopeReason reason;
     EXPECT_EQ(ropePrepare(context, plans.plans, 3, &reason), VK_ERROR_OUT_OF_DEVICE_MEMORY);
     EXPECT_STREQ(reason.text, "plan 1: the pipeline of rotate_wide could not be made, VkResult -2");
@@ -289,6 +293,7 @@ TEST_P(Context, HandsOnThatAPoolIsEmptyAndCanGoOn) {
     rope::Buffer buffer;
     std::string error;
     ASSERT_TRUE(device().makeBuffer(65536, &buffer, &error)) << error;
+    ASSERT_EQ(ropePrepare(context, plans.plans, 3, nullptr), VK_SUCCESS);
     RopeBuffers buffers = {};
     for (RopeBuffer& slot : buffers.slots) slot = buffer.slot();
     const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 6 * 12},
@@ -325,8 +330,9 @@ TEST_P(Context, PreparesWithAPipelineCacheThatBeganAsGarbage) {
 TEST_P(Context, NamesItsObjectsWhereDebugUtilsAreEnabled) {
     const Plans plans(info_.limits);
     ASSERT_EQ(createAndPrepare(plans), VK_SUCCESS);
-    const std::vector<std::string> wanted = {"vkrope buffers",     "vkrope layout", "vkrope table",
-                                             "vkrope rotate_wide", "vkrope count",  "vkrope rotate_wide"};
+    std::vector<std::string> wanted; // two layouts and a pipeline of each different pass
+    for (const char* name : {"vkrope table", "vkrope rotate_wide", "vkrope count", "vkrope rotate_wide"})
+        wanted.insert(wanted.end(), 3, name);
     EXPECT_EQ(wire.names, wanted);
     wire.names.clear();
     wire.named = false;
@@ -436,6 +442,32 @@ TEST_P(Context, RecordsNothingOfWhatIsNotReady) {
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), without_sets);
     EXPECT_EQ(wire.log.empty(), without_sets != ROPE_SUCCESS);
     ropeDestroyContext(context);
+}
+
+// One constant is another, or one binding; and the hashes are made alike, so that both lie in one list.
+TEST_P(Context, TellsPipelinesApartThatHaveOneHash) {
+    const Plans made(info_.limits);
+    RopePlan plans[3] = {made.plans[2], made.plans[2], made.plans[2]};
+    for (RopePlan& plan : plans) plan.pass_count = 1;
+    plans[1].passes[0].constants[ROPE_ID_BACKWARD] ^= 1;
+    plans[2].passes[0].access[ROPE_BINDING_SOURCE] = plans[2].passes[0].access[ROPE_BINDING_DESTINATION];
+    RopeContext* context = nullptr;
+    ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
+    const VkDescriptorSet sets[1] = {};
+    RopeBuffers buffers = someBuffers();
+    buffers.sets = sets;
+    for (const RopePlan& plan : plans) {
+        EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plan, &buffers), ROPE_ERROR_NOT_PREPARED);
+        ASSERT_EQ(ropePrepare(context, &plan, 1, nullptr), VK_SUCCESS);
+    }
+    for (const RopePlan& plan : plans)
+        ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plan, &buffers), ROPE_SUCCESS);
+    ASSERT_EQ(wire.bound.size(), 3u);
+    EXPECT_NE(wire.bound[0], wire.bound[1]);
+    EXPECT_NE(wire.bound[0], wire.bound[2]);
+    EXPECT_NE(wire.bound[1], wire.bound[2]);
+    ropeDestroyContext(context);
+    EXPECT_EQ(wire.alive, 0);
 }
 
 TEST_P(Context, RefusesToPrepareWhatItsDeviceLacks) {

@@ -159,7 +159,7 @@ TEST_F(Threads, RecordWhileOthersPrepare) {
             EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context_, &plan, &buffers_), ROPE_SUCCESS);
         }
     });
-    EXPECT_GE(objects - before, 2 * plans.size()) << "a module and a pipeline for each";
+    EXPECT_GE(objects - before, 4 * plans.size()) << "two layouts, a module and a pipeline for each";
 }
 
 // One thread at a time, by a lock of the host's, which is all they need; the last one to leave destroys.

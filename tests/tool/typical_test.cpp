@@ -21,15 +21,16 @@ TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
     const std::string path = testing::TempDir() + "vkrope_typical.spv";
     std::set<std::string> seen;
     for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
-        const RopePass& pass = typical.plan.passes[0];
-        std::vector<uint32_t> words(pass.shader->bytes / 4);
-        words.resize(ropeSpecialize(pass.shader, pass.constants, words.data()) / 4);
+        RopeDispatch dispatch;
+        ropeGetDispatch(&typical.plan, 0, &dispatch);
+        std::vector<uint32_t> words(dispatch.shader->bytes / 4);
+        words.resize(ropeSpecialize(&dispatch, words.data()) / 4);
         ASSERT_FALSE(words.empty()) << typical.name;
         rope::Arithmetic arithmetic;
         std::string error;
         ASSERT_TRUE(rope::readArithmetic(words, &arithmetic, &error)) << typical.name << " " << error;
         EXPECT_TRUE(arithmetic.undecorated.empty()) << typical.name;
-        seen.insert(pass.shader->name);
+        seen.insert(dispatch.shader->name);
         if (!validates) continue;
         std::ofstream(path, std::ios::binary)
             .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
