@@ -16,73 +16,55 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
     uint result[];
 };
 
-#define ROPE_LANE 4
-const bool kNativeHalves = true;
-#include "halves.glsl"
+#include "halves_proof.glsl"
 #include "pair.h"
-
-const uint kInfinity = 0x7F800000u, kHalfInfinity = 0x7C00u;
 
 // Halves widened, those of them that are wrong, floats narrowed, those of them that are wrong.
 shared uint counts[4];
 
-// How many differ. Of two NaNs the payloads may.
-uint count_wrong(uvec4 found, uvec4 wanted, uint infinity, uint magnitude) {
-    bvec4 differ = notEqual(found, wanted);
-    uvec4 found_nan = uvec4(greaterThan(found & magnitude, uvec4(infinity)));
-    uvec4 wanted_nan = uvec4(greaterThan(wanted & magnitude, uvec4(infinity)));
-    uvec4 wrong = uvec4(differ) & ((found_nan & wanted_nan) ^ 1u);
-    return wrong.x + wrong.y + wrong.z + wrong.w;
-}
-
-uint wrongly_widened(uvec2 run) {
-    return count_wrong(widen_run(run, ROPE_F16), widen_f16(low_halves(run)), kInfinity, 0x7FFFFFFFu);
-}
-
-// A run in both orders of its pairs and with all signs; `halves` are those of the magnitudes.
-uint wrongly_narrowed(uvec4 magnitudes, uvec4 halves) {
-    uint wrong = 0u;
-    for (uint way = 0u; way < 4u; ++way) {
-        uvec4 signs = uvec4(way & 1u, ~way & 1u, way & 1u, ~way & 1u);
-        bvec4 swapped = bvec4(way > 1u);
-        uvec4 bits = mix(magnitudes, magnitudes.yxwz, swapped) | signs << 31;
-        uvec4 wanted = mix(halves, halves.yxwz, swapped) | signs << 15;
-        wrong += count_wrong(low_halves(narrow_run(bits, ROPE_F16)), wanted, kHalfInfinity, 0x7FFFu);
-    }
-    return wrong;
-}
-
 // A finite half, and the middle between it and the next one with its two neighbours: all exact.
-uint wrong_around(uint half_bits) {
+void find_middle(uint half_bits, out uvec4 magnitudes, out uvec4 halves) {
     uint normal_middle = (half_bits << 13) + 0x38001000u;
     uint small_middle = floatBitsToUint(float(2u * half_bits + 1u)) - (25u << 23); // in 2^-25ths
     uint middle = choose(half_bits < 0x400u, small_middle, normal_middle);
-    uvec4 bits = uvec4(middle - 1u, middle, middle + 1u, widen_f16(uvec4(half_bits)).x);
-    return wrongly_narrowed(bits, half_bits + uvec4(0u, half_bits & 1u, 1u, 0u));
+    magnitudes = uvec4(middle - 1u, middle, middle + 1u, widen_f16(uvec4(half_bits)).x);
+    halves = half_bits + uvec4(0u, half_bits & 1u, 1u, 0u);
 }
 
-// Four floats of every binade: denormals, infinity and NaNs are among them, quiet ones and signalling ones.
-uint wrong_of_binade(uint index) {
+// Four floats of a binade: denormals, infinity and NaNs are among them, quiet ones and signalling ones.
+void find_of_binade(uint index, out uvec4 magnitudes, out uvec4 halves) {
     uint place = index & 31u;
     uint mantissa = choose(place < 23u, 1u << min(place, 22u), index * 0x9E3779B1u);
     uvec4 mantissas = uvec4(mantissa, mantissa - 1u, ~mantissa, choose(place < 23u, mantissa | 0x400000u, ~0u));
-    uvec4 bits = (index >> 5) << 23 | (mantissas & 0x7FFFFFu);
-    return wrongly_narrowed(bits, narrow_f16(bits));
+    magnitudes = (index >> 5) << 23 | (mantissas & 0x7FFFFFu);
+    halves = narrow_f16(magnitudes);
 }
 
+// Four floats in one of four ways: each in the low and in the high half of a word, positive and negative.
+uint wrong_of(uint index, uint way) {
+    uvec4 magnitudes, halves, binade_magnitudes, binade_halves;
+    find_middle(index, magnitudes, halves);
+    find_of_binade(index - kHalfInfinity, binade_magnitudes, binade_halves);
+    bvec4 of_binade = bvec4(index >= kHalfInfinity);
+    magnitudes = mix(magnitudes, binade_magnitudes, of_binade);
+    halves = mix(halves, binade_halves, of_binade);
+    bvec4 swapped = bvec4(way > 1u);
+    uvec4 signs = (uvec4(0u, 1u, 0u, 1u) ^ way) & 1u;
+    uvec4 bits = mix(magnitudes, magnitudes.yxwz, swapped) | signs << 31;
+    uvec4 wanted = mix(halves, halves.yxwz, swapped) | signs << 15;
+    return wrongly_narrowed(bits, wanted);
+}
+
+// One loop for each, without a loop inside: compilers unroll those, and take as long for it.
 void count_halves(uint thread) {
     uvec4 own = uvec4(0u);
-    for (uint i = thread; i < 0x8000u; i += gl_WorkGroupSize.x) { // each half twice: low and high in a word
+    for (uint i = thread; i < 0x8000u; i += gl_WorkGroupSize.x) { // each half in the low and in the high half of a word
         own.x += 4u;
-        own.y += wrongly_widened((i | i << 16) ^ uvec2(0x80000000u, 0x7FFFFFFFu));
+        own.y += wrongly_widened(i);
     }
-    for (uint i = thread; i < kHalfInfinity; i += gl_WorkGroupSize.x) {
-        own.z += 16u;
-        own.w += wrong_around(i);
-    }
-    for (uint i = thread; i < 0x2000u; i += gl_WorkGroupSize.x) {
-        own.z += 16u;
-        own.w += wrong_of_binade(i);
+    for (uint i = thread; i < 4u * (kHalfInfinity + 32u * 256u); i += gl_WorkGroupSize.x) {
+        own.z += 4u;
+        own.w += wrong_of(i >> 2, i & 3u);
     }
     if (thread == 0u) counts = uint[](0u, 0u, 0u, 0u);
     barrier();

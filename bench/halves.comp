@@ -1,0 +1,31 @@
+// Converts float16 by the device's own functions, and counts what it converts and what comes out other than by the library's:
+// floats from the bits push.scale_mantissa on, each in the low and in the high half of a word, or with push.sets 1 the
+// halves. A thread takes 64 runs of four.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "../shaders/start.glsl"
+#include "../shaders/halves_proof.glsl"
+
+layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Counts {
+    uint counts[];
+};
+
+void main() {
+    push = push_of(given);
+    if (gl_GlobalInvocationID.x >= push.tokens) return;
+    uint converted = 0u, wrong = 0u;
+    for (uint i = 0u; i < 64u; ++i) {
+        uint run = gl_GlobalInvocationID.x * 64u + i;
+        if (push.sets != 0u) {
+            wrong += wrongly_widened(run);
+            converted += 4u;
+        } else {
+            uvec4 bits = push.scale_mantissa + run * 4u + uvec4(0u, 1u, 2u, 3u);
+            uvec4 halves = narrow_f16(bits);
+            wrong += wrongly_narrowed(bits, halves) + wrongly_narrowed(bits.yxwz, halves.yxwz);
+            converted += 8u;
+        }
+    }
+    atomicAdd(counts[push.destination.offset], converted);
+    if (wrong != 0u) atomicAdd(counts[push.destination.offset + 1u], wrong);
+}
