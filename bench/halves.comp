@@ -1,6 +1,6 @@
-// Converts float16 by the device's own functions, and counts what it converts and what comes out other than by the library's:
-// floats from the bits push.scale_mantissa on, each in the low and in the high half of a word, or with push.sets 1 the
-// halves. A thread takes 64 runs of four.
+// This shader converts float16 by the device's own functions. It counts the conversions, and those of them that do not
+// give the library's bits. With push.sets 1 it widens halves. Otherwise it narrows the floats from the bits
+// push.scale_mantissa on, each in the low and in the high half of a word. A thread takes 64 runs of four.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "../shaders/start.glsl"

@@ -85,8 +85,8 @@ class Buffer {
 
 class Device {
   public:
-    // Opens a device of Vulkan 1.1 or more with one compute queue, makes a RopeContext on it and runs the self-test: the
-    // context has its rounding, and limits() says whether its conversion of float16 is proven. An empty device on
+    // Opens a device of Vulkan 1.1 or more with one compute queue, makes a RopeContext on it and runs the self-test:
+    // the context has its rounding, and limits() says whether its conversion of float16 is proven. An empty device on
     // failure.
     static Device open(const DeviceOptions& options, std::string* error);
 

@@ -1,4 +1,5 @@
-// Gives element.h what GLSL has for it: WORDS (uint, or a vector of it) with VALUES and SIGNED of the same width.
+// This file includes element.h for WORDS, which is uint or a vector of it. VALUES and SIGNED are float and int of the
+// same width.
 #define ROPE_BITS WORDS
 #define ROPE_VALUES VALUES
 #define ROPE_SELECT(which, yes, no) mix(no, yes, which)
@@ -11,7 +12,7 @@
 
 WORDS shrunk_bits(WORDS bits) {
     precise VALUES number = uintBitsToFloat(bits) * VALUES(uintBitsToFloat(0x07800000u)); // 2^-112: exact
-    precise VALUES lacking = number - VALUES(uintBitsToFloat(0x38800000u));               // 2^-14: exact where it counts
+    precise VALUES lacking = number - VALUES(uintBitsToFloat(0x38800000u)); // 2^-14: exact where it counts
     precise VALUES value = number + intBitsToFloat(min(floatBitsToInt(lacking), SIGNED(0)));
     return floatBitsToUint(value);
 }

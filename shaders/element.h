@@ -22,7 +22,7 @@ ROPE_FUNCTION ROPE_BITS widen_f16(ROPE_BITS bits) {
     return shrunk_bits(((bits & 0x7FFFu) << 13) + 0x70000000u) | ((bits << 16) & 0x80000000u);
 }
 
-// One sum rounds: `grid` is so large a power of two that the last place of a float near it is that of the float16. A
+// One sum rounds. `grid` is so large a power of two that the last place of a float near it is that of the float16. A
 // magnitude of 2^16 or more ends as infinity. The sum has to round to nearest, and no denormal reaches its last place.
 ROPE_FUNCTION ROPE_BITS narrow_f16(ROPE_BITS bits) {
     ROPE_BITS rest = bits & 0x7FFFFFFFu;

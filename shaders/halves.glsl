@@ -1,7 +1,8 @@
-// 16-bit elements as they lie in memory, to and from float32 bits. ROPE_LANE says how many a run has: with 4 they are
-// two words, with 2 one, with 1 the low half of one. kNativeHalves, which the includer defines, says that the device's
-// own conversion of float16 is proven (ROPE_ENABLED_NATIVE_HALVES); element.h converts otherwise. Both give the same
-// bits, but for the payload of a NaN.
+// This file converts a run of 16-bit elements, as they lie in memory, to and from float32 bits. A run of ROPE_LANE 4
+// is two words, one of 2 is one word, one of 1 is the low half of a word, whose high half is 0. The includer defines
+// the constant kNativeHalves: true where the device's own conversion of float16 is proven
+// (ROPE_ENABLED_NATIVE_HALVES). The text of element.h converts otherwise. Both give the same bits, but for the payload
+// of a NaN.
 #ifndef WORDS
 #if ROPE_LANE == 4
 #define WORDS uvec4
@@ -26,11 +27,12 @@
 #define HALVES uint
 #endif
 
-// The device's own conversions, two at a time. The self-test takes these very functions.
+// These are the device's own conversions, two at a time. The self-test takes these very functions.
 uvec2 native_widened(uint halves) { return floatBitsToUint(unpackHalf2x16(halves)); }
 uint native_narrowed(uvec2 bits) { return packHalf2x16(uintBitsToFloat(bits)); }
 
-// A run's numbers apart from each other, in the low or in the high half of a word each, and back from there.
+// The next functions take a run's numbers apart, into the low or the high half of a word each, and put them together
+// again.
 #if ROPE_LANE == 4
 uvec4 low_halves(uvec2 run) { return uvec4(run.x & 0xFFFFu, run.x >> 16, run.y & 0xFFFFu, run.y >> 16); }
 uvec4 high_halves(uvec2 run) { return uvec4(run.x << 16, run.x & 0xFFFF0000u, run.y << 16, run.y & 0xFFFF0000u); }
@@ -65,7 +67,7 @@ HALVES native_narrowed_run(WORDS bits) {
 #endif
 }
 
-// narrow_bf16 with the result left in the high half, among bits that run_of_high takes off.
+// This is narrow_bf16 with the result left in the high half, above bits that run_of_high takes off.
 WORDS high_narrowed_bf16(WORDS bits) {
     WORDS rounded = bits + 0x7FFFu + ((bits >> 16) & 1u);
     return where_less(WORDS(0x7F800000u), bits & 0x7FFFFFFFu, bits | 0x400000u, rounded);

@@ -1,11 +1,11 @@
-// The device's own conversions of float16 beside the library's: what the self-test and `vkrope check` have in common.
+// This file holds the device's own conversions of float16 against the library's, for the self-test and `vkrope check`.
 #define ROPE_LANE 4
 const bool kNativeHalves = true;
 #include "halves.glsl"
 
 const uint kInfinity = 0x7F800000u, kHalfInfinity = 0x7C00u;
 
-// How many of four are not what they should be. The payload of a NaN may be any.
+// Counts those of four that are not what they should be. A NaN may have any payload.
 uint count_wrong(uvec4 found, uvec4 wanted, uint infinity, uint magnitude) {
     uvec4 differ = uvec4(notEqual(found, wanted));
     uvec4 found_nan = uvec4(greaterThan(found & magnitude, uvec4(infinity)));
@@ -14,7 +14,7 @@ uint count_wrong(uvec4 found, uvec4 wanted, uint infinity, uint magnitude) {
     return wrong.x + wrong.y + wrong.z + wrong.w;
 }
 
-// Four halves for each number below 2^15: all of them are every half in the low and in the high half of a word.
+// Widens four halves. The numbers below 2^15 together bring every half, in the low and in the high half of a word.
 uint wrongly_widened(uint number) {
     uvec2 run = (number | number << 16) ^ uvec2(0x80000000u, 0x7FFFFFFFu);
     return count_wrong(widen_run(run, ROPE_F16), widen_f16(low_halves(run)), kInfinity, 0x7FFFFFFFu);
