@@ -85,8 +85,9 @@ class Buffer {
 
 class Device {
   public:
-    // Opens a device of Vulkan 1.1 or more with one compute queue, makes a RopeContext on it and finds out how it
-    // rounds. An empty device on failure.
+    // Opens a device of Vulkan 1.1 or more with one compute queue, makes a RopeContext on it and runs the self-test:
+    // the context has its rounding, and limits() says whether its conversion of float16 is proven. An empty device on
+    // failure.
     static Device open(const DeviceOptions& options, std::string* error);
 
     Device();
@@ -127,7 +128,7 @@ class Device {
 
   private:
     explicit Device(std::shared_ptr<DeviceState> state);
-    bool findRounding(std::string* error);
+    bool runSelfTest(std::string* error);
     bool owns(const Buffer& buffer, std::string* error) const;
 
     std::shared_ptr<DeviceState> state_;

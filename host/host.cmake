@@ -196,6 +196,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool/chart.cpp
         host/tool/check.cpp
         host/tool/check_case.cpp
+        host/tool/check_halves.cpp
         host/tool/check_spirv.cpp
         host/tool/contraction.cpp
         host/tool/covering.cpp

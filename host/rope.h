@@ -231,11 +231,13 @@ typedef struct RopeLimits {
     uint32_t uniform_alignment; /* bytes a uniform binding's offset must be a multiple of, a power of two; 0: 256 */
 } RopeLimits;
 
-/* What is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. */
+/* What is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. The last bit is no
+ * feature: the self-test finds it. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor, or the feature pushDescriptor of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64: additions and biases where `threads` is a CPU's */
 #define ROPE_ENABLED_DEBUG_UTILS 8u      /* VK_EXT_debug_utils, which is enabled on the instance: names and labels */
+#define ROPE_ENABLED_NATIVE_HALVES 16u   /* packHalf2x16 and unpackHalf2x16 are proven: from ropeEnabledBySelfTest */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeMinimumLimits(RopeLimits* limits);
@@ -840,7 +842,7 @@ typedef struct RopePlan {
                           threads of a group, buffers or `enabled` bits; and one that was made for a smaller
                           storage_alignment than its own. uniform_alignment is not compared: recording checks the
                           offset of PARAMETERS by the context's. `enabled` has the bits that the plan's shaders need,
-                          `threads` is 0 */
+                          never NATIVE_HALVES; `threads` is 0 */
     uint64_t bytes[ROPE_SLOT_COUNT]; /* what each slot's buffer must offer from its offset on; 0: not used */
     RopeReason reason;               /* why it was refused; empty on success */
 } RopePlan;
@@ -856,9 +858,11 @@ ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description,
                                      RopePlan* plan);
 
 /* A few float32 operations whose results tell how the device rounds: sums, products, and pairs turned as a rotation
- * turns them, by the units that turn them. Writes ROPE_SELF_TEST_WORDS uint32 to COUNTER. Read them back and give them
- * to ropeReadSelfTest. */
-#define ROPE_SELF_TEST_WORDS 16u
+ * turns them, by the units that turn them. The dispatch also converts every float16 to float32 by unpackHalf2x16 and
+ * half a million floats to float16 by packHalf2x16, and counts the results that are not the library's. Writes
+ * ROPE_SELF_TEST_WORDS uint32 to COUNTER. Read them back and give them to ropeReadSelfTest and to
+ * ropeEnabledBySelfTest. */
+#define ROPE_SELF_TEST_WORDS 20u
 ROPE_API RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan);
 
 typedef enum RopeRounding {
@@ -869,6 +873,12 @@ typedef enum RopeRounding {
 } RopeRounding;
 /* What the self-test's words say of the device's rounding: for ropeSetRounding. */
 ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
+/* ROPE_ENABLED_NATIVE_HALVES where the words say that the device converted everything as the library does, else 0. Add
+ * the bit to limits.enabled before you plan. Plans then may let the device convert float16, which is faster. No bit of
+ * a result changes, but for the payload of a NaN. A context need not know the bit: no plan keeps it in its limits, so a
+ * context made before the self-test takes these plans. No context refuses them either: a plan made with one device's
+ * bit is for that device, with the driver that was tested. */
+ROPE_API uint32_t ropeEnabledBySelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
 
 /* 1 where both plans are the same in every byte, 0 where not and where either is null. */
 ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);

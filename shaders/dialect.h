@@ -48,8 +48,6 @@ inline uint floatBitsToUint(Rounded number) {
     std::memcpy(&bits, &number, sizeof bits);
     return bits;
 }
-// Of a number below 2^-13 how many 2^-37ths it has; what is left is cut off.
-inline uint whole_37ths(uint bits) { return static_cast<uint>(uintBitsToFloat(bits).value * 0x1p37f); }
 inline Rounded negative_or_zero(Rounded number) {
     return uintBitsToFloat(choose(floatBitsToUint(number) >> 31 != 0, floatBitsToUint(number), 0));
 }

@@ -1,7 +1,7 @@
-// Elements: 16-bit floats to and from the bits of a float32, rounded in integers. Every 16-bit number goes there and
-// back unchanged, a NaN as some NaN. The same text for GLSL and C++ (in namespace rope), for one element or a vector of
-// them: ROPE_BITS is uint, or a vector of them; ROPE_LESS (of what is below 2^31) and ROPE_SELECT compare and choose
-// each by itself.
+// Elements: 16-bit floats to and from the bits of a float32. Every 16-bit number goes there and back unchanged, a NaN
+// as some NaN. The same text serves GLSL and C++ (in namespace rope), one element or a vector of them: ROPE_BITS is
+// uint, or a vector of them, and ROPE_VALUES float; ROPE_LESS (of what is below 2^31) and ROPE_SELECT compare and
+// choose each by itself.
 #ifndef ROPE_ELEMENT_H
 #define ROPE_ELEMENT_H
 
@@ -22,16 +22,15 @@ ROPE_FUNCTION ROPE_BITS widen_f16(ROPE_BITS bits) {
     return shrunk_bits(((bits & 0x7FFFu) << 13) + 0x70000000u) | ((bits << 16) & 0x80000000u);
 }
 
+// One sum rounds. `grid` is so large a power of two that the last place of a float near it is that of the float16. A
+// magnitude of 2^16 or more ends as infinity. The sum has to round to nearest, and no denormal reaches its last place.
 ROPE_FUNCTION ROPE_BITS narrow_f16(ROPE_BITS bits) {
     ROPE_BITS rest = bits & 0x7FFFFFFFu;
-    // What lies below 2^-14 in 2^-37ths, so that it is rounded to 2^-24ths at the bit where a normal number's mantissa
-    // is. What is cut off there is no tie, as the last bits of the mantissa tell. Of normal numbers 2^23, and the rest
-    // of them.
-    ROPE_BITS first_normal = ROPE_BITS(0x38800000u);
-    ROPE_BITS low = min(rest, first_normal);
-    ROPE_BITS value = (whole_37ths(low) | (low & 0xFFFu)) + (rest - low);
-    ROPE_BITS most = where_less(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7E00u), ROPE_BITS(0x7C00u));
-    return min(round_even(value, 13u), most) | ((bits >> 16) & 0x8000u);
+    ROPE_BITS size = min(rest, ROPE_BITS(0x47800000u));                             // 2^16
+    ROPE_BITS grid = max(size & 0x7F800000u, ROPE_BITS(0x38800000u)) + 0x06800000u; // 2^13 times the binade, or 2^-14
+    ROPE_PRECISE ROPE_VALUES raised = uintBitsToFloat(size) + uintBitsToFloat(grid);
+    ROPE_BITS half_bits = floatBitsToUint(raised) - grid + ((grid - 0x3F000000u) >> 13);
+    return where_less(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7E00u), half_bits) | ((bits >> 16) & 0x8000u);
 }
 
 ROPE_FUNCTION ROPE_BITS narrow_bf16(ROPE_BITS bits) {

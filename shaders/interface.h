@@ -155,7 +155,7 @@ using uint = uint32_t;
 #define ROPE_FIXED_64 3
 
 #ifndef __cplusplus
-#define ROPE_SELF_TEST_WORDS 16 // rope.h's own in C++
+#define ROPE_SELF_TEST_WORDS 20 // rope.h's own in C++
 #endif
 
 #define ROPE_PHASE_EXACT 0

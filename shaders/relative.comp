@@ -1,4 +1,4 @@
-// Shaw's relative vectors, two elements at a time: with ROPE_VALUES Sum a * R[row] added to an attention's output,
+// Shaw's relative vectors, two elements at a time: with ROPE_OF_VALUES Sum a * R[row] added to an attention's output,
 // else q . R[row] added to scores, where a row is that of the distance from query to key, clipped. One thread takes two
 // elements of an output, or ROPE_RELATIVE_RUN keys of one query.
 #version 450
@@ -50,7 +50,7 @@ int row_of_key(int distance, uint key) {
     return int(rope_relative_row(int(uint(distance) + key), int(push.ROPE_LEAST), push.ROPE_MOST));
 }
 
-#ifdef ROPE_VALUES
+#ifdef ROPE_OF_VALUES
 // Rows at either end serve many keys, whose weights are summed first.
 vec2 weighted_sum(uint from, int distance, uint element, uint count) {
     precise vec2 sum = vec2(0.0);

@@ -1,7 +1,15 @@
-// Float32 products and sums whose last bits tell how the device rounds: single ones, and pairs turned by the rotation's own
-// text, four at a time. Some devices have a second unit for what all threads share, which turns no pair: so every operand
-// depends on the thread, and is computed before any thread leaves. Push constants and index together give 1 in thread 0,
-// so that no compiler can fold them; it cannot learn from the test against push.tokens that only thread 0 stays.
+// This shader shows how a device computes; ropeReadSelfTest and ropeEnabledBySelfTest read the result.
+//
+// The first words are float32 products and sums whose last bits tell how the device rounds: single ones, and pairs
+// turned by the rotation's own text, four at a time. The other words are counts. The device converts float16 by its
+// own functions, again by the rotation's own text. It widens every half. It narrows every half as a float, every
+// middle between two halves, the two floats beside each middle, and some floats of every binade. The shader counts
+// these conversions, and those of them that do not give the library's bits.
+//
+// Some devices have a second unit for what all threads share, which turns no pair. Every operand therefore depends on
+// the thread, and the sums and products are computed before any thread leaves. Push constants and index together give
+// 1 in thread 0, so that no compiler can fold them; it cannot learn from the test against push.tokens that only thread
+// 0 writes.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "start.glsl"
@@ -10,11 +18,63 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
     uint result[];
 };
 
-#define ROPE_BITS uvec4
-#define ROPE_VALUES vec4
-#define ROPE_LESS(a, b) lessThan(a, b)
-#define ROPE_SELECT(which, yes, no) mix(no, yes, which)
+#include "halves_proof.glsl"
 #include "pair.h"
+
+// The numbers of halves widened, of those that are wrong, of floats narrowed, and of those that are wrong.
+shared uint counts[4];
+
+// Gives a finite half, the middle between it and the next one, and the two floats beside the middle. All are exact,
+// and so are the halves that they are narrowed to.
+void find_middle(uint half_bits, out uvec4 magnitudes, out uvec4 halves) {
+    uint normal_middle = (half_bits << 13) + 0x38001000u;
+    uint small_middle = floatBitsToUint(float(2u * half_bits + 1u)) - (25u << 23); // in 2^-25ths
+    uint middle = choose(half_bits < 0x400u, small_middle, normal_middle);
+    magnitudes = uvec4(middle - 1u, middle, middle + 1u, widen_f16(uvec4(half_bits)).x);
+    halves = half_bits + uvec4(0u, half_bits & 1u, 1u, 0u);
+}
+
+// Gives four floats of a binade. The binades have denormals, infinity, and quiet and signalling NaNs among them.
+void find_of_binade(uint index, out uvec4 magnitudes, out uvec4 halves) {
+    uint place = index & 31u;
+    uint mantissa = choose(place < 23u, 1u << min(place, 22u), index * 0x9E3779B1u);
+    uvec4 mantissas = uvec4(mantissa, mantissa - 1u, ~mantissa, choose(place < 23u, mantissa | 0x400000u, ~0u));
+    magnitudes = (index >> 5) << 23 | (mantissas & 0x7FFFFFu);
+    halves = narrow_f16(magnitudes);
+}
+
+// Narrows four floats in one of four ways. The ways put each float into the low and into the high half of a word,
+// positive and negative.
+uint wrong_of(uint index, uint way) {
+    uvec4 magnitudes, halves, binade_magnitudes, binade_halves;
+    find_middle(index, magnitudes, halves);
+    find_of_binade(index - kHalfInfinity, binade_magnitudes, binade_halves);
+    bvec4 of_binade = bvec4(index >= kHalfInfinity);
+    magnitudes = mix(magnitudes, binade_magnitudes, of_binade);
+    halves = mix(halves, binade_halves, of_binade);
+    bvec4 swapped = bvec4(way > 1u);
+    uvec4 signs = (uvec4(0u, 1u, 0u, 1u) ^ way) & 1u;
+    uvec4 bits = mix(magnitudes, magnitudes.yxwz, swapped) | signs << 31;
+    uvec4 wanted = mix(halves, halves.yxwz, swapped) | signs << 15;
+    return wrongly_narrowed(bits, wanted);
+}
+
+// Each of the two loops has none inside: a compiler would unroll it, and take longer.
+void count_halves(uint thread) {
+    uvec4 own = uvec4(0u);
+    for (uint i = thread; i < 0x8000u; i += gl_WorkGroupSize.x) { // each half in the low and in the high half of a word
+        own.x += 4u;
+        own.y += wrongly_widened(i);
+    }
+    for (uint i = thread; i < 4u * (kHalfInfinity + 32u * 256u); i += gl_WorkGroupSize.x) {
+        own.z += 4u;
+        own.w += wrong_of(i >> 2, i & 3u);
+    }
+    if (thread == 0u) counts = uint[](0u, 0u, 0u, 0u);
+    barrier();
+    for (uint i = 0u; i < 4u; ++i) atomicAdd(counts[i], own[i]);
+    barrier();
+}
 
 void main() {
     push = push_of(given);
@@ -34,12 +94,15 @@ void main() {
                              next * third - one,           // 4 * 2^-23 unless fused: the product's tail is dropped
                              one + tiny * third,           // just above a tie: up
                              less * half_more);            // and so downward, away from zero
-    // Pairs: of the first two a difference cancels all but the products' tails, if one is fused; the third rounds products
-    // up, the fourth its sums.
+    // Pairs: of the first two a difference cancels all but the products' tails, if one is fused; the third rounds
+    // products up, the fourth its sums.
     uvec4 first = floatBitsToUint(vec4(next, next, next, one));
     uvec4 second = floatBitsToUint(vec4(next, less, zero, tiny));
     turn_pair(first, second, vec4(third, third, half_more, third), vec4(next, next, half_more, one), 0u);
+    count_halves(bits - 0x3F800000u);
     if (gl_GlobalInvocationID.x >= push.tokens) return;
-    uvec4 found[ROPE_SELF_TEST_WORDS / 4] = uvec4[](floatBitsToUint(sums), floatBitsToUint(both), first, second);
+    uvec4 counted = uvec4(counts[0], counts[1], counts[2], counts[3]);
+    uvec4 found[ROPE_SELF_TEST_WORDS / 4] =
+        uvec4[](floatBitsToUint(sums), floatBitsToUint(both), first, second, counted);
     for (uint i = 0u; i < ROPE_SELF_TEST_WORDS; ++i) result[push.destination.offset + i] = found[i / 4u][i % 4u];
 }

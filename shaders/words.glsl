@@ -31,25 +31,7 @@
 const uint kLane = ROPE_LANE;
 #include "memory.glsl"
 
-// Conversions and compares of signed numbers are one operation on a CPU.
-WORDS whole_37ths(WORDS bits) {
-    precise VALUES value = uintBitsToFloat(bits) * VALUES(uintBitsToFloat(0x52000000u)); // 2^37: exact
-    return WORDS(SIGNED(value));
-}
-WORDS shrunk_bits(WORDS bits) {
-    precise VALUES number = uintBitsToFloat(bits) * VALUES(uintBitsToFloat(0x07800000u)); // 2^-112: exact
-    precise VALUES lacking = number - VALUES(uintBitsToFloat(0x38800000u));               // 2^-14: exact where it counts
-    precise VALUES value = number + intBitsToFloat(min(floatBitsToInt(lacking), SIGNED(0)));
-    return floatBitsToUint(value);
-}
-#define ROPE_BITS WORDS
-#if ROPE_LANE > 1
-#define ROPE_LESS(a, b) lessThan(SIGNED(a), SIGNED(b))
-#else
-#define ROPE_LESS(a, b) ((a) < (b))
-#endif
-#define ROPE_SELECT(which, yes, no) mix(no, yes, which)
-#include "element.h"
+#include "element.glsl"
 
 layout(constant_id = ROPE_ID_IN_PLACE) const uint kInPlace = 0;
 layout(constant_id = ROPE_ID_ELEMENT_IN) const uint kElementIn = ROPE_F32;

@@ -364,17 +364,17 @@ DeviceState::~DeviceState() {
 
 Device Device::open(const DeviceOptions& options, std::string* error) {
     Device device(std::make_shared<DeviceState>());
-    if (!device.state_->openDevice(options, error) || !device.findRounding(error)) {
+    if (!device.state_->openDevice(options, error) || !device.runSelfTest(error)) {
         return Device();
     }
     return device;
 }
 
-bool Device::findRounding(std::string* error) {
+bool Device::runSelfTest(std::string* error) {
     RopePlan plan;
     Buffer words;
     if (ropePlanSelfTest(&state_->limits, &plan) != ROPE_SUCCESS) {
-        *error = std::string("the rounding self-test was refused: ") + plan.reason.text;
+        *error = std::string("the self-test was refused: ") + plan.reason.text;
         return false;
     }
     RopeBuffers buffers = {};
@@ -387,6 +387,7 @@ bool Device::findRounding(std::string* error) {
         return false;
     }
     ropeSetRounding(state_->context, ropeReadSelfTest(found));
+    state_->limits.enabled |= ropeEnabledBySelfTest(found);
     return true;
 }
 

@@ -1,5 +1,6 @@
 // vkrope check: holds a device against the reference, over the whole option matrix.
 #include "tool/check_case.hpp"
+#include "tool/check_halves.hpp"
 #include "tool/format_names.hpp"
 #include "tool/progress.hpp"
 #include "tool/tool.hpp"
@@ -208,6 +209,39 @@ bool printCheckedDevice(const std::string& name, Failure* failure) {
     return true;
 }
 
+// Takes every number through the device's own conversions of float16, where the self-test has found nothing against
+// them.
+bool runHalves(const std::string& name, Failure* failure) {
+    CheckDevice device;
+    if (!openCheckDevice(name, &device, failure)) return false;
+    if ((device.opened.limits().enabled & ROPE_ENABLED_NATIVE_HALVES) == 0) {
+        std::printf("float16: the device's own conversion is not proven, and not used\n");
+        return true;
+    }
+    if (!device.nearest) {
+        std::printf("float16: the device's own conversion is not checked: the library's takes sums to nearest\n");
+        return true;
+    }
+    uint64_t widened = 0, narrowed = 0;
+    std::string error;
+    bool done = widenEveryHalf(&device.opened, &widened, &error);
+    Progress progress;
+    for (uint32_t part = 0; part < kFloatParts && done; ++part) {
+        progress.show("narrowing part " + std::to_string(part + 1) + " of " + std::to_string(kFloatParts));
+        done = narrowFloats(&device.opened, part, &narrowed, &error);
+    }
+    if (!done) return fail(failure, error);
+    if (widened != 0 || narrowed != 0) {
+        return fail(failure, "float16: the device's own conversion has other bits than the library's: " +
+                                 std::to_string(widened) + " of 2^17 widened, " + std::to_string(narrowed) +
+                                 " of 2^33 narrowed");
+    }
+    progress.show("");
+    std::printf(
+        "float16: the device's own conversion has the library's bits for all 2^16 halves and all 2^32 floats\n");
+    return true;
+}
+
 bool runCheck(const std::string& name, bool quick, Failure* failure) {
     if (name == "reference")
         return refuse(failure, "the reference is what devices are held against; --device takes a Vulkan device");
@@ -217,6 +251,7 @@ bool runCheck(const std::string& name, bool quick, Failure* failure) {
     report.tables = tableCases();
     report.rotations = rotateChoices();
     if (quick) report.rotations = quickChoices(report.rotations);
+    if (!quick && !runHalves(name, failure)) return false;
     addReportRows(&report);
     if (!runCases(&report, failure)) return false;
     const uint64_t cases = printReport(report);
@@ -243,6 +278,9 @@ std::string checkFooter() {
            "; in turn from one to the next: " + listOptions(true) + ".\n--quick: the tables, and " +
            std::to_string(quickChoices(all).size()) +
            " rotations in which every three choices meet that ever do.\n"
+           "Without --quick also every float16 widened and every float32 narrowed by the device's own conversion, "
+           "where\n"
+           "the self-test has proven it.\n"
            "Errors are in ulps: a table's of the value, a rotation's of the pair's length, in the element written.\n"
            "Exit status 1 where anything misses.\n\nexample:\n  vkrope check --quick";
 }

@@ -93,7 +93,7 @@ TEST_P(Submission, RefusesABufferThatIsMissingOrTooSmallATransfer) {
     RopeBuffers small = {};
     small.slots[ROPE_SLOT_COUNTER] = buffer.slot(16);
     EXPECT_FALSE(device().run(&plan, 1, &small, &error));
-    EXPECT_NE(error.find("64 bytes of counter"), std::string::npos) << error;
+    EXPECT_NE(error.find("80 bytes of counter"), std::string::npos) << error;
     EXPECT_FALSE(device().upload(buffer, 0, bytes, 65, &error));
     EXPECT_FALSE(device().download(buffer, 32, bytes, 33, &error));
     EXPECT_TRUE(device().download(buffer, 32, bytes, 32, &error)) << error;

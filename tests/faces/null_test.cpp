@@ -161,6 +161,7 @@ TEST(Null, CallsWithoutAResultDoNothing) {
     ropeReferenceAngle(0, 1, ROPE_ANGLE_EXACT, nullptr);
     EXPECT_EQ(values[0] + values[1], 14);
     EXPECT_EQ(ropeReadSelfTest(nullptr), ROPE_ROUNDING_UNKNOWN);
+    EXPECT_EQ(ropeEnabledBySelfTest(nullptr), 0u);
     uint32_t words[8];
     const RopeShader shader = {"", words, 20, 0};
     RopeDispatch dispatch = {};

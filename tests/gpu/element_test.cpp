@@ -74,6 +74,21 @@ TEST(Element, RoundsToNearestEvenFromZeroToBeyondTheLargest) {
     }
 }
 
+TEST(Element, RoundsEveryMiddleOfTwoHalvesToTheEvenOne) {
+    for (uint32_t sign = 0; sign < 2; ++sign) {
+        for (uint16_t half = 0; half < 0x7C00; ++half) {
+            const uint16_t negative = static_cast<uint16_t>(sign << 15);
+            const double next = half == 0x7BFF ? 65536 : decode(kFormats[0], static_cast<uint16_t>(half + 1));
+            const float middle = static_cast<float>((decode(kFormats[0], half) + next) / 2);
+            const float below = std::nextafter(middle, 0.0f), above = std::nextafter(middle, INFINITY);
+            const float sides[3] = {below, middle, above};
+            const int wanted[3] = {half, half + half % 2, half + 1};
+            for (int i = 0; i < 3; ++i)
+                ASSERT_EQ(narrow(kFormats[0], sign != 0 ? -sides[i] : sides[i]), wanted[i] | negative) << sides[i];
+        }
+    }
+}
+
 TEST(Element, KeepsANanANan) {
     uint32_t bits = 0x7F800001u; // a payload that 16 bits lose
     float value;

@@ -250,7 +250,8 @@ std::vector<uint32_t> selfTest(int sums, int products, Fused fused = Fused::kNon
         {next, next, third, next}, {next, -next, third, next}, {next, 0, more, more}, {one, tiny, third, one}};
     for (const auto& [x, y, c, s] : pairs) values.push_back(turned(sums, products, fused, x, c, -y, s));
     for (const auto& [x, y, c, s] : pairs) values.push_back(turned(sums, products, fused, x, s, y, c));
-    std::vector<uint32_t> words(values.size());
+    std::vector<uint32_t> words(ROPE_SELF_TEST_WORDS); // with nothing counted
+    EXPECT_EQ(values.size(), 16u);
     std::memcpy(words.data(), values.data(), values.size() * sizeof(float));
     return words;
 }
@@ -258,7 +259,6 @@ std::vector<uint32_t> selfTest(int sums, int products, Fused fused = Fused::kNon
 TEST(Plan, ReadsRoundingToNearestFromTheSelfTestsWordsAndNoOtherMode) {
     const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_UPWARD, FE_DOWNWARD};
     const std::vector<uint32_t> right = selfTest(FE_TONEAREST, FE_TONEAREST);
-    ASSERT_EQ(right.size(), ROPE_SELF_TEST_WORDS);
     for (const int sum : modes) {
         for (const int product : modes) {
             const bool nearest = sum == FE_TONEAREST && product == FE_TONEAREST;
@@ -280,6 +280,23 @@ TEST(Plan, ReadsFromTheSelfTestsPairsThatTheirProductsAreFused) {
         EXPECT_NE(words[8], right[8]) << "x*c - y*s";
         EXPECT_NE(words[13], right[13]) << "x*s + y*c";
     }
+}
+
+TEST(Plan, ReadsFromTheSelfTestsCountsThatTheDevicesHalvesAreProven) {
+    std::vector<uint32_t> words(ROPE_SELF_TEST_WORDS);
+    EXPECT_EQ(ropeEnabledBySelfTest(words.data()), 0u) << "nothing was counted";
+    words[16] = 131072;
+    words[18] = 638976;
+    EXPECT_EQ(ropeEnabledBySelfTest(words.data()), ROPE_ENABLED_NATIVE_HALVES) << "the rounding counts for nothing";
+    for (size_t i = 16; i < words.size(); ++i) {
+        for (const uint32_t other : {words[i] + 1, words[i] - 1, ~words[i]}) {
+            std::vector<uint32_t> spoiled = words;
+            spoiled[i] = other;
+            EXPECT_EQ(ropeEnabledBySelfTest(spoiled.data()), 0u) << "word " << i << " is " << other;
+        }
+    }
+    const RopeRounding nearest = ropeReadSelfTest(selfTest(FE_TONEAREST, FE_TONEAREST).data());
+    EXPECT_EQ(nearest, ROPE_ROUNDING_NEAREST) << "the counts say nothing of the rounding";
 }
 
 TEST(Plan, TakesATableOfExactlyABindingsRange) {
