@@ -4,6 +4,7 @@
 #include "rotation.hpp"
 #include "typical_passes.hpp"
 
+#include "../shaders/interface.h"
 #include "loader.hpp"
 
 #include <cstdio>
@@ -153,11 +154,11 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL interceptedProcAddr(VkDevice device, co
     return compiler.instance->vk().GetDeviceProcAddr(device, name);
 }
 
-void makePipelines(const RopePlan& plan) {
+void makePipelines(const RopePlan& plan, const RopeLimits& limits) {
     RopeContextInfo info = {};
     info.device = compiler.device;
     info.get_device_proc_addr = interceptedProcAddr;
-    info.limits = compiler.limits;
+    info.limits = limits;
     RopeContext* context = nullptr;
     mustHold(ropeCreateContext(&info, &context) == VK_SUCCESS, "ropeCreateContext failed");
     const VkResult prepared = ropePrepare(context, &plan, 1, nullptr);
@@ -165,17 +166,25 @@ void makePipelines(const RopePlan& plan) {
     mustHold(prepared == VK_SUCCESS, "ropePrepare returned " + rope::resultName(prepared));
 }
 
-void printRotation(RotationCase c, uint32_t in_flight) {
+// Prints the pipelines of a plan, and what amd.py has to know of each: the pairs of a lane, whether a group makes its
+// angles together, and how many runs of tensors the text loads.
+void printRotation(const RotationCase& c, uint32_t heads, bool native) {
     const CaseDescription described(c);
     RopeRotateDescription description = described.description;
-    description.tuning.in_flight = in_flight;
+    description.tuning.heads = heads;
+    RopeLimits limits = compiler.limits;
+    limits.enabled |= native ? ROPE_ENABLED_NATIVE_HALVES : 0;
     RopePlan plan;
-    mustPlan(ropePlanRotate(&description, &compiler.limits, &plan), plan);
+    mustPlan(ropePlanRotate(&description, &limits, &plan), plan);
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
-    std::printf("pipeline %s %s %s %s %u %s\n", nameIn(elements(), c.element), nameIn(placements(), c.out_of_place),
-                nameIn(sources(), c.source), nameIn(pairings(), c.pairing), in_flight, dispatch.shader->name);
-    makePipelines(plan);
+    std::printf("pipeline %s %s %s %s %u %s %s\n", nameIn(elements(), c.element), nameIn(placements(), c.out_of_place),
+                nameIn(sources(), c.source), nameIn(pairings(), c.pairing), heads, native ? "native" : "plain",
+                dispatch.shader->name);
+    std::printf("fact pairs\t%u\nfact shares\t%u\nfact runs\t%u\n", 4 * dispatch.constants[ROPE_ID_QUADS],
+                dispatch.constants[ROPE_ID_SHARES],
+                2 * dispatch.constants[ROPE_ID_HEADS] * (dispatch.constants[ROPE_ID_Q_BLOCKS] != 0 ? 2 : 1));
+    makePipelines(plan, limits);
 }
 
 void printEveryShader() {
@@ -185,7 +194,7 @@ void printEveryShader() {
         const RopeShader& shader = *typical.plan.passes[0].shader;
         if ((shader.needs & ~compiler.limits.enabled) != 0) continue; // this family does not offer it
         std::printf("pipeline %s %s\n", typical.name.c_str(), shader.name);
-        makePipelines(typical.plan);
+        makePipelines(typical.plan, compiler.limits);
     }
 }
 
@@ -194,8 +203,9 @@ void printEveryRotation() {
     choices.models = {findModelShape("llama3-8b")};
     choices.tokens = {4096};
     for (const RotationCase& c : casesOf(choices)) {
-        for (const uint32_t in_flight : {1u, 2u}) {
-            if (in_flight == 1 || c.element == ROPE_ELEMENT_F32) printRotation(c, in_flight);
+        for (const uint32_t heads : {1u, 2u, 4u}) {
+            printRotation(c, heads, /* native= */ false);
+            if (c.element == ROPE_ELEMENT_F16) printRotation(c, heads, /* native= */ true);
         }
     }
 }

@@ -12,10 +12,9 @@ extern "C" {
 
 namespace measure {
 
-RopePlan negatePlan(const RopePlan& rotation, bool loads) {
+RopePlan negatePlan(const RopePlan& rotation) {
     RopePlan plan = rotation;
-    for (uint32_t i = 0; i < plan.pass_count; ++i)
-        plan.passes[i].shader = loads ? &rope_shader_loads : &rope_shader_negate;
+    for (uint32_t i = 0; i < plan.pass_count; ++i) plan.passes[i].shader = &rope_shader_negate;
     return plan;
 }
 
@@ -57,6 +56,8 @@ RopePlan emptyPlan(const RopePlan& like) {
     plan.pass_count = 1;
     RopePass& pass = plan.passes[0];
     pass.shader = &rope_shader_empty;
+    pass.blocks = 0; // one group, whatever the rotation takes
+    pass.lane_parts = 1;
     for (int axis = 0; axis < 3; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     return plan;
 }

@@ -5,8 +5,8 @@
 
 namespace measure {
 
-// Makes the rotation's loads and stores with a sign bit flipped. With `loads` the rotation's other loads are made too.
-RopePlan negatePlan(const RopePlan& rotation, bool loads);
+// Makes the rotation's loads and stores of its tensors, and flips the sign bits.
+RopePlan negatePlan(const RopePlan& rotation);
 // Copies slot Q to slot Q_OUT, 1, 2, 4 or 8 vectors of 16 bytes in each thread. `bytes` must be a multiple of 128.
 RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits);
 // Adds slot Q to slot Q_OUT, with two loads and a store for each element, as the addition of a table to float32 has.

@@ -22,7 +22,7 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Destination
 #endif
 
 void main() {
-    if (gl_GlobalInvocationID.x >= push_of(given).tokens) return;
+    if (gl_GlobalInvocationID.x >= push.tokens) return;
     uint at = gl_GlobalInvocationID.x * ROPE_VECTORS;
 #ifdef ROPE_SUM
     destination[at] = floatBitsToUint(uintBitsToFloat(source[at]) + uintBitsToFloat(destination[at]));

@@ -1,5 +1,5 @@
 // This shader converts float16 by the device's own functions. It counts the conversions, and those of them that do not
-// give the library's bits. With push.sets 1 it widens halves. Otherwise it narrows the floats from the bits
+// give the library's bits. With push.window_end 1 it widens halves. Otherwise it narrows the floats from the bits
 // push.scale_mantissa on, each in the low and in the high half of a word. A thread takes 64 runs of four.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -11,12 +11,11 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Counts {
 };
 
 void main() {
-    push = push_of(given);
     if (gl_GlobalInvocationID.x >= push.tokens) return;
     uint converted = 0u, wrong = 0u;
     for (uint i = 0u; i < 64u; ++i) {
         uint run = gl_GlobalInvocationID.x * 64u + i;
-        if (push.sets != 0u) {
+        if (push.window_end != 0u) {
             wrong += wrongly_widened(run);
             converted += 4u;
         } else {

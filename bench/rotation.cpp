@@ -238,17 +238,13 @@ Contestant RotationBench::empty() { return {kEmptyDispatch, onOneSet(work(emptyP
 std::vector<Contestant> RotationBench::contestants() {
     const RopePlan own = planOf({}); // baselines stay the same, whatever the tuning
     std::vector<Contestant> all = {{"rotation", work(plan_)}};
-    if (case_.out_of_place) {
-        // No kernel writes into the sources, and the contents of the outputs do not matter.
-        addCopies(&all);
-        all.push_back({"loads", work(negatePlan(own, true))});
-    } else {
+    addCopies(&all); // no kernel writes into their source, and the contents of their outputs do not matter
+    if (!case_.out_of_place) {
         RopeBuffers others = slots_;
         makeTensors(&others);
         BufferCopies* copies = copiesOf(others, kUsesInPlace);
-        all.push_back({"negate", copies->work({negatePlan(own, false)}, {others})});
+        all.push_back({"negate", copies->work({negatePlan(own)}, {others})});
         if (case_.model->scale != 1) all.push_back({"unscaled", copies->work({unscaledPlan()}, {others})});
-        all.push_back({"loads", copies->work({negatePlan(own, true)}, {others})});
     }
     if (tensors_->fitsCache()) all.push_back({kWarm, onOneSet(work(plan_))});
     RotationCase other = case_;

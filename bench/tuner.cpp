@@ -3,24 +3,20 @@
 #include "../shaders/interface.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace measure {
 namespace {
 
-constexpr uint32_t kGroupSizes[] = {32, 64, 128, 256}, kHeadCounts[] = {1, 2, 4, 8, 16, 32};
-constexpr struct { uint32_t pairs, in_flight; } kThreadWidths[] = {{8, 1}, {4, 1}, {4, 2}, {2, 1}};
+// A lane of 8 pairs is one of 4 where elements have 32 bits. A group size is an upper limit: groups have whole heads.
+constexpr uint32_t kGroupSizes[] = {64, 128, 256, 512}, kHeadCounts[] = {1, 2, 4, 8}, kLanePairs[] = {8, 4};
 constexpr size_t kCandidatesKept = 3; // from one stage to the next
 constexpr uint32_t kFewRounds = 5;
 
-// Returns the tuning that the plan resolved for Q.
+// Returns the tuning that the plan resolved. A description with it has the same plan.
 RopeTuning resolvedTuning(const RopePlan& plan) {
     const RopePass& pass = plan.passes[0];
-    rope::RopePush push;
-    std::memcpy(&push, pass.push, sizeof push);
-    const uint32_t pairs = push.pair_counts & 0xFFFF, lanes = push.pair_counts >> 16;
-    return {pass.constants[ROPE_ID_GROUP_SIZE], pass.heads_per_thread,
-            (pairs + lanes - 1) / lanes * pass.constants[ROPE_ID_LANES], pass.constants[ROPE_ID_IN_FLIGHT]};
+    const uint32_t pairs = pass.address_unit >= 4 ? pass.address_unit : 2; // the narrow build counts elements
+    return {pass.group_size, pass.constants[ROPE_ID_HEADS], pairs};
 }
 
 class Tuner {
@@ -36,7 +32,7 @@ class Tuner {
         }
         if (ropePlansEqual(&plan, &rotation_.plan()) != 0) return;
         rotation_.verify(plan);
-        candidates_.push_back({tuning, plan});
+        candidates_.push_back({resolvedTuning(plan), plan});
         remaining_.push_back(candidates_.back());
     }
 
@@ -89,15 +85,16 @@ class Tuner {
 
 bool TuningResult::isSure() const { return gain.low > std::max(noise.high, 1.02); }
 
-// Compares first the work of a thread, then the group sizes of the best of these, then the best with the library's own.
+// Compares first the work of a thread in the group that the library takes for it, then the group sizes of the best of
+// these, then the best with the library's own.
 TuningResult tune(BenchDevice* bench, ClockProbe* clock, const RotationCase& c, uint32_t rounds) {
     Tuner tuner(bench, clock, c);
     TuningResult tuned;
     tuned.own = tuned.best = tuner.own();
     const uint32_t most_heads = std::max(c.model->q_heads, c.model->k_heads);
-    for (const auto& thread : kThreadWidths) {
+    for (const uint32_t pairs : kLanePairs) {
         for (const uint32_t heads : kHeadCounts) {
-            if (heads < 2 * most_heads) tuner.add({tuned.own.group_size, heads, thread.pairs, thread.in_flight});
+            if (heads < 2 * most_heads) tuner.add({0, heads, pairs});
         }
     }
     tuner.keepFastest(tuner.timeAll(kFewRounds));

@@ -221,7 +221,7 @@ ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, Rop
 typedef struct RopeLimits {
     uint64_t storage_range;     /* bytes one binding may span (maxStorageBufferRange), 1 or more */
     uint32_t storage_alignment; /* bytes a binding's offset must be a multiple of, a power of two; 0: 16 */
-    uint32_t group_count[2];    /* work groups in x and y, 1 or more of each */
+    uint32_t group_count[2];    /* work groups in x and y, 1 or more of each; in z there are 65535 at least */
     uint32_t group_size;        /* invocations in one group; 0: 1 */
     uint32_t enabled;           /* ROPE_ENABLED_ bits */
     uint32_t storage_buffers;   /* storage buffers of one stage (maxPerStageDescriptorStorageBuffers); 0: 4 */
@@ -305,8 +305,10 @@ typedef struct RopePositions {
     uint32_t sequences; /* packed kinds: how many; batch is 1 */
 } RopePositions;
 
-/* Elements of tensors and of given rows. 16-bit results are the float32 result rounded to nearest even, in integers:
- * what is too large becomes infinite, a NaN stays one, denormals are kept. (A denormal bfloat16 is a denormal float32,
+/* Elements of tensors and of given rows. 16-bit results are the float32 result rounded to nearest even:
+ * what is too large becomes infinite, a NaN stays one, denormals are kept. float16 is rounded by a float32 sum, or by
+ * the device where that is proven (ROPE_ENABLED_NATIVE_HALVES), so on a device whose sums do not round to nearest
+ * (ROPE_ROUNDING_OTHER) its last bit may differ. (A denormal bfloat16 is a denormal float32,
  * which a device's arithmetic may take for 0.) */
 typedef enum RopeElement {
     ROPE_ELEMENT_DEFAULT = 0, /* in, and of rows: float32; out: the same as in */
@@ -406,21 +408,24 @@ typedef struct RopeTensor {
     RopeLayout destination; /* out of place only */
 } RopeTensor;
 
-/* How the work is cut into threads. Zeros: as the library's table has it for the limits and the shape; `vkrope tune`
- * measures what is better on a device. No bit depends on it. */
+/* This cuts the work into threads. The library chooses each value that is 0 by the limits and the shape. `vkrope tune`
+ * finds better values by measurement. No bit of a result depends on them. */
 typedef struct RopeTuning {
-    uint32_t group_size; /* threads of a group, up to limits.group_size */
-    uint32_t heads;      /* that one thread takes, which finds cos and sin once for all of them; up to
-                            ROPE_MAX_TUNED_HEADS. Norms and integers: at most 8, and what shared memory holds */
+    uint32_t group_size; /* threads of a group, up to limits.group_size; for a rotation the maximum */
+    uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most
+                            ROPE_MAX_ROTATED_HEADS, all of which it loads before it stores the first. Norms and
+                            integers: at most 8, and what shared memory holds */
     uint32_t pairs; /* of one thread, at most: 8, 4, 2 or 1. Fewer where the geometry asks for it (four: all multiples
-                       of four elements; eight: plain rotations that bring over no other elements), more where the
-                       device has nothing so narrow */
-    uint32_t in_flight; /* heads loaded before the first of them is stored: 1 or 2. Plain rotations of float32, four
-                           pairs a thread, with a power of two as scale; others take 1 */
+                       of four elements; eight: rotations from 16 bits to 16 bits, all multiples of eight), more where
+                       nothing is so narrow: a rotation takes four, word by word, for 2 and without STORAGE_16 for 1 */
 } RopeTuning;
+#define ROPE_MAX_ROTATED_HEADS 8u
 #define ROPE_MAX_TUNED_HEADS 1024u
 
-/* Rotates Q and K, or one of them, in place or out of place.
+/* Rotates Q and K, or one of them, in place or out of place. Both take one dispatch if one binding spans each tensor's
+ * heads, if the same lanes fit both (all multiples of eight 16-bit elements, of four elements, or neither), and if
+ * limits.storage_buffers has room for the tensors' two (out of place four) buffers, the frequencies or rows, and the
+ * positions. Otherwise each takes its own.
  *
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
  * ROWS, and Q, K. Writes Q, K, or out of place Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can
@@ -785,7 +790,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 
 #define ROPE_BINDING_COUNT 12u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 11u /* this one; a dispatch binds a few of them */
-#define ROPE_CONSTANT_COUNT 80u  /* specialization constants, ids 0 to 79, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 72u  /* specialization constants, ids 0 to 71, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 
@@ -807,21 +812,26 @@ typedef struct RopeAccess {
     uint64_t extent;    /* elements that one batch, token and head reaches over */
 } RopeAccess;
 
-/* One shader over one tensor. It becomes parts[0] * parts[1] * parts[2] dispatches, more than one where a tensor
- * spans more than a binding or a dispatch may hold. */
+/* One shader over one tensor, or over both of a rotation. It becomes parts[0] * parts[1] * parts[2] dispatches, more
+ * than one where a tensor spans more than a binding or a dispatch may hold. */
 typedef struct RopePass {
     const RopeShader* shader;
     uint32_t constants[ROPE_CONSTANT_COUNT];
     uint32_t push[ROPE_PUSH_WORDS]; /* of a whole part; ropeGetDispatch completes them */
-    uint32_t count[3];              /* batches, tokens, heads */
+    uint32_t count[3];              /* batches, tokens, heads; of both tensors of a rotation 1 */
     uint32_t step[3];               /* of them in one part */
     uint32_t parts[3];
     uint32_t group_size;
     uint32_t heads_per_thread;
     uint32_t tokens_per_thread;
     uint32_t address_unit;   /* the source's and the destination's push words count so many as one */
-    uint32_t head_lanes;     /* lanes of a group of heads; of a fused pass, whose heads are one group, of a token */
-    uint32_t family;         /* how the shader reads its push words: 0: as all but fused passes, 1: as these */
+    uint32_t head_lanes;     /* lanes of a thread's heads; of a fused pass, whose heads are constants, of a token */
+    uint32_t group[3];       /* a rotation's: lanes, blocks of heads and tokens of one group; 0: threads are counted
+                                through, token by token */
+    uint32_t lane_parts;     /* a rotation's: groups that one head's lanes take */
+    uint32_t blocks;         /* a rotation's, of two tensors; of one tensor 0: as many as its heads make */
+    uint32_t family;         /* how the shader reads its push words: 0: threads are counted through, 1: fused,
+                                2: rotations */
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
@@ -851,6 +861,15 @@ typedef struct RopePlan {
  */
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
+/* Plans for ropePrepare before the first token: together they take every pipeline that ropePlanRotate's plans take for
+ * the description with any number of tokens from `least` to `most`, whatever description->tokens says. Writes up to
+ * ROPE_MAX_RANGE_PLANS plans, and their number to *plan_count. Refused where a plan of `least` or of `most` tokens is,
+ * with the reason in plans[0]. Most models take one pipeline, or one for Q and one for K, at any number of tokens. One
+ * token alone may fit wider lanes, a counted token may leave the table, and tensors may go apart: each adds some. */
+#define ROPE_MAX_RANGE_PLANS 4u
+ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
+                                        const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
+                                        uint32_t* plan_count);
 ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan);
@@ -903,11 +922,11 @@ typedef struct RopeDispatch {
     uint32_t groups[3];
 } RopeDispatch;
 
-/* The dispatches of a plan may run in any order and need no barrier between them. (Where Q and K, or the parts of one
- * tensor, lie interleaved in one buffer, and where Q turns in place in packed rows, their bindings overlap, though no
- * byte does: synchronization validation may take that for a hazard. Plans of Q and of K alone, with a barrier between
- * them, keep it quiet.) From the count on there is no dispatch: *dispatch is then zeroed. A plan that was refused, and
- * one of another version, has none. */
+/* The dispatches of a plan may run in any order and need no barrier between them. (Where Q and K in dispatches of their
+ * own, or the parts of one tensor, lie interleaved in one buffer, their bindings overlap, though no byte does:
+ * synchronization validation may take that for a hazard. Plans of Q and of K alone, with a barrier between them, keep
+ * it quiet.) From the count on there is no dispatch: *dispatch is then zeroed. A plan that was refused, and one of
+ * another version, has none. */
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
@@ -917,8 +936,9 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * get a number that it binds. `words` has room for dispatch->shader->bytes; returns the bytes written, 0 for a shader
  * that is not the library's.
  *
- * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds. The
- * layout must have them too, and a host binds any storage buffer there. It is neither read nor written. */
+ * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
+ * rotation. The layout must have them too, and a host binds any storage buffer there. It is neither read nor written.
+ * A device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for

@@ -70,7 +70,6 @@ void add_token(Stand stand) {
 }
 
 void main() {
-    push = push_of(given);
     Stand stand = find_stand();
     if (stand.number >= push.tokens) return;
     if (kTokens > 1u) {

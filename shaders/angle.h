@@ -46,18 +46,6 @@ ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
 #define ROPE_MARK_EXACT 0x20000000u
 #define ROPE_MARK_COMPATIBLE 0x40000000u
 
-// False where the words were written for the other angle, or never written: zeros are neither.
-ROPE_FUNCTION bool is_marked(uvec4 frequency, bool compatible) {
-    return (frequency.x & ROPE_MARKS) == choose(compatible, ROPE_MARK_COMPATIBLE, ROPE_MARK_EXACT);
-}
-
-// Bits of a cosine or a sine, or a NaN's where the frequency does not bear the angle's mark.
-ROPE_FUNCTION uint bits_or_nan(bool marked, uint bits) { return choose(marked, bits, 0x7FC00000u); }
-
-ROPE_FUNCTION uint sine_sign(RopeDistance position, uvec4 frequency) {
-    return (position.sign ^ frequency.x) & 0x80000000u;
-}
-
 // position.whole * frequency, whole turns dropped. Whole turns of the frequency itself are dropped with them.
 ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
     uint p = position.whole;
@@ -67,7 +55,6 @@ ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
     phase.middle = p * frequency.z + carry;
     carry = multiply_high(p, frequency.z) + uint(phase.middle < carry);
     phase.high = p * frequency.y + carry;
-    phase.sign = sine_sign(position, frequency);
     return phase;
 }
 
@@ -123,40 +110,24 @@ ROPE_FUNCTION bool fixed_from_float(uint bits, ROPE_OUT(uint) whole, ROPE_OUT(ui
     return places < 158u;
 }
 
-// mantissa * 2^exponent
-struct RopeRounded {
-    uint mantissa;
-    int exponent;
-};
-
-// high * 2^32 + low to the 24 bits of a float32, to nearest even.
-ROPE_FUNCTION RopeRounded round_to_float(uint high, uint low) {
-    uint first = choose(high != 0u, high, low);
-    uint second = choose(high != 0u, low, 0u);
-    uint shift = uint(31 - highest_bit(first | 1u)) & 31u; // at most 31, which analyzers do not see
-    RopeRounded rounded;
-    rounded.mantissa = round_off((first << shift) | ((second >> 1) >> (31u - shift)), second << shift, 8u);
-    rounded.exponent = 8 - int(shift) + (high != 0u ? 32 : 0);
-    return rounded;
-}
-
 // float32(position) * float32(frequency), rounded once to float32, then reduced exactly.
 ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency) {
     RopePhase phase;
     phase.high = 0u;
     phase.middle = 0u;
     phase.low = 0u;
-    phase.sign = sine_sign(position, frequency);
 
     uint f = (frequency.y & 0x7FFFFFu) | choose(frequency.y >= 0x800000u, 0x800000u, 0u);
     uint high = position.whole;
     uint low = position.fraction;
     uint mantissa = 0u;
     int exponent = max(int(frequency.y >> 23), 1) - 182;
-    for (uint i = 0u; i < 2u; ++i) { // the position, then the product
-        RopeRounded rounded = round_to_float(high, low);
-        mantissa = rounded.mantissa;
-        exponent += rounded.exponent;
+    for (uint i = 0u; i < 2u; ++i) { // the position, then the product, each to the 24 bits of a float32
+        uint first = choose(high != 0u, high, low);
+        uint second = choose(high != 0u, low, 0u);
+        uint left = uint(31 - highest_bit(first | 1u)) & 31u; // at most 31, which analyzers do not see
+        mantissa = round_off((first << left) | ((second >> 1) >> (31u - left)), second << left, 8u);
+        exponent += 8 - int(left) + (high != 0u ? 32 : 0);
         high = multiply_high(mantissa, f);
         low = mantissa * f;
     }
@@ -231,8 +202,8 @@ ROPE_FUNCTION RopeScaled octant_sine(RopePhase r, uint u) {
     return sine;
 }
 
-// What turn_pair takes the leading parts of scale * cos and scale * sin by: multiples of 2^-10 of the scale's binade.
-// Of a power of two 0: nothing is lost by such a scale.
+// Returns turn_pair's grid: it makes leading parts that are multiples of 2^-10 of the scale's binade. A power of two
+// needs no grid, so it has 0.
 ROPE_FUNCTION uint scale_grid(uint mantissa, int exponent) {
     return choose(mantissa == 0x80000000u, 0u, (uint(exponent + 140) << 23) | 0x400000u);
 }
@@ -253,23 +224,48 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     bool none = (r.high | r.middle | r.low) == 0u;
     RopeScaled first = octant_cosine(u);
     RopeScaled second = octant_sine(r, u);
-    // The code once; and where the scale is a power of two no product, but what a product would cut off.
+    // A power of two takes no product, but loses the bit that a product would cut off. The loop saves code.
     second.low &= choose(scale_mantissa == 0x80000000u, 0xFFFFFFFEu, 0xFFFFFFFFu);
-    for (uint i = 0u; scale_mantissa != 0x80000000u && i < 2u; ++i) {
-        RopeScaled product = scaled_by(first, scale_mantissa);
+    uint c = 0u;
+    uint s = 0u;
+    for (uint i = 0u; i < 2u; ++i) {
+        RopeScaled value = first;
+        if (scale_mantissa != 0x80000000u) value = scaled_by(first, scale_mantissa);
+        value.exponent += scale_exponent;
         first = second;
-        second = product;
+        c = s;
+        s = to_float_bits(value);
     }
-    first.exponent += scale_exponent;
-    second.exponent += scale_exponent;
     // The quadrants have (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r. The signs come first, so that a zero
     // has none.
     bool swap = (quadrant & 0x40000000u) != 0u;
     uint turned = quadrant & 0x80000000u;
-    uint c = to_float_bits(first) ^ turned ^ choose(swap, phase.sign, 0u);
-    uint s = choose(none, 0u, to_float_bits(second) ^ turned ^ sign ^ choose(swap, 0x80000000u, phase.sign));
+    c ^= turned ^ choose(swap, phase.sign, 0u);
+    s = choose(none, 0u, s ^ turned ^ sign ^ choose(swap, 0x80000000u, phase.sign));
     cosine = choose(swap, s, c);
     sine = choose(swap, c, s);
+}
+
+// The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
+// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it; those of the other angle make both NaN.
+// `whole`: the position has no fraction.
+ROPE_FUNCTION uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole,
+                                      uint mantissa, int exponent) {
+    RopePhase phase;
+    if (compatible) {
+        phase = compatible_phase(position, frequency);
+    } else {
+        phase = exact_phase(position, frequency);
+        if (!whole) phase = add_fraction(phase, position, frequency);
+    }
+    uvec2 bits;
+    phase.sign = (position.sign ^ frequency.x) & 0x80000000u;
+    cos_sin_bits(phase, mantissa, exponent, bits.x, bits.y);
+    // Words of the other angle, and words never written (zeros), lack the mark and make a NaN.
+    bool marked = (frequency.x & ROPE_MARKS) == choose(compatible, ROPE_MARK_COMPATIBLE, ROPE_MARK_EXACT);
+    bits.x = choose(marked, bits.x, 0x7FC00000u);
+    bits.y = choose(marked, bits.y, 0x7FC00000u);
+    return bits;
 }
 
 ROPE_DIALECT_END

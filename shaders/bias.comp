@@ -15,6 +15,7 @@
 #include "position.glsl"
 #include "words.glsl"
 #include "rows.glsl"
+#include "row_value.glsl"
 #include "bias.glsl"
 
 layout(constant_id = ROPE_ID_BIAS) const uint kBias = ROPE_BIAS_CLIP;
@@ -154,7 +155,6 @@ void put_unknown(uint to, uint key) {
 int distance_to(uint key, Token token) { return int(push.ROPE_FIRST_KEY + key - token.whole.x); }
 
 void main() {
-    push = push_of(given);
     Stand stand = find_stand();
     if (stand.number >= push.tokens) return;
     uint batch = gl_WorkGroupID.y;

@@ -13,7 +13,6 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Counter {
 };
 
 void main() {
-    push = push_of(given);
     uint index = gl_GlobalInvocationID.x;
     if (index >= push.tokens) return;
     Token token = find_token(gl_WorkGroupID.y, index);

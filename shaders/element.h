@@ -12,18 +12,12 @@ ROPE_FUNCTION ROPE_BITS where_less(ROPE_BITS a, ROPE_BITS b, ROPE_BITS yes, ROPE
     return ROPE_SELECT(ROPE_LESS(a, b), yes, no);
 }
 
-// value * 2^-count rounded to nearest even; value + 2^(count - 1) does not pass 2^32.
-ROPE_FUNCTION ROPE_BITS round_even(ROPE_BITS value, uint count) {
-    uint below_half = (1u << (count - 1u)) - 1u;
-    return (value + below_half + ((value >> count) & 1u)) >> count;
-}
-
 ROPE_FUNCTION ROPE_BITS widen_f16(ROPE_BITS bits) {
     return shrunk_bits(((bits & 0x7FFFu) << 13) + 0x70000000u) | ((bits << 16) & 0x80000000u);
 }
 
-// One sum rounds. `grid` is so large a power of two that the last place of a float near it is that of the float16. A
-// magnitude of 2^16 or more ends as infinity. The sum has to round to nearest, and no denormal reaches its last place.
+// One sum rounds. `grid` is a power of two so large that floats near it lie as far apart as float16 numbers do here. A
+// magnitude of 2^16 or more becomes infinity. The sum must round to nearest. No denormal reaches its last place.
 ROPE_FUNCTION ROPE_BITS narrow_f16(ROPE_BITS bits) {
     ROPE_BITS rest = bits & 0x7FFFFFFFu;
     ROPE_BITS size = min(rest, ROPE_BITS(0x47800000u));                             // 2^16
@@ -33,9 +27,10 @@ ROPE_FUNCTION ROPE_BITS narrow_f16(ROPE_BITS bits) {
     return where_less(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7E00u), half_bits) | ((bits >> 16) & 0x8000u);
 }
 
-ROPE_FUNCTION ROPE_BITS narrow_bf16(ROPE_BITS bits) {
-    ROPE_BITS nan = (bits >> 16) | 0x40u;
-    return where_less(ROPE_BITS(0x7F800000u), bits & 0x7FFFFFFFu, nan, round_even(bits, 16u));
+// Leaves the bfloat16 in the high half. The low half is for the caller to cut off.
+ROPE_FUNCTION ROPE_BITS high_narrowed_bf16(ROPE_BITS bits) {
+    ROPE_BITS rounded = bits + 0x7FFFu + ((bits >> 16) & 1u);
+    return where_less(ROPE_BITS(0x7F800000u), bits & 0x7FFFFFFFu, bits | 0x400000u, rounded);
 }
 
 ROPE_FUNCTION ROPE_BITS widen(ROPE_BITS bits, uint element) {
@@ -43,7 +38,7 @@ ROPE_FUNCTION ROPE_BITS widen(ROPE_BITS bits, uint element) {
 }
 
 ROPE_FUNCTION ROPE_BITS narrow(ROPE_BITS bits, uint element) {
-    return element == uint(ROPE_BF16) ? narrow_bf16(bits) : narrow_f16(bits);
+    return element == uint(ROPE_BF16) ? high_narrowed_bf16(bits) >> 16 : narrow_f16(bits);
 }
 
 ROPE_DIALECT_END

@@ -1,5 +1,5 @@
 // Cos and sin of one pair from its frequency.
-#include "rope.glsl"
+#include "angle.h"
 
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
     uvec4 frequencies[];
@@ -7,15 +7,11 @@ layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
 layout(constant_id = ROPE_ID_SCALE_GRID) const uint kScaleGrid = 0;
 
-#ifdef ROPE_HOLDS_FREQUENCIES
-#include "held.glsl"
-#else
 uvec4 frequency_of(Token token, uint pair) { return frequencies[token.set * pair_count() + pair]; }
-#endif
 
-uvec2 cos_sin_of(Token token, uint axis, uint pair) {
+uvec2 cos_sin_of(Token token, uint axis, uvec4 frequency) {
     RopeDistance position = distance_of(token.whole[axis], token.fraction[axis]);
     bool whole = kPositionElement == ROPE_WHOLE_32 || kPositionElement == ROPE_WHOLE_64;
     uint mantissa = choose(kScaleGrid == 0u, 0x80000000u, push.scale_mantissa); // a power of two takes no product
-    return rope_cos_sin_bits(position, frequency_of(token, pair), kAngle != ROPE_PHASE_EXACT, whole, mantissa, push.scale_exponent);
+    return rope_cos_sin_bits(position, frequency, kAngle != ROPE_PHASE_EXACT, whole, mantissa, push.scale_exponent);
 }

@@ -16,7 +16,6 @@
 #include "turn.glsl"
 #include "cache.glsl"
 
-layout(constant_id = ROPE_ID_HEAD_LANES) const uint kHeadLanes = 1;
 layout(constant_id = ROPE_ID_ALL_HEADS) const uint kAllHeads = 1;
 layout(constant_id = ROPE_ID_TURNED_HEADS) const uint kTurnedHeads = 1;
 layout(constant_id = ROPE_ID_SOURCE_HEAD) const uint kSourceHead = 0;
@@ -264,7 +263,6 @@ void pass_heads(uint stage, Team team, uint first_entry, Way way, bool there) {
 }
 
 void main() {
-    push = push_of(given);
     Team team = team_of(gl_GlobalInvocationID.x);
     bool there = team.number < push.tokens && is_counted_in(team.number);
     Token token = find_token(gl_WorkGroupID.y, there ? team.number : 0u);

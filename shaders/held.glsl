@@ -14,6 +14,4 @@ uvec4 next_held() {
     return next;
 }
 
-uvec4 frequency_of(Token token, uint pair) {
-    return kTokens > 1u ? next_held() : frequencies[token.set * pair_count() + pair];
-}
+uvec4 held_frequency_of(Token token, uint pair) { return kTokens > 1u ? next_held() : frequency_of(token, pair); }

@@ -23,14 +23,12 @@ ROPE_FUNCTION ROPE_VALUES second_turned(ROPE_VALUES x, ROPE_VALUES y, ROPE_VALUE
     return value;
 }
 
-// Both of them. With a grid, see scale_grid, the products are as good as exact: of
-// x = xh + xl and c = ch + cl the leading parts have so few places that xh*ch - yh*sh is exact, and the rest of it,
-// (xl*ch - yl*sh) + (x*cl - y*sl), is rounded where it is 2^-8 of the pair at most. To that end the pair is brought to
-// the binade of 2, whatever its size, and the sums back to where it was.
+// Turns a pair. A grid (see scale_grid) makes the products nearly exact. The leading parts of x = xh + xl and c = ch +
+// cl have so few bits that xh*ch - yh*sh is exact. The rest, (xl*ch - yl*sh) + (x*cl - y*sl), is rounded, and is at
+// most 2^-8 of the pair. For this the pair is scaled to the binade of 2, and the sums are scaled back.
 //
-// Where that first part is less than 2^-46, or the pair is not finite, the plain result stands. So what is infinite or
-// a NaN stays so; and no denormal that a device may flush reaches a result by the rest: it would have to be one of less
-// than 2^-74.
+// If the exact part is less than 2^-46, or the pair is not finite, the plain result stands. So infinities and NaNs
+// stay. A denormal of the rest, which a device may flush, changes no result: it would need a result below 2^-74.
 ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) second, ROPE_VALUES c, ROPE_VALUES s,
                              uint grid) {
     ROPE_VALUES x = uintBitsToFloat(first);

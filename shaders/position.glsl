@@ -1,5 +1,5 @@
-// Position source: the one place that knows where a token stands, on each of its axes, and which of several sets of
-// frequencies it takes.
+// This file finds a token's position on each axis, its set of frequencies, and if it turns. No other file knows how
+// positions are stored.
 layout(set = 0, binding = ROPE_BINDING_POSITIONS) readonly buffer Positions {
     uint positions[];
 };
@@ -9,26 +9,13 @@ layout(constant_id = ROPE_ID_AXES) const uint kAxes = 1;
 layout(constant_id = ROPE_ID_SETS) const uint kSets = 0;
 layout(constant_id = ROPE_ID_COS_SIN) const uint kCosSin = ROPE_FROM_INLINE;
 
-layout(constant_id = ROPE_ID_AXIS_MAP + 0) const uint kAxes0 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 1) const uint kAxes1 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 2) const uint kAxes2 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 3) const uint kAxes3 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 4) const uint kAxes4 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 5) const uint kAxes5 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 6) const uint kAxes6 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 7) const uint kAxes7 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 8) const uint kAxes8 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 9) const uint kAxes9 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 10) const uint kAxes10 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 11) const uint kAxes11 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 12) const uint kAxes12 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 13) const uint kAxes13 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 14) const uint kAxes14 = 0;
-layout(constant_id = ROPE_ID_AXIS_MAP + 15) const uint kAxes15 = 0;
+#define AXES(n) layout(constant_id = ROPE_ID_AXIS_MAP + n) const uint kAxes##n = 0;
+AXES(0) AXES(1) AXES(2) AXES(3) AXES(4) AXES(5) AXES(6) AXES(7)
+AXES(8) AXES(9) AXES(10) AXES(11) AXES(12) AXES(13) AXES(14) AXES(15)
 
 const bool kPacked = kPositions >= ROPE_KIND_PACKED;
 const uint kEightBytes = uint(kPositionElement == ROPE_WHOLE_64 || kPositionElement == ROPE_FIXED_64);
-// Rows of positions or starts, one for each axis; packed sequences' begin with their cumulative lengths.
+// There is a row of positions per axis. Packed sequences have one row of starts, or none, behind their lengths.
 const uint kPositionRows = kPacked ? kPositions - ROPE_KIND_PACKED : kAxes;
 
 const bool kFloatPositions = kPositionElement == ROPE_FLOAT_32;
@@ -44,16 +31,16 @@ struct Token {
     uint index;    // in its sequence
     uint sequence;
     uint set;
-    bool placed;   // it is part of a sequence
-    bool turns;    // and inside the window
-    bool positioned; // each of its positions is one
-    bool first_positioned; // that on axis 0 is
-    bool inside;     // its set is there, and its rows of the table
+    bool placed;           // it is part of a sequence
+    bool turns;            // it is placed, and inside the window
+    bool positioned;       // every axis has a valid position
+    bool first_positioned; // axis 0 has one
+    bool inside;           // its set exists, and its table rows
 };
 
 bool is_known(Token token) { return token.positioned && token.inside; }
 
-// Of eight bytes the low word, or the high one.
+// Returns the low or the high word of an entry.
 uint position_word(uint element, uint high) { return positions[element * (kEightBytes + 1u) + high]; }
 
 bool load_position(uint at, out uint whole, out uint fraction) {
@@ -72,7 +59,7 @@ bool load_position(uint at, out uint whole, out uint fraction) {
     return is_one;
 }
 
-// The last sequence that begins at or before the token; whatever the lengths say, nothing but them is read.
+// Returns the last sequence that begins at or before the token. Wrong lengths cause no read outside them.
 uint find_sequence(uint token) {
     uint low = 0u;
     uint high = push.ROPE_SEQUENCES;
@@ -85,10 +72,9 @@ uint find_sequence(uint token) {
     return low;
 }
 
-// A plain name stands last in every &&: of anything else the compiler makes a branch.
-//
-// Without its positions; returns the element where they begin.
-uint place_token(uint batch, uint number, out Token token) {
+// Every && ends with a plain name: the compiler makes a branch for any other operand.
+Token find_token(uint batch, uint number) {
+    Token token;
     token = Token(uvec4(0u), uvec4(0u), push.first_token + number, batch, 0u, true, true, true, true, true);
     uint at = push.position_offset + batch * push.position_batch;
     if (kPacked) {
@@ -107,12 +93,6 @@ uint place_token(uint batch, uint number, out Token token) {
         bool begun = token.index >= push.window_begin;
         token.turns = token.index < push.window_end && begun;
     }
-    return at;
-}
-
-Token find_token(uint batch, uint number) {
-    Token token;
-    uint at = place_token(batch, number, token);
     uint axis = 0u;
     do {
         uint whole = kCountedPositions ? push.ROPE_FIRST_POSITION : 0u;
@@ -135,8 +115,8 @@ Token find_token(uint batch, uint number) {
     } while (++axis < kAxes);
     if (kSets != 0u) {
         token.set = position_word(at + kPositionRows * push.position_axis, 0u);
-        token.inside = token.set < push.sets && token.inside;
-        token.set = choose(token.set < push.sets, token.set, 0u);
+        token.inside = token.set < kSets && token.inside;
+        token.set = choose(token.set < kSets, token.set, 0u);
         if (kEightBytes != 0u) {
             token.inside = position_word(at + kPositionRows * push.position_axis, 1u) == 0u && token.inside;
         }
@@ -151,7 +131,7 @@ uint axis_of(uint pair) {
     return choose(kOneAxis, 0u, (word >> (2u * (pair % ROPE_AXIS_PAIRS))) & 3u);
 }
 
-// The table's row for a position on one axis, or the first where that has none.
+// Returns the table's row for the position on one axis, or row 0 if there is none.
 uint row_of(Token token, uint axis) {
     uint row = token.set * uint(push.ROPE_TABLE_ROWS) + token.whole[axis] - push.ROPE_TABLE_FIRST;
     return choose(token.inside, row, 0u);

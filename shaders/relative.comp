@@ -8,6 +8,7 @@
 #include "position.glsl"
 #include "words.glsl"
 #include "rows.glsl"
+#include "row_value.glsl"
 #include "bias.glsl"
 const uint kHeads = 1u;
 #include "stand.glsl"
@@ -87,7 +88,7 @@ void add_terms(uint from, uint to, uint lane, int distance) {
 float dot_with(uint from, int row) {
     precise float sum = 0.0;
     for (uint element = 0u; element < push.ROPE_DIM; ++element) sum += source_at(from + element) * entry(row, element);
-    if (kScaled != 0u) sum = sum * uintBitsToFloat(push.ROPE_TERM_SCALE);
+    if (kScaled != 0u) sum = sum * uintBitsToFloat(push.term_scale);
     return sum;
 }
 
@@ -112,7 +113,6 @@ void add_terms(uint from, uint to, uint lane, int distance) {
 #endif
 
 void main() {
-    push = push_of(given);
     Stand stand = find_stand();
     if (stand.number >= push.tokens) return;
     Token token = find_token(gl_WorkGroupID.y, stand.number);

@@ -21,24 +21,6 @@
 #include "angle.h"
 #include "version.glsl"
 
-// The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
-// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it; those of the other angle make both NaN.
-// `whole`: the position has no fraction.
-uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole, uint mantissa,
-                        int exponent) {
-    RopePhase phase;
-    if (compatible) {
-        phase = compatible_phase(position, frequency);
-    } else {
-        phase = exact_phase(position, frequency);
-        if (!whole) phase = add_fraction(phase, position, frequency);
-    }
-    uvec2 bits;
-    cos_sin_bits(phase, mantissa, exponent, bits.x, bits.y);
-    bool marked = is_marked(frequency, compatible);
-    return uvec2(bits_or_nan(marked, bits.x), bits_or_nan(marked, bits.y));
-}
-
 // Cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits
 // and rope_rotate_scaled.
 vec2 rope_cos_sin(int position, uvec4 frequency) {

@@ -1,184 +1,119 @@
-// The rotation: one thread takes kLane pairs of one token through kHeads heads, or through every head, so that cos and sin
-// are found once for all of them. Elsewhere, further lanes bring over what does not rotate.
+// This shader rotates Q and K. A thread loads one lane (see lane.glsl) of a few heads. Its group makes the
+// cosines and sines of its tokens. Then the thread turns and stores its lanes. Out of place, other lanes copy the rest.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
 #endif
+#define ROPE_ROTATION
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"
 #include "frequency.glsl"
-#include "words.glsl"
+#include "runs.glsl"
 #include "rows.glsl"
-#include "turn.glsl"
-#include "stand.glsl"
-#include "lanes.glsl"
+#include "work_item.glsl"
+#include "lane.glsl"
+#include "angles.glsl"
 
-#if ROPE_LANE == 4
-Turn turn_at(uint step, Turn turn, Turn other) {
-    bvec4 others = bvec4(is_other(step));
-    return Turn(mix(turn.cosine, other.cosine, others), mix(turn.sine, other.sine, others));
+layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
+const bool kEveryTurns = kEveryToken != 0u;
+// In place, elements that do not turn are not stored. Out of place they are stored unturned.
+const bool kSomeStay = !kSamePlace && (kPassElements != 0u || !kEveryTurns);
+
+// Callers pass a literal `of_k`, so one branch is enough for all loads of a thread, and one for a head's stores.
+Head load_head(WorkItem item, Lane lane, bool of_k, uint head) {
+    uint at = item.from + min(head, item.heads - 1u) * item.from_head;
+    return Head(load_run(of_k, at + lane.from.low, lane.from.low_count),
+                load_run(of_k, at + lane.from.high, lane.from.high_count));
 }
-#else
-Turn turn_at(uint step, Turn turn, Turn other) { return turn; }
-#endif
 
-layout(constant_id = ROPE_ID_ALL) const uint kAll = 0;
+void store_runs(uint at, Lane lane, bool of_k, Head words) {
+    store_run(of_k, at + lane.to.low, words.low, lane.to.low_count);
+    store_run(of_k, at + lane.to.high, words.high, lane.to.high_count);
+}
 
-void load_runs(uint at, Runs runs, out WORDS first, out WORDS second) {
-#if ROPE_LANE == 4
-    first = load(at + runs.low, runs.low_count);
-    second = load(at + runs.high, runs.high_count);
-#else // the code once, for a size that hosts pay
-    for (uint run = 0u; run < 2u; ++run) {
-        first = second;
-        second = load(at + (run == 0u ? runs.low : runs.high), run == 0u ? runs.low_count : runs.high_count);
+// Reads the first and second elements of a quad (four pairs) as float32 bits, or as 16-bit numbers if `as_is`. If pairs
+// are interleaved and a lane has two quads, each run is one quad. Otherwise both runs have a part of each quad.
+void read_quad(Head head, uint quad, bool interleaved, bool as_is, out WORDS first, out WORDS second) {
+    if (kFloatsIn) {
+        first = head.low;
+        second = head.high;
+    } else {
+        bool run_each = interleaved && kQuads == 2u;
+        HALVES low = part(head, run_each ? quad : 0u, run_each ? 0u : quad);
+        HALVES high = part(head, run_each ? quad : 1u, run_each ? 1u : quad);
+        first = as_is ? low_halves(low) : widen_run(low, kElementIn);
+        second = as_is ? low_halves(high) : widen_run(high, kElementIn);
     }
-#endif
+    if (interleaved) deinterleave(first, second);
 }
 
-void store_runs(uint at, Runs runs, WORDS first, WORDS second) {
-#if ROPE_LANE == 4
-    store(at + runs.low, first, runs.low_count);
-    store(at + runs.high, second, runs.high_count);
-#else
-    for (uint run = 0u; run < 2u; ++run) {
-        store(at + (run == 0u ? runs.low : runs.high), first, run == 0u ? runs.low_count : runs.high_count);
-        first = second;
-    }
-#endif
-}
-
-#if ROPE_LANE == 4
-// Float32 that stays as it is. Drivers that make a mask of a branch pay for one in move_heads with each step; two heads
-// together are of those that do not.
-const bool kPlain = kFloatsIn && kFloatsOut && kChunkIn == kChunkOut;
-const bool kCopies = kPlain && !kSamePlace && !kTwoHeads;
-void copy_heads(uint heads, Stand stand, Runs runs) {
-    uint steps = 2u * heads * kLanes; // in each one run of one lane: 2 or 4 a head
-    for (uint step = 0u; step < steps; ++step) {
-        uint head = step >> kLanes;
-        uint lane = step >> 1 & (kLanes - 1u);
-        uint within = choose((step & 1u) != 0u, runs.high, runs.low) + lane * lane_distance(kChunkIn);
-        uint from = stand.from + head * push.source.head + within;
-        uint to = stand.to + head * push.destination.head + within;
-        destination[to] = source[from];
+void write_quad(inout Head head, uint quad, bool interleaved, bool as_is, WORDS first, WORDS second) {
+    if (interleaved) interleave(first, second);
+    if (kFloatsOut) {
+        head = Head(first, second);
+    } else {
+        bool run_each = interleaved && kQuads == 2u;
+        HALVES low = as_is ? run_of_low(first) : narrow_run(first, kElementOut);
+        HALVES high = as_is ? run_of_low(second) : narrow_run(second, kElementOut);
+        set_part(head, run_each ? quad : 0u, run_each ? 0u : quad, low);
+        set_part(head, run_each ? quad : 1u, run_each ? 1u : quad, high);
     }
 }
-#endif
 
-// Without a grid one pair after the other, whose four products drivers for CPUs then keep in registers.
-void turn_lane(inout WORDS first, inout WORDS second, Turn turn) {
-#if ROPE_LANE == 4
-    if (kScaleGrid == 0u) {
-        VALUES x = uintBitsToFloat(first), y = uintBitsToFloat(second), c = turn.cosine, s = turn.sine;
-        first = floatBitsToUint(VALUES(first_turned(x.x, y.x, c.x, s.x), first_turned(x.y, y.y, c.y, s.y),
-                                       first_turned(x.z, y.z, c.z, s.z), first_turned(x.w, y.w, c.w, s.w)));
-        second = floatBitsToUint(VALUES(second_turned(x.x, y.x, c.x, s.x), second_turned(x.y, y.y, c.y, s.y),
-                                        second_turned(x.z, y.z, c.z, s.z), second_turned(x.w, y.w, c.w, s.w)));
-        return;
-    }
-#endif
-    turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
-}
-
-// The one loop over the heads: from pairs of the one pairing to those of the other, without a turn as integers. Of two
-// heads together the second, where there is none, is the first once more; one branch is for both, past which compilers
-// would move its loads.
-void move_heads(uint heads, uint from, Runs source, uint to, Runs destination, bool paired, bool turned, Turn turn,
-                Turn other) {
-    bool as_is = kSameElement && !turned;
-    uint steps = heads * kLanes;
-    uint step = 0u;
-    if (heads != 0u) do {
+Head turned_head(Head head, Lane lane, CosSin first_turn, CosSin second_turn) {
+    bool stays = kSomeStay && !lane.turned;
+    bool as_is = kSameElement && stays;
+    Head result = head;
+    uint quad = 0u;
+    do {
         WORDS first;
         WORDS second;
-        load_runs(from, source, first, second);
-        WORDS third;
-        WORDS fourth;
-#if ROPE_LANE == 4
-        bool more = step + 1u < steps;
-        if (kTwoHeads) {
-            uint at = from + choose(more, push.source.head, 0u);
-            third = fetch(at + source.low);
-            fourth = fetch(at + source.high);
-        }
-#endif
-        widen_runs(as_is, first, second);
-        Turn this_turn = turn_at(step, turn, other);
-        if (paired && ROPE_IS_INTERLEAVED(kChunkIn)) {
-            unweave(first, second);
-            if (kTwoHeads) unweave(third, fourth);
-        }
-        if (turned) {
-            turn_lane(first, second, this_turn);
-            if (kTwoHeads) turn_pair(third, fourth, turn.cosine, turn.sine, 0u); // never with a grid
-        }
-        if (paired && ROPE_IS_INTERLEAVED(kChunkOut)) {
-            weave(first, second);
-            if (kTwoHeads) weave(third, fourth);
-        }
-        narrow_runs(as_is, first, second);
-        store_runs(to, destination, first, second);
-#if ROPE_LANE == 4
-        if (kTwoHeads) {
-            uint at = to + choose(more, push.destination.head, 0u);
-            put(at + destination.low, third);
-            put(at + destination.high, fourth);
-        }
-#endif
-        from = next_place(from, step, kChunkIn, push.source.head);
-        to = next_place(to, step, kChunkOut, push.destination.head);
-        step += kTogether;
-    } while (step < steps);
+        CosSin turn = first_turn;
+        if (quad != 0u) turn = second_turn;
+        read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired, as_is, first, second);
+        if (!stays) turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
+        write_quad(result, quad, ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired, as_is, first, second);
+    } while (++quad < kQuads);
+    return result;
+}
+
+void store_head(WorkItem item, Lane lane, uint head, Head words) {
+    if (head >= item.heads) return;
+    uint at = item.to + head * item.to_head;
+    if (kBoth && item.of_k) store_runs(at, lane, true, words);
+    else store_runs(at, lane, false, words);
 }
 
 void main() {
-    push = push_of(given);
-    Stand stand = find_stand();
-    uint number = stand.number;
-    uint lane = stand.lane;
-    uint batch = gl_WorkGroupID.y;
-    if (number >= push.tokens) return;
-    Work work = work_of(lane, heads_from(stand.head));
-    Turn turn = Turn(VALUES(1.0), VALUES(0.0));
-    Turn other = turn;
-    bool of_pairs = lane < pair_lanes();
-    bool paired = kAll != 0u || of_pairs;
-    bool turned = paired;
-    Runs source_runs;
-    Runs destination_runs;
-    if (paired) {
-        Token token = find_token(batch, number);
-        bool known = is_known(token) && token.turns;
-        bool turns = kAll == ROPE_ALL_TOKENS || known;
-        if (!turns && kSamePlace) return;
-        turned = kSamePlace || turns;
-        source_runs = runs_of(work.j, work.count, kChunkIn);
-        destination_runs = runs_of(work.j, work.count, kChunkOut);
-        uint row = batch * push.rows.batch + number * push.rows.token;
-#if ROPE_LANE == 4
-        work.j += (kLanes - 1u) * kLane * push.head_lanes;
-        uint lanes = 0u;
-        do { // the other lane first
-            other = turn;
-            turn = turn_of(token, row, work);
-            work.j -= kLane * push.head_lanes;
-        } while (++lanes < kLanes);
-#else
-        turn = turn_of(token, row, work);
-#endif
-    } else {
-        source_runs = pass_runs(lane - pair_lanes());
-        destination_runs = source_runs;
+    WorkItem item = find_work_item();
+    Lane lane = lane_of(item.lane);
+    Token token;
+    lane.turned = lane.paired;
+    if (kInline || kFromTable || !kEveryTurns) {
+        token = find_token(gl_WorkGroupID.y, item.token);
+        if (!kEveryTurns) lane.turned = is_known(token) && token.turns && lane.paired;
     }
-#if ROPE_LANE == 4
-    if (kCopies && kAll != ROPE_ALL_TOKENS) {
-        copy_heads(choose(turned, 0u, work.heads), stand, source_runs);
-        work.heads = choose(turned, work.heads, 0u);
-        turned = true;
-    }
-#endif
-    move_heads(work.heads, stand.from, source_runs, stand.to, destination_runs, paired, turned, turn, other);
+    Head heads[kHeadsPerThread];
+    uint round = 0u;
+    do { // round 0 loads the heads before its angle, to hide latency
+        uint pair = angle_pair(round, lane);
+        uvec4 frequency;
+        if (kInline) frequency = frequency_of(token, min(pair, kPairs - 1u));
+        if (round == 0u && kBoth && item.of_k) {
+            for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, true, item.head + h);
+        } else if (round == 0u) {
+            for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, false, item.head + h);
+        }
+        if (kInline) make_angle(round, token, pair, frequency);
+    } while (++round < kRounds);
+    if (kShared) barrier();
+    uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
+    CosSin first_turn = cos_sin_of_quad(token, row, lane, 0u);
+    CosSin second_turn = first_turn;
+    if (kQuads == 2u) second_turn = cos_sin_of_quad(token, row, lane, 1u);
+    if (!item.is_there || (kSamePlace && !lane.turned)) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h)
+        store_head(item, lane, item.head + h, turned_head(heads[h], lane, first_turn, second_turn));
 }

@@ -1,4 +1,4 @@
-// Cos and sin of LANE pairs from a row, in any of the formats that strides describe.
+// This file reads cos and sin of kLane pairs from a row, with any strides.
 layout(constant_id = ROPE_ID_ROWS) const uint kRows = ROPE_ROWS_SINGLE;
 layout(constant_id = ROPE_ID_ROW_ELEMENT) const uint kRowElement = ROPE_F32;
 
@@ -7,32 +7,24 @@ layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Rows {
 };
 #if ROPE_LANE == 4
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsByFour {
-    WHOLE_MEMORY rows_by_four[];
+    uvec4 rows_by_four[];
 };
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsPacked {
-    PACKED_MEMORY rows_packed[];
+    uvec2 rows_packed[];
 };
 WORDS four_entries(uint at) {
-    return kRowElement == ROPE_F32 ? FROM_WHOLE(rows_by_four[at >> 2]) : parted(FROM_PACKED(rows_packed[at >> 2]));
+    if (kRowElement == ROPE_F32) return rows_by_four[at >> 2];
+    return low_halves(rows_packed[at >> 2]);
 }
 #endif
 
-// Not yet widened.
+// Not yet widened. Two entries of 16 bits are in one word.
 uint row_entry(uint at) {
-    bool packed = kRowElement != ROPE_F32;
-    uint word = rows[packed ? at / 2u : at];
-    return packed ? (word >> (16u * (at & 1u))) & 0xFFFFu : word;
+    const uint halves = uint(kRowElement != ROPE_F32);
+    return (rows[at >> halves] >> 16u * (at & halves)) & choose(halves != 0u, 0xFFFFu, 0xFFFFFFFFu);
 }
 
-// One entry by itself, as a float.
-float row_value(uint at) {
-    uint bits = row_entry(at);
-    WORDS one = WORDS(bits);
-    if (kRowElement != ROPE_F32) one = widen(one, kRowElement);
-    return uintBitsToFloat(NTH(one, 0));
-}
-
-// `at` is the element of each pair's cosine; those of one row follow each other.
+// `at` has the element of each pair's cosine. Loads by four read at.x only.
 void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
 #if ROPE_LANE == 4
     if (kRows <= ROPE_ROWS_WOVEN) {
@@ -49,7 +41,7 @@ void load_row(WORDS at, out WORDS cosine, out WORDS sine) {
             NTH(sine, i) = row_entry(NTH(at, i) + push.sin_offset);
         }
     }
-    for (uint i = 0u; kRowElement != ROPE_F32 && i < 2u; ++i) { // the code once, for a size that hosts pay
+    for (uint i = 0u; kRowElement != ROPE_F32 && i < 2u; ++i) { // a loop keeps the SPIR-V small
         WORDS wide = widen(cosine, kRowElement);
         cosine = sine;
         sine = wide;

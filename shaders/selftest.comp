@@ -77,7 +77,6 @@ void count_halves(uint thread) {
 }
 
 void main() {
-    push = push_of(given);
     uint bits = push.scale_mantissa + gl_GlobalInvocationID.x;
     float one = uintBitsToFloat(bits);
     float zero = uintBitsToFloat(bits - 0x3F800000u);

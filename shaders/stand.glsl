@@ -13,20 +13,17 @@ struct Stand {
     uint to;
 };
 
-const bool kEveryHead = kHeads == ROPE_EVERY_HEAD;
-
 uint heads_from(uint head) {
-    uint heads = push.heads - head;
-    return choose(kEveryHead, heads, min(kHeads, heads));
+    return min(kHeads, push.heads - head);
 }
 
 Stand find_stand() {
     Stand stand;
     uint turn = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
-    uint lanes = push.head_lanes * choose(kEveryHead, 1u, (push.heads + kHeads - 1u) / max(kHeads, 1u));
+    uint lanes = push.head_lanes * ((push.heads + kHeads - 1u) / kHeads);
     uint rest = gl_GlobalInvocationID.x - turn * lanes;
     stand.number = FIRST_TOKEN(turn);
-    uint group = choose(kEveryHead, 0u, divide(rest, push.head_lanes_magic, push.shifts >> 16));
+    uint group = divide(rest, push.head_lanes_magic, push.shifts >> 16);
     uint batch = gl_WorkGroupID.y;
     stand.lane = rest - group * push.head_lanes;
     stand.head = group * kHeads;

@@ -4,10 +4,7 @@ layout(constant_id = ROPE_ID_PAIRING_IN) const uint kChunkIn = 0;
 layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kChunkOut = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
 
-#define ROPE_VALUES VALUES
-#if ROPE_LANE > 1 // of single ones there is one already
 #include "pair.h"
-#endif
 
 // What one thread turns: pairs j to j + count of `heads` heads.
 struct Work {
@@ -15,6 +12,13 @@ struct Work {
     uint j;
     uint count;
 };
+
+#ifdef ROPE_HOLDS_FREQUENCIES
+#include "held.glsl"
+#define FREQUENCY_OF held_frequency_of
+#else
+#define FREQUENCY_OF frequency_of
+#endif
 
 struct Turn {
     VALUES cosine;
@@ -34,7 +38,7 @@ Turn turn_of(Token token, uint row, Work work) {
         uint pair = work.j + min(i, work.count - 1u);
         uint axis = axis_of(pair);
         if (kInline) {
-            uvec2 bits = cos_sin_of(token, axis, pair);
+            uvec2 bits = cos_sin_of(token, axis, FREQUENCY_OF(token, pair));
             NTH(cosine, i) = bits.x;
             NTH(sine, i) = bits.y;
         } else {

@@ -93,7 +93,7 @@ void put_packed(uint at, UNPACKED words) {
 }
 
 #if ROPE_LANE == 4
-uvec4 parted(uvec2 packed) { return uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16); }
+uvec4 low_halves(uvec2 packed) { return uvec4(packed.x & 0xFFFFu, packed.x >> 16, packed.y & 0xFFFFu, packed.y >> 16); }
 #endif
 
 // What loads and stores count by: elements, or in the wide build runs of four of them. Loops add places up and divide
@@ -105,7 +105,7 @@ uint place_of(uint element) { return kLane == 4u ? element >> 2 : element; }
 WORDS load(uint place, uint count) {
 #if ROPE_LANE == 4
     if (kFloatsIn) return fetch(place);
-    return parted(fetch_packed(place));
+    return low_halves(fetch_packed(place));
 #elif ROPE_LANE == 2
     WORDS words = uvec2(0u);
     if (!kFloatsIn) {

@@ -8,7 +8,7 @@
 #   floor        the tests of devices, on devices cut down to the least that Vulkan promises         3 minutes
 #   arm64        every test built for arm64, under qemu, with arm64's lavapipe                           hours
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
-#   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows        1 minute
+#   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows       3 minutes
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
 #   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
 #
@@ -271,21 +271,26 @@ row_windows() {
 
 # ---- Other compilers
 
+# Every shader; then the rotation's wide build in each choice, whose loads must all stand before the group's barrier.
 row_amd() {
-    local log=$work/amd.log status=0 title="AMD's compiler (RADV's null device)"
+    local log=$work/amd.log rotations=$work/amd-rotations.log status=0 title="AMD's compiler (RADV's null device)"
     native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
     "$root/bench/amd.py" "$build/vkrope-amd" --every >"$log" 2>&1 || status=$?
     if [ "$status" -eq 77 ]; then not_here "$title" mesa-vulkan-drivers && return; fi
-    local families pipelines registers wrong wide note
+    "$root/bench/amd.py" "$build/vkrope-amd" >"$rotations" 2>&1 || status=$?
+    local families pipelines registers wrong wide late note
     families=$(grep -c ' VGPR ' "$log" || true)
-    pipelines=$(awk 'NF > 8 && $2 != "VGPR" && $3 ~ /^[0-9]+$/' "$log" | wc -l)
-    registers=$(awk 'NF > 8 && $3 ~ /^[0-9]+$/ && $3 > most { most = $3 } END { print most + 0 }' "$log")
-    wrong=$(grep -c ' spills\| scratch$' "$log" || true)
+    # registers are the third column; the name of a rotation has four words more
+    read -r pipelines registers wrong <<<"$(awk 'NF > 8 && $2 != "VGPR" { at = $3 ~ /^[0-9]+$/ ? 3 : 7
+        if ($at !~ /^[0-9]+$/) next
+        count += 1; wrong += $(at + 2) + $(at + 3) > 0
+        if ($at + 0 > most) most = $at + 0 } END { print count + 0, most + 0, wrong + 0 }' "$log" "$rotations")"
     # the tenth column: loads of so many words each, as 8x4+1x1
     wide=$(awk 'NF > 10 && $3 ~ /^[0-9]+$/ { n = split($10, of, "+"); for (i = 1; i <= n; i++) if (split(of[i], move, "x") == 2)
         loads[move[2]] += move[1] } END { printf "%d loads of 16 bytes, %d of 8, %d of 4, %d of 2", loads[4], loads[2], loads[1], loads["½"] }' "$log")
-    note="$pipelines pipelines for $families families of GPUs, at most $registers registers, $wrong with spills or scratch; $wide"
-    if [ "$status" -eq 0 ] && [ "$families" -gt 0 ]; then row "$title" ok "$note"; else row "$title" FAILED "$note: $log"; fi
+    late=$(grep -c 'loads behind\|is not\|has no barrier\|stores other' "$rotations" || true)
+    note="$pipelines pipelines for $families families of GPUs, at most $registers registers, $wrong with spills or scratch; $wide; $late rotations with late or narrow loads"
+    if [ "$status" -eq 0 ] && [ "$families" -gt 0 ]; then row "$title" ok "$note"; else row "$title" FAILED "$note: $log, $rotations"; fi
 }
 
 # MSL 2.0, or 2.3 for 64-bit words in buffers, which no GPU's plan takes; HLSL of shader model 6.2, the first with

@@ -21,6 +21,7 @@ add_executable(vkrope-tests
     tests/gpu/examples_test.cpp
     tests/gpu/floor_test.cpp
     tests/gpu/frames_test.cpp
+    tests/gpu/groups_test.cpp
     tests/gpu/fused_test.cpp
     tests/gpu/large_test.cpp
     tests/gpu/mark_test.cpp
@@ -42,8 +43,11 @@ add_executable(vkrope-tests
     tests/plan/plan_test.cpp
     tests/plan/reciprocal_test.cpp
     tests/plan/refusal_test.cpp
+    tests/plan/range_test.cpp
+    tests/plan/rotation_test.cpp
     tests/plan/split_test.cpp
     tests/plan/tuning_test.cpp
+    tests/plan/uniform_test.cpp
     tests/record/bindings_test.cpp
     tests/record/context_test.cpp
     tests/record/faults_test.cpp

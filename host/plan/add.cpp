@@ -89,7 +89,7 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     if (result != ROPE_SUCCESS) return planner.refused(result);
     takeSequencesAsHeads(&d, &x);
     const RopeSlot to = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
-    result = addTensorPass(d, {"x", x, ROPE_SLOT_X, to, kAddShaders, false}, &planner);
+    result = addTensorPass(d, {"x", x, ROPE_SLOT_X, to}, kAddShaders, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
     setAddWords(addition, d, planner.limits(), &plan->passes[0]);
     addCountPass(addition.d, &planner);

@@ -1,6 +1,7 @@
 // This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
 #include "plan/pass.h"
 
+#include <stddef.h>
 #include <string.h>
 
 namespace rope {
@@ -63,8 +64,6 @@ RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
 
 // Sets the words that tell a thread its token, its group of heads and its lane.
 void setThreadWords(const RopePass& pass, const PassPart& part, RopePush* push) {
-    push->tokens = part.count[kToken];
-    push->heads = part.count[kHead];
     push->head_lanes = pass.head_lanes;
     const Divisor lanes = makeDivisor(static_cast<uint32_t>(lanesPerToken(pass, part.count[kHead])));
     const Divisor head_lanes = makeDivisor(pass.head_lanes);
@@ -73,11 +72,29 @@ void setThreadWords(const RopePass& pass, const PassPart& part, RopePush* push) 
     push->shifts = lanes.shift | head_lanes.shift << 16;
 }
 
+// Sets where the tensors of a rotation lie. The plan has set the strides from head to head where it has two tensors.
+void setRotationWords(const RopePass& pass, const RopePlace* places, RopePush* push) {
+    RopeRotatePush words;
+    memcpy(&words, pass.push, sizeof words);
+    const RopeRotatePush planned = words;
+    memcpy(&words, push, offsetof(RopeRotatePush, source_k));
+    if (pass.access[ROPE_BINDING_DESTINATION_K].extent != 0) {
+        const uint32_t from =
+            pass.access[ROPE_BINDING_SOURCE_K].extent != 0 ? ROPE_BINDING_SOURCE_K : ROPE_BINDING_DESTINATION_K;
+        words.source_k = placeInUnits(pass.address_unit, places[from]);
+        words.destination_k = placeInUnits(pass.address_unit, places[ROPE_BINDING_DESTINATION_K]);
+        words.source.head = planned.source.head;
+        words.destination.head = planned.destination.head;
+        words.source_k.head = planned.source_k.head;
+        words.destination_k.head = planned.destination_k.head;
+    }
+    memcpy(push, &words, sizeof words);
+}
+
 // Sets the words of a fused pass that depend on the part. The families share push words, so a fused pass takes words
 // that its counts leave free.
 void setFusedWords(const RopePass& pass, const PassPart& part, const RopePush& planned, const RopePlace* places,
                    RopePush* push) {
-    if (pass.family != kFusedFamily) return;
     push->ROPE_FIRST_BATCH = part.begin[kBatch];
     push->ROPE_SOURCE_V_AT = places[ROPE_BINDING_SOURCE_V].offset;
     push->ROPE_DESTINATION_V_AT = planned.ROPE_DESTINATION_V_AT + places[ROPE_BINDING_DESTINATION_V].offset;
@@ -136,15 +153,21 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     if (!isBoundWhole(*pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
     push.source = placeInUnits(pass->address_unit, places[ROPE_BINDING_SOURCE]);
     push.destination = placeInUnits(pass->address_unit, places[ROPE_BINDING_DESTINATION]);
-    setThreadWords(*pass, part, &push);
-    setFusedWords(*pass, part, planned, places, &push);
+    push.tokens = part.count[kToken];
+    push.heads = part.count[kHead];
+    if (pass->family == kRotationFamily) {
+        setRotationWords(*pass, places, &push);
+    } else {
+        setThreadWords(*pass, part, &push);
+        if (pass->family == kFusedFamily) setFusedWords(*pass, part, planned, places, &push);
+    }
 
     dispatch->shader = pass->shader;
     memcpy(dispatch->constants, pass->constants, sizeof dispatch->constants);
     memcpy(dispatch->push, &push, sizeof push);
     dispatch->groups[0] = static_cast<uint32_t>(groupCountX(*pass, part.count[kToken], part.count[kHead]));
     dispatch->groups[1] = part.count[kBatch];
-    dispatch->groups[2] = 1;
+    dispatch->groups[2] = static_cast<uint32_t>(groupCountZ(*pass, part.count[kHead]));
 }
 
 void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]) {
@@ -157,5 +180,5 @@ void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t 
     if (count > part.count[kToken] || (pass->joined_tokens != 0 && tokens != 0)) count = part.count[kToken];
     groups[0] = static_cast<uint32_t>(groupCountX(*pass, count, part.count[kHead]));
     groups[1] = part.count[kBatch];
-    groups[2] = 1;
+    groups[2] = static_cast<uint32_t>(groupCountZ(*pass, part.count[kHead]));
 }

@@ -72,7 +72,7 @@ RopeResult setTeams(const FusedDispatch& dispatch, const ShaderVariant& variant,
     const uint32_t head_lanes = pair_lanes + copyLanes(copied, variant);
     const uint32_t v_heads = dispatch.v != nullptr ? dispatch.v->heads : 0;
     uint32_t* constants = pass->constants;
-    const RopeTuning tuning = chooseTuning(t.d, t.heads + v_heads, head_lanes, false, limits);
+    const RopeTuning tuning = chooseTuning(t.d, t.heads + v_heads, head_lanes, limits);
     Teams teams = {reducesOverHead(t) && tuning.heads > kMaxTeamHeads ? kMaxTeamHeads : tuning.heads,
                    tuning.group_size};
     RopeResult result = ROPE_SUCCESS;

@@ -1,7 +1,9 @@
 // This file counts the bytes, the bindings, the workgroups and the divisions of a pass.
 #include "plan/pass.h"
 
-static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS, "push constants are 128 bytes");
+static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS &&
+                  sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush),
+              "push constants are 128 bytes");
 
 namespace rope {
 
@@ -32,10 +34,29 @@ uint32_t hashPipeline(const RopePass& pass) {
     return static_cast<uint32_t>(hash >> 32);
 }
 
+bool haveSamePipelines(const RopePlan& a, const RopePlan& b) {
+    for (uint32_t i = 0; i < a.pass_count && i < b.pass_count; ++i) {
+        const RopePass &first = a.passes[i], &second = b.passes[i];
+        if (first.shader != second.shader || boundBindings(first) != boundBindings(second) ||
+            memcmp(first.constants, second.constants, sizeof first.constants) != 0)
+            return false;
+    }
+    return a.pass_count == b.pass_count;
+}
+
 uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads) {
+    if (pass.group[2] != 0) return (static_cast<uint64_t>(tokens) + pass.group[2] - 1) / pass.group[2];
     const uint32_t size = pass.group_size;
     const uint64_t token_groups = (static_cast<uint64_t>(tokens) + pass.tokens_per_thread - 1) / pass.tokens_per_thread;
     return (token_groups * lanesPerToken(pass, heads) + size - 1) / size;
+}
+
+uint64_t groupCountZ(const RopePass& pass, uint32_t heads) {
+    if (pass.group[1] == 0) return 1;
+    const uint64_t blocks = pass.blocks != 0
+                                ? pass.blocks
+                                : (static_cast<uint64_t>(heads) + pass.heads_per_thread - 1) / pass.heads_per_thread;
+    return (blocks + pass.group[1] - 1) / pass.group[1] * pass.lane_parts;
 }
 
 Divisor makeDivisor(uint32_t divisor) {

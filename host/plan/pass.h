@@ -1,5 +1,5 @@
-// A pass is one shader over one tensor. A pass has a grid of batches, tokens and heads that it is split along, the
-// needs of its threads and bindings, and push words.
+// A pass is one shader over one tensor, or over both of a rotation. It has a grid of batches, tokens and heads that it
+// is split along, the needs of its threads and bindings, and push words.
 #pragma once
 
 #include "rope.h"
@@ -12,10 +12,11 @@ namespace rope {
 
 enum GridAxis { kBatch, kToken, kHead, kGridAxes };
 
-// A shader reads its push words by the names of its family. Families give second names to the same words.
+// A shader reads its push words by the names of its family. RopePush and RopeRotatePush have them.
 enum PassFamily : uint32_t {
-    kRotationFamily = 0, // tables, rotations, additions, biases, relative vectors and the counts of all these
-    kFusedFamily = 1
+    kCountedFamily = 0, // threads are counted through: tables, additions, biases, relative vectors, and counts
+    kFusedFamily = 1,
+    kRotationFamily = 2
 };
 
 // *total += a * b, or false past 64 bits.
@@ -39,6 +40,8 @@ inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.
 uint32_t boundBindings(const RopePass& pass);
 // Returns the hash that a context finds the pass's pipeline by.
 uint32_t hashPipeline(const RopePass& pass);
+// True if the passes of two plans take the same pipelines.
+bool haveSamePipelines(const RopePlan& a, const RopePlan& b);
 
 // Returns the lanes of one token. A lane is the part of a head that a thread takes at a time: a few pairs, or elements
 // to copy.
@@ -48,6 +51,8 @@ inline uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {
 }
 // Returns the workgroups along x; the batch is along y.
 uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads);
+// Returns the workgroups along z: a rotation's blocks of heads.
+uint64_t groupCountZ(const RopePass& pass, uint32_t heads);
 // Returns the dispatches of a pass.
 inline uint64_t partCount(const RopePass& pass) {
     return static_cast<uint64_t>(pass.parts[kBatch]) * pass.parts[kToken] * pass.parts[kHead];

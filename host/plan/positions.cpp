@@ -101,11 +101,10 @@ RopeAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequen
 void setPositions(const RopePositions& p, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass) {
     pass->constants[ROPE_ID_POSITIONS] = shaderPositions(p.kind);
     pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(p.element);
-    pass->constants[ROPE_ID_SETS] = frequencies.sets > 1;
+    pass->constants[ROPE_ID_SETS] = frequencies.sets > 1 ? frequencies.sets : 0;
     pass->sequences = isPacked(p) ? p.sequences : 0;
     pass->joinable = p.kind == ROPE_POSITIONS_PER_TOKEN;
     setAxes(frequencies, pass);
-    push->sets = frequencies.sets;
     push->position_axis = static_cast<uint32_t>(p.axis_stride);
     push->window_end = isPacked(p) ? 0 : UINT32_MAX;
     if (readsPositions(p)) {

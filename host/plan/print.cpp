@@ -43,25 +43,30 @@ void printStages(const RopePass& pass, PlanText* text) {
 void printPass(const RopePass& pass, PlanText* text) {
     // A fused pass counts only tokens; its heads are constants. The fused pass that counts outside tokens has no heads.
     const bool fused = pass.family == kFusedFamily && pass.constants[ROPE_ID_ALL_HEADS] != 0;
-    const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : pass.count[2];
-    const uint32_t per_thread = fused ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
+    const bool turns_both = pass.access[ROPE_BINDING_DESTINATION_K].extent != 0;
+    const uint32_t both = pass.constants[ROPE_ID_Q_HEADS] + pass.constants[ROPE_ID_K_HEADS];
+    const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : turns_both ? both : pass.count[2];
+    const uint32_t per_thread = fused || turns_both ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
     printTo(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
     if (fused) printStages(pass, text);
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
         printTo(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     }
     printTo(text, ", group size %u, %u heads a thread", pass.group_size, per_thread);
-    if (pass.constants[ROPE_ID_LANES] > 1) printTo(text, ", %u lanes of each", pass.constants[ROPE_ID_LANES]);
+    if (pass.group[2] > 1) printTo(text, ", %u tokens a group", pass.group[2]);
+    if (pass.family == kRotationFamily && pass.constants[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");
     if (pass.tokens_per_thread > 1) printTo(text, ", %u tokens", pass.tokens_per_thread);
     printTo(text, "; reads");
-    const int reads[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_COS_SIN, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V,
-                         ROPE_BINDING_PARAMETERS};
-    for (const int i : reads) {
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+        const bool written = i >= ROPE_BINDING_DESTINATION && i <= ROPE_BINDING_DESTINATION_V;
+        const bool in_place = pass.family == kRotationFamily && pass.constants[ROPE_ID_IN_PLACE] != 0;
+        if (pass.access[i].extent != 0 && (!written || in_place)) printTo(text, " %s", slotName(pass.access[i].slot));
+    }
+    printTo(text, "; writes");
+    for (uint32_t i = ROPE_BINDING_DESTINATION; i <= ROPE_BINDING_DESTINATION_V; ++i) {
         if (pass.access[i].extent != 0) printTo(text, " %s", slotName(pass.access[i].slot));
     }
-    const RopeAccess& v = pass.access[ROPE_BINDING_DESTINATION_V];
-    printTo(text, "; writes %s%s%s\n", slotName(pass.access[ROPE_BINDING_DESTINATION].slot), v.extent != 0 ? " " : "",
-            v.extent != 0 ? slotName(v.slot) : "");
+    printTo(text, "\n");
 }
 
 } // namespace

@@ -45,7 +45,7 @@ void addRelativePass(const ResolvedRelative& r, Planner* planner) {
     push.ROPE_ROW_STRIDE = static_cast<uint32_t>(g.rows.row_stride);
     push.ROPE_LEAST = static_cast<uint32_t>(g.least);
     push.ROPE_MOST = g.most;
-    memcpy(&push.ROPE_TERM_SCALE, &g.scale, sizeof g.scale);
+    memcpy(&push.term_scale, &g.scale, sizeof g.scale);
     writePush(push, pass);
 }
 

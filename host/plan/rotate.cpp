@@ -1,34 +1,254 @@
-// This file plans a rotation of Q and K: ropePlanRotate.
+// This file plans a rotation of Q and K: ropePlanRotate. Both turn in one dispatch where they have the same lanes and
+// the device binds them together; otherwise each has a pass of its own.
 #include "../shaders/modules.h"
+#include "plan/element_formats.h"
+#include "plan/positions.h"
 #include "plan/resolve.h"
+#include "plan/rows.h"
 #include "plan/tensor.h"
+
+#include <stddef.h>
+#include <string.h>
 
 namespace rope {
 namespace {
 
-const ShaderVariants kRotateShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_narrow, &rope_shader_rotate_odd};
+const RotationShaders kRotateShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_odd};
+
+// Tensors that turn in one pass: Q and K, or one of them.
+struct TurnedTensors {
+    const TensorPass* tensors[2];
+    uint32_t count;
+};
+
+// Returns the blocks of heads that one token's threads take, a thread one lane of a block each.
+uint32_t countBlocks(const TurnedTensors& t, uint32_t heads_per_thread) {
+    uint32_t blocks = 0;
+    for (uint32_t i = 0; i < t.count; ++i)
+        blocks += (t.tensors[i]->tensor.heads + heads_per_thread - 1) / heads_per_thread;
+    return blocks;
+}
+
+uint32_t mostHeads(const TurnedTensors& t) {
+    const uint32_t first = t.tensors[0]->tensor.heads, last = t.tensors[t.count - 1]->tensor.heads;
+    return first > last ? first : last;
+}
+
+// Two tensors of a pass are not split along heads, so an access of theirs spans all of them.
+RopeAccess rotatedAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d) {
+    const TensorPass& tensor = *t.tensors[i];
+    const RopeLayout& layout = source ? tensor.tensor.source : tensor.tensor.destination;
+    RopeAccess access = tensorAccess(source ? tensor.from_slot : tensor.to_slot, layout,
+                                     source ? d.element_in : d.element_out, d.head_dim);
+    if (t.count == 1) return access;
+    access.extent += (tensor.tensor.heads - 1) * layout.head_stride;
+    access.stride[kHead] = 0;
+    return access;
+}
+
+void setTensorAccesses(const TurnedTensors& t, const RopeRotateDescription& d, RopePass* pass) {
+    for (uint32_t i = 0; i < t.count; ++i) {
+        if (d.out_of_place != 0) pass->access[ROPE_BINDING_SOURCE + i] = rotatedAccess(t, i, true, d);
+        pass->access[ROPE_BINDING_DESTINATION + i] = rotatedAccess(t, i, false, d);
+    }
+}
+static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 &&
+                  ROPE_BINDING_DESTINATION_K == ROPE_BINDING_DESTINATION + 1,
+              "K's bindings follow Q's");
+
+// True if every token turns.
+bool everyTokenTurns(const RopeRotateDescription& d) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    selectRotationPositions(d, &positions, &frequencies);
+    return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
+}
+
+// Sets how the pass is cut into groups, with the constants that say so.
+void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
+               const RopeLimits& limits, RopePass* pass) {
+    uint32_t* constants = pass->constants;
+    const uint32_t pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
+    const uint32_t pair_lanes = pairLanes(d, variant), lanes = pair_lanes + copyLanes(pass_elements, variant);
+    const uint32_t heads = variant.lane_pairs >= 4 ? chooseRotationHeads(d, mostHeads(t), limits) : 1;
+    const uint32_t blocks = countBlocks(t, heads);
+    const GroupCut cut = cutIntoGroups(d, blocks, lanes, limits);
+    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | pair_lanes << 16;
+    constants[ROPE_ID_ROTARY_BEGIN] = d.rotary_begin;
+    constants[ROPE_ID_PASS_ELEMENTS] = pass_elements;
+    constants[ROPE_ID_HEAD_LANES] = lanes;
+    constants[ROPE_ID_GROUP_SIZE] = cut.size[0];
+    constants[ROPE_ID_GROUP_BLOCKS] = cut.size[1];
+    constants[ROPE_ID_GROUP_TOKENS] = cut.size[2];
+    constants[ROPE_ID_LANE_PARTS] = cut.lane_parts;
+    constants[ROPE_ID_SHARES] = cut.shares && variant.lane_pairs >= 4;
+    constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
+    constants[ROPE_ID_BY_WORDS] = variant.by_words;
+    constants[ROPE_ID_HEADS] = heads;
+    constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
+    const bool halves = d.element_in == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16;
+    constants[ROPE_ID_NATIVE_HALVES] = halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
+    memcpy(pass->group, cut.size, sizeof pass->group);
+    pass->lane_parts = cut.lane_parts;
+    pass->group_size = cut.size[0] * cut.size[1] * cut.size[2];
+    pass->heads_per_thread = heads;
+    pass->head_lanes = lanes;
+    if (t.count == 1) return;
+    pass->blocks = blocks;
+    constants[ROPE_ID_Q_HEADS] = t.tensors[0]->tensor.heads;
+    constants[ROPE_ID_K_HEADS] = t.tensors[1]->tensor.heads;
+    constants[ROPE_ID_Q_BLOCKS] = (t.tensors[0]->tensor.heads + heads - 1) / heads;
+}
+
+// Writes the push words: those that all families share, then K's places. No part of a pass of two tensors cuts heads,
+// so the strides between heads are final here.
+void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* pass) {
+    RopeRotatePush push = {};
+    static_assert(offsetof(RopePush, lanes_magic) == offsetof(RopeRotatePush, source_k),
+                  "the shared words are the same");
+    memcpy(&push, &common, offsetof(RopePush, lanes_magic));
+    if (t.count == 2) {
+        const uint32_t unit = pass->address_unit;
+        const RopeTensor &q = t.tensors[0]->tensor, &k = t.tensors[1]->tensor;
+        push.source.head = static_cast<uint32_t>(q.source.head_stride / unit);
+        push.destination.head = static_cast<uint32_t>(q.destination.head_stride / unit);
+        push.source_k.head = static_cast<uint32_t>(k.source.head_stride / unit);
+        push.destination_k.head = static_cast<uint32_t>(k.destination.head_stride / unit);
+    }
+    memcpy(pass->push, &push, sizeof push);
+}
+
+void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
+                     Planner* planner) {
+    RopePass* pass =
+        planner->addPass(*variant.shader, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
+    pass->family = kRotationFamily;
+    RopePush push = {};
+    setTokenPositions(d, &push, pass);
+    pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
+    setTensorAccesses(t, d, pass);
+    setRotationConstants(d, variant, pass);
+    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    setGroups(t, d, variant, planner->limits(), pass);
+    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &push);
+    setScaleOrTable(d, &push, pass);
+    writeRotatePush(t, push, pass);
+}
+
+// Returns the storage buffers of a pass with both tensors.
+uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    selectRotationPositions(d, &positions, &frequencies);
+    return (readsPositions(positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
+}
+
+// True if both tensors can turn in one pass: there are two, of the same wide lanes.
+bool canTurnTogether(const RopeRotateDescription& d, const ShaderVariant* variants, const RopeLimits& limits) {
+    if (d.q.heads == 0 || d.k.heads == 0 || variants[0].lane_pairs < 4) return false;
+    return variants[0].lane_pairs == variants[1].lane_pairs && variants[0].by_words == variants[1].by_words &&
+           bothTensorsBuffers(d) <= limits.storage_buffers;
+}
+
+// Plans the passes of a resolved description, together or apart.
+RopeResult planPasses(const RopeRotateDescription& d, bool together, Planner* planner) {
+    const bool out_of_place = d.out_of_place != 0;
+    const TensorPass tensors[] = {
+        {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
+        {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K},
+    };
+    ShaderVariant variants[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        variants[i] = chooseRotationVariant(d, sideBits(tensors[i].tensor), kRotateShaders, planner->limits());
+        if (tensors[i].tensor.heads != 0 && variants[i].shader == nullptr)
+            return refuseVariant(tensors[i].name, planner->reason());
+    }
+    if (together && canTurnTogether(d, variants, planner->limits())) {
+        addRotationPass({{&tensors[0], &tensors[1]}, 2}, d, variants[0], planner);
+    } else {
+        for (uint32_t i = 0; i < 2; ++i) {
+            if (tensors[i].tensor.heads != 0) addRotationPass({{&tensors[i], nullptr}, 1}, d, variants[i], planner);
+        }
+    }
+    addCountPass(d, planner);
+    return planner->finish();
+}
 
 } // namespace
 } // namespace rope
 
 using namespace rope;
 
-RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+namespace {
+
+RopeResult planRotation(const RopeRotateDescription& description, bool together, const RopeLimits* limits,
+                        RopePlan* plan) {
     Planner planner(limits, plan);
     RopeRotateDescription d;
-    RopeResult result = resolveRotate(*description, &d, planner.reason());
+    RopeResult result = resolveRotate(description, &d, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-    const bool out_of_place = d.out_of_place != 0;
-    const TensorPass tensors[] = {
-        {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q, kRotateShaders, true},
-        {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K, kRotateShaders, true},
-    };
-    for (const TensorPass& tensor : tensors) {
-        if (tensor.tensor.heads != 0 && result == ROPE_SUCCESS) result = addTensorPass(d, tensor, &planner);
+    if (result == ROPE_SUCCESS) result = planPasses(d, together, &planner);
+    return result == ROPE_SUCCESS ? result : planner.refused(result);
+}
+
+// Returns the most tokens, up to `most`, whose plan takes the pipelines of a plan for `least` tokens. Each change that
+// more tokens make is made once, so what follows the first other plan never takes these pipelines again.
+uint32_t lastTokensAlike(RopeRotateDescription d, const RopePlan& like, uint32_t least, uint32_t most,
+                         const RopeLimits* limits) {
+    while (least < most) {
+        d.tokens = least + (most - least + 1) / 2;
+        RopePlan plan;
+        if (ropePlanRotate(&d, limits, &plan) == ROPE_SUCCESS && haveSamePipelines(like, plan)) {
+            least = d.tokens;
+        } else {
+            most = d.tokens - 1;
+        }
     }
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-    addCountPass(d, &planner);
-    return planner.finish();
+    return least;
+}
+
+} // namespace
+
+// The tensors go together unless that takes more dispatches: two tensors are not split along heads, so those whose
+// heads lie far apart would be cut into slivers of tokens.
+RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    const RopeResult result = planRotation(*description, /* together= */ true, limits, plan);
+    const bool is_one = result == ROPE_SUCCESS && partCount(plan->passes[0]) == 1;
+    if (is_one || (result != ROPE_SUCCESS && result != ROPE_ERROR_TOO_LARGE)) return result;
+    RopePlan apart;
+    const RopeResult apart_result = planRotation(*description, /* together= */ false, limits, &apart);
+    const bool keeps = result == ROPE_SUCCESS &&
+                       (apart_result != ROPE_SUCCESS || ropeDispatchCount(plan) <= ropeDispatchCount(&apart));
+    if (!keeps) *plan = apart;
+    return keeps ? result : apart_result;
+}
+
+RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
+                               const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
+    if (plans == nullptr || plan_count == nullptr) return ROPE_ERROR_INVALID;
+    *plan_count = 0;
+    if (checkArguments(description, plans) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    if (least > most) {
+        memset(plans, 0, sizeof *plans);
+        return refuse(&plans->reason, ROPE_ERROR_INVALID,
+                      "the range is from %u to %u tokens; its end lies before its start", least, most);
+    }
+    RopeRotateDescription d = *description;
+    d.tokens = most;
+    RopeResult result = ropePlanRotate(&d, limits, plans); // a range is refused before it is looked through
+    if (result != ROPE_SUCCESS) return result;
+    uint32_t count = 0;
+    for (uint32_t tokens = least; count < ROPE_MAX_RANGE_PLANS; ++tokens) {
+        d.tokens = tokens;
+        result = ropePlanRotate(&d, limits, &plans[count]);
+        if (result != ROPE_SUCCESS) {
+            plans[0] = plans[count];
+            return result;
+        }
+        tokens = lastTokensAlike(d, plans[count++], tokens, most, limits);
+        if (tokens == most) break;
+    }
+    *plan_count = count;
+    return result;
 }

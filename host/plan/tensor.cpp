@@ -1,4 +1,5 @@
-// This file plans one tensor of a rotation or an addition: the shader that fits it, its lanes, and its bindings.
+// This file has what plans over tensors share: the shader that fits a tensor, its lanes and its bindings. It plans the
+// tensor of an addition.
 #include "plan/tensor.h"
 #include "../shaders/modules.h"
 #include "plan/axes.h"
@@ -23,7 +24,8 @@ bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pai
 uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
     const RopeRows& rows = d.rows;
     const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair may read another row
-    const bool by_four = !apart && variant.lane_pairs == 4 && ((rows.offset | rows.row_stride) & 3) == 0;
+    const bool by_four =
+        !apart && variant.lane_pairs >= 4 && !variant.by_words && ((rows.offset | rows.row_stride) & 3) == 0;
     if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
     if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
     return ROPE_ROWS_SINGLE;
@@ -46,16 +48,32 @@ ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& side
                             const RopeLimits& limits) {
     const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
     const RopeShader* wide = shaders.wide_long != nullptr && takesLongWords(limits) ? shaders.wide_long : shaders.wide;
-    const ShaderVariant variants[] = {{fitsWideShader(d, sides) ? wide : nullptr, 4, 4},
-                                      {fitsNarrowShader(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u},
-                                      {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1}};
+    const ShaderVariant variants[] = {
+        {fitsWideShader(d, sides) ? wide : nullptr, 4, 4, false},
+        {fitsNarrowShader(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u, false},
+        {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1, false}};
     const ShaderVariant* chosen = nullptr; // the first no wider than the tuning says, or else the narrowest
     for (const ShaderVariant& variant : variants) {
         if (variant.shader == nullptr) continue;
         chosen = &variant;
         if (d.tuning.pairs == 0 || variant.lane_pairs <= d.tuning.pairs) break;
     }
-    return chosen != nullptr ? *chosen : ShaderVariant{nullptr, 0, 0};
+    return chosen != nullptr ? *chosen : ShaderVariant{nullptr, 0, 0, false};
+}
+
+ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
+                                    const RotationShaders& shaders, const RopeLimits& limits) {
+    const bool in32 = d.element_in == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
+    const uint32_t most = lanePairsAtMost(d, limits);
+    const bool has_odd = (limits.enabled & ROPE_ENABLED_STORAGE_16) != 0;
+    if (most > 1 || !has_odd) {
+        if (most >= 8 && !in32 && !out32 && d.rotary_dim % 16 == 0 && isAligned(d, sides.source, d.pairing_in, 3) &&
+            isAligned(d, sides.destination, d.pairing_out, 3))
+            return {shaders.wide, 8, 8, false};
+        if (most >= 4 && fitsWideShader(d, sides)) return {shaders.wide, 4, 4, false};
+        if (fitsNarrowShader(d, sides)) return {shaders.wide, 4, in32 && out32 ? 1u : 2u, true};
+    }
+    return {has_odd ? shaders.odd : nullptr, 1, 1, true};
 }
 
 RopeResult refuseVariant(const char* name, RopeReason* reason) {
@@ -142,8 +160,6 @@ bool canBeOutside(const RopeRotateDescription& d) {
     return d.positions.kind != ROPE_POSITIONS_COUNTED || row < 0 || row + d.tokens > d.rows.count;
 }
 
-namespace {
-
 void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     RopePositions positions;
     RopeFrequencies frequencies;
@@ -153,24 +169,9 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass*
     setWindow(d, push, pass);
 }
 
-// True if every token turns.
-bool everyTokenTurns(const RopeRotateDescription& d) {
-    RopePositions positions;
-    RopeFrequencies frequencies;
-    selectRotationPositions(d, &positions, &frequencies);
-    return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
-}
-
-// True if a thread may load two heads together: float32 whose products are plain.
-bool canTakeTwoHeads(const RopeRotateDescription& d, const ShaderVariant& variant, const RopePass& pass) {
-    return variant.lane_pairs == 4 && d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32 &&
-           pass.constants[ROPE_ID_LANES] == 1 && pass.constants[ROPE_ID_SCALE_GRID] == 0;
-}
-
-} // namespace
-
-RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner) {
-    const ShaderVariant variant = chooseVariant(d, sideBits(t.tensor), t.shaders, planner->limits());
+RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, const ShaderVariants& shaders,
+                         Planner* planner) {
+    const ShaderVariant variant = chooseVariant(d, sideBits(t.tensor), shaders, planner->limits());
     if (variant.shader == nullptr) return refuseVariant(t.name, planner->reason());
     RopePass* pass = planner->addPass(*variant.shader, d.batch, d.tokens, t.tensor.heads);
     RopePush push = {};
@@ -182,25 +183,11 @@ RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Pl
     setRotationConstants(d, variant, pass);
     if (variant.lane_pairs == 4) pass->address_unit = 4;
 
-    const uint32_t pair_lanes = pairLanes(d, variant);
-    push.pair_counts = d.rotary_dim / 2 | pair_lanes << 16;
-    push.rotary_begin = d.rotary_begin;
-    push.pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
-    pass->head_lanes = pair_lanes + copyLanes(push.pass_elements, variant);
-    const bool two_lanes =
-        t.is_rotation && variant.lane_pairs == 4 && push.pass_elements == 0 && pair_lanes % 2 == 0 &&
-        d.chunk_dim == d.rotary_dim; // the second lane is as far from the first in each pair of lanes
-    const RopeTuning tuning = chooseTuning(d, t.tensor.heads, pass->head_lanes, two_lanes, planner->limits());
-    pass->constants[ROPE_ID_LANES] = tuning.pairs == 8 ? 2 : 1;
-    pass->head_lanes /= pass->constants[ROPE_ID_LANES];
-    pass->heads_per_thread = tuning.heads;
-    // One pipeline serves every count of heads that one thread takes.
-    const bool all_heads = t.is_rotation && tuning.heads >= d.q.heads && tuning.heads >= d.k.heads;
-    pass->constants[ROPE_ID_HEADS] = all_heads ? ROPE_EVERY_HEAD : tuning.heads;
+    push.pair_counts = d.rotary_dim / 2 | pairLanes(d, variant) << 16;
+    pass->head_lanes = pairLanes(d, variant);
+    const RopeTuning tuning = chooseTuning(d, t.tensor.heads, pass->head_lanes, planner->limits());
+    pass->heads_per_thread = pass->constants[ROPE_ID_HEADS] = tuning.heads;
     pass->group_size = tuning.group_size;
-    pass->constants[ROPE_ID_IN_FLIGHT] = t.is_rotation && canTakeTwoHeads(d, variant, *pass) ? tuning.in_flight : 1;
-    if (t.is_rotation && push.pass_elements == 0)
-        pass->constants[ROPE_ID_ALL] = everyTokenTurns(d) ? ROPE_ALL_TOKENS : ROPE_ALL_LANES;
     if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &push);
     setScaleOrTable(d, &push, pass);
     writePush(push, pass);

@@ -11,9 +11,22 @@ namespace rope {
 
 RopeResult checkTuning(const RopeTuning& tuning, const RopeLimits& limits, RopeReason* reason);
 // Chooses the tuning of a tensor of so many heads, with so many lanes for each group of heads. The description decides
-// what it names; the table of devices decides the rest. `two_lanes` says that a thread may take two lanes of a head.
-RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, bool two_lanes,
-                        const RopeLimits& limits);
+// what it names; the table of devices decides the rest.
+RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, const RopeLimits& limits);
+
+// How a rotation's threads are cut into groups: of lanes, blocks and tokens.
+struct GroupCut {
+    uint32_t size[3];
+    uint32_t lane_parts; // groups that one head's lanes take
+    bool shares;         // a group makes each angle once
+};
+// Cuts the blocks of a token: a block is a thread's heads, and has so many lanes.
+GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t lanes, const RopeLimits& limits);
+// Returns the heads of one thread of a wide rotation, whose tensors have at most so many heads.
+uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, const RopeLimits& limits);
+// Returns the pairs that a lane of a rotation takes at most.
+uint32_t lanePairsAtMost(const RopeRotateDescription& d, const RopeLimits& limits);
+
 // Returns how many items one of so many threads takes over from others: a power of two up to `most`. As many are taken
 // as leave a device enough threads.
 uint32_t chooseItemsPerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
@@ -25,6 +38,7 @@ struct ShaderVariant {
     const RopeShader* shader; // null: no shader fits on this device
     uint32_t lane_pairs;
     uint32_t copy_step; // elements that a copying lane moves at a time, twice
+    bool by_words;      // of the wide rotation: runs lie anywhere
 };
 
 // The shaders of one plan: with lanes of four pairs, two and one. wide_long moves lanes of four in long words; it may
@@ -43,6 +57,13 @@ inline SideBits sideBits(const RopeTensor& tensor) {
 
 ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderVariants& shaders,
                             const RopeLimits& limits);
+// The shaders of a rotation: the wide one takes runs that lie anywhere too.
+struct RotationShaders {
+    const RopeShader *wide, *odd;
+};
+// Chooses a rotation's shader. Lanes of 16-bit elements have eight pairs where the geometry allows.
+ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
+                                    const RotationShaders& shaders, const RopeLimits& limits);
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
 bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides);
 RopeResult refuseVariant(const char* name, RopeReason* reason);
@@ -54,7 +75,9 @@ RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement ele
 RopeAccess cosSinAccess(const RopeRotateDescription& d);
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
 void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
-// Sets the constants that all passes over one tensor have.
+// Sets the words and constants that tell where tokens stand, and which of them turn.
+void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass);
+// Sets the constants that all passes over tensors have.
 void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass);
 
 // A tensor, and the slots that it is read from and written to.
@@ -62,10 +85,10 @@ struct TensorPass {
     const char* name;
     const RopeTensor& tensor;
     RopeSlot from_slot, to_slot;
-    const ShaderVariants& shaders;
-    bool is_rotation; // its wide shader can take two lanes of a head in a thread, or two heads together
 };
-RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, Planner* planner);
+// Adds the pass of an addition.
+RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, const ShaderVariants& shaders,
+                         Planner* planner);
 // True if a token can have no position, or no row of the table.
 bool canBeOutside(const RopeRotateDescription& d);
 // Adds the pass that counts the tokens that lack a position, if it is asked for and there can be any.

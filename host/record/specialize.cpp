@@ -174,11 +174,11 @@ uint32_t specializationId(const RopeShader& shader, uint32_t id) {
 }
 
 // Returns the binding of a buffer. A storage buffer that the dispatch does not bind stands only in code that a constant
-// rules out, and is read there. It goes to the first binding that the dispatch has. What is read has lower numbers than
-// what is written: at a destination, validation would see a read of what another dispatch writes.
+// rules out. What is read goes to the first binding that the dispatch has. What is written goes to the destination,
+// which every dispatch has: elsewhere validation would see a write of what other dispatches read.
 uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
     if (binding >= ROPE_BINDING_UNIFORM || dispatch.bindings[binding].range != 0) return binding;
-    uint32_t first = 0;
+    uint32_t first = binding > ROPE_BINDING_DESTINATION ? ROPE_BINDING_DESTINATION : 0;
     while (first < ROPE_BINDING_DESTINATION && dispatch.bindings[first].range == 0) ++first;
     return first;
 }

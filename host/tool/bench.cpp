@@ -287,13 +287,13 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
 }
 
 const char kBenchFooter[] =
-    "Every case is verified against the CPU's bits before it is timed. Beside it, in turns and on "
-    "as many bytes: in place "
-    "a kernel of the same loads and stores that only negates, and one with the other loads too; "
-    "out of place that one, copies "
-    "of 1, 2, 4 and 8 times 16 bytes a thread and vkCmdCopyBuffer; an empty dispatch. Without "
-    "further options: Llama-3-8B, "
-    "half, inline, at 1, 32, 512 and 4096 tokens.\n"
+    "Every case is verified against the CPU's bits before it is timed. It takes turns with others of as many bytes: "
+    "copies "
+    "of 1, 2, 4 and 8 times 16 bytes a thread from one buffer to another, and vkCmdCopyBuffer; in place also a kernel "
+    "that has the rotation's loads and stores and only negates; the case in float32, and an inline one from a table. "
+    "An "
+    "empty dispatch comes last. \"best copy\" is the ratio to the fastest copy kernel, in place too. Without further "
+    "options the bench times Llama-3-8B, half, inline, in place and out of place, at 1, 32, 512 and 4096 tokens.\n"
     "The device is warmed up first. A time is that of a submission of as many dispatches as take a few milliseconds, "
     "with "
     "a barrier between each two, divided by their number. They use sets of buffers in turns that are larger than a "

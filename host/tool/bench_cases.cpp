@@ -49,10 +49,10 @@ void alsoTakes(CLI::Option* option, const char* old, const char* name) {
     option->transform([=](const std::string& given) { return given == old ? name : given; }, "");
 }
 
-bool readTuningNumbers(const std::string& text, uint32_t four[4]) {
+bool readTuningNumbers(const std::string& text, uint32_t three[3]) {
     char rest = 0;
     const bool plain = text.find_first_not_of("0123456789,") == text.npos && text.size() < 32;
-    return plain && std::sscanf(text.c_str(), "%9u,%9u,%9u,%9u%c", &four[0], &four[1], &four[2], &four[3], &rest) == 4;
+    return plain && std::sscanf(text.c_str(), "%9u,%9u,%9u%c", &three[0], &three[1], &three[2], &rest) == 3;
 }
 
 } // namespace
@@ -133,19 +133,17 @@ nlohmann::ordered_json clockJson(const measure::ClockProbe& clock) {
 
 void takesTuning(CLI::Option* option) {
     option->check([](const std::string& given) {
-        uint32_t four[4];
-        return readTuningNumbers(given, four)
+        uint32_t three[3];
+        return readTuningNumbers(given, three)
                    ? std::string()
-                   : "takes group size, heads, pairs and heads in flight as 64,8,4,1, each 0 for the "
-                     "library's own, not '" +
-                         given + "'";
+                   : "takes group size, heads and pairs as 128,2,8, each 0 for the library's own, not '" + given + "'";
     });
 }
 
 RopeTuning readTuning(const std::string& text) {
-    uint32_t four[4] = {};
-    if (!text.empty()) readTuningNumbers(text, four);
-    return {four[0], four[1], four[2], four[3]};
+    uint32_t three[3] = {};
+    if (!text.empty()) readTuningNumbers(text, three);
+    return {three[0], three[1], three[2]};
 }
 
 } // namespace tool

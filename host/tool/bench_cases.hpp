@@ -37,7 +37,7 @@ measure::BenchDevice openTimedDevice(const std::string& select, const TimingOpti
 // {"warm_ups": 1, ..., "samples": 40, "us": {...}, "moved": false, ...}
 nlohmann::ordered_json clockJson(const measure::ClockProbe& clock);
 
-// The option takes the four members of RopeTuning, as "64,8,4,1". An empty text means all the library's own.
+// The option takes the three members of RopeTuning, as "128,2,8". An empty text means all the library's own.
 void takesTuning(CLI::Option* option);
 RopeTuning readTuning(const std::string& text);
 

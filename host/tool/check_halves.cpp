@@ -30,7 +30,7 @@ RopePlan planHalves(const RopeLimits& limits, bool widens, uint32_t first) {
     pass.count[1] = pass.step[1] = (widens ? 2 * 65536 : kPartFloats) / kThreadNumbers;
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 2};
     rope::RopePush push = {};
-    push.sets = widens;
+    push.window_end = widens;
     push.scale_mantissa = first;
     std::memcpy(pass.push, &push, sizeof push);
     return plan;

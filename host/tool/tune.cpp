@@ -28,8 +28,7 @@ struct TuneOptions {
 };
 
 std::string initializer(const RopeTuning& t) {
-    return "{" + std::to_string(t.group_size) + ", " + std::to_string(t.heads) + ", " + std::to_string(t.pairs) + ", " +
-           std::to_string(t.in_flight) + "}";
+    return "{" + std::to_string(t.group_size) + ", " + std::to_string(t.heads) + ", " + std::to_string(t.pairs) + "}";
 }
 
 Json caseLabels(const RotationCase& c) {
@@ -51,7 +50,7 @@ Json tuningJson(const RotationCase& c, const TuningResult& t) {
     row["gain"] = {{"low", t.gain.low}, {"median", t.gain.median}, {"high", t.gain.high}};
     row["noise"] = {{"low", t.noise.low}, {"median", t.noise.median}, {"high", t.noise.high}};
     row["sure"] = t.isSure();
-    row["tuning"] = t.isSure() ? initializer(t.best) : "{0, 0, 0, 0}";
+    row["tuning"] = t.isSure() ? initializer(t.best) : "{0, 0, 0}";
     return row;
 }
 
@@ -66,7 +65,7 @@ void printTuningResult(const RotationCase& c, const TuningResult& t) {
 
 void printTuneHead(const rope::DeviceInfo& info) {
     std::printf("device: %s\n", oneLine(rope::describe(info)).c_str());
-    std::printf("tunings are RopeTuning's {group_size, heads, pairs, in_flight}; gain: the own one's time to the best "
+    std::printf("tunings are RopeTuning's {group_size, heads, pairs}; gain: the own one's time to the best "
                 "one's (its quartiles); noise: the upper quartile of the own one's to its own\n\n");
     std::printf("%-46s %7s %-15s %10s %-15s %10s %17s %9s  %s\n", "", "tokens", "own", "us", "best", "us", "gain",
                 "noise", "take");
@@ -120,9 +119,12 @@ bool runTune(const TuneOptions& options, Failure* failure) try {
 }
 
 const char kTuneFooter[] =
-    "For each case some thirty tunings, verified against the CPU's bits and timed in turns with the library's own, as "
-    "vkrope bench times; the best few of them once more. No bit depends on a tuning. \"keep\": none is faster than the "
-    "noise explains.\n"
+    "Each case is timed with up to twenty tunings: 1, 2, 4 and 8 heads and 8 and 4 pairs of a thread, then groups of "
+    "at "
+    "most 64 to 512 threads for the best of these. They are verified against the CPU's bits and take turns with the "
+    "library's own, as in vkrope bench; the best few are timed once more. No bit depends on a tuning. \"keep\": none "
+    "is "
+    "faster than the noise explains.\n"
     "`take` is a RopeTuning for a description, and with its commas for vkrope bench --tuning.\n\n"
     "example:\n"
     "  vkrope tune --tokens 1,64 --element f32";

@@ -191,13 +191,13 @@ TEST(Null, DispatchesPastTheEndAreZeroed) {
     RopePlan plan;
     const RopeRotateDescription d = someRotation();
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS);
-    ASSERT_EQ(ropeDispatchCount(&plan), 2u);
+    ASSERT_EQ(ropeDispatchCount(&plan), 1u);
     const RopeDispatch zeros = {};
     const RopePlan refused = {};
     const struct {
         const RopePlan* plan;
         uint32_t index;
-    } none[] = {{&plan, 2}, {&plan, 3}, {&plan, UINT32_MAX}, {&refused, 0}, {nullptr, 0}};
+    } none[] = {{&plan, 1}, {&plan, 2}, {&plan, UINT32_MAX}, {&refused, 0}, {nullptr, 0}};
     for (const auto& n : none) {
         RopeDispatch dispatch;
         std::memset(&dispatch, 1, sizeof dispatch);
@@ -208,7 +208,7 @@ TEST(Null, DispatchesPastTheEndAreZeroed) {
         EXPECT_EQ(groups[0] + groups[1] + groups[2], 0u) << n.index;
     }
     uint32_t groups[3] = {};
-    ropeGroups(&plan, 1, 3, groups);
+    ropeGroups(&plan, 0, 3, groups);
     EXPECT_GT(groups[0], 0u);
 }
 

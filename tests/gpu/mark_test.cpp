@@ -73,7 +73,7 @@ struct Head {
 };
 const Head kEveryWidth[] = {{"rotate_wide", 24, 4, ROPE_ELEMENT_F32},
                             {"rotate_wide", 24, 4, ROPE_ELEMENT_BF16},
-                            {"rotate_narrow", 21, 3, ROPE_ELEMENT_F32},
+                            {"rotate_wide", 21, 3, ROPE_ELEMENT_F32},
                             {"rotate_odd", 21, 3, ROPE_ELEMENT_F16}};
 
 RopeRotateDescription describe(const Head& head, const std::vector<double>& frequencies, RopeAngle angle) {

@@ -1,7 +1,6 @@
 // The compiled SPIR-V against the header that C++ compiled with: offsets, bindings, constant ids, capabilities.
 #include "../shaders/interface.h"
 #include "../shaders/modules.h"
-#include "../shaders/push.h"
 #include "rope.h"
 
 #include <gtest/gtest.h>
@@ -119,21 +118,48 @@ std::vector<const RopeShader*> shaders() {
     };
 }
 
+// Byte offsets of the words, then of the places, that a family's struct has. The others are compared by their order.
+template <typename Push> std::vector<uint32_t> commonOffsets() {
+    return {offsetof(Push, tokens),         offsetof(Push, first_token),     offsetof(Push, window_begin),
+            offsetof(Push, window_end),     offsetof(Push, position_offset), offsetof(Push, position_batch),
+            offsetof(Push, position_token), offsetof(Push, position_axis),   offsetof(Push, heads),
+            offsetof(Push, sin_offset),     offsetof(Push, scale_mantissa),  offsetof(Push, scale_exponent),
+            offsetof(Push, rows),           offsetof(Push, source),          offsetof(Push, destination)};
+}
+
+std::vector<uint32_t> offsetsOf(bool rotates) {
+    using Rotate = rope::RopeRotatePush;
+    using Other = rope::RopePush;
+    const std::vector<uint32_t> rotate = {offsetof(Rotate, source_k), offsetof(Rotate, destination_k)};
+    const std::vector<uint32_t> other = {offsetof(Other, lanes_magic),      offsetof(Other, head_lanes),
+                                         offsetof(Other, head_lanes_magic), offsetof(Other, shifts),
+                                         offsetof(Other, pair_counts),      offsetof(Other, rotary_begin),
+                                         offsetof(Other, pass_elements),    offsetof(Other, term_scale)};
+    std::vector<uint32_t> all = rotates ? commonOffsets<Rotate>() : commonOffsets<Other>();
+    all.insert(all.end(), rotates ? rotate.begin() : other.begin(), rotates ? rotate.end() : other.end());
+    return all;
+}
+
+std::vector<uint32_t> valuesOf(const std::map<uint32_t, uint32_t>& map) {
+    std::vector<uint32_t> values;
+    for (const auto& [key, value] : map) values.push_back(value);
+    return values;
+}
+
 TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
-    const rope::uvec4 words[ROPE_PUSH_VECTORS] = {{0, 1, 2, 3},     {4, 5, 6, 7},     {8, 9, 10, 11},
-                                                  {12, 13, 14, 15}, {16, 17, 18, 19}, {20, 21, 22, 23},
-                                                  {24, 25, 26, 27}, {28, 29, 30, 31}};
-    const rope::RopePush push = rope::push_of(words);
-    static_assert(sizeof push == sizeof words && sizeof push == sizeof(uint32_t) * ROPE_PUSH_WORDS, "the same bytes");
-    EXPECT_EQ(std::memcmp(&push, words, sizeof push), 0);
+    static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS, "all push words");
+    static_assert(sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush), "of every family");
+    const std::vector<uint32_t> of_place = {offsetof(rope::RopePlace, offset), offsetof(rope::RopePlace, batch),
+                                            offsetof(rope::RopePlace, token), offsetof(rope::RopePlace, head)};
     for (const RopeShader* shader : shaders()) {
+        SCOPED_TRACE(shader->name);
         const Module m = parse(*shader);
-        ASSERT_NE(m.push_struct, 0u) << shader->name;
-        ASSERT_EQ(m.structs.at(m.push_struct).size(), 1u) << shader->name;
-        EXPECT_EQ(m.offsets.at(m.push_struct).at(0), 0u) << shader->name;
-        const uint32_t vectors = m.structs.at(m.push_struct)[0];
-        EXPECT_EQ(m.array_strides.at(vectors), sizeof(rope::uvec4)) << shader->name;
-        EXPECT_EQ(m.constants.at(m.array_lengths.at(vectors)), uint32_t{ROPE_PUSH_VECTORS}) << shader->name;
+        ASSERT_NE(m.push_struct, 0u);
+        ASSERT_EQ(m.structs.at(m.push_struct).size(), 1u);
+        EXPECT_EQ(m.offsets.at(m.push_struct).at(0), 0u);
+        const uint32_t push = m.structs.at(m.push_struct)[0];
+        EXPECT_EQ(valuesOf(m.offsets.at(push)), offsetsOf(std::strstr(shader->name, "rotate_") != nullptr));
+        EXPECT_EQ(valuesOf(m.offsets.at(m.structs.at(push)[12])), of_place);
     }
 }
 
@@ -142,8 +168,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
                                                                 {"count", {0, 5}},
                                                                 {"count_fused", {0, 5}},
                                                                 {"selftest", {5}},
-                                                                {"rotate_wide", {0, 1, 2, 5}},
-                                                                {"rotate_narrow", {0, 1, 2, 5}},
+                                                                {"rotate_wide", {0, 1, 2, 3, 5, 6}},
                                                                 {"rotate_odd", {0, 1, 2, 5}},
                                                                 {"add_wide", {0, 1, 2, 5}},
                                                                 {"add_wide_long", {0, 1, 2, 5}},
@@ -173,21 +198,16 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         EXPECT_TRUE(m.spec_ids.count(ROPE_ID_GROUP_SIZE)) << shader->name;
         EXPECT_LT(*m.spec_ids.rbegin(), ROPE_CONSTANT_COUNT) << shader->name;
     }
-    std::set<uint32_t> all;
-    for (uint32_t id = 0; id < ROPE_ID_PAIR_COUNTS; ++id) all.insert(id);
-    all.insert(ROPE_ID_ROW_ELEMENT);
-    all.insert(ROPE_ID_SCALE_GRID);
-    all.insert(ROPE_ID_ALL);
-    EXPECT_EQ(parse(rope_shader_rotate_narrow).spec_ids, all);
-    EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, all);
-    all.insert(ROPE_ID_IN_FLIGHT);
-    all.insert(ROPE_ID_LANES);
-    EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, all);
-    for (uint32_t id = ROPE_ID_PAIR_COUNTS; id < ROPE_ID_COSINE_FIRST; ++id) all.insert(id);
-    all.erase(ROPE_ID_IN_FLIGHT);
-    all.erase(ROPE_ID_LANES);
-    all.erase(ROPE_ID_ALL);
-    EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, all);
+    std::set<uint32_t> rotations, fused;
+    for (uint32_t id = 0; id <= ROPE_ID_K_HEADS; ++id) rotations.insert(id);
+    EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, rotations);
+    for (const uint32_t id : {ROPE_ID_HEADS, ROPE_ID_QUADS, ROPE_ID_BY_WORDS, ROPE_ID_SHARES, ROPE_ID_Q_BLOCKS,
+                              ROPE_ID_Q_HEADS, ROPE_ID_K_HEADS}) // one head of one tensor, and each thread's own angles
+        rotations.erase(id);
+    EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, rotations);
+    for (uint32_t id = 0; id <= ROPE_ID_RUNS; ++id) fused.insert(id);
+    fused.erase(ROPE_ID_NATIVE_HALVES);
+    EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, fused);
     for (const RopeShader* shader :
          {&rope_shader_add_wide, &rope_shader_add_wide_long, &rope_shader_add_narrow, &rope_shader_add_odd})
         EXPECT_EQ(parse(*shader).spec_ids.count(ROPE_ID_LANES), 1u) << shader->name;
@@ -203,7 +223,8 @@ TEST(Interface, NeedsNothingBeyondThePortableFloor) {
         const bool odd = name.find("_odd") != name.npos, long_words = name.find("_long") != name.npos;
         const std::set<uint32_t> storage_16 = {1, 4433}, int_64 = {1, 11}, shader_alone = {1}; // capabilities
         const uint32_t needs = odd ? ROPE_ENABLED_STORAGE_16 : long_words ? ROPE_ENABLED_INT_64 : 0;
-        const bool meets = (name.find("fused") == 0 && name.find("_wide") != name.npos) || name == "selftest";
+        const bool meets =
+            (name.find("fused") == 0 && name.find("_wide") != name.npos) || name == "selftest" || name == "rotate_wide";
         EXPECT_EQ(m.capabilities, odd ? storage_16 : long_words ? int_64 : shader_alone) << shader->name;
         EXPECT_EQ(m.widths, odd          ? (std::set<uint32_t>{16, 32})
                             : long_words ? (std::set<uint32_t>{32, 64})
@@ -251,8 +272,8 @@ TEST(Interface, IsValidSpirvForVulkan11) {
     for (const RopeShader* shader : shaders()) expectValid(shader->name, shader->words, shader->bytes);
 }
 
-// Folded in with values that a plan might choose, and with others. What is not bound goes to the first
-// binding that is.
+// Folded in with values that a plan might choose, and with others. What is read and not bound goes to the first binding
+// that is, and what is written to the destination.
 TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
     const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
     for (const RopeShader* shader : shaders()) {
@@ -272,8 +293,11 @@ TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
             const Module before = parse(*shader), after = parse(folded);
             EXPECT_TRUE(after.spec_ids.empty()) << shader->name;
             std::set<uint32_t> wanted;
-            for (const uint32_t binding : before.bindings)
-                wanted.insert(bound.count(binding) != 0 ? binding : *bound.begin());
+            for (const uint32_t binding : before.bindings) {
+                const uint32_t written = ROPE_BINDING_DESTINATION;
+                const uint32_t instead = binding > written ? written : *bound.begin();
+                wanted.insert(bound.count(binding) != 0 ? binding : instead);
+            }
             EXPECT_EQ(after.bindings, wanted) << shader->name;
             for (size_t at = 5; at < bytes / 4; at += words[at] >> 16) {
                 const uint32_t op = words[at] & 0xFFFF;

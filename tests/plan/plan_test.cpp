@@ -17,7 +17,7 @@ using sample::table;
 
 namespace {
 
-TEST(Plan, OfLlama3PrefillIsTwoDispatchesWithoutASurplusByte) {
+TEST(Plan, OfLlama3PrefillIsOneDispatchWithoutASurplusByte) {
     const RopeRotateDescription d = llama();
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -27,13 +27,15 @@ TEST(Plan, OfLlama3PrefillIsTwoDispatchesWithoutASurplusByte) {
     EXPECT_EQ(plan.bytes[ROPE_SLOT_FREQUENCIES], ropeFrequencyBytes(64));
     EXPECT_EQ(plan.bytes[ROPE_SLOT_ROWS], 0u);
     EXPECT_EQ(plan.bytes[ROPE_SLOT_Q_OUT], 0u);
-    ASSERT_EQ(ropeDispatchCount(&plan), 2u);
+    ASSERT_EQ(ropeDispatchCount(&plan), 1u);
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "rotate_wide");
-    EXPECT_EQ(dispatch.groups[0], 4096u * 16 * 4 / 64);
+    EXPECT_EQ(std::vector<uint32_t>(dispatch.groups, dispatch.groups + 3), (std::vector<uint32_t>{4096, 1, 40 / 8}))
+        << "a token a group, eight heads of it";
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_SOURCE].range, 0u) << "in place";
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION].slot, ROPE_SLOT_Q);
+    EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION_K].slot, ROPE_SLOT_K);
 }
 
 // The bindings of a rotation of one tensor.
@@ -121,50 +123,45 @@ TEST(Plan, TellsWhatAxesSetsAndLengthsTakeOfThePositions) {
 }
 
 // What cannot be otherwise takes no branch in the shader, and no count.
-void expectAll(const RopeRotateDescription& d, uint32_t all, bool counts, const char* of) {
+void expectEveryToken(const RopeRotateDescription& d, bool every, bool counts, const char* of) {
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << of << ": " << plan.reason.text;
-    EXPECT_EQ(plan.passes[0].constants[ROPE_ID_ALL], all) << of;
-    EXPECT_EQ(plan.passes[1].constants[ROPE_ID_ALL], all) << of;
-    EXPECT_EQ(plan.pass_count, counts ? 3u : 2u) << of;
+    const uint32_t passes = d.out_of_place != 0 ? 2 : 1; // of the floor's storage buffers
+    for (uint32_t i = 0; i < passes; ++i) EXPECT_EQ(plan.passes[i].constants[ROPE_ID_EVERY_TOKEN], every) << of;
+    EXPECT_EQ(plan.pass_count, passes + counts) << of;
 }
 
-TEST(Plan, TellsTheShaderWhereAllTurns) {
+TEST(Plan, TellsTheShaderWhereEveryTokenTurns) {
     std::vector<double> of_two_sets(128, 0.5);
-    const auto expect = [&](uint32_t all, bool counts, const char* of, void (*change)(RopeRotateDescription*)) {
+    const auto expect = [&](bool every, bool counts, const char* of, void (*change)(RopeRotateDescription*)) {
         RopeRotateDescription d = llama();
         d.count_outside = d.out_of_place = 1;
         change(&d);
         if (d.frequencies.sets == 2) d.frequencies.values = of_two_sets.data();
-        expectAll(d, all, counts, of);
+        expectEveryToken(d, every, counts, of);
     };
     using D = RopeRotateDescription;
-    const uint32_t none = 0, lanes = ROPE_ALL_LANES, tokens = ROPE_ALL_TOKENS;
-    expect(tokens, false, "out_of_place", [](D*) {});
-    expect(tokens, false, "in place", [](D* d) { d->out_of_place = 0; });
-    expect(lanes, false, "the first left out", [](D* d) { d->skip_first = 1; });
-    expect(lanes, false, "the last left out", [](D* d) { d->skip_last = 1; });
-    expect(lanes, true, "floats", [](D* d) { d->positions.element = ROPE_POSITION_FLOAT32; });
-    expect(lanes, true, "int64", [](D* d) { d->positions.element = ROPE_POSITION_INT64; });
-    expect(tokens, false, "2^-32ths", [](D* d) { d->positions.element = ROPE_POSITION_FIXED64; });
-    expect(lanes, true, "sets", [](D* d) { d->frequencies.sets = 2; });
-    expect(tokens, false, "rows", [](D* d) {
+    expect(true, false, "out_of_place", [](D*) {});
+    expect(true, false, "in place", [](D* d) { d->out_of_place = 0; });
+    expect(false, false, "the first left out", [](D* d) { d->skip_first = 1; });
+    expect(false, false, "the last left out", [](D* d) { d->skip_last = 1; });
+    expect(false, true, "floats", [](D* d) { d->positions.element = ROPE_POSITION_FLOAT32; });
+    expect(false, true, "int64", [](D* d) { d->positions.element = ROPE_POSITION_INT64; });
+    expect(true, false, "2^-32ths", [](D* d) { d->positions.element = ROPE_POSITION_FIXED64; });
+    expect(false, true, "sets", [](D* d) { d->frequencies.sets = 2; });
+    expect(true, false, "rows", [](D* d) {
         d->positions.element = ROPE_POSITION_FLOAT32; // which are not read
         d->source = ROPE_SOURCE_ROWS;
     });
-    expect(lanes, true, "a table", [](D* d) {
+    expect(false, true, "a table", [](D* d) {
         d->source = ROPE_SOURCE_TABLE;
         d->rows.count = 4100;
     });
-    expect(lanes, false, "packed", [](D* d) { // a token behind the last sequence does not turn
+    expect(false, false, "packed", [](D* d) { // a token behind the last sequence does not turn
         d->positions.kind = ROPE_POSITIONS_PACKED;
         d->positions.sequences = 2;
     });
-    expect(none, false, "a part of the head", [](D* d) { d->rotary_dim = 64, d->frequencies.count = 32; });
-    expect(tokens, false, "a part in place", [](D* d) {
-        d->rotary_dim = 64, d->frequencies.count = 32;
-        d->out_of_place = 0;
-    });
+    expect(true, false, "a part of the head", [](D* d) { d->rotary_dim = 64, d->frequencies.count = 32; });
 }
 
 TEST(Plan, KnowsCountedPositionsInsideATable) {
@@ -177,7 +174,7 @@ TEST(Plan, KnowsCountedPositionsInsideATable) {
     for (const int first : {-2, -1, 3, 4, INT32_MAX, INT32_MIN}) {
         const bool inside = first == -1 || first == 3; // of 4096 tokens
         d.positions.first = first;
-        expectAll(d, inside ? ROPE_ALL_TOKENS : ROPE_ALL_LANES, !inside, std::to_string(first).c_str());
+        expectEveryToken(d, inside, !inside, std::to_string(first).c_str());
     }
 }
 
@@ -202,7 +199,7 @@ TEST(Plan, PrintsItselfAndItsRefusal) {
     char text[1024];
     const size_t length = ropePrintPlan(&plan, text, sizeof text);
     EXPECT_EQ(length, std::strlen(text));
-    EXPECT_NE(std::string(text).find("rotate_wide: 1 x 4096 x 32"), std::string::npos) << text;
+    EXPECT_NE(std::string(text).find("rotate_wide: 1 x 4096 x 40"), std::string::npos) << text;
     EXPECT_NE(std::string(text).find("q: 67108864 bytes"), std::string::npos) << text;
     char small[8];
     EXPECT_EQ(ropePrintPlan(&plan, small, sizeof small), length);

@@ -1,8 +1,11 @@
 // How the work is cut: what may be asked for, what the table chooses, and that no bit depends on it.
 #include "rope.hpp"
+#include "support/combinations.hpp"
 #include "support/rotation.hpp"
 
 #include "../shaders/interface.h"
+
+#include <cstring>
 
 namespace {
 
@@ -31,16 +34,24 @@ std::string refusal(const RopeTuning& tuning) {
 }
 
 TEST(Tuning, IsRefusedInWordsWhereNoDeviceOrShaderHasIt) {
-    EXPECT_EQ(refusal({129, 0, 0, 0}), "tuning.group_size is 129; this device allows 1 to 128, or 0");
-    EXPECT_EQ(refusal({0, 1025, 0, 0}), "tuning.heads is 1025; it must be 1 to 1024, or 0");
-    EXPECT_EQ(refusal({0, 0, 3, 0}), "tuning.pairs is 3; it must be 1, 2, 4, 8, or 0");
-    EXPECT_EQ(refusal({0, 0, 16, 0}), "tuning.pairs is 16; it must be 1, 2, 4, 8, or 0");
-    EXPECT_EQ(refusal({0, 0, 0, 3}), "tuning.in_flight is 3; it must be 1, 2, or 0");
+    EXPECT_EQ(refusal({129, 0, 0}), "tuning.group_size is 129; this device allows 1 to 128, or 0");
+    EXPECT_EQ(refusal({0, 1025, 0}), "tuning.heads is 1025; it must be 1 to 1024, or 0");
+    EXPECT_EQ(refusal({0, 0, 3}), "tuning.pairs is 3; it must be 1, 2, 4, 8, or 0");
+    EXPECT_EQ(refusal({0, 0, 16}), "tuning.pairs is 16; it must be 1, 2, 4, 8, or 0");
 }
 
-RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {}, uint32_t group_size = 128) {
-    RopeRotateDescription d = llama(tokens);
-    d.tuning = given;
+// How a rotation is cut.
+struct Cut {
+    uint32_t lanes, blocks, tokens; // of a group
+    uint32_t parts, heads, pairs, shares, by_words;
+};
+bool operator==(const Cut& a, const Cut& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+void PrintTo(const Cut& c, std::ostream* out) {
+    *out << c.lanes << " x " << c.blocks << " x " << c.tokens << ", parts " << c.parts << ", heads " << c.heads
+         << ", pairs " << c.pairs << ", shares " << c.shares << ", by words " << c.by_words;
+}
+
+Cut cutOf(const RopeRotateDescription& d, uint32_t threads, uint32_t group_size = 128) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.threads = threads;
@@ -48,10 +59,22 @@ RopeTuning chosen(uint32_t tokens, uint32_t threads, const RopeTuning& given = {
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     using namespace rope;
-    const uint32_t* constants = plan.passes[0].constants;
-    const uint32_t pairs = std::string(plan.passes[0].shader->name) == "rotate_wide" ? 4 : 2;
-    return {constants[ROPE_ID_GROUP_SIZE], plan.passes[0].heads_per_thread, pairs * constants[ROPE_ID_LANES],
-            constants[ROPE_ID_IN_FLIGHT]};
+    const RopePass& pass = plan.passes[0];
+    const uint32_t* c = pass.constants;
+    EXPECT_EQ(pass.group[0], c[ROPE_ID_GROUP_SIZE]);
+    EXPECT_EQ(pass.group[1], c[ROPE_ID_GROUP_BLOCKS]);
+    EXPECT_EQ(pass.group[2], c[ROPE_ID_GROUP_TOKENS]);
+    EXPECT_EQ(pass.group_size, pass.group[0] * pass.group[1] * pass.group[2]);
+    return {pass.group[0],         pass.group[1],      pass.group[2],
+            c[ROPE_ID_LANE_PARTS], c[ROPE_ID_HEADS],   std::max(4 * c[ROPE_ID_QUADS], 1u),
+            c[ROPE_ID_SHARES],     c[ROPE_ID_BY_WORDS]};
+}
+
+Cut tuned(const RopeTuning& tuning, RopeElement element = ROPE_ELEMENT_F32) {
+    RopeRotateDescription d = llama(4096);
+    d.tuning = tuning;
+    d.element_in = element;
+    return cutOf(d, 0);
 }
 
 // What an addition's plan takes, by the device's threads and what is enabled on it.
@@ -79,111 +102,126 @@ TEST(Tuning, LongWordsAreForCpusThatHaveThem) {
     EXPECT_EQ(shaderOf(0, kAll), "add_wide");
 }
 
-bool operator==(const RopeTuning& a, const RopeTuning& b) {
-    return a.group_size == b.group_size && a.heads == b.heads && a.pairs == b.pairs && a.in_flight == b.in_flight;
-}
-
-TEST(Tuning, LeavesADeviceEnoughThreads) {
-    for (const uint32_t threads : {0u, 16384u}) {
-        EXPECT_TRUE(chosen(1, threads) == (RopeTuning{64, 2, 4, 2}));
-        EXPECT_TRUE(chosen(128, threads) == (RopeTuning{64, 4, 4, 2}));
-        EXPECT_TRUE(chosen(255, threads) == (RopeTuning{64, 4, 4, 2}));
-        EXPECT_TRUE(chosen(256, threads) == (RopeTuning{64, 8, 4, 2}));
-        EXPECT_TRUE(chosen(32768, threads) == (RopeTuning{64, 8, 4, 2}));
+TEST(Tuning, GivesEachKindOfDeviceItsGroups) {
+    for (const uint32_t tokens : {1u, 4096u}) {
+        const RopeRotateDescription d = llama(tokens);
+        EXPECT_EQ(cutOf(d, 0), (Cut{16, 8, 1, 1, 1, 4, 1, 0})) << "a GPU's";
+        EXPECT_EQ(cutOf(d, 16384, 1024), (Cut{16, 8, 1, 1, 1, 4, 1, 0}));
+        EXPECT_EQ(cutOf(d, 64, 1024), (Cut{16, 10, 1, 1, 4, 4, 1, 0})) << "8 and 2 blocks";
+        EXPECT_EQ(cutOf(d, 64), (Cut{16, 5, 1, 1, 8, 4, 0, 0})) << "4 blocks and 1";
     }
-    EXPECT_TRUE(chosen(1, 64) == (RopeTuning{64, 8, 4, 1}));
-    EXPECT_TRUE(chosen(8, 64) == (RopeTuning{64, 32, 4, 1}));
-    EXPECT_TRUE(chosen(1, 64, {}, 1024) == (RopeTuning{64, 4, 8, 1}));
-    EXPECT_TRUE(chosen(8, 64, {}, 1024) == (RopeTuning{64, 32, 8, 1}));
+    RopeRotateDescription d = llama(4096);
+    d.element_in = ROPE_ELEMENT_F16;
+    EXPECT_EQ(cutOf(d, 0), (Cut{8, 8, 1, 1, 1, 8, 1, 0}));
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.count = 4096;
+    EXPECT_EQ(cutOf(d, 0), (Cut{8, 8, 1, 1, 1, 8, 0, 0})) << "rows are read";
 }
 
 TEST(Tuning, GivesWayToTheDescriptionsOwn) {
-    EXPECT_TRUE(chosen(4096, 0, {32, 0, 0, 0}) == (RopeTuning{32, 8, 4, 2}));
-    EXPECT_TRUE(chosen(4096, 0, {0, 5, 2, 0}) == (RopeTuning{64, 5, 2, 1}));
-    EXPECT_TRUE(chosen(4096, 0, {128, 1, 4, 2}) == (RopeTuning{128, 1, 4, 2}));
-    EXPECT_TRUE(chosen(1, 0, {0, 0, 1, 0}) == (RopeTuning{64, 2, 2, 1})) << "without 16-bit storage none is narrower";
+    EXPECT_EQ(tuned({32, 0, 0}), (Cut{16, 2, 1, 1, 1, 4, 1, 0}));
+    EXPECT_EQ(tuned({16, 0, 0}), (Cut{16, 1, 1, 1, 1, 4, 0, 0})) << "one block shares with none";
+    EXPECT_EQ(tuned({7, 0, 0}), (Cut{7, 1, 1, 3, 1, 4, 0, 0})) << "16 lanes in three groups";
+    EXPECT_EQ(tuned({0, 5, 0}), (Cut{16, 2, 1, 1, 5, 4, 1, 0})) << "7 blocks and 2";
+    EXPECT_EQ(tuned({0, 1024, 0}), (Cut{16, 5, 1, 1, ROPE_MAX_ROTATED_HEADS, 4, 1, 0}));
+    for (const uint32_t pairs : {2u, 1u}) // without 16-bit storage none is narrower
+        EXPECT_EQ(tuned({0, 0, pairs}), (Cut{16, 8, 1, 1, 1, 4, 1, 1}));
+    EXPECT_EQ(tuned({0, 0, 4}, ROPE_ELEMENT_BF16).pairs, 4u);
+    EXPECT_EQ(tuned({0, 0, 0}, ROPE_ELEMENT_BF16).pairs, 8u);
+}
+
+// One group takes the tokens of small heads together. No group is larger in y and z than every device allows.
+TEST(Tuning, FillsGroupsWithTokensAndBlocks) {
+    static const std::vector<double> kFrequencies(8192, 0.5);
+    RopeRotateDescription d = llama(4096);
+    d.q.heads = 1;
+    d.k.heads = 0;
+    d.head_dim = 16;
+    d.frequencies.count = 8;
+    EXPECT_EQ(cutOf(d, 0), (Cut{2, 1, 32, 1, 1, 4, 0, 0}));
+    d.q.heads = 3;
+    EXPECT_EQ(cutOf(d, 0), (Cut{2, 3, 11, 1, 1, 4, 1, 0}));
+    d.head_dim = 8;
+    d.frequencies.count = 4;
+    d.q.heads = 1;
+    EXPECT_EQ(cutOf(d, 0), (Cut{1, 1, 64, 1, 1, 4, 0, 0}));
+    d.q.heads = 1000;
+    EXPECT_LE(cutOf(d, 0, 1024).blocks, 128u);
+    d.tuning.group_size = 1024;
+    EXPECT_LE(cutOf(d, 0, 1024).blocks, 128u);
+    d.tuning = {};
+    d.q.heads = 2;
+    d.head_dim = 8192;
+    d.frequencies = {kFrequencies.data(), 4096, 1, nullptr, 0};
+    EXPECT_EQ(cutOf(d, 0), (Cut{128, 1, 1, 8, 1, 4, 0, 0})) << "a head in eight groups";
+}
+
+// What a group shares fits the shared memory.
+TEST(Tuning, SharesNoMoreAnglesThanTheDeviceHolds) {
+    const RopeRotateDescription d = llama(1);
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    RopePlan plan;
+    for (const uint32_t bytes : {512u, 511u}) { // of 64 pairs
+        limits.shared_bytes = bytes;
+        ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_SHARES], bytes == 512);
+    }
 }
 
 class Tunings : public gpu::OnDevice {};
 
-const RopeTuning kTunings[] = {{64, 1, 4, 1}, {24, 2, 4, 2}, {128, 3, 2, 1}, {64, 3, 2, 2},
-                               {7, 5, 1, 2},  {32, 8, 4, 2}, {64, 32, 4, 1}, {1, 4, 2, 2},
-                               {64, 4, 8, 1}, {48, 2, 8, 2}, {64, 32, 8, 1}};
+const uint32_t kGroupSizes[] = {1, 7, 24, 32, 64, 100, 128, 256};
+const uint32_t kHeads[] = {1, 2, 3, 4, 8};
 
-// Five and two heads: the last of a thread's heads are missing, one alone is left of two in flight. Elsewhere a thread
-// takes two lanes only where all of a head rotates.
-RopeRotateDescription describe(const RopeTuning& tuning, int element, bool out_of_place, RopePairing in,
-                               RopePairing out) {
-    RopeRotateDescription d = {};
-    d.batch = 2;
-    d.tokens = 3;
-    const bool whole = out_of_place && tuning.pairs == 8;
-    d.head_dim = whole ? 48 : 72;
-    d.rotary_begin = whole ? 0 : 8;
-    d.rotary_dim = 48;
-    d.q = rope::bshd(3, 5, d.head_dim);
-    d.k = rope::bshd(3, 2, d.head_dim);
-    d.element_in = d.element_out = static_cast<RopeElement>(element);
-    d.pairing_in = in;
-    d.pairing_out = out_of_place ? out : in;
-    d.out_of_place = out_of_place;
-    d.tuning = tuning;
-    return d;
-}
+struct Elements {
+    RopeElement in, out;
+};
+const Elements kElements[] = {{ROPE_ELEMENT_F32, ROPE_ELEMENT_F32},
+                              {ROPE_ELEMENT_F16, ROPE_ELEMENT_F16},
+                              {ROPE_ELEMENT_BF16, ROPE_ELEMENT_BF16},
+                              {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16},
+                              {ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}};
 
+struct Pairing {
+    RopePairing in, out;
+    uint32_t chunk_dim;
+};
+const Pairing kPairings[] = {{ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, 0},
+                             {ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_INTERLEAVED, 0},
+                             {ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, 16},
+                             {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED, 0},
+                             {ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_HALF, 16}};
+
+// Five heads, and two or one: threads' last heads are missing, and so are groups' last blocks. A part of the head does
+// not rotate, or all of it does.
 TEST_P(Tunings, MoveNoBit) {
     double worst = 0;
-    int turn = 0;
-    for (const RopeTuning& tuning : kTunings) {
-        for (int pairings = 0; pairings < 4; ++pairings) {
-            const int element = ++turn % 3;
-            const bool out_of_place = turn / 3 % 2 != 0 || pairings == 1 || pairings == 2; // in place both are one
-            RopeRotateDescription d = describe(tuning, element, out_of_place,
-                                               pairings % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED,
-                                               pairings / 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED);
-            d.skip_first = turn % 2;
-            EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
-                << "group " << tuning.group_size << ", heads " << tuning.heads << ", pairs " << tuning.pairs
-                << ", in flight " << tuning.in_flight << ", element " << element << ", pairings " << pairings;
-        }
+    for (const combinations::Choices& c : combinations::of(
+             {std::size(kGroupSizes), std::size(kHeads), 4, std::size(kElements), std::size(kPairings), 2, 2, 2, 2},
+             strength())) {
+        RopeRotateDescription d = {};
+        d.tuning = {std::min(kGroupSizes[c[0]], device().limits().group_size), kHeads[c[1]], 1u << c[2]};
+        const bool turns_over = kPairings[c[4]].in != kPairings[c[4]].out;
+        d.element_in = kElements[c[3]].in;
+        d.element_out = kElements[c[3]].out;
+        d.pairing_in = kPairings[c[4]].in;
+        d.pairing_out = kPairings[c[4]].out;
+        d.chunk_dim = kPairings[c[4]].chunk_dim;
+        d.out_of_place = c[5] != 0 || turns_over || d.element_in != d.element_out;
+        d.batch = 2;
+        d.tokens = 3;
+        d.head_dim = c[6] != 0 ? 48 : 72;
+        d.rotary_begin = c[6] != 0 ? 0 : 8;
+        d.rotary_dim = 48;
+        d.q = rope::bshd(3, 5, d.head_dim);
+        d.k = rope::bshd(3, c[7] != 0 ? 2 : 1, d.head_dim);
+        d.skip_first = static_cast<uint32_t>(c[8]);
+        EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
+            << "group " << d.tuning.group_size << ", heads " << d.tuning.heads << ", pairs " << d.tuning.pairs
+            << ", elements " << c[3] << ", pairing " << c[4] << ", out of place " << d.out_of_place << ", head_dim "
+            << d.head_dim << ", k.heads " << d.k.heads << ", skip_first " << d.skip_first;
     }
-}
-
-// Two heads together, of odd numbers of them and of parts that a split leaves odd; all tokens turning, and not all.
-TEST_P(Tunings, MoveNoBitOfHeadsTakenTogether) {
-    double worst = 0;
-    for (int choice = 0; choice < 16; ++choice) {
-        const bool out_of_place = choice % 2 != 0;
-        const RopePairing in = choice / 2 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-        const RopePairing out = choice / 4 % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-        for (const RopeTuning& tuning : {RopeTuning{64, 8, 4, 2}, RopeTuning{64, 3, 4, 2}, RopeTuning{64, 1, 4, 2}}) {
-            RopeRotateDescription d = describe(tuning, ROPE_ELEMENT_F32, out_of_place, in, out);
-            d.skip_first = choice / 8;
-            EXPECT_TRUE(rotation::check(&device(), d, 7, &worst)) << choice << ", heads " << tuning.heads;
-        }
-    }
-}
-
-// They are taken so where their products are plain, of float32 in one lane.
-TEST(Tuning, TakesTwoHeadsTogetherOfPlainFloat32) {
-    RopeLimits limits;
-    ropeMinimumLimits(&limits);
-    const auto in_flight = [&](const RopeRotateDescription& d) {
-        RopePlan plan;
-        EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        return plan.passes[0].constants[ROPE_ID_IN_FLIGHT];
-    };
-    RopeRotateDescription d = llama(4096);
-    EXPECT_EQ(in_flight(d), 2u);
-    d.tuning.pairs = 8;
-    EXPECT_EQ(in_flight(d), 1u);
-    d.tuning = {};
-    d.frequencies.scale = 1.25;
-    EXPECT_EQ(in_flight(d), 1u);
-    d.frequencies.scale = 2;
-    EXPECT_EQ(in_flight(d), 2u);
-    d.element_in = d.element_out = ROPE_ELEMENT_BF16;
-    EXPECT_EQ(in_flight(d), 1u);
 }
 
 ROPE_ON_EVERY_DEVICE(Tunings);

@@ -73,12 +73,13 @@ template <typename Work> void onThreads(const Work& work) {
     for (std::thread& thread : threads) thread.join();
 }
 
-// Plans with pipelines of their own: the size of a group is a constant.
+// Plans with pipelines of their own: where the rotary part begins is a constant.
 std::vector<RopePlan> somePlans(const RopeRotateDescription& like) {
     std::vector<RopePlan> plans(16);
     for (uint32_t i = 0; i < plans.size(); ++i) {
         RopeRotateDescription d = like;
-        d.tuning.group_size = 8 * (i + 1);
+        d.rotary_begin = 4 * i;
+        d.head_dim = d.rotary_dim + d.rotary_begin;
         EXPECT_EQ(ropePlanRotate(&d, nullptr, &plans[i]), ROPE_SUCCESS) << plans[i].reason.text;
     }
     return plans;

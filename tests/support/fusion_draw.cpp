@@ -286,7 +286,7 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(8, random)) most.storage_buffers = 4;
     static const uint32_t kPairs[] = {0, 4, 2, 1};
     RopeTuning& tuning = scene->d.rotate.tuning;
-    if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(4)], random->below(3)};
+    if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(4)]};
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
     if (d.rotate.out_of_place == 0 || d.cache.shift != 0) return;
@@ -369,7 +369,7 @@ std::string describe(const Scene& scene) {
         " heads %u %u %u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d element "
         "%d gap %llu slots %u page %u slot map %d+%llu.%llu v_shares_buffer %u packed %u v_separate_dispatch %u "
         "no_rotation %u counted "
-        "%u (%lld) shift %u by %d tuning %u.%u.%u.%u limits %d.%d.%d.%d.%d.%x",
+        "%u (%lld) shift %u by %d tuning %u.%u.%u limits %d.%d.%d.%d.%d.%x",
         d.rotate.q.heads, d.rotate.k.heads, d.v.heads, static_cast<unsigned long long>(d.rotate.q.source.offset),
         static_cast<unsigned long long>(d.rotate.q.destination.offset), d.q_norm.kind, d.q_norm.after,
         d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after, d.k_norm.all_heads,
@@ -378,7 +378,7 @@ std::string describe(const Scene& scene) {
         static_cast<unsigned long long>(c.slot_map_batch_stride),
         static_cast<unsigned long long>(c.slot_map_token_stride), c.v_shares_buffer, d.packed, d.v_separate_dispatch,
         d.no_rotation, d.tokens_counted, static_cast<long long>(scene.present), c.shift, c.delta, t.group_size, t.heads,
-        t.pairs, t.in_flight, static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]),
+        t.pairs, static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]),
         static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers),
         most.enabled);
     return describeRotation(d.rotate) + text;

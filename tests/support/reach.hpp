@@ -31,9 +31,8 @@ inline Touched touched(const RopeBinding& binding, const rope::RopePlace& place,
     return {binding.offset + place.offset * size, binding.offset + end * size};
 }
 
-// Of a rotation's or an addition's tensor, in elements: their wide shaders count runs of four.
-inline rope::RopePlace inElements(const RopeDispatch& dispatch, const rope::RopePlace& p) {
-    const uint32_t run = std::strstr(dispatch.shader->name, "_wide") != nullptr ? 4 : 1;
+// A place of a rotation's or an addition's tensor in elements. Push words count runs of so many.
+inline rope::RopePlace inElements(uint32_t run, const rope::RopePlace& p) {
     return {p.offset * run, p.batch * run, p.token * run, p.head * run};
 }
 
@@ -44,7 +43,8 @@ inline void checkPositions(const RopeDispatch& dispatch, const rope::RopePush& p
     const uint32_t kind = constants[ROPE_ID_POSITIONS];
     if (kind == ROPE_KIND_COUNTED) return;
     const bool packed = kind >= ROPE_KIND_PACKED;
-    const uint64_t rows = (packed ? kind - ROPE_KIND_PACKED + 1 : constants[ROPE_ID_AXES]) + constants[ROPE_ID_SETS];
+    const uint64_t rows =
+        (packed ? kind - ROPE_KIND_PACKED + 1 : constants[ROPE_ID_AXES]) + (constants[ROPE_ID_SETS] != 0);
     uint64_t last = push.position_offset + (rows - 1) * push.position_axis;
     if (packed) {
         last = std::max(last + push.ROPE_SEQUENCES - 1, uint64_t{push.position_offset} + push.ROPE_SEQUENCES);
@@ -62,7 +62,7 @@ inline void checkPositions(const RopeDispatch& dispatch, const rope::RopePush& p
 inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push, const Last& asked, uint64_t pairs) {
     const RopeBinding& binding = dispatch.bindings[ROPE_BINDING_COS_SIN];
     const uint32_t* constants = dispatch.constants;
-    const uint64_t sets = constants[ROPE_ID_SETS] != 0 ? push.sets : 1;
+    const uint64_t sets = std::max(constants[ROPE_ID_SETS], 1u);
     if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_INLINE) {
         ASSERT_EQ(binding.slot, ROPE_SLOT_FREQUENCIES);
         ASSERT_LE(sets * pairs * 16, binding.range);
@@ -82,70 +82,155 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
     ASSERT_EQ(sine % 4, constants[ROPE_ID_ROWS] == ROPE_ROWS_WOVEN ? 1 : 0);
 }
 
-// What the push words count in runs of elements is of whole ones, and a thread that is told of all heads has them.
-inline void checkPasses(const RopePlan& plan) {
-    for (uint32_t i = 0; i < plan.pass_count; ++i) {
-        const RopePass& pass = plan.passes[i];
-        for (const int binding : {ROPE_BINDING_SOURCE, ROPE_BINDING_DESTINATION}) {
-            const RopeAccess& access = pass.access[binding];
-            EXPECT_EQ(access.offset % pass.address_unit, 0u);
-            for (int axis = 0; axis < 3; ++axis) {
-                const uint64_t stride = pass.count[axis] > 1 ? access.stride[axis] : 0;
-                EXPECT_EQ(stride % pass.address_unit, 0u) << axis;
-            }
+// Push words count whole runs of elements.
+inline void checkPass(const RopePass& pass) {
+    for (const int binding :
+         {ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_K, ROPE_BINDING_DESTINATION, ROPE_BINDING_DESTINATION_K}) {
+        const RopeAccess& access = pass.access[binding];
+        EXPECT_EQ(access.offset % pass.address_unit, 0u);
+        for (int axis = 0; axis < 3; ++axis) {
+            const uint64_t stride = pass.count[axis] > 1 ? access.stride[axis] : 0;
+            EXPECT_EQ(stride % pass.address_unit, 0u) << axis;
         }
-        EXPECT_TRUE(pass.constants[ROPE_ID_HEADS] != ROPE_EVERY_HEAD || pass.heads_per_thread >= pass.count[2]);
+    }
+}
+
+// One dispatch of a pass, and what it was planned from.
+struct Dispatched {
+    const RopePlan& plan;
+    const RopePass& pass;
+    const RopeRotateDescription& d;
+    RopeDispatch dispatch;
+    uint64_t id(uint32_t constant) const { return dispatch.constants[constant]; }
+};
+
+// The tokens of a dispatch's heads, of Q and of K. An addition's one tensor counts as Q.
+struct Taken {
+    uint64_t q = 0, k = 0;
+};
+
+// One tensor lies within its bindings, wherever its tokens and heads are.
+inline void checkTensor(const Dispatched& of, uint32_t source, const rope::RopePlace& from, uint32_t destination,
+                        const rope::RopePlace& to, const Last& last) {
+    const RopeRotateDescription& d = of.d;
+    const RopeBinding* bindings = of.dispatch.bindings;
+    const rope::RopePlace in = inElements(of.pass.address_unit, from), out = inElements(of.pass.address_unit, to);
+    const Touched written = touched(bindings[destination], out, last, out.head, d.head_dim,
+                                    d.element_out != 0 ? d.element_out : d.element_in);
+    ASSERT_LE(written.end, of.plan.bytes[bindings[destination].slot]);
+    if (d.out_of_place != 0) {
+        touched(bindings[source], in, last, in.head, d.head_dim, d.element_in);
+    } else {
+        ASSERT_EQ(bindings[source].range, 0u);
+        ASSERT_EQ(std::memcmp(&from, &to, sizeof from), 0) << "read where it is written";
+    }
+}
+
+// The groups of a rotation are of a size that devices have, and no group is needless. Then every lane of every block of
+// every token has one thread.
+inline void checkGroups(const Dispatched& of, const RopeLimits& limits, uint64_t tokens, uint64_t blocks) {
+    const uint64_t size[3] = {of.id(ROPE_ID_GROUP_SIZE), of.id(ROPE_ID_GROUP_BLOCKS), of.id(ROPE_ID_GROUP_TOKENS)};
+    const uint64_t lanes = of.id(ROPE_ID_HEAD_LANES), parts = of.id(ROPE_ID_LANE_PARTS);
+    const uint32_t* groups = of.dispatch.groups;
+    ASSERT_GE(size[0] * size[1] * size[2], 1u);
+    ASSERT_LE(size[0] * size[1] * size[2], of.d.tuning.group_size != 0 ? of.d.tuning.group_size : limits.group_size);
+    ASSERT_LE(size[1], 128u) << "what every device has in y";
+    ASSERT_LE(size[2], 64u) << "and in z";
+    ASSERT_EQ(groups[0], (tokens + size[2] - 1) / size[2]);
+    ASSERT_EQ(parts, (lanes + size[0] - 1) / size[0]);
+    ASSERT_EQ(groups[2], (blocks + size[1] - 1) / size[1] * parts);
+    ASSERT_LE(groups[2], 65535u);
+    if (of.id(ROPE_ID_SHARES) == 0) return;
+    ASSERT_EQ(parts, 1u) << "all threads of a token are in one group";
+    ASSERT_LE(size[2] * (of.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF) * 8, limits.shared_bytes);
+}
+
+inline void checkRotation(const Dispatched& of, const RopeLimits& limits, Taken* taken) {
+    rope::RopeRotatePush push;
+    std::memcpy(&push, of.dispatch.push, sizeof push);
+    const uint64_t heads = of.id(ROPE_ID_HEADS), q_blocks = of.id(ROPE_ID_Q_BLOCKS);
+    const bool both = q_blocks != 0;
+    const uint64_t q_heads = both ? of.id(ROPE_ID_Q_HEADS) : push.heads, k_heads = both ? of.id(ROPE_ID_K_HEADS) : 0;
+    if (both) {
+        ASSERT_EQ(q_blocks, (q_heads + heads - 1) / heads);
+    }
+    ASSERT_TRUE(heads == 1 || std::strstr(of.dispatch.shader->name, "_wide") != nullptr);
+    ASSERT_TRUE(heads >= 1 && heads <= ROPE_MAX_ROTATED_HEADS);
+    ASSERT_EQ(of.dispatch.bindings[ROPE_BINDING_DESTINATION_K].range != 0, both);
+    checkGroups(of, limits, push.tokens, (q_heads + heads - 1) / heads + (k_heads + heads - 1) / heads);
+    const uint64_t batches = of.dispatch.groups[1];
+    checkTensor(of, ROPE_BINDING_SOURCE, push.source, ROPE_BINDING_DESTINATION, push.destination,
+                {batches - 1, push.tokens - 1ull, q_heads - 1});
+    const uint32_t slot = of.dispatch.bindings[ROPE_BINDING_DESTINATION].slot;
+    const bool is_k = slot == ROPE_SLOT_K || slot == ROPE_SLOT_K_OUT;
+    (is_k ? taken->k : taken->q) += batches * push.tokens * q_heads;
+    if (!both) return;
+    ASSERT_FALSE(is_k);
+    checkTensor(of, ROPE_BINDING_SOURCE_K, push.source_k, ROPE_BINDING_DESTINATION_K, push.destination_k,
+                {batches - 1, push.tokens - 1ull, k_heads - 1});
+    taken->k += batches * push.tokens * k_heads;
+}
+
+// The family whose threads are counted through: an addition, or the count of tokens.
+inline void checkCounted(const Dispatched& of, const rope::RopePush& push, Taken* taken) {
+    const uint64_t tokens = std::max<uint64_t>(of.id(ROPE_ID_TOKENS), 1), heads = of.id(ROPE_ID_HEADS);
+    ASSERT_GE(of.dispatch.groups[0] * of.id(ROPE_ID_GROUP_SIZE),
+              (push.tokens + tokens - 1) / tokens * push.head_lanes * ((push.heads + heads - 1) / heads));
+    if (of.dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER) return;
+    checkTensor(of, ROPE_BINDING_SOURCE, push.source, ROPE_BINDING_DESTINATION, push.destination,
+                {of.dispatch.groups[1] - 1ull, push.tokens - 1ull, push.heads - 1ull});
+    taken->q += uint64_t{of.dispatch.groups[1]} * push.tokens * push.heads;
+}
+
+// The pass of a plan's dispatch.
+inline const RopePass& passOf(const RopePlan& plan, uint64_t index) {
+    uint32_t pass = 0;
+    for (;; ++pass) {
+        const uint32_t* parts = plan.passes[pass].parts;
+        const uint64_t count = uint64_t{parts[0]} * parts[1] * parts[2];
+        if (index < count) return plan.passes[pass];
+        index -= count;
     }
 }
 
 // Every dispatch stays inside what the plan names, and together they take every token of every head.
 inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d, const RopeLimits& limits) {
-    checkPasses(plan);
-    uint64_t taken = 0, counted = 0;
+    for (uint32_t i = 0; i < plan.pass_count; ++i) checkPass(plan.passes[i]);
+    Taken taken;
+    uint64_t counted = 0;
     const uint32_t count = ropeDispatchCount(&plan);
     for (uint32_t i = 0; i < count; ++i) {
-        RopeDispatch dispatch;
-        ropeGetDispatch(&plan, i, &dispatch);
-        rope::RopePush push;
+        Dispatched of = {plan, passOf(plan, i), d, {}};
+        const RopeDispatch& dispatch = of.dispatch;
+        ropeGetDispatch(&plan, i, &of.dispatch);
+        rope::RopePush push; // the words that the families share
         std::memcpy(&push, dispatch.push, sizeof push);
-        const uint32_t given = dispatch.constants[ROPE_ID_HEADS], heads = given == ROPE_EVERY_HEAD ? push.heads : given;
-        const uint64_t tokens = std::max(dispatch.constants[ROPE_ID_TOKENS], 1u);
         ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
         ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
-        ASSERT_GE(static_cast<uint64_t>(dispatch.groups[0]) * dispatch.constants[ROPE_ID_GROUP_SIZE],
-                  (push.tokens + tokens - 1) / tokens * push.head_lanes * ((push.heads + heads - 1) / heads));
         for (const RopeBinding& binding : dispatch.bindings) {
             ASSERT_LE(binding.range, limits.storage_range);
             ASSERT_EQ(binding.offset % plan.limits.storage_alignment, 0u);
             if (binding.range == 0) continue;
             ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
         }
-        const uint64_t batches = dispatch.groups[1];
-        const Last last = {batches - 1, push.tokens - 1ull, push.heads - 1ull};
+        const Last last = {dispatch.groups[1] - 1ull, push.tokens - 1ull, 0};
+        const bool rotates = std::strstr(dispatch.shader->name, "rotate_") != nullptr;
         checkPositions(dispatch, push, last);
-        if (dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER) {
-            counted += batches * push.tokens;
-            continue;
-        }
-        checkCosSin(dispatch, push, last, push.pair_counts & 0xFFFF);
-        const rope::RopePlace source = inElements(dispatch, push.source),
-                              destination = inElements(dispatch, push.destination);
-        const Touched to = touched(dispatch.bindings[ROPE_BINDING_DESTINATION], destination, last, destination.head,
-                                   d.head_dim, d.element_out != 0 ? d.element_out : d.element_in);
-        ASSERT_LE(to.end, plan.bytes[dispatch.bindings[ROPE_BINDING_DESTINATION].slot]);
-        if (d.out_of_place != 0) {
-            touched(dispatch.bindings[ROPE_BINDING_SOURCE], source, last, source.head, d.head_dim, d.element_in);
-        } else {
-            ASSERT_EQ(dispatch.bindings[ROPE_BINDING_SOURCE].range, 0u);
-            ASSERT_EQ(std::memcmp(&push.source, &push.destination, sizeof push.source), 0)
-                << "read where it is written";
-        }
-        taken += batches * push.tokens * push.heads;
+        if (rotates)
+            checkRotation(of, limits, &taken);
+        else
+            checkCounted(of, push, &taken);
+        if (testing::Test::HasFatalFailure()) return;
+        if (dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER)
+            counted += uint64_t{dispatch.groups[1]} * push.tokens;
+        else
+            checkCosSin(dispatch, push, last, (rotates ? of.id(ROPE_ID_PAIR_COUNTS) : push.pair_counts) & 0xFFFF);
         if (count > 5000 && i == 2500) return; // enough of the same
     }
-    const uint64_t batch = d.batch == 0 ? 1 : d.batch;
-    EXPECT_EQ(counted, plan.bytes[ROPE_SLOT_COUNTER] != 0 ? batch * d.tokens : 0);
-    EXPECT_EQ(taken, batch * d.tokens * (static_cast<uint64_t>(d.q.heads) + d.k.heads));
+    const uint64_t tokens = uint64_t{d.batch == 0 ? 1 : d.batch} * d.tokens;
+    EXPECT_EQ(counted, plan.bytes[ROPE_SLOT_COUNTER] != 0 ? tokens : 0);
+    EXPECT_EQ(taken.q, tokens * d.q.heads);
+    EXPECT_EQ(taken.k, tokens * d.k.heads);
 }
 
 } // namespace reach

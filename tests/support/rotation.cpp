@@ -137,6 +137,7 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.enabled = ROPE_ENABLED_STORAGE_16; // sizes are the same with and without
+    limits.group_size = 1024;                 // and for every tuning
     if (ropePlanRotate(d, &limits, &plan) != ROPE_SUCCESS) {
         ADD_FAILURE() << plan.reason.text;
         return inputs;

@@ -1,0 +1,71 @@
+// The cosines and sines of a lane's pairs. A group makes them once in shared memory, or each thread makes its own, or they
+// are read from rows.
+layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
+layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
+#include "pair.h"
+
+#if ROPE_LANE == 4
+const bool kShared = kShares != 0u;
+#else
+const bool kShared = false;
+#endif
+const uint kPairs = kPairCounts & 0xFFFFu;
+const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
+shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
+shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
+uint own_cosines[kRun];
+uint own_sines[kRun];
+
+// A thread makes this many angles, one per round: those of its lane, or its part of its token's.
+const uint kRounds = !kInline ? 1u : kShared ? (kPairs + kTokenThreads - 1u) / kTokenThreads : kRun;
+
+// Returns the pair whose angle a thread makes in a round. kPairs or more means no pair.
+uint angle_pair(uint round, Lane lane) {
+    uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    return choose(kShared, thread + round * kTokenThreads, lane.j + (kByWords ? min(round, lane.count - 1u) : round));
+}
+
+void make_angle(uint round, Token token, uint pair, uvec4 frequency) {
+    if (kShared && pair >= kPairs) return;
+    uvec2 bits = cos_sin_of(token, axis_of(pair), frequency);
+    if (kShared) {
+        shared_cosines[gl_LocalInvocationID.z * kPairs + pair] = bits.x;
+        shared_sines[gl_LocalInvocationID.z * kPairs + pair] = bits.y;
+    } else {
+        own_cosines[round] = bits.x;
+        own_sines[round] = bits.y;
+    }
+}
+
+struct CosSin {
+    VALUES cosine;
+    VALUES sine;
+};
+const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // loads by four need one place
+
+// Returns the cosines and sines of one quad of a lane's pairs. The token's own row begins at `row`.
+CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
+    WORDS cosine;
+    WORDS sine;
+    WORDS at;
+    uint i = 0u;
+    do {
+        uint own = quad * kLane + i;
+        uint pair = lane.j + (kByWords ? min(own, lane.count - 1u) : own);
+        if (kShared) {
+            NTH(cosine, i) = shared_cosines[gl_LocalInvocationID.z * kPairs + pair];
+            NTH(sine, i) = shared_sines[gl_LocalInvocationID.z * kPairs + pair];
+        } else if (kInline) {
+            NTH(cosine, i) = own_cosines[own];
+            NTH(sine, i) = own_sines[own];
+        } else {
+            uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
+            uint place = push.rows.offset + start + pair * push.rows.head;
+            if (kPlaces == 1u) at = WORDS(place);
+            else NTH(at, i) = place;
+        }
+    } while (++i < kPlaces);
+    if (!kInline) load_row(at, cosine, sine);
+    if (kBackward != 0u) sine ^= 0x80000000u;
+    return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+}

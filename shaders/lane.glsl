@@ -1,0 +1,38 @@
+// A lane is a part of a head: a few pairs, or elements that do not rotate.
+layout(constant_id = ROPE_ID_PAIRING_IN) const uint kChunkIn = 0;
+layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kChunkOut = 0;
+
+struct Lane {
+    bool paired; // its elements are pairs
+    bool turned; // set in main: it is paired, and its token turns
+    uint j;      // the first pair
+    uint count;
+    Runs from;
+    Runs to;
+};
+
+// Returns lane `number` of a head. All its pairs lie in one chunk.
+Lane lane_of(uint number) {
+    Lane lane;
+    lane.paired = kPassElements == 0u || number < pair_lanes();
+    const uint chunk = max(kChunkIn, kChunkOut);
+    const uint lanes = (chunk + kRun - 1u) / kRun;
+    uint begin = 0u;
+    uint first = number * kRun;
+    uint end = pair_count();
+    if (chunk > 1u) {
+        begin = number / lanes * chunk;
+        first = number % lanes * kRun;
+        end = chunk;
+    }
+    lane.j = choose(lane.paired, begin + first, 0u);
+    lane.count = kByWords ? choose(lane.paired, min(kRun, end - first), 1u) : kRun;
+    if (lane.paired) {
+        lane.from = pair_runs(lane.j, lane.count, kChunkIn);
+        lane.to = pair_runs(lane.j, lane.count, kChunkOut);
+    } else {
+        lane.from = copied_runs(number - pair_lanes());
+        lane.to = lane.from;
+    }
+    return lane;
+}

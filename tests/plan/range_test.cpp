@@ -1,0 +1,117 @@
+// ropePlanRotateRange: its plans take every pipeline of any number of tokens in the range. No device needed.
+#include "support/llama.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <string>
+
+using sample::llama;
+
+namespace {
+
+// What a pipeline is made of.
+std::string pipelineOf(const RopePass& pass) {
+    std::string key = pass.shader->name;
+    key.append(reinterpret_cast<const char*>(pass.constants), sizeof pass.constants);
+    for (const RopeAccess& access : pass.access) key += access.extent != 0 ? '1' : '0';
+    return key;
+}
+
+void gather(const RopePlan& plan, std::set<std::string>* pipelines) {
+    for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines->insert(pipelineOf(plan.passes[i]));
+}
+
+// The range's pipelines, which must be exactly those of all its plans.
+size_t pipelinesOf(RopeRotateDescription d, uint32_t least, uint32_t most, const RopeLimits* limits,
+                   uint32_t plan_count) {
+    RopePlan plans[ROPE_MAX_RANGE_PLANS];
+    uint32_t count = 7;
+    EXPECT_EQ(ropePlanRotateRange(&d, least, most, limits, plans, &count), ROPE_SUCCESS) << plans[0].reason.text;
+    EXPECT_EQ(count, plan_count);
+    std::set<std::string> found, wanted;
+    for (uint32_t i = 0; i < count; ++i) gather(plans[i], &found);
+    for (uint32_t tokens = least; tokens <= most; ++tokens) {
+        d.tokens = tokens;
+        RopePlan plan;
+        EXPECT_EQ(ropePlanRotate(&d, limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        gather(plan, &wanted);
+    }
+    EXPECT_EQ(found, wanted);
+    return wanted.size();
+}
+
+TEST(PlanRotateRange, OfAModelIsOnePipeline) {
+    for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
+        for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
+            RopeRotateDescription d = llama();
+            d.element_in = element;
+            d.source = source;
+            d.rows.count = 8192;
+            EXPECT_EQ(pipelinesOf(d, 1, 8192, nullptr, 1), 1u) << "element " << element << ", source " << source;
+        }
+    }
+}
+
+// Counted positions leave the table from the 101st token on, and such a token stays as it is.
+TEST(PlanRotateRange, OfATableThatEndsIsTwoPipelines) {
+    RopeRotateDescription d = llama();
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.count = 100;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    EXPECT_EQ(pipelinesOf(d, 1, 100, nullptr, 1), 1u);
+    EXPECT_EQ(pipelinesOf(d, 100, 300, nullptr, 2), 2u);
+}
+
+// Q and K of one shape take the same pipeline, one after the other.
+TEST(PlanRotateRange, OfTensorsThatGoApartIsOnePipelineToo) {
+    RopeRotateDescription d = llama();
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 3;
+    EXPECT_EQ(pipelinesOf(d, 1, 300, &limits, 1), 1u);
+    d.k.heads = 1; // whose lanes make a smaller group
+    EXPECT_EQ(pipelinesOf(d, 1, 300, &limits, 1), 2u);
+}
+
+// At one token a stride between tokens asks for nothing, so that lanes may be wider.
+TEST(PlanRotateRange, OfOneTokenAndAnEndingTableIsThreePipelines) {
+    RopeRotateDescription d = llama();
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.count = 100;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.q.source = {0, 0, 32 * 128 + 2, 128};
+    d.k.source = {0, 0, 8 * 128 + 2, 128};
+    EXPECT_EQ(pipelinesOf(d, 1, 300, nullptr, 3), 3u);
+}
+
+// Heads that lie far apart go together up to what a binding spans, and then apart, each in parts along its heads.
+TEST(PlanRotateRange, OfHeadsFarApartIsTogetherAndApart) {
+    RopeRotateDescription d = llama();
+    d.k.heads = 1;
+    d.q.source = d.k.source = {0, 0, 128, uint64_t{4096} * 128};
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_range = uint64_t{31} * 4096 * 128 * 4 + 300 * 128 * 4;
+    EXPECT_EQ(pipelinesOf(d, 1, 1000, &limits, 2), 3u);
+}
+
+TEST(PlanRotateRange, IsRefusedInWords) {
+    RopePlan plans[ROPE_MAX_RANGE_PLANS];
+    uint32_t count = 7;
+    RopeRotateDescription d = llama();
+    EXPECT_EQ(ropePlanRotateRange(&d, 2, 1, nullptr, plans, &count), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plans[0].reason.text, "the range is from 2 to 1 tokens; its end lies before its start");
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(ropePlanRotateRange(&d, 0, 1, nullptr, plans, &count), ROPE_ERROR_INVALID);
+    d.tokens = 0;
+    RopePlan plan;
+    ropePlanRotate(&d, nullptr, &plan);
+    EXPECT_STREQ(plans[0].reason.text, plan.reason.text) << "of no tokens";
+    EXPECT_EQ(ropePlanRotateRange(nullptr, 1, 2, nullptr, plans, &count), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropePlanRotateRange(&d, 1, 2, nullptr, nullptr, &count), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropePlanRotateRange(&d, 1, 2, nullptr, plans, nullptr), ROPE_ERROR_INVALID);
+}
+
+} // namespace
