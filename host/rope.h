@@ -231,8 +231,8 @@ typedef struct RopeLimits {
     uint32_t uniform_alignment; /* bytes a uniform binding's offset must be a multiple of, a power of two; 0: 256 */
 } RopeLimits;
 
-/* What is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. The last bit is no
- * feature: the self-test finds it. */
+/* These bits tell what is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. The
+ * last bit is no feature: the self-test finds it. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor, or the feature pushDescriptor of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64: additions and biases where `threads` is a CPU's */

@@ -53,7 +53,7 @@ inline uint floatBitsToUint(Rounded number) {
 inline Rounded negative_or_zero(Rounded number) {
     return uintBitsToFloat(choose(floatBitsToUint(number) >> 31 != 0, floatBitsToUint(number), 0));
 }
-// Of 2^112 times a float16, as bits, the bits of the float16; where that is a denormal, its 1 is taken off.
+// Returns the bits of a float16 from those of 2^112 times it. If the float16 is a denormal, its 1 is taken off.
 inline uint shrunk_bits(uint bits) {
     const Rounded number = uintBitsToFloat(bits) * Rounded{0x1p-112f};
     return floatBitsToUint(number + negative_or_zero(number - Rounded{0x1p-14f}));

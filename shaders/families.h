@@ -1,5 +1,5 @@
-// What the host agrees on with the shaders of the other families, beside interface.h: fused passes, tables, additions,
-// biases, relative vectors, counts. Read by GLSL and by C++ (in namespace rope).
+// The host and the shaders of the other families share this beside interface.h: fused passes, tables, additions,
+// biases, relative vectors and counts. GLSL and C++ (in namespace rope) include this file.
 #ifndef ROPE_FAMILIES_H
 #define ROPE_FAMILIES_H
 
@@ -47,7 +47,7 @@ namespace rope {
 // Additions and biases.
 #define ROPE_ID_LANES 38  // of one thread of an addition: a divisor of a row's
 #define ROPE_ID_TOKENS 39 // of one thread; a bias' tokens are queries
-// What a pair's first element is given: the sine; or 1: the cosine, or a row's first half.
+// A pair's first element is given the sine; or, with 1, the cosine, or a row's first half.
 #define ROPE_ID_COSINE_FIRST 40
 #define ROPE_ID_SCALED 41     // 1: elements times push.ROPE_FACTOR first
 #define ROPE_ID_BIAS 42       // which

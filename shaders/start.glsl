@@ -1,4 +1,4 @@
-// What every shader begins with. ROPE_ROTATION and ROPE_FUSED say which family it belongs to.
+// Every shader begins with this file. ROPE_ROTATION and ROPE_FUSED say which family it belongs to.
 #include "interface.h"
 #include "index.h"
 #ifdef ROPE_ROTATION
