@@ -32,8 +32,8 @@ template <typename Function> Function deviceFunction(const char* name) {
     return function;
 }
 
-// Returns the features that the shaders use and this family offers.
-VkPhysicalDevice16BitStorageFeatures offeredFeatures(VkPhysicalDeviceFeatures* core) {
+// Returns the 16-bit storage that this family offers and the shaders use.
+VkPhysicalDevice16BitStorageFeatures offeredFeatures() {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
     storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
     VkPhysicalDeviceFeatures2 features = {};
@@ -42,7 +42,6 @@ VkPhysicalDevice16BitStorageFeatures offeredFeatures(VkPhysicalDeviceFeatures* c
     compiler.instance->vk().GetPhysicalDeviceFeatures2(compiler.physical_device, &features);
     storage_16.uniformAndStorageBuffer16BitAccess = storage_16.storagePushConstant16 = VK_FALSE;
     storage_16.storageInputOutput16 = VK_FALSE;
-    core->shaderInt64 = features.features.shaderInt64;
     return storage_16;
 }
 
@@ -56,8 +55,7 @@ void openCompiler() {
     VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature = {};
     feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
     feature.pipelineExecutableInfo = VK_TRUE;
-    VkPhysicalDeviceFeatures core = {};
-    VkPhysicalDevice16BitStorageFeatures storage_16 = offeredFeatures(&core);
+    VkPhysicalDevice16BitStorageFeatures storage_16 = offeredFeatures();
     feature.pNext = storage_16.storageBuffer16BitAccess ? &storage_16 : nullptr;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue = {};
@@ -69,7 +67,6 @@ void openCompiler() {
     VkDeviceCreateInfo create = {};
     create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     create.pNext = &feature;
-    create.pEnabledFeatures = &core;
     create.queueCreateInfoCount = 1;
     create.pQueueCreateInfos = &queue;
     create.enabledExtensionCount = 2;
@@ -79,9 +76,8 @@ void openCompiler() {
     mustHold(made == VK_SUCCESS, "vkCreateDevice returned " + rope::resultName(made));
     VkPhysicalDeviceProperties properties;
     compiler.instance->vk().GetPhysicalDeviceProperties(compiler.physical_device, &properties);
-    const uint32_t enabled = ROPE_ENABLED_PUSH_DESCRIPTORS |
-                             (storage_16.storageBuffer16BitAccess ? ROPE_ENABLED_STORAGE_16 : 0) |
-                             (core.shaderInt64 ? ROPE_ENABLED_INT_64 : 0);
+    const uint32_t enabled =
+        ROPE_ENABLED_PUSH_DESCRIPTORS | (storage_16.storageBuffer16BitAccess ? ROPE_ENABLED_STORAGE_16 : 0);
     ropeLimitsFromDevice(&properties, enabled, &compiler.limits);
     std::printf("device %s\n", properties.deviceName);
 }
@@ -189,7 +185,7 @@ void printRotation(const RotationCase& c, uint32_t heads, bool native) {
 
 void printEveryShader() {
     RopeLimits limits = compiler.limits;
-    limits.enabled |= ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
+    limits.enabled |= ROPE_ENABLED_STORAGE_16;
     for (const TypicalPass& typical : typicalPasses(limits)) {
         const RopeShader& shader = *typical.plan.passes[0].shader;
         if ((shader.needs & ~compiler.limits.enabled) != 0) continue; // this family does not offer it

@@ -34,8 +34,11 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     plan.bytes[ROPE_SLOT_Q] = plan.bytes[ROPE_SLOT_Q_OUT] = bytes;
     RopePass& pass = plan.passes[0];
     pass.shader = &shader;
-    pass.constants[ROPE_ID_GROUP_SIZE] = pass.group_size = group;
-    pass.heads_per_thread = pass.tokens_per_thread = pass.address_unit = pass.head_lanes = 1;
+    pass.group[0] = pass.constants[ROPE_ID_GROUP_SIZE] = pass.group_size = group;
+    pass.group[1] = pass.constants[ROPE_ID_GROUP_BLOCKS] = 1;
+    pass.group[2] = pass.constants[ROPE_ID_GROUP_TOKENS] = pass.lane_parts = 1;
+    pass.tokens_per_thread = group; // vectors in x
+    pass.heads_per_thread = pass.address_unit = pass.head_lanes = 1;
     for (int axis = 0; axis < 3; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = threads;
     pass.step[1] = static_cast<uint32_t>(std::min<uint64_t>(threads, std::min(bound, dispatched) * group));

@@ -2,6 +2,7 @@
 // kernel adds one vector to the one in the destination.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeCountPush
 #include "../shaders/start.glsl"
 
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Source {

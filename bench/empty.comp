@@ -1,6 +1,7 @@
 // A dispatch that does nothing.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeCountPush
 #include "../shaders/start.glsl"
 
 void main() {}

@@ -185,7 +185,8 @@ const BiasKind kBiases[] = {{"bias/t5/f32", ROPE_BIAS_T5, false, f32, counted},
                             {"bias/alibi/written/f32", ROPE_BIAS_ALIBI, true, f32, counted}};
 const RelativeKind kRelatives[] = {{"relative/keys/f32", ROPE_RELATIVE_KEYS, f32},
                                    {"relative/keys/f16", ROPE_RELATIVE_KEYS, f16},
-                                   {"relative/values/f32", ROPE_RELATIVE_VALUES, f32}};
+                                   {"relative/values/f32", ROPE_RELATIVE_VALUES, f32},
+                                   {"relative/values/f16", ROPE_RELATIVE_VALUES, f16}};
 
 } // namespace
 
@@ -246,7 +247,7 @@ std::vector<EncodingKind> encodingKinds() {
     }
     for (const RelativeKind& kind : kRelatives) {
         const auto make = [&kind](BenchDevice* bench, uint32_t queries) { return makeRelative(bench, queries, kind); };
-        all.push_back({kind.name, vectors, "queries", {1, 64}, make});
+        all.push_back({kind.name, vectors, "queries", {1, 64, 1024}, make});
     }
     return all;
 }

@@ -19,7 +19,7 @@ void writeModules(const std::string& folder) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 6;
-    limits.enabled = ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
+    limits.enabled = ROPE_ENABLED_STORAGE_16;
 #define ROPE_SHADER(name, file, needs, defines)                                                                        \
     writeModule(folder + "/" #name ".spv", rope_shader_##name.words, rope_shader_##name.bytes);
 #include "../shaders/list.def"

@@ -2,25 +2,25 @@
 // Elements that do not rotate are not copied.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#define ROPE_ROTATION
+#define ROPE_PUSH RopeRotatePush
 #include "../shaders/start.glsl"
 #include "../shaders/runs.glsl"
 #include "../shaders/work_item.glsl"
 #include "../shaders/lane.glsl"
 
-void negate_heads(WorkItem item, Lane lane, bool of_k) {
+void negate_heads(WorkItem item, Lane lane, uint tensor) {
     RUN low[kHeadsPerThread];
     RUN high[kHeadsPerThread];
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         uint at = item.from + min(item.head + h, item.heads - 1u) * item.from_head;
-        low[h] = load_run(of_k, at + lane.from.low, lane.from.low_count);
-        high[h] = load_run(of_k, at + lane.from.high, lane.from.high_count);
+        low[h] = load_run(tensor, at + lane.from.low, lane.from.low_count);
+        high[h] = load_run(tensor, at + lane.from.high, lane.from.high_count);
     }
     const uint sign = kFloatsIn ? 0x80000000u : 0x80008000u;
     for (uint h = 0u; h < kHeadsPerThread && item.head + h < item.heads; ++h) {
         uint at = item.to + (item.head + h) * item.to_head;
-        store_run(of_k, at + lane.to.low, low[h] ^ sign, lane.to.low_count);
-        store_run(of_k, at + lane.to.high, high[h] ^ sign, lane.to.high_count);
+        store_run(tensor, at + lane.to.low, low[h] ^ sign, lane.to.low_count, kFloatsOut);
+        store_run(tensor, at + lane.to.high, high[h] ^ sign, lane.to.high_count, kFloatsOut);
     }
 }
 
@@ -28,6 +28,6 @@ void main() {
     WorkItem item = find_work_item();
     Lane lane = lane_of(item.lane);
     if (!item.is_there) return;
-    if (kBoth && item.of_k) negate_heads(item, lane, true);
-    else negate_heads(item, lane, false);
+    if (kBoth && item.of_k) negate_heads(item, lane, kSecond);
+    else negate_heads(item, lane, kFirst);
 }

@@ -25,7 +25,7 @@ class PassCollector {
     void addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source, RopePairing pairing);
     void addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed);
     void addCaches();
-    void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned);
+    void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned, uint32_t sequences = 1);
     void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
     void addRelative(const char* name, RopeRelativeSide side);
     std::vector<TypicalPass> all() const { return all_; }
@@ -124,11 +124,19 @@ void PassCollector::addCaches() {
         RopePlan plan;
         const RopeResult result = ropePlanFused(&d, &limits_, &plan);
         add(element == ROPE_ELEMENT_I8 ? "cache-i8" : "cache-q8_0", result, plan);
+        if (element != ROPE_ELEMENT_I8) continue;
+        d.k_norm.kind = ROPE_NORM_RMS;
+        d.k_norm.epsilon = 1e-6f;
+        d.k_norm.weights = ones_.data();
+        add("cache-i8-norm", ropePlanFused(&d, &limits_, &plan), plan);
     }
 }
 
-void PassCollector::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned) {
+void PassCollector::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned,
+                                  uint32_t sequences) {
     RopeAddDescription d = {};
+    d.batch = sequences;
+    d.positions.same_for_all_sequences = 1;
     d.tokens = 512;
     d.dim = dim;
     d.learned = learned;
@@ -199,14 +207,10 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     collector.addCaches();
     collector.addEmbeddings("add-f32", 128, f32, false);
     collector.addEmbeddings("add-learned-f16", 128, f16, true);
+    collector.addEmbeddings("add-f16", 128, f16, false);
+    collector.addEmbeddings("add-f32-of-8-sequences", 128, f32, false, 8);
     collector.addEmbeddings("add-f32-of-6", 6, f32, false);
     collector.addEmbeddings("add-f16-of-6", 6, f16, true);
-    RopeLimits cpu_limits = limits; // plans for CPUs get long words
-    cpu_limits.threads = 1;
-    PassCollector cpu_collector(cpu_limits);
-    cpu_collector.addEmbeddings("add-f32-long-words", 128, f32, false);
-    cpu_collector.addBias("clipped-f16-long-words", ROPE_BIAS_CLIPPED, 512, f16);
-    cpu_collector.addBias("t5-f32-long-words", ROPE_BIAS_T5, 512, f32);
     for (const RopeBiasKind kind : {ROPE_BIAS_ALIBI, ROPE_BIAS_CLIPPED, ROPE_BIAS_T5}) {
         const std::string name = kind == ROPE_BIAS_T5 ? "t5" : kind == ROPE_BIAS_ALIBI ? "alibi" : "clipped";
         collector.addBias((name + "-f32").c_str(), kind, 512, f32);
@@ -216,8 +220,7 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     }
     collector.addRelative("relative-keys", ROPE_RELATIVE_KEYS);
     collector.addRelative("relative-values", ROPE_RELATIVE_VALUES);
-    std::vector<TypicalPass> all = collector.all(), others = cpu_collector.all();
-    all.insert(all.end(), others.begin(), others.end());
+    std::vector<TypicalPass> all = collector.all();
     mustTakeEveryShader(all);
     return all;
 }

@@ -42,7 +42,6 @@ struct DeviceOptions {
                                   // VK_EXT_debug_report brings them, and nothing is named
     bool push_descriptors = true; // use them where the device has them
     bool storage_16 = true;       // so too storageBuffer16BitAccess
-    bool int_64 = true;           // and shaderInt64, of CPUs' drivers
     double timeout_seconds = 60;  // how long a submission may take
     std::shared_ptr<Messages> messages;                         // where messages go; null: the device makes its own
     PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr; // null: the system's loader is opened

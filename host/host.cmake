@@ -24,7 +24,7 @@ add_library(vkrope
     host/plan/fused_geometry.cpp
     host/plan/fused_parameters.cpp
     host/plan/fused_resolve.cpp
-    host/plan/fused_teams.cpp
+    host/plan/fused_groups.cpp
     host/plan/layout.cpp
     host/plan/limits.cpp
     host/plan/pass.cpp

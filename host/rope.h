@@ -235,7 +235,6 @@ typedef struct RopeLimits {
  * last bit is no feature: the self-test finds it. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor, or the feature pushDescriptor of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
-#define ROPE_ENABLED_INT_64 4u           /* the feature shaderInt64: additions and biases where `threads` is a CPU's */
 #define ROPE_ENABLED_DEBUG_UTILS 8u      /* VK_EXT_debug_utils, which is enabled on the instance: names and labels */
 #define ROPE_ENABLED_NATIVE_HALVES 16u   /* packHalf2x16 and unpackHalf2x16 are proven: from ropeEnabledBySelfTest */
 
@@ -471,8 +470,7 @@ typedef struct RopeRotateDescription {
  *
  * float32, both operations rounded, none fused; without a scale nothing is multiplied. The bits are promised as a
  * rotation's are. A token without a position, or with one outside the table, is given nothing: without a scale it
- * stays, or goes on, bit for bit. Sines are within 2^-24.9, as all are; with ROPE_ENABLED_INT_64 where sums round to
- * nearest. */
+ * stays, or goes on, bit for bit. Sines are within 2^-24.9, as all are. */
 
 typedef enum RopeSinusoidOrder {
     ROPE_SINUSOIDS_INTERLEAVED = 0, /* pair i: the sine to element 2i, the cosine to 2i + 1; Vaswani et al. */
@@ -732,12 +730,14 @@ typedef struct RopeCache {
     int32_t delta;
 } RopeCache;
 
-/* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. Q
- * takes one dispatch, K and V one of their own together: they must be alike (heads, head_dim, strides of the source,
- * strides of the cache). Where K and V lie in one buffer on each side (packed, cache.v_shares_buffer) it takes the
- * floor's 4 storage buffers; otherwise it takes two more, 6 where it reads a buffer of positions and turns, and is
- * refused where limits.storage_buffers has fewer. Set v_separate_dispatch then: V takes a dispatch of its own, which
- * moves the same bytes and has the same bits.
+/* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. All
+ * take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a cache that K and V
+ * share, where positions are read and angles made, and one more for each buffer more. Q goes apart where there is less
+ * room, beside a cache of I8 or Q8_0, and where its lanes or the kind of its norm are not K's. K and V go together:
+ * they must be alike (heads, head_dim, strides of the source, strides of the cache). In one buffer on each side
+ * (packed, cache.v_shares_buffer) they take the floor's 4 storage buffers; with more than limits.storage_buffers they
+ * are refused. Set v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and has the same
+ * bits.
  *
  * Reads POSITIONS (positions, slots or block table, and the count of tokens; bound from its beginning), FREQUENCIES or
  * ROWS, PARAMETERS (where a norm has weights, or queries a scale), Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and
@@ -790,7 +790,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 
 #define ROPE_BINDING_COUNT 12u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 11u /* this one; a dispatch binds a few of them */
-#define ROPE_CONSTANT_COUNT 72u  /* specialization constants, ids 0 to 71, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 82u  /* specialization constants, ids 0 to 81, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 
@@ -825,13 +825,11 @@ typedef struct RopePass {
     uint32_t heads_per_thread;
     uint32_t tokens_per_thread;
     uint32_t address_unit;   /* the source's and the destination's push words count so many as one */
-    uint32_t head_lanes;     /* lanes of a thread's heads; of a fused pass, whose heads are constants, of a token */
-    uint32_t group[3];       /* a rotation's: lanes, blocks of heads and tokens of one group; 0: threads are counted
-                                through, token by token */
-    uint32_t lane_parts;     /* a rotation's: groups that one head's lanes take */
-    uint32_t blocks;         /* a rotation's, of two tensors; of one tensor 0: as many as its heads make */
-    uint32_t family;         /* how the shader reads its push words: 0: threads are counted through, 1: fused,
-                                2: rotations */
+    uint32_t head_lanes;     /* lanes of a head */
+    uint32_t group[3];       /* lanes, blocks of heads and tokens of one group */
+    uint32_t lane_parts;     /* groups that one head's lanes take */
+    uint32_t blocks;         /* of heads, of a pass of several tensors; 0: as many as push.heads make */
+    uint32_t family;         /* how the shader reads its push words: 1: fused, 2: rotations, 0: all others */
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */

@@ -1,85 +1,93 @@
-// Positions added to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. One thread
-// takes kLanes times kLane pairs of elements of a token, each through up to kHeads sequences with the same positions; or
-// where cos and sin of one set are computed kLane pairs of each of kTokens tokens.
+// This shader adds positions to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. A
+// thread loads one lane (see lane.glsl) of a token, of one sequence or of a few that have the same positions. Then it
+// finds what it adds. A group with several sequences computes each cosine and sine once. Then the thread adds and stores.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
 #endif
-#ifdef ROPE_LONG_WORDS
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#endif
+#define ROPE_ONE_TENSOR
+#define ROPE_PUSH RopeAddPush
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"
-#define ROPE_HOLDS_FREQUENCIES
 #include "frequency.glsl"
-#include "words.glsl"
+#include "runs.glsl"
 #include "rows.glsl"
-#include "turn.glsl"
-#define ROPE_TOKENS kTokens
-#include "stand.glsl"
+#include "work_item.glsl"
+#include "lane.glsl"
+#include "terms.glsl"
 
+layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
 layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
 layout(constant_id = ROPE_ID_SCALED) const uint kScaled = 0;
-layout(constant_id = ROPE_ID_LANES) const uint kLanes = 1;
+const bool kSamePlace = kInPlace != 0u;
+const bool kEveryAdded = kEveryToken != 0u;
 
-// What is neither scaled nor added to moves as integers.
+// Returns lane `number` of an embedding, all of whose elements are in pairs: its halves, or interleaved.
+Lane row_lane(uint number) {
+    const bool interleaved = ROPE_IS_INTERLEAVED(kChunkIn);
+    const uint run = kByWords ? kRun : 1u; // in units of places
+    const uint half_row = kByWords ? kPairs : kPairs / kRun;
+    Lane lane;
+    lane.paired = true;
+    lane.turned = true;
+    lane.j = number * kRun;
+    lane.count = kByWords ? min(kRun, kPairs - lane.j) : kRun;
+    lane.from = Runs(number * run, number * run + half_row, lane.count, lane.count);
+    if (interleaved) {
+        uint low_count = kLane > 1u ? min(2u * lane.count, kRun) : 1u;
+        uint high_count = 2u * lane.count - low_count;
+        lane.from = Runs(2u * number * run, (2u * number + uint(high_count != 0u)) * run, low_count, high_count);
+    }
+    lane.to = lane.from;
+    return lane;
+}
+
+// Elements that are neither scaled nor added to move as integers.
 WORDS sum_of(WORDS x, bool added, VALUES term) {
     precise VALUES sum = uintBitsToFloat(x);
-    if (kScaled != 0u) sum = sum * uintBitsToFloat(push.ROPE_FACTOR);
+    if (kScaled != 0u) sum = sum * uintBitsToFloat(push.factor);
     if (added) sum = sum + term;
     return added || kScaled != 0u ? floatBitsToUint(sum) : x;
 }
 
-void add_pairs(bool added, Turn turn, inout WORDS first, inout WORDS second) {
-    if (ROPE_IS_INTERLEAVED(kChunkIn)) unweave(first, second);
-    first = sum_of(first, added, kCosineFirst != 0u ? turn.cosine : turn.sine);
-    second = sum_of(second, added, kCosineFirst != 0u ? turn.sine : turn.cosine);
-    if (ROPE_IS_INTERLEAVED(kChunkIn)) weave(first, second);
-}
-
-void add_lane(Token token, bool added, uint row, Stand stand) {
+Head sum_head(Head head, bool added, LaneTerms lane_terms) {
     bool as_is = kSameElement && kScaled == 0u && !added;
-    Work work = work_of(stand.lane, kHeads == 1u ? 1u : heads_from(stand.head));
-    Turn turn = Turn(VALUES(0.0), VALUES(0.0));
-    if (added) turn = turn_of(token, row, work);
-    Runs runs = runs_of(work.j, work.count, kChunkIn);
-    for (uint h = 0u; h < work.heads; ++h) {
-        WORDS first = load(stand.from + runs.low, runs.low_count);
-        WORDS second = load(stand.from + runs.high, runs.high_count);
-        widen_runs(as_is, first, second);
-        add_pairs(added, turn, first, second);
-        narrow_runs(as_is, first, second);
-        store(stand.to + runs.low, first, runs.low_count);
-        store(stand.to + runs.high, second, runs.high_count);
-        stand.from += push.source.head;
-        stand.to += push.destination.head;
-    }
-}
-
-void add_token(Stand stand) {
-    uint batch = gl_WorkGroupID.y;
-    Token token = find_token(batch, stand.number);
-    bool added = is_known(token) && token.turns;
-    if (!added && kSamePlace && kScaled == 0u) return;
-    for (uint i = 0u; i < kLanes; ++i) {
-        add_lane(token, added, batch * push.rows.batch + stand.number * push.rows.token, stand);
-        stand.lane += push.head_lanes;
-    }
+    Head result = head;
+    uint quad = 0u;
+    do {
+        WORDS first;
+        WORDS second;
+        Terms terms = lane_terms.first;
+        if (quad != 0u) terms = lane_terms.second;
+        read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is, first, second);
+        if (ROPE_IS_INTERLEAVED(kChunkIn)) deinterleave(first, second);
+        first = sum_of(first, added, kCosineFirst != 0u ? terms.cosine : terms.sine);
+        second = sum_of(second, added, kCosineFirst != 0u ? terms.sine : terms.cosine);
+        if (ROPE_IS_INTERLEAVED(kChunkIn)) interleave(first, second);
+        write_quad(result, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is, kElementOut, first, second);
+    } while (++quad < kQuads);
+    return result;
 }
 
 void main() {
-    Stand stand = find_stand();
-    if (stand.number >= push.tokens) return;
-    if (kTokens > 1u) {
-        Work work = work_of(stand.lane, 1u);
-        hold_frequencies(work.j, work.count);
+    WorkItem item = find_work_item();
+    Lane lane = row_lane(item.lane);
+    Token token;
+    bool added = true;
+    if (kInline || kFromTable || !kEveryAdded) {
+        token = find_token(gl_WorkGroupID.y, item.token);
+        if (!kEveryAdded) added = is_known(token) && token.turns;
     }
-    for (uint i = 0u; i < kTokens && stand.number < push.tokens; ++i) {
-        add_token(stand);
-        ++stand.number;
-        stand.from += push.source.token;
-        stand.to += push.destination.token;
-    }
+    Head heads[kHeadsPerThread];
+    for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, kFirst, item.head + h);
+    LaneTerms terms;
+    if (kInline) terms = compute_terms(token, added, item, lane);
+    if (kShared) barrier();
+    if (!item.is_there || (kSamePlace && kScaled == 0u && !added)) return;
+    uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
+    if (!kInline || kShared) terms = read_terms(token, row, lane);
+    for (uint h = 0u; h < kHeadsPerThread && item.head + h < item.heads; ++h)
+        store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, sum_head(heads[h], added, terms));
 }

@@ -1,5 +1,4 @@
-// Cos and sin of an angle in 32-bit integers: the same bits in GLSL and C++ (in namespace rope). With ROPE_LONG_WORDS,
-// for CPUs' drivers, in 64-bit lanes too, and rounded by a sum of floats: the same bits again where that is to nearest.
+// Cos and sin of an angle in 32-bit integers: the same bits in GLSL and C++ (in namespace rope).
 //
 // An angle is a phase, a fraction of a turn in Q0.96. Its quadrant is counted off, the rest r (at most 1/8 turn) goes
 // through two polynomials in u = (r / (1/8 turn))^2, and the result is rounded to float32 once, the scale inside.
@@ -159,24 +158,17 @@ ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
 
 // The bits of the nearest float32; high is at least 2^29.
 ROPE_FUNCTION uint to_float_bits(RopeScaled value) {
-#ifdef ROPE_LONG_WORDS // two exact floats, whose sum is rounded once
-    uint below = (value.high & 0xFFu) << 16 | value.low >> 16 | min(value.low & 0xFFFFu, 1u);
-    precise float sum = float(int(value.high >> 8)) * 16777216.0 + float(int(below));
-    return floatBitsToUint(sum) + (uint(value.exponent - 48) << 23);
-#else
     uint once = choose(int(value.high) < 0, 0u, value.high); // doubled twice at most it has bit 31
     uint high = value.high + once;
     uint twice = choose(int(high) < 0, 0u, high);
     high += twice;
     int biased = value.exponent - int(once != 0u) - int(twice != 0u) + 126;
     return uint(biased - 1) * 0x800000u + round_off(high, value.low, 8u);
-#endif
 }
 
 ROPE_FUNCTION RopeScaled octant_cosine(uint u) {
-    ROPE_FACTOR32 f = u;
-    uint versine = multiply_high(
-        u, uint(less_product(1324675871u, f, less_product(68093814u, f, less_product(1399900u, f, 15161u)))));
+    uint versine =
+        multiply_high(u, less_product(1324675871u, u, less_product(68093814u, u, less_product(1399900u, u, 15161u))));
     RopeScaled cosine;
     cosine.high = choose(versine == 0u, 0x80000000u, 0u - versine);
     cosine.low = 0u;
@@ -194,9 +186,8 @@ ROPE_FUNCTION RopeScaled octant_sine(RopePhase r, uint u) {
     uint shift = uint(31 - highest_bit(first | 1u));
     uint leading = (first << shift) | ((second >> 1) >> (31u - shift));
     sine.exponent = 3 - 32 * (int(one) + int(two)) - int(shift);
-    ROPE_FACTOR32 f = u;
-    uint slope = uint(less_product(
-        3373259426u, f, less_product(346799332u, f, less_product(10696153u, f, less_product(157072u, f, 1325u)))));
+    uint slope = less_product(3373259426u, u,
+                              less_product(346799332u, u, less_product(10696153u, u, less_product(157072u, u, 1325u))));
     sine.high = multiply_high(leading, slope);
     sine.low = leading * slope;
     return sine;

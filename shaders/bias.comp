@@ -1,188 +1,265 @@
-// A bias on attention scores, added in place or written out. One thread takes eight runs of kLane keys of one head, through
-// kQueries queries. Where one's position follows the last one's, each key takes its bias from its neighbour, and of a row
-// one value alone is found anew.
+// This shader adds a bias to attention scores, or writes the bias out. A bias is a value of a head and of a distance: a
+// key's position less its query's. A thread takes one run of keys (see runs.glsl) of a few queries of one head.
+//
+// Queries that follow each other have most of their distances in common. So a group makes the value of each distance
+// once, in shared memory, while the threads' scores are loaded. Then each thread adds, masks and stores. Where tuning
+// says that a group shares nothing, a thread finds the values of its first query, and one more for each that follows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#extension GL_EXT_control_flow_attributes : require
 #if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
 #endif
-#ifdef ROPE_LONG_WORDS
-#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#endif
+#define ROPE_PUSH RopeBiasPush
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"
-#include "words.glsl"
+#include "runs.glsl"
 #include "rows.glsl"
 #include "row_value.glsl"
 #include "bias.glsl"
 
 layout(constant_id = ROPE_ID_BIAS) const uint kBias = ROPE_BIAS_CLIP;
-layout(constant_id = ROPE_ID_TOKENS) const uint kQueries = 1;
 layout(constant_id = ROPE_ID_WRITES) const uint kWrites = 0;
 layout(constant_id = ROPE_ID_CAUSAL) const uint kCausal = 0;
 layout(constant_id = ROPE_ID_BOTH_SIDES) const uint kBothSides = 0;
-const uint kHeads = 1u;
-#define ROPE_TOKENS kQueries
-#include "stand.glsl"
+layout(constant_id = ROPE_ID_QUERIES) const uint kQueries = 1;
+layout(constant_id = ROPE_ID_SHARES) const uint kTogether = 0;
+const bool kAdds = kWrites == 0u;
+const bool kBoth = kBothSides != 0u;
+const bool kLoadsFirst = kTogether != 0u;
+const bool kOwnPositions = kPositions == ROPE_KIND_PER_TOKEN; // others follow each other
 
-const uint kRuns = 8u;
-const uint kKeys = kRuns * kLane; // of one thread
+uint head_rows; // place of the head's first value
 
-uint head_rows = 0u; // element of the head's first row
-float slope = 0.0;
-
+// ---- Values --------------------------------------------------------------------------------------------------------
 #ifdef ROPE_BUCKETS
-layout(constant_id = ROPE_ID_PARAMETERS) const uint kParameters = ROPE_NEAR_THRESHOLDS;
+const bool kFromRows = true;
+layout(constant_id = ROPE_ID_BUCKETS) const uint kBuckets = 32;
+layout(constant_id = ROPE_ID_MAX_DISTANCE) const uint kMaxDistance = 128;
+layout(constant_id = ROPE_ID_PARAMETERS) const uint kParameters = 1;
 layout(std140, set = 0, binding = ROPE_BINDING_PARAMETERS) uniform Thresholds {
     uvec4 thresholds[kParameters];
 };
-const bool kBoth = kBothSides != 0u;
 
-// The first of them, which are all in most models, are loaded once.
-uvec4 near[ROPE_NEAR_THRESHOLDS];
-
-void load_near() {
-    near[0] = thresholds[0];
-    near[1] = thresholds[1];
-    near[2] = thresholds[2];
-    near[3] = thresholds[3];
+// Most distances have reached all thresholds or none. They leave the loop at once.
+uint row_of(int distance) {
+    const uint side = kBoth ? kBuckets / 2u : kBuckets;
+    const uint exact = side / 2u;
+    uint magnitude = rope_t5_magnitude(distance, kBoth);
+    bool is_between = magnitude - exact < kMaxDistance - exact;
+    uint reached = choose(magnitude >= kMaxDistance, side - exact - 1u, 0u);
+    for (uint i = choose(is_between, 0u, kParameters); i < kParameters; ++i)
+        reached += rope_t5_reached(distance, kBoth, thresholds[i]);
+    return rope_t5_bucket(distance, kBuckets, kBoth, reached);
 }
-
-uint bucket_of(int distance) {
-    uint reached = rope_t5_reached(distance, kBoth, near[0]) + rope_t5_reached(distance, kBoth, near[1]) +
-                   rope_t5_reached(distance, kBoth, near[2]) + rope_t5_reached(distance, kBoth, near[3]);
-    for (uint i = ROPE_NEAR_THRESHOLDS; i < kParameters; ++i) reached += rope_t5_reached(distance, kBoth, thresholds[i]);
-    return rope_t5_bucket(distance, push.ROPE_BUCKETS_IN_ALL, kBoth, reached);
-}
-#endif
-
-float bias_of(int distance) {
-#ifdef ROPE_BUCKETS
-    uint row = bucket_of(distance);
 #else
-    if (kBias == ROPE_BIAS_LINEAR)
-        return kBothSides != 0u ? rope_alibi_both(distance, slope) : rope_alibi(distance, slope);
-    uint row = rope_clipped_row(distance, int(push.ROPE_LEAST), push.ROPE_MOST);
+const bool kFromRows = kBias != ROPE_BIAS_LINEAR;
+float slope; // ALiBi's
+
+uint row_of(int distance) { return rope_clipped_row(distance, push.least, push.most); }
 #endif
-    return row_value(head_rows + row * push.ROPE_ROW_STRIDE);
+
+float value_of(int distance) {
+#ifndef ROPE_BUCKETS
+    if (!kFromRows) return kBoth ? rope_alibi_both(distance, slope) : rope_alibi(distance, slope);
+#endif
+    return row_value(head_rows + row_of(distance) * push.row_stride);
 }
 
-// The biases of a thread's keys.
-struct Window {
-    VALUES a;
-    VALUES b;
-    VALUES c;
-    VALUES d;
-    VALUES e;
-    VALUES f;
-    VALUES g;
-    VALUES h;
+// kDistances is the most that a group has, however its threads are divided between keys and queries. ALiBi's product
+// costs less than shared memory.
+const bool kShares = kLoadsFirst && kFromRows;
+const uint kThreads = gl_WorkGroupSize.x;
+const uint kOfManyKeys = kThreads * kRun + kQueries;
+const uint kOfManyQueries = kThreads * kQueries + kRun;
+const uint kDistances = kOfManyKeys > kOfManyQueries ? kOfManyKeys : kOfManyQueries;
+
+// Threads read entries that lie a run apart. An entry is left out after each 32, so that they read from all banks.
+#define SPREAD(entry) ((entry) + ((entry) >> 5))
+shared float shared_values[kShares ? SPREAD(kDistances) : 1u];
+int shared_begin;  // the least distance that has an entry
+uint shared_count; // distances that have one
+
+void make_shared_values() {
+    for (uint i = gl_LocalInvocationID.x; i < shared_count; i += kThreads)
+        shared_values[SPREAD(i)] = value_of(shared_begin + int(i));
+}
+
+float near_value(int distance) {
+    return kShares ? shared_values[SPREAD(uint(distance - shared_begin))] : value_of(distance);
+}
+
+// Values has those of a run.
+struct Values {
+    VALUES low;
+    VALUES high; // of a second quad
 };
 
-// The runs one place on, with another behind them.
-Window next_run(Window w, VALUES last) { return Window(w.b, w.c, w.d, w.e, w.f, w.g, w.h, last); }
-
-VALUES biases_from(int distance) {
-    VALUES biases;
-    for (uint i = 0u; i < kLane; ++i) NTH(biases, i) = bias_of(distance + int(i));
-    return biases;
-}
-
-// Loops, so that the code is there once; one of no rounds is left by drivers that know no branches, too.
-Window window_from(int distance, Window w, bool is_there) {
-    for (uint run = is_there ? kRuns : 0u; run < kRuns; ++run, distance += int(kLane))
-        w = next_run(w, biases_from(distance));
-    return w;
-}
-
+// Takes in the value of the distance before all others, and leaves out the last.
+Values slid(Values values, float first) {
 #if ROPE_LANE == 4
-#define LAST(values) values.w
-#define SLID(first, values) vec4(first, values.xyz)
-#elif ROPE_LANE == 2
-#define LAST(values) values.y
-#define SLID(first, values) vec2(first, values.x)
+    if (kQuads == 2u) values.high = vec4(values.low.w, values.high.xyz);
+    values.low = vec4(first, values.low.xyz);
 #else
-#define LAST(values) values
-#define SLID(first, values) first
+    values.low = first;
 #endif
-
-// Of the next query, from whose first key on the distance is one less.
-Window slid(Window w, float first) {
-    return Window(SLID(first, w.a), SLID(LAST(w.a), w.b), SLID(LAST(w.b), w.c), SLID(LAST(w.c), w.d),
-                  SLID(LAST(w.d), w.e), SLID(LAST(w.e), w.f), SLID(LAST(w.f), w.g), SLID(LAST(w.g), w.h));
+    return values;
 }
 
-WORDS masked(WORDS words, int distance) {
-    for (uint i = 0u; i < kLane; ++i) {
-        if (kCausal != 0u) NTH(words, i) = choose(distance + int(i) > 0, 0xFF800000u, NTH(words, i));
-    }
-    return words;
+// Returns the values of a run whose distances the group does not have. Far keys share a row.
+Values far_values(int distance) {
+    int last = distance + int(kRun) - 1;
+    float value = value_of(last);
+    Values values = Values(VALUES(value), VALUES(value));
+    bool is_one = kFromRows && row_of(distance) == row_of(last);
+    for (uint i = choose(is_one, 0u, kRun - 1u); i > 0u; --i) values = slid(values, value_of(distance + int(i) - 1));
+    return values;
 }
 
-void put_run(uint to, uint key, int distance, VALUES biases) {
-    if (key >= push.ROPE_KEYS) return;
-    uint count = min(kLane, push.ROPE_KEYS - key);
-    WORDS words = floatBitsToUint(biases);
-    if (kWrites == 0u) {
-        words = load(place_of(to + key), count);
-        if (!kFloatsIn) words = widen(words, kElementIn);
-        precise VALUES sum = uintBitsToFloat(words) + biases;
-        words = floatBitsToUint(sum);
-    }
-    words = masked(words, distance);
-    if (!kFloatsOut) words = narrow(words, kElementOut);
-    store(place_of(to + key), words, count);
+// ---- Runs ----------------------------------------------------------------------------------------------------------
+// quad_of and set_quad read and write a quad of a run as float32 bits.
+WORDS quad_of(RUN run, uint quad) {
+#if ROPE_LANE == 4
+    if (kFloatsIn) return run;
+    return widen_run(quad == 0u ? run.xy : run.zw, kElementIn);
+#else
+    return kFloatsIn ? run : widen_run(run, kElementIn);
+#endif
 }
 
-void put_row(uint to, uint key, int distance, Window w) {
-    [[unroll]] for (uint run = 0u; run < kRuns; ++run, key += kLane, distance += int(kLane)) {
-        put_run(to, key, distance, w.a);
-        w = next_run(w, w.a);
-    }
+void set_quad(inout RUN run, uint quad, WORDS words) {
+    if (kFloatsOut) run = words;
+#if ROPE_LANE == 4
+    else if (quad == 0u) run.xy = narrow_run(words, kElementOut);
+    else run.zw = narrow_run(words, kElementOut);
+#else
+    else run = narrow_run(words, kElementOut);
+#endif
 }
 
-// A query without a position keeps its scores, and its bias is 0. The 0 is the thread's second index in a group of one row:
-// newer compilers fold a constant into one of 16 bits, which 16-bit storage alone does not allow.
-void put_unknown(uint to, uint key) {
-    if (kWrites == 0u) return;
-    for (uint i = 0u; i < kRuns; ++i, key += kLane) {
-        if (key < push.ROPE_KEYS) store(place_of(to + key), WORDS(gl_LocalInvocationID.y), min(kLane, push.ROPE_KEYS - key));
-    }
+RUN biased_run(RUN run, Values values, int distance) {
+    RUN result = run;
+    uint quad = 0u;
+    do {
+        VALUES value = values.low;
+        if (quad != 0u) value = values.high;
+        WORDS words = floatBitsToUint(value);
+        if (kAdds) {
+            precise VALUES sum = uintBitsToFloat(quad_of(run, quad)) + value;
+            words = floatBitsToUint(sum);
+        }
+        for (uint i = 0u; i < kLane; ++i) {
+            bool is_ahead = distance + int(quad * kLane + i) > 0;
+            if (kCausal != 0u) NTH(words, i) = choose(is_ahead, 0xFF800000u, NTH(words, i));
+        }
+        set_quad(result, quad, words);
+    } while (++quad < kQuads);
+    return result;
 }
 
-int distance_to(uint key, Token token) { return int(push.ROPE_FIRST_KEY + key - token.whole.x); }
+// Work has what a thread takes. A thread without work has no queries.
+struct Work {
+    uint key;
+    uint keys;
+    uint query; // the first
+    uint queries;
+    uint to; // place of the first query's run
+};
+
+struct Query {
+    int distance; // of the first key
+    bool known;
+    bool near; // near_value has its values
+};
+
+// `first` is the group's first token, which is query `first_query`.
+Query query_of(Work work, Token first, uint first_query, uint number) {
+    Token token = first;
+    if (kOwnPositions) token = find_token(gl_WorkGroupID.y, number);
+    else token.whole.x += number - first_query;
+    int distance = int(push.first_key + work.key - token.whole.x);
+    bool known = is_known(token);
+    bool has_values = !kOwnPositions || !kShares || uint(distance - shared_begin) <= shared_count - work.keys;
+    return Query(distance, known, known && has_values);
+}
+
+RUN load_scores(Work work, uint to) {
+    RUN run = RUN(0u);
+    if (kAdds) run = load_run(kFirst, to, work.keys);
+    return run;
+}
+
+// A query without a position is written 0. That 0 is no constant: newer compilers make a constant of 16 bits of it,
+// which 16-bit storage alone does not allow.
+void put_scores(Work work, uint to, Query query, RUN run) {
+    if (!kAdds) run &= RUN(choose(query.known, 0xFFFFFFFFu, 0u));
+    store_run(kFirst, to, run, work.keys, kFloatsOut);
+}
 
 void main() {
-    Stand stand = find_stand();
-    if (stand.number >= push.tokens) return;
-    uint batch = gl_WorkGroupID.y;
-    uint key = stand.lane * kKeys;
-    uint to = stand.to;
-    head_rows = push.rows.offset + stand.head * push.rows.head;
-    if (kBias == ROPE_BIAS_LINEAR) slope = row_value(head_rows);
-#ifdef ROPE_BUCKETS
-    load_near();
+    uint head = gl_WorkGroupID.z / push.lane_parts;
+    uint first_key = ((gl_WorkGroupID.z - head * push.lane_parts) << push.lane_bits) * kRun;
+    uint lane = gl_LocalInvocationID.x & ((1u << push.lane_bits) - 1u);
+    uint queries = (kThreads >> push.lane_bits) * kQueries;
+    uint first_query = gl_WorkGroupID.x * queries;
+    queries = min(queries, push.tokens - first_query);
+    Work work;
+    work.key = first_key + lane * kRun;
+    work.keys = min(kRun, push.keys - min(work.key, push.keys));
+    work.query = min((gl_LocalInvocationID.x >> push.lane_bits) * kQueries, queries);
+    work.queries = work.keys == 0u ? 0u : min(kQueries, queries - work.query);
+    work.query += first_query;
+    work.to = push.destination.offset + gl_WorkGroupID.y * push.destination.batch + head * push.destination.head +
+              work.query * push.destination.token + place_of(work.key);
+
+    RUN runs[kLoadsFirst ? kQueries : 1u];
+    for (uint i = 0u; kLoadsFirst && i < kQueries; ++i) {
+        if (i < work.queries) runs[i] = load_scores(work, work.to + i * push.destination.token);
+    }
+    Token first = find_token(gl_WorkGroupID.y, first_query);
+    head_rows = push.rows.offset + head * push.rows.head;
+#ifndef ROPE_BUCKETS
+    if (!kFromRows) slope = row_value(head_rows);
 #endif
-    Token token = find_token(batch, stand.number);
-    int distance = distance_to(key, token);
-    const VALUES none = VALUES(0.0);
-    Window w = window_from(distance, Window(none, none, none, none, none, none, none, none), false);
-    for (uint i = 0u; i < kQueries; ++i) {
-        if (is_known(token)) {
-            put_row(to, key, distance, w);
-        } else {
-            put_unknown(to, key);
+    if (kShares) {
+        shared_begin = int(push.first_key + first_key - first.whole.x - (queries - 1u));
+        shared_count = min(kRun << push.lane_bits, push.keys - first_key) + queries - 1u;
+        make_shared_values();
+        barrier();
+    }
+    if (work.queries == 0u) return;
+
+    // A query that follows the last one has its values, moved by one key. If positions are given per query, a thread
+    // that shares takes all values anew. A thread that shares nothing does so if its query does not follow.
+    Values values = Values(VALUES(0.0), VALUES(0.0));
+    int distance = int(push.first_key + work.key - first.whole.x - (work.query - first_query)) + 1;
+    for (uint i = kRun - 1u; !kOwnPositions && i > 0u; --i)
+        values = slid(values, near_value(distance - 1 + int(i)));
+    bool has_values = !kOwnPositions;
+    bool some_left = false;
+    for (uint i = 0u; i < (kLoadsFirst ? kQueries : work.queries); ++i) {
+        if (i < work.queries) {
+            Query query = query_of(work, first, first_query, work.query + i);
+            some_left = some_left || !query.near;
+            if (query.near) {
+                bool follows = query.distance == distance - 1 && has_values;
+                has_values = true;
+                distance = query.distance;
+                uint taken = !kOwnPositions ? 1u : kLoadsFirst ? kRun : choose(follows, 1u, kRun);
+                for (uint k = taken; k > 0u; --k) values = slid(values, near_value(distance + int(k) - 1));
+                uint to = work.to + i * push.destination.token;
+                RUN run = kLoadsFirst ? runs[i] : load_scores(work, to);
+                put_scores(work, to, query, biased_run(run, values, distance));
+            }
         }
-        if (++stand.number >= push.tokens) return;
-        to += push.destination.token;
-        distance -= 1;
-        w = slid(w, bias_of(distance));
-        if (kPositions != ROPE_KIND_PER_TOKEN || kQueries == 1u) continue;
-        token = find_token(batch, stand.number);
-        bool follows = distance == distance_to(key, token);
-        distance = distance_to(key, token);
-        w = window_from(distance, w, follows);
+    }
+    // These queries have distances that the group does not have, or no position.
+    for (uint i = 0u; some_left && i < work.queries; ++i) {
+        Query query = query_of(work, first, first_query, work.query + i);
+        if (!query.near && (query.known || !kAdds)) {
+            uint to = work.to + i * push.destination.token;
+            RUN run = load_scores(work, to);
+            put_scores(work, to, query, biased_run(run, far_values(query.distance), query.distance));
+        }
     }
 }

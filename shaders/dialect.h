@@ -18,18 +18,7 @@ uint multiply_high(uint a, uint b) {
     umulExtended(a, b, high, low);
     return high;
 }
-// `from` less the high word of a * b. ROPE_FACTOR32 holds 32 bits as a product of them takes them: drivers for CPUs,
-// which ROPE_LONG_WORDS are for, have products of 64-bit lanes alone, and find a highest bit in twenty operations.
-#ifdef ROPE_LONG_WORDS
-#define ROPE_FACTOR32 uint64_t
-uint64_t less_product(uint from, uint64_t a, uint64_t b) { return (uint64_t(from) - (a * b >> 32)) & 0xFFFFFFFFul; }
-int highest_bit(uint a) { // of what is not 0: as the float's exponent, of what no rounding brings to the next
-    int by_float = (floatBitsToInt(float(int(a & ~(a >> 1)))) >> 23) - 127;
-    return mix(by_float, 31, int(a) < 0);
-}
-#else
-#define ROPE_FACTOR32 uint
+// Returns `from` less the high word of a * b.
 uint less_product(uint from, uint a, uint b) { return from - multiply_high(a, b); }
 int highest_bit(uint a) { return findMSB(a); }
-#endif
 #endif

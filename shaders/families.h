@@ -9,53 +9,76 @@
 namespace rope {
 #endif
 
-// Fused passes.
-#define ROPE_ID_ALL_HEADS 38    // K's and V's
-#define ROPE_ID_TURNED_HEADS 39 // those before V's
-#define ROPE_ID_SOURCE_HEAD 40  // strides
-#define ROPE_ID_DESTINATION_HEAD 41
-#define ROPE_ID_SOURCE_V 42      // from K's first element to V's, in one buffer
-#define ROPE_ID_DESTINATION_V 43 // of integers: from K's first word to V's
-#define ROPE_ID_COUNTED 44       // 1: the count of tokens is read
-#define ROPE_ID_CACHE 45         // cache kind
-#define ROPE_ID_SLOT_MAP_WIDE 46 // 1: slots or table are of int64
-#define ROPE_ID_SLOT_MAP_BATCH 47
-#define ROPE_ID_SLOT_MAP_TOKEN 48 // slots: from a token's to the next; table: pages of a sequence
-#define ROPE_ID_SLOTS 49
-#define ROPE_ID_PAGE_SIZE 50
-#define ROPE_ID_PAGE_STRIDE 51
-#define ROPE_ID_NORM 52
-#define ROPE_ID_NORM_HEADS 53 // heads normed together: 1 or all
-#define ROPE_ID_NORM_SHARE 54 // float32 bits: what the sum of squares is multiplied by
-#define ROPE_ID_EPSILON 55    // float32 bits
-#define ROPE_ID_WEIGHTS 56    // elements of the parameters before the weights; ROPE_NOWHERE: none
-#define ROPE_ID_WEIGHT_OFFSET 57
-#define ROPE_ID_QUERY_SCALE 58 // positions of one value; 0: none
-#define ROPE_ID_QUERY_OFFSET 59
-#define ROPE_ID_QUERY_COUNT 60
-#define ROPE_ID_QUERY_VALUES 61
-#define ROPE_ID_SCALE_PAGE 62 // strides of I8's scales
-#define ROPE_ID_SCALE_SLOT 63
-#define ROPE_ID_SCALE_HEAD 64
-#define ROPE_ID_SCALE_BATCH 65
-#define ROPE_ID_SCALE_AT 66   // from K's first word to its first scale, modulo 2^32
-#define ROPE_ID_SCALE_V 67    // to V's
-#define ROPE_ID_SHIFT 68      // 1: turn by push.ROPE_DELTA
-#define ROPE_ID_PARAMETERS 69 // vectors of four
-#define ROPE_ID_RUNS 70       // of four elements in a head
+// Fused passes. They have the rotation's constants of lanes and heads too.
+#define ROPE_ID_V_HEADS 48
+#define ROPE_ID_APART 49          // ROPE_APART_ bits: K or V does not share the buffer of the tensor before it
+#define ROPE_ID_ELEMENT_CACHE 50  // K's and V's; ROPE_ID_ELEMENT_OUT is Q's
+#define ROPE_ID_Q_SOURCE_TOKEN 51 // strides in units of RopePass.address_unit
+#define ROPE_ID_Q_SOURCE_HEAD 52
+#define ROPE_ID_KV_SOURCE_TOKEN 53
+#define ROPE_ID_KV_SOURCE_HEAD 54
+#define ROPE_ID_Q_DESTINATION_TOKEN 55
+#define ROPE_ID_Q_DESTINATION_HEAD 56
+#define ROPE_ID_KV_DESTINATION_TOKEN 57 // of a cache: from slot to slot
+#define ROPE_ID_PAGE_STRIDE 58
+#define ROPE_ID_PAGE_SIZE 59     // 0: the cache has no pages
+#define ROPE_ID_CACHE 60         // cache kind
+#define ROPE_ID_SLOT_MAP_WIDE 61 // 1: slots or table are of int64
+#define ROPE_ID_COUNTED 62       // 1: the count of tokens is read
+#define ROPE_ID_SHIFT 63         // 1: turn by push.delta
+#define ROPE_ID_HEAD_QUADS 64    // four elements each
+#define ROPE_ID_NORM 65
+#define ROPE_ID_NORM_ALL_HEADS 66 // 1: all heads of a tensor are normed together
+#define ROPE_ID_Q_NORM_SHARE 67   // float32 bits: what the sum of squares is multiplied by
+#define ROPE_ID_K_NORM_SHARE 68
+#define ROPE_ID_Q_EPSILON 69 // float32 bits
+#define ROPE_ID_K_EPSILON 70
+#define ROPE_ID_Q_WEIGHTS 71 // elements of the parameters before the weights; ROPE_NOWHERE: none
+#define ROPE_ID_K_WEIGHTS 72
+#define ROPE_ID_Q_WEIGHT_OFFSET 73 // float32 bits
+#define ROPE_ID_K_WEIGHT_OFFSET 74
+#define ROPE_ID_QUERY_SCALE 75 // positions of one value; 0: none
+#define ROPE_ID_QUERY_OFFSET 76
+#define ROPE_ID_QUERY_COUNT 77
+#define ROPE_ID_QUERY_VALUES 78
+#define ROPE_ID_PARAMETERS 79 // vectors of four
+#define ROPE_ID_SCALE_PAGE 80 // strides of I8's scales
+#define ROPE_ID_SCALE_SLOT 81
 
-// Additions and biases.
-#define ROPE_ID_LANES 38  // of one thread of an addition: a divisor of a row's
-#define ROPE_ID_TOKENS 39 // of one thread; a bias' tokens are queries
-// A pair's first element is given the sine; or, with 1, the cosine, or a row's first half.
-#define ROPE_ID_COSINE_FIRST 40
-#define ROPE_ID_SCALED 41     // 1: elements times push.ROPE_FACTOR first
-#define ROPE_ID_BIAS 42       // which
-#define ROPE_ID_WRITES 43     // 1: nothing is read, the bias alone is written
-#define ROPE_ID_CAUSAL 44     // 1: keys behind their query are masked
-#define ROPE_ID_BOTH_SIDES 45 // 1: T5's bidirectional buckets, ALiBi by the magnitude
+#define ROPE_APART_SOURCE_K 1u
+#define ROPE_APART_SOURCE_V 2u
+#define ROPE_APART_DESTINATION_K 4u
+#define ROPE_APART_DESTINATION_V 8u
 
-#define ROPE_RELATIVE_RUN 32u // keys that one thread takes, with relative vectors
+// Additions have ids 40 to 44 of the rotation, and these. A pair's first element is given the sine; or, with 1, the
+// cosine, or a row's first half.
+#define ROPE_ID_COSINE_FIRST 45
+#define ROPE_ID_SCALED 46 // 1: elements times push.factor first
+
+// Biases. They have the rotation's ROPE_ID_QUADS, ROPE_ID_BY_WORDS and ROPE_ID_SHARES too.
+#define ROPE_ID_BIAS 40       // the kind
+#define ROPE_ID_WRITES 44     // 1: nothing is read, the bias alone is written
+#define ROPE_ID_CAUSAL 45     // 1: keys behind their query are masked
+#define ROPE_ID_BOTH_SIDES 46 // 1: T5's bidirectional buckets, ALiBi by the magnitude
+#define ROPE_ID_QUERIES 47    // of one thread
+#define ROPE_ID_BUCKETS 48    // T5's, of both sides
+#define ROPE_ID_MAX_DISTANCE 49
+
+// Relative vectors. A quad is four elements. Ids 41 and 42 are those of runs.glsl.
+#define ROPE_ID_DIM 40
+#define ROPE_ID_HELD 43       // 16 bytes of scores, or quads of weights, that a thread loads at a time
+#define ROPE_ID_TILE_QUADS 44 // quads of a query, or of its weights, in shared memory
+// Keys:
+#define ROPE_ID_TERM_SCALE 45 // float32 bits: products are multiplied by it
+#define ROPE_ID_ROW_SLOTS 46  // rows in shared memory
+#define ROPE_ID_ALL_ROWS 47   // 1: all rows find room there
+// Values:
+#define ROPE_ID_DIM_PARTS 48 // groups that one query's elements take
+#define ROPE_ID_ITEMS 49     // quads of elements of one thread
+
+// Bits of by_words: a tensor's rows do not lie at multiples of what is loaded at once.
+#define ROPE_SOURCE_BY_WORDS 1u
+#define ROPE_DESTINATION_BY_WORDS 2u
 
 #define ROPE_NEAR_THRESHOLDS 4 // vectors of T5's thresholds, at least
 
@@ -87,35 +110,104 @@ namespace rope {
 #define ROPE_SELF_TEST_WORDS 20 // rope.h's own in C++
 #endif
 
-// All others, whose threads are counted through: a thread's index is divided into token, group of heads and lane; see
-// divide in index.h.
-struct RopePush {
-    ROPE_PUSH_COMMON
-    uint lanes_magic; // lanes per token: head_lanes for each group of heads
-    uint head_lanes;  // per group of heads: lanes of pairs, then lanes that copy what does not rotate
-    uint head_lanes_magic;
-    uint shifts;      // lanes_magic's in bits 0..15, head_lanes_magic's above
-    uint pair_counts; // pairs in bits 0..15, lanes of pairs above
-    uint rotary_begin;
-    uint pass_elements; // elements of a head that a copying lane must bring over; 0 in place
-    uint term_scale;    // float32 bits: of what relative vectors add to a score
+// The push constants of fused passes. Places of tensors count units of RopePass.address_unit elements, but those of
+// integers count words.
+#define ROPE_PUSH_FUSED                                                                                                \
+    uint count_at; /* element of the positions' buffer */                                                              \
+    uint delta;    /* by which a cache is shifted */                                                                   \
+    uint slot_map_at;                                                                                                  \
+    uint slot_map_batch;                                                                                               \
+    uint slot_map_token; /* of a block table: pages of a sequence */                                                   \
+    uint slots;                                                                                                        \
+    uint k_from;                                                                                                       \
+    uint v_from;                                                                                                       \
+    uint kv_from_batch;                                                                                                \
+    uint k_to;                                                                                                         \
+    uint v_to;                                                                                                         \
+    uint kv_to_batch;                                                                                                  \
+    uint kv_to_head;
+
+struct RopeFusedPush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_FUSED
+    uint q_from;
+    uint q_from_batch;
+    uint q_to;
+    uint q_to_batch;
 };
-#define ROPE_ROW_COPY pass_elements  // the table writes each value once more so much further; 0: once
-#define ROPE_FACTOR pass_elements    // float32 bits: of an embedding
-#define ROPE_KEYS pair_counts        // of a row of scores
-#define ROPE_FIRST_KEY pass_elements // position of key 0
-#define ROPE_ROW_STRIDE sin_offset   // from one of a bias' rows to the next; rows.head: from a head's to the next's
-#define ROPE_BUCKETS_IN_ALL rotary_begin
-#define ROPE_DIM rotary_begin // of relative vectors
-#define ROPE_LEAST scale_mantissa
-#define ROPE_MOST scale_exponent
-// Fused passes have these as constants.
-#define ROPE_COUNT_AT pair_counts     // element of the positions' buffer
-#define ROPE_SLOT_MAP_AT rotary_begin // slots or table, there too
-#define ROPE_DELTA pass_elements      // by which a cache is shifted
-#define ROPE_FIRST_BATCH head_lanes
-#define ROPE_SOURCE_V_AT heads // where K and V do not share a buffer
-#define ROPE_DESTINATION_V_AT head_lanes_magic
+
+// K and V alone become integers.
+struct RopeIntegersPush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_FUSED
+    uint k_scales; // words of the first scales
+    uint v_scales;
+    uint scale_batch;
+    uint scale_head;
+};
+
+// The push constants of relative vectors. rows.head is from a head's rows to the next head's.
+struct RopeRelativePush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+    uint keys;
+    int first_key; // position of key 0
+    int least;     // distances that have the first row and the last
+    int most;
+    uint row_stride;
+    uint key_parts;  // scores: groups that the keys of a few queries take
+    uint key_rounds; // scores: a tile has the keys that a group holds, so many times
+    uint by_words;
+};
+
+// The push constants of biases. Places of scores count units of RopePass.address_unit elements.
+struct RopeBiasPush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+    uint keys;       // of a row of scores
+    uint first_key;  // position of key 0
+    uint row_stride; // from one of the bias' rows to the next; rows.head: from a head's value to the next head's
+    int least;       // clipped: the first and the last distance that have a row
+    int most;
+    uint lane_bits;  // a group has 2^lane_bits runs of keys, and as many queries as its threads then make
+    uint lane_parts; // groups that a row of keys takes
+};
+
+// The push constants of additions. Places of the embedding count units of RopePass.address_unit elements.
+struct RopeAddPush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+    uint factor; // float32 bits: of the embedding
+};
+
+// The push constants of tables, whose rows are the destination.
+struct RopeTablePush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+    uint row_copy; // each value is written once more so much further; 0: once
+};
+
+// The push constants of the plain count of tokens. Its destination is the counter.
+struct RopeCountPush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+};
+
+// The push constants of the self-test. Its destination is the result.
+struct RopeSelfTestPush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+    uint one; // float32 bits of 1
+};
+
+#ifdef __cplusplus
+// The push constants as the host completes them: those that families share, then a family's own.
+struct RopePush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+    uint own[8];
+};
+#endif
 
 #ifdef __cplusplus
 } // namespace rope

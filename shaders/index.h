@@ -4,9 +4,6 @@
 
 #include "dialect.h"
 
-// n / d for n < 2^31, given shift = ceil(log2 d) and magic = ceil(2^(31 + shift) / d).
-ROPE_FUNCTION uint divide(uint n, uint magic, uint shift) { return multiply_high(n * 2u, magic) >> shift; }
-
 // The rotary part's pairs lie in chunks. A chunk has the first elements of `chunk` pairs, then their second elements.
 // `chunk` is 1 for interleaved pairing, and 0 (one chunk of all pairs) for half pairing.
 #define ROPE_IS_INTERLEAVED(chunk) ((chunk) == 1u)

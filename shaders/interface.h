@@ -32,7 +32,7 @@ using uint = uint32_t;
 #define ROPE_ID_COS_SIN 3    // inline, table or rows
 #define ROPE_ID_PAIRING_IN 4 // pairs in a chunk: 0: all, the halves; 1: interleaved
 #define ROPE_ID_PAIRING_OUT 5
-#define ROPE_ID_IN_PLACE 6 // no source is bound: read the destination
+#define ROPE_ID_IN_PLACE 6 // bit 0: the first tensor has no source and is read where it is written; bit 1: the others
 #define ROPE_ID_BACKWARD 7 // negate the sine
 #define ROPE_ID_ANGLE 8    // exact or compatible phases
 #define ROPE_ID_ELEMENT_IN 9
@@ -49,10 +49,9 @@ using uint = uint32_t;
 #define ROPE_ID_PASS_ELEMENTS 35 // elements of a head that copying lanes bring over; 0 in place
 #define ROPE_ID_HEAD_LANES 36    // lanes of a head: of pairs, then those that copy
 #define ROPE_ID_NATIVE_HALVES 37 // 1: the device's own conversions of float16 are proven
-// Ids from 38 on belong to a family each. These are the rotation's. A group has ROPE_ID_GROUP_SIZE lanes in x, blocks
-// of heads in y, and tokens in z.
-#define ROPE_ID_GROUP_BLOCKS 38
+#define ROPE_ID_GROUP_BLOCKS 38  // a group has ROPE_ID_GROUP_SIZE lanes in x, blocks of heads in y, tokens in z
 #define ROPE_ID_GROUP_TOKENS 39
+// Ids from 40 on belong to a family each. These are the rotation's.
 #define ROPE_ID_LANE_PARTS 40  // groups that one head's lanes take
 #define ROPE_ID_QUADS 41       // four pairs each, in one lane: 1 or 2
 #define ROPE_ID_BY_WORDS 42    // 1: runs lie anywhere, 16-bit elements at even places
@@ -69,9 +68,10 @@ using uint = uint32_t;
 #define ROPE_F16 1
 #define ROPE_BF16 2
 
-#define ROPE_ROWS_BY_FOUR 0 // four cosines or sines at a time
-#define ROPE_ROWS_WOVEN 1   // cosine and sine in turns, two of each at a time
-#define ROPE_ROWS_SINGLE 2  // one at a time
+#define ROPE_ROWS_BY_FOUR 0  // four cosines or sines at a time
+#define ROPE_ROWS_WOVEN 1    // cosine and sine in turns, two of each at a time
+#define ROPE_ROWS_SINGLE 2   // one at a time
+#define ROPE_ROWS_BY_EIGHT 3 // additions: as by four, but eight of 16 bits
 
 #define ROPE_KIND_PER_TOKEN 0
 #define ROPE_KIND_PER_SEQUENCE 1
@@ -99,9 +99,9 @@ struct RopePlace {
     uint head;
 };
 
-// The push constants up to `destination` are the same in every family. A word has two names where no dispatch
-// needs both.
-#define ROPE_PUSH_COMMON                                                                                               \
+// Every family's push constants begin with these: where tokens stand, and what turns them. A word has two names where
+// no dispatch needs both.
+#define ROPE_PUSH_TOKENS                                                                                               \
     uint tokens;                                                                                                       \
     uint first_token;  /* index of token 0 in its sequence, or among the packed ones */                                \
     uint window_begin; /* tokens of a sequence before it do not turn, nor from window_end on */                        \
@@ -110,17 +110,21 @@ struct RopePlace {
     uint position_batch;                                                                                               \
     uint position_token;                                                                                               \
     uint position_axis;                                                                                                \
-    uint heads;                                                                                                        \
-    uint sin_offset;     /* from a cosine to its sine, modulo 2^32 */                                                  \
     uint scale_mantissa; /* scale = scale_mantissa * 2^(scale_exponent - 31) */                                        \
     int scale_exponent;                                                                                                \
-    RopePlace rows; /* head: from a pair to the next */                                                                \
+    uint sin_offset; /* from a cosine to its sine, modulo 2^32 */                                                      \
+    RopePlace rows;  /* head: from a pair to the next */
+
+// These follow in every family but the fused passes.
+#define ROPE_PUSH_TENSOR                                                                                               \
+    uint heads;                                                                                                        \
     RopePlace source;                                                                                                  \
     RopePlace destination;
 
 // The push constants of rotations. Places of tensors count units of RopePass.address_unit elements.
 struct RopeRotatePush {
-    ROPE_PUSH_COMMON
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
     RopePlace source_k;
     RopePlace destination_k;
 };

@@ -1,4 +1,6 @@
 // A lane is a part of a head: a few pairs, or elements that do not rotate.
+#include "quads.glsl"
+
 layout(constant_id = ROPE_ID_PAIRING_IN) const uint kChunkIn = 0;
 layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kChunkOut = 0;
 
@@ -35,4 +37,16 @@ Lane lane_of(uint number) {
         lane.to = lane.from;
     }
     return lane;
+}
+
+// Callers pass a constant `tensor`, so one branch is enough for all loads of a thread, and one for a head's stores.
+Head load_head(WorkItem item, Lane lane, uint tensor, uint head) {
+    uint at = item.from + min(head, item.heads - 1u) * item.from_head;
+    return Head(load_run(tensor, at + lane.from.low, lane.from.low_count),
+                load_run(tensor, at + lane.from.high, lane.from.high_count));
+}
+
+void store_runs(uint at, Lane lane, uint tensor, Head words) {
+    store_run(tensor, at + lane.to.low, words.low, lane.to.low_count, kFloatsOut);
+    store_run(tensor, at + lane.to.high, words.high, lane.to.high_count, kFloatsOut);
 }

@@ -1,122 +1,101 @@
-// Shaw's relative vectors, two elements at a time: with ROPE_OF_VALUES Sum a * R[row] added to an attention's output,
-// else q . R[row] added to scores, where a row is that of the distance from query to key, clipped. One thread takes two
-// elements of an output, or ROPE_RELATIVE_RUN keys of one query.
+// This shader adds Shaw's relative vectors. A row is that of the distance from a query to a key, clipped. One build
+// adds q . R[row] to scores. The other (ROPE_OF_VALUES) adds Sum a * R[row] to an attention's output. A group takes a
+// few queries of one head. In a group, x is the lane and z the query. Among groups, x is the first query, y the sequence
+// and z the head with a part of its keys or of its elements.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeRelativePush
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"
-#include "words.glsl"
+#include "runs.glsl"
 #include "rows.glsl"
-#include "row_value.glsl"
 #include "bias.glsl"
-const uint kHeads = 1u;
-#include "stand.glsl"
 
-layout(constant_id = ROPE_ID_SCALED) const uint kScaled = 0;
+layout(constant_id = ROPE_ID_DIM) const uint kDim = 1;
+layout(constant_id = ROPE_ID_HELD) const uint kHeld = 1;
+const uint kLanes = gl_WorkGroupSize.x;
+const uint kQueries = gl_WorkGroupSize.z;
+const uint kThreads = kLanes * kQueries;
+const uint kDimQuads = (kDim + 3u) / 4u; // a quad is four elements
 
-float source_at(uint at) {
-    uint word = kFloatsIn ? source[at] : source_packed[at / 2u];
-    if (!kFloatsIn) word = widen(uvec2((word >> (16u * (at & 1u))) & 0xFFFFu), kElementIn).x;
-    return uintBitsToFloat(word);
+// Returns the row of a distance.
+uint row_of(int distance) { return rope_relative_row(distance, push.least, push.most); }
+uint last_row() { return uint(push.most) - uint(push.least); }
+int distance_of_key(int distance, uint key) { return int(uint(distance) + key); }
+
+bool lies_by_words(uint tensor_bit) { return (push.by_words & tensor_bit) != 0u; }
+
+// A quad of Q. 16-bit elements are in its first two words.
+uvec4 load_whole_quad(uint at) {
+    return kFloatsIn ? source_vector[at >> 2] : uvec4(source_two[at >> 2], 0u, 0u);
 }
 
-// Two of what is added to, or of float32 the last one.
-vec2 sum_at(uint at, uint count) {
-    uvec2 words = uvec2(0u);
-    if (!kFloatsOut) {
-        uint packed = destination_packed[at / 2u];
-        words = widen(uvec2(packed & 0xFFFFu, packed >> 16), kElementOut);
-    } else {
-        words.x = destination[at];
-        if (count > 1u) words.y = destination[at + 1u];
+// Loads four elements of Q, of which the first `count` exist. Others are 0.
+uvec4 load_quad(uint at, uint count) {
+    if (count >= 4u && !lies_by_words(ROPE_SOURCE_BY_WORDS)) return load_whole_quad(at);
+    uvec4 quad = uvec4(0u);
+    const uint halves = uint(!kFloatsIn);
+    for (uint i = 0u; i < 4u >> halves; ++i) {
+        if (i < count >> halves) quad[i] = source_word[(at >> halves) + i];
     }
-    return uintBitsToFloat(words);
+    return quad;
+}
+vec4 values_of_quad(uvec4 quad) { return uintBitsToFloat(kFloatsIn ? quad : widen_run(quad.xy, kElementIn)); }
+
+// Returns four elements of a row. Those from `count` on are 0.
+vec4 row_quad(uint at, uint count) {
+    uvec4 bits = uvec4(0u);
+    if (kRows == ROPE_ROWS_BY_FOUR) {
+        bits = kRowElement == ROPE_F32 ? rows_by_four[at >> 2] : widen_run(rows_packed[at >> 2], kRowElement);
+    } else {
+        for (uint i = 0u; i < 4u; ++i) {
+            if (i < count) bits[i] = row_entry(at + i);
+        }
+        if (kRowElement != ROPE_F32) bits = widen(bits, kRowElement);
+    }
+    return uintBitsToFloat(bits);
 }
 
-void put_sum(uint at, vec2 sum, uint count) {
-    uvec2 words = floatBitsToUint(sum);
-    if (!kFloatsOut) words = narrow(words, kElementOut);
-    store(at, words, count);
-}
+// A thread's query, and where the elements of its head lie.
+struct Query {
+    uint number;
+    uint slot;     // in the group
+    bool is_there; // false: a surplus thread, or a query without a position. Its scores or output stay
+    int distance;  // to key 0
+    uint head;
+    uint part;
+    uint from;
+    uint to;
+    uint rows; // the head's first
+};
 
-uint first_row = 0u; // element of the head's
+shared int shared_distances[kQueries];
 
-float entry(int row, uint element) { return row_value(first_row + uint(row) * push.ROPE_ROW_STRIDE + element); }
-
-int last_row() { return push.ROPE_MOST - int(push.ROPE_LEAST); }
-
-// The row of a distance from the query to key 0, and so many keys on.
-int row_of_key(int distance, uint key) {
-    return int(rope_relative_row(int(uint(distance) + key), int(push.ROPE_LEAST), push.ROPE_MOST));
+// Surplus threads get the last query, so that every thread reaches the barriers.
+Query find_query(uint parts) {
+    Query query;
+    query.slot = gl_LocalInvocationID.z;
+    query.number = gl_WorkGroupID.x * kQueries + query.slot;
+    query.head = gl_WorkGroupID.z / parts;
+    query.part = gl_WorkGroupID.z % parts;
+    query.is_there = query.number < push.tokens;
+    query.number = min(query.number, push.tokens - 1u);
+    uint batch = gl_WorkGroupID.y;
+    query.from = push.source.offset + batch * push.source.batch + query.number * push.source.token +
+                 query.head * push.source.head;
+    query.to = push.destination.offset + batch * push.destination.batch + query.number * push.destination.token +
+               query.head * push.destination.head;
+    query.rows = push.rows.offset + query.head * push.rows.head;
+    Token token = find_token(batch, query.number);
+    bool known = is_known(token);
+    query.is_there = known && query.is_there;
+    query.distance = int(uint(push.first_key) - token.whole.x);
+    return query;
 }
 
 #ifdef ROPE_OF_VALUES
-// Rows at either end serve many keys, whose weights are summed first.
-vec2 weighted_sum(uint from, int distance, uint element, uint count) {
-    precise vec2 sum = vec2(0.0);
-    precise float before = 0.0;
-    precise float behind = 0.0;
-    for (uint key = 0u; key < push.ROPE_KEYS; ++key) {
-        int row = row_of_key(distance, key);
-        float weight = source_at(from + key);
-        vec2 value = vec2(entry(row, element), count > 1u ? entry(row, element + 1u) : 0.0);
-        if (row == 0) {
-            before += weight;
-        } else if (row == last_row()) {
-            behind += weight;
-        } else {
-            sum += weight * value;
-        }
-    }
-    vec2 first = vec2(entry(0, element), count > 1u ? entry(0, element + 1u) : 0.0);
-    sum += before * first;
-    if (last_row() != 0) {
-        vec2 last = vec2(entry(last_row(), element), count > 1u ? entry(last_row(), element + 1u) : 0.0);
-        sum += behind * last;
-    }
-    return sum;
-}
-
-void add_terms(uint from, uint to, uint lane, int distance) {
-    uint element = 2u * lane;
-    uint count = min(2u, push.ROPE_DIM - element);
-    precise vec2 sum = sum_at(to + element, count) + weighted_sum(from, distance, element, count);
-    put_sum(to + element, sum, count);
-}
+#include "relative_values.glsl"
 #else
-float dot_with(uint from, int row) {
-    precise float sum = 0.0;
-    for (uint element = 0u; element < push.ROPE_DIM; ++element) sum += source_at(from + element) * entry(row, element);
-    if (kScaled != 0u) sum = sum * uintBitsToFloat(push.term_scale);
-    return sum;
-}
-
-// Keys of one row follow each other.
-void add_terms(uint from, uint to, uint lane, int distance) {
-    int row = -1;
-    float term = 0.0;
-    uint end = min((lane + 1u) * ROPE_RELATIVE_RUN, push.ROPE_KEYS);
-    for (uint key = lane * ROPE_RELATIVE_RUN; key < end; key += 2u) {
-        vec2 terms;
-        for (uint i = 0u; i < 2u; ++i) {
-            int wanted = row_of_key(distance, key + i);
-            if (wanted != row) term = dot_with(from, wanted);
-            row = wanted;
-            terms[i] = term;
-        }
-        uint count = min(2u, end - key);
-        precise vec2 sum = sum_at(to + key, count) + terms;
-        put_sum(to + key, sum, count);
-    }
-}
+#include "relative_keys.glsl"
 #endif
-
-void main() {
-    Stand stand = find_stand();
-    if (stand.number >= push.tokens) return;
-    Token token = find_token(gl_WorkGroupID.y, stand.number);
-    if (!is_known(token)) return;
-    first_row = push.rows.offset + stand.head * push.rows.head;
-    add_terms(stand.from, stand.to, stand.lane, int(push.ROPE_FIRST_KEY - token.whole.x));
-}

@@ -22,41 +22,46 @@ const uint kQuads = 1u;
 const bool kByWords = true;
 #endif
 const uint kRun = kLane * kQuads; // pairs of a lane, and elements of a run
-const bool kSamePlace = kInPlace != 0u;
+#ifdef ROPE_INTEGERS // never in place: no code here may read what is written
+const bool kFirstInPlace = false;
+const bool kOthersInPlace = false;
+#else
+const bool kFirstInPlace = (kInPlace & 1u) != 0u;
+const bool kOthersInPlace = (kInPlace & 2u) != 0u;
+#endif
 const bool kFloatsIn = kElementIn == ROPE_F32;
 const bool kFloatsOut = kElementOut == ROPE_F32;
 const bool kSameElement = kElementIn == kElementOut;
 
+// Functions take a tensor as one of these constants, so that one branch serves all loads of a thread.
+const uint kFirst = 0u;  // Q, or the only tensor
+const uint kSecond = 1u; // K
+const uint kThird = 2u;  // V
+
 // VIEW declares the tensors' buffers with one type, and its fetch_ and put_. The wide build has vectors, two words and
-// words. The odd build turns one tensor in a dispatch, and has words and 16-bit numbers.
+// words. The odd build has words and 16-bit numbers.
 #define TENSOR(number, block, access, type, name)                                                                      \
     layout(set = 0, binding = number) access buffer block { type name[]; };
-#if ROPE_LANE == 4
 #define TENSORS(view, type)                                                                                            \
     TENSOR(ROPE_BINDING_SOURCE, Source_##view, readonly, type, source_##view)                                          \
     TENSOR(ROPE_BINDING_SOURCE_K, SourceK_##view, readonly, type, source_k_##view)                                     \
+    TENSOR(ROPE_BINDING_SOURCE_V, SourceV_##view, readonly, type, source_v_##view)                                     \
     TENSOR(ROPE_BINDING_DESTINATION, Destination_##view, , type, destination_##view)                                   \
-    TENSOR(ROPE_BINDING_DESTINATION_K, DestinationK_##view, , type, destination_k_##view)
-#define OF_K(statement) if (of_k) { statement; } else
-#else
-#define TENSORS(view, type)                                                                                            \
-    TENSOR(ROPE_BINDING_SOURCE, Source_##view, readonly, type, source_##view)                                          \
-    TENSOR(ROPE_BINDING_DESTINATION, Destination_##view, , type, destination_##view)
-#define OF_K(statement)
-#endif
+    TENSOR(ROPE_BINDING_DESTINATION_K, DestinationK_##view, , type, destination_k_##view)                              \
+    TENSOR(ROPE_BINDING_DESTINATION_V, DestinationV_##view, , type, destination_v_##view)
 #define VIEW(view, type, words)                                                                                        \
     TENSORS(view, type)                                                                                                \
-    words fetch_##view(bool of_k, uint at) {                                                                           \
-        if (kSamePlace) {                                                                                              \
-            OF_K(return words(destination_k_##view[at]))                                                               \
-            return words(destination_##view[at]);                                                                      \
-        }                                                                                                              \
-        OF_K(return words(source_k_##view[at]))                                                                        \
+    words fetch_##view(uint tensor, uint at) {                                                                         \
+        if (tensor == kThird) return words(source_v_##view[at]);                                                       \
+        if (tensor == kSecond && kOthersInPlace) return words(destination_k_##view[at]);                               \
+        if (tensor == kSecond) return words(source_k_##view[at]);                                                      \
+        if (kFirstInPlace) return words(destination_##view[at]);                                                       \
         return words(source_##view[at]);                                                                               \
     }                                                                                                                  \
-    void put_##view(bool of_k, uint at, words run) {                                                                   \
-        OF_K(destination_k_##view[at] = type(run))                                                                     \
-        destination_##view[at] = type(run);                                                                            \
+    void put_##view(uint tensor, uint at, words run) {                                                                 \
+        if (tensor == kThird) destination_v_##view[at] = type(run);                                                    \
+        else if (tensor == kSecond) destination_k_##view[at] = type(run);                                              \
+        else destination_##view[at] = type(run);                                                                       \
     }
 VIEW(word, uint, uint)
 #if ROPE_LANE == 4
@@ -68,80 +73,38 @@ VIEW(number, uint16_t, uint)
 
 // These load and store a run of `count` elements. A place counts runs, or elements if runs are loaded by words.
 #if ROPE_LANE == 4
-RUN load_run(bool of_k, uint place, uint count) {
+RUN load_run(uint tensor, uint place, uint count) {
     if (kByWords) {
         const uint halves = uint(!kFloatsIn);
         const uint words = kLane >> halves;
         uint last = max(count >> halves, 1u) - 1u;
         RUN run = RUN(0u);
-        for (uint i = 0u; i < words; ++i) run[i] = fetch_word(of_k, (place >> halves) + min(i, last));
+        for (uint i = 0u; i < words; ++i) run[i] = fetch_word(tensor, (place >> halves) + min(i, last));
         return run;
     }
-    if (kFloatsIn || kQuads == 2u) return fetch_vector(of_k, place);
-    return uvec4(fetch_two(of_k, place), 0u, 0u);
+    if (kFloatsIn || kQuads == 2u) return fetch_vector(tensor, place);
+    return uvec4(fetch_two(tensor, place), 0u, 0u);
 }
-void store_run(bool of_k, uint place, RUN run, uint count) {
+void store_run(uint tensor, uint place, RUN run, uint count, bool floats) {
     if (kByWords) {
-        const uint halves = uint(!kFloatsOut);
-        const uint words = kLane >> halves;
-        for (uint i = 0u; i < words; ++i) {
-            if (i < count >> halves) put_word(of_k, (place >> halves) + i, run[i]);
+        uint halves = uint(!floats);
+        for (uint i = 0u; i < kLane >> halves; ++i) {
+            if (i < count >> halves) put_word(tensor, (place >> halves) + i, run[i]);
         }
-    } else if (kFloatsOut || kQuads == 2u) {
-        put_vector(of_k, place, run);
+    } else if (floats || kQuads == 2u) {
+        put_vector(tensor, place, run);
     } else {
-        put_two(of_k, place, run.xy);
+        put_two(tensor, place, run.xy);
     }
 }
 #else
-RUN load_run(bool of_k, uint place, uint count) {
-    return kFloatsIn ? fetch_word(of_k, place) : fetch_number(of_k, place);
+RUN load_run(uint tensor, uint place, uint count) {
+    return kFloatsIn ? fetch_word(tensor, place) : fetch_number(tensor, place);
 }
-void store_run(bool of_k, uint place, RUN run, uint count) {
-    if (kFloatsOut) put_word(of_k, place, run);
-    else put_number(of_k, place, run);
+void store_run(uint tensor, uint place, RUN run, uint count, bool floats) {
+    if (floats) put_word(tensor, place, run);
+    else put_number(tensor, place, run);
 }
-#endif
-
-// Head has a lane's two runs of one head. part returns one quad's 16-bit elements of a run.
-struct Head {
-    RUN low;
-    RUN high;
-};
-#if ROPE_LANE == 4
-HALVES part(Head head, uint run, uint quad) {
-    RUN words = run == 0u ? head.low : head.high;
-    return quad == 0u ? words.xy : words.zw;
-}
-void set_part(inout Head head, uint run, uint quad, HALVES halves) {
-    if (run == 0u && quad == 0u) head.low.xy = halves;
-    else if (run == 0u) head.low.zw = halves;
-    else if (quad == 0u) head.high.xy = halves;
-    else head.high.zw = halves;
-}
-#else
-HALVES part(Head head, uint run, uint quad) { return run == 0u ? head.low : head.high; }
-void set_part(inout Head head, uint run, uint quad, HALVES halves) {
-    if (run == 0u) head.low = halves;
-    else head.high = halves;
-}
-#endif
-
-// These change interleaved runs into first and second elements, and back.
-#if ROPE_LANE == 4
-void deinterleave(inout WORDS low, inout WORDS high) {
-    WORDS first = uvec4(low.xz, high.xz);
-    high = uvec4(low.yw, high.yw);
-    low = first;
-}
-void interleave(inout WORDS first, inout WORDS second) {
-    WORDS low = uvec4(first.x, second.x, first.y, second.y);
-    second = uvec4(first.z, second.z, first.w, second.w);
-    first = low;
-}
-#else
-void deinterleave(inout WORDS low, inout WORDS high) {}
-void interleave(inout WORDS first, inout WORDS second) {}
 #endif
 
 // Runs has the places of a lane's two runs in a head, and their element counts.

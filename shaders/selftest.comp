@@ -12,6 +12,7 @@
 // 0 writes.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeSelfTestPush
 #include "start.glsl"
 
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
@@ -77,7 +78,7 @@ void count_halves(uint thread) {
 }
 
 void main() {
-    uint bits = push.scale_mantissa + gl_GlobalInvocationID.x;
+    uint bits = push.one + gl_GlobalInvocationID.x;
     float one = uintBitsToFloat(bits);
     float zero = uintBitsToFloat(bits - 0x3F800000u);
     float tiny = uintBitsToFloat(bits - 0xC000000u);       // 2^-24

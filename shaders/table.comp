@@ -1,6 +1,8 @@
-// Rows of cos and sin: one thread per row and pair.
+// This shader writes rows of cosines and sines. A thread writes one pair of one row. In a group, x is the pair and z the
+// row. Among groups, x is the row, y the sequence and z the pair.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeTablePush
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"
@@ -11,9 +13,9 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Rows {
 };
 
 void main() {
-    uint index = divide(gl_GlobalInvocationID.x, push.lanes_magic, push.shifts & 0xFFFFu);
-    if (index >= push.tokens) return;
-    uint pair = gl_GlobalInvocationID.x - index * push.head_lanes;
+    uint index = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;
+    uint pair = gl_WorkGroupID.z * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    if (index >= push.tokens || pair >= pair_count()) return;
     uint batch = gl_WorkGroupID.y;
     Token token = find_token(batch, index);
     uvec2 bits = uvec2(0x3F800000u, 0u); // 1 and 0: leaves its token as it is
@@ -22,7 +24,7 @@ void main() {
               push.rows.offset + pair * push.rows.head;
     rows[at] = bits.x;
     rows[at + push.sin_offset] = bits.y;
-    if (push.ROPE_ROW_COPY == 0u) return;
-    rows[at + push.ROPE_ROW_COPY] = bits.x;
-    rows[at + push.ROPE_ROW_COPY + push.sin_offset] = bits.y;
+    if (push.row_copy == 0u) return;
+    rows[at + push.row_copy] = bits.x;
+    rows[at + push.row_copy + push.sin_offset] = bits.y;
 }

@@ -7,10 +7,20 @@ layout(constant_id = ROPE_ID_HEADS) const uint kHeadsPerThread = 1;
 const uint kHeadsPerThread = 1u;
 #endif
 layout(constant_id = ROPE_ID_LANE_PARTS) const uint kLaneParts = 1;
+#ifdef ROPE_ONE_TENSOR // an addition's
+const uint kQBlocks = 0u;
+const uint kQHeads = 0u;
+const uint kKHeads = 0u;
+#define SOURCE_K push.source
+#define DESTINATION_K push.destination
+#else
 layout(constant_id = ROPE_ID_Q_BLOCKS) const uint kQBlocks = 0;
 layout(constant_id = ROPE_ID_Q_HEADS) const uint kQHeads = 1;
 layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
-#if ROPE_LANE == 4
+#define SOURCE_K push.source_k
+#define DESTINATION_K push.destination_k
+#endif
+#if ROPE_LANE == 4 && !defined(ROPE_ONE_TENSOR)
 const bool kBoth = kQBlocks != 0u; // tensors in one dispatch
 #else
 const bool kBoth = false;
@@ -49,9 +59,9 @@ WorkItem find_work_item() {
     item.of_k = kBoth && block >= kQBlocks;
     item.head = (block - choose(item.of_k, kQBlocks, 0u)) * kHeadsPerThread;
     item.heads = choose(kBoth, choose(item.of_k, kKHeads, kQHeads), push.heads);
-    item.from = choose(item.of_k, start_of(push.source_k, item.token), start_of(push.source, item.token));
-    item.from_head = choose(item.of_k, push.source_k.head, push.source.head);
-    item.to = choose(item.of_k, start_of(push.destination_k, item.token), start_of(push.destination, item.token));
-    item.to_head = choose(item.of_k, push.destination_k.head, push.destination.head);
+    item.from = choose(item.of_k, start_of(SOURCE_K, item.token), start_of(push.source, item.token));
+    item.from_head = choose(item.of_k, SOURCE_K.head, push.source.head);
+    item.to = choose(item.of_k, start_of(DESTINATION_K, item.token), start_of(push.destination, item.token));
+    item.to_head = choose(item.of_k, DESTINATION_K.head, push.destination.head);
     return item;
 }

@@ -293,10 +293,9 @@ row_amd() {
     if [ "$status" -eq 0 ] && [ "$families" -gt 0 ]; then row "$title" ok "$note"; else row "$title" FAILED "$note: $log, $rotations"; fi
 }
 
-# MSL 2.0, or 2.3 for 64-bit words in buffers, which no GPU's plan takes; HLSL of shader model 6.2, the first with
-# elements of 16 bits; ByteAddressBuffers hold no others before.
+# MSL 2.0; HLSL of shader model 6.2, the first with elements of 16 bits; ByteAddressBuffers hold no others before.
 row_cross() {
-    local folder=$work/cross log=$work/cross.log shader msl count=0 wrong=0 title="MSL and HLSL (spirv-cross)"
+    local folder=$work/cross log=$work/cross.log shader count=0 wrong=0 title="MSL and HLSL (spirv-cross)"
     if ! has spirv-cross; then not_here "$title" spirv-cross && return; fi
     native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
     rm -rf "$folder" && mkdir -p "$folder" && : >"$log"
@@ -304,8 +303,7 @@ row_cross() {
     for shader in "$folder"/*.spv; do
         count=$((count + 1))
         echo "${shader##*/}" >>"$log"
-        case $shader in *_long.spv) msl=20300 ;; *) msl=20000 ;; esac
-        spirv-cross "$shader" --msl --msl-version "$msl" --output "${shader%.spv}.metal" >>"$log" 2>&1 || wrong=$((wrong + 1))
+        spirv-cross "$shader" --msl --msl-version 20000 --output "${shader%.spv}.metal" >>"$log" 2>&1 || wrong=$((wrong + 1))
         spirv-cross "$shader" --hlsl --shader-model 62 --hlsl-enable-16bit-types --output "${shader%.spv}.hlsl" \
             >>"$log" 2>&1 || wrong=$((wrong + 1))
     done

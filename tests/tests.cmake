@@ -85,7 +85,7 @@ target_include_directories(vkrope-tests PRIVATE host tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
-    target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/rules/buckets_test.cpp tests/plan/frequencies_test.cpp
+    target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/rules/buckets_test.cpp tests/plan/frequencies_test.cpp
         tests/tool/npy_test.cpp tests/rules/real_test.cpp tests/reference/true_angle_test.cpp tests/support/rule_samples.cpp
         tests/rules/reading_test.cpp tests/rules/refusal_test.cpp tests/rules/rules_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})

@@ -207,7 +207,6 @@ bool DeviceState::chooseQueue(std::string* error) {
 
 struct EnabledFeatures {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
-    VkPhysicalDeviceFeatures core = {};
     uint32_t enabled = 0; // ROPE_ENABLED_ bits
 };
 
@@ -224,11 +223,6 @@ static EnabledFeatures usefulFeatures(const VulkanFunctions& vk, const DeviceInf
     if (options.storage_16 && storage_16.storageBuffer16BitAccess) {
         useful.storage_16.storageBuffer16BitAccess = VK_TRUE;
         useful.enabled |= ROPE_ENABLED_STORAGE_16;
-    }
-    const bool is_cpu = info.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-    if (options.int_64 && is_cpu && found.features.shaderInt64) {
-        useful.core.shaderInt64 = VK_TRUE;
-        useful.enabled |= ROPE_ENABLED_INT_64;
     }
     return useful;
 }
@@ -261,7 +255,6 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     VkDeviceCreateInfo create = {};
     create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
     create.pNext = (enabled & ROPE_ENABLED_STORAGE_16) != 0 ? &features.storage_16 : nullptr;
-    create.pEnabledFeatures = &features.core;
     create.queueCreateInfoCount = 1;
     create.pQueueCreateInfos = &queue_info;
     create.enabledExtensionCount = static_cast<uint32_t>(names.size());

@@ -1,6 +1,7 @@
 // This file plans an addition to embeddings: ropePlanAdd.
 #include "plan/add.h"
 #include "../shaders/modules.h"
+#include "plan/rows.h"
 #include "plan/tensor.h"
 
 #include <string.h>
@@ -8,10 +9,9 @@
 namespace rope {
 namespace {
 
-const ShaderVariants kAddShaders = {&rope_shader_add_wide, &rope_shader_add_narrow, &rope_shader_add_odd,
-                                    &rope_shader_add_wide_long};
+const RotationShaders kAddShaders = {&rope_shader_add_wide, &rope_shader_add_odd};
 
-// Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A thread then
+// Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A group then
 // finds the values that it adds once for many sequences.
 void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
     const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;
@@ -38,38 +38,62 @@ RopeResult checkLearnedTableSpan(const RopeAddDescription& given, const RopeRota
                   static_cast<unsigned long long>(planner->limits().storage_range));
 }
 
-// Decides how many lanes, sequences and tokens a thread takes. A rotation's thread goes through heads. An addition's
-// thread goes through lanes, and through sequences for each lane. At least eight threads take neighbouring lanes, which
-// read a row as it lies in memory. A thread that computes sines goes through tokens instead of lanes, and loads the
-// frequencies of its lane once.
-void setWorkPerThread(const RopeRotateDescription& d, uint32_t heads, const RopeLimits& limits, RopePass* pass) {
-    constexpr uint32_t kNeighbourThreads = 8;
-    constexpr uint32_t kTokensForALane = 4; // 4 times a CPU's 32 tokens leave the loads 2 % of the work
-    const uint32_t most_lanes = pass->head_lanes / kNeighbourThreads, most_items = pass->heads_per_thread;
-    if (most_items > heads) pass->heads_per_thread = heads;
-    pass->constants[ROPE_ID_HEADS] = pass->heads_per_thread;
-    const uint32_t groups = (heads + pass->heads_per_thread - 1) / pass->heads_per_thread;
-    const uint64_t threads = uint64_t{d.batch} * d.tokens * groups * pass->head_lanes;
-    const bool by_tokens = d.source == ROPE_SOURCE_INLINE && d.frequencies.sets == 1;
-    const uint32_t most_tokens = most_items * kTokensForALane < d.tokens ? most_items * kTokensForALane : d.tokens;
-    pass->tokens_per_thread = by_tokens ? chooseItemsPerThread(threads, most_tokens, limits) : 1;
-    uint32_t lanes =
-        by_tokens ? 1 : chooseItemsPerThread(threads, most_items < most_lanes ? most_items : most_lanes, limits);
-    while (pass->head_lanes % lanes != 0) lanes /= 2;
-    pass->head_lanes /= lanes;
-    pass->constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
-    pass->constants[ROPE_ID_LANES] = lanes;
+// True if lanes of eight pairs read rows of 16-bit elements 16 bytes at a time.
+bool readsRowsByEight(const RopeRotateDescription& d, const ShaderVariant& variant, const RopePass& pass) {
+    const uint64_t starts = d.rows.offset | d.rows.row_stride | static_cast<uint64_t>(d.rows.sin_offset);
+    return d.source != ROPE_SOURCE_INLINE && variant.lane_pairs == 8 && d.rows.element != ROPE_ELEMENT_F32 &&
+           pass.constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_FOUR && starts % 8 == 0;
 }
 
-// Sets the constants and push words that only additions have.
-void setAddWords(const ResolvedAdd& addition, const RopeRotateDescription& d, const RopeLimits& limits,
-                 RopePass* pass) {
-    setWorkPerThread(d, pass->count[kHead], limits, pass);
-    pass->constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
-    pass->constants[ROPE_ID_SCALED] = addition.scale != 1;
-    RopePush push = readPush(*pass);
-    memcpy(&push.ROPE_FACTOR, &addition.scale, sizeof addition.scale);
+// Sets the constants of an addition, and how its threads are cut into groups.
+void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d, const ShaderVariant& variant,
+                     const RopeLimits& limits, RopePass* pass) {
+    const uint32_t lanes = pairLanes(d, variant);
+    const AdditionCut cut = cutAddition(d, pass->count[kHead], lanes, variant.lane_pairs, limits);
+    uint32_t* constants = pass->constants;
+    setRotationConstants(d, variant, pass);
+    if (readsRowsByEight(d, variant, *pass)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
+    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | lanes << 16;
+    constants[ROPE_ID_HEAD_LANES] = lanes;
+    constants[ROPE_ID_HEADS] = cut.sequences;
+    constants[ROPE_ID_LANE_PARTS] = cut.group.lane_parts;
+    constants[ROPE_ID_SHARES] = cut.group.shares;
+    constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
+    constants[ROPE_ID_BY_WORDS] = variant.by_words;
+    constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
+    constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
+    constants[ROPE_ID_SCALED] = addition.scale != 1;
+    const bool halves = d.element_in == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16 ||
+                        (d.source != ROPE_SOURCE_INLINE && d.rows.element == ROPE_ELEMENT_F16);
+    constants[ROPE_ID_NATIVE_HALVES] = halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
+    setGroup(cut.group.size[0], cut.group.size[1], cut.group.size[2], pass);
+    pass->lane_parts = cut.group.lane_parts;
+    pass->heads_per_thread = cut.sequences;
+    pass->head_lanes = lanes;
+    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+}
+
+RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
+    RopeRotateDescription d = addition.d;
+    RopeTensor x = addition.x;
+    takeSequencesAsHeads(&d, &x);
+    const ShaderVariant variant = chooseRotationVariant(d, sideBits(x), kAddShaders, planner->limits());
+    if (variant.shader == nullptr) return refuseVariant("x", planner->reason());
+    RopePass* pass = planner->addPass(*variant.shader, d.batch, d.tokens, x.heads);
+    RopePush common = {};
+    setTokenPositions(d, &common, pass);
+    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &common);
+    setScaleOrTable(d, &common, pass);
+    pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
+    if (d.out_of_place != 0)
+        pass->access[ROPE_BINDING_SOURCE] = tensorAccess(ROPE_SLOT_X, x.source, d.element_in, d.head_dim);
+    pass->access[ROPE_BINDING_DESTINATION] =
+        tensorAccess(d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X, x.destination, d.element_out, d.head_dim);
+    setAddConstants(addition, d, variant, planner->limits(), pass);
+    RopeAddPush push = familyPush<RopeAddPush>(common);
+    memcpy(&push.factor, &addition.scale, sizeof addition.scale);
     writePush(push, pass);
+    return ROPE_SUCCESS;
 }
 
 } // namespace
@@ -82,16 +106,9 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     Planner planner(limits, plan);
     ResolvedAdd addition;
     RopeResult result = resolveAdd(*description, &addition, planner.reason());
+    if (result == ROPE_SUCCESS) result = checkLearnedTableSpan(*description, addition.d, &planner);
+    if (result == ROPE_SUCCESS) result = addAdditionPass(addition, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    RopeRotateDescription d = addition.d;
-    RopeTensor x = addition.x;
-    result = checkLearnedTableSpan(*description, d, &planner);
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-    takeSequencesAsHeads(&d, &x);
-    const RopeSlot to = d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X;
-    result = addTensorPass(d, {"x", x, ROPE_SLOT_X, to}, kAddShaders, &planner);
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-    setAddWords(addition, d, planner.limits(), &plan->passes[0]);
     addCountPass(addition.d, &planner);
     return planner.finish();
 }

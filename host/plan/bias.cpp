@@ -9,22 +9,8 @@
 namespace rope {
 namespace {
 
-// A thread takes so many vectors, each of one lane's elements: kRuns in bias.comp.
-constexpr uint32_t kVectorsPerThread = 8;
-// A thread finds all biases of its first query, and one more for each query behind it.
-constexpr uint32_t kMaxQueriesPerThread = 64;
-
-const ShaderVariants kBiasShaders = {&rope_shader_bias_wide, &rope_shader_bias_narrow, &rope_shader_bias_odd,
-                                     &rope_shader_bias_wide_long};
-const ShaderVariants kBucketShaders = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_narrow,
-                                       &rope_shader_bias_buckets_odd, &rope_shader_bias_buckets_wide_long};
-
-// Returns how many queries of a head one thread goes through.
-uint32_t queriesPerThread(const ResolvedBias& bias, uint32_t head_lanes, const RopeLimits& limits) {
-    const uint64_t threads = uint64_t{bias.d.batch} * bias.d.tokens * bias.filled.heads * head_lanes;
-    return chooseItemsPerThread(threads, bias.d.tokens < kMaxQueriesPerThread ? bias.d.tokens : kMaxQueriesPerThread,
-                                limits);
-}
+const RotationShaders kBiasShaders = {&rope_shader_bias_wide, &rope_shader_bias_odd};
+const RotationShaders kBucketShaders = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_odd};
 
 // Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
 RopeAccess biasValueAccess(const ResolvedBias& bias) {
@@ -36,7 +22,7 @@ RopeAccess biasValueAccess(const ResolvedBias& bias) {
             (bias.row_count - 1) * rows.row_stride + 1};
 }
 
-void setBiasConstants(const ResolvedBias& bias, RopePass* pass) {
+void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePass* pass) {
     const RopeBiasDescription& g = bias.filled;
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_IN_PLACE] = 1;
@@ -44,14 +30,38 @@ void setBiasConstants(const ResolvedBias& bias, RopePass* pass) {
     constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
     constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
     constants[ROPE_ID_BIAS] = shaderBias(g.kind);
-    constants[ROPE_ID_TOKENS] = pass->tokens_per_thread;
     constants[ROPE_ID_WRITES] = g.write_only != 0;
     constants[ROPE_ID_CAUSAL] = g.causal != 0;
     constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
+    constants[ROPE_ID_NATIVE_HALVES] =
+        bias.d.element_in == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
     if (g.kind != ROPE_BIAS_T5) return;
     const uint32_t vectors = ropeBucketVectors(g.buckets, g.bidirectional);
-    constants[ROPE_ID_PARAMETERS] = vectors;
+    constants[ROPE_ID_BUCKETS] = g.buckets;
+    constants[ROPE_ID_MAX_DISTANCE] = g.max_distance;
+    const uint32_t reached = (thresholdCount(bias.buckets) + 3) / 4; // vectors that any distance can reach
+    constants[ROPE_ID_PARAMETERS] = reached != 0 ? reached : 1;
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, vectors};
+}
+
+// Sets how the pass is cut into groups. The pipeline has the threads of a group and the queries of a thread; keys and
+// queries choose how a group divides its threads between them, which it reads as a push word.
+void setGroups(const ResolvedBias& bias, const ShaderVariant& variant, const RopeLimits& limits, RopeBiasPush* push,
+               RopePass* pass) {
+    const ScoreCut cut =
+        cutScores(bias.d.tokens, (bias.filled.keys + variant.lane_pairs - 1) / variant.lane_pairs, limits);
+    pass->constants[ROPE_ID_GROUP_SIZE] = pass->group_size = cut.threads;
+    pass->constants[ROPE_ID_GROUP_BLOCKS] = pass->constants[ROPE_ID_GROUP_TOKENS] = 1;
+    pass->constants[ROPE_ID_QUERIES] = pass->tokens_per_thread = cut.queries;
+    pass->constants[ROPE_ID_SHARES] = cut.shares;
+    pass->constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
+    pass->constants[ROPE_ID_BY_WORDS] = variant.by_words;
+    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    pass->group[0] = 1u << cut.lane_bits;
+    pass->group[1] = 1;
+    pass->group[2] = cut.threads >> cut.lane_bits;
+    pass->lane_parts = push->lane_parts = cut.lane_parts;
+    push->lane_bits = cut.lane_bits;
 }
 
 RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
@@ -59,24 +69,23 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
     RopeRotateDescription d = bias.d;
     d.out_of_place = 1; // every element is moved, so all of them must lie as lanes take them
     const ShaderVariant variant =
-        chooseVariant(d, {strideBits(bias.scores), strideBits(bias.scores)},
-                      g.kind == ROPE_BIAS_T5 ? kBucketShaders : kBiasShaders, planner->limits());
+        chooseRotationVariant(d, {strideBits(bias.scores), strideBits(bias.scores)},
+                              g.kind == ROPE_BIAS_T5 ? kBucketShaders : kBiasShaders, planner->limits());
     if (variant.shader == nullptr) return refuseVariant("x", planner->reason());
     RopePass* pass = planner->addPass(*variant.shader, d.batch, d.tokens, g.heads);
-    RopePush push = {};
-    pass->head_lanes = (g.keys + kVectorsPerThread * variant.lane_pairs - 1) / (kVectorsPerThread * variant.lane_pairs);
-    pass->tokens_per_thread = queriesPerThread(bias, pass->head_lanes, planner->limits());
-    setPositions(d.positions, d.frequencies, &push, pass);
+    RopePush common = {};
+    setPositions(d.positions, d.frequencies, &common, pass);
+    common.rows.head = g.rows.pair_stride;
     pass->access[ROPE_BINDING_COS_SIN] = biasValueAccess(bias);
     pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, bias.scores, d.element_in, d.head_dim);
-    setBiasConstants(bias, pass);
-    push.ROPE_KEYS = g.keys;
-    push.ROPE_FIRST_KEY = static_cast<uint32_t>(g.first_key);
-    push.rows.head = g.rows.pair_stride;
-    push.ROPE_ROW_STRIDE = static_cast<uint32_t>(g.rows.row_stride);
-    push.ROPE_BUCKETS_IN_ALL = g.buckets;
-    push.ROPE_LEAST = static_cast<uint32_t>(g.least);
-    push.ROPE_MOST = g.most;
+    setBiasConstants(bias, planner->limits(), pass);
+    RopeBiasPush push = familyPush<RopeBiasPush>(common);
+    push.keys = g.keys;
+    push.first_key = static_cast<uint32_t>(g.first_key);
+    push.row_stride = static_cast<uint32_t>(g.rows.row_stride);
+    push.least = g.least;
+    push.most = g.most;
+    setGroups(bias, variant, planner->limits(), &push, pass);
     writePush(push, pass);
     return ROPE_SUCCESS;
 }

@@ -62,16 +62,6 @@ RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
     return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
 }
 
-// Sets the words that tell a thread its token, its group of heads and its lane.
-void setThreadWords(const RopePass& pass, const PassPart& part, RopePush* push) {
-    push->head_lanes = pass.head_lanes;
-    const Divisor lanes = makeDivisor(static_cast<uint32_t>(lanesPerToken(pass, part.count[kHead])));
-    const Divisor head_lanes = makeDivisor(pass.head_lanes);
-    push->lanes_magic = lanes.magic;
-    push->head_lanes_magic = head_lanes.magic;
-    push->shifts = lanes.shift | head_lanes.shift << 16;
-}
-
 // Sets where the tensors of a rotation lie. The plan has set the strides from head to head where it has two tensors.
 void setRotationWords(const RopePass& pass, const RopePlace* places, RopePush* push) {
     RopeRotatePush words;
@@ -91,23 +81,69 @@ void setRotationWords(const RopePass& pass, const RopePlace* places, RopePush* p
     memcpy(push, &words, sizeof words);
 }
 
-// Sets the words of a fused pass that depend on the part. The families share push words, so a fused pass takes words
-// that its counts leave free.
-void setFusedWords(const RopePass& pass, const PassPart& part, const RopePush& planned, const RopePlace* places,
-                   RopePush* push) {
-    push->ROPE_FIRST_BATCH = part.begin[kBatch];
-    push->ROPE_SOURCE_V_AT = places[ROPE_BINDING_SOURCE_V].offset;
-    push->ROPE_DESTINATION_V_AT = planned.ROPE_DESTINATION_V_AT + places[ROPE_BINDING_DESTINATION_V].offset;
-    if (isBoundWhole(pass, ROPE_BINDING_POSITIONS)) {
-        push->position_offset = planned.position_offset + part.begin[kBatch] * planned.position_batch +
-                                part.begin[kToken] * planned.position_token;
-        push->position_batch = planned.position_batch;
-        push->position_token = planned.position_token;
+// Returns the words of a binding that so many elements of a cache of integers take.
+uint32_t integerWords(const RopePass& pass, uint64_t elements) {
+    const bool blocks = pass.constants[ROPE_ID_ELEMENT_CACHE] == ROPE_Q8_0;
+    constexpr uint64_t kPairElements = 2ull * ROPE_Q8_0_ELEMENTS; // two blocks fill whole words
+    const uint64_t words = blocks ? elements / kPairElements * ROPE_Q8_0_PAIR_WORDS : elements / 4;
+    return static_cast<uint32_t>(words);
+}
+
+// Adds to the words that say where a fused pass's tensors begin what their bindings lose to alignment, and where the
+// part's sequences begin in a cache.
+void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopePlace* places, RopeFusedPush* words) {
+    const uint32_t* constants = pass.constants;
+    const uint32_t unit = pass.address_unit;
+    const bool integers = ROPE_IS_FOR_CACHES(constants[ROPE_ID_ELEMENT_CACHE]);
+    const uint32_t sources[] = {fusedBinding(pass, 0, true), fusedBinding(pass, 1, true), fusedBinding(pass, 2, true)};
+    const uint32_t destinations[] = {fusedBinding(pass, 0, false), fusedBinding(pass, 1, false),
+                                     fusedBinding(pass, 2, false)};
+    const bool cached = isBoundWhole(pass, destinations[1]);
+    const uint64_t first = uint64_t{part.begin[kBatch]} * words->kv_to_batch * (cached ? unit : 0);
+    const uint32_t shift = integers ? integerWords(pass, first) : static_cast<uint32_t>(first / unit);
+    words->k_to += places[destinations[1]].offset / (integers ? 1 : unit) + shift;
+    words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) + shift;
+    words->k_from += places[sources[1]].offset / unit;
+    words->v_from += places[sources[2]].offset / unit;
+    words->kv_from_batch = places[sources[1]].batch / unit;
+    if (!cached) words->kv_to_batch = places[destinations[1]].batch / unit;
+    words->slot_map_at += part.begin[kBatch] * words->slot_map_batch;
+    if (integers) {
+        RopeIntegersPush push;
+        memcpy(&push, words, sizeof push);
+        push.k_scales += places[destinations[1]].offset + part.begin[kBatch] * push.scale_batch;
+        push.v_scales += places[destinations[2]].offset + part.begin[kBatch] * push.scale_batch;
+        memcpy(words, &push, sizeof push);
+        return;
     }
-    if (isBoundWhole(pass, ROPE_BINDING_DESTINATION)) {
-        push->destination = planned.destination;
-        push->destination.offset += places[ROPE_BINDING_DESTINATION].offset;
+    words->q_from += places[sources[0]].offset / unit;
+    words->q_to += places[destinations[0]].offset / unit;
+    words->q_from_batch = places[sources[0]].batch / unit;
+    words->q_to_batch = places[destinations[0]].batch / unit;
+}
+
+// Completes the words of a fused pass. `tokens` has those that all families share.
+void setFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* places, const RopePush& tokens,
+                   uint32_t* push) {
+    RopeFusedPush words;
+    memcpy(&words, pass.push, sizeof words);
+    const RopeFusedPush planned = words;
+    writeTokenWords(tokens, &words);
+    words.position_offset = planned.position_offset + part.begin[kBatch] * planned.position_batch +
+                            part.begin[kToken] * planned.position_token;
+    words.position_batch = planned.position_batch;
+    words.position_token = planned.position_token;
+    setFusedTensorWords(pass, part, places, &words);
+    const uint32_t in_place = pass.constants[ROPE_ID_IN_PLACE], has_q = pass.constants[ROPE_ID_Q_HEADS] != 0;
+    if (has_q && (in_place & 1) != 0) {
+        words.q_from = words.q_to;
+        words.q_from_batch = words.q_to_batch;
     }
+    if ((in_place & (has_q ? 2 : 1)) != 0) {
+        words.k_from = words.k_to;
+        words.kv_from_batch = words.kv_to_batch;
+    }
+    memcpy(push, &words, sizeof words);
 }
 
 } // namespace
@@ -130,7 +166,6 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     }
     const PassPart part = partOf(*pass, index);
     RopePush push = readPush(*pass);
-    const RopePush planned = push;
     RopePlace places[ROPE_BINDING_COUNT] = {};
     memset(dispatch->bindings, 0, sizeof dispatch->bindings);
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
@@ -155,17 +190,13 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
     push.destination = placeInUnits(pass->address_unit, places[ROPE_BINDING_DESTINATION]);
     push.tokens = part.count[kToken];
     push.heads = part.count[kHead];
-    if (pass->family == kRotationFamily) {
-        setRotationWords(*pass, places, &push);
-    } else {
-        setThreadWords(*pass, part, &push);
-        if (pass->family == kFusedFamily) setFusedWords(*pass, part, planned, places, &push);
-    }
+    if (pass->family == kRotationFamily) setRotationWords(*pass, places, &push);
 
     dispatch->shader = pass->shader;
     memcpy(dispatch->constants, pass->constants, sizeof dispatch->constants);
     memcpy(dispatch->push, &push, sizeof push);
-    dispatch->groups[0] = static_cast<uint32_t>(groupCountX(*pass, part.count[kToken], part.count[kHead]));
+    if (pass->family == kFusedFamily) setFusedWords(*pass, part, places, push, dispatch->push);
+    dispatch->groups[0] = static_cast<uint32_t>(groupCountX(*pass, part.count[kToken]));
     dispatch->groups[1] = part.count[kBatch];
     dispatch->groups[2] = static_cast<uint32_t>(groupCountZ(*pass, part.count[kHead]));
 }
@@ -178,7 +209,7 @@ void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t 
     const PassPart part = partOf(*pass, index);
     uint32_t count = tokens > part.begin[kToken] ? tokens - part.begin[kToken] : 0;
     if (count > part.count[kToken] || (pass->joined_tokens != 0 && tokens != 0)) count = part.count[kToken];
-    groups[0] = static_cast<uint32_t>(groupCountX(*pass, count, part.count[kHead]));
+    groups[0] = static_cast<uint32_t>(groupCountX(*pass, count));
     groups[1] = part.count[kBatch];
     groups[2] = static_cast<uint32_t>(groupCountZ(*pass, part.count[kHead]));
 }

@@ -1,6 +1,6 @@
 // The formats of elements: what host, program and benchmarks know of each, and the number that shaders know it by. A
 // format more is an enumerator of rope.h, a number in shaders/interface.h and a row here, its conversion in the shaders
-// (element.h, or stages.glsl for a cache's) and, for a cache's, on the CPU (host/reference/quantize.cpp).
+// (element.h, or integers.glsl for a cache's) and, for a cache's, on the CPU (host/reference/quantize.cpp).
 #pragma once
 
 #include "rope.h"

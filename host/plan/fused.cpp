@@ -21,60 +21,87 @@ bool readsParameters(const FusedTensor& t) {
     return t.query_scaled || (t.norm.kind != ROPE_NORM_NONE && t.norm.weights != nullptr);
 }
 
-// Sets the constants and the binding of the stages: the norm and the scale of queries.
-void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
-    const FusedTensor& t = dispatch.tensor;
+// True if a condition holds for any tensor of the dispatch.
+template <typename Condition> bool anyOf(const FusedDispatch& dispatch, Condition condition) {
+    for (const FusedTensor* t : dispatch.tensors) {
+        if (t != nullptr && condition(*t)) return true;
+    }
+    return false;
+}
+
+// The ids of one tensor's norm.
+struct NormIds {
+    uint32_t share, epsilon, weights, offset;
+};
+
+void setNormConstants(const FusedTensor& t, const NormIds& ids, uint32_t weights, uint32_t* constants) {
     const RopeNorm& norm = t.norm;
+    if (norm.kind == ROPE_NORM_NONE) return;
+    const uint32_t count = (norm.all_heads != 0 ? t.heads : 1) * t.d.head_dim;
+    constants[ROPE_ID_NORM] = norm.after != 0 ? ROPE_NORM_LAST : ROPE_NORM_FIRST;
+    constants[ROPE_ID_NORM_ALL_HEADS] = norm.all_heads != 0;
+    constants[ids.share] = floatConstant(norm.kind == ROPE_NORM_RMS ? 1.0f / static_cast<float>(count) : 1.0f);
+    constants[ids.epsilon] = floatConstant(norm.epsilon);
+    if (norm.weights == nullptr) return;
+    constants[ids.weights] = weights;
+    constants[ids.offset] = floatConstant(norm.weight_offset);
+}
+
+// Sets the constants and the binding of the stages: the norms and the scale of queries.
+void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
     const ParameterLayout parameters = parameterLayout(dispatch.fused);
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_WEIGHTS] = ROPE_NOWHERE;
-    constants[ROPE_ID_NORM_HEADS] = 1;
+    constants[ROPE_ID_Q_WEIGHTS] = constants[ROPE_ID_K_WEIGHTS] = ROPE_NOWHERE;
     constants[ROPE_ID_PARAMETERS] = 1;
-    if (norm.kind != ROPE_NORM_NONE) {
-        constants[ROPE_ID_NORM] = norm.after != 0 ? ROPE_NORM_LAST : ROPE_NORM_FIRST;
-        constants[ROPE_ID_NORM_HEADS] = norm.all_heads != 0 ? t.heads : 1;
-        const uint32_t count = constants[ROPE_ID_NORM_HEADS] * t.d.head_dim;
-        constants[ROPE_ID_NORM_SHARE] =
-            floatConstant(norm.kind == ROPE_NORM_RMS ? 1.0f / static_cast<float>(count) : 1.0f);
-        constants[ROPE_ID_EPSILON] = floatConstant(norm.epsilon);
-        if (norm.weights != nullptr) {
-            constants[ROPE_ID_WEIGHTS] = dispatch.is_q ? parameters.q_weights : parameters.k_weights;
-            constants[ROPE_ID_WEIGHT_OFFSET] = floatConstant(norm.weight_offset);
-        }
+    if (dispatch.has(kQ)) {
+        setNormConstants(*dispatch.tensors[kQ],
+                         {ROPE_ID_Q_NORM_SHARE, ROPE_ID_Q_EPSILON, ROPE_ID_Q_WEIGHTS, ROPE_ID_Q_WEIGHT_OFFSET},
+                         parameters.q_weights, constants);
+    }
+    if (dispatch.has(kK)) {
+        setNormConstants(*dispatch.tensors[kK],
+                         {ROPE_ID_K_NORM_SHARE, ROPE_ID_K_EPSILON, ROPE_ID_K_WEIGHTS, ROPE_ID_K_WEIGHT_OFFSET},
+                         parameters.k_weights, constants);
     }
     const RopeQueryScale& scale = dispatch.fused.filled.query_scale;
-    if (t.query_scaled) {
+    if (dispatch.has(kQ) && dispatch.tensors[kQ]->query_scaled) {
         constants[ROPE_ID_QUERY_SCALE] = scale.interval;
         constants[ROPE_ID_QUERY_OFFSET] = scale.offset;
         constants[ROPE_ID_QUERY_COUNT] = scale.count;
         constants[ROPE_ID_QUERY_VALUES] = parameters.values;
     }
-    if (!readsParameters(t)) return;
+    if (!anyOf(dispatch, readsParameters)) return;
     constants[ROPE_ID_PARAMETERS] = parameters.end / 4;
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, sizeof(float), 0, {0, 0, 0}, parameters.end};
 }
 
-// Chooses the shader of a dispatch by the elements that it turns and those that it copies. If the dispatch takes K and
-// V, the shader with the fewer pairs of a lane serves both.
+// Chooses the shader of a tensor by the elements that it turns and those that it copies.
+ShaderVariant chooseFusedVariant(const FusedTensor& t, bool vectors, const RotationShaders& shaders,
+                                 const RopeLimits& limits) {
+    RopeRotateDescription d = t.d;
+    d.out_of_place = movesWholeHead(t);
+    if (vectors) d.tuning.pairs = 0;
+    return chooseRotationVariant(d, fusedSideBits(t), shaders, limits);
+}
+
+// Chooses the shader of a dispatch: the widest that fits all of its tensors.
 ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
-    // The second wide shader of each pair reads PARAMETERS; the narrow shaders never do.
-    static const ShaderVariants kSharedBufferShaders[2] = {
-        {&rope_shader_fused_wide, &rope_shader_fused_narrow, &rope_shader_fused_odd},
-        {&rope_shader_fused_wide_parameters, nullptr, nullptr}};
-    static const ShaderVariants kApartShaders[2] = {
-        {&rope_shader_fused_apart_wide, &rope_shader_fused_apart_narrow, &rope_shader_fused_apart_odd},
-        {&rope_shader_fused_apart_wide_parameters, nullptr, nullptr}};
-    const ShaderVariants& shaders =
-        (dispatch.v_has_buffers ? kApartShaders : kSharedBufferShaders)[readsParameters(dispatch.tensor)];
-    RopeRotateDescription d = dispatch.tensor.d;
-    d.out_of_place = movesWholeHead(dispatch.tensor);
-    if (needsVectors(dispatch.tensor)) d.tuning.pairs = 0;
-    const ShaderVariant variant = chooseVariant(d, fusedSideBits(dispatch.tensor), shaders, limits);
-    if (dispatch.v == nullptr || variant.shader == nullptr) return variant;
-    RopeRotateDescription v_description = dispatch.v->d;
-    v_description.tuning.pairs = d.tuning.pairs;
-    const ShaderVariant v = chooseVariant(v_description, fusedSideBits(*dispatch.v), shaders, limits);
-    return v.lane_pairs < variant.lane_pairs ? v : variant;
+    static const RotationShaders kShaders[2][2] = {
+        {{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_parameters, nullptr}},
+        {{&rope_shader_fused_integers, nullptr}, {&rope_shader_fused_integers_parameters, nullptr}}};
+    const bool integers = anyOf(dispatch, [](const FusedTensor& t) { return isForCaches(t); });
+    const RotationShaders& shaders = kShaders[integers][anyOf(dispatch, readsParameters)];
+    const bool vectors = anyOf(dispatch, needsVectors);
+    ShaderVariant chosen = {nullptr, UINT32_MAX, 0, false};
+    for (const FusedTensor* t : dispatch.tensors) {
+        if (t == nullptr) continue;
+        const ShaderVariant variant = chooseFusedVariant(*t, vectors, shaders, limits);
+        if (variant.shader == nullptr) return variant;
+        const bool narrower =
+            variant.lane_pairs < chosen.lane_pairs || (variant.lane_pairs == chosen.lane_pairs && variant.by_words);
+        if (narrower) chosen = variant;
+    }
+    return chosen;
 }
 
 // Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not turn
@@ -90,20 +117,41 @@ void setSource(const FusedTensor& t, const ShaderVariant& variant, RopePush* pus
     setScaleOrTable(t.d, push, pass);
 }
 
+// Sets what Q, K and V become, and where they are read and written.
+void setElements(const FusedDispatch& dispatch, const RopeLimits& limits, RopePass* pass) {
+    uint32_t* constants = pass->constants;
+    constants[ROPE_ID_IN_PLACE] = 0;
+    constants[ROPE_ID_ELEMENT_OUT] = shaderElement(dispatch.first().d.element_out);
+    for (const FusedRole role : kFusedRoles) {
+        if (!dispatch.has(role)) continue;
+        const RopeRotateDescription& d = dispatch.tensors[role]->d;
+        if (role != kQ) constants[ROPE_ID_ELEMENT_CACHE] = shaderElement(d.element_out);
+        if (takesNativeHalves(d, limits)) constants[ROPE_ID_NATIVE_HALVES] = 1;
+    }
+}
+
 RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
-    const FusedTensor& t = dispatch.tensor;
+    const FusedTensor& t = dispatch.first();
     const ShaderVariant variant = chooseFusedVariant(dispatch, planner->limits());
     if (variant.shader == nullptr) return refuseVariant(t.name, planner->reason());
     RopePass* pass = planner->addPass(*variant.shader, t.d.batch, t.d.tokens, 1);
-    RopePush push = {};
-    setSource(t, variant, &push, pass);
-    setPositionBuffer(dispatch.fused, t, t.cached, &push, pass);
-    setCacheWords(t.cached ? dispatch.fused.filled.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
+    RopePush tokens = {};
+    RopeFusedPush push = {};
+    PositionNeeds needs = {};
+    for (const FusedTensor* tensor : dispatch.tensors) {
+        if (tensor != nullptr) needs = needs | positionNeeds(dispatch.fused, *tensor);
+    }
+    const RopeCache cache = dispatch.isCached() ? dispatch.fused.filled.cache : RopeCache{};
+    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    setSource(t, variant, &tokens, pass);
+    setElements(dispatch, planner->limits(), pass);
+    setPositionBuffer(dispatch.fused, needs, t, dispatch.isCached(), &tokens, &push, pass);
+    setCacheWords(cache, sequencesOf(t.d), &push, pass);
     setTensorBindings(dispatch, &push, pass);
     setStageConstants(dispatch, pass);
-    const RopeResult result = setTeams(dispatch, variant, planner->limits(), pass, planner->reason());
-    writePush(push, pass);
-    return result != ROPE_SUCCESS || !t.cached ? result : checkCacheRange(*pass, planner->limits(), planner->reason());
+    const RopeResult result = setFusedGroups(dispatch, variant, planner->limits(), pass, planner->reason());
+    writeFusedPush(dispatch, tokens, push, pass);
+    return result != ROPE_SUCCESS ? result : checkCacheRange(*pass, planner->limits(), planner->reason());
 }
 
 bool needsPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }
@@ -119,13 +167,19 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     if (cached == nullptr && (turned == nullptr || !canBeOutside(turned->d))) return;
     const FusedTensor& t = turned != nullptr ? *turned : *cached;
     RopePass* pass = planner->addPass(rope_shader_count_fused, t.d.batch, t.d.tokens, 1);
-    RopePush push = {};
-    setPositionBuffer(fused, t, cached != nullptr, &push, pass);
+    RopePush tokens = {};
+    RopeFusedPush push = {};
+    PositionNeeds needs = positionNeeds(fused, t);
+    if (cached != nullptr) needs = needs | positionNeeds(fused, *cached);
+    setPositionBuffer(fused, needs, t, cached != nullptr, &tokens, &push, pass);
     setCacheWords(cached != nullptr ? fused.filled.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? shaderSource(t.d.source) : ROPE_FROM_ROWS;
-    pass->constants[ROPE_ID_HEAD_LANES] = 1;
-    if (turned != nullptr) setScaleOrTable(t.d, &push, pass);
+    pass->constants[ROPE_ID_GROUP_SIZE] = pass->constants[ROPE_ID_GROUP_BLOCKS] = 1;
+    pass->constants[ROPE_ID_GROUP_TOKENS] = pass->group[2] = pass->group_size;
+    pass->group[0] = pass->group[1] = pass->lane_parts = 1;
+    if (turned != nullptr) setScaleOrTable(t.d, &tokens, pass);
+    writeTokenWords(tokens, &push);
     writePush(push, pass);
 }
 
@@ -143,22 +197,56 @@ RopeResult checkUniformRange(const ResolvedFused& fused, const RopeLimits& limit
 
 using namespace rope;
 
-RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan) {
-    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+namespace {
+
+// True if Q takes one dispatch with K and V: its lanes and norm are theirs, and nothing becomes integers.
+bool canGoTogether(const FusedDispatch& q, const FusedDispatch& kv, const RopeLimits& limits) {
+    if (!q.has(kQ) || !kv.has(kK) || isForCaches(*kv.tensors[kK])) return false;
+    const RopeNorm &a = q.tensors[kQ]->norm, &b = kv.tensors[kK]->norm;
+    const bool none = a.kind == ROPE_NORM_NONE;
+    if (none != (b.kind == ROPE_NORM_NONE)) return false;
+    if (!none && (a.after != b.after || a.all_heads != b.all_heads)) return false;
+    const ShaderVariant x = chooseFusedVariant(q, limits), y = chooseFusedVariant(kv, limits);
+    return x.lane_pairs == y.lane_pairs && x.by_words == y.by_words && x.copy_step == y.copy_step;
+}
+
+// Plans the passes of a resolved description. Q goes with K and V if `together` says so and it can.
+RopeResult addTensorPasses(const ResolvedFused& fused, bool together, Planner* planner) {
+    FusedDispatch q = {fused, {}}, kv = {fused, {}}, v = {fused, {}};
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        const FusedTensor& t = fused.tensors[i];
+        if (isIdle(t)) continue;
+        (t.role == kQ ? q : t.role == kV && !fused.v_with_k ? v : kv).tensors[t.role] = &t;
+    }
+    if (together && canGoTogether(q, kv, planner->limits())) {
+        kv.tensors[kQ] = q.tensors[kQ];
+        q.tensors[kQ] = nullptr;
+    }
+    RopeResult result = ROPE_SUCCESS;
+    const FusedDispatch* const dispatches[] = {&q, &kv, &v};
+    for (const FusedDispatch* dispatch : dispatches) {
+        const bool takes_any = dispatch->has(kQ) || dispatch->has(kK) || dispatch->has(kV);
+        if (takes_any && result == ROPE_SUCCESS) result = addFusedDispatch(*dispatch, planner);
+    }
+    return result;
+}
+
+RopeResult planFused(const RopeFusedDescription& description, bool together, const RopeLimits* limits, RopePlan* plan) {
     Planner planner(limits, plan);
     ResolvedFused fused;
-    RopeResult result = resolveFused(*description, &fused, planner.reason());
+    RopeResult result = resolveFused(description, &fused, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.rotate.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = checkUniformRange(fused, planner.limits(), planner.reason());
-    const uint32_t dispatches = fused.v_with_k ? fused.count - 1 : fused.count;
-    for (uint32_t i = 0; i < dispatches && result == ROPE_SUCCESS; ++i) {
-        const FusedTensor& t = fused.tensors[i];
-        const FusedTensor* v = fused.v_with_k && i + 1 == dispatches ? &fused.tensors[i + 1] : nullptr;
-        if (isIdle(t)) continue;
-        const bool v_has_buffers = v != nullptr && (t.from_slot != v->from_slot || t.to_slot != v->to_slot);
-        result = addFusedDispatch({fused, t, v, v_has_buffers, i == 0 && fused.filled.rotate.q.heads != 0}, &planner);
-    }
+    if (result == ROPE_SUCCESS) result = addTensorPasses(fused, together, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
     if (fused.filled.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
     return planner.finish();
+}
+
+} // namespace
+
+RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    return planTogetherOrApart(
+        [&](bool together, RopePlan* to) { return planFused(*description, together, limits, to); }, plan);
 }

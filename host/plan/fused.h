@@ -11,12 +11,18 @@
 
 namespace rope {
 
+enum FusedRole : uint32_t { kQ, kK, kV };
+constexpr FusedRole kFusedRoles[] = {kQ, kK, kV};
+
 struct FusedTensor {
     const char* name;
+    FusedRole role;
     RopeRotateDescription d; // the pass as this tensor takes it, without tensors; element_out may be a cache's
     uint32_t heads;
     RopeLayout source;      // the tensor is read here, unless it is shifted
     RopeLayout destination; // the tensor is written here if it has no cache
+    uint64_t source_token;  // the strides from token to token, also where there is one token only
+    uint64_t destination_token;
     RopeCacheLayout cache;  // the tensor is written here, and a shift reads it here
     RopeCacheLayout scales; // the scales, if the format of the cache has them apart
     RopeSlot from_slot, to_slot;
@@ -76,11 +82,23 @@ constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, 
 
 inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
-// Selects the positions and the axes that a tensor's pass reads. A turn reads every axis and the set. Slots and the
-// scale of queries read axis 0. Other passes read only the lengths of packed sequences, for a window, or because a
-// token outside every sequence has no slot.
-void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& tensor, RopePositions* positions,
-                          RopeFrequencies* frequencies);
+// The positions that a pass reads. A turn reads every axis, and the set. Slots and the scale of queries read axis 0.
+// Other passes read only the lengths of packed sequences, for a window, or because a token outside every sequence has
+// no slot.
+struct PositionNeeds {
+    bool axes, set, first_axis, lengths;
+};
+PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& tensor);
+inline PositionNeeds operator|(const PositionNeeds& a, const PositionNeeds& b) {
+    return {a.axes || b.axes, a.set || b.set, a.first_axis || b.first_axis, a.lengths || b.lengths};
+}
+// Selects these positions and axes of a description.
+void selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs, RopePositions* positions,
+                     RopeFrequencies* frequencies);
+inline void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& tensor, RopePositions* positions,
+                                 RopeFrequencies* frequencies) {
+    selectPositions(tensor.d, positionNeeds(fused, tensor), positions, frequencies);
+}
 
 // ParameterLayout has the element of PARAMETERS at which each part begins. The parts are the weights of Q, the weights
 // of K and the values of the scale, each padded to four elements.

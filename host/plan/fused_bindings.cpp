@@ -10,8 +10,6 @@
 namespace rope {
 namespace {
 
-uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
-
 uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -47,28 +45,29 @@ uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescri
 
 } // namespace
 
-void setPositionBuffer(const ResolvedFused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass) {
+void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
+                       RopePush* tokens, RopeFusedPush* push, RopePass* pass) {
     const RopeFusedDescription& filled = fused.filled;
     const RopeRotateDescription& d = t.d;
     RopePositions positions;
     RopeFrequencies frequencies;
-    selectFusedPositions(fused, t, &positions, &frequencies);
-    setPositions(positions, frequencies, push, pass);
-    setWindow(d, push, pass);
+    selectPositions(d, needs, &positions, &frequencies);
+    setPositions(positions, frequencies, tokens, pass);
+    setWindow(d, tokens, pass);
     uint64_t bytes = cached ? slotMapBytes(filled, d) : 0;
     if (readsPositions(positions)) {
         const RopeAccess access = positionAccess(positions, frequencies);
         bytes = larger(bytes, listBytes(access.offset + access.extent - 1, d.batch, access.stride[0], d.tokens,
                                         access.stride[1], access.element_bytes));
-        push->position_offset = lowWord(positions.offset);
-        push->position_token = lowWord(access.stride[1]);
-        if (!isPacked(positions)) push->position_batch = lowWord(access.stride[0]);
+        tokens->position_offset = lowWord(positions.offset);
+        tokens->position_token = lowWord(access.stride[1]);
+        if (!isPacked(positions)) tokens->position_batch = lowWord(access.stride[0]);
     } else {
         pass->constants[ROPE_ID_POSITION_ELEMENT] = shaderPositionElement(fused.count_element);
     }
     if (filled.tokens_counted != 0) {
         pass->constants[ROPE_ID_COUNTED] = 1;
-        push->ROPE_COUNT_AT = lowWord(filled.tokens_offset);
+        push->count_at = lowWord(filled.tokens_offset);
         bytes = larger(bytes, (filled.tokens_offset + 1) * ropePositionBytes(fused.count_element));
     }
     pass->family = kFusedFamily;
@@ -78,22 +77,20 @@ void setPositionBuffer(const ResolvedFused& fused, const FusedTensor& t, bool ca
     pass->access[ROPE_BINDING_POSITIONS] = {ROPE_SLOT_POSITIONS, sizeof(uint32_t), 0, {0, 0, 0}, (bytes + 3) / 4};
 }
 
-void setCacheWords(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePass* pass) {
+void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* push, RopePass* pass) {
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_PAGE_SIZE] = 1; // the shader divides by it, with a cache or without
     if (cache.kind == ROPE_CACHE_NONE) return;
+    const bool pages = cacheKind(cache).map == SlotMap::kPages;
     constants[ROPE_ID_CACHE] = cacheKind(cache).number;
     constants[ROPE_ID_SLOT_MAP_WIDE] = cache.slot_map_element == ROPE_POSITION_INT64;
-    constants[ROPE_ID_SLOT_MAP_BATCH] =
-        sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride); // one sequence then takes one pipeline at any stride
-    constants[ROPE_ID_SLOT_MAP_TOKEN] =
-        cacheKind(cache).map == SlotMap::kPages ? cache.table_pages : lowWord(cache.slot_map_token_stride);
-    constants[ROPE_ID_SLOTS] = cache.slots;
-    constants[ROPE_ID_PAGE_SIZE] = cache.page_size;
-    push->ROPE_SLOT_MAP_AT = lowWord(cache.slot_map_offset);
+    constants[ROPE_ID_PAGE_SIZE] = pages || cache.page_size != cache.slots ? cache.page_size : 0;
+    push->slots = cache.slots;
+    push->slot_map_at = lowWord(cache.slot_map_offset);
+    push->slot_map_batch = sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride);
+    push->slot_map_token = pages ? cache.table_pages : lowWord(cache.slot_map_token_stride);
     if (cache.shift == 0 || cache.delta == 0) return;
     constants[ROPE_ID_SHIFT] = 1;
-    memcpy(&push->ROPE_DELTA, &cache.delta, sizeof cache.delta);
+    memcpy(&push->delta, &cache.delta, sizeof cache.delta);
 }
 
 namespace {
@@ -132,84 +129,136 @@ RopeAccess cacheAccess(const FusedTensor& tensor, const DestinationRange& r) {
     return {static_cast<uint32_t>(tensor.to_slot), bytes, r.begin, {0, 0, 0}, r.end - r.begin};
 }
 
-// Returns where a tensor's cache begins, in the units that the shader counts.
-uint64_t cacheOffsetUnits(const FusedTensor& tensor) {
-    return destinationUnits(tensor.d.element_out, tensor.cache.offset);
-}
-
-void setCacheBindings(const FusedDispatch& dispatch, RopePush* push, RopePass* pass) {
-    const FusedTensor& k = dispatch.tensor;
-    DestinationRange r = cacheRange(dispatch, k);
-    uint64_t first = cacheOffsetUnits(k);
-    uint32_t* constants = pass->constants;
-    const bool scales = formatOf(k.d.element_out).scale == ElementScale::kApart;
-    if (scales) constants[ROPE_ID_SCALE_AT] = lowWord(k.scales.offset - cacheOffsetUnits(k));
-    if (dispatch.v != nullptr) {
-        const DestinationRange v = cacheRange(dispatch, *dispatch.v);
-        if (scales) constants[ROPE_ID_SCALE_V] = lowWord(dispatch.v->scales.offset - cacheOffsetUnits(*dispatch.v));
-        if (dispatch.v_has_buffers) {
-            pass->access[ROPE_BINDING_DESTINATION_V] = cacheAccess(*dispatch.v, v);
-            push->ROPE_DESTINATION_V_AT = lowWord(cacheOffsetUnits(*dispatch.v) - v.begin);
-        } else {
-            r = {smaller(r.begin, v.begin), larger(r.end, v.end)};
-            first = smaller(first, cacheOffsetUnits(*dispatch.v));
-            constants[ROPE_ID_DESTINATION_V] = lowWord(cacheOffsetUnits(*dispatch.v) - cacheOffsetUnits(k));
-        }
-    }
-    pass->access[ROPE_BINDING_DESTINATION] = cacheAccess(k, r);
-    pass->whole_bindings |= 1u << ROPE_BINDING_DESTINATION;
-    push->destination = {lowWord(first - r.begin), lowWord(k.cache.batch_stride), lowWord(k.cache.slot_stride), 0};
-    constants[ROPE_ID_PAGE_STRIDE] = lowWord(k.cache.page_stride);
-    constants[ROPE_ID_SCALE_BATCH] = lowWord(k.scales.batch_stride);
-    constants[ROPE_ID_SCALE_PAGE] = lowWord(k.scales.page_stride);
-    constants[ROPE_ID_SCALE_SLOT] = lowWord(k.scales.slot_stride);
-    constants[ROPE_ID_SCALE_HEAD] = lowWord(k.scales.head_stride);
-}
-
 // Describes all heads of a token as one element range: a fused pass does not split heads between dispatches.
 RopeAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, const FusedTensor& tensor) {
     RopeAccess access = tensorAccess(slot, layout, element, tensor.d.head_dim);
     access.extent += (tensor.heads - 1) * layout.head_stride;
-    access.stride[2] = 0;
+    access.stride[kHead] = 0;
     return access;
 }
 
-// Binds K and V in one binding, or V in a binding of its own. In one binding, a constant has the elements from K to V.
-void bindTensors(const FusedDispatch& dispatch, uint32_t binding, uint32_t v_binding, uint32_t v_constant,
-                 const RopeAccess& k, const RopeAccess& v, RopePass* pass) {
-    pass->access[binding] = k;
-    if (dispatch.v == nullptr) return;
-    if (dispatch.v_has_buffers) {
-        pass->access[v_binding] = v;
-        return;
+// Returns what a tensor reads, or what it writes. Extent 0: it is read where it is written.
+RopeAccess fusedAccess(const FusedDispatch& dispatch, const FusedTensor& t, bool source) {
+    if (source) {
+        return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element_in, t) : RopeAccess{};
     }
-    const uint64_t begin = smaller(k.offset, v.offset);
-    pass->access[binding].offset = begin;
-    pass->access[binding].extent = larger(k.offset + k.extent, v.offset + v.extent) - begin;
-    pass->constants[v_constant] = lowWord(v.offset - k.offset);
+    return t.cached ? cacheAccess(t, cacheRange(dispatch, t))
+                    : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
+}
+
+// True if one binding takes both: they lie in one buffer, and their tokens are as far apart.
+bool shareBinding(const RopeAccess& a, const RopeAccess& b) {
+    return a.extent != 0 && a.slot == b.slot && a.element_bytes == b.element_bytes &&
+           a.stride[kBatch] == b.stride[kBatch] && a.stride[kToken] == b.stride[kToken];
+}
+
+void widenAccess(const RopeAccess& more, RopeAccess* access) {
+    const uint64_t begin = smaller(access->offset, more.offset);
+    access->extent = larger(access->offset + access->extent, more.offset + more.extent) - begin;
+    access->offset = begin;
+}
+
+// Binds what the tensors of a dispatch read, or what they write. Each tensor shares the binding of the one before it,
+// or has the next one of its own, and then its bit of ROPE_ID_APART.
+void bindTensors(const FusedDispatch& dispatch, bool source, RopePass* pass) {
+    const uint32_t first = source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION;
+    const uint32_t apart_bit = source ? ROPE_APART_SOURCE_K : ROPE_APART_DESTINATION_K;
+    uint32_t binding = first;
+    bool bound = false;
+    for (const FusedRole role : kFusedRoles) {
+        if (dispatch.tensors[role] == nullptr) continue;
+        const RopeAccess access = fusedAccess(dispatch, *dispatch.tensors[role], source);
+        if (bound && shareBinding(pass->access[binding], access)) {
+            widenAccess(access, &pass->access[binding]);
+            continue;
+        }
+        if (bound) {
+            binding = first + role;
+            pass->constants[ROPE_ID_APART] |= apart_bit << (role - kK);
+        }
+        pass->access[binding] = access;
+        if (!source && dispatch.tensors[role]->cached) pass->whole_bindings |= 1u << binding;
+        bound = true;
+    }
+}
+static_assert(ROPE_BINDING_SOURCE + kV == ROPE_BINDING_SOURCE_V &&
+                  ROPE_BINDING_DESTINATION + kV == ROPE_BINDING_DESTINATION_V &&
+                  ROPE_APART_SOURCE_K << 1 == ROPE_APART_SOURCE_V &&
+                  ROPE_APART_DESTINATION_K << 1 == ROPE_APART_DESTINATION_V,
+              "K's and V's bindings and bits follow Q's");
+
+// Returns where a tensor's cache begins, in the units that its binding counts.
+uint64_t cacheOffset(const FusedTensor& tensor) { return destinationUnits(tensor.d.element_out, tensor.cache.offset); }
+
+// Sets where K or V begins in its bindings. ropeGetDispatch adds what the bindings lose to their alignment.
+void setFirstElements(const FusedDispatch& dispatch, FusedRole role, const RopePass& pass, uint32_t* from,
+                      uint32_t* to) {
+    if (!dispatch.has(role)) return;
+    const FusedTensor& t = *dispatch.tensors[role];
+    const uint32_t unit = pass.address_unit;
+    const uint64_t source = t.source.offset - pass.access[fusedBinding(pass, role, true)].offset;
+    const uint64_t begin = pass.access[fusedBinding(pass, role, false)].offset;
+    const uint64_t offset = (t.cached ? cacheOffset(t) : t.destination.offset) - begin;
+    *from = t.d.out_of_place != 0 ? lowWord(source / unit) : 0;
+    *to = lowWord(isForCaches(t) ? offset : offset / unit);
+}
+
+// Returns the word of a tensor's first scale in its binding.
+uint32_t firstScale(const FusedDispatch& dispatch, FusedRole role, const RopePass& pass) {
+    if (!dispatch.has(role)) return 0;
+    return lowWord(dispatch.tensors[role]->scales.offset - pass.access[fusedBinding(pass, role, false)].offset);
 }
 
 } // namespace
 
-void setTensorBindings(const FusedDispatch& dispatch, RopePush* push, RopePass* pass) {
-    const FusedTensor& t = dispatch.tensor;
-    const FusedTensor& v = dispatch.v != nullptr ? *dispatch.v : t;
-    pass->constants[ROPE_ID_SOURCE_HEAD] = lowWord(sourceHeadStride(t));
-    pass->constants[ROPE_ID_DESTINATION_HEAD] = lowWord(destinationHeadStride(t));
-    if (t.d.out_of_place != 0) {
-        bindTensors(dispatch, ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V, ROPE_ID_SOURCE_V,
-                    allHeadsAccess(t.from_slot, t.source, t.d.element_in, t),
-                    allHeadsAccess(v.from_slot, v.source, v.d.element_in, v), pass);
+void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass) {
+    bindTensors(dispatch, true, pass);
+    bindTensors(dispatch, false, pass);
+    setFirstElements(dispatch, kQ, *pass, &push->q_from, &push->q_to);
+    setFirstElements(dispatch, kK, *pass, &push->k_from, &push->k_to);
+    setFirstElements(dispatch, kV, *pass, &push->v_from, &push->v_to);
+    const uint32_t unit = pass->address_unit;
+    uint32_t* constants = pass->constants;
+    if (dispatch.has(kQ)) {
+        const FusedTensor& q = *dispatch.tensors[kQ];
+        if (q.d.out_of_place == 0) constants[ROPE_ID_IN_PLACE] |= 1;
+        constants[ROPE_ID_Q_SOURCE_TOKEN] = lowWord(q.source_token / unit);
+        constants[ROPE_ID_Q_SOURCE_HEAD] = lowWord(q.source.head_stride / unit);
+        constants[ROPE_ID_Q_DESTINATION_TOKEN] = lowWord(q.destination_token / unit);
+        constants[ROPE_ID_Q_DESTINATION_HEAD] = lowWord(q.destination.head_stride / unit);
     }
-    if (t.cached) return setCacheBindings(dispatch, push, pass);
-    bindTensors(dispatch, ROPE_BINDING_DESTINATION, ROPE_BINDING_DESTINATION_V, ROPE_ID_DESTINATION_V,
-                allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t),
-                allHeadsAccess(v.to_slot, v.destination, v.d.element_out, v), pass);
+    if (!dispatch.has(kK) && !dispatch.has(kV)) return;
+    const FusedTensor& kv = *dispatch.tensors[dispatch.has(kK) ? kK : kV];
+    if (kv.d.out_of_place == 0) constants[ROPE_ID_IN_PLACE] |= dispatch.has(kQ) ? 2u : 1u;
+    constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(kv.source_token / unit);
+    constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(sourceHeadStride(kv) / unit);
+    constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord((kv.cached ? kv.cache.slot_stride : kv.destination_token) / unit);
+    push->kv_to_head = lowWord(destinationHeadStride(kv) / unit);
+    if (!kv.cached) return;
+    push->kv_to_batch = lowWord(kv.cache.batch_stride / unit);
+    constants[ROPE_ID_PAGE_STRIDE] = lowWord(kv.cache.page_stride / unit);
+}
+
+void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass) {
+    RopeFusedPush words = push;
+    writeTokenWords(tokens, &words);
+    writePush(words, pass);
+    const FusedTensor& last = *dispatch.tensors[dispatch.has(kV) ? kV : dispatch.has(kK) ? kK : kQ];
+    if (!isForCaches(last)) return;
+    RopeIntegersPush integers;
+    memcpy(&integers, &words, sizeof integers);
+    integers.k_scales = firstScale(dispatch, kK, *pass);
+    integers.v_scales = firstScale(dispatch, kV, *pass);
+    integers.scale_batch = lowWord(last.scales.batch_stride);
+    integers.scale_head = lowWord(last.scales.head_stride);
+    pass->constants[ROPE_ID_SCALE_PAGE] = lowWord(last.scales.page_stride);
+    pass->constants[ROPE_ID_SCALE_SLOT] = lowWord(last.scales.slot_stride);
+    writePush(integers, pass);
 }
 
 RopeResult checkCacheRange(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
-    const int bindings[] = {ROPE_BINDING_DESTINATION, ROPE_BINDING_DESTINATION_V};
-    for (const int binding : bindings) {
+    for (uint32_t binding = ROPE_BINDING_DESTINATION; binding <= ROPE_BINDING_DESTINATION_V; ++binding) {
+        if (!isBoundWhole(pass, binding)) continue;
         const RopeAccess& cache = pass.access[binding];
         if (boundedProduct(cache.extent, cache.element_bytes) <= limits.storage_range) continue;
         return refuse(

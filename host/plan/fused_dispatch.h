@@ -6,13 +6,18 @@
 
 namespace rope {
 
-// A dispatch takes one tensor, or K with V beside it.
+// A dispatch takes one tensor, or several that have the same lanes.
 struct FusedDispatch {
     const ResolvedFused& fused;
-    const FusedTensor& tensor;
-    const FusedTensor* v; // null if the tensor is alone
-    bool v_has_buffers;   // K and V have buffers of their own
-    bool is_q;
+    const FusedTensor* tensors[3]; // null: the dispatch does not take it
+
+    // Returns the tensor that the others are like: the first.
+    const FusedTensor& first() const {
+        return *tensors[tensors[kQ] != nullptr ? kQ : tensors[kK] != nullptr ? kK : kV];
+    }
+    bool has(FusedRole role) const { return tensors[role] != nullptr; }
+    uint32_t heads(FusedRole role) const { return has(role) ? tensors[role]->heads : 0; }
+    bool isCached() const { return (has(kK) && tensors[kK]->cached) || (has(kV) && tensors[kV]->cached); }
 };
 
 inline uint32_t sequencesOf(const RopeRotateDescription& d) {
@@ -22,21 +27,26 @@ inline uint32_t sequencesOf(const RopeRotateDescription& d) {
 inline bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || needsVectors(t); }
 // Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
 inline bool reducesOverHead(const FusedTensor& t) { return isForCaches(t) || t.norm.kind != ROPE_NORM_NONE; }
+inline bool normsAllHeads(const FusedTensor& t) { return t.norm.kind != ROPE_NORM_NONE && t.norm.all_heads != 0; }
+// Returns strides and offsets modulo 2^32, as shaders count.
+inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 
-// Sets the POSITIONS binding. Positions, the slot map or block table, and the count of tokens lie in one buffer, which
-// is bound from its beginning.
-void setPositionBuffer(const ResolvedFused& fused, const FusedTensor& t, bool cached, RopePush* push, RopePass* pass);
+// Sets the POSITIONS binding, for the positions that the given needs ask for. Positions, the slot map or block table,
+// and the count of tokens lie in one buffer, which is bound from its beginning.
+void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
+                       RopePush* tokens, RopeFusedPush* push, RopePass* pass);
 // Sets the constants and push words that tell the shader where a token goes in the cache.
-void setCacheWords(const RopeCache& cache, uint32_t sequences, RopePush* push, RopePass* pass);
-// Binds the tensors and the cache, and sets where the heads lie in these bindings.
-void setTensorBindings(const FusedDispatch& dispatch, RopePush* push, RopePass* pass);
+void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* push, RopePass* pass);
+// Binds the tensors and the cache, and sets where the heads lie in these bindings. The pass's address_unit must be set.
+void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass);
+// Writes the push words of a dispatch: those that all families share, and those of fused passes or of integers.
+void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass);
 // Refuses a cache that one binding cannot span. The plan does not know which slots a call writes, so the cache is bound
 // whole.
 RopeResult checkCacheRange(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 
-// Decides how many heads share a team of threads, and how many teams fill a workgroup. A team is the threads that take
-// one head between them, or several heads one after the other.
-RopeResult setTeams(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
-                    RopePass* pass, RopeReason* reason);
+// Decides how many heads a thread takes, and how the threads are cut into groups.
+RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
+                          RopePass* pass, RopeReason* reason);
 
 } // namespace rope

@@ -225,11 +225,17 @@ void clearFusedRotation(RopeRotateDescription* d) {
     d->pairing_out = d->pairing_in;
 }
 
+// Returns the stride that the caller gives, or that of packed heads. One token alone takes the pipeline of many so.
+uint64_t tokenStride(const RopeLayout& l, uint64_t packed_token) {
+    return (l.batch_stride | l.token_stride | l.head_stride) == 0 ? packed_token : l.token_stride;
+}
+
 RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReason* reason) {
     if (role.tensor->heads == 0) return ROPE_SUCCESS;
     const RopeFusedDescription& filled = fused->filled;
     FusedTensor* t = &fused->tensors[fused->count++];
     t->name = role.name;
+    t->role = role.is_q ? kQ : role.is_v ? kV : kK;
     t->d = filled.rotate;
     t->d.q = t->d.k = {};
     t->heads = role.tensor->heads;
@@ -242,6 +248,9 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     if (!role.is_v) t->norm = role.is_q ? filled.q_norm : filled.k_norm;
     t->from_slot = filled.packed != 0 ? ROPE_SLOT_Q : role.slot;
     t->to_slot = in_place ? t->from_slot : role.slot_out;
+    const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
+    t->source_token = tokenStride(role.tensor->source, packed_token);
+    t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->destination, packed_token);
     RopeResult result = ROPE_SUCCESS;
     if (!t->cached) {
         result = resolveTensor(role.source_name, role.destination_name, t->d, role.tensor, reason);
@@ -249,7 +258,11 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     } else if (!in_place) {
         result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->source, reason);
     }
-    if (!isShifted(*t)) t->source = role.tensor->source; // a shift reads the cache alone
+    if (isShifted(*t)) {
+        t->source_token = t->destination_token = 0; // a shift reads and writes the cache alone
+    } else {
+        t->source = role.tensor->source;
+    }
     if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
     if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
@@ -315,18 +328,24 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
     return checkVWithK(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);
 }
 
-void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& t, RopePositions* positions,
-                          RopeFrequencies* frequencies) {
+PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
     const RopeCache& cache = fused.filled.cache;
-    const bool by_delta = isTurnedByDelta(cache);
-    *positions = t.d.positions;
-    *frequencies = t.d.frequencies;
-    const bool sets = t.turned && t.d.source != ROPE_SOURCE_ROWS && frequencies->sets > 1;
-    const bool turns = t.turned && t.d.source != ROPE_SOURCE_ROWS && !by_delta;
-    if (!turns && !sets) frequencies->axes = nullptr; // a set lies behind the rows of all axes
-    if (!sets) frequencies->sets = 1;
-    if (turns || sets || t.query_scaled || (t.cached && cacheKind(cache).by_position)) return;
-    keepOnlyLengths(t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0)), positions);
+    const bool by_angles = t.turned && t.d.source != ROPE_SOURCE_ROWS;
+    PositionNeeds needs;
+    needs.axes = by_angles && !isTurnedByDelta(cache);
+    needs.set = by_angles && t.d.frequencies.sets > 1;
+    needs.first_axis = t.query_scaled || (t.cached && cacheKind(cache).by_position);
+    needs.lengths = t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0));
+    return needs;
+}
+
+void selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs, RopePositions* positions,
+                     RopeFrequencies* frequencies) {
+    *positions = d.positions;
+    *frequencies = d.frequencies;
+    if (!needs.axes && !needs.set) frequencies->axes = nullptr; // a set lies behind the rows of all axes
+    if (!needs.set) frequencies->sets = 1;
+    if (!needs.axes && !needs.set && !needs.first_axis) keepOnlyLengths(needs.lengths, positions);
 }
 
 } // namespace rope

@@ -16,6 +16,13 @@ uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]) {
     return addProduct(elements, access.element_bytes, &bytes) ? bytes : UINT64_MAX;
 }
 
+uint32_t fusedBinding(const RopePass& pass, uint32_t role, bool source) {
+    const uint32_t first = source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION;
+    const uint32_t apart = pass.constants[ROPE_ID_APART] / (source ? ROPE_APART_SOURCE_K : ROPE_APART_DESTINATION_K);
+    if (role == 2 && (apart & 2u) != 0) return first + 2;
+    return first + (role != 0 && (apart & 1u) != 0 ? 1 : 0);
+}
+
 uint32_t boundBindings(const RopePass& pass) {
     uint32_t bound = 0;
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bound |= static_cast<uint32_t>(pass.access[i].extent != 0) << i;
@@ -44,26 +51,24 @@ bool haveSamePipelines(const RopePlan& a, const RopePlan& b) {
     return a.pass_count == b.pass_count;
 }
 
-uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads) {
-    if (pass.group[2] != 0) return (static_cast<uint64_t>(tokens) + pass.group[2] - 1) / pass.group[2];
-    const uint32_t size = pass.group_size;
-    const uint64_t token_groups = (static_cast<uint64_t>(tokens) + pass.tokens_per_thread - 1) / pass.tokens_per_thread;
-    return (token_groups * lanesPerToken(pass, heads) + size - 1) / size;
+uint64_t groupCountX(const RopePass& pass, uint32_t tokens) {
+    const uint64_t taken = uint64_t{pass.group[2]} * pass.tokens_per_thread;
+    return (tokens + taken - 1) / taken;
 }
 
 uint64_t groupCountZ(const RopePass& pass, uint32_t heads) {
-    if (pass.group[1] == 0) return 1;
     const uint64_t blocks = pass.blocks != 0
                                 ? pass.blocks
                                 : (static_cast<uint64_t>(heads) + pass.heads_per_thread - 1) / pass.heads_per_thread;
     return (blocks + pass.group[1] - 1) / pass.group[1] * pass.lane_parts;
 }
 
-Divisor makeDivisor(uint32_t divisor) {
-    uint32_t shift = 0;
-    while ((1ull << shift) < divisor) ++shift;
-    const uint64_t magic = ((1ull << (31 + shift)) + divisor - 1) / divisor;
-    return {static_cast<uint32_t>(magic), shift};
+void setGroup(uint32_t x, uint32_t y, uint32_t z, RopePass* pass) {
+    pass->group[0] = pass->constants[ROPE_ID_GROUP_SIZE] = x;
+    pass->group[1] = pass->constants[ROPE_ID_GROUP_BLOCKS] = y;
+    pass->group[2] = pass->constants[ROPE_ID_GROUP_TOKENS] = z;
+    pass->group_size = x * y * z;
+    pass->lane_parts = 1;
 }
 
 } // namespace rope

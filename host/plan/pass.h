@@ -6,15 +6,17 @@
 
 #include "../shaders/interface.h"
 
+#include <stddef.h>
 #include <string.h>
 
 namespace rope {
 
 enum GridAxis { kBatch, kToken, kHead, kGridAxes };
 
-// A shader reads its push words by the names of its family. RopePush and RopeRotatePush have them.
+// A shader reads its push words by the names of its family. ropeGetDispatch completes those of fused passes and of
+// rotations in their own ways.
 enum PassFamily : uint32_t {
-    kCountedFamily = 0, // threads are counted through: tables, additions, biases, relative vectors, and counts
+    kPlainFamily = 0, // tables, additions, biases, relative vectors, and counts
     kFusedFamily = 1,
     kRotationFamily = 2
 };
@@ -43,34 +45,42 @@ uint32_t hashPipeline(const RopePass& pass);
 // True if the passes of two plans take the same pipelines.
 bool haveSamePipelines(const RopePlan& a, const RopePlan& b);
 
-// Returns the lanes of one token. A lane is the part of a head that a thread takes at a time: a few pairs, or elements
-// to copy.
-inline uint64_t lanesPerToken(const RopePass& pass, uint32_t heads) {
-    const uint64_t groups = (static_cast<uint64_t>(heads) + pass.heads_per_thread - 1) / pass.heads_per_thread;
-    return groups * pass.head_lanes;
-}
 // Returns the workgroups along x; the batch is along y.
-uint64_t groupCountX(const RopePass& pass, uint32_t tokens, uint32_t heads);
-// Returns the workgroups along z: a rotation's blocks of heads.
+uint64_t groupCountX(const RopePass& pass, uint32_t tokens);
+// Returns the workgroups along z: the blocks of heads.
 uint64_t groupCountZ(const RopePass& pass, uint32_t heads);
 // Returns the dispatches of a pass.
 inline uint64_t partCount(const RopePass& pass) {
     return static_cast<uint64_t>(pass.parts[kBatch]) * pass.parts[kToken] * pass.parts[kHead];
 }
 
+// The push constants of a family: those that all families share, which are given, and its own, which are 0.
+template <typename Push> Push familyPush(const RopePush& shared) {
+    Push push = {};
+    static_assert(offsetof(Push, destination) == offsetof(RopePush, destination), "the shared words are the same");
+    memcpy(&push, &shared, offsetof(RopePush, destination) + sizeof shared.destination);
+    return push;
+}
+// Gives a fused pass the words that all families share.
+template <typename Push> void writeTokenWords(const RopePush& shared, Push* push) {
+    static_assert(offsetof(RopePush, heads) == offsetof(RopeFusedPush, count_at), "the shared words are the same");
+    memcpy(push, &shared, offsetof(RopePush, heads));
+}
+// Returns the binding of Q (0), K (1) or V (2) in a fused pass.
+uint32_t fusedBinding(const RopePass& pass, uint32_t role, bool source);
+
 inline RopePush readPush(const RopePass& pass) {
     RopePush push;
     memcpy(&push, pass.push, sizeof push);
     return push;
 }
-inline void writePush(const RopePush& push, RopePass* pass) { memcpy(pass->push, &push, sizeof push); }
+template <typename Push> void writePush(const Push& push, RopePass* pass) {
+    static_assert(sizeof push <= sizeof pass->push, "push constants are 128 bytes");
+    memcpy(pass->push, &push, sizeof push);
+}
 
-// The divisor of a division by a constant of a pass, as divide() in index.h takes it.
-struct Divisor {
-    uint32_t magic;
-    uint32_t shift;
-};
-Divisor makeDivisor(uint32_t divisor);
+// Makes the pass one of groups, of so many threads in x, y and z.
+void setGroup(uint32_t x, uint32_t y, uint32_t z, RopePass* pass);
 
 inline const char* slotName(uint32_t slot) { return ropeSlotName(static_cast<RopeSlot>(slot)); }
 

@@ -30,14 +30,10 @@ bool fitsBindings(const RopePass& pass, const RopeLimits& limits) {
     return true;
 }
 
-// A part fits if its workgroups are no more than a dispatch may have. Where threads are counted through, divide() has
-// to take the index of every thread.
+// A part fits if its workgroups are no more than a dispatch may have.
 bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
-    constexpr uint32_t kMaxGroupsZ = 65535;                          // what every device has
-    const uint64_t max_groups = (UINT32_MAX >> 1) / pass.group_size; // divide() takes n < 2^31
-    const uint64_t groups = limits.group_count[0] < max_groups ? limits.group_count[0] : max_groups;
-    return lanesPerToken(pass, pass.step[kHead]) < (1u << 30) &&
-           groupCountX(pass, pass.step[kToken], pass.step[kHead]) <= groups &&
+    constexpr uint32_t kMaxGroupsZ = 65535; // what every device has
+    return groupCountX(pass, pass.step[kToken]) <= limits.group_count[0] &&
            pass.step[kBatch] <= limits.group_count[1] && groupCountZ(pass, pass.step[kHead]) <= kMaxGroupsZ;
 }
 
@@ -217,7 +213,6 @@ RopeResult Planner::finish() {
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
-        if (pass->family != kRotationFamily) pass->constants[ROPE_ID_GROUP_SIZE] = pass->group_size;
         pass->pipeline_hash = hashPipeline(*pass);
         result = checkStorageBuffers(*pass);
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);

@@ -2,6 +2,7 @@
 // refused.
 #pragma once
 
+#include "plan/pass.h"
 #include "rules/refuse.h"
 
 #include "../shaders/interface.h"
@@ -32,5 +33,19 @@ class Planner {
     RopeLimits limits_;
     RopePlan* plan_;
 };
+
+// Plans tensors together, unless that is refused or takes more dispatches: tensors that go together are not split along
+// heads, so those whose heads lie far apart would be cut into slivers of tokens.
+template <typename PlanTensors> RopeResult planTogetherOrApart(PlanTensors plan_tensors, RopePlan* plan) {
+    const RopeResult result = plan_tensors(true, plan);
+    if (result == ROPE_SUCCESS && partCount(plan->passes[0]) == 1) return result;
+    RopePlan apart;
+    const RopeResult apart_result = plan_tensors(false, &apart);
+    if (result == ROPE_SUCCESS &&
+        (apart_result != ROPE_SUCCESS || ropeDispatchCount(plan) <= ropeDispatchCount(&apart)))
+        return result;
+    *plan = apart;
+    return apart_result;
+}
 
 } // namespace rope

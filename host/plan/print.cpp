@@ -42,10 +42,10 @@ void printStages(const RopePass& pass, PlanText* text) {
 
 void printPass(const RopePass& pass, PlanText* text) {
     // A fused pass counts only tokens; its heads are constants. The fused pass that counts outside tokens has no heads.
-    const bool fused = pass.family == kFusedFamily && pass.constants[ROPE_ID_ALL_HEADS] != 0;
+    const bool fused = pass.family == kFusedFamily && pass.blocks != 0;
     const bool turns_both = pass.access[ROPE_BINDING_DESTINATION_K].extent != 0;
     const uint32_t both = pass.constants[ROPE_ID_Q_HEADS] + pass.constants[ROPE_ID_K_HEADS];
-    const uint32_t heads = fused ? pass.constants[ROPE_ID_ALL_HEADS] : turns_both ? both : pass.count[2];
+    const uint32_t heads = fused ? both + pass.constants[ROPE_ID_V_HEADS] : turns_both ? both : pass.count[2];
     const uint32_t per_thread = fused || turns_both ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
     printTo(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
     if (fused) printStages(pass, text);

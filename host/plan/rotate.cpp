@@ -7,7 +7,6 @@
 #include "plan/rows.h"
 #include "plan/tensor.h"
 
-#include <stddef.h>
 #include <string.h>
 
 namespace rope {
@@ -56,14 +55,6 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 &&
                   ROPE_BINDING_DESTINATION_K == ROPE_BINDING_DESTINATION + 1,
               "K's bindings follow Q's");
 
-// True if every token turns.
-bool everyTokenTurns(const RopeRotateDescription& d) {
-    RopePositions positions;
-    RopeFrequencies frequencies;
-    selectRotationPositions(d, &positions, &frequencies);
-    return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
-}
-
 // Sets how the pass is cut into groups, with the constants that say so.
 void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                const RopeLimits& limits, RopePass* pass) {
@@ -72,27 +63,13 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
     const uint32_t pair_lanes = pairLanes(d, variant), lanes = pair_lanes + copyLanes(pass_elements, variant);
     const uint32_t heads = variant.lane_pairs >= 4 ? chooseRotationHeads(d, mostHeads(t), limits) : 1;
     const uint32_t blocks = countBlocks(t, heads);
-    const GroupCut cut = cutIntoGroups(d, blocks, lanes, limits);
+    const GroupCut cut = cutIntoGroups(d, blocks, lanes, largestGroup(d, limits), limits);
     constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | pair_lanes << 16;
     constants[ROPE_ID_ROTARY_BEGIN] = d.rotary_begin;
     constants[ROPE_ID_PASS_ELEMENTS] = pass_elements;
-    constants[ROPE_ID_HEAD_LANES] = lanes;
-    constants[ROPE_ID_GROUP_SIZE] = cut.size[0];
-    constants[ROPE_ID_GROUP_BLOCKS] = cut.size[1];
-    constants[ROPE_ID_GROUP_TOKENS] = cut.size[2];
-    constants[ROPE_ID_LANE_PARTS] = cut.lane_parts;
-    constants[ROPE_ID_SHARES] = cut.shares && variant.lane_pairs >= 4;
-    constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
-    constants[ROPE_ID_BY_WORDS] = variant.by_words;
-    constants[ROPE_ID_HEADS] = heads;
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
-    const bool halves = d.element_in == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16;
-    constants[ROPE_ID_NATIVE_HALVES] = halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
-    memcpy(pass->group, cut.size, sizeof pass->group);
-    pass->lane_parts = cut.lane_parts;
-    pass->group_size = cut.size[0] * cut.size[1] * cut.size[2];
-    pass->heads_per_thread = heads;
-    pass->head_lanes = lanes;
+    constants[ROPE_ID_NATIVE_HALVES] = takesNativeHalves(d, limits);
+    setGroupConstants(cut, variant, lanes, heads, pass);
     if (t.count == 1) return;
     pass->blocks = blocks;
     constants[ROPE_ID_Q_HEADS] = t.tensors[0]->tensor.heads;
@@ -103,10 +80,7 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
 // Writes the push words: those that all families share, then K's places. No part of a pass of two tensors cuts heads,
 // so the strides between heads are final here.
 void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* pass) {
-    RopeRotatePush push = {};
-    static_assert(offsetof(RopePush, lanes_magic) == offsetof(RopeRotatePush, source_k),
-                  "the shared words are the same");
-    memcpy(&push, &common, offsetof(RopePush, lanes_magic));
+    RopeRotatePush push = familyPush<RopeRotatePush>(common);
     if (t.count == 2) {
         const uint32_t unit = pass->address_unit;
         const RopeTensor &q = t.tensors[0]->tensor, &k = t.tensors[1]->tensor;
@@ -115,7 +89,7 @@ void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* p
         push.source_k.head = static_cast<uint32_t>(k.source.head_stride / unit);
         push.destination_k.head = static_cast<uint32_t>(k.destination.head_stride / unit);
     }
-    memcpy(pass->push, &push, sizeof push);
+    writePush(push, pass);
 }
 
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
@@ -209,19 +183,10 @@ uint32_t lastTokensAlike(RopeRotateDescription d, const RopePlan& like, uint32_t
 
 } // namespace
 
-// The tensors go together unless that takes more dispatches: two tensors are not split along heads, so those whose
-// heads lie far apart would be cut into slivers of tokens.
 RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
     if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    const RopeResult result = planRotation(*description, /* together= */ true, limits, plan);
-    const bool is_one = result == ROPE_SUCCESS && partCount(plan->passes[0]) == 1;
-    if (is_one || (result != ROPE_SUCCESS && result != ROPE_ERROR_TOO_LARGE)) return result;
-    RopePlan apart;
-    const RopeResult apart_result = planRotation(*description, /* together= */ false, limits, &apart);
-    const bool keeps = result == ROPE_SUCCESS &&
-                       (apart_result != ROPE_SUCCESS || ropeDispatchCount(plan) <= ropeDispatchCount(&apart));
-    if (!keeps) *plan = apart;
-    return keeps ? result : apart_result;
+    return planTogetherOrApart(
+        [&](bool together, RopePlan* to) { return planRotation(*description, together, limits, to); }, plan);
 }
 
 RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,

@@ -14,8 +14,9 @@ RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan) {
     RopePass* pass = planner.addPass(rope_shader_selftest, 1, 1, 1);
     pass->constants[ROPE_ID_POSITIONS] = ROPE_KIND_COUNTED;
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, ROPE_SELF_TEST_WORDS};
-    RopePush push = {};
-    push.scale_mantissa = 0x3F800000u;
+    setGroup(pass->group_size, 1, 1, pass);
+    RopeSelfTestPush push = {};
+    push.one = 0x3F800000u;
     writePush(push, pass);
     return planner.finish();
 }

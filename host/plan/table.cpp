@@ -12,6 +12,12 @@
 
 using namespace rope;
 
+namespace {
+
+constexpr uint32_t kTableGroup = 64; // threads, one for each pair of a row
+
+} // namespace
+
 RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan) {
     if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
@@ -22,9 +28,13 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     const uint32_t pairs = d.frequencies.count;
     const uint64_t stride = d.rows.row_stride;
     RopePass* pass = planner.addPass(rope_shader_table, d.batch, d.tokens, 1);
+    const uint32_t in_group = pairs < kTableGroup ? pairs : kTableGroup;
+    setGroup(in_group, 1, kTableGroup / in_group, pass);
+    pass->lane_parts = (pairs + in_group - 1) / in_group;
+    pass->constants[ROPE_ID_PAIR_COUNTS] = pairs;
     pass->constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
-    RopePush push = {};
-    setPositions(d.positions, d.frequencies, &push, pass);
+    RopePush common = {};
+    setPositions(d.positions, d.frequencies, &common, pass);
     pass->access[ROPE_BINDING_COS_SIN] = frequencyAccess(d.frequencies);
     RopeAccess& rows = pass->access[ROPE_BINDING_DESTINATION];
     rows = rowAccess(d.rows, pairs);
@@ -33,11 +43,11 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     const SplitScale scale = splitScale(d.frequencies.scale);
     pass->constants[ROPE_ID_SCALE_GRID] = scale_grid(scale.mantissa, scale.exponent);
     pass->head_lanes = pairs;
-    push.pair_counts = pairs | pairs << 16;
-    setRowWords(d.rows, &push);
-    push.ROPE_ROW_COPY = d.rows.copy_offset;
-    push.scale_mantissa = scale.mantissa;
-    push.scale_exponent = scale.exponent;
+    setRowWords(d.rows, &common);
+    common.scale_mantissa = scale.mantissa;
+    common.scale_exponent = scale.exponent;
+    RopeTablePush push = familyPush<RopeTablePush>(common);
+    push.row_copy = d.rows.copy_offset;
     writePush(push, pass);
     return planner.finish();
 }

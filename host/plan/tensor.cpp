@@ -1,5 +1,5 @@
-// This file has what plans over tensors share: the shader that fits a tensor, its lanes and its bindings. It plans the
-// tensor of an addition.
+// This file has what plans over tensors share: the shader that fits a tensor, its lanes and its bindings, and the count
+// of tokens that lack a position.
 #include "plan/tensor.h"
 #include "../shaders/modules.h"
 #include "plan/axes.h"
@@ -13,6 +13,8 @@
 
 namespace rope {
 namespace {
+
+constexpr uint32_t kCountGroup = 64; // tokens, one a thread: what every device allows in z
 
 // True if the elements of one side of a tensor lie in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
@@ -42,23 +44,6 @@ bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides) {
 static bool fitsNarrowShader(const RopeRotateDescription& d, const SideBits& sides) {
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
-}
-
-ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderVariants& shaders,
-                            const RopeLimits& limits) {
-    const bool float32 = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
-    const RopeShader* wide = shaders.wide_long != nullptr && takesLongWords(limits) ? shaders.wide_long : shaders.wide;
-    const ShaderVariant variants[] = {
-        {fitsWideShader(d, sides) ? wide : nullptr, 4, 4, false},
-        {fitsNarrowShader(d, sides) ? shaders.narrow : nullptr, 2, float32 ? 1u : 2u, false},
-        {(limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr, 1, 1, false}};
-    const ShaderVariant* chosen = nullptr; // the first no wider than the tuning says, or else the narrowest
-    for (const ShaderVariant& variant : variants) {
-        if (variant.shader == nullptr) continue;
-        chosen = &variant;
-        if (d.tuning.pairs == 0 || variant.lane_pairs <= d.tuning.pairs) break;
-    }
-    return chosen != nullptr ? *chosen : ShaderVariant{nullptr, 0, 0, false};
 }
 
 ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
@@ -123,7 +108,7 @@ void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& v
     constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.pairing_in, d.chunk_dim, d.rotary_dim);
     constants[ROPE_ID_PAIRING_OUT] = chunkPairs(d.pairing_out, d.chunk_dim, d.rotary_dim);
-    constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0;
+    constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0 ? 3 : 0;
     constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
     constants[ROPE_ID_SCALE_GRID] = scaleGrid(d);
     constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
@@ -134,6 +119,11 @@ void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& v
         constants[ROPE_ID_ROWS] = chooseRowReading(d, variant);
         constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rows.element);
     }
+}
+
+bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits) {
+    const bool halves = d.element_in == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16;
+    return halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
 }
 
 uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant) {
@@ -160,6 +150,13 @@ bool canBeOutside(const RopeRotateDescription& d) {
     return d.positions.kind != ROPE_POSITIONS_COUNTED || row < 0 || row + d.tokens > d.rows.count;
 }
 
+bool everyTokenTurns(const RopeRotateDescription& d) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    selectRotationPositions(d, &positions, &frequencies);
+    return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
+}
+
 void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
     RopePositions positions;
     RopeFrequencies frequencies;
@@ -169,40 +166,16 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass*
     setWindow(d, push, pass);
 }
 
-RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, const ShaderVariants& shaders,
-                         Planner* planner) {
-    const ShaderVariant variant = chooseVariant(d, sideBits(t.tensor), shaders, planner->limits());
-    if (variant.shader == nullptr) return refuseVariant(t.name, planner->reason());
-    RopePass* pass = planner->addPass(*variant.shader, d.batch, d.tokens, t.tensor.heads);
-    RopePush push = {};
-    setTokenPositions(d, &push, pass);
-    pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
-    if (d.out_of_place != 0)
-        pass->access[ROPE_BINDING_SOURCE] = tensorAccess(t.from_slot, t.tensor.source, d.element_in, d.head_dim);
-    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(t.to_slot, t.tensor.destination, d.element_out, d.head_dim);
-    setRotationConstants(d, variant, pass);
-    if (variant.lane_pairs == 4) pass->address_unit = 4;
-
-    push.pair_counts = d.rotary_dim / 2 | pairLanes(d, variant) << 16;
-    pass->head_lanes = pairLanes(d, variant);
-    const RopeTuning tuning = chooseTuning(d, t.tensor.heads, pass->head_lanes, planner->limits());
-    pass->heads_per_thread = pass->constants[ROPE_ID_HEADS] = tuning.heads;
-    pass->group_size = tuning.group_size;
-    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &push);
-    setScaleOrTable(d, &push, pass);
-    writePush(push, pass);
-    return ROPE_SUCCESS;
-}
-
 void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
     RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
+    setGroup(1, 1, kCountGroup, pass);
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     setScaleOrTable(d, &push, pass);
-    writePush(push, pass);
+    writePush(familyPush<RopeCountPush>(push), pass);
 }
 
 } // namespace rope

@@ -10,28 +10,44 @@
 namespace rope {
 
 RopeResult checkTuning(const RopeTuning& tuning, const RopeLimits& limits, RopeReason* reason);
-// Chooses the tuning of a tensor of so many heads, with so many lanes for each group of heads. The description decides
-// what it names; the table of devices decides the rest.
-RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, const RopeLimits& limits);
-
 // How a rotation's threads are cut into groups: of lanes, blocks and tokens.
 struct GroupCut {
     uint32_t size[3];
     uint32_t lane_parts; // groups that one head's lanes take
     bool shares;         // a group makes each angle once
 };
-// Cuts the blocks of a token: a block is a thread's heads, and has so many lanes.
-GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t lanes, const RopeLimits& limits);
+constexpr uint32_t kMostGroupBlocks = 128; // what every device allows in y; in z it allows 64
+// Cuts the blocks of a token into groups of so many threads at most. A block is a thread's heads, and has so many
+// lanes.
+GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t lanes, uint32_t most,
+                       const RopeLimits& limits);
+// Returns the threads that a group may have at most.
+uint32_t largestGroup(const RopeRotateDescription& d, const RopeLimits& limits);
 // Returns the heads of one thread of a wide rotation, whose tensors have at most so many heads.
 uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, const RopeLimits& limits);
 // Returns the pairs that a lane of a rotation takes at most.
 uint32_t lanePairsAtMost(const RopeRotateDescription& d, const RopeLimits& limits);
 
-// Returns how many items one of so many threads takes over from others: a power of two up to `most`. As many are taken
-// as leave a device enough threads.
-uint32_t chooseItemsPerThread(uint64_t threads, uint32_t most, const RopeLimits& limits);
-// True if shaders that can move memory by 64-bit words should.
-bool takesLongWords(const RopeLimits& limits);
+// How a bias is cut into groups. A group has 2^lane_bits lanes, each a run of keys. Its other threads take other
+// queries.
+struct ScoreCut {
+    uint32_t threads; // of a group
+    uint32_t queries; // of a thread
+    bool shares;      // a group finds its values together
+    uint32_t lane_bits;
+    uint32_t lane_parts; // groups that a row of keys takes
+};
+// Cuts scores of so many queries and runs of keys.
+ScoreCut cutScores(uint32_t queries, uint32_t lanes, const RopeLimits& limits);
+// How an addition's threads are cut into groups: of lanes, blocks of sequences and tokens.
+struct AdditionCut {
+    GroupCut group;
+    uint32_t sequences; // of one thread
+};
+// Cuts the lanes of tokens, each of so many pairs. So many sequences have the same positions. Lanes of one pair are the
+// odd shader's, whose threads take one sequence.
+AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
+                        const RopeLimits& limits);
 
 // A shader that fits a tensor, compiled for lanes of a certain width.
 struct ShaderVariant {
@@ -41,12 +57,6 @@ struct ShaderVariant {
     bool by_words;      // of the wide rotation: runs lie anywhere
 };
 
-// The shaders of one plan: with lanes of four pairs, two and one. wide_long moves lanes of four in long words; it may
-// be null.
-struct ShaderVariants {
-    const RopeShader *wide, *narrow, *odd;
-    const RopeShader* wide_long = nullptr;
-};
 // The offsets and strides of a tensor's two sides, each side's or'ed.
 struct SideBits {
     uint64_t source, destination;
@@ -55,18 +65,22 @@ inline SideBits sideBits(const RopeTensor& tensor) {
     return {strideBits(tensor.source), strideBits(tensor.destination)};
 }
 
-ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderVariants& shaders,
-                            const RopeLimits& limits);
-// The shaders of a rotation: the wide one takes runs that lie anywhere too.
+// Sets how a pass is cut into groups, with the constants that say so.
+void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32_t lanes, uint32_t heads,
+                       RopePass* pass);
+
+// The shaders of a rotation or an addition: the wide one takes runs that lie anywhere too.
 struct RotationShaders {
     const RopeShader *wide, *odd;
 };
-// Chooses a rotation's shader. Lanes of 16-bit elements have eight pairs where the geometry allows.
+// Chooses a rotation's shader, or an addition's. Lanes of 16-bit elements have eight pairs where the geometry allows.
 ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
                                     const RotationShaders& shaders, const RopeLimits& limits);
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
 bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides);
 RopeResult refuseVariant(const char* name, RopeReason* reason);
+// True if the pass converts float16, and the device's own conversions are proven.
+bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits);
 uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant);
 // Returns the lanes that copy so many elements, which do not rotate.
 uint32_t copyLanes(uint32_t elements, const ShaderVariant& variant);
@@ -86,11 +100,10 @@ struct TensorPass {
     const RopeTensor& tensor;
     RopeSlot from_slot, to_slot;
 };
-// Adds the pass of an addition.
-RopeResult addTensorPass(const RopeRotateDescription& d, const TensorPass& t, const ShaderVariants& shaders,
-                         Planner* planner);
 // True if a token can have no position, or no row of the table.
 bool canBeOutside(const RopeRotateDescription& d);
+// True if every token turns, or is added to.
+bool everyTokenTurns(const RopeRotateDescription& d);
 // Adds the pass that counts the tokens that lack a position, if it is asked for and there can be any.
 void addCountPass(const RopeRotateDescription& d, Planner* planner);
 

@@ -6,24 +6,27 @@ namespace {
 
 // A device takes the first row whose `threads` and `group_size` its limits reach. `rotation` and `shares` cut
 // rotations: a group comes nearest to `group_size` threads, a thread has `heads` heads, and a lane has `pairs` pairs at
-// most. `others` cuts all other passes: `heads` is halved, down to two, while there are too few threads. `long_words`
-// selects shaders of their own, which additions and biases have.
+// most; so it is with additions, whose sequences are their heads. `bias` cuts biases.
 const struct DeviceTuning {
     uint32_t threads, group_size;
     RopeTuning rotation;
     bool shares; // a group makes its angles together; a barrier costs the drivers of the last row more than the angles
-    RopeTuning others;
-    bool long_words; // drivers load vectors word by word, and 64-bit words are half as many
+    struct {
+        uint32_t threads; // of a group, at most
+        uint32_t lanes;   // of a group
+        uint32_t queries; // of a thread
+        bool shares;      // a group finds its values together; a barrier costs drivers for CPUs more than the values
+    } bias;
 } kDeviceTunings[] = {
-    {16384, 0, {128, 1, 8}, true, {64, 8, 4}, false}, // GPUs
-    {0, 512, {256, 4, 8}, true, {64, 32, 4}, true},
-    {0, 0, {64, 8, 8}, false, {64, 32, 4}, true},
+    {16384, 0, {128, 1, 8}, true, {256, 64, 4, true}}, // GPUs
+    {0, 512, {256, 4, 8}, true, {256, 256, 16, false}},
+    {0, 0, {64, 8, 8}, false, {64, 64, 64, false}},
 };
-constexpr uint32_t kMinTunedHeads = 2;
 constexpr uint32_t kMostGroupThreads = 256;
 constexpr uint32_t kLeastGroupThreads = 64;
-constexpr uint32_t kMostGroupBlocks = 128; // what every device allows in y; in z it allows 64
-constexpr uint32_t kVectorThreads = 32;    // threads that a device moves together: a group is counted up to these
+constexpr uint32_t kMostGroupTokens = 64;
+constexpr uint32_t kMostAddedBlocks = 8;
+constexpr uint32_t kVectorThreads = 32; // threads that a device moves together: a group is counted up to these
 
 const DeviceTuning& deviceTuning(const RopeLimits& limits) {
     const DeviceTuning* row = kDeviceTunings;
@@ -31,12 +34,13 @@ const DeviceTuning& deviceTuning(const RopeLimits& limits) {
     return *row;
 }
 
-// Returns the threads of a pass whose threads take so many heads each.
-uint64_t threadsLeft(uint64_t tokens, uint32_t heads, uint32_t head_lanes, uint32_t per_thread) {
-    return tokens * head_lanes * ((heads + per_thread - 1) / per_thread);
-}
-
 uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
+// Returns the largest power of two up to a count, which is not 0.
+uint32_t powerOfTwo(uint32_t count) {
+    uint32_t power = 1;
+    while (power <= count / 2) power *= 2;
+    return power;
+}
 uint32_t distance(uint32_t a, uint32_t b) { return a < b ? b - a : a - b; }
 
 // Returns how many blocks of a token a group takes: as many as leave the fewest threads idle, and of equal ones those
@@ -73,17 +77,6 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
     return ROPE_SUCCESS;
 }
 
-RopeTuning chooseTuning(const RopeRotateDescription& d, uint32_t heads, uint32_t head_lanes, const RopeLimits& limits) {
-    RopeTuning tuning = deviceTuning(limits).others;
-    const uint64_t tokens = static_cast<uint64_t>(d.batch) * d.tokens;
-    while (tuning.heads > kMinTunedHeads && threadsLeft(tokens, heads, head_lanes, tuning.heads) < limits.threads)
-        tuning.heads /= 2;
-    tuning.group_size = smaller(tuning.group_size, limits.group_size);
-    if (d.tuning.group_size != 0) tuning.group_size = d.tuning.group_size;
-    if (d.tuning.heads != 0) tuning.heads = d.tuning.heads;
-    return tuning;
-}
-
 uint32_t lanePairsAtMost(const RopeRotateDescription& d, const RopeLimits& limits) {
     return d.tuning.pairs != 0 ? d.tuning.pairs : deviceTuning(limits).rotation.pairs;
 }
@@ -95,10 +88,10 @@ uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, cons
 
 // A group takes one token, or as many as make 64 threads, and all of a token's heads or a part of them. A head
 // of more lanes than a group has threads is cut anywhere, and then each thread makes its own angles.
-GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t lanes, const RopeLimits& limits) {
+GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t lanes, uint32_t most,
+                       const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
     const uint32_t given = d.tuning.group_size;
-    const uint32_t most = given != 0 ? given : smaller(kMostGroupThreads, limits.group_size);
     const uint32_t wished = smaller(given != 0 ? given : device.rotation.group_size, most);
     if (lanes > most) return {{wished, 1, 1}, (lanes + wished - 1) / wished, false};
     const uint32_t taken = chooseBlocks(blocks, lanes, wished, most), threads = taken * lanes;
@@ -110,14 +103,56 @@ GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t
     return cut;
 }
 
-bool takesLongWords(const RopeLimits& limits) {
-    return (limits.enabled & ROPE_ENABLED_INT_64) != 0 && deviceTuning(limits).long_words;
+uint32_t largestGroup(const RopeRotateDescription& d, const RopeLimits& limits) {
+    return d.tuning.group_size != 0 ? d.tuning.group_size : smaller(kMostGroupThreads, limits.group_size);
 }
 
-uint32_t chooseItemsPerThread(uint64_t threads, uint32_t most, const RopeLimits& limits) {
-    uint32_t chosen = 1;
-    while (chosen <= most / 2 && threads / 2 / chosen >= limits.threads) chosen *= 2;
-    return chosen;
+void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32_t lanes, uint32_t heads,
+                       RopePass* pass) {
+    uint32_t* constants = pass->constants;
+    constants[ROPE_ID_HEAD_LANES] = lanes;
+    constants[ROPE_ID_LANE_PARTS] = cut.lane_parts;
+    constants[ROPE_ID_SHARES] = cut.shares && variant.lane_pairs >= 4;
+    constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
+    constants[ROPE_ID_BY_WORDS] = variant.by_words;
+    constants[ROPE_ID_HEADS] = heads;
+    setGroup(cut.size[0], cut.size[1], cut.size[2], pass);
+    pass->lane_parts = cut.lane_parts;
+    pass->heads_per_thread = heads;
+    pass->head_lanes = lanes;
+}
+
+// A group has as many lanes as the table says. It has fewer if a row is shorter, and more if there are too few queries
+// for its other threads.
+ScoreCut cutScores(uint32_t queries, uint32_t lanes, const RopeLimits& limits) {
+    const auto& bias = deviceTuning(limits).bias;
+    ScoreCut cut = {1, bias.queries, bias.shares, 0, 0};
+    while (cut.threads * 2 <= smaller(bias.threads, limits.group_size)) cut.threads *= 2;
+    const auto taken = [&cut] { return 1u << cut.lane_bits; };
+    const auto has_idle_rows = [&] { return uint64_t{cut.threads} / taken() / 2 * cut.queries >= queries; };
+    while (taken() < lanes && taken() < cut.threads && (taken() < bias.lanes || has_idle_rows())) ++cut.lane_bits;
+    cut.lane_parts = (lanes - 1) / taken() + 1;
+    return cut;
+}
+
+// A group takes up to eight blocks of sequences, and a part of a token's lanes or all of them, or several tokens.
+// Sequences are counted in powers of two, so that few batches take pipelines of their own.
+AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
+                        const RopeLimits& limits) {
+    const DeviceTuning& device = deviceTuning(limits);
+    const bool computes = d.source == ROPE_SOURCE_INLINE;
+    const uint32_t wished = smaller(device.rotation.group_size, limits.group_size);
+    const uint32_t taken = lane_pairs == 1 ? 1 : powerOfTwo(smaller(sequences, device.rotation.heads));
+    uint32_t blocks = powerOfTwo(smaller(smaller(sequences / taken, kMostAddedBlocks), wished));
+    const uint64_t angle_bytes = uint64_t{wished} / 2 * lane_pairs * 8; // a cosine and a sine, of two blocks or more
+    if (computes && (!device.shares || angle_bytes > limits.shared_bytes)) blocks = 1;
+    const uint32_t most = wished / blocks;
+    const uint32_t parts = (lanes + most - 1) / most;
+    const uint32_t step = kVectorThreads / blocks;
+    uint32_t in_group = (lanes + parts - 1) / parts;
+    if (parts > 1) in_group = smaller((in_group + step - 1) / step * step, most);
+    const uint32_t tokens = parts > 1 ? 1 : smaller(most / in_group, kMostGroupTokens);
+    return {{{in_group, blocks, tokens}, parts, computes && blocks > 1}, taken};
 }
 
 } // namespace rope

@@ -51,24 +51,38 @@ DualSum dotProduct(const RelativeVectors& v, uint64_t from, uint32_t head, uint3
     return sum;
 }
 
-// Sums the weighted vectors of all keys. The rows at either end serve many keys, whose weights are summed first.
-DualSum weightedSum(const RelativeVectors& v, const HostToken& token, uint64_t from, uint32_t head, uint32_t element) {
+// The weights of the keys behind either end, whose row they share. A single row is the first end's.
+struct EndSums {
+    DualSum ends[2];
+};
+
+EndSums sumEnds(const RelativeVectors& v, const HostToken& token, uint64_t from) {
     const RopeRelativeDescription& g = v.r.filled;
-    const uint32_t last = v.r.row_count - 1;
-    DualSum sum = {0, 0};
-    DualSum ends[2] = {{0, 0}, {0, 0}};
+    EndSums sums = {{{0, 0}, {0, 0}}};
     const ElementValue one = {1, bitsOf(1)};
     for (uint32_t key = 0; key < g.keys; ++key) {
         const uint32_t row = vectorRow(g, token, key);
-        const ElementValue weight = readValue(v.q, g.element_q, from + key);
-        if (row == 0 || row == last) {
-            accumulate(weight, one, &ends[row != 0]);
-        } else {
-            accumulate(weight, vectorElement(v, head, row, element), &sum);
-        }
+        if (row == 0 || row == v.r.row_count - 1)
+            accumulate(readValue(v.q, g.element_q, from + key), one, &sums.ends[row != 0]);
     }
-    for (uint32_t end = 0; end < (last != 0 ? 2u : 1u); ++end)
-        accumulate({ends[end].reference, bitsOf(ends[end].float32)}, vectorElement(v, head, end * last, element), &sum);
+    return sums;
+}
+
+// Sums one element of the weighted vectors of all keys.
+DualSum weightedSum(const RelativeVectors& v, const HostToken& token, uint64_t from, uint32_t head, uint32_t element,
+                    const EndSums& sums) {
+    const RopeRelativeDescription& g = v.r.filled;
+    const uint32_t last = v.r.row_count - 1;
+    DualSum sum = {0, 0};
+    for (uint32_t key = 0; key < g.keys; ++key) {
+        const uint32_t row = vectorRow(g, token, key);
+        if (row != 0 && row != last)
+            accumulate(readValue(v.q, g.element_q, from + key), vectorElement(v, head, row, element), &sum);
+    }
+    for (uint32_t end = 0; end < (last != 0 ? 2u : 1u); ++end) {
+        const DualSum& weight = sums.ends[end];
+        accumulate({weight.reference, bitsOf(weight.float32)}, vectorElement(v, head, end * last, element), &sum);
+    }
     return sum;
 }
 
@@ -79,11 +93,13 @@ void addToQuery(const RelativeVectors& v, const TensorArrays& arrays, const Host
     const uint64_t to = headElement(g.x, batch, query, head);
     uint32_t known = UINT32_MAX; // the row that `term` belongs to
     DualSum term = {0, 0};
+    const bool values = g.side == ROPE_RELATIVE_VALUES && token.known;
+    const EndSums ends = values ? sumEnds(v, token, from) : EndSums{};
     for (uint32_t i = 0; i < v.r.x_count; ++i) {
         ElementValue x = loadValue(arrays, to + i);
         if (token.known) {
-            if (g.side == ROPE_RELATIVE_VALUES) {
-                term = weightedSum(v, token, from, head, i);
+            if (values) {
+                term = weightedSum(v, token, from, head, i, ends);
             } else if (vectorRow(g, token, i) != known) {
                 known = vectorRow(g, token, i);
                 term = dotProduct(v, from, head, known);

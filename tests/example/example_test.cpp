@@ -41,6 +41,8 @@ RopePlan planExample(uint32_t encoding, const RopeLimits& limits) {
     RopePlan plan;
     rope::Planner planner(&limits, &plan);
     RopePass* pass = planner.addPass(rope_shader_example_attention, 1, TOKENS * TOKENS, 1);
+    rope::setGroup(pass->group_size, 1, 1, pass);
+    pass->tokens_per_thread = pass->group_size; // scores in x
     pass->constants[ID_ENCODING] = encoding;
     pass->access[0] = {ROPE_SLOT_K, 4, 0, {0, 0, 0}, TOKENS * DIM};
     pass->access[1] = {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, DIM / 2};

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
 namespace {
 
@@ -24,22 +25,25 @@ struct Inputs {
     std::vector<uint8_t> positions, rows; // all that were made; a plan may read fewer
 };
 
-void makeFrequencies(RopeAddDescription* d, Random* random, Inputs* inputs) {
+// Makes one set and one axis, or at random several.
+void makeFrequencies(RopeAddDescription* d, bool several, Random* random, Inputs* inputs) {
     if (d->learned != 0) return;
-    const uint32_t sets = random->below(4) == 0 && d->positions.kind != ROPE_POSITIONS_COUNTED ? 2 : 1;
+    const uint32_t sets = several && random->below(4) == 0 && d->positions.kind != ROPE_POSITIONS_COUNTED ? 2 : 1;
     for (uint32_t set = 0; set < sets; ++set) {
         const std::vector<double> one = sample::frequencies(10000 + 90000 * set, d->dim);
         inputs->frequencies.insert(inputs->frequencies.end(), one.begin(), one.end());
     }
     inputs->axes.assign(d->dim / 2, 0);
-    if (random->below(4) == 0 && d->dim <= 512) {
+    if (several && random->below(4) == 0 && d->dim <= 512) {
         for (uint8_t& axis : inputs->axes) axis = static_cast<uint8_t>(random->below(3));
     }
     const double scale = random->below(3) == 0 ? 0.7 : 0;
     d->frequencies = {inputs->frequencies.data(), d->dim / 2, scale, inputs->axes.data(), sets};
 }
 
-void makeSlots(const RopeAddDescription& d, const rope::ResolvedAdd& addition, Random* random, Inputs* inputs) {
+// `positions` stands in place of random ones, if there is any.
+void makeSlots(const RopeAddDescription& d, const rope::ResolvedAdd& addition, const std::vector<uint8_t>& positions,
+               Random* random, Inputs* inputs) {
     RopeRotateDescription filled = addition.d;
     RopePlan plan;
     RopeLimits limits;
@@ -47,7 +51,7 @@ void makeSlots(const RopeAddDescription& d, const rope::ResolvedAdd& addition, R
     limits.enabled = ROPE_ENABLED_STORAGE_16; // sizes are the same with and without
     ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     gpu::Slots& slots = inputs->slots;
-    inputs->positions = rotation::makePositions(filled, random);
+    inputs->positions = positions.empty() ? rotation::makePositions(filled, random) : positions;
     const uint64_t row_bytes = plan.bytes[ROPE_SLOT_ROWS];
     if (d.learned != 0) {
         inputs->rows = sample::tensor(filled.rows.element, row_bytes, random->next());
@@ -91,14 +95,15 @@ testing::AssertionResult checkReference(const rope::ResolvedAdd& addition, const
     return testing::AssertionSuccess();
 }
 
-testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint64_t seed, const RopeLimits& limits) {
+testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint64_t seed, const RopeLimits& limits,
+                               const std::vector<uint8_t>& positions = {}) {
     Random random(seed);
     Inputs inputs;
-    makeFrequencies(&d, &random, &inputs);
+    makeFrequencies(&d, positions.empty(), &random, &inputs);
     rope::ResolvedAdd addition;
     RopeReason reason;
     if (rope::resolveAdd(d, &addition, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
-    makeSlots(d, addition, &random, &inputs);
+    makeSlots(d, addition, positions, &random, &inputs);
     RopePlan plan;
     if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) {
         const bool odd = (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0 && std::strstr(plan.reason.text, "odd offset");
@@ -210,7 +215,7 @@ combinations::Choices choicesOf(uint64_t seed) {
             choiceIf(true, d.positions.kind),
             choiceIf(d.positions.kind != ROPE_POSITIONS_COUNTED, d.positions.element),
             choiceIf(d.positions.kind < ROPE_POSITIONS_COUNTED, d.positions.same_for_all_sequences),
-            choiceIf(true, seed % 2)};
+            choiceIf(true, seed % 3)};
 }
 
 class Add : public gpu::OnDevice {};
@@ -220,25 +225,144 @@ TEST_P(Add, HasTheCpusBitsOverAllItsChoices) {
     for (const uint64_t seed : combinations::draws(240, strength() - 1, choicesOf)) {
         if (++taken % 120 == 0) reopenDevice();
         RopeLimits limits = device().limits();
-        if (seed % 2 != 0) limits.threads = 1; // each takes what it can
+        if (seed % 3 != 0) limits.threads = seed % 3 == 1 ? 16384 : 1; // a GPU's way to cut, or a CPU's
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;
     }
 }
 
-// The same positions for each of many sequences, which one thread then takes together.
+// The same positions for each of many sequences, which one group or one thread then takes together. Groups lack lanes,
+// sequences and tokens.
 TEST_P(Add, HasTheCpusBitsForManySequencesOfTheSamePositions) {
-    RopeLimits limits = device().limits();
-    limits.threads = 1; // so that a thread takes as many of a row's 8, 96 and 131 lanes as it can: 1, 8 and 1
-    for (const auto& [batch, dim] : {std::pair{2u, 768u}, {7u, 64u}, {40u, 1048u}, {40u, 768u}}) {
+    static const uint32_t kBatches[] = {2, 3, 7, 8, 40}, kDims[] = {6, 10, 16, 768, 1048};
+    std::set<uint32_t> shared, blocks, sequences;
+    for (const combinations::Choices& c : combinations::of({5, 5, 3, 3, 2, 2, 2, 2}, strength())) {
         RopeAddDescription d = {};
-        d.batch = batch;
+        d.batch = kBatches[c[0]];
+        d.dim = kDims[c[1]];
         d.tokens = 9;
-        d.dim = dim;
+        d.element_in = static_cast<RopeElement>(1 + c[3]);
+        d.learned = c[4];
+        d.out_of_place = c[5];
+        d.scale = c[6] != 0 ? 3.0f : 0;
+        d.order = static_cast<RopeSinusoidOrder>(c[7]);
+        d.rows.count = 5000;
+        d.rows.element = d.element_in;
         d.positions.same_for_all_sequences = 1;
-        for (const uint32_t learned : {0u, 1u}) {
-            d.learned = learned;
-            d.rows.count = 5000;
-            EXPECT_TRUE(check(&device(), d, batch, limits)) << batch << " of " << dim;
+        d.count_outside = 1;
+        RopeLimits limits = device().limits();
+        limits.threads = c[2] == 0 ? 16384 : 64;
+        if (c[2] == 2) limits.group_size = 128; // each kind of device's way to cut
+        RopePlan plan;
+        const std::vector<double> frequencies = sample::frequencies(10000, d.dim);
+        RopeAddDescription planned = d;
+        planned.frequencies = {frequencies.data(), d.dim / 2, 0, nullptr, 1};
+        if (ropePlanAdd(&planned, &limits, &plan) == ROPE_SUCCESS) {
+            shared.insert(plan.passes[0].constants[ROPE_ID_SHARES]);
+            blocks.insert(plan.passes[0].group[1]);
+            sequences.insert(plan.passes[0].heads_per_thread);
+        }
+        ASSERT_TRUE(check(&device(), d, d.batch, limits))
+            << d.batch << " of " << d.dim << ", threads " << limits.threads << ", element " << d.element_in
+            << ", learned " << d.learned << ", out of place " << d.out_of_place << ", scaled " << c[6] << ", order "
+            << c[7];
+    }
+    EXPECT_EQ(shared, (std::set<uint32_t>{0, 1}));
+    EXPECT_EQ(blocks, (std::set<uint32_t>{1, 2, 4, 8}));
+    EXPECT_EQ(sequences, (std::set<uint32_t>{1, 2, 4, 8}));
+}
+
+// Every way that a lane lies: 16 bytes at a time, by words, at odd places, in one group or several, and partly empty.
+TEST_P(Add, HasTheCpusBitsHoweverALaneLies) {
+    static const uint32_t kDims[] = {8, 10, 48, 66, 1048, 2048, 2098}, kTokens[] = {1, 5, 70},
+                          kOffsets[] = {0, 4, 2, 1};
+    std::set<std::string> seen;
+    for (const combinations::Choices& c : combinations::of({7, 3, 3, 3, 4, 2, 2, 2, 3}, strength())) {
+        RopeAddDescription d = {};
+        d.dim = kDims[c[0]];
+        d.tokens = kTokens[c[1]];
+        d.element_in = static_cast<RopeElement>(1 + c[2]);
+        d.out_of_place = c[3] != 0; // of another element, or of the same
+        d.element_out = static_cast<RopeElement>(1 + (c[3] == 2 ? (c[2] + 1) % 3 : c[2]));
+        const uint32_t offset = kOffsets[c[4]], offset_out = c[5] != 0 ? offset : 0;
+        d.x = {offset, 0, d.dim + offset, 0};
+        if (d.out_of_place != 0) d.x_out = {offset_out, 0, d.dim + 2 * offset_out, 0};
+        d.learned = c[6];
+        d.order = static_cast<RopeSinusoidOrder>(c[7]);
+        d.rows.count = 5000;
+        d.rows.element = static_cast<RopeElement>(1 + c[8]);
+        RopeLimits limits = device().limits();
+        limits.threads = 16384;
+        RopePlan plan;
+        const std::vector<double> frequencies = sample::frequencies(10000, d.dim);
+        RopeAddDescription planned = d;
+        planned.frequencies = {frequencies.data(), d.dim / 2, 0, nullptr, 1};
+        if (ropePlanAdd(&planned, &limits, &plan) == ROPE_SUCCESS) {
+            const RopePass& pass = plan.passes[0];
+            const bool odd = std::strcmp(pass.shader->name, "add_odd") == 0;
+            seen.insert(std::string(pass.shader->name) +
+                        (pass.constants[ROPE_ID_BY_WORDS] != 0 && !odd ? " by words" : "") +
+                        (pass.constants[ROPE_ID_QUADS] == 2 ? " of eight" : "") +
+                        (d.learned != 0 && pass.constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_EIGHT ? ", rows too" : ""));
+        }
+        ASSERT_TRUE(check(&device(), d, 1 + d.dim, limits))
+            << d.dim << " x " << d.tokens << ", elements " << d.element_in << " to " << d.element_out << ", offsets "
+            << offset << " and " << offset_out << ", learned " << d.learned << ", order " << d.order << ", rows "
+            << d.rows.element;
+    }
+    std::set<std::string> wanted = {"add_wide", "add_wide by words", "add_wide of eight",
+                                    "add_wide of eight, rows too"};
+    if ((device().limits().enabled & ROPE_ENABLED_STORAGE_16) != 0) wanted.insert("add_odd");
+    if (strength() == 3) EXPECT_EQ(seen, wanted); // fewer choices meet on another setup of the device
+}
+
+// Tokens without a position, or with one outside the table, in groups of several tokens and of several sequences.
+TEST_P(Add, GivesNothingToTokensThatHaveNoPosition) {
+    const std::vector<int64_t> numbers = {5, 1ll << 32, 0, -7, INT64_MIN, 3, 41, -1, INT64_MAX, 8, 2, 1ll << 31, 1};
+    std::vector<uint8_t> positions(numbers.size() * sizeof(int64_t));
+    std::memcpy(positions.data(), numbers.data(), positions.size());
+    for (const combinations::Choices& c : combinations::of({3, 2, 2, 2, 3, 2}, strength())) {
+        RopeAddDescription d = {};
+        d.batch = c[0] == 0 ? 1 : c[0] == 1 ? 3 : 9;
+        d.tokens = static_cast<uint32_t>(numbers.size());
+        d.dim = c[1] != 0 ? 64 : 264;
+        d.learned = c[2];
+        d.scale = c[3] != 0 ? 0.5f : 0;
+        d.element_in = static_cast<RopeElement>(1 + c[4]);
+        d.out_of_place = c[5];
+        d.rows.first_position = -2;
+        d.rows.count = 12;
+        d.positions.element = ROPE_POSITION_INT64;
+        d.positions.same_for_all_sequences = 1;
+        d.count_outside = 1;
+        RopeLimits limits = device().limits();
+        limits.threads = 16384;
+        EXPECT_TRUE(check(&device(), d, 2, limits, positions))
+            << d.batch << " of " << d.dim << ", learned " << d.learned << ", scale " << d.scale << ", element "
+            << d.element_in << ", out of place " << d.out_of_place;
+    }
+}
+
+// Packed sequences, between and behind which tokens are of none.
+TEST_P(Add, GivesNothingToTokensOfNoSequence) {
+    const std::vector<uint32_t> starts = {3, 9, 20};
+    std::vector<uint8_t> positions(starts.size() * sizeof(uint32_t));
+    std::memcpy(positions.data(), starts.data(), positions.size());
+    for (const uint32_t learned : {0u, 1u}) {
+        for (const uint32_t out_of_place : {0u, 1u}) {
+            for (const float scale : {0.0f, 2.0f}) {
+                RopeAddDescription d = {};
+                d.tokens = 24; // three before the first, and four behind the last
+                d.dim = 64;
+                d.learned = learned;
+                d.out_of_place = out_of_place;
+                d.scale = scale;
+                d.rows.count = 30;
+                d.positions.kind = ROPE_POSITIONS_PACKED;
+                d.positions.sequences = 2;
+                RopeLimits limits = device().limits();
+                limits.threads = 16384;
+                EXPECT_TRUE(check(&device(), d, 3, limits, positions)) << learned << ", scale " << scale;
+            }
         }
     }
 }
@@ -251,13 +375,15 @@ TEST_P(Add, IsSplitIntoPartsOfTheSameBits) {
         d.dim = dim;
         RopeLimits limits = device().limits();
         limits.storage_range = 30000;
-        limits.threads = 1;
-        RopePlan plan;
-        const std::vector<double> frequencies = sample::frequencies(10000, dim);
-        d.frequencies = {frequencies.data(), dim / 2, 0, nullptr, 1};
-        ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_GT(ropeDispatchCount(&plan), 5u);
-        EXPECT_TRUE(check(&device(), d, 5, limits));
+        for (const uint32_t threads : {1u, 16384u}) {
+            limits.threads = threads;
+            RopePlan plan;
+            const std::vector<double> frequencies = sample::frequencies(10000, dim);
+            d.frequencies = {frequencies.data(), dim / 2, 0, nullptr, 1};
+            ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_GT(ropeDispatchCount(&plan), 5u);
+            EXPECT_TRUE(check(&device(), d, 5, limits));
+        }
     }
 }
 
@@ -401,10 +527,12 @@ TEST(PlanAdd, OfAnyDescriptionStaysInsideItsSlots) {
         RopeAddDescription d = draw(seed);
         Random random(seed);
         Inputs inputs;
-        makeFrequencies(&d, &random, &inputs);
+        makeFrequencies(&d, true, &random, &inputs);
         if (seed % 3 == 0) d.tokens *= 1u << random.below(14);
         if (seed % 3 == 0) limits.storage_range = 1u << (14 + random.below(13));
         d.x = d.x_out = {};
+        static const uint32_t kThreads[] = {16384, 64, 0};
+        limits.threads = kThreads[seed % 7 % 3];
         RopePlan plan;
         if (ropePlanAdd(&d, &limits, &plan) != ROPE_SUCCESS) continue;
         ++planned;

@@ -173,7 +173,7 @@ TEST_P(Bias, HasTheCpusBitsOverAllItsChoices) {
     for (const uint64_t seed : combinations::draws(240, strength() - 1, choicesOf)) {
         if (++taken % 120 == 0) reopenDevice();
         RopeLimits limits = device().limits();
-        if (seed % 2 != 0) limits.threads = 1; // each takes what it can
+        if (seed % 2 != 0) limits.threads = 16384; // as a GPU cuts it
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;
     }
 }
@@ -195,12 +195,14 @@ TEST_P(Bias, HasTheCpusBitsWherePositionsFollowAndWhereNot) {
         positions.push_back(random.below(6) != 0 ? last + 1 : others[random.below(5)]);
     }
     RopeLimits limits = device().limits();
-    limits.threads = 1;
-    for (const RopeBiasKind kind : {ROPE_BIAS_T5, ROPE_BIAS_CLIPPED, ROPE_BIAS_ALIBI}) {
-        for (const uint32_t keys : {1u, 37u, 64u, 130u}) {
-            d.kind = kind;
-            d.keys = keys;
-            EXPECT_TRUE(check(&device(), d, keys, limits, positions)) << kind << ", " << keys << " keys";
+    for (const uint32_t threads : {1u, 16384u}) {
+        limits.threads = threads;
+        for (const RopeBiasKind kind : {ROPE_BIAS_T5, ROPE_BIAS_CLIPPED, ROPE_BIAS_ALIBI}) {
+            for (const uint32_t keys : {1u, 37u, 64u, 130u}) {
+                d.kind = kind;
+                d.keys = keys;
+                EXPECT_TRUE(check(&device(), d, keys, limits, positions)) << kind << ", " << keys << " keys";
+            }
         }
     }
 }
@@ -341,27 +343,9 @@ TEST(PlanBias, OfT5IsOneDispatchWithoutASurplusByte) {
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
     EXPECT_STREQ(dispatch.shader->name, "bias_buckets_wide");
-    EXPECT_EQ(dispatch.groups[0], 512u / 8 * 12 * (512 / 32) / 64);
-}
-
-// As many queries in a thread as leave the device enough threads, and no more than there are.
-TEST(PlanBias, AThreadTakesMoreQueriesWhereThereAreMany) {
-    const struct {
-        uint32_t threads, queries, taken;
-    } cases[] = {{16384, 512, 8}, {16384, 64, 1}, {64, 512, 64}, {64, 33, 32}, {64, 1, 1}};
-    for (const auto& c : cases) {
-        RopeLimits limits;
-        ropeMinimumLimits(&limits);
-        limits.threads = c.threads;
-        RopeBiasDescription d = t5();
-        d.queries = c.queries;
-        for (const RopePositionKind kind : {ROPE_POSITIONS_COUNTED, ROPE_POSITIONS_PER_TOKEN}) {
-            d.positions.kind = kind;
-            RopePlan plan;
-            ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-            EXPECT_EQ(plan.passes[0].constants[ROPE_ID_TOKENS], c.taken) << c.threads << " threads, " << c.queries;
-        }
-    }
+    const uint32_t groups[] = {512 / 8, 2, 12 * 2}; // of 8 queries and 256 keys each
+    EXPECT_TRUE(std::equal(dispatch.groups, dispatch.groups + 3, groups))
+        << dispatch.groups[0] << ", " << dispatch.groups[1] << ", " << dispatch.groups[2];
 }
 
 TEST(PlanBias, RefusesWhatContradictsItself) {
@@ -429,23 +413,32 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
         for (uint32_t i = 0; i < count && i < 3000; ++i) {
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, i, &dispatch);
-            rope::RopePush push;
+            rope::RopeBiasPush push;
             std::memcpy(&push, dispatch.push, sizeof push);
-            const uint64_t turns =
-                (push.tokens + dispatch.constants[ROPE_ID_TOKENS] - 1) / dispatch.constants[ROPE_ID_TOKENS];
+            const RopePass& pass = plan.passes[0];
+            const uint64_t threads = dispatch.constants[ROPE_ID_GROUP_SIZE], lanes = 1u << push.lane_bits;
+            const uint64_t queries = threads / lanes * dispatch.constants[ROPE_ID_QUERIES];
+            const bool wide = std::strstr(dispatch.shader->name, "_wide") != nullptr;
+            const uint64_t run = wide ? 4 * dispatch.constants[ROPE_ID_QUADS] : 1;
+            ASSERT_LE(threads, limits.group_size);
+            ASSERT_LE(lanes, threads);
             ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
-            ASSERT_GE(uint64_t{dispatch.groups[0]} * dispatch.constants[ROPE_ID_GROUP_SIZE],
-                      turns * push.head_lanes * push.heads);
+            ASSERT_EQ(dispatch.groups[0], (push.tokens + queries - 1) / queries);
+            ASSERT_EQ(push.lane_parts, (push.keys + lanes * run - 1) / (lanes * run));
+            ASSERT_EQ(dispatch.groups[2], push.lane_parts * push.heads);
             for (const RopeBinding& binding : dispatch.bindings) {
                 ASSERT_LE(binding.range, limits.storage_range);
                 ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
             }
             const reach::Last last = {dispatch.groups[1] - 1ull, push.tokens - 1ull, push.heads - 1ull};
-            reach::checkPositions(dispatch, push, last);
-            reach::touched(dispatch.bindings[ROPE_BINDING_DESTINATION], push.destination, last, push.destination.head,
-                           d.keys, bias.d.element_in);
-            const uint64_t value = push.rows.offset + (push.heads - 1ull) * push.rows.head +
-                                   (bias.row_count - 1ull) * push.ROPE_ROW_STRIDE;
+            rope::RopePush shared;
+            std::memcpy(&shared, dispatch.push, sizeof shared);
+            reach::checkPositions(dispatch, shared, last);
+            const rope::RopePlace place = reach::inElements(pass.address_unit, push.destination);
+            reach::touched(dispatch.bindings[ROPE_BINDING_DESTINATION], place, last, place.head, d.keys,
+                           bias.d.element_in);
+            const uint64_t value =
+                push.rows.offset + (push.heads - 1ull) * push.rows.head + (bias.row_count - 1ull) * push.row_stride;
             ASSERT_LE((value + 1) * ropeElementBytes(bias.filled.rows.element),
                       dispatch.bindings[ROPE_BINDING_COS_SIN].range);
             taken += uint64_t{dispatch.groups[1]} * push.tokens * push.heads;

@@ -141,32 +141,31 @@ TEST_P(Marks, MakeFusedPassesNan) {
     }
 }
 
-// Few tokens, each of which loads its frequencies, and many of a thread, which loads them once.
+// Each thread computes its own sinusoids, or a group computes those of several sequences.
 TEST_P(Marks, MakeSumsNan) {
     const std::vector<double> frequencies = frequenciesOf(16);
-    uint32_t most_of_a_thread = 0;
     for (const RopeAngle angle : kAngles) {
-        for (const uint32_t tokens : {3u, 4096u}) {
+        for (const uint32_t sequences : {1u, 4u}) {
             RopeAddDescription d = {};
-            d.tokens = tokens;
+            d.batch = sequences;
+            d.tokens = 70;
             d.dim = 16;
             d.angle = angle;
             d.frequencies = {frequencies.data(), 8, 0, nullptr, 1};
             d.positions.kind = ROPE_POSITIONS_COUNTED;
             RopeLimits limits = device().limits();
-            limits.threads = 64; // fewer than there are lanes
+            limits.threads = 16384;
             RopePlan plan;
             ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-            most_of_a_thread = std::max(most_of_a_thread, plan.passes[0].constants[ROPE_ID_TOKENS]);
+            EXPECT_EQ(plan.passes[0].constants[ROPE_ID_SHARES], sequences != 1);
             for (const std::vector<uint32_t>& words : wrongWords(frequencies, angle)) {
                 gpu::Slots slots;
                 slots.set(ROPE_SLOT_FREQUENCIES, words);
-                slots.set(ROPE_SLOT_X, sample::values(tokens * 16, 5));
+                slots.set(ROPE_SLOT_X, sample::values(sequences * d.tokens * 16, 5));
                 expectNan(run(plan, slots).get<float>(ROPE_SLOT_X), "sums");
             }
         }
     }
-    EXPECT_GT(most_of_a_thread, 1u);
 }
 
 ROPE_ON_EVERY_DEVICE(Marks);

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
+#include <set>
 
 namespace {
 
@@ -42,55 +45,148 @@ TEST(PlanAdd, OfBertIsOneDispatchWithoutASurplusByte) {
     EXPECT_STREQ(dispatch.shader->name, "add_wide");
 }
 
-// As many lanes in a thread as leave the device enough threads, and a row's as they lie in memory.
-TEST(PlanAdd, AThreadTakesMoreLanesWhereThereAreMany) {
-    const struct {
-        uint32_t threads, tokens, dim, lanes, heads;
-    } cases[] = {{16384, 512, 768, 2, 1}, {16384, 4096, 768, 8, 1}, {16384, 1, 768, 1, 1}, {64, 512, 768, 8, 1},
-                 {64, 512, 1024, 16, 1},  {64, 512, 128, 2, 1},     {64, 512, 1048, 1, 1}, {64, 512, 1024, 16, 8}};
-    for (const auto& c : cases) {
-        RopeLimits limits;
-        ropeMinimumLimits(&limits);
-        limits.threads = c.threads;
-        RopeAddDescription d = bert();
-        d.tokens = c.tokens;
-        d.dim = c.dim;
-        d.batch = c.heads;
-        d.positions.same_for_all_sequences = 1;
+RopePlan planOf(const RopeAddDescription& d, uint32_t threads = 16384, uint32_t group_size = 128) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.threads = threads;
+    limits.group_size = group_size;
+    limits.storage_range = 1u << 30;
+    limits.enabled = ROPE_ENABLED_STORAGE_16;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    return plan;
+}
+
+RopeAddDescription sinusoids(uint32_t dim, RopeElement element, uint32_t sequences) {
+    static const std::vector<double> kFrequencies(ROPE_MAX_PAIRS, 0.5);
+    RopeAddDescription d = {};
+    d.batch = sequences;
+    d.tokens = 4096;
+    d.dim = dim;
+    d.element_in = element;
+    d.frequencies = {kFrequencies.data(), dim / 2, 0, nullptr, 1};
+    d.positions.same_for_all_sequences = 1;
+    return d;
+}
+
+// How an addition is cut.
+struct Cut {
+    uint32_t lanes, blocks, tokens; // of a group
+    uint32_t parts, sequences, pairs, shares, by_words;
+};
+bool operator==(const Cut& a, const Cut& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+void PrintTo(const Cut& c, std::ostream* out) {
+    *out << c.lanes << " x " << c.blocks << " x " << c.tokens << ", parts " << c.parts << ", sequences " << c.sequences
+         << ", pairs " << c.pairs << ", shares " << c.shares << ", by words " << c.by_words;
+}
+Cut cutOf(const RopePlan& plan) {
+    const RopePass& pass = plan.passes[0];
+    const uint32_t* c = pass.constants;
+    EXPECT_EQ(pass.group[0], c[ROPE_ID_GROUP_SIZE]);
+    EXPECT_EQ(pass.group[1], c[ROPE_ID_GROUP_BLOCKS]);
+    EXPECT_EQ(pass.group[2], c[ROPE_ID_GROUP_TOKENS]);
+    EXPECT_EQ(pass.group_size, pass.group[0] * pass.group[1] * pass.group[2]);
+    EXPECT_EQ(pass.lane_parts, c[ROPE_ID_LANE_PARTS]);
+    return {pass.group[0],     pass.group[1],         pass.group[2],
+            pass.lane_parts,   pass.heads_per_thread, pass.head_lanes != 0 ? std::max(4 * c[ROPE_ID_QUADS], 1u) : 0,
+            c[ROPE_ID_SHARES], c[ROPE_ID_BY_WORDS]};
+}
+
+// A thread of a GPU takes one lane of one sequence. A group has a part of a token or several.
+TEST(PlanAdd, GivesEachKindOfDeviceItsGroups) {
+    constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16;
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 1))), (Cut{128, 1, 1, 1, 1, 4, 0, 0})) << "a GPU's";
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f16, 1))), (Cut{64, 1, 2, 1, 1, 8, 0, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(768, f32, 1))), (Cut{96, 1, 1, 1, 1, 4, 0, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(8192, f32, 1))), (Cut{128, 1, 1, 8, 1, 4, 0, 0})) << "a token in eight groups";
+    EXPECT_EQ(cutOf(planOf(sinusoids(1048, f32, 1))), (Cut{96, 1, 1, 2, 1, 4, 0, 0})) << "131 lanes";
+    EXPECT_EQ(cutOf(planOf(sinusoids(16, f32, 1))), (Cut{2, 1, 64, 1, 1, 4, 0, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(10, f32, 1))), (Cut{2, 1, 64, 1, 1, 4, 0, 1})) << "runs lie anywhere";
+    EXPECT_EQ(cutOf(planOf(sinusoids(6, f16, 1))), (Cut{1, 1, 64, 1, 1, 4, 0, 1})) << "runs of even length";
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 2))), (Cut{64, 2, 1, 2, 1, 4, 1, 0})) << "two sequences";
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 7))), (Cut{32, 4, 1, 4, 1, 4, 1, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 64))), (Cut{16, 8, 1, 8, 1, 4, 1, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f16, 8))), (Cut{16, 8, 1, 4, 1, 8, 1, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(64, f32, 4))), (Cut{8, 4, 4, 1, 1, 4, 1, 0})) << "four tokens";
+    EXPECT_EQ(cutOf(planOf(bert())), (Cut{96, 1, 1, 1, 1, 4, 0, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 1), 64, 1024)), (Cut{128, 1, 2, 1, 1, 4, 0, 0})) << "a CPU's";
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 16), 64, 1024)), (Cut{64, 4, 1, 2, 4, 4, 1, 0}));
+    EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 16), 64)), (Cut{64, 1, 1, 2, 8, 4, 0, 0})) << "another CPU's";
+}
+
+// What a group shares fits the shared memory.
+TEST(PlanAdd, SharesNoMoreThanTheDeviceHolds) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    for (const uint32_t bytes : {2048u, 2047u}) { // of 64 lanes of four pairs
+        limits.shared_bytes = bytes;
+        const RopeAddDescription d = sinusoids(1024, ROPE_ELEMENT_F32, 2);
         RopePlan plan;
         ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_LANES], c.lanes) << c.threads << " threads, dim " << c.dim;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_HEADS], c.heads);
-        EXPECT_EQ(plan.passes[0].head_lanes, c.dim / 8 / c.lanes);
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_SHARES], bytes == 2048);
+        EXPECT_EQ(plan.passes[0].group[1], bytes == 2048 ? 2u : 1u);
     }
 }
 
-// Computed sines are a lane's for several tokens; those that are read are not.
-TEST(PlanAdd, AThreadTakesMoreTokensWhereItComputes) {
-    const std::vector<double> frequencies = sample::frequencies(10000, 768);
+TEST(PlanAdd, TakesOneDispatchAndNoNeedlessGroup) {
     const struct {
-        uint32_t threads, tokens, sequences, taken;
-    } cases[] = {
-        {16384, 4096, 1, 16}, {16384, 131072, 1, 32}, {16384, 1, 1, 1}, {64, 4096, 1, 128}, {64, 4096, 8, 128}};
+        uint32_t tokens, dim, sequences, x, z;
+    } cases[] = {{1, 1024, 1, 1, 1}, {4096, 1024, 1, 4096, 1}, {4096, 8192, 1, 4096, 8},
+                 {300, 16, 1, 5, 1}, {9, 1024, 2, 9, 2},       {4096, 1024, 8, 4096, 8},
+                 {5, 64, 4, 2, 1},   {5, 64, 9, 3, 2},         {1, 1024, 7, 1, 8}};
     for (const auto& c : cases) {
-        RopeLimits limits;
-        ropeMinimumLimits(&limits);
-        limits.threads = c.threads;
-        limits.storage_range = 1u << 30;
-        RopeAddDescription d = bert();
-        d.learned = 0;
-        d.frequencies = {frequencies.data(), 384, 0, nullptr, 1};
-        d.batch = c.sequences;
+        RopeAddDescription d = sinusoids(c.dim, ROPE_ELEMENT_F32, c.sequences);
         d.tokens = c.tokens;
-        d.positions.same_for_all_sequences = 1;
-        RopePlan plan;
-        ASSERT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].tokens_per_thread, c.taken) << c.threads << " threads, tokens " << c.tokens;
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_LANES], 1u);
+        const RopePlan plan = planOf(d);
+        ASSERT_EQ(ropeDispatchCount(&plan), 1u);
         RopeDispatch dispatch;
         ropeGetDispatch(&plan, 0, &dispatch);
-        EXPECT_EQ(dispatch.groups[0], (c.tokens + c.taken - 1) / c.taken * 96 / 64 + (c.tokens == 1)) << c.tokens;
+        EXPECT_EQ(dispatch.groups[0], c.x) << c.tokens << " of " << c.dim;
+        EXPECT_EQ(dispatch.groups[1], 1u);
+        EXPECT_EQ(dispatch.groups[2], c.z) << c.dim << ", sequences " << c.sequences;
     }
+}
+
+// One pipeline serves every number of tokens, and few serve every number of sequences.
+TEST(PlanAdd, TakesOnePipelineForAllTokens) {
+    for (const uint32_t learned : {0u, 1u}) {
+        RopeAddDescription d = sinusoids(1024, ROPE_ELEMENT_F16, 1);
+        d.learned = learned;
+        d.rows.count = 1 << 16;
+        d.count_outside = 1;
+        d.positions.element = ROPE_POSITION_INT64;
+        const RopePlan first = planOf(d);
+        for (const uint32_t tokens : {1u, 7u, 512u, 50000u}) {
+            d.tokens = tokens;
+            EXPECT_TRUE(rope::haveSamePipelines(first, planOf(d))) << tokens;
+        }
+        std::set<uint32_t> hashes;
+        for (d.batch = 1; d.batch < 40; ++d.batch) hashes.insert(planOf(d).passes[0].pipeline_hash);
+        EXPECT_EQ(hashes.size(), 4u);
+    }
+}
+
+// Rows of 16-bit elements are read as wide as the embedding, where they lie so.
+TEST(PlanAdd, ReadsRowsSixteenBytesAtATime) {
+    RopeAddDescription d = bert();
+    const auto reading = [&d] { return planOf(d).passes[0].constants[ROPE_ID_ROWS]; };
+    EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR);
+    d.element_in = d.rows.element = ROPE_ELEMENT_F16;
+    EXPECT_EQ(reading(), ROPE_ROWS_BY_EIGHT);
+    d.rows.offset = 4;
+    EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR);
+    d.rows.offset = 0;
+    d.rows.row_stride = 772;
+    EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR);
+    d.rows.row_stride = 0;
+    d.rows.element = ROPE_ELEMENT_F32;
+    EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR);
+    d.rows.element = ROPE_ELEMENT_BF16;
+    d.x.offset = 4;
+    EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR) << "lanes of four pairs";
+    d.dim = 772;
+    d.x.offset = 2;
+    EXPECT_EQ(reading(), ROPE_ROWS_SINGLE) << "by words";
 }
 
 TEST(PlanAdd, RefusesWhatContradictsItself) {

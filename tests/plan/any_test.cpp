@@ -146,17 +146,25 @@ TEST(Plan, OfAnyTableIsRefusedOrInsideItsSizes) {
         for (uint32_t part = 0; part < count; ++part) {
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, part, &dispatch);
-            rope::RopePush push;
+            rope::RopePush push; // the words that the families share
+            rope::RopeTablePush own;
             std::memcpy(&push, dispatch.push, sizeof push);
+            std::memcpy(&own, dispatch.push, sizeof own);
             const reach::Last asked = {dispatch.groups[1] - 1ull, push.tokens - 1ull, 0};
+            const uint64_t pairs = dispatch.constants[ROPE_ID_PAIR_COUNTS] & 0xFFFF;
+            const uint64_t size[3] = {dispatch.constants[ROPE_ID_GROUP_SIZE], dispatch.constants[ROPE_ID_GROUP_BLOCKS],
+                                      dispatch.constants[ROPE_ID_GROUP_TOKENS]};
+            ASSERT_EQ(pairs, d.frequencies.count);
+            ASSERT_TRUE(size[0] * size[2] <= 64 && size[1] == 1);
+            ASSERT_EQ(dispatch.groups[0], (push.tokens + size[2] - 1) / size[2]);
+            ASSERT_EQ(dispatch.groups[2], (pairs + size[0] - 1) / size[0]);
             reach::checkPositions(dispatch, push, asked);
-            reach::checkCosSin(dispatch, push, asked, push.pair_counts & 0xFFFF);
+            reach::checkCosSin(dispatch, push, asked, pairs);
             const int64_t sine = static_cast<int32_t>(push.sin_offset);
             const rope::RopePlace& to = push.destination;
             const uint64_t first = uint64_t{to.offset} + push.rows.offset;
             const uint64_t last = first + (dispatch.groups[1] - 1ull) * to.batch + (push.tokens - 1ull) * to.token +
-                                  (d.frequencies.count - 1ull) * push.rows.head + push.ROPE_ROW_COPY +
-                                  (sine > 0 ? sine : 0);
+                                  (d.frequencies.count - 1ull) * push.rows.head + own.row_copy + (sine > 0 ? sine : 0);
             ASSERT_GE(static_cast<int64_t>(first) + sine, 0);
             ASSERT_LE((last + 1) * 4, dispatch.bindings[ROPE_BINDING_DESTINATION].range);
         }

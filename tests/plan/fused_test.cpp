@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <string>
 
 namespace {
 
@@ -83,7 +85,7 @@ TEST(PlanFused, SaysWhatItDoes) {
         << said;
 }
 
-TEST(PlanFused, BuffersOfTheirOwnTakeSixOrAreRefusedOrTakenSeparately) {
+TEST(PlanFused, BuffersOfTheirOwnGoTogetherOrApartOrAreRefused) {
     RopeFusedDescription d = llamaToCache();
     d.cache.v_shares_buffer = 0;
     d.cache.v.offset = 0;
@@ -97,12 +99,17 @@ TEST(PlanFused, BuffersOfTheirOwnTakeSixOrAreRefusedOrTakenSeparately) {
     EXPECT_EQ(plan.pass_count, 0u);
     limits.storage_buffers = 6;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-    EXPECT_EQ(ropeDispatchCount(&plan), 2u);
+    EXPECT_EQ(ropeDispatchCount(&plan), 1u);
     RopeDispatch dispatch;
-    ropeGetDispatch(&plan, 1, &dispatch);
-    EXPECT_STREQ(dispatch.shader->name, "fused_apart_wide");
+    ropeGetDispatch(&plan, 0, &dispatch);
+    EXPECT_STREQ(dispatch.shader->name, "fused_wide");
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION_V].slot, ROPE_SLOT_V_OUT);
     limits.storage_buffers = 5;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(ropeDispatchCount(&plan), 2u);
+    ropeGetDispatch(&plan, 1, &dispatch);
+    EXPECT_EQ(dispatch.bindings[ROPE_BINDING_DESTINATION_V].slot, ROPE_SLOT_V_OUT);
+    limits.storage_buffers = 4;
     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
     d.no_rotation = 1; // then no frequencies are bound
     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -142,7 +149,7 @@ TEST(PlanFused, TellsTheGroupsOfFewerTokens) {
     ropeGroups(&plan, 0, 100000, groups);
     EXPECT_EQ(std::memcmp(groups, dispatch.groups, sizeof groups), 0);
     ropeGroups(&plan, 0, 2, groups);
-    EXPECT_EQ(groups[0], 1u); // 16 lanes for each of K and V
+    EXPECT_EQ(groups[0], 2u); // a token each
     ropeGroups(&plan, 0, 0, groups);
     EXPECT_EQ(groups[0], 0u);
 
@@ -153,9 +160,9 @@ TEST(PlanFused, TellsTheGroupsOfFewerTokens) {
     uint32_t tokens = 0;
     for (uint32_t i = 0; i < ropeDispatchCount(&plan); ++i) {
         ropeGroups(&plan, i, 25, groups);
-        tokens += groups[0] * 2;
+        tokens += groups[0];
     }
-    EXPECT_EQ(tokens, 26u);
+    EXPECT_EQ(tokens, 25u);
 }
 
 TEST(PlanFused, TellsTheGroupsOfJoinedSequencesAsAll) {
@@ -196,19 +203,102 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     EXPECT_TRUE(ropePlansEqual(&plain, &other));
 }
 
-// Layers of one cache in one buffer, and steps of other sizes, take the same pipelines.
-TEST(PlanFused, SharesPipelinesBetweenLayers) {
+// Layers of one cache in one buffer, steps of other sizes and caches of other sizes take the same pipelines: one for Q,
+// K and V, or one for Q and one for K and V where the device binds four buffers.
+TEST(PlanFused, SharesPipelinesBetweenLayersStepsAndCaches) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    for (const uint32_t buffers : {4u, 8u}) {
+        for (const RopeCacheKind kind :
+             {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
+            for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+                SCOPED_TRACE("kind " + std::to_string(kind) + ", order " + std::to_string(order));
+                limits.storage_buffers = buffers;
+                std::set<uint32_t> pipelines;
+                for (const uint32_t slots : {1024u, 4096u, 8192u}) {
+                    for (const uint32_t tokens : {1u, 2u, 7u, 64u, 512u}) {
+                        for (const uint32_t layer : {0u, 1u}) {
+                            RopeFusedDescription d = llamaToCache();
+                            d.cache.kind = kind;
+                            d.cache.order = order;
+                            d.cache.slots = slots;
+                            if (kind != ROPE_CACHE_BLOCK_TABLE) d.cache.page_size = 0;
+                            if (kind == ROPE_CACHE_BLOCK_TABLE) d.cache.table_pages = slots / 16;
+                            d.cache.k.offset = layer * 2ull * slots * 8 * 128;
+                            d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
+                            d.rotate.tokens = d.cache.slot_map_offset = tokens;
+                            RopePlan plan;
+                            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                            ASSERT_EQ(plan.pass_count, buffers == 4 ? 2u : 1u);
+                            for (uint32_t i = 0; i < plan.pass_count; ++i)
+                                pipelines.insert(plan.passes[i].pipeline_hash);
+                        }
+                    }
+                }
+                EXPECT_EQ(pipelines.size(), buffers == 4 ? 2u : 1u);
+            }
+        }
+    }
+}
+
+// Integers keep Q apart: a dispatch's push words do not hold the places of Q and of the scales.
+TEST(PlanFused, TakesQApartFromKAndVThatBecomeIntegers) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 8;
+    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0}) {
+        RopeFusedDescription d = llamaToCache();
+        d.cache.element = element;
+        d.cache.v_shares_buffer = 0;
+        d.cache.v.offset = 0;
+        d.cache.k_scales.offset = d.cache.v_scales.offset = 1 << 20;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(ropeDispatchCount(&plan), element == ROPE_ELEMENT_F16 ? 1u : 2u) << element;
+    }
+}
+
+// Tensors whose norms differ in what a shader is told of them once go apart.
+TEST(PlanFused, TakesQApartFromAKOfAnotherNorm) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 8;
     RopeFusedDescription d = llamaToCache();
-    RopePlan one, other;
-    ASSERT_EQ(ropePlanFused(&d, nullptr, &one), ROPE_SUCCESS) << one.reason.text;
-    d.cache.k.offset = 128 * 1024;
-    d.cache.v.offset += 128 * 1024;
-    d.rotate.tokens = 700;
-    d.cache.slot_map_offset = 700;
-    ASSERT_EQ(ropePlanFused(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
-    for (uint32_t pass = 0; pass < 2; ++pass) {
-        EXPECT_EQ(std::memcmp(one.passes[pass].constants, other.passes[pass].constants, sizeof one.passes[0].constants),
-                  0);
+    const auto dispatches = [&] {
+        RopePlan plan;
+        EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        return ropeDispatchCount(&plan);
+    };
+    const std::vector<float> weights(128, 1.0f);
+    d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0};
+    EXPECT_EQ(dispatches(), 2u);
+    d.k_norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0};
+    EXPECT_EQ(dispatches(), 1u);
+    d.k_norm.after = 1;
+    EXPECT_EQ(dispatches(), 2u);
+    d.k_norm = d.q_norm;
+    d.k_norm.all_heads = 1;
+    d.k_norm.weights = nullptr;
+    EXPECT_EQ(dispatches(), 2u);
+}
+
+// A norm over all heads keeps a token in one group. A thread takes more heads where the device's groups are small.
+TEST(PlanFused, KeepsHeadsThatAreNormedTogetherInOneGroup) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 8;
+    RopeFusedDescription d = llamaToCache();
+    d.q_norm = d.k_norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0};
+    for (const uint32_t size : {128u, 256u, 1024u}) {
+        limits.group_size = size;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        for (uint32_t i = 0; i < plan.pass_count; ++i) {
+            RopeDispatch dispatch;
+            ropeGetDispatch(&plan, i, &dispatch);
+            EXPECT_EQ(dispatch.groups[0], 512u) << size;
+            EXPECT_EQ(dispatch.groups[2], 1u) << size;
+        }
     }
 }
 
@@ -248,7 +338,7 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     d.cache = {};
     d.rotate.out_of_place = 0; // V stays in its rows
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
-    EXPECT_EQ(ropeDispatchCount(&plan), 2u);
+    EXPECT_EQ(ropeDispatchCount(&plan), 1u);
     EXPECT_EQ(plan.bytes[ROPE_SLOT_Q], 512u * 48 * 128 * 4 - 8 * 128 * 4); // but V's heads of the last token
 
     d = llamaToCache();
@@ -292,9 +382,11 @@ TEST(PlanFused, AShiftReadsSetsBehindAllAxes) {
 
 // ---- Every index, whatever the buffers hold
 
+// A dispatch, the pass that it is of, and its words.
 struct Last {
+    const RopePass& pass;
     const RopeDispatch& dispatch;
-    rope::RopePush push;
+    rope::RopeFusedPush push;
     uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
     void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
         ASSERT_LE((last + 1) * bytes, dispatch.bindings[binding].range) << "binding " << binding;
@@ -303,68 +395,56 @@ struct Last {
 
 void checkSlotMap(const Last& l, uint64_t sequences) {
     const uint64_t bytes = l.id(ROPE_ID_SLOT_MAP_WIDE) != 0 ? 8 : 4;
-    const uint64_t batch = l.push.ROPE_FIRST_BATCH + l.dispatch.groups[1] - 1ull;
     const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
     if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_SLOTS) {
         l.fits(ROPE_BINDING_POSITIONS,
-               l.push.ROPE_SLOT_MAP_AT + batch * l.id(ROPE_ID_SLOT_MAP_BATCH) + token * l.id(ROPE_ID_SLOT_MAP_TOKEN),
+               l.push.slot_map_at + (l.dispatch.groups[1] - 1ull) * l.push.slot_map_batch +
+                   token * l.push.slot_map_token,
                bytes);
     } else if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_TABLE) {
         l.fits(ROPE_BINDING_POSITIONS,
-               l.push.ROPE_SLOT_MAP_AT + (sequences - 1) * l.id(ROPE_ID_SLOT_MAP_BATCH) + l.id(ROPE_ID_SLOT_MAP_TOKEN) -
-                   1,
-               bytes);
+               l.push.slot_map_at + (sequences - 1) * l.push.slot_map_batch + l.push.slot_map_token - 1, bytes);
     }
     if (l.id(ROPE_ID_COUNTED) == 0) return;
     const uint32_t element = l.id(ROPE_ID_POSITION_ELEMENT);
-    l.fits(ROPE_BINDING_POSITIONS, l.push.ROPE_COUNT_AT, element == ROPE_WHOLE_64 || element == ROPE_FIXED_64 ? 8 : 4);
+    l.fits(ROPE_BINDING_POSITIONS, l.push.count_at, element == ROPE_WHOLE_64 || element == ROPE_FIXED_64 ? 8 : 4);
 }
 
-// K and V of one side, in one binding or in one each.
-struct Side {
-    uint32_t binding, v_binding;
-    rope::RopePlace place;
-    uint32_t v_at; // in a binding of its own
-    uint32_t head_constant, v_constant;
-    RopeElement element;
+// Where a tensor lies in one of its bindings: strides count units of elements.
+struct Strides {
+    uint32_t binding;
+    uint64_t at, batch, token, head;
 };
 
-void checkSide(const Last& l, const rope::FusedTensor& t, const Side& side) {
-    const RopeBinding* bindings = l.dispatch.bindings;
-    const uint64_t turned = l.id(ROPE_ID_TURNED_HEADS);
-    const reach::Last last = {l.dispatch.groups[1] - 1ull, l.push.tokens - 1ull, turned - 1};
-    const uint32_t stride = l.id(side.head_constant);
-    const bool both = l.id(ROPE_ID_ALL_HEADS) != turned;
-    const bool apart = both && bindings[side.v_binding].range != 0;
-    const int32_t v = both && !apart ? static_cast<int32_t>(l.id(side.v_constant)) : 0;
-    reach::touched(bindings[side.binding], side.place, last, stride, t.d.head_dim + uint64_t(std::abs(int64_t{v})),
-                   side.element);
-    if (!apart) return;
-    rope::RopePlace place = side.place;
-    place.offset = side.v_at;
-    reach::touched(bindings[side.v_binding], place, last, stride, t.d.head_dim, side.element);
+void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, RopeElement element) {
+    const uint64_t units =
+        s.at + (l.dispatch.groups[1] - 1ull) * s.batch + (l.push.tokens - 1ull) * s.token + (t.heads - 1ull) * s.head;
+    l.fits(s.binding, units * l.pass.address_unit + t.d.head_dim - 1, ropeElementBytes(element));
 }
 
 void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
-    const uint64_t pages = l.id(ROPE_ID_SLOTS) / l.id(ROPE_ID_PAGE_SIZE), rows = l.id(ROPE_ID_PAGE_SIZE);
-    const uint64_t elements = (sequences - 1) * l.push.destination.batch + (pages - 1) * l.id(ROPE_ID_PAGE_STRIDE) +
-                              (rows - 1) * l.push.destination.token +
-                              (t.heads - 1ull) * l.id(ROPE_ID_DESTINATION_HEAD) + t.d.head_dim;
+    const uint64_t rows = l.id(ROPE_ID_PAGE_SIZE) != 0 ? l.id(ROPE_ID_PAGE_SIZE) : l.push.slots;
+    const uint64_t pages = l.push.slots / rows;
+    const bool is_v = t.role == rope::kV;
+    const uint64_t units = (sequences - 1) * l.push.kv_to_batch + (pages - 1) * l.id(ROPE_ID_PAGE_STRIDE) +
+                           (rows - 1) * l.id(ROPE_ID_KV_DESTINATION_TOKEN) + (t.heads - 1ull) * l.push.kv_to_head;
+    const uint64_t elements = units * l.pass.address_unit + t.d.head_dim;
     const RopeElement element = t.d.element_out;
-    const uint64_t units = element == ROPE_ELEMENT_I8     ? elements / 4
-                           : element == ROPE_ELEMENT_Q8_0 ? elements / 64 * 17
-                                                          : elements;
-    ASSERT_TRUE(!rope::isForCaches(element) || units != elements) << "a format's words are counted here by hand";
-    const bool apart = l.dispatch.bindings[ROPE_BINDING_DESTINATION_V].range != 0;
-    const int32_t v = static_cast<int32_t>(l.id(ROPE_ID_DESTINATION_V));
-    const uint64_t bytes = rope::isForCaches(t) ? 4 : ropeElementBytes(element);
-    l.fits(ROPE_BINDING_DESTINATION, l.push.destination.offset + std::abs(v) + units - 1, bytes);
-    if (apart) l.fits(ROPE_BINDING_DESTINATION_V, l.push.ROPE_DESTINATION_V_AT + units - 1, bytes);
+    const uint32_t binding = rope::fusedBinding(l.pass, t.role, false);
+    const uint64_t to = is_v ? l.push.v_to : l.push.k_to;
+    if (!rope::isForCaches(element)) {
+        l.fits(binding, to * l.pass.address_unit + elements - 1, ropeElementBytes(element));
+        return;
+    }
+    l.fits(binding, to + (element == ROPE_ELEMENT_I8 ? elements / 4 : elements / 64 * 17) - 1, 4);
     if (element != ROPE_ELEMENT_I8) return;
-    const uint64_t scales = (sequences - 1) * l.id(ROPE_ID_SCALE_BATCH) + (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) +
-                            (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) + (t.heads - 1ull) * l.id(ROPE_ID_SCALE_HEAD);
-    const uint32_t base = l.push.destination.offset + (v < 0 ? static_cast<uint32_t>(-v) : 0);
-    l.fits(ROPE_BINDING_DESTINATION, base + l.id(ROPE_ID_SCALE_AT) + scales, 4); // modulo 2^32
+    rope::RopeIntegersPush push;
+    std::memcpy(&push, l.dispatch.push, sizeof push);
+    l.fits(binding,
+           (is_v ? push.v_scales : push.k_scales) + (sequences - 1) * push.scale_batch +
+               (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) + (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) +
+               (t.heads - 1ull) * push.scale_head,
+           4);
 }
 
 // Bytes, which stop at the largest number instead of passing it.
@@ -500,22 +580,11 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
     if (random->below(8) == 0) c.element = static_cast<RopeElement>(random->below(8) - 1);
 }
 
-// The tensor of each pass: one for which nothing is done has none, nor has V beside K. The count of tokens has no
-// tensor.
-std::vector<const rope::FusedTensor*> passTensors(const rope::ResolvedFused& fused, const RopePlan& plan) {
-    std::vector<const rope::FusedTensor*> tensors;
-    const uint32_t jobs = fused.v_with_k ? fused.count - 1 : fused.count;
-    for (uint32_t t = 0; t < jobs; ++t) {
-        if (!rope::isIdle(fused.tensors[t])) tensors.push_back(&fused.tensors[t]);
-    }
-    tensors.resize(plan.pass_count, nullptr);
-    return tensors;
-}
-
 void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const RopeLimits& limits) {
     ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
     ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
-    ASSERT_LE(dispatch.constants[ROPE_ID_GROUP_SIZE], limits.group_size);
+    const uint32_t* ids = dispatch.constants;
+    ASSERT_LE(ids[ROPE_ID_GROUP_SIZE] * ids[ROPE_ID_GROUP_BLOCKS] * ids[ROPE_ID_GROUP_TOKENS], limits.group_size);
     for (const RopeBinding& binding : dispatch.bindings) {
         ASSERT_LE(binding.range, limits.storage_range);
         ASSERT_EQ(binding.offset % plan.limits.storage_alignment, 0u);
@@ -524,24 +593,46 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
     }
 }
 
-void checkDispatch(const rope::ResolvedFused& fused, const rope::FusedTensor* t, const RopeDispatch& dispatch) {
-    Last l = {dispatch, {}};
-    std::memcpy(&l.push, dispatch.push, sizeof l.push);
-    const reach::Last last = {dispatch.groups[1] - 1ull, l.push.tokens - 1ull, 0};
-    const uint64_t sequences = sequencesOf(fused.tensors[0].d);
-    reach::checkPositions(dispatch, l.push, last);
-    checkSlotMap(l, sequences);
-    if (t == nullptr) return;
-    if (t->turned) reach::checkCosSin(dispatch, l.push, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
-    if (l.id(ROPE_ID_IN_PLACE) == 0) {
-        checkSide(l, *t,
-                  {ROPE_BINDING_SOURCE, ROPE_BINDING_SOURCE_V, l.push.source, l.push.ROPE_SOURCE_V_AT,
-                   ROPE_ID_SOURCE_HEAD, ROPE_ID_SOURCE_V, t->d.element_in});
+void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
+    const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV;
+    if (t.d.out_of_place != 0) {
+        const uint64_t at = is_q ? l.push.q_from : is_v ? l.push.v_from : l.push.k_from;
+        checkTensor(l, t,
+                    {rope::fusedBinding(l.pass, t.role, true), at, is_q ? l.push.q_from_batch : l.push.kv_from_batch,
+                     l.id(is_q ? ROPE_ID_Q_SOURCE_TOKEN : ROPE_ID_KV_SOURCE_TOKEN),
+                     l.id(is_q ? ROPE_ID_Q_SOURCE_HEAD : ROPE_ID_KV_SOURCE_HEAD)},
+                    t.d.element_in);
     }
-    if (t->cached) return checkCache(l, *t, sequences);
-    checkSide(l, *t,
-              {ROPE_BINDING_DESTINATION, ROPE_BINDING_DESTINATION_V, l.push.destination, l.push.ROPE_DESTINATION_V_AT,
-               ROPE_ID_DESTINATION_HEAD, ROPE_ID_DESTINATION_V, t->d.element_out});
+    if (t.cached) return checkCache(l, t, sequences);
+    const uint64_t at = is_q ? l.push.q_to : is_v ? l.push.v_to : l.push.k_to;
+    checkTensor(l, t,
+                {rope::fusedBinding(l.pass, t.role, false), at, is_q ? l.push.q_to_batch : l.push.kv_to_batch,
+                 l.id(is_q ? ROPE_ID_Q_DESTINATION_TOKEN : ROPE_ID_KV_DESTINATION_TOKEN),
+                 is_q ? l.id(ROPE_ID_Q_DESTINATION_HEAD) : l.push.kv_to_head},
+                t.d.element_out);
+}
+
+// Checks one dispatch, and marks the tensors that it takes.
+void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const RopeDispatch& dispatch,
+                   uint32_t* taken) {
+    Last l = {pass, dispatch, {}};
+    std::memcpy(&l.push, dispatch.push, sizeof l.push);
+    rope::RopePush tokens = {};
+    std::memcpy(&tokens, dispatch.push, offsetof(rope::RopePush, heads));
+    const reach::Last last = {dispatch.groups[1] - 1ull, l.push.tokens - 1ull, 0};
+    const RopeRotateDescription& d = fused.tensors[0].d;
+    const uint64_t sequences = rope::isPacked(d.positions) ? d.positions.sequences : dispatch.groups[1];
+    reach::checkPositions(dispatch, tokens, last);
+    checkSlotMap(l, sequences);
+    const uint32_t heads[] = {l.id(ROPE_ID_Q_HEADS), l.id(ROPE_ID_K_HEADS), l.id(ROPE_ID_V_HEADS)};
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        const rope::FusedTensor& t = fused.tensors[i];
+        if (heads[t.role] == 0) continue;
+        ASSERT_EQ(heads[t.role], t.heads);
+        *taken |= 1u << t.role;
+        if (t.turned) reach::checkCosSin(dispatch, tokens, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
+        checkTensorOf(l, t, sequences);
+    }
 }
 
 void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimits& limits) {
@@ -554,8 +645,7 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
         checkTensorBytes(fused, fused.tensors[i], plan);
     }
     if (testing::Test::HasFailure()) return;
-    const std::vector<const rope::FusedTensor*> tensors = passTensors(fused, plan);
-    uint32_t first = 0;
+    uint32_t first = 0, taken = 0;
     for (uint32_t pass = 0; pass < plan.pass_count; ++pass) {
         const uint32_t* parts = plan.passes[pass].parts;
         const uint32_t count = parts[0] * parts[1] * parts[2];
@@ -563,9 +653,13 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, first + (i < 50 ? i : count - 1 - (i - 50) % count), &dispatch);
             checkBindings(plan, dispatch, limits);
-            checkDispatch(fused, tensors[pass], dispatch);
+            checkDispatch(fused, plan.passes[pass], dispatch, &taken);
         }
         first += count;
+    }
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        const bool takes = (taken >> fused.tensors[i].role & 1) != 0;
+        ASSERT_NE(takes, rope::isIdle(fused.tensors[i])) << "tensor " << i;
     }
 }
 
@@ -578,7 +672,7 @@ TEST(PlanFused, IsRefusedOrInsideItsSizesForAnyDescription) {
         spoil(&random, &scene);
         RopeLimits limits;
         ropeMinimumLimits(&limits);
-        limits.storage_buffers = random.below(2) == 0 ? 4 : 8;
+        limits.storage_buffers = 4 + random.below(5);
         limits.storage_alignment = 1u << random.below(9);
         limits.enabled = random.below(4);
         if (random.below(4) == 0) limits.group_count[0] = 1 + random.below(70);

@@ -9,28 +9,6 @@
 
 namespace {
 
-TEST(Index, DividesExactly) {
-    sample::Random random(1);
-    for (uint32_t divisor = 1; divisor < 5000; ++divisor) {
-        const rope::Divisor d = rope::makeDivisor(divisor);
-        for (uint32_t quotient = 1; quotient < 4; ++quotient) {
-            for (uint32_t n = quotient * divisor - 1; n <= quotient * divisor; ++n) {
-                ASSERT_EQ(rope::divide(n, d.magic, d.shift), n / divisor) << n << " / " << divisor;
-            }
-        }
-        const uint32_t last = 0x7FFFFFFFu / divisor * divisor;
-        for (const uint32_t n : {last, last - 1, 0x7FFFFFFFu, random.next() >> 1}) {
-            ASSERT_EQ(rope::divide(n, d.magic, d.shift), n / divisor) << n << " / " << divisor;
-        }
-    }
-    for (int i = 0; i < 2000000; ++i) {
-        const uint32_t divisor = 1 + (random.next() >> (1 + random.below(31)));
-        const uint32_t n = random.next() >> 1;
-        const rope::Divisor d = rope::makeDivisor(divisor);
-        ASSERT_EQ(rope::divide(n, d.magic, d.shift), n / divisor) << n << " / " << divisor;
-    }
-}
-
 // Each element of the head once: the rotary ones in pairs, the others as passed.
 TEST(Index, CoversEachElementOfAHeadOnce) {
     for (const uint32_t chunk : {0u, 1u, 2u, 3u}) {

@@ -119,25 +119,55 @@ std::vector<const RopeShader*> shaders() {
 }
 
 // Byte offsets of the words, then of the places, that a family's struct has. The others are compared by their order.
-template <typename Push> std::vector<uint32_t> commonOffsets() {
+template <typename Push> std::vector<uint32_t> tokenOffsets() {
     return {offsetof(Push, tokens),         offsetof(Push, first_token),     offsetof(Push, window_begin),
             offsetof(Push, window_end),     offsetof(Push, position_offset), offsetof(Push, position_batch),
-            offsetof(Push, position_token), offsetof(Push, position_axis),   offsetof(Push, heads),
-            offsetof(Push, sin_offset),     offsetof(Push, scale_mantissa),  offsetof(Push, scale_exponent),
-            offsetof(Push, rows),           offsetof(Push, source),          offsetof(Push, destination)};
+            offsetof(Push, position_token), offsetof(Push, position_axis),   offsetof(Push, scale_mantissa),
+            offsetof(Push, scale_exponent), offsetof(Push, sin_offset),      offsetof(Push, rows)};
+}
+template <typename Push> std::vector<uint32_t> tensorOffsets(const std::vector<uint32_t>& own) {
+    std::vector<uint32_t> all = tokenOffsets<Push>();
+    all.insert(all.end(), {offsetof(Push, heads), offsetof(Push, source), offsetof(Push, destination)});
+    all.insert(all.end(), own.begin(), own.end());
+    return all;
+}
+template <typename Push> std::vector<uint32_t> fusedOffsets(const std::vector<uint32_t>& own) {
+    std::vector<uint32_t> all = tokenOffsets<Push>();
+    all.insert(all.end(),
+               {offsetof(Push, count_at), offsetof(Push, delta), offsetof(Push, slot_map_at),
+                offsetof(Push, slot_map_batch), offsetof(Push, slot_map_token), offsetof(Push, slots),
+                offsetof(Push, k_from), offsetof(Push, v_from), offsetof(Push, kv_from_batch), offsetof(Push, k_to),
+                offsetof(Push, v_to), offsetof(Push, kv_to_batch), offsetof(Push, kv_to_head)});
+    all.insert(all.end(), own.begin(), own.end());
+    return all;
 }
 
-std::vector<uint32_t> offsetsOf(bool rotates) {
+std::vector<uint32_t> offsetsOf(const std::string& shader) {
+    if (shader.find("add_") == 0) return tensorOffsets<rope::RopeAddPush>({offsetof(rope::RopeAddPush, factor)});
+    if (shader == "table") return tensorOffsets<rope::RopeTablePush>({offsetof(rope::RopeTablePush, row_copy)});
+    if (shader == "selftest") return tensorOffsets<rope::RopeSelfTestPush>({offsetof(rope::RopeSelfTestPush, one)});
+    if (shader == "count") return tensorOffsets<rope::RopeCountPush>({});
     using Rotate = rope::RopeRotatePush;
-    using Other = rope::RopePush;
-    const std::vector<uint32_t> rotate = {offsetof(Rotate, source_k), offsetof(Rotate, destination_k)};
-    const std::vector<uint32_t> other = {offsetof(Other, lanes_magic),      offsetof(Other, head_lanes),
-                                         offsetof(Other, head_lanes_magic), offsetof(Other, shifts),
-                                         offsetof(Other, pair_counts),      offsetof(Other, rotary_begin),
-                                         offsetof(Other, pass_elements),    offsetof(Other, term_scale)};
-    std::vector<uint32_t> all = rotates ? commonOffsets<Rotate>() : commonOffsets<Other>();
-    all.insert(all.end(), rotates ? rotate.begin() : other.begin(), rotates ? rotate.end() : other.end());
-    return all;
+    using Fused = rope::RopeFusedPush;
+    using Integers = rope::RopeIntegersPush;
+    using Relative = rope::RopeRelativePush;
+    using Bias = rope::RopeBiasPush;
+    if (shader.find("rotate_") == 0)
+        return tensorOffsets<Rotate>({offsetof(Rotate, source_k), offsetof(Rotate, destination_k)});
+    if (shader.find("fused_integers") == 0)
+        return fusedOffsets<Integers>({offsetof(Integers, k_scales), offsetof(Integers, v_scales),
+                                       offsetof(Integers, scale_batch), offsetof(Integers, scale_head)});
+    if (shader.find("fused") != std::string::npos)
+        return fusedOffsets<Fused>({offsetof(Fused, q_from), offsetof(Fused, q_from_batch), offsetof(Fused, q_to),
+                                    offsetof(Fused, q_to_batch)});
+    if (shader.find("relative_") == 0)
+        return tensorOffsets<Relative>({offsetof(Relative, keys), offsetof(Relative, first_key),
+                                        offsetof(Relative, least), offsetof(Relative, most),
+                                        offsetof(Relative, row_stride), offsetof(Relative, key_parts),
+                                        offsetof(Relative, key_rounds), offsetof(Relative, by_words)});
+    return tensorOffsets<Bias>({offsetof(Bias, keys), offsetof(Bias, first_key), offsetof(Bias, row_stride),
+                                offsetof(Bias, least), offsetof(Bias, most), offsetof(Bias, lane_bits),
+                                offsetof(Bias, lane_parts)});
 }
 
 std::vector<uint32_t> valuesOf(const std::map<uint32_t, uint32_t>& map) {
@@ -148,7 +178,9 @@ std::vector<uint32_t> valuesOf(const std::map<uint32_t, uint32_t>& map) {
 
 TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
     static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS, "all push words");
-    static_assert(sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush), "of every family");
+    static_assert(sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush) &&
+                      sizeof(rope::RopeFusedPush) == sizeof(rope::RopePush),
+                  "of every family");
     const std::vector<uint32_t> of_place = {offsetof(rope::RopePlace, offset), offsetof(rope::RopePlace, batch),
                                             offsetof(rope::RopePlace, token), offsetof(rope::RopePlace, head)};
     for (const RopeShader* shader : shaders()) {
@@ -158,40 +190,32 @@ TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
         ASSERT_EQ(m.structs.at(m.push_struct).size(), 1u);
         EXPECT_EQ(m.offsets.at(m.push_struct).at(0), 0u);
         const uint32_t push = m.structs.at(m.push_struct)[0];
-        EXPECT_EQ(valuesOf(m.offsets.at(push)), offsetsOf(std::strstr(shader->name, "rotate_") != nullptr));
-        EXPECT_EQ(valuesOf(m.offsets.at(m.structs.at(push)[12])), of_place);
+        EXPECT_EQ(valuesOf(m.offsets.at(push)), offsetsOf(shader->name));
+        EXPECT_EQ(valuesOf(m.offsets.at(m.structs.at(push)[11])), of_place);
     }
 }
 
 TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
-    const std::map<std::string, std::set<uint32_t>> bindings = {{"table", {0, 1, 5}},
-                                                                {"count", {0, 5}},
-                                                                {"count_fused", {0, 5}},
-                                                                {"selftest", {5}},
-                                                                {"rotate_wide", {0, 1, 2, 3, 5, 6}},
-                                                                {"rotate_odd", {0, 1, 2, 5}},
-                                                                {"add_wide", {0, 1, 2, 5}},
-                                                                {"add_wide_long", {0, 1, 2, 5}},
-                                                                {"add_narrow", {0, 1, 2, 5}},
-                                                                {"add_odd", {0, 1, 2, 5}},
-                                                                {"bias_wide", {0, 1, 2, 5}},
-                                                                {"bias_wide_long", {0, 1, 2, 5}},
-                                                                {"bias_narrow", {0, 1, 2, 5}},
-                                                                {"bias_odd", {0, 1, 2, 5}},
-                                                                {"relative_keys", {0, 1, 2, 5}},
-                                                                {"relative_values", {0, 1, 2, 5}},
-                                                                {"bias_buckets_wide", {0, 1, 2, 5, 11}},
-                                                                {"bias_buckets_wide_long", {0, 1, 2, 5, 11}},
-                                                                {"bias_buckets_narrow", {0, 1, 2, 5, 11}},
-                                                                {"bias_buckets_odd", {0, 1, 2, 5, 11}},
-                                                                {"fused_wide", {0, 1, 2, 5}},
-                                                                {"fused_wide_parameters", {0, 1, 2, 5, 11}},
-                                                                {"fused_narrow", {0, 1, 2, 5}},
-                                                                {"fused_odd", {0, 1, 2, 5}},
-                                                                {"fused_apart_wide", {0, 1, 2, 4, 5, 7}},
-                                                                {"fused_apart_wide_parameters", {0, 1, 2, 4, 5, 7, 11}},
-                                                                {"fused_apart_narrow", {0, 1, 2, 4, 5, 7}},
-                                                                {"fused_apart_odd", {0, 1, 2, 4, 5, 7}}};
+    const std::map<std::string, std::set<uint32_t>> bindings = {
+        {"table", {0, 1, 5}},
+        {"count", {0, 5}},
+        {"count_fused", {0, 5}},
+        {"selftest", {5}},
+        {"rotate_wide", {0, 1, 2, 3, 5, 6}},
+        {"rotate_odd", {0, 1, 2, 5}},
+        {"add_wide", {0, 1, 2, 5}},
+        {"add_odd", {0, 1, 2, 5}},
+        {"bias_wide", {0, 1, 2, 5}},
+        {"bias_odd", {0, 1, 2, 5}},
+        {"relative_keys", {0, 1, 2, 5}},
+        {"relative_values", {0, 1, 2, 5}},
+        {"bias_buckets_wide", {0, 1, 2, 5, 11}},
+        {"bias_buckets_odd", {0, 1, 2, 5, 11}},
+        {"fused_wide", {0, 1, 2, 3, 4, 5, 6, 7}},
+        {"fused_wide_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 11}},
+        {"fused_odd", {0, 1, 2, 3, 4, 5, 6, 7}},
+        {"fused_integers", {0, 1, 2, 3, 4, 5, 7}},
+        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 7, 11}}};
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
@@ -205,14 +229,16 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
                               ROPE_ID_Q_HEADS, ROPE_ID_K_HEADS}) // one head of one tensor, and each thread's own angles
         rotations.erase(id);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, rotations);
-    for (uint32_t id = 0; id <= ROPE_ID_RUNS; ++id) fused.insert(id);
-    fused.erase(ROPE_ID_NATIVE_HALVES);
+    for (uint32_t id = 0; id <= ROPE_ID_PARAMETERS; ++id) fused.insert(id);
+    for (const uint32_t id : {ROPE_ID_EVERY_TOKEN, ROPE_ID_Q_BLOCKS}) fused.erase(id);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, fused);
-    for (const RopeShader* shader :
-         {&rope_shader_add_wide, &rope_shader_add_wide_long, &rope_shader_add_narrow, &rope_shader_add_odd})
-        EXPECT_EQ(parse(*shader).spec_ids.count(ROPE_ID_LANES), 1u) << shader->name;
-    for (const RopeShader* shader : {&rope_shader_add_wide, &rope_shader_add_wide_long, &rope_shader_bias_odd})
-        EXPECT_EQ(parse(*shader).spec_ids.count(ROPE_ID_TOKENS), 1u) << shader->name;
+    std::set<uint32_t> additions;
+    for (uint32_t id = 0; id <= ROPE_ID_SCALED; ++id) additions.insert(id);
+    for (const uint32_t id : {ROPE_ID_PAIRING_OUT, ROPE_ID_BACKWARD, ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS})
+        additions.erase(id);
+    EXPECT_EQ(parse(rope_shader_add_wide).spec_ids, additions);
+    for (const uint32_t id : {ROPE_ID_HEADS, ROPE_ID_QUADS, ROPE_ID_BY_WORDS}) additions.erase(id);
+    EXPECT_EQ(parse(rope_shader_add_odd).spec_ids, additions);
 }
 
 TEST(Interface, NeedsNothingBeyondThePortableFloor) {
@@ -220,16 +246,13 @@ TEST(Interface, NeedsNothingBeyondThePortableFloor) {
         const Module m = parse(*shader);
         EXPECT_LE(m.version, 0x00010300u) << shader->name;
         const std::string name = shader->name;
-        const bool odd = name.find("_odd") != name.npos, long_words = name.find("_long") != name.npos;
-        const std::set<uint32_t> storage_16 = {1, 4433}, int_64 = {1, 11}, shader_alone = {1}; // capabilities
-        const uint32_t needs = odd ? ROPE_ENABLED_STORAGE_16 : long_words ? ROPE_ENABLED_INT_64 : 0;
-        const bool meets =
-            (name.find("fused") == 0 && name.find("_wide") != name.npos) || name == "selftest" || name == "rotate_wide";
-        EXPECT_EQ(m.capabilities, odd ? storage_16 : long_words ? int_64 : shader_alone) << shader->name;
-        EXPECT_EQ(m.widths, odd          ? (std::set<uint32_t>{16, 32})
-                            : long_words ? (std::set<uint32_t>{32, 64})
-                                         : std::set<uint32_t>{32})
-            << shader->name;
+        const bool odd = name.find("_odd") != name.npos;
+        const std::set<uint32_t> storage_16 = {1, 4433}, shader_alone = {1}; // capabilities
+        const uint32_t needs = odd ? ROPE_ENABLED_STORAGE_16 : 0;
+        const bool meets = (name.find("fused") == 0 && !odd) || name == "selftest" || name == "rotate_wide" ||
+                           name.find("relative_") == 0 || name.find("bias_") == 0 || name.find("add_") == 0;
+        EXPECT_EQ(m.capabilities, odd ? storage_16 : shader_alone) << shader->name;
+        EXPECT_EQ(m.widths, odd ? (std::set<uint32_t>{16, 32}) : std::set<uint32_t>{32}) << shader->name;
         EXPECT_EQ(shader->needs, needs) << shader->name;
         EXPECT_EQ(m.entry, "main") << shader->name;
         EXPECT_EQ(m.storage_classes.count(4), meets) << shader->name << ": shared memory";

@@ -77,31 +77,6 @@ Cut tuned(const RopeTuning& tuning, RopeElement element = ROPE_ELEMENT_F32) {
     return cutOf(d, 0);
 }
 
-// What an addition's plan takes, by the device's threads and what is enabled on it.
-std::string shaderOf(uint32_t threads, uint32_t enabled) {
-    RopeAddDescription d = {};
-    d.learned = 1;
-    d.tokens = 16;
-    d.dim = 64;
-    d.rows.count = 16;
-    RopeLimits limits;
-    ropeMinimumLimits(&limits);
-    limits.threads = threads;
-    limits.enabled = enabled;
-    RopePlan plan;
-    EXPECT_EQ(ropePlanAdd(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-    return plan.passes[0].shader->name;
-}
-
-TEST(Tuning, LongWordsAreForCpusThatHaveThem) {
-    constexpr uint32_t kAll = ROPE_ENABLED_PUSH_DESCRIPTORS | ROPE_ENABLED_STORAGE_16 | ROPE_ENABLED_INT_64;
-    EXPECT_EQ(shaderOf(64, ROPE_ENABLED_INT_64), "add_wide_long");
-    EXPECT_EQ(shaderOf(64, kAll), "add_wide_long");
-    EXPECT_EQ(shaderOf(64, kAll & ~ROPE_ENABLED_INT_64), "add_wide");
-    EXPECT_EQ(shaderOf(16384, kAll), "add_wide");
-    EXPECT_EQ(shaderOf(0, kAll), "add_wide");
-}
-
 TEST(Tuning, GivesEachKindOfDeviceItsGroups) {
     for (const uint32_t tokens : {1u, 4096u}) {
         const RopeRotateDescription d = llama(tokens);

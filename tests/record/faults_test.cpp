@@ -165,7 +165,7 @@ void features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
     real_features(device, features);
     VkPhysicalDevice16BitStorageFeatures* const storage =
         static_cast<VkPhysicalDevice16BitStorageFeatures*>(features->pNext);
-    if (troubles.has_nothing) storage->storageBuffer16BitAccess = features->features.shaderInt64 = VK_FALSE;
+    if (troubles.has_nothing) storage->storageBuffer16BitAccess = VK_FALSE;
 }
 
 PFN_vkEnumerateDeviceExtensionProperties real_extensions = nullptr;
@@ -230,7 +230,7 @@ class Faults : public testing::TestWithParam<gpu::DeviceSetup> {
         real_instance_functions = instance->vk().GetInstanceProcAddr;
         troubles = Troubles();
         options_.select = GetParam().select;
-        options_.push_descriptors = options_.int_64 = GetParam().with_extensions;
+        options_.push_descriptors = GetParam().with_extensions;
         options_.validate = true;
         options_.messages = messages_;
         options_.get_instance_proc_addr = instanceFunctions;

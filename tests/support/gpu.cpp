@@ -93,7 +93,7 @@ rope::Device& open(const DeviceSetup& setup, std::string* error) {
         options.select = setup.select;
         options.validate = wantsValidation();
         if (std::getenv("VKROPE_TEST_RUNNER") != nullptr) options.timeout_seconds = 600; // an emulator is slow
-        options.push_descriptors = options.int_64 = options.debug_utils = setup.with_extensions;
+        options.push_descriptors = options.debug_utils = setup.with_extensions;
         if (floorAsked()) options.get_instance_proc_addr = floorLoader();
         options.messages = o.messages = std::make_shared<rope::Messages>();
         o.device = rope::Device::open(options, &o.error);

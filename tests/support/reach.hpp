@@ -79,6 +79,11 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
     if (constants[ROPE_ID_ROWS] == ROPE_ROWS_SINGLE) return;
     const uint64_t starts = push.rows.offset | push.rows.batch | push.rows.token;
     ASSERT_EQ(starts % 4, 0u);
+    if (constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_EIGHT) {
+        ASSERT_EQ((starts | static_cast<uint64_t>(sine)) % 8, 0u);
+        ASSERT_EQ(bytes, 2u);
+        ASSERT_EQ(constants[ROPE_ID_QUADS], 2u);
+    }
     ASSERT_EQ(sine % 4, constants[ROPE_ID_ROWS] == ROPE_ROWS_WOVEN ? 1 : 0);
 }
 
@@ -126,8 +131,8 @@ inline void checkTensor(const Dispatched& of, uint32_t source, const rope::RopeP
     }
 }
 
-// The groups of a rotation are of a size that devices have, and no group is needless. Then every lane of every block of
-// every token has one thread.
+// The groups of a rotation or an addition are of a size that devices have, and no group is needless. Then every lane of
+// every block of every token has one thread.
 inline void checkGroups(const Dispatched& of, const RopeLimits& limits, uint64_t tokens, uint64_t blocks) {
     const uint64_t size[3] = {of.id(ROPE_ID_GROUP_SIZE), of.id(ROPE_ID_GROUP_BLOCKS), of.id(ROPE_ID_GROUP_TOKENS)};
     const uint64_t lanes = of.id(ROPE_ID_HEAD_LANES), parts = of.id(ROPE_ID_LANE_PARTS);
@@ -140,9 +145,13 @@ inline void checkGroups(const Dispatched& of, const RopeLimits& limits, uint64_t
     ASSERT_EQ(parts, (lanes + size[0] - 1) / size[0]);
     ASSERT_EQ(groups[2], (blocks + size[1] - 1) / size[1] * parts);
     ASSERT_LE(groups[2], 65535u);
+}
+
+// What a group of a rotation shares has all pairs of its tokens.
+inline void checkShared(const Dispatched& of, const RopeLimits& limits) {
     if (of.id(ROPE_ID_SHARES) == 0) return;
-    ASSERT_EQ(parts, 1u) << "all threads of a token are in one group";
-    ASSERT_LE(size[2] * (of.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF) * 8, limits.shared_bytes);
+    ASSERT_EQ(of.id(ROPE_ID_LANE_PARTS), 1u) << "all threads of a token are in one group";
+    ASSERT_LE(of.id(ROPE_ID_GROUP_TOKENS) * (of.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF) * 8, limits.shared_bytes);
 }
 
 inline void checkRotation(const Dispatched& of, const RopeLimits& limits, Taken* taken) {
@@ -158,6 +167,7 @@ inline void checkRotation(const Dispatched& of, const RopeLimits& limits, Taken*
     ASSERT_TRUE(heads >= 1 && heads <= ROPE_MAX_ROTATED_HEADS);
     ASSERT_EQ(of.dispatch.bindings[ROPE_BINDING_DESTINATION_K].range != 0, both);
     checkGroups(of, limits, push.tokens, (q_heads + heads - 1) / heads + (k_heads + heads - 1) / heads);
+    checkShared(of, limits);
     const uint64_t batches = of.dispatch.groups[1];
     checkTensor(of, ROPE_BINDING_SOURCE, push.source, ROPE_BINDING_DESTINATION, push.destination,
                 {batches - 1, push.tokens - 1ull, q_heads - 1});
@@ -171,15 +181,33 @@ inline void checkRotation(const Dispatched& of, const RopeLimits& limits, Taken*
     taken->k += batches * push.tokens * k_heads;
 }
 
-// The family whose threads are counted through: an addition, or the count of tokens.
-inline void checkCounted(const Dispatched& of, const rope::RopePush& push, Taken* taken) {
-    const uint64_t tokens = std::max<uint64_t>(of.id(ROPE_ID_TOKENS), 1), heads = of.id(ROPE_ID_HEADS);
-    ASSERT_GE(of.dispatch.groups[0] * of.id(ROPE_ID_GROUP_SIZE),
-              (push.tokens + tokens - 1) / tokens * push.head_lanes * ((push.heads + heads - 1) / heads));
-    if (of.dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER) return;
+// A group of an addition has several blocks of sequences only where it shares what it computes for them.
+inline void checkAddition(const Dispatched& of, const RopeLimits& limits, Taken* taken) {
+    rope::RopeAddPush push;
+    std::memcpy(&push, of.dispatch.push, sizeof push);
+    const uint64_t sequences = of.id(ROPE_ID_HEADS), quads = of.id(ROPE_ID_QUADS);
+    const bool odd = std::strstr(of.dispatch.shader->name, "_odd") != nullptr;
+    ASSERT_TRUE(sequences >= 1 && sequences <= ROPE_MAX_ROTATED_HEADS && (sequences == 1 || !odd));
+    checkGroups(of, limits, push.tokens, (push.heads + sequences - 1) / sequences);
+    const uint64_t lane_pairs = odd ? 1 : 4 * quads, pairs = of.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF;
+    ASSERT_EQ(of.id(ROPE_ID_HEAD_LANES), (pairs + lane_pairs - 1) / lane_pairs);
+    const bool computes = of.id(ROPE_ID_COS_SIN) == ROPE_FROM_INLINE;
+    ASSERT_EQ(of.id(ROPE_ID_SHARES), computes && of.id(ROPE_ID_GROUP_BLOCKS) > 1);
+    if (of.id(ROPE_ID_SHARES) != 0) {
+        ASSERT_LE(of.id(ROPE_ID_GROUP_TOKENS) * of.id(ROPE_ID_GROUP_SIZE) * lane_pairs * 8, limits.shared_bytes);
+    }
     checkTensor(of, ROPE_BINDING_SOURCE, push.source, ROPE_BINDING_DESTINATION, push.destination,
                 {of.dispatch.groups[1] - 1ull, push.tokens - 1ull, push.heads - 1ull});
     taken->q += uint64_t{of.dispatch.groups[1]} * push.tokens * push.heads;
+}
+
+// The count of tokens has a thread for each.
+inline void checkCount(const Dispatched& of, const rope::RopePush& push) {
+    const uint64_t in_group = of.id(ROPE_ID_GROUP_TOKENS);
+    ASSERT_TRUE(in_group >= 1 && in_group <= 64) << "what every device has in z";
+    ASSERT_EQ(of.id(ROPE_ID_GROUP_SIZE) * of.id(ROPE_ID_GROUP_BLOCKS), 1u);
+    ASSERT_EQ(of.dispatch.groups[0], (push.tokens + in_group - 1) / in_group);
+    ASSERT_EQ(of.dispatch.groups[2], 1u);
 }
 
 // The pass of a plan's dispatch.
@@ -214,17 +242,19 @@ inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d
             ASSERT_LE(binding.offset + binding.range, plan.bytes[binding.slot]);
         }
         const Last last = {dispatch.groups[1] - 1ull, push.tokens - 1ull, 0};
-        const bool rotates = std::strstr(dispatch.shader->name, "rotate_") != nullptr;
+        const bool counts = dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER;
         checkPositions(dispatch, push, last);
-        if (rotates)
+        if (counts)
+            checkCount(of, push);
+        else if (std::strstr(dispatch.shader->name, "rotate_") != nullptr)
             checkRotation(of, limits, &taken);
         else
-            checkCounted(of, push, &taken);
+            checkAddition(of, limits, &taken);
         if (testing::Test::HasFatalFailure()) return;
-        if (dispatch.bindings[ROPE_BINDING_DESTINATION].slot == ROPE_SLOT_COUNTER)
+        if (counts)
             counted += uint64_t{dispatch.groups[1]} * push.tokens;
         else
-            checkCosSin(dispatch, push, last, (rotates ? of.id(ROPE_ID_PAIR_COUNTS) : push.pair_counts) & 0xFFFF);
+            checkCosSin(dispatch, push, last, of.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
         if (count > 5000 && i == 2500) return; // enough of the same
     }
     const uint64_t tokens = uint64_t{d.batch == 0 ? 1 : d.batch} * d.tokens;

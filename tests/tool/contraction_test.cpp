@@ -98,8 +98,8 @@ const std::set<std::string> kOwn = {"decoder_attention", "decoder_matmul", "sum"
 
 TEST(Shaders, KeepEveryProductAndSumApart) {
     const std::map<std::string, Words> modules = everyModule();
-    std::set<std::string> wanted = {"table",       "rotate_wide",   "fused_odd", "add_wide_long",
-                                    "bias_narrow", "relative_keys", "selftest"};
+    std::set<std::string> wanted = {"table",     "rotate_wide",   "fused_odd", "add_wide",
+                                    "bias_wide", "relative_keys", "selftest"};
     if (otherFolder() == nullptr) wanted.insert({"example_attention", "decoder_attention"});
     for (const std::string& name : wanted) EXPECT_EQ(modules.count(name), 1u) << name << " is not looked at";
     for (const auto& [name, words] : modules) {

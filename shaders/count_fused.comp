@@ -1,0 +1,26 @@
+// This shader counts the tokens of a fused pass that should turn and cannot, or that have no slot in their cache: one token
+// in each thread.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeFusedPush
+#include "start.glsl"
+#include "angle.h"
+#include "position.glsl"
+#include "cache.glsl"
+
+layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Counter {
+    uint counter[];
+};
+
+void main() {
+    uint number = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;
+    if (number >= push.tokens) return;
+    Token token = find_token(gl_WorkGroupID.y, number);
+    if (!is_counted_in(number)) return;
+    bool lacks = !is_known(token) && token.turns;
+    if (kCosSin == ROPE_FROM_ROWS) lacks = false; // or nothing turns
+    if (kShift != 0u && kSets == 0u) lacks = false;
+    bool skipped = false;
+    if (kCache != ROPE_CACHE_OFF && slot_of(token, number, skipped) == ROPE_NOWHERE) lacks = lacks || !skipped;
+    if (lacks) atomicAdd(counter[push.q_to], 1u);
+}

@@ -1,0 +1,118 @@
+// The cosines and sines, or the two halves of a learned row, that the pairs of an addition's lane are given. A group with
+// several sequences computes them once in shared memory, or each thread computes its own, or they are read from rows.
+layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
+const bool kShared = kShares != 0u;
+const uint kPairs = kPairCounts & 0xFFFFu;
+const uint kGroupPairs = gl_WorkGroupSize.x * kRun; // of one token in a group
+const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
+shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
+shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
+
+struct Terms {
+    VALUES cosine;
+    VALUES sine;
+};
+// Those of a lane's first quad and of its second. If a lane has one quad, both are its.
+struct LaneTerms {
+    Terms first;
+    Terms second;
+};
+
+uint first_group_pair() { return gl_WorkGroupID.z % kLaneParts * kGroupPairs; }
+uint pair_in_lane(Lane lane, uint i) { return lane.j + (kByWords ? min(i, lane.count - 1u) : i); }
+
+// A thread computes one quad of its lane at a time. If a group shares, all threads of a token compute all of its pairs,
+// one pair each in a round; then there are at most as many rounds as a quad has pairs.
+const uint kComputedQuads = kShared ? 1u : kQuads;
+const uint kRounds = kShared ? (kGroupPairs + kTokenThreads - 1u) / kTokenThreads : kLane;
+
+// Computes what a thread has to. No pair of a token is computed twice in a group.
+LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
+    LaneTerms terms;
+    bool token_is_there = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z < push.tokens;
+    uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    uint quad = 0u;
+    do {
+        WORDS cosine = WORDS(0u);
+        WORDS sine = WORDS(0u);
+        uint i = 0u;
+        do {
+            uint own = kShared ? thread + i * kTokenThreads : quad * kLane + i;
+            uint pair = kShared ? first_group_pair() + own : lane.j + own;
+            bool is_there = kShared ? token_is_there && own < kGroupPairs && pair < kPairs
+                                    : item.is_there && (!kByWords || own < lane.count);
+            if (added && is_there) {
+                uvec2 bits = cos_sin_of(token, axis_of(pair), frequency_of(token, pair));
+                if (kShared) {
+                    shared_cosines[gl_LocalInvocationID.z * kGroupPairs + own] = bits.x;
+                    shared_sines[gl_LocalInvocationID.z * kGroupPairs + own] = bits.y;
+                } else {
+                    NTH(cosine, i) = bits.x;
+                    NTH(sine, i) = bits.y;
+                }
+            }
+        } while (++i < kRounds);
+        if (quad == 0u) terms.first = Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+        terms.second = Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+    } while (++quad < kComputedQuads);
+    return terms;
+}
+
+Terms shared_quad(Lane lane, uint quad) {
+    WORDS cosine;
+    WORDS sine;
+    for (uint i = 0u; i < kLane; ++i) {
+        uint place = gl_LocalInvocationID.z * kGroupPairs + pair_in_lane(lane, quad * kLane + i) - first_group_pair();
+        NTH(cosine, i) = shared_cosines[place];
+        NTH(sine, i) = shared_sines[place];
+    }
+    return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+}
+
+const bool kByEight = ROPE_LANE == 4 && kRows == ROPE_ROWS_BY_EIGHT;
+const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // loads by four need one place
+
+// Returns where a pair's cosine lies. The token's own row begins at `row`.
+uint row_place(Token token, uint row, uint pair) {
+    uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
+    return push.rows.offset + start + pair * push.rows.head;
+}
+
+Terms read_quad_terms(Token token, uint row, Lane lane, uint quad) {
+    WORDS at;
+    WORDS cosine;
+    WORDS sine;
+    for (uint i = 0u; i < kPlaces; ++i) {
+        uint place = row_place(token, row, pair_in_lane(lane, quad * kLane + i));
+        if (kPlaces == 1u) at = WORDS(place);
+        else NTH(at, i) = place;
+    }
+    load_row(at, cosine, sine);
+    return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+}
+
+// Reads two quads, eight 16-bit entries at a time.
+LaneTerms read_eight(uint at) {
+    LaneTerms terms;
+#if ROPE_LANE == 4
+    uvec4 cosines = rows_by_four[at >> 3];
+    uvec4 sines = rows_by_four[(at + push.sin_offset) >> 3];
+    terms.first.cosine = uintBitsToFloat(widen_run(cosines.xy, kRowElement));
+    terms.first.sine = uintBitsToFloat(widen_run(sines.xy, kRowElement));
+    terms.second.cosine = uintBitsToFloat(widen_run(cosines.zw, kRowElement));
+    terms.second.sine = uintBitsToFloat(widen_run(sines.zw, kRowElement));
+#endif
+    return terms;
+}
+
+LaneTerms read_terms(Token token, uint row, Lane lane) {
+    if (kByEight) return read_eight(row_place(token, row, lane.j));
+    LaneTerms terms;
+    uint quad = 0u;
+    do {
+        Terms read = kShared ? shared_quad(lane, quad) : read_quad_terms(token, row, lane, quad);
+        if (quad == 0u) terms.first = read;
+        terms.second = read;
+    } while (++quad < kQuads);
+    return terms;
+}
