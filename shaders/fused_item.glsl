@@ -1,11 +1,7 @@
 // A thread of a fused pass takes one lane of a block. A block is kHeadsPerThread heads of Q, of K or of V. In a group, x is
 // the lane, y the block and z the token. Among groups, x is the token, y the sequence and z the block.
-#if ROPE_LANE == 4
-layout(constant_id = ROPE_ID_HEADS) const uint kHeadsPerThread = 1;
-#else
-const uint kHeadsPerThread = 1u;
-#endif
-layout(constant_id = ROPE_ID_LANE_PARTS) const uint kLaneParts = 1;
+#include "block.glsl"
+
 layout(constant_id = ROPE_ID_Q_HEADS) const uint kQHeads = 0;
 layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
 layout(constant_id = ROPE_ID_V_HEADS) const uint kVHeads = 0;

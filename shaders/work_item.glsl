@@ -1,12 +1,7 @@
 // A thread takes one lane of a block. A block is kHeadsPerThread heads of one token. In a group, x is the lane, y the
-// block and z the token. Among groups, x is the token, y the sequence and z the block. A head with more lanes than a
-// group has threads takes kLaneParts groups along z.
-#if ROPE_LANE == 4
-layout(constant_id = ROPE_ID_HEADS) const uint kHeadsPerThread = 1;
-#else
-const uint kHeadsPerThread = 1u;
-#endif
-layout(constant_id = ROPE_ID_LANE_PARTS) const uint kLaneParts = 1;
+// block and z the token. Among groups, x is the token, y the sequence and z the block, with kLaneParts groups for each.
+#include "block.glsl"
+
 #ifdef ROPE_ONE_TENSOR // an addition's
 const uint kQBlocks = 0u;
 const uint kQHeads = 0u;

@@ -54,22 +54,14 @@ void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d
     setRotationConstants(d, variant, pass);
     if (readsRowsByEight(d, variant, *pass)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
     constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | lanes << 16;
-    constants[ROPE_ID_HEAD_LANES] = lanes;
-    constants[ROPE_ID_HEADS] = cut.sequences;
-    constants[ROPE_ID_LANE_PARTS] = cut.group.lane_parts;
-    constants[ROPE_ID_SHARES] = cut.group.shares;
-    constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
-    constants[ROPE_ID_BY_WORDS] = variant.by_words;
+    setGroupConstants(cut.group, variant, lanes, cut.sequences, pass);
+    constants[ROPE_ID_SHARES] = cut.group.shares; // of any lanes
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     constants[ROPE_ID_SCALED] = addition.scale != 1;
-    const bool halves = d.element_in == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16 ||
-                        (d.source != ROPE_SOURCE_INLINE && d.rows.element == ROPE_ELEMENT_F16);
-    constants[ROPE_ID_NATIVE_HALVES] = halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
-    setGroup(cut.group.size[0], cut.group.size[1], cut.group.size[2], pass);
-    pass->lane_parts = cut.group.lane_parts;
-    pass->heads_per_thread = cut.sequences;
-    pass->head_lanes = lanes;
+    const bool half_rows = d.source != ROPE_SOURCE_INLINE && d.rows.element == ROPE_ELEMENT_F16;
+    constants[ROPE_ID_NATIVE_HALVES] =
+        takesNativeHalves(d, limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);
     pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
 }
 

@@ -14,7 +14,7 @@ uint32_t blocksOf(const FusedDispatch& dispatch, uint32_t heads_per_thread) {
     return blocks;
 }
 
-// What of a dispatch takes shared memory, beside angles.
+// The stages of a dispatch that take shared memory. Angles take some too.
 struct SharedStages {
     bool norms, all_heads, integers, blocks;
     bool reduce() const { return norms || integers; }

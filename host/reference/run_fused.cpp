@@ -234,8 +234,8 @@ uint32_t countTokens(const ResolvedFused& fused, const void* positions) {
 TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, const RopeHostFused& data) {
     TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}};
     selectFusedPositions(fused, t, &w.rotation.positions_read, &w.rotation.frequencies);
-    const bool is_q = t.name[0] == 'q';
-    const bool is_k = t.name[0] == 'k';
+    const bool is_q = t.role == kQ;
+    const bool is_k = t.role == kK;
     const bool in_k_out = is_k || (t.cached && t.to_slot == ROPE_SLOT_K_OUT);
     w.arrays.out = is_q ? data.q_out : in_k_out ? data.k_out : data.v_out;
     w.arrays.reference = is_q ? data.reference_q : is_k ? data.reference_k : data.reference_v;

@@ -1,4 +1,5 @@
 // Plans of additions: what they ask for, how the work is cut, and what they refuse. No device needed.
+#include "support/group_cut.hpp"
 #include "support/sample.hpp"
 
 #include "plan/pass.h"
@@ -69,28 +70,8 @@ RopeAddDescription sinusoids(uint32_t dim, RopeElement element, uint32_t sequenc
     return d;
 }
 
-// How an addition is cut.
-struct Cut {
-    uint32_t lanes, blocks, tokens; // of a group
-    uint32_t parts, sequences, pairs, shares, by_words;
-};
-bool operator==(const Cut& a, const Cut& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-void PrintTo(const Cut& c, std::ostream* out) {
-    *out << c.lanes << " x " << c.blocks << " x " << c.tokens << ", parts " << c.parts << ", sequences " << c.sequences
-         << ", pairs " << c.pairs << ", shares " << c.shares << ", by words " << c.by_words;
-}
-Cut cutOf(const RopePlan& plan) {
-    const RopePass& pass = plan.passes[0];
-    const uint32_t* c = pass.constants;
-    EXPECT_EQ(pass.group[0], c[ROPE_ID_GROUP_SIZE]);
-    EXPECT_EQ(pass.group[1], c[ROPE_ID_GROUP_BLOCKS]);
-    EXPECT_EQ(pass.group[2], c[ROPE_ID_GROUP_TOKENS]);
-    EXPECT_EQ(pass.group_size, pass.group[0] * pass.group[1] * pass.group[2]);
-    EXPECT_EQ(pass.lane_parts, c[ROPE_ID_LANE_PARTS]);
-    return {pass.group[0],     pass.group[1],         pass.group[2],
-            pass.lane_parts,   pass.heads_per_thread, pass.head_lanes != 0 ? std::max(4 * c[ROPE_ID_QUADS], 1u) : 0,
-            c[ROPE_ID_SHARES], c[ROPE_ID_BY_WORDS]};
-}
+using group_cut::Cut;
+using group_cut::cutOf;
 
 // A thread of a GPU takes one lane of one sequence. A group has a part of a token or several.
 TEST(PlanAdd, GivesEachKindOfDeviceItsGroups) {

@@ -1,6 +1,7 @@
 // How the work is cut: what may be asked for, what the table chooses, and that no bit depends on it.
 #include "rope.hpp"
 #include "support/combinations.hpp"
+#include "support/group_cut.hpp"
 #include "support/rotation.hpp"
 
 #include "../shaders/interface.h"
@@ -40,16 +41,7 @@ TEST(Tuning, IsRefusedInWordsWhereNoDeviceOrShaderHasIt) {
     EXPECT_EQ(refusal({0, 0, 16}), "tuning.pairs is 16; it must be 1, 2, 4, 8, or 0");
 }
 
-// How a rotation is cut.
-struct Cut {
-    uint32_t lanes, blocks, tokens; // of a group
-    uint32_t parts, heads, pairs, shares, by_words;
-};
-bool operator==(const Cut& a, const Cut& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-void PrintTo(const Cut& c, std::ostream* out) {
-    *out << c.lanes << " x " << c.blocks << " x " << c.tokens << ", parts " << c.parts << ", heads " << c.heads
-         << ", pairs " << c.pairs << ", shares " << c.shares << ", by words " << c.by_words;
-}
+using group_cut::Cut;
 
 Cut cutOf(const RopeRotateDescription& d, uint32_t threads, uint32_t group_size = 128) {
     RopeLimits limits;
@@ -58,16 +50,7 @@ Cut cutOf(const RopeRotateDescription& d, uint32_t threads, uint32_t group_size 
     limits.group_size = group_size;
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-    using namespace rope;
-    const RopePass& pass = plan.passes[0];
-    const uint32_t* c = pass.constants;
-    EXPECT_EQ(pass.group[0], c[ROPE_ID_GROUP_SIZE]);
-    EXPECT_EQ(pass.group[1], c[ROPE_ID_GROUP_BLOCKS]);
-    EXPECT_EQ(pass.group[2], c[ROPE_ID_GROUP_TOKENS]);
-    EXPECT_EQ(pass.group_size, pass.group[0] * pass.group[1] * pass.group[2]);
-    return {pass.group[0],         pass.group[1],      pass.group[2],
-            c[ROPE_ID_LANE_PARTS], c[ROPE_ID_HEADS],   std::max(4 * c[ROPE_ID_QUADS], 1u),
-            c[ROPE_ID_SHARES],     c[ROPE_ID_BY_WORDS]};
+    return group_cut::cutOf(plan);
 }
 
 Cut tuned(const RopeTuning& tuning, RopeElement element = ROPE_ELEMENT_F32) {
