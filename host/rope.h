@@ -733,11 +733,11 @@ typedef struct RopeCache {
 /* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. All
  * take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a cache that K and V
  * share, where positions are read and angles made, and one more for each buffer more. Q goes apart where there is less
- * room, beside a cache of I8 or Q8_0, and where its lanes or the kind of its norm are not K's. K and V go together:
- * they must be alike (heads, head_dim, strides of the source, strides of the cache). In one buffer on each side
- * (packed, cache.v_shares_buffer) they take the floor's 4 storage buffers; with more than limits.storage_buffers they
- * are refused. Set v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and has the same
- * bits.
+ * room, on drivers for CPUs, beside a cache of I8 or Q8_0, and where its lanes or the kind of its norm are not K's. K
+ * and V go together: they must be alike (heads, head_dim, strides of the source, strides of the cache). In one buffer
+ * on each side (packed, cache.v_shares_buffer) they take the floor's 4 storage buffers; with more than
+ * limits.storage_buffers they are refused. Set v_separate_dispatch then: V takes a dispatch of its own, which moves the
+ * same bytes and has the same bits.
  *
  * Reads POSITIONS (positions, slots or block table, and the count of tokens; bound from its beginning), FREQUENCIES or
  * ROWS, PARAMETERS (where a norm has weights, or queries a scale), Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and
@@ -812,8 +812,8 @@ typedef struct RopeAccess {
     uint64_t extent;    /* elements that one batch, token and head reaches over */
 } RopeAccess;
 
-/* One shader over one tensor, or over both of a rotation. It becomes parts[0] * parts[1] * parts[2] dispatches, more
- * than one where a tensor spans more than a binding or a dispatch may hold. */
+/* One shader over one tensor, both of a rotation, or all of a fused pass. It becomes parts[0] * parts[1] * parts[2]
+ * dispatches, more than one where a tensor spans more than a binding or a dispatch may hold. */
 typedef struct RopePass {
     const RopeShader* shader;
     uint32_t constants[ROPE_CONSTANT_COUNT];
@@ -935,8 +935,8 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation. The layout must have them too, and a host binds any storage buffer there. It is neither read nor written.
- * A device that has fewer takes the folded SPIR-V. */
+ * rotation, 8 in a fused pass. The layout must have them too, and a host binds any storage buffer there. It is neither
+ * read nor written. A device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for

@@ -201,7 +201,7 @@ namespace {
 
 // True if Q takes one dispatch with K and V: its lanes and norm are theirs, and nothing becomes integers.
 bool canGoTogether(const FusedDispatch& q, const FusedDispatch& kv, const RopeLimits& limits) {
-    if (!q.has(kQ) || !kv.has(kK) || isForCaches(*kv.tensors[kK])) return false;
+    if (!takesTensorsTogether(limits) || !q.has(kQ) || !kv.has(kK) || isForCaches(*kv.tensors[kK])) return false;
     const RopeNorm &a = q.tensors[kQ]->norm, &b = kv.tensors[kK]->norm;
     const bool none = a.kind == ROPE_NORM_NONE;
     if (none != (b.kind == ROPE_NORM_NONE)) return false;

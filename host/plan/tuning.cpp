@@ -11,6 +11,7 @@ const struct DeviceTuning {
     uint32_t threads, group_size;
     RopeTuning rotation;
     bool shares; // a group makes its angles together; a barrier costs the drivers of the last row more than the angles
+    bool together; // Q goes with K and V; drivers for CPUs carry out every side of a branch by tensor
     struct {
         uint32_t threads; // of a group, at most
         uint32_t lanes;   // of a group
@@ -18,9 +19,9 @@ const struct DeviceTuning {
         bool shares;      // a group finds its values together; a barrier costs drivers for CPUs more than the values
     } bias;
 } kDeviceTunings[] = {
-    {16384, 0, {128, 1, 8}, true, {256, 64, 4, true}}, // GPUs
-    {0, 512, {256, 4, 8}, true, {256, 256, 16, false}},
-    {0, 0, {64, 8, 8}, false, {64, 64, 64, false}},
+    {16384, 0, {128, 1, 8}, true, true, {256, 64, 4, true}}, // GPUs
+    {0, 512, {256, 4, 8}, true, false, {256, 256, 16, false}},
+    {0, 0, {64, 8, 8}, false, false, {64, 64, 64, false}},
 };
 constexpr uint32_t kMostGroupThreads = 256;
 constexpr uint32_t kLeastGroupThreads = 64;
@@ -76,6 +77,8 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
     }
     return ROPE_SUCCESS;
 }
+
+bool takesTensorsTogether(const RopeLimits& limits) { return deviceTuning(limits).together; }
 
 uint32_t lanePairsAtMost(const RopeRotateDescription& d, const RopeLimits& limits) {
     return d.tuning.pairs != 0 ? d.tuning.pairs : deviceTuning(limits).rotation.pairs;

@@ -255,6 +255,10 @@ TEST(PlanFused, TakesQApartFromKAndVThatBecomeIntegers) {
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         EXPECT_EQ(ropeDispatchCount(&plan), element == ROPE_ELEMENT_F16 ? 1u : 2u) << element;
+        limits.threads = 64;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(ropeDispatchCount(&plan), 2u) << "a driver for CPUs";
+        limits.threads = 16384;
     }
 }
 

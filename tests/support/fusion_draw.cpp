@@ -284,6 +284,7 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(6, random)) most.group_size = kGroups[random->below(4)];
     if (oneIn(8, random)) most.shared_bytes = 1024u << random->below(4);
     if (oneIn(8, random)) most.storage_buffers = 4;
+    if (oneIn(2, random)) most.threads = 16384; // the plans of GPUs
     static const uint32_t kPairs[] = {0, 4, 2, 1};
     RopeTuning& tuning = scene->d.rotate.tuning;
     if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(4)]};
@@ -332,6 +333,7 @@ RopeLimits limitsOf(const Scene& scene, const RopeLimits& device) {
     limits.enabled = device.enabled & most.enabled;
     limits.storage_buffers = std::min(device.storage_buffers, most.storage_buffers);
     limits.shared_bytes = std::min(device.shared_bytes, most.shared_bytes);
+    if (most.threads != UINT32_MAX) limits.threads = most.threads;
     return limits;
 }
 
