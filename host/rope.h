@@ -935,8 +935,9 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 8 in a fused pass. The layout must have them too, and a host binds any storage buffer there. It is neither
- * read nor written. A device that has fewer takes the folded SPIR-V. */
+ * rotation, 8 in a fused pass. The layout must have them too, and a host binds there what the nearest bound number
+ * below has, or above. It is neither read nor written, but synchronization validation may take another buffer for a
+ * hazard. A device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for

@@ -92,18 +92,18 @@ void Kernel::makeSet() {
     require(vkAllocateDescriptorSets(gpu_.device, &info, &set_), "vkAllocateDescriptorSets");
 }
 
-const RopeBinding& Kernel::anyStorageBuffer() const {
-    uint32_t i = 0;
-    while (dispatch_.bindings[i].range == 0 || i == ROPE_BINDING_UNIFORM) ++i;
+const RopeBinding& Kernel::nearestStorageBuffer(uint32_t number) const {
+    uint32_t i = number;
+    while (i != 0 && dispatch_.bindings[i].range == 0) --i;
+    while (dispatch_.bindings[i].range == 0) ++i;
     return dispatch_.bindings[i];
 }
 
 void Kernel::bind(const engine::Slice (&slots)[ROPE_SLOT_COUNT]) {
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         if (!bound_[i]) continue;
-        // A buffer that only the shader declares is never touched: any serves.
-        const bool touched = dispatch_.bindings[i].range != 0;
-        const RopeBinding& binding = touched ? dispatch_.bindings[i] : anyStorageBuffer();
+        // A buffer that only the shader declares is never touched.
+        const RopeBinding& binding = nearestStorageBuffer(i);
         const VkDescriptorBufferInfo buffer = {slots[binding.slot].buffer, binding.offset, binding.range};
         VkWriteDescriptorSet write = {};
         write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;

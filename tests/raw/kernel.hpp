@@ -26,7 +26,7 @@ class Kernel {
     void makeSet();
     VkShaderModule makeModule(Constants constants) const;
     bool declares(uint32_t binding) const;
-    const RopeBinding& anyStorageBuffer() const;
+    const RopeBinding& nearestStorageBuffer(uint32_t number) const; // its own, or the next one below, or above
 
     const engine::Gpu& gpu_;
     const RopeDispatch dispatch_;
