@@ -5,7 +5,7 @@ target_link_libraries(vkrope-bench PRIVATE vkrope-measure benchmark::benchmark)
 target_compile_options(vkrope-bench PRIVATE ${VKROPE_WARNINGS})
 
 # The two programs below name every shader, and a shared library exports none.
-if(BUILD_SHARED_LIBS)
+if(VKROPE_IS_SHARED)
     return()
 endif()
 

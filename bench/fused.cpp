@@ -350,9 +350,9 @@ const std::vector<FusedKind>& fusedKinds() {
     constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, i8 = ROPE_ELEMENT_I8, q8 = ROPE_ELEMENT_Q8_0;
     constexpr RopeSource rows = ROPE_SOURCE_ROWS, computed = ROPE_SOURCE_INLINE;
     constexpr RopeNorm none = {};
-    constexpr RopeNorm before = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0};
-    constexpr RopeNorm after = {ROPE_NORM_RMS, 1, 0, 1e-6f, nullptr, 0};
-    constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0};
+    constexpr RopeNorm before = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
+    constexpr RopeNorm after = {ROPE_NORM_RMS, 1, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
+    constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
     static const std::vector<FusedKind> all = {{"kv_f32", 0, 8, f32, f32, none, false, false, rows},
                                                {"kv_f16", 0, 8, f16, f16, none, false, false, rows},
                                                {"kv_f32_to_f16", 0, 8, f32, f16, none, false, false, rows},

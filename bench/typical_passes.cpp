@@ -5,6 +5,7 @@
 #include "../shaders/modules.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace measure {
 namespace {
@@ -25,6 +26,7 @@ class PassCollector {
     void addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source, RopePairing pairing);
     void addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed);
     void addCaches();
+    void addEngines();
     void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned, uint32_t sequences = 1);
     void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
     void addRelative(const char* name, RopeRelativeSide side);
@@ -60,6 +62,11 @@ void PassCollector::addTables() {
     d.tokens = kTokens;
     const RopeResult result = ropePlanTable(&d, &limits_, &plan);
     add("table", result, plan);
+    for (const RopeAngle angle : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
+        const RopeFactorsDescription factors = {64, 1, angle, 0};
+        const RopeResult divided = ropePlanFactors(&factors, &limits_, &plan);
+        add(angle == ROPE_ANGLE_EXACT ? "factors" : "factors, compatible", divided, plan);
+    }
 }
 
 void PassCollector::addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source,
@@ -129,6 +136,37 @@ void PassCollector::addCaches() {
         d.k_norm.epsilon = 1e-6f;
         d.k_norm.weights = ones_.data();
         add("cache-i8-norm", ropePlanFused(&d, &limits_, &plan), plan);
+    }
+}
+
+// Adds K's passes with weights and slots in an engine's own buffers, and Q's with a scale of queries beside them.
+void PassCollector::addEngines() {
+    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8}) {
+        RopeFusedDescription d = {};
+        d.rotate.tokens = kTokens;
+        d.rotate.head_dim = 128;
+        d.rotate.frequencies = frequencies(64);
+        d.rotate.out_of_place = 1;
+        d.rotate.k.heads = 8;
+        d.k_norm.kind = ROPE_NORM_RMS;
+        d.k_norm.epsilon = 1e-6f;
+        d.k_norm.weights_on_device = 1;
+        d.cache.kind = ROPE_CACHE_SLOTS;
+        d.cache.slots = kTokens;
+        d.cache.element = element;
+        d.cache.slot_map_apart = 1;
+        d.cache.k_scales.offset = uint64_t{kTokens} * 8 * 128 / 4;
+        RopePlan plan;
+        RopeResult result = ropePlanFused(&d, &limits_, &plan);
+        add(element == ROPE_ELEMENT_I8 ? "engine-i8" : "engine-f16", result, plan);
+        if (element == ROPE_ELEMENT_I8) continue;
+        d.rotate.k.heads = 0;
+        d.cache.kind = ROPE_CACHE_NONE;
+        d.rotate.q.heads = 32;
+        std::swap(d.q_norm, d.k_norm);
+        d.query_scale = {ones_.data(), 128, 8192, 0};
+        result = ropePlanFused(&d, &limits_, &plan);
+        add("engine-query-scale", result, plan);
     }
 }
 
@@ -205,6 +243,7 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
         collector.addFused((name + "-f16-of-6").c_str(), 6, f16, packed, false);
     }
     collector.addCaches();
+    collector.addEngines();
     collector.addEmbeddings("add-f32", 128, f32, false);
     collector.addEmbeddings("add-learned-f16", 128, f16, true);
     collector.addEmbeddings("add-f16", 128, f16, false);

@@ -1,9 +1,10 @@
 # The core library, the device target, and the programs.
-add_library(vkrope
+set(VKROPE_SOURCES
     ${VKROPE_SHADER_SOURCES}
     host/rules/alibi.cpp
     host/rules/buckets.cpp
     host/rules/geometric.cpp
+    host/rules/ggml.cpp
     host/rules/members.cpp
     host/rules/query_scale.cpp
     host/rules/real.cpp
@@ -17,12 +18,14 @@ add_library(vkrope
     host/plan/bias_resolve.cpp
     host/plan/dispatch.cpp
     host/plan/elements.cpp
+    host/plan/factors.cpp
     host/plan/frequencies.cpp
     host/plan/fused.cpp
     host/plan/fused_bindings.cpp
     host/plan/fused_cache.cpp
     host/plan/fused_geometry.cpp
     host/plan/fused_parameters.cpp
+    host/plan/fused_weights.cpp
     host/plan/fused_resolve.cpp
     host/plan/fused_groups.cpp
     host/plan/layout.cpp
@@ -40,6 +43,7 @@ add_library(vkrope
     host/plan/scale.cpp
     host/plan/scores.cpp
     host/plan/selftest.cpp
+    host/plan/split_scale.cpp
     host/plan/table.cpp
     host/plan/tensor.cpp
     host/plan/tuning.cpp
@@ -49,6 +53,7 @@ add_library(vkrope
     host/record/record.cpp
     host/record/record_indirect.cpp
     host/record/specialize.cpp
+    host/reference/divide.cpp
     host/reference/element.cpp
     host/reference/quantize.cpp
     host/reference/rotation.cpp
@@ -60,6 +65,17 @@ add_library(vkrope
     host/reference/slot.cpp
     host/reference/token.cpp
     host/reference/true_angle.cpp)
+if(VKROPE_LEFT_OUT)
+    list(REMOVE_ITEM VKROPE_SOURCES ${VKROPE_LEFT_OUT_FILES})
+    list(APPEND VKROPE_SOURCES host/plan/left_out.cpp)
+    list(TRANSFORM VKROPE_LEFT_OUT PREPEND VKROPE_LEAVES_OUT_ OUTPUT_VARIABLE definitions)
+    set_property(SOURCE host/plan/left_out.cpp PROPERTY COMPILE_DEFINITIONS ${definitions})
+endif()
+set(type) # BUILD_SHARED_LIBS decides
+if(VKROPE_STATIC)
+    set(type STATIC)
+endif()
+add_library(vkrope ${type} ${VKROPE_SOURCES})
 add_library(vkrope::vkrope ALIAS vkrope)
 
 # A user's build reaches copies of the public headers and no other file of host/, as <vkrope/rope.h>, which is where an
@@ -85,13 +101,23 @@ set_target_properties(vkrope PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${P
 if(NOT DEFINED CMAKE_CXX_EXTENSIONS)
     set_target_properties(vkrope PROPERTIES CXX_EXTENSIONS OFF)
 endif()
-if(BUILD_SHARED_LIBS)
+if(VKROPE_IS_SHARED)
     target_compile_definitions(vkrope PUBLIC VKROPE_SHARED PRIVATE VKROPE_BUILDING)
     # It takes nothing of the C++ runtime, so linked by the C compiler it does not drag it in.
     set_target_properties(vkrope PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden LINKER_LANGUAGE C)
-elseif(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
-    set_target_properties(vkrope PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endif()
+
+# A library that may become a part of another. With VKROPE_STATIC the other exports none of its names.
+function(vkrope_may_go_inside target)
+    if(VKROPE_STATIC)
+        set_target_properties(${target} PROPERTIES
+            C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    endif()
+    if(VKROPE_STATIC OR NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
+        set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
+endfunction()
+vkrope_may_go_inside(vkrope)
 if(UNIX)
     target_link_libraries(vkrope PRIVATE m)
 endif()
@@ -136,9 +162,7 @@ if(VKROPE_BUILD_DEVICE)
     target_compile_features(vkrope-device PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-device PRIVATE VK_NO_PROTOTYPES)
     set_target_properties(vkrope-device PROPERTIES EXPORT_NAME device)
-    if(NOT DEFINED CMAKE_POSITION_INDEPENDENT_CODE)
-        set_target_properties(vkrope-device PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    endif()
+    vkrope_may_go_inside(vkrope-device)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
     add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/tool/npy.cpp host/tool/npy_file.cpp)

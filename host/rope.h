@@ -167,10 +167,11 @@ ROPE_API const char* ropeRuleName(RopeRuleKind kind);
  * way; 0 leaves a pair where it is. Taken as exact: written out with 17 digits and read back they give the same bits.
  */
 typedef struct RopeFrequencies {
-    const double* values; /* radians per position, `count` for each set, finite, each less than 2^28 turns; null where
-                             not needed */
+    const double* values; /* radians per position, `count` for each set, finite, each less than 2^28 turns. Only
+                             ropeWriteFrequencies and the CPU's own runs need them: plans take null */
     uint32_t count;       /* pairs */
-    double scale;         /* factor on cos and sin (YaRN, LongRoPE), 2^-20 to 2^20, of all sets; 0 means 1 */
+    double scale;         /* factor on cos and sin (YaRN, LongRoPE), 2^-20 to 2^20 or -2^20 to -2^-20, of all sets; 0
+                             means 1 */
     const uint8_t* axes;  /* the axis of each pair, 0 to ROPE_MAX_AXES - 1; null: all 0 */
     uint32_t sets;        /* 0 or 1: one. Else each token names the one it takes, see RopePositions */
 } RopeFrequencies;
@@ -215,6 +216,26 @@ typedef enum RopeAngle {
 ROPE_API size_t ropeFrequencyBytes(uint32_t count);
 ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                          RopeReason* reason);
+
+/* Frequencies divided by float32 factors (LongRoPE's, Llama 3's in ggml), one for each pair: `words` are those of
+ * `count` pairs, and as many words are written to `destination`, which may be `words`. ropePlanFactors does the same
+ * where the factors lie on the device, and rope_divide_frequency of shaders/rope.glsl in a shader of your own: words
+ * that a shader makes serve every plan as ropeWriteFrequencies' do. All three give the same bits, in integers alone.
+ *
+ * EXACT: the turns that the words hold, divided by the float32, rounded to the nearest 2^-96, halves up. The words hold
+ * a frequency to 2^-97 turns, so the quotient's error is at most 2^-97 / |factor| + 2^-97 turns. COMPATIBLE: the
+ * quotient of the two float32s, rounded to the nearest, to even; denormal ones are kept.
+ *
+ * A negative factor turns the other way. An infinite one makes the frequency 0. Four zeros are written, so that cos
+ * and sin become NaN, for a factor that is 0 or NaN, for a quotient of 2^28 turns or more (COMPATIBLE: 2^96 radians or
+ * more), and for words that lack the mark of `angle`. */
+ROPE_API RopeResult ropeDivideFrequencies(const void* words, const float* factors, uint32_t count, RopeAngle angle,
+                                          void* destination, RopeReason* reason);
+
+/* A scale as rope_cos_sin_bits and rope_rotate_scaled of shaders/rope.glsl take it, and as the plans keep it: to 32
+ * bits. Its magnitude is mantissa * 2^(exponent - 31); a negative scale has 256 added to the exponent. 0 means 1. A
+ * scale that plans refuse is refused, and nothing is written. */
+ROPE_API RopeResult ropeSplitScale(double scale, uint32_t* mantissa, int32_t* exponent, RopeReason* reason);
 
 /* ---- Limits: what the device has ------------------------------------------------------------------------------ */
 
@@ -367,6 +388,18 @@ typedef struct RopeTableDescription {
     RopeRows rows;
 } RopeTableDescription;
 
+/* Divides frequencies by factors that lie on the device, as ropeDivideFrequencies says. Every set is divided by the
+ * same `count` factors.
+ *
+ * Reads FREQUENCIES and FACTORS; writes FREQUENCIES_OUT, which must not overlap them. Bind it as FREQUENCIES of the
+ * plans that follow, behind a barrier as before a table's readers. Their RopeFrequencies.values may be null. */
+typedef struct RopeFactorsDescription {
+    uint32_t count;  /* pairs, 1 to ROPE_MAX_PAIRS */
+    uint32_t sets;   /* 0 or 1: one */
+    RopeAngle angle; /* that FREQUENCIES is written for, else four zeros come out of each pair */
+    uint64_t offset; /* elements of FACTORS before the first */
+} RopeFactorsDescription;
+
 typedef enum RopePairing {
     ROPE_PAIRING_DEFAULT = 0,     /* in: half; out: the same as in */
     ROPE_PAIRING_HALF = 1,        /* pair i is elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama; with
@@ -452,7 +485,7 @@ typedef struct RopeRotateDescription {
     RopeOperation operation;
     RopeSource source;
     RopeAngle angle;             /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
-    RopeFrequencies frequencies; /* inline: values and scale; table and rows: the scale that the rows hold */
+    RopeFrequencies frequencies; /* inline: all but values; table and rows: the scale that the rows hold */
     RopePositions positions;
     RopeRows rows; /* table and rows */
     RopeTensor q, k;
@@ -461,6 +494,43 @@ typedef struct RopeRotateDescription {
                                position, or one outside the table */
     RopeTuning tuning;
 } RopeRotateDescription;
+
+/* The parameters of ggml's rope operator, in the order in which a node of ggml's graph has them: a host copies the 64
+ * bytes of op_params here. The structure has no padding, so its bytes are a key by which a host may keep what was made
+ * of them. */
+typedef struct RopeGgml {
+    int32_t n_past; /* not read */
+    int32_t n_dims; /* elements that turn; VISION: half of them */
+    int32_t mode;   /* GGML_ROPE_TYPE_NORMAL 0, NEOX 2, MROPE 8, VISION 24 or IMROPE 40 */
+    int32_t n_ctx;  /* not read */
+    int32_t
+        n_ctx_orig;    /* read where ext_factor is not 0; 0: YaRN keeps pair 0 alone, as ggml's logarithm of 0 has it */
+    float freq_base;   /* 1 or more (more than 1 where ext_factor is not 0), less than 2^64 */
+    float freq_scale;  /* negative: turns the other way; 0: turns nothing. Where ext_factor is not 0, more than 0 */
+    float ext_factor;  /* how much of YaRN's ramp is mixed in, -1024 to 1024; 0: no YaRN at all */
+    float attn_factor; /* with YaRN's magnitude from 2^-20 to 2^20, either way */
+    float beta_fast;   /* 2^-60 to 2^60, read where ext_factor is not 0 */
+    float beta_slow;
+    int32_t sections[4]; /* MROPE, VISION and IMROPE: pairs of each axis of positions */
+    int32_t n_offs;      /* elements of the head before those that turn */
+} RopeGgml;
+
+/* Writes what ggml's parameters mean into the description: head_dim, rotary_begin, rotary_dim, chunk_dim, pairing_in
+ * and frequencies. The other members are yours: tensors, positions, and ROPE_OPERATION_TRANSPOSE for the gradient. The
+ * frequencies and their axes are written to `values` and `axes`, which have room for head_dim / 2 entries each; the
+ * description points at them (at axes only where several are named) as long as you plan by it. Frequency factors are
+ * not among the parameters: divide by them, in `values` or by ropePlanFactors.
+ *
+ * The frequencies are those that ggml's formulas mean, without its roundings to float32: theta is a power of freq_base
+ * and no chain of products. Only the bounds of YaRN's ramp are whole numbers that float32 decides, and there every
+ * operation is rounded as ggml rounds it. The doubles are the same on every platform. Positions of several axes lie in
+ * a row for each axis, as ggml has them, and ggml has one row of each for the whole batch
+ * (positions.same_for_all_sequences).
+ *
+ * The call refuses what ggml asserts against, a logarithm of 0 or of a negative number, and an attn_factor of 0, which
+ * makes ggml write zeros. A refusal writes nothing. */
+ROPE_API RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* values, uint8_t* axes,
+                                 RopeRotateDescription* description, RopeReason* reason);
 
 /* ---- Positions added to embeddings ---------------------------------------------------------------------------------
  *
@@ -651,15 +721,28 @@ typedef enum RopeNormKind {
 /* y = (x * factor) * (weight + weight_offset), float32, every operation rounded; factor = 1/sqrt rounded once, of a sum
  * in an order that depends on nothing but head_dim: of every four elements (a*a + b*b) + (c*c + d*d), those sums in
  * turns on four totals, (t0 + t1) + (t2 + t3), and of several heads one after the other; a mean is the sum times
- * float32(1 / count). */
+ * float32(1 / count).
+ *
+ * Weights lie in PARAMETERS, or on the device in a buffer of the engine's own. The bits are the same. If weights_offset
+ * and both strides are multiples of four elements, a thread loads four weights at a time; otherwise it loads them word
+ * by word. Two plans share a pipeline if both load alike, whatever their weights_offset is; elements and strides are
+ * constants. So the layers of a model share one. */
 typedef struct RopeNorm {
     RopeNormKind kind;
     uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
     uint32_t all_heads;   /* 0: each head by itself. 1: all heads of a token together (OLMo 2, MiniMax-M2) */
     float epsilon;        /* finite, 0 or more */
     const float* weights; /* head_dim of them, with all_heads heads * head_dim, in the order of the elements that they
-                             meet (after: of pairing_out); null: none */
+                             meet (after: of pairing_out); null: none, or on the device */
     float weight_offset;  /* with weights: added to each; 1 for Gemma */
+    uint32_t weights_on_device;    /* 1: the weights are read from ROPE_SLOT_Q_WEIGHTS or ROPE_SLOT_K_WEIGHTS, and
+                                      `weights` is null */
+    RopeElement weights_element;   /* on the device: F32 (0 too), F16 or BF16, widened to float32 */
+    uint64_t weights_offset;       /* elements before the first weight, any number */
+    uint64_t weights_token_stride; /* elements from one token's weights to the next token's, the same in every batch;
+                                      0: all tokens take the same */
+    uint64_t weights_head_stride;  /* elements from one head's weights to the next head's; 0: all heads take the same,
+                                      with all_heads head_dim */
 } RopeNorm;
 
 /* Queries times values[(position + offset) / interval], the position on axis 0 without its fraction, before the first
@@ -681,12 +764,12 @@ ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* value
  * table. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
-    ROPE_CACHE_SLOTS = 1,     /* a slot for each token, from POSITIONS at slot_map_offset: [batch][tokens] */
+    ROPE_CACHE_SLOTS = 1,     /* a slot for each token, from the slot map at slot_map_offset: [batch][tokens] */
     ROPE_CACHE_POSITIONS = 2, /* its position on axis 0, in a cache for each sequence */
     ROPE_CACHE_RING = 3,      /* the position modulo slots (sliding windows), in a cache for each sequence; of a longer
                                  prefill plan the last `slots` tokens */
-    ROPE_CACHE_BLOCK_TABLE = 4, /* in page table[sequence][position / page_size]; the table of int32 or int64 lies in
-                                  POSITIONS at slot_map_offset: [batch][table_pages] */
+    ROPE_CACHE_BLOCK_TABLE = 4, /* in page table[sequence][position / page_size]; the table of int32 or int64 is the
+                                  slot map at slot_map_offset: [batch][table_pages] */
     ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheKind;
 
@@ -714,8 +797,10 @@ typedef struct RopeCache {
     uint32_t slots;      /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
     uint32_t page_size;  /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
     RopePositionElement slot_map_element; /* INT32 or INT64, of slots or table */
-    uint64_t slot_map_offset;             /* elements of that kind from the beginning of POSITIONS; what is read of the
-                                          positions, the slot map and the count of tokens may not overlap */
+    uint32_t slot_map_apart;  /* 0: slots or table lie in POSITIONS, behind or before the positions. 1: in a buffer of
+                                 their own, SLOT_MAP; POSITIONS is then needed for positions and the count alone */
+    uint64_t slot_map_offset; /* elements of that kind from the beginning of the buffer. In POSITIONS what is read of
+                                 the positions, the slot map and the count of tokens may not overlap */
     uint64_t slot_map_batch_stride; /* 0: tokens * slot_map_token_stride, or table_pages. One for all token counts lets
                                     their plans share pipelines */
     uint64_t slot_map_token_stride; /* slots; 0: 1 */
@@ -732,17 +817,27 @@ typedef struct RopeCache {
 
 /* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. All
  * take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a cache that K and V
- * share, where positions are read and angles made, and one more for each buffer more. Q goes apart where there is less
- * room, on drivers for CPUs, beside a cache of I8 or Q8_0, and where its lanes or the kind of its norm are not K's. K
- * and V go together: they must be alike (heads, head_dim, strides of the source, strides of the cache). In one buffer
- * on each side (packed, cache.v_shares_buffer) they take the floor's 4 storage buffers; with more than
- * limits.storage_buffers they are refused. Set v_separate_dispatch then: V takes a dispatch of its own, which moves the
- * same bytes and has the same bits.
+ * share, where positions are read and angles made, and one more for each buffer more: SLOT_MAP, Q_WEIGHTS and
+ * K_WEIGHTS count too. Q goes apart where there is less room, on drivers for CPUs, beside a cache of I8 or Q8_0, and
+ * where its lanes or the kind of its norm are not K's. K and V go together: they must be alike (heads, head_dim,
+ * strides of the source, strides of the cache). In one buffer on each side (packed, cache.v_shares_buffer) they take
+ * the floor's 4 storage buffers; with more than limits.storage_buffers they are refused. Set v_separate_dispatch then:
+ * V takes a dispatch of its own, which moves the same bytes and has the same bits.
  *
- * Reads POSITIONS (positions, slots or block table, and the count of tokens; bound from its beginning), FREQUENCIES or
- * ROWS, PARAMETERS (where a norm has weights, or queries a scale), Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and
- * V_OUT. Adds to COUNTER where rotate.count_outside is set: one for each token that should turn and has no position, or
- * one outside the table, or that has no slot in the cache. */
+ * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0). With
+ * frequencies, tokens and head_dim set, these lines describe K's pass:
+ *
+ *     rotate.k.heads = heads;          rotate.out_of_place = 1;
+ *     k_norm.kind = ROPE_NORM_RMS;     k_norm.epsilon = 1e-6f;
+ *     k_norm.weights_on_device = 1;    k_norm.weights_element = ROPE_ELEMENT_F32;
+ *     cache.kind = ROPE_CACHE_SLOTS;   cache.slots = slots;    cache.element = ROPE_ELEMENT_F16;
+ *     cache.slot_map_apart = 1;        cache.slot_map_element = ROPE_POSITION_INT64;
+ *
+ * Reads POSITIONS (positions, slots or block table that are not apart, and the count of tokens; bound from its
+ * beginning), SLOT_MAP (slots or block table apart; bound from its beginning), FREQUENCIES or ROWS, PARAMETERS (where a
+ * norm has weights that are not on the device, or queries a scale), Q_WEIGHTS and K_WEIGHTS (weights on the device),
+ * Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER where rotate.count_outside is set: one for each
+ * token that should turn and has no position, or one outside the table, or that has no slot in the cache. */
 typedef struct RopeFusedDescription {
     RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
     uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
@@ -762,8 +857,8 @@ typedef struct RopeFusedDescription {
     uint64_t tokens_offset;
 } RopeFusedDescription;
 
-/* What PARAMETERS holds: weights of norms and values of the scale, as float32. Writes plan.bytes[ROPE_SLOT_PARAMETERS]
- * bytes, the same for every plan of the same norms and scale. */
+/* What PARAMETERS holds: weights of norms and values of the scale, as float32, without weights on the device. Writes
+ * plan.bytes[ROPE_SLOT_PARAMETERS] bytes, the same for every plan of the same norms and scale. */
 ROPE_API RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason);
 
 /* ---- Plans: pure; every refusal, size and word is decided here -------------------------------------------------- */
@@ -771,7 +866,7 @@ ROPE_API RopeResult ropeWriteParameters(const RopeFusedDescription* description,
 /* The caller's buffers. */
 typedef enum RopeSlot {
     ROPE_SLOT_POSITIONS = 0,
-    ROPE_SLOT_FREQUENCIES = 1, /* from ropeWriteFrequencies, for the angle of the plan */
+    ROPE_SLOT_FREQUENCIES = 1, /* from ropeWriteFrequencies or ropePlanFactors, for the angle of the plan */
     ROPE_SLOT_ROWS = 2,
     ROPE_SLOT_Q = 3, /* with relative vectors of values the attention's weights */
     ROPE_SLOT_K = 4,
@@ -783,14 +878,19 @@ typedef enum RopeSlot {
     ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer */
     ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings, scores, an attention's output */
     ROPE_SLOT_X_OUT = 12,
-    ROPE_SLOT_COUNT = 13
+    ROPE_SLOT_FACTORS = 13,         /* float32, what frequencies are divided by */
+    ROPE_SLOT_FREQUENCIES_OUT = 14, /* the quotients: FREQUENCIES of the plans that follow */
+    ROPE_SLOT_SLOT_MAP = 15,        /* slots or block table, with cache.slot_map_apart */
+    ROPE_SLOT_Q_WEIGHTS = 16,       /* of Q's norm, with q_norm.weights_on_device */
+    ROPE_SLOT_K_WEIGHTS = 17,       /* of K's norm, with k_norm.weights_on_device */
+    ROPE_SLOT_COUNT = 18
 } RopeSlot;
 
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
 
 #define ROPE_BINDING_COUNT 12u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 11u /* this one; a dispatch binds a few of them */
-#define ROPE_CONSTANT_COUNT 82u  /* specialization constants, ids 0 to 81, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 90u  /* specialization constants, ids 0 to 89, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 
@@ -833,8 +933,8 @@ typedef struct RopePass {
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
-    uint32_t whole_bindings; /* bit i: binding i is a list of positions, a table or a cache, of which every part binds
-                                all; its strides are constants and push words */
+    uint32_t whole_bindings; /* bit i: binding i is a list of positions or slots, a table, a norm's weights or a cache,
+                                of which every part binds all; its strides are constants and push words */
     uint32_t pipeline_hash;  /* of shader, constants and bindings: a context finds the pipeline by it */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
@@ -858,6 +958,8 @@ typedef struct RopePlan {
 /* Fill *plan, or refuse with a result and plan->reason; a refused plan has no pass. `limits` null: ropeMinimumLimits.
  */
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
+ROPE_API RopeResult ropePlanFactors(const RopeFactorsDescription* description, const RopeLimits* limits,
+                                    RopePlan* plan);
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
 /* Plans for ropePrepare before the first token: together they take every pipeline that ropePlanRotate's plans take for
  * the description with any number of tokens from `least` to `most`, whatever description->tokens says. Writes up to
@@ -904,12 +1006,30 @@ ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);
  * and returns how many the whole text takes without it, as snprintf does. */
 ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
 
-/* ---- A dispatch as plain data, for engines that own their pipelines and descriptors ------------------------------ */
+/* ---- A dispatch as plain data, for engines that own their pipelines and descriptors ------------------------------
+ *
+ * This is all that such an engine has to know:
+ *
+ *   - A pipeline serves every dispatch that has the same shader, the same constants and the same bindings with a range.
+ *     The push words, the groups, the slots, offsets and ranges may differ. These three are the key of a pipeline.
+ *   - The pipeline's layout has ROPE_PUSH_WORDS push constants from offset 0. Each dispatch pushes all of them.
+ *   - The index of a binding is its number in set 0. ROPE_BINDING_UNIFORM is a uniform buffer, all others are storage
+ *     buffers. Only passes with PARAMETERS have the uniform buffer: no rotation, and no fused pass whose weights lie on
+ *     the device and whose queries have no scale.
+ *   - A binding whose range is 0 is neither read nor written. The words of ropeSpecialize do not declare it. A layout
+ * of your own may have its number, with any storage buffer there or, where nothing declares it, none.
+ *   - The constants may be handed on whole, id i as constants[i]: Vulkan ignores ids that a shader lacks. The words of
+ *     ropeSpecialize take none, and are read only while the pipeline is made.
+ *   - A slot's own offset is a multiple of the device's alignment. The bytes behind such a multiple go into the
+ * layout's offset, in elements, and binding.offset is added to the slot's.
+ *   - No range goes beyond plan.bytes of its slot, rounded up to 4 bytes.
+ *   - ropeWriteFrequencies' words depend on values, count, sets and angle: these are the key to cache them by.
+ *   - Neither planning nor ropeGetDispatch allocates; both may stand in a frame. */
 
 typedef struct RopeBinding {
     RopeSlot slot;
     uint64_t offset; /* bytes from the slot's own offset, a multiple of limits.storage_alignment */
-    uint64_t range;  /* bytes; 0: nothing is bound there */
+    uint64_t range;  /* bytes; 0: nothing is bound there, and the slot means nothing */
 } RopeBinding;
 
 typedef struct RopeDispatch {
@@ -935,9 +1055,9 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 8 in a fused pass. The layout must have them too, and a host binds there what the nearest bound number
- * below has, or above. It is neither read nor written, but synchronization validation may take another buffer for a
- * hazard. A device that has fewer takes the folded SPIR-V. */
+ * rotation, 9 in a fused pass, 11 in one with weights on the device. The layout must have them too, and a host binds
+ * there what the nearest bound number below has, or above. It is neither read nor written, but synchronization
+ * validation may take another buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for
@@ -1044,7 +1164,7 @@ ROPE_API void ropeShaderAngle(int64_t position, const uint32_t frequency[4], dou
  *   - the shaders' own bits: ropeShaderAngle and float32 arithmetic, for hosts without a device.
  * Arrays stand in the place of the slots, as long as the plan of the same description says in `bytes`. Elements that
  * the description does not touch are left as they were. Refuses what the plans refuse, in the same words, save for
- * what only a device's limits forbid. */
+ * what only a device's limits forbid. A run that makes angles refuses frequencies.values that are null. */
 typedef struct RopeHostTable {
     const void* positions;
     double* reference_rows; /* in the description's row layout */
@@ -1065,7 +1185,8 @@ typedef struct RopeHostRotate {
     uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
-/* Caches: k_out and v_out (with cache.v_shares_buffer k_out alone), the references at the same elements, before they
+/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device. Caches: k_out and v_out
+ * (with cache.v_shares_buffer k_out alone), the references at the same elements, before they
  * are quantized. With cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place goes
  * to k_out, which may be q itself. */
 typedef struct RopeHostFused {
@@ -1074,6 +1195,9 @@ typedef struct RopeHostFused {
     const void* q;
     const void* k;
     const void* v;
+    const void* slot_map;
+    const void* q_weights;
+    const void* k_weights;
     double* reference_q;
     double* reference_k;
     double* reference_v;

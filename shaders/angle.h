@@ -1,4 +1,4 @@
-// Cos and sin of an angle in 32-bit integers: the same bits in GLSL and C++ (in namespace rope).
+// Cos and sin of an angle in 32-bit integers: the same bits in GLSL, HLSL and C++ (in namespace rope).
 //
 // An angle is a phase, a fraction of a turn in Q0.96. Its quadrant is counted off, the rest r (at most 1/8 turn) goes
 // through two polynomials in u = (r / (1/8 turn))^2, and the result is rounded to float32 once, the scale inside.
@@ -237,9 +237,9 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     sine = choose(swap, c, s);
 }
 
-// The float32 bits of scale * cos and scale * sin, scale = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
-// set. `compatible`: ROPE_ANGLE_COMPATIBLE, and frequencies written for it; those of the other angle make both NaN.
-// `whole`: the position has no fraction.
+// The float32 bits of scale * cos and scale * sin, |scale| = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
+// set. A negative scale has an exponent of 256 more, which adds 2^31 to the bits. `compatible`: ROPE_ANGLE_COMPATIBLE,
+// and frequencies written for it; those of the other angle make both NaN. `whole`: the position has no fraction.
 ROPE_FUNCTION uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole,
                                       uint mantissa, int exponent) {
     RopePhase phase;

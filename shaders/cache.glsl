@@ -4,6 +4,11 @@ layout(constant_id = ROPE_ID_CACHE) const uint kCache = ROPE_CACHE_OFF;
 layout(constant_id = ROPE_ID_SHIFT) const uint kShift = 0;
 layout(constant_id = ROPE_ID_SLOT_MAP_WIDE) const uint kSlotMapWide = 0;
 layout(constant_id = ROPE_ID_PAGE_SIZE) const uint kPageSize = 0; // 0: no pages
+layout(constant_id = ROPE_ID_SLOT_MAP_APART) const uint kSlotMapApart = 0;
+
+layout(set = 0, binding = ROPE_BINDING_SLOT_MAP) readonly buffer SlotMap {
+    uint slot_map[];
+};
 
 uint token_index(uint number) { return push.first_token + number; }
 uint sequence_of(Token token) { return kPacked ? token.sequence : gl_WorkGroupID.y; }
@@ -15,10 +20,15 @@ bool is_counted_in(uint number) {
     return int(high) >= 0 && (high != 0u || token_index(number) < count);
 }
 
+uint slot_map_word(uint at) {
+    if (kSlotMapApart != 0u) return slot_map[at];
+    return positions[at];
+}
+
 // Returns a slot, or a page of the table: one of `count`, or ROPE_NOWHERE. `skipped` becomes true if it is -1.
 uint map_entry(uint element, uint count, out bool skipped) {
-    uint low = positions[element << kSlotMapWide];
-    uint high = kSlotMapWide != 0u ? positions[(element << 1) + 1u] : uint(int(low) >> 31);
+    uint low = slot_map_word(element << kSlotMapWide);
+    uint high = kSlotMapWide != 0u ? slot_map_word((element << 1) + 1u) : uint(int(low) >> 31);
     skipped = (low & high) == ROPE_NOWHERE;
     return high == 0u && low < count ? low : ROPE_NOWHERE;
 }

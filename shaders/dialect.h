@@ -1,7 +1,10 @@
-// The few words that let one text be GLSL and C++. Every header that includes it ends with ROPE_DIALECT_END.
+// The few words that let one text be GLSL, HLSL (where rope.hlsl defines ROPE_HLSL) and C++. Every header that includes
+// it ends with ROPE_DIALECT_END.
 #ifdef __cplusplus
 #include "dialect_cpp.h"
 namespace rope {
+#elif defined(ROPE_HLSL)
+#include "dialect_hlsl.h"
 #elif !defined(ROPE_DIALECT_H)
 #define ROPE_DIALECT_H
 #define ROPE_FUNCTION

@@ -1,5 +1,5 @@
 // The host and the shaders of the other families share this beside interface.h: fused passes, tables, additions,
-// biases, relative vectors and counts. GLSL and C++ (in namespace rope) include this file.
+// biases, relative vectors, counts and divisions of frequencies. GLSL and C++ (in namespace rope) include this file.
 #ifndef ROPE_FAMILIES_H
 #define ROPE_FAMILIES_H
 
@@ -44,6 +44,15 @@ namespace rope {
 #define ROPE_ID_PARAMETERS 79 // vectors of four
 #define ROPE_ID_SCALE_PAGE 80 // strides of I8's scales
 #define ROPE_ID_SCALE_SLOT 81
+#define ROPE_ID_SLOT_MAP_APART 82 // 1: slots or table lie in a buffer of their own
+#define ROPE_ID_WEIGHT_VECTORS 83 // 1: weights in buffers of their own lie at multiples of four elements
+#define ROPE_ID_Q_WEIGHT_ELEMENT                                                                                       \
+    84 // of weights in a buffer of their own, 1 + the element's number; 0: they are not there
+#define ROPE_ID_K_WEIGHT_ELEMENT 85
+#define ROPE_ID_Q_WEIGHT_TOKEN 86 // elements from a token's weights to the next token's; 0: they are the same
+#define ROPE_ID_K_WEIGHT_TOKEN 87
+#define ROPE_ID_Q_WEIGHT_HEAD 88 // and so from head to head
+#define ROPE_ID_K_WEIGHT_HEAD 89
 
 #define ROPE_APART_SOURCE_K 1u
 #define ROPE_APART_SOURCE_V 2u
@@ -114,7 +123,7 @@ namespace rope {
 // integers count words.
 #define ROPE_PUSH_FUSED                                                                                                \
     uint count_at; /* element of the positions' buffer */                                                              \
-    uint delta;    /* by which a cache is shifted */                                                                   \
+    uint delta;    /* by which a cache is shifted; normed: ROPE_WEIGHTS_AT */                                          \
     uint slot_map_at;                                                                                                  \
     uint slot_map_batch;                                                                                               \
     uint slot_map_token; /* of a block table: pages of a sequence */                                                   \
@@ -126,6 +135,11 @@ namespace rope {
     uint v_to;                                                                                                         \
     uint kv_to_batch;                                                                                                  \
     uint kv_to_head;
+
+// Elements of the bindings before the weights that lie in buffers of their own: Q's in the low half, K's in the high
+// one.
+#define ROPE_WEIGHTS_AT delta
+#define ROPE_MOST_WEIGHTS_AT 0xFFFFu
 
 struct RopeFusedPush {
     ROPE_PUSH_TOKENS
@@ -189,6 +203,13 @@ struct RopeTablePush {
 
 // The push constants of the plain count of tokens. Its destination is the counter.
 struct RopeCountPush {
+    ROPE_PUSH_TOKENS
+    ROPE_PUSH_TENSOR
+};
+
+// The push constants of divisions of frequencies. A token is a pair, and a sequence is a set. The rows are the
+// frequencies, and the source is the factors.
+struct RopeFactorsPush {
     ROPE_PUSH_TOKENS
     ROPE_PUSH_TENSOR
 };

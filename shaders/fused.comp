@@ -190,8 +190,24 @@ void norm_heads(WorkItem item, Way way, Runs runs, bool interleaved) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uint i = h * kQuads + quad;
             uvec2 places = quad_places(runs, quad, interleaved);
-            held_low[i] = normed(item, h, factor, places.x, held_low[i]);
-            held_high[i] = normed(item, h, factor, places.y, held_high[i]);
+            held_low[i] = normed(item, h, factor, 2u * quad, places.x, held_low[i]);
+            held_high[i] = normed(item, h, factor, 2u * quad + 1u, places.y, held_high[i]);
+        }
+    }
+}
+#endif
+
+#ifdef ROPE_WEIGHTS
+// Loads the weights that a thread's heads meet, where the norm meets the heads.
+void load_head_weights(WorkItem item, Lane lane) {
+    if (weight_element(item) == 0u) return;
+    const bool first = kNorm == ROPE_NORM_FIRST;
+    bool interleaved = ROPE_IS_INTERLEAVED(first ? kChunkIn : kChunkOut) && lane.paired;
+    for (uint h = 0u; h < kWeightHeads; ++h) {
+        for (uint quad = 0u; quad < kQuads; ++quad) {
+            uvec2 places = quad_places(first ? lane.from : lane.to, quad, interleaved);
+            load_weights(item, h, 2u * quad, places.x);
+            load_weights(item, h, 2u * quad + 1u, places.y);
         }
     }
 }
@@ -258,6 +274,9 @@ void main() {
     Lane lane = lane_of(item.lane);
     if (item.tensor == kThird) lane.to = lane.from; // V keeps its order
     if (!kTurnsCache) load_heads(item, lane);
+#ifdef ROPE_WEIGHTS
+    load_head_weights(item, lane);
+#endif
     Token token = find_token(gl_WorkGroupID.y, item.token);
     find_destination(item, token);
     if (kTurnsCache) load_heads(item, lane);

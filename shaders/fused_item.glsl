@@ -39,7 +39,11 @@ struct WorkItem {
 
 uint first_block_of_group() { return gl_WorkGroupID.z / kLaneParts * gl_WorkGroupSize.y; }
 bool group_turns() { return first_block_of_group() < kTurnedBlocks; }
+#ifdef ROPE_INTEGERS // K's and V's alone
+bool is_q(WorkItem item) { return false; }
+#else
 bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
+#endif
 
 // Surplus threads get the last token, lane or block, so that every thread reaches the barriers.
 WorkItem find_work_item() {

@@ -11,7 +11,8 @@ using uint = uint32_t;
 
 // The bindings of set 0. Each number has one meaning. All are storage buffers but the parameters. A dispatch binds
 // those that its pass reads or writes. No dispatch reads both frequencies and rows. The table shader reads
-// frequencies, and writes its rows as the destination.
+// frequencies, and writes its rows as the destination. A division's source is the factors, and its destination is the
+// quotients.
 #define ROPE_BINDING_POSITIONS 0
 #define ROPE_BINDING_COS_SIN 1     // frequencies, or rows
 #define ROPE_BINDING_SOURCE 2      // Q's, or the one tensor's; in place nothing: the destination is read
@@ -20,9 +21,9 @@ using uint = uint32_t;
 #define ROPE_BINDING_DESTINATION 5 // Q's, or the one tensor's; a table's rows, or the counter. Every pass has it
 #define ROPE_BINDING_DESTINATION_K 6
 #define ROPE_BINDING_DESTINATION_V 7
-#define ROPE_BINDING_SLOT_MAP 8    // reserved: slots or block table, apart from the positions
-#define ROPE_BINDING_WEIGHTS 9     // reserved
-#define ROPE_BINDING_SCALES 10     // reserved
+#define ROPE_BINDING_SLOT_MAP 8    // slots or block table, apart from the positions
+#define ROPE_BINDING_Q_WEIGHTS 9   // of Q's norm
+#define ROPE_BINDING_K_WEIGHTS 10  // of K's norm
 #define ROPE_BINDING_PARAMETERS 11 // a uniform buffer
 
 // Specialization constants hold what a description fixes for all its dispatches. Every family has these.
@@ -110,7 +111,7 @@ struct RopePlace {
     uint position_batch;                                                                                               \
     uint position_token;                                                                                               \
     uint position_axis;                                                                                                \
-    uint scale_mantissa; /* scale = scale_mantissa * 2^(scale_exponent - 31) */                                        \
+    uint scale_mantissa; /* rope_cos_sin_bits in angle.h takes both */                                                 \
     int scale_exponent;                                                                                                \
     uint sin_offset; /* from a cosine to its sine, modulo 2^32 */                                                      \
     RopePlace rows;  /* head: from a pair to the next */

@@ -9,10 +9,9 @@ layout(constant_id = ROPE_ID_Q_NORM_SHARE) const uint kQNormShare = 0;
 layout(constant_id = ROPE_ID_K_NORM_SHARE) const uint kKNormShare = 0;
 layout(constant_id = ROPE_ID_Q_EPSILON) const uint kQEpsilon = 0;
 layout(constant_id = ROPE_ID_K_EPSILON) const uint kKEpsilon = 0;
-layout(constant_id = ROPE_ID_Q_WEIGHTS) const uint kQWeights = ROPE_NOWHERE;
-layout(constant_id = ROPE_ID_K_WEIGHTS) const uint kKWeights = ROPE_NOWHERE;
-layout(constant_id = ROPE_ID_Q_WEIGHT_OFFSET) const uint kQWeightOffset = 0;
-layout(constant_id = ROPE_ID_K_WEIGHT_OFFSET) const uint kKWeightOffset = 0;
+#if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)
+#include "weights.glsl"
+#endif
 
 // An entry is one head of one token of the group.
 const uint kFours = (kHeadQuads + 3u) / 4u; // vectors of a head's quads
@@ -65,14 +64,13 @@ float norm_factor(WorkItem item, uint h) {
     return uintBitsToFloat(reciprocal_root_bits(floatBitsToUint(root)));
 }
 
-WORDS normed(WorkItem item, uint h, float factor, uint place, WORDS words) {
+// `half_quad` numbers the halves of a head's quads in a thread.
+WORDS normed(WorkItem item, uint h, float factor, uint half_quad, uint place, WORDS words) {
     precise vec4 x = uintBitsToFloat(words) * factor;
-#ifdef ROPE_PARAMETERS
-    uint weights = choose(is_q(item), kQWeights, kKWeights);
-    if (weights != ROPE_NOWHERE) {
-        uint head = min(item.head + h, item.heads - 1u);
-        uint at = weights / 4u + choose(kNormAllHeads != 0u, head * kHeadQuads, 0u) + place;
-        precise vec4 weight = parameters[at] + uintBitsToFloat(choose(is_q(item), kQWeightOffset, kKWeightOffset));
+#if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)
+    if (has_weights(item)) {
+        vec4 given = weights_of(item, h, half_quad, place);
+        precise vec4 weight = given + uintBitsToFloat(choose(is_q(item), kQWeightOffset, kKWeightOffset));
         x = x * weight;
     }
 #endif

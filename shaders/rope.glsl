@@ -8,21 +8,25 @@
 //     vec2 turned = rope_rotate(vec2(x, y), rope_cos_sin(position, frequencies[pair]));
 //
 // A pair's four words say which angle they were written for (rope.h has their layout): words of the other angle, and zeros,
-// make cos and sin NaN.
+// make cos and sin NaN. ropeWriteFrequencies of rope.h writes them on the CPU. rope_divide_frequency makes new ones of them,
+// which your own shaders and the plans take as FREQUENCIES.
 //
 // Before SPIRV-Tools of October 2025 glslc -O drops NoContraction from the copies that it makes of an [[unroll]] loop (issue
 // 5902), and a rotation in such a loop then has other bits on some GPUs. Compile the shader without -O or with a newer
 // glslc, or unroll no loop around a rotation; `vkrope check-spirv` finds what a driver may fuse.
 //
-// ROPE_GLSL_VERSION is vkrope's version. Besides rope_, Rope and ROPE_, the names in angle.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
+// rope.hlsl makes HLSL of this file.
+//
+// ROPE_GLSL_VERSION is vkrope's version. Besides rope_, Rope and ROPE_, the names in angle.h, divide.h, pair.h and dialect.h are taken. No bindings, constants or extensions are.
 #ifndef ROPE_GLSL
 #define ROPE_GLSL
 
 #include "angle.h"
+#include "divide.h"
 #include "version.glsl"
 
 // Cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits
-// and rope_rotate_scaled.
+// and rope_rotate_scaled, as the mantissa and exponent that ropeSplitScale of rope.h makes of it.
 vec2 rope_cos_sin(int position, uvec4 frequency) {
     RopeDistance distance = distance_of(uint(position), 0u);
     return uintBitsToFloat(rope_cos_sin_bits(distance, frequency, false, true, 0x80000000u, 0));
@@ -31,17 +35,28 @@ vec2 rope_cos_sin(int position, uvec4 frequency) {
 // Sine and cosine, as a pair of an embedding is given them.
 vec2 rope_sinusoid(int position, uvec4 frequency) { return rope_cos_sin(position, frequency).yx; }
 
+// The words of frequency / factor, with the bits of ropePlanFactors, for the angle that the frequency was written for. Zeros
+// come out where there are none: see ropeDivideFrequencies in rope.h. Some devices take a denormal float for 0; by its bits
+// the factor is what memory holds.
+uvec4 rope_divide_frequency_by_bits(uvec4 frequency, uint factor) {
+    return divided_frequency(frequency, factor, (frequency.x & ROPE_MARKS) == ROPE_MARK_COMPATIBLE);
+}
+
+uvec4 rope_divide_frequency(uvec4 frequency, float factor) {
+    return rope_divide_frequency_by_bits(frequency, floatBitsToUint(factor));
+}
+
 #define ROPE_BITS uint
 #define ROPE_VALUES float
 #define ROPE_LESS(a, b) ((a) < (b))
-#define ROPE_SELECT(which, yes, no) mix(no, yes, which)
+#define ROPE_SELECT(which, yes, no) choose(which, yes, no)
 #include "pair.h"
 #undef ROPE_BITS
 #undef ROPE_VALUES
 #undef ROPE_LESS
 #undef ROPE_SELECT
 
-// By cos and sin that hold the scale of that mantissa and exponent.
+// Turns by cos and sin that hold a scale: ropeSplitScale of rope.h makes its mantissa and exponent.
 vec2 rope_rotate_scaled(vec2 pair, vec2 cos_sin, uint mantissa, int exponent) {
     uvec2 bits = floatBitsToUint(pair);
     turn_pair(bits.x, bits.y, cos_sin.x, cos_sin.y, scale_grid(mantissa, exponent));

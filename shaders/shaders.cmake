@@ -42,8 +42,8 @@ function(vkrope_check_spirv list)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources} ${VKROPE_SPIRV}/${name})
 endfunction()
 
-# Every row of a list of shaders, whose files lie beside it, as a C source of its own in the variable `sources`. Further
-# arguments go to glslc.
+# Every row of a list of shaders, whose files lie beside it, as a C source of its own in the variable `sources`, but for those of
+# families that the build leaves out. Further arguments go to glslc.
 function(vkrope_shaders list sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
     get_filename_component(folder ${list} DIRECTORY)
@@ -61,13 +61,17 @@ function(vkrope_shaders list sources)
             message(FATAL_ERROR "${title}: not a ROPE_SHADER(name, file, needs, defines) row: ${row}")
         endif()
         set(name ${CMAKE_MATCH_1})
-        set(source ${folder}/${CMAKE_MATCH_2})
+        set(file ${CMAKE_MATCH_2})
+        set(source ${folder}/${file})
         set(needs ${CMAKE_MATCH_3})
         separate_arguments(defines UNIX_COMMAND "${CMAKE_MATCH_4}")
         if(name IN_LIST names)
             message(FATAL_ERROR "${title} names the shader ${name} twice")
         endif()
         list(APPEND names ${name})
+        if(file IN_LIST VKROPE_LEFT_OUT_FILES)
+            continue()
+        endif()
 
         set(numbers ${PROJECT_BINARY_DIR}/shaders/${name}.inc)
         if(generated)

@@ -11,6 +11,7 @@
 #   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows       3 minutes
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
 #   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
+#   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see ENGINES.md  5 minutes
 #
 # Times are of two cores. amd, cross, glslc and floor belong into every run that changes a shader; all of it once a week, and
 # before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/); the system's own drivers
@@ -24,7 +25,7 @@ work=$build/portability
 jobs=$(getconf _NPROCESSORS_ONLN)
 suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
-readonly every_row=(lavapipe backports swiftshader floor arm64 windows amd cross glslc)
+readonly every_row=(lavapipe backports swiftshader floor arm64 windows amd cross glslc ggml)
 failed=0
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -180,13 +181,19 @@ row_lavapipe() {
     native_row lavapipe "lavapipe $(mesa_version)" "$json"
 }
 
+# Prints the driver file of the newer lavapipe; nothing where its package cannot be had.
+newer_lavapipe() { # FOLDER
+    local json
+    unpack_packages "$1" "$suite-backports" "$(dpkg --print-architecture)" alone mesa-vulkan-drivers || return 1
+    json=$(compgen -G "$1/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1) || return 0
+    sed -i "s|\"library_path\": \".*libvulkan_lvp|\"library_path\": \"$(dirname "$(find "$1/root" -name libvulkan_lvp.so)")/libvulkan_lvp|" "$json"
+    echo "$json"
+}
+
 row_backports() {
     local folder=$work/backports json version
-    unpack_packages "$folder" "$suite-backports" "$(dpkg --print-architecture)" alone mesa-vulkan-drivers ||
-        { not_here "lavapipe of $suite-backports" "apt, and let it reach $mirror" && return; }
-    json=$(compgen -G "$folder/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1) || true
+    json=$(newer_lavapipe "$folder") || { not_here "lavapipe of $suite-backports" "apt, and let it reach $mirror" && return; }
     if [ -z "$json" ]; then row "lavapipe of $suite-backports" FAILED "its package names no driver: $folder/root" && return; fi
-    sed -i "s|\"library_path\": \".*libvulkan_lvp|\"library_path\": \"$(dirname "$(find "$folder/root" -name libvulkan_lvp.so)")/libvulkan_lvp|" "$json"
     version=$(zcat "$folder"/root/usr/share/doc/mesa-vulkan-drivers/changelog.Debian.gz | sed -n '1s/.*(\([0-9.]*\).*/\1/p')
     native_row backports "lavapipe $version" "$json"
 }
@@ -338,6 +345,27 @@ row_glslc() {
     gtest_row glslc "$title" "$status" "$start"
 }
 
+# ---- Engines
+
+# ggml's own tests of the four operations that vkrope takes over, on the newer lavapipe where it can be had: on 22.3.6 ggml as it
+# is writes beyond its memory. A rotation that goes to ggml's own shaders ends its test.
+row_ggml() {
+    local program=${VKROPE_GGML:-}/bin/test-backend-ops json operation start status note="" title="ggml's test-backend-ops"
+    start=$(date +%s)
+    if [ ! -x "$program" ]; then row "$title" "not here" "build ggml with vkrope (ENGINES.md), and name its folder: VKROPE_GGML" && return; fi
+    json=$(newer_lavapipe "$work/backports") || json=$(system_lavapipe)
+    for operation in ROPE ROPE_BACK ROPE_SET_ROWS RMS_NORM_MUL_ROPE; do
+        status=0
+        VK_DRIVER_FILES=$json VK_ICD_FILENAMES=$json GGML_VK_VISIBLE_DEVICES=0 VKROPE_OR_ABORT=1 \
+            "$program" test -o "$operation" -b Vulkan0 >"$work/ggml-$operation.log" 2>&1 || status=$?
+        note+="$operation $(grep -ac "^ *$operation(.*OK" "$work/ggml-$operation.log" || true), "
+        if [ "$status" -ne 0 ] || ! grep -aq "$operation(.*OK" "$work/ggml-$operation.log"; then
+            row "$title" FAILED "$operation ended with $status: $work/ggml-$operation.log" && return
+        fi
+    done
+    row "$title" ok "${note}all by vkrope, $(seconds_since "$start")"
+}
+
 # ---- What is asked for
 
 main() {
@@ -348,7 +376,7 @@ main() {
         --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
         --install) "$root/host/package/install_packages.sh" portability ;;
         --whole) export VKROPE_TEST_WHOLE=1 timeout=14400 ;;
-        lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross | glslc) asked+=("$what") ;;
+        lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross | glslc | ggml) asked+=("$what") ;;
         *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install, --whole and --help" >&2 && exit 2 ;;
         esac
     done

@@ -12,6 +12,7 @@ add_executable(vkrope-tests
     tests/decoder/stages.cpp
     tests/device/device_test.cpp
     tests/example/example_test.cpp
+    tests/example/hlsl_test.cpp
     tests/faces/face_test.cpp
     tests/faces/null_test.cpp
     tests/gpu/add_test.cpp
@@ -22,6 +23,7 @@ add_executable(vkrope-tests
     tests/gpu/floor_test.cpp
     tests/gpu/frames_test.cpp
     tests/gpu/groups_test.cpp
+    tests/gpu/factors_test.cpp
     tests/gpu/fused_test.cpp
     tests/gpu/large_test.cpp
     tests/gpu/mark_test.cpp
@@ -37,6 +39,7 @@ add_executable(vkrope-tests
     tests/gpu/vectors_onnx_test.cpp
     tests/plan/add_test.cpp
     tests/plan/any_test.cpp
+    tests/plan/apart_test.cpp
     tests/plan/fused_test.cpp
     tests/plan/index_test.cpp
     tests/plan/interface_test.cpp
@@ -45,6 +48,7 @@ add_executable(vkrope-tests
     tests/plan/refusal_test.cpp
     tests/plan/range_test.cpp
     tests/plan/rotation_test.cpp
+    tests/plan/split_scale_test.cpp
     tests/plan/split_test.cpp
     tests/plan/tuning_test.cpp
     tests/plan/uniform_test.cpp
@@ -57,7 +61,10 @@ add_executable(vkrope-tests
     tests/reference/fused_norm_test.cpp
     tests/reference/fused_query_scale_test.cpp
     tests/reference/fused_refusal_test.cpp
+    tests/reference/fused_apart_test.cpp
     tests/reference/fused_test.cpp
+    tests/rules/ggml_refusal_test.cpp
+    tests/rules/ggml_test.cpp
     tests/rules/refuse_test.cpp
     tests/support/combinations.cpp
     tests/support/floor.cpp
@@ -87,7 +94,7 @@ target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
     target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/rules/buckets_test.cpp tests/plan/frequencies_test.cpp
         tests/tool/npy_test.cpp tests/rules/real_test.cpp tests/reference/true_angle_test.cpp tests/support/rule_samples.cpp
-        tests/rules/reading_test.cpp tests/rules/refusal_test.cpp tests/rules/rules_test.cpp)
+        tests/reference/divide_test.cpp tests/rules/reading_test.cpp tests/rules/refusal_test.cpp tests/rules/rules_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
 if(TARGET vkrope-config)
@@ -117,14 +124,15 @@ target_sources(vkrope-tests PRIVATE ${VKROPE_EXAMPLES})
 # Shaders that are read and not run. A host's unrolled loop: as vkrope's own shaders are compiled, without -O, and with lines.
 function(vkrope_read_shader name source)
     set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/example_${name}.inc)
-    vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/${source}.comp ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
+    vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/${source} ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
         ${ARGN})
     set_property(SOURCE tests/tool/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
 endfunction()
-vkrope_read_shader(unrolled unrolled)
-vkrope_read_shader(unrolled_plain unrolled -O0)
-vkrope_read_shader(unrolled_lines unrolled -O0 -g)
-vkrope_read_shader(fusible fusible -O0)
+vkrope_read_shader(unrolled unrolled.comp)
+vkrope_read_shader(unrolled_plain unrolled.comp -O0)
+vkrope_read_shader(unrolled_lines unrolled.comp -O0 -g)
+vkrope_read_shader(fusible fusible.comp -O0)
+vkrope_read_shader(turn_hlsl_plain turn.hlsl -O0 -x hlsl)
 
 # A test for each suite of a program of GoogleTest's, and for each device that the suite runs on. ctest finds them.
 function(vkrope_discover target)
@@ -145,7 +153,7 @@ vkrope_discover(vkrope-tests)
 
 # Some of them once more on devices cut down to the floor; all of them: tests/portability.sh floor.
 add_test(NAME Floor.IsEnoughForEveryKindOfPlan
-    COMMAND vkrope-tests "--gtest_filter=Every/Context*:Every/Example*:Every/Fused*Slots*:Every/Raw*:Every/Vectors.OfOnnx*")
+    COMMAND vkrope-tests "--gtest_filter=Every/Context*:Every/Example*:Every/Factors*:Every/Fused*Slots*:Every/Raw*:Every/Vectors.OfOnnx*")
 set_tests_properties(Floor.IsEnoughForEveryKindOfPlan PROPERTIES ENVIRONMENT VKROPE_TEST_FLOOR=1 SKIP_RETURN_CODE 77)
 
 # C99 hosts, linked by the C compiler alone.
@@ -267,6 +275,8 @@ if(NOT CMAKE_CROSSCOMPILING)
             "'${VKROPE_PYTHON}' tests/style/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         add_test(NAME Style.RoomsKeepTheirFloors COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/rooms.py)
+        add_test(NAME Style.OptionsAreAllInTheManual
+            COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/options.py)
         add_test(NAME Docs.RenderWithoutWarnings
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/reference.py ${VKROPE_DOXYGEN}
                 ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)

@@ -23,7 +23,7 @@ function(vkrope_pkg_config name)
 endfunction()
 
 set(VKROPE_PC_DEFINES)
-if(BUILD_SHARED_LIBS)
+if(VKROPE_IS_SHARED)
     set(VKROPE_PC_DEFINES " -DVKROPE_SHARED")
 endif()
 
@@ -31,8 +31,8 @@ install(TARGETS vkrope vkrope-glsl EXPORT vkrope-core)
 install(EXPORT vkrope-core NAMESPACE vkrope:: FILE vkrope-core.cmake DESTINATION ${VKROPE_PACKAGE})
 list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND host/ OUTPUT_VARIABLE headers)
 install(FILES ${headers} DESTINATION ${VKROPE_HEADERS})
-install(FILES shaders/rope.glsl shaders/bias.glsl shaders/angle.h shaders/pair.h shaders/dialect.h shaders/interface.h
-    shaders/version.glsl DESTINATION ${VKROPE_GLSL})
+install(FILES shaders/rope.glsl shaders/rope.hlsl shaders/bias.glsl shaders/angle.h shaders/divide.h shaders/pair.h
+    shaders/dialect.h shaders/dialect_hlsl.h shaders/interface.h shaders/version.glsl DESTINATION ${VKROPE_GLSL})
 vkrope_pkg_config(vkrope)
 
 if(VKROPE_BUILD_DEVICE)
@@ -50,7 +50,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkrope-config.cmake ${CMAKE_CURRENT_BI
     DESTINATION ${VKROPE_PACKAGE})
 
 if(TARGET vkrope-tool)
-    if(BUILD_SHARED_LIBS AND NOT DEFINED CMAKE_INSTALL_RPATH AND NOT APPLE)
+    if(VKROPE_IS_SHARED AND NOT DEFINED CMAKE_INSTALL_RPATH AND NOT APPLE)
         file(RELATIVE_PATH lib /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${CMAKE_INSTALL_LIBDIR})
         set_target_properties(vkrope-tool PROPERTIES INSTALL_RPATH "$ORIGIN/${lib}")
     endif()
@@ -80,7 +80,7 @@ plans and records them into command buffers of a host, GLSL to include in\nshade
     # rope.h includes Vulkan's headers; the loader is opened at run time, where no tool sees it.
     set(CPACK_DEBIAN_PACKAGE_DEPENDS "libvulkan-dev, libvulkan1")
     set(CPACK_DEBIAN_PACKAGE_RECOMMENDS mesa-vulkan-drivers)
-    if(BUILD_SHARED_LIBS)
+    if(VKROPE_IS_SHARED)
         set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
     endif()
     include(CPack)

@@ -53,7 +53,7 @@ RopePlace bindPart(const RopeAccess& access, const PassPart& part, uint32_t alig
     const uint64_t left_over = byte % alignment;
     binding->slot = static_cast<RopeSlot>(access.slot);
     binding->offset = byte - left_over;
-    binding->range = rowsInWholeWords(access, left_over + spanBytes(access, part.count));
+    binding->range = inWholeWords(access, left_over + spanBytes(access, part.count));
     return {static_cast<uint32_t>(left_over / access.element_bytes), strides[kBatch], strides[kToken], strides[kHead]};
 }
 
@@ -183,7 +183,7 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
         push.position_token = positions.token;
     }
     const RopePlace rows = places[ROPE_BINDING_COS_SIN];
-    push.rows.offset += pass->access[ROPE_BINDING_COS_SIN].slot == ROPE_SLOT_ROWS ? rows.offset : 0;
+    push.rows.offset += rows.offset; // frequencies that are turned by are bound whole, from 0
     push.rows.batch = rows.batch;
     if (!isBoundWhole(*pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
     push.source = placeInUnits(pass->address_unit, places[ROPE_BINDING_SOURCE]);

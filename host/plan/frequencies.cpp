@@ -68,9 +68,10 @@ void writePairWords(double frequency, RopeAngle angle, uint32_t words[4]) {
 } // namespace
 
 RopeResult checkFrequencyScale(double scale, RopeReason* reason) {
-    if (magnitudeBits(scale) != 0 && !isFromTo(scale, 1.0 / (1 << 20), 1 << 20)) {
+    const uint64_t bits = magnitudeBits(scale);
+    if (bits != 0 && !isFromTo(doubleFromBits(bits), 1.0 / (1 << 20), 1 << 20)) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "frequencies.scale is %.17g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
+                      "frequencies.scale is %.17g; it must be from 2^-20 to 2^20, either way, or 0 for 1", scale);
     }
     return ROPE_SUCCESS;
 }
@@ -84,17 +85,18 @@ RopeResult checkScaleSetsAndAxes(const RopeFrequencies& frequencies, RopeReason*
     return result == ROPE_SUCCESS ? checkAxes(frequencies, reason) : result;
 }
 
+RopeResult checkValuesAreGiven(const RopeFrequencies& frequencies, RopeReason* reason) {
+    if (frequencies.values) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "frequencies.values is null; it must point to frequencies.count doubles");
+}
+
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason) {
-    if (!frequencies.values) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "frequencies.values is null; it must point to frequencies.count doubles");
-    }
     if (frequencies.count == 0 || frequencies.count > ROPE_MAX_PAIRS) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; it must be from 1 to %u", frequencies.count,
                       ROPE_MAX_PAIRS);
     }
     const uint32_t sets = frequencies.sets > 1 ? frequencies.sets : 1;
-    for (uint32_t i = 0; sets <= kMaxSets && i < frequencies.count * sets; ++i) {
+    for (uint32_t i = 0; frequencies.values && sets <= kMaxSets && i < frequencies.count * sets; ++i) {
         const double value = frequencies.values[i];
         if (!isWithinTurnLimit(value)) {
             return refuse(reason, ROPE_ERROR_INVALID,
@@ -126,6 +128,7 @@ RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle an
         return refuse(reason, ROPE_ERROR_INVALID, "destination is null; it must point to 16 bytes per frequency");
     }
     RopeResult result = checkChoice("angle", angle, ROPE_ANGLE_COMPATIBLE, reason);
+    if (result == ROPE_SUCCESS) result = checkValuesAreGiven(*frequencies, reason);
     if (result == ROPE_SUCCESS) result = checkFrequencies(*frequencies, reason);
     if (result != ROPE_SUCCESS) {
         return result;

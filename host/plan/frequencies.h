@@ -6,13 +6,16 @@
 
 namespace rope {
 
-// Accepts 0, which means 1, and 2^-20 to 2^20.
+// Accepts 0, which means 1, and magnitudes from 2^-20 to 2^20.
 RopeResult checkFrequencyScale(double scale, RopeReason* reason);
 
 // Checks the scale, the sets and the axes.
 RopeResult checkScaleSetsAndAxes(const RopeFrequencies& frequencies, RopeReason* reason);
 
-// Checks the count, every value, the scale, the sets and the axes.
+// Refuses values that are null.
+RopeResult checkValuesAreGiven(const RopeFrequencies& frequencies, RopeReason* reason);
+
+// Checks the count, every value that is given, the scale, the sets and the axes.
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason);
 
 // Describes FREQUENCIES as a pass binds it, whole.

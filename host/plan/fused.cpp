@@ -42,8 +42,8 @@ void setNormConstants(const FusedTensor& t, const NormIds& ids, uint32_t weights
     constants[ROPE_ID_NORM_ALL_HEADS] = norm.all_heads != 0;
     constants[ids.share] = floatConstant(norm.kind == ROPE_NORM_RMS ? 1.0f / static_cast<float>(count) : 1.0f);
     constants[ids.epsilon] = floatConstant(norm.epsilon);
-    if (norm.weights == nullptr) return;
-    constants[ids.weights] = weights;
+    if (norm.weights == nullptr && norm.weights_on_device == 0) return;
+    if (norm.weights != nullptr) constants[ids.weights] = weights;
     constants[ids.offset] = floatConstant(norm.weight_offset);
 }
 
@@ -86,11 +86,15 @@ ShaderVariant chooseFusedVariant(const FusedTensor& t, bool vectors, const Rotat
 
 // Chooses the shader of a dispatch: the widest that fits all of its tensors.
 ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
-    static const RotationShaders kShaders[2][2] = {
-        {{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_parameters, nullptr}},
-        {{&rope_shader_fused_integers, nullptr}, {&rope_shader_fused_integers_parameters, nullptr}}};
+    // Integers are K's and V's, of which K alone has weights: they lie in one place.
+    static const RotationShaders kShaders[2][2][2] = {
+        {{{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_weights, nullptr}},
+         {{&rope_shader_fused_wide_parameters, nullptr}, {&rope_shader_fused_wide_parameters_weights, nullptr}}},
+        {{{&rope_shader_fused_integers, nullptr}, {&rope_shader_fused_integers_weights, nullptr}},
+         {{&rope_shader_fused_integers_parameters, nullptr}, {nullptr, nullptr}}}};
     const bool integers = anyOf(dispatch, [](const FusedTensor& t) { return isForCaches(t); });
-    const RotationShaders& shaders = kShaders[integers][anyOf(dispatch, readsParameters)];
+    const RotationShaders& shaders =
+        kShaders[integers][anyOf(dispatch, readsParameters)][anyOf(dispatch, readsWeights)];
     const bool vectors = anyOf(dispatch, needsVectors);
     ShaderVariant chosen = {nullptr, UINT32_MAX, 0, false};
     for (const FusedTensor* t : dispatch.tensors) {
@@ -149,9 +153,11 @@ RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
     setCacheWords(cache, sequencesOf(t.d), &push, pass);
     setTensorBindings(dispatch, &push, pass);
     setStageConstants(dispatch, pass);
-    const RopeResult result = setFusedGroups(dispatch, variant, planner->limits(), pass, planner->reason());
+    setWeights(dispatch, planner->limits(), &push, pass);
+    RopeResult result = setFusedGroups(dispatch, variant, planner->limits(), pass, planner->reason());
     writeFusedPush(dispatch, tokens, push, pass);
-    return result != ROPE_SUCCESS ? result : checkCacheRange(*pass, planner->limits(), planner->reason());
+    if (result == ROPE_SUCCESS) result = checkCacheRange(*pass, planner->limits(), planner->reason());
+    return result != ROPE_SUCCESS ? result : checkWeights(dispatch, *pass, planner->limits(), planner->reason());
 }
 
 bool needsPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }

@@ -66,6 +66,14 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads,
 // Refuses positions, a slot map and a count of tokens that certainly overlap in POSITIONS.
 RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);
 
+// Fills in where the weights of a norm lie on the device, and refuses what is wrong with them. `name` is "q" or "k".
+// The counts and the head of `d` must be filled in.
+RopeResult resolveNormWeights(const char* name, const RopeRotateDescription& d, uint32_t heads, RopeNorm* norm,
+                              RopeReason* reason);
+inline bool hasWeightsOnDevice(const RopeNorm& norm) {
+    return norm.kind != ROPE_NORM_NONE && norm.weights_on_device != 0;
+}
+
 // Refuses geometry that cannot be taken in vectors of four elements, or in blocks.
 RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason);
 
@@ -81,6 +89,7 @@ inline bool isIdle(const FusedTensor& tensor) {
 constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, quantized or scaled
 
 inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
+inline bool readsPositionsForSlots(const RopeCache& cache) { return readsSlotMap(cache) && cache.slot_map_apart == 0; }
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
 // The positions that a pass reads. A turn reads every axis, and the set. Slots and the scale of queries read axis 0.
 // Other passes read only the lengths of packed sequences, for a window, or because a token outside every sequence has

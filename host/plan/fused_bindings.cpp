@@ -19,7 +19,7 @@ constexpr uint64_t kBeyondBindings = 1ull << 56;
 // Returns a * b, or kBeyondBindings if the product is larger.
 uint64_t boundedProduct(uint64_t a, uint64_t b) { return a != 0 && b > kBeyondBindings / a ? kBeyondBindings : a * b; }
 
-// Returns the bytes from the beginning of POSITIONS to the end of one list, whose elements the shader reads.
+// Returns the bytes from the beginning of a buffer to the end of one list, whose elements the shader reads.
 uint64_t listBytes(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t entries, uint64_t stride,
                    uint32_t bytes) {
     return boundedProduct(smaller(offset, kBeyondBindings) + boundedProduct(rows - 1, row_stride) +
@@ -27,7 +27,7 @@ uint64_t listBytes(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t
                           bytes);
 }
 
-// Returns the bytes from the beginning of POSITIONS to the end of the slot map or block table.
+// Returns the bytes from the beginning of its buffer to the end of the slot map or block table.
 uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescription& d) {
     const RopeCache& cache = filled.cache;
     const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
@@ -43,6 +43,13 @@ uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescri
     }
 }
 
+// Binds so many bytes of a buffer that holds lists, from its beginning.
+void bindLists(uint32_t binding, RopeSlot slot, uint64_t bytes, RopePass* pass) {
+    pass->whole_bindings |= 1u << binding;
+    if (bytes == 0) return;
+    pass->access[binding] = {static_cast<uint32_t>(slot), sizeof(uint32_t), 0, {0, 0, 0}, (bytes + 3) / 4};
+}
+
 } // namespace
 
 void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
@@ -54,7 +61,8 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
     selectPositions(d, needs, &positions, &frequencies);
     setPositions(positions, frequencies, tokens, pass);
     setWindow(d, tokens, pass);
-    uint64_t bytes = cached ? slotMapBytes(filled, d) : 0;
+    const uint64_t slot_map_bytes = cached ? slotMapBytes(filled, d) : 0;
+    uint64_t bytes = filled.cache.slot_map_apart == 0 ? slot_map_bytes : 0;
     if (readsPositions(positions)) {
         const RopeAccess access = positionAccess(positions, frequencies);
         bytes = larger(bytes, listBytes(access.offset + access.extent - 1, d.batch, access.stride[0], d.tokens,
@@ -72,9 +80,8 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
     }
     pass->family = kFusedFamily;
     pass->joinable = 0;
-    pass->whole_bindings |= 1u << ROPE_BINDING_POSITIONS;
-    if (bytes == 0) return;
-    pass->access[ROPE_BINDING_POSITIONS] = {ROPE_SLOT_POSITIONS, sizeof(uint32_t), 0, {0, 0, 0}, (bytes + 3) / 4};
+    bindLists(ROPE_BINDING_POSITIONS, ROPE_SLOT_POSITIONS, bytes, pass);
+    if (filled.cache.slot_map_apart != 0) bindLists(ROPE_BINDING_SLOT_MAP, ROPE_SLOT_SLOT_MAP, slot_map_bytes, pass);
 }
 
 void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* push, RopePass* pass) {
@@ -83,6 +90,7 @@ void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* pu
     const bool pages = cacheKind(cache).map == SlotMap::kPages;
     constants[ROPE_ID_CACHE] = cacheKind(cache).number;
     constants[ROPE_ID_SLOT_MAP_WIDE] = cache.slot_map_element == ROPE_POSITION_INT64;
+    constants[ROPE_ID_SLOT_MAP_APART] = cache.slot_map_apart != 0;
     constants[ROPE_ID_PAGE_SIZE] = pages || cache.page_size != cache.slots ? cache.page_size : 0;
     push->slots = cache.slots;
     push->slot_map_at = lowWord(cache.slot_map_offset);

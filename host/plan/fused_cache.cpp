@@ -35,14 +35,15 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-// Fills in how the list of slots or the block table lies in POSITIONS. Clears these members if the cache reads neither.
+// Fills in how the list of slots or the block table lies in its buffer. Clears these members if the cache reads
+// neither.
 RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     const bool table = cacheKind(*cache).map == SlotMap::kPages;
     if (!table) cache->table_pages = 0;
     if (table || !readsSlotMap(*cache)) cache->slot_map_token_stride = 0;
     if (!readsSlotMap(*cache)) {
         cache->slot_map_element = ROPE_POSITION_INT32;
-        cache->slot_map_offset = cache->slot_map_batch_stride = 0;
+        cache->slot_map_offset = cache->slot_map_batch_stride = cache->slot_map_apart = 0;
         return ROPE_SUCCESS;
     }
     if (cache->slot_map_element != ROPE_POSITION_INT32 && cache->slot_map_element != ROPE_POSITION_INT64) {
@@ -196,7 +197,7 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
     for (const FusedTensor* t = fused.tensors; t <= &last; ++t) {
         if (!isIdle(*t)) count += addPositionRegions(fused, *t, regions + count);
     }
-    if (last.cached && readsSlotMap(cache)) {
+    if (last.cached && readsPositionsForSlots(cache)) {
         const bool table = cacheKind(cache).map == SlotMap::kPages;
         const RopeRotateDescription& d = last.d;
         const StrideCount entries =

@@ -23,6 +23,7 @@ struct FusedDispatch {
 inline uint32_t sequencesOf(const RopeRotateDescription& d) {
     return isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
+inline bool readsWeights(const FusedTensor& t) { return hasWeightsOnDevice(t.norm); }
 // True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.
 inline bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || needsVectors(t); }
 // Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
@@ -32,7 +33,7 @@ inline bool normsAllHeads(const FusedTensor& t) { return t.norm.kind != ROPE_NOR
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 
 // Sets the POSITIONS binding, for the positions that the given needs ask for. Positions, the slot map or block table,
-// and the count of tokens lie in one buffer, which is bound from its beginning.
+// and the count of tokens lie in one buffer, which is bound from its beginning; a slot map apart is bound so as well.
 void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
                        RopePush* tokens, RopeFusedPush* push, RopePass* pass);
 // Sets the constants and push words that tell the shader where a token goes in the cache.
@@ -41,6 +42,11 @@ void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* pu
 void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass);
 // Writes the push words of a dispatch: those that all families share, and those of fused passes or of integers.
 void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass);
+// Binds the weights of norms that lie in buffers of their own, and sets the constants and the push word of them.
+void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass);
+// Refuses weights that one binding cannot span, and buffers of their own that are more than the device binds together.
+RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
+                        RopeReason* reason);
 // Refuses a cache that one binding cannot span. The plan does not know which slots a call writes, so the cache is bound
 // whole.
 RopeResult checkCacheRange(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);

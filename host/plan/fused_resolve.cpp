@@ -191,6 +191,8 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     d->out_of_place = out_of_place;
     if (result == ROPE_SUCCESS) result = checkNorm("q", filled->q_norm, d->q, *d, reason);
     if (result == ROPE_SUCCESS) result = checkNorm("k", filled->k_norm, d->k, *d, reason);
+    if (result == ROPE_SUCCESS) result = resolveNormWeights("q", *d, d->q.heads, &filled->q_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNormWeights("k", *d, d->k.heads, &filled->k_norm, reason);
     if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
     if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
     if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;

@@ -30,10 +30,13 @@ inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
 // Returns the bytes from element (0, 0, 0) over `counts` entries of each grid axis, without the offset; UINT64_MAX past
 // 64 bits.
 uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]);
-// Rounds up the bytes of rows to words: shaders read rows of 16-bit elements by whole words.
-inline uint64_t rowsInWholeWords(const RopeAccess& access, uint64_t bytes) {
-    return access.slot == ROPE_SLOT_ROWS && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
+// Rounds up the bytes of rows and weights to words: shaders read their 16-bit elements by whole words.
+inline uint64_t inWholeWords(const RopeAccess& access, uint64_t bytes) {
+    const bool by_words = access.slot == ROPE_SLOT_ROWS || access.slot >= ROPE_SLOT_Q_WEIGHTS;
+    return by_words && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
 }
+static_assert(ROPE_SLOT_K_WEIGHTS == ROPE_SLOT_Q_WEIGHTS + 1 && ROPE_SLOT_COUNT == ROPE_SLOT_K_WEIGHTS + 1,
+              "the weights are the last slots");
 
 // True if every part of the pass binds the whole of this binding: no split moves it.
 inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }

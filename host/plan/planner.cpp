@@ -163,7 +163,7 @@ RopeResult Planner::sumBytes(const RopePass& pass) {
                           "%s would have more bytes than 64 bits count; use smaller strides or offsets",
                           slotName(access.slot));
         }
-        bytes = rowsInWholeWords(access, bytes);
+        bytes = inWholeWords(access, bytes);
         if (bytes > plan_->bytes[access.slot]) plan_->bytes[access.slot] = bytes;
     }
     return ROPE_SUCCESS;

@@ -84,8 +84,7 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
                       f->count, d->rotary_dim, pairs);
     }
     if (f->sets == 0) f->sets = 1;
-    const RopeResult result =
-        f->values != nullptr || !from_rows ? checkFrequencies(*f, reason) : checkScaleSetsAndAxes(*f, reason);
+    const RopeResult result = checkFrequencies(*f, reason);
     if (result != ROPE_SUCCESS) return result;
     if (f->scale == 0) f->scale = 1;
     if (!from_rows) return ROPE_SUCCESS;

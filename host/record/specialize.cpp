@@ -178,7 +178,8 @@ uint32_t specializationId(const RopeShader& shader, uint32_t id) {
 // which every dispatch has: elsewhere validation would see a write of what other dispatches read.
 uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
     if (binding >= ROPE_BINDING_UNIFORM || dispatch.bindings[binding].range != 0) return binding;
-    uint32_t first = binding > ROPE_BINDING_DESTINATION ? ROPE_BINDING_DESTINATION : 0;
+    const bool written = binding > ROPE_BINDING_DESTINATION && binding <= ROPE_BINDING_DESTINATION_V;
+    uint32_t first = written ? ROPE_BINDING_DESTINATION : 0;
     while (first < ROPE_BINDING_DESTINATION && dispatch.bindings[first].range == 0) ++first;
     return first;
 }

@@ -3,6 +3,7 @@
 #include "reference/rotation.h"
 
 #include "plan/axes.h"
+#include "plan/frequencies.h"
 #include "plan/resolve.h"
 #include "plan/scale.h"
 
@@ -207,6 +208,7 @@ HostRotation makeHostRotation(const RopeRotateDescription& d, const void* positi
 RopeResult checkAngleSource(const HostRotation& r, RopeReason* reason) {
     const RopeRotateDescription& d = r.d;
     const bool certain = d.frequencies.values != nullptr && (d.source != ROPE_SOURCE_ROWS || r.positions_known);
+    if (d.source == ROPE_SOURCE_INLINE) return checkValuesAreGiven(d.frequencies, reason);
     if (r.rows != nullptr || certain) return ROPE_SUCCESS;
     return refuse(
         reason, ROPE_ERROR_INVALID,
@@ -225,7 +227,8 @@ RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeH
     clear(reason);
     if (description == nullptr || data == nullptr) return refuseNull(reason, "description or data");
     RopeTableDescription d;
-    const RopeResult result = resolveTable(*description, &d, reason);
+    RopeResult result = resolveTable(*description, &d, reason);
+    if (result == ROPE_SUCCESS) result = checkValuesAreGiven(d.frequencies, reason);
     if (result != ROPE_SUCCESS) return result;
     if (data->positions == nullptr && readsPositions(d.positions)) return refuseNullPositions(reason);
     for (uint64_t row = 0; row < static_cast<uint64_t>(d.batch) * d.tokens; ++row) {

@@ -19,6 +19,8 @@ struct TensorWork {
     const FusedTensor& t;
     HostRotation rotation;
     TensorArrays arrays;
+    const void* slot_map; // slots or block table
+    const void* weights;  // of a norm that has them in an array
 };
 
 // One token of a tensor: where it stands on axis 0, by what it turns, and where it goes.
@@ -27,6 +29,7 @@ struct TokenWork {
     HostToken turning;
     bool turns;
     uint64_t number;   // the token's number among the tokens of all batches
+    uint32_t in_batch; // and among those of its own
     uint64_t from, to; // element 0 of head 0
     uint64_t scale;    // for I8, the element of head 0's scale
     CosSin cos_sin[kMaxKeptPairs];
@@ -58,13 +61,12 @@ bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWo
     const RopeCache& cache = w.fused.filled.cache;
     token->standing = standingToken(w, batch, number);
     token->number = static_cast<uint64_t>(batch) * d.tokens + number;
+    token->in_batch = number;
     token->from = headElement(w.t.source, batch, number, 0);
     token->to = headElement(w.t.destination, batch, number, 0);
     if (w.t.cached) {
         uint64_t slot;
-        if (findSlot(w.fused.filled.cache, w.rotation.positions, batch, number, token->standing, &slot) !=
-            SlotOutcome::kTaken)
-            return false;
+        if (findSlot(cache, w.slot_map, batch, number, token->standing, &slot) != SlotOutcome::kTaken) return false;
         token->to = slotElement(cache, w.t.cache, token->standing.sequence, slot);
         token->scale = slotElement(cache, w.t.scales, token->standing.sequence, slot);
         if (isShifted(w.t)) token->from = token->to;
@@ -97,11 +99,20 @@ struct HeadWork {
     bool normed; // norm is known
 };
 
+// Returns the weight that an element of the head meets.
+float weightOf(const HeadWork& h, uint32_t e) {
+    const RopeNorm& norm = h.w.t.norm;
+    if (norm.weights != nullptr) return norm.weights[(norm.all_heads != 0 ? h.number * h.w.t.d.head_dim : 0) + e];
+    return readElement(h.w.weights, norm.weights_element,
+                       norm.weights_offset + h.token.in_batch * norm.weights_token_stride +
+                           h.number * norm.weights_head_stride + e);
+}
+
 ElementValue applyNorm(const HeadWork& h, uint32_t e, const ElementValue& value) {
     const RopeNorm& norm = h.w.t.norm;
     ElementValue normed = scaledValue(value, h.norm.reference, h.norm.float32);
-    if (norm.weights == nullptr) return normed;
-    const float weight = norm.weights[(norm.all_heads != 0 ? h.number * h.w.t.d.head_dim : 0) + e];
+    if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return normed;
+    const float weight = weightOf(h, e);
     return scaledValue(normed, static_cast<double>(weight) + norm.weight_offset, weight + norm.weight_offset);
 }
 
@@ -232,7 +243,9 @@ uint32_t countTokens(const ResolvedFused& fused, const void* positions) {
 }
 
 TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, const RopeHostFused& data) {
-    TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}};
+    TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}, nullptr, nullptr};
+    w.slot_map = fused.filled.cache.slot_map_apart != 0 ? data.slot_map : data.positions;
+    w.weights = t.role == kQ ? data.q_weights : data.k_weights;
     selectFusedPositions(fused, t, &w.rotation.positions_read, &w.rotation.frequencies);
     const bool is_q = t.role == kQ;
     const bool is_k = t.role == kK;
@@ -251,9 +264,18 @@ TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, cons
 RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
     if (isIdle(w.t)) return ROPE_SUCCESS;
     const RopeFusedDescription& g = w.fused.filled;
-    const bool reads =
-        readsPositions(w.rotation.positions_read) || (w.t.cached && readsSlotMap(g.cache)) || g.tokens_counted != 0;
+    const bool reads = readsPositions(w.rotation.positions_read) || (w.t.cached && readsPositionsForSlots(g.cache)) ||
+                       g.tokens_counted != 0;
     if (reads && w.rotation.positions == nullptr) return refuseNullPositions(reason);
+    if (w.t.cached && readsSlotMap(g.cache) && w.slot_map == nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.slot_map_apart is %u and slot_map is null; it is an array here", g.cache.slot_map_apart);
+    }
+    if (hasWeightsOnDevice(w.t.norm) && w.weights == nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%s_norm.weights_on_device is %u and %s_weights is null; it is an array here", w.t.name,
+                      w.t.norm.weights_on_device, w.t.name);
+    }
     if (w.arrays.in == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s is read from %s, which is null; it is an array here", w.t.name,
                       w.t.from_slot == ROPE_SLOT_K_OUT ? "k_out"
@@ -269,8 +291,8 @@ bool isMissed(const TensorWork& w, uint32_t batch, uint32_t number) {
     uint64_t slot;
     const HostToken token = turningToken(w, batch, number, &turns);
     if (turns && w.t.d.source != ROPE_SOURCE_ROWS && isOutside(w.t.d, token)) return true;
-    return w.t.cached && findSlot(w.fused.filled.cache, w.rotation.positions, batch, number,
-                                  standingToken(w, batch, number), &slot) == SlotOutcome::kOutside;
+    return w.t.cached && findSlot(w.fused.filled.cache, w.slot_map, batch, number, standingToken(w, batch, number),
+                                  &slot) == SlotOutcome::kOutside;
 }
 
 } // namespace

@@ -31,18 +31,18 @@ SlotOutcome slotInPages(const RopeCache& cache, const void* table, uint32_t sequ
 
 } // namespace
 
-SlotOutcome findSlot(const RopeCache& cache, const void* positions, uint32_t batch, uint32_t number,
-                     const HostToken& token, uint64_t* slot) {
+SlotOutcome findSlot(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, const HostToken& token,
+                     uint64_t* slot) {
     if (!token.placed) return SlotOutcome::kSkipped;
     const int64_t position = token.position[0] >> 32;
     if (cacheKind(cache).by_position && (!token.known || position < 0)) return SlotOutcome::kOutside;
     switch (cache.kind) {
     case ROPE_CACHE_SLOTS:
-        return mappedSlot(cache, positions, batch, number, slot);
+        return mappedSlot(cache, map, batch, number, slot);
     case ROPE_CACHE_RING:
         return slotInCache(position % cache.slots, cache, slot);
     case ROPE_CACHE_BLOCK_TABLE:
-        return slotInPages(cache, positions, token.sequence, position, slot);
+        return slotInPages(cache, map, token.sequence, position, slot);
     default:
         return slotInCache(position, cache, slot);
     }

@@ -24,6 +24,8 @@ vec2 pair_of(uint token, uint pair) {
     if (kEncoding == SINUSOIDAL) values = values + rope_sinusoid(int(token), frequencies[pair]);
     if (kEncoding == LEARNED) values = values + vec2(rows[at], rows[at + 1u]);
     if (kEncoding == ROTARY) values = rope_rotate(values, rope_cos_sin(int(token), frequencies[pair]));
+    if (kEncoding == DIVIDED)
+        values = rope_rotate(values, rope_cos_sin(int(token), rope_divide_frequency(frequencies[pair], FACTOR)));
     return values;
 }
 

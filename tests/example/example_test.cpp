@@ -22,6 +22,11 @@ const std::vector<float> kRows = sample::values(TOKENS * DIM, 2); // as many as 
 const std::vector<double> kFrequencies = sample::frequencies(10000, DIM);
 
 RopeFrequencies frequencies() { return {kFrequencies.data(), DIM / 2, 0, nullptr, 1}; }
+const std::vector<double> kDivided = [] {
+    std::vector<double> all = kFrequencies;
+    for (double& one : all) one /= FACTOR;
+    return all;
+}();
 
 RopeBiasDescription bias(RopeBiasKind kind) {
     RopeBiasDescription d = {};
@@ -69,12 +74,13 @@ std::vector<float> scoresOf(const std::vector<float>& x) {
 // Embeddings as an encoding places them, by the CPU's own runs of the plans.
 std::vector<float> placed(uint32_t encoding) {
     std::vector<float> x = kX;
-    if (encoding == ROTARY) {
+    if (encoding == ROTARY || encoding == DIVIDED) {
         RopeRotateDescription d = {};
         d.tokens = TOKENS;
         d.head_dim = DIM;
         d.pairing_in = ROPE_PAIRING_INTERLEAVED;
         d.frequencies = frequencies();
+        if (encoding == DIVIDED) d.frequencies.values = kDivided.data();
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.q.heads = 1;
         RopeHostRotate host = {};
@@ -107,7 +113,7 @@ std::vector<float> wanted(uint32_t encoding) {
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         RopeHostRelative host = {nullptr, kRows.data(), kX.data(), scores.data(), nullptr, scores.data()};
         EXPECT_EQ(ropeHostRunRelative(&d, &host, nullptr), ROPE_SUCCESS);
-    } else if (encoding >= T5) {
+    } else if (encoding >= T5 && encoding <= ALIBI) {
         const RopeBiasDescription d = bias(static_cast<RopeBiasKind>(encoding - T5));
         RopeHostBias host = {nullptr, kRows.data(), scores.data(), nullptr, scores.data()};
         EXPECT_EQ(ropeHostRunBias(&d, &host, nullptr), ROPE_SUCCESS);
@@ -122,7 +128,7 @@ TEST_P(Example, AttentionWithIncludedEncodingsHasThePlansBits) {
     std::vector<uint32_t> thresholds(16);
     ASSERT_EQ(ropeBucketVectors(BUCKETS, 1), 4u);
     ASSERT_EQ(ropeWriteBuckets(&buckets, thresholds.data(), nullptr), ROPE_SUCCESS);
-    for (uint32_t encoding = PLAIN; encoding <= ALIBI; ++encoding) {
+    for (uint32_t encoding = PLAIN; encoding <= DIVIDED; ++encoding) {
         const RopePlan plan = planExample(encoding, device().limits());
         gpu::Slots slots;
         slots.set(ROPE_SLOT_K, kX);
@@ -139,7 +145,7 @@ TEST_P(Example, AttentionWithIncludedEncodingsHasThePlansBits) {
 }
 
 TEST_P(Example, ScoresAreNanByFrequenciesOfTheOtherAngle) {
-    for (const uint32_t encoding : {SINUSOIDAL, ROTARY}) {
+    for (const uint32_t encoding : {SINUSOIDAL, ROTARY, DIVIDED}) {
         const RopePlan plan = planExample(encoding, device().limits());
         gpu::Slots slots;
         slots.set(ROPE_SLOT_K, kX);

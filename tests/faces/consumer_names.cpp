@@ -71,9 +71,9 @@ static int checkLibrarys() {
     frequencies.count = 1;
     wrong += check(ropeWriteFrequencies(&frequencies, ROPE_ANGLE_EXACT, words, &reason) == ROPE_SUCCESS,
                    "the library's words");
-    frequencies.scale = -1;
+    frequencies.scale = -4194304;
     return wrong + check(ropeWriteFrequencies(&frequencies, ROPE_ANGLE_EXACT, words, &reason) == ROPE_ERROR_INVALID &&
-                             strstr(reason.text, "frequencies.scale is -1") != nullptr,
+                             strstr(reason.text, "frequencies.scale is -4194304") != nullptr,
                          "the library's refusal");
 }
 

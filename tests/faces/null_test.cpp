@@ -33,6 +33,7 @@ void expectRefused(RopeResult (*plan)(const Description*, const RopeLimits*, Rop
 
 TEST(Null, PlansAreRefused) {
     expectRefused(ropePlanTable);
+    expectRefused(ropePlanFactors);
     expectRefused(ropePlanRotate);
     expectRefused(ropePlanFused);
     expectRefused(ropePlanAdd);
@@ -92,6 +93,23 @@ TEST(Null, WritersAreRefused) {
     EXPECT_EQ(ropeWriteFrequencies(nullptr, ROPE_ANGLE_EXACT, bytes, nullptr), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropeMakeAlibiSlopes(8, nullptr, nullptr), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropeMakeQueryScale(1, 8, nullptr, nullptr), ROPE_ERROR_INVALID);
+    const float factors[4] = {1, 1, 1, 1};
+    EXPECT_EQ(ropeDivideFrequencies(nullptr, factors, 1, ROPE_ANGLE_EXACT, bytes, nullptr), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeDivideFrequencies(bytes, nullptr, 1, ROPE_ANGLE_EXACT, bytes, nullptr), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeDivideFrequencies(bytes, factors, 1, ROPE_ANGLE_EXACT, nullptr, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "words, factors or destination is null; it must be an address");
+    uint32_t mantissa;
+    int32_t exponent;
+    EXPECT_EQ(ropeSplitScale(1, nullptr, &exponent, nullptr), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeSplitScale(1, &mantissa, nullptr, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "mantissa or exponent is null; it must be an address");
+    const RopeGgml ggml = {};
+    RopeRotateDescription rotation;
+    EXPECT_EQ(ropeReadGgml(nullptr, 64, &scale, axes, &rotation, nullptr), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeReadGgml(&ggml, 64, nullptr, axes, &rotation, nullptr), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeReadGgml(&ggml, 64, &scale, nullptr, &rotation, nullptr), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeReadGgml(&ggml, 64, &scale, axes, nullptr, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "parameters, values, axes or description is null; it must be an address");
 }
 
 TEST(Null, ContextsAreRefused) {

@@ -4,6 +4,7 @@
 #include "support/fusion.hpp"
 #include "support/sample.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
@@ -11,12 +12,19 @@ namespace {
 
 using combinations::choiceIf;
 
+// Where a norm's weights come from: nowhere, from the parameters, or from a buffer of their own of some element.
+uint64_t weightChoice(const RopeNorm& norm) {
+    if (norm.weights_on_device == 0) return norm.weights != nullptr;
+    return 1u + std::max<uint32_t>(norm.weights_element, ROPE_ELEMENT_F32);
+}
+
 // The choices of a scene, each a small number; those that mean nothing in it are none.
 combinations::Choices choicesOf(const fusion::Scene& scene) {
     const RopeFusedDescription& d = scene.d;
     const RopeRotateDescription& r = d.rotate;
     const RopeCache& cache = d.cache;
     const bool turns = d.no_rotation == 0, is_inline = turns && r.source == ROPE_SOURCE_INLINE;
+    const bool maps = cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE;
     const bool has_cache = cache.kind != ROPE_CACHE_NONE, q = r.q.heads != 0, k = r.k.heads != 0;
     return {choiceIf(turns, r.source),
             choiceIf(is_inline, r.angle),
@@ -41,7 +49,10 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(has_cache, cache.element),
             choiceIf(has_cache && d.v.heads != 0, cache.v_shares_buffer),
             choiceIf(has_cache, cache.shift),
-            choiceIf(cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE, cache.slot_map_element)};
+            choiceIf(maps, cache.slot_map_element),
+            choiceIf(maps, cache.slot_map_apart),
+            choiceIf(d.q_norm.kind != ROPE_NORM_NONE, weightChoice(d.q_norm)),
+            choiceIf(d.k_norm.kind != ROPE_NORM_NONE, weightChoice(d.k_norm))};
 }
 
 class FusedOnDevice : public gpu::OnDevice {
@@ -225,6 +236,45 @@ TEST_P(FusedOnDevice, QueriesAreScaledFromOneIntervalToTheNext) {
     const std::vector<float> scaled = slots.get<float>(ROPE_SLOT_Q);
     for (size_t i = 0; i < positions.size(); ++i) {
         for (size_t e = 0; e < 8; ++e) EXPECT_EQ(scaled[i * 8 + e], wanted[i]) << positions[i];
+    }
+}
+
+// Weights of any element at any place are the same weights in PARAMETERS, before the rotation and behind it.
+TEST_P(FusedOnDevice, WeightsAnywhereAreThoseOfTheParameters) {
+    for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
+        for (const uint64_t offset : {0u, 1u, 2u, 3u, 4u, 69u}) {
+            fusion::Scene scene;
+            scene.frequencies = sample::frequencies(10000, 128);
+            RopeFusedDescription& d = scene.d;
+            d.rotate.tokens = 3;
+            d.rotate.head_dim = 128;
+            d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+            d.rotate.q.heads = 5;
+            d.rotate.element_in = offset % 2 != 0 ? ROPE_ELEMENT_F16 : ROPE_ELEMENT_F32;
+            d.rotate.frequencies = {scene.frequencies.data(), 64, 1, nullptr, 1};
+            d.q_norm.kind = ROPE_NORM_RMS;
+            d.q_norm.after = offset > 1;
+            d.q_norm.all_heads = offset > 3;
+            d.q_norm.epsilon = 1e-6f;
+            d.q_norm.weights_on_device = 1;
+            d.q_norm.weights_element = element;
+            d.q_norm.weights_offset = offset;
+            RopePlan plan, given_plan;
+            ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+            const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
+            gpu::Slots after = before, given = before;
+            ASSERT_TRUE(gpu::run(&device(), plan, &after));
+            std::vector<float> weights(d.q_norm.all_heads != 0 ? 5 * 128 : 128);
+            ropeConvertElements(&before.bytes[ROPE_SLOT_Q_WEIGHTS][offset * ropeElementBytes(element)], element,
+                                weights.data(), ROPE_ELEMENT_F32, weights.size());
+            d.q_norm.weights_on_device = 0;
+            d.q_norm.weights = weights.data();
+            ASSERT_EQ(ropePlanFused(&d, &device().limits(), &given_plan), ROPE_SUCCESS) << given_plan.reason.text;
+            given.set(ROPE_SLOT_PARAMETERS, weights);
+            ASSERT_TRUE(gpu::run(&device(), given_plan, &given));
+            EXPECT_EQ(after.bytes[ROPE_SLOT_Q], given.bytes[ROPE_SLOT_Q]) << element << " at " << offset;
+            EXPECT_NE(after.bytes[ROPE_SLOT_Q], before.bytes[ROPE_SLOT_Q]);
+        }
     }
 }
 

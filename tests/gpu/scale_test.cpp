@@ -26,14 +26,28 @@ constexpr double kBound = 1.54;
 constexpr double kPlainBound = 1.97;
 
 // YaRN of factors 4 and 40, beside the binades' and sqrt(2)'s borders, and what inverses take.
-const double kScales[] = {
-    1.1386294361119891,    1.3688879454113936, 1.41421, 1.41422, 1.43, 1.9999, 1.0001, 1.118, 1.25, 0.7, 0.6, 3.3,
-    1 / 1.1386294361119891};
+const double kScales[] = {1.1386294361119891,
+                          1.3688879454113936,
+                          1.41421,
+                          1.41422,
+                          1.43,
+                          1.9999,
+                          1.0001,
+                          1.118,
+                          1.25,
+                          0.7,
+                          0.6,
+                          3.3,
+                          1 / 1.1386294361119891,
+                          -1.1386294361119891,
+                          -0.7,
+                          -3.3,
+                          -1.4142135};
 constexpr uint32_t kPairs = 32, kHeads = 64;
 
 bool isPowerOfTwo(double scale) {
     int exponent;
-    return std::frexp(scale, &exponent) == 0.5;
+    return std::fabs(std::frexp(scale, &exponent)) == 0.5;
 }
 
 RopeRotateDescription describe(const std::vector<double>& frequencies, double scale, uint32_t tokens) {
@@ -89,7 +103,8 @@ TEST(Scale, NoneTakesAPairPastTwoUlpsOfItsLength) {
         EXPECT_LE(worst, kBound) << scale;
         RecordProperty("worstUlps" + std::to_string(scale), std::to_string(worst));
     }
-    for (const double scale : {0.25, 1.0, 2.0}) EXPECT_LE(worstOnHost(scale, 0, &random), kPlainBound) << scale;
+    for (const double scale : {0.25, 1.0, 2.0, -1.0, -0.25})
+        EXPECT_LE(worstOnHost(scale, 0, &random), kPlainBound) << scale;
 }
 
 TEST(Scale, NorDoesAPairsMagnitude) {
@@ -112,7 +127,7 @@ uint32_t gridOf(RopeRotateDescription d) {
 TEST(Scale, APowerOfTwoCostsNothing) {
     const std::vector<double> frequencies = sample::frequencies(10000, 2 * kPairs);
     for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
-        for (const double scale : {0.0, 1.0, 0.125, 16.0, 1 + 1e-12, 1.1386, 0.7}) {
+        for (const double scale : {0.0, 1.0, 0.125, 16.0, 1 + 1e-12, 1.1386, 0.7, -1.0, -0.125, -1.1386}) {
             RopeRotateDescription d = describe(frequencies, scale, 1);
             d.source = source;
             d.rows.count = 1;
@@ -300,6 +315,29 @@ TEST_P(Scaled, RotationsHaveTheCpusBitsAtEveryMagnitude) {
     ASSERT_EQ(ropePlanRotate(&far.d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_TRUE(gpu::run(&device(), plan, &slots));
     EXPECT_GT(expectPromised(far, onHost(far), slots.get<float>(ROPE_SLOT_Q_OUT)), 50000u);
+}
+
+TEST_P(Scaled, ANegativeScaleNegatesEveryElementOfTheRotaryPart) {
+    const std::vector<double> frequencies = sample::frequencies(10000, 2 * kPairs);
+    const std::vector<float> q = sample::values(size_t{8} * kHeads * 2 * kPairs, 3);
+    for (const double scale : {1.0, 0.5, 1.1386294361119891, 0x1p20, 0x1p-20}) {
+        std::vector<float> turned[2];
+        for (const bool negative : {false, true}) {
+            RopeRotateDescription d = describe(frequencies, negative ? -scale : scale, 8);
+            d.positions.kind = ROPE_POSITIONS_COUNTED;
+            d.positions.first = 1234567;
+            RopePlan plan;
+            ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+            gpu::Slots slots;
+            slots.set(ROPE_SLOT_FREQUENCIES, sample::words(frequencies, ROPE_ANGLE_EXACT));
+            slots.set(ROPE_SLOT_Q, q);
+            slots.set(ROPE_SLOT_Q_OUT, std::vector<float>(q.size()));
+            ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+            turned[negative] = slots.get<float>(ROPE_SLOT_Q_OUT);
+        }
+        for (float& value : turned[1]) value = -value;
+        EXPECT_EQ(turned[0], turned[1]) << scale;
+    }
 }
 
 TEST_P(Scaled, RotationsHaveTheCpusBitsForEveryScale) {

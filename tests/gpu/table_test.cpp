@@ -96,7 +96,7 @@ TEST_P(Table, OfCompatibleAnglesIsWithinHalfAnUlp) {
 
 TEST_P(Table, AtPositionZeroIsExactlyTheScaleAndZero) {
     const std::vector<double> frequencies = sample::frequencies(1e4, 64);
-    for (const double scale : {1.0, 1.3465735902799727, 0.1}) {
+    for (const double scale : {1.0, 1.3465735902799727, 0.1, -1.0, -1.3465735902799727}) {
         for (const RopeAngle angle : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
             RopeTableDescription d = {};
             d.frequencies = {frequencies.data(), 32, scale, nullptr, 1};
@@ -105,7 +105,7 @@ TEST_P(Table, AtPositionZeroIsExactlyTheScaleAndZero) {
             const std::vector<float> row = runTable(&device(), d, {0}).device;
             for (size_t i = 0; i < 64; ++i) {
                 EXPECT_EQ(row[i], i < 32 ? static_cast<float>(scale) : 0);
-                EXPECT_FALSE(std::signbit(row[i]));
+                EXPECT_EQ(std::signbit(row[i]), i < 32 && scale < 0);
             }
         }
     }
@@ -113,7 +113,8 @@ TEST_P(Table, AtPositionZeroIsExactlyTheScaleAndZero) {
 
 TEST_P(Table, FoldsTheScaleInBeforeTheOnlyRounding) {
     const std::vector<double> frequencies = sample::frequencies(1e4, 128);
-    for (const double scale : {1.3465735902799727, 0.7071067811865476, 0x1p-20, 0x1.fp+19}) {
+    for (const double scale :
+         {1.3465735902799727, 0.7071067811865476, 0x1p-20, 0x1.fp+19, -1.3465735902799727, -0x1p-20}) {
         RopeTableDescription d = {};
         d.frequencies = {frequencies.data(), 64, scale, nullptr, 1};
         d.tokens = 1000;

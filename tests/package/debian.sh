@@ -15,7 +15,7 @@ for wanted in libc6 libstdc++6 libvulkan1 libvulkan-dev; do
     [[ $depends == *"$wanted"* ]] || complain "does not depend on $wanted"
 done
 contents=$(dpkg-deb -c "$package")
-for wanted in bin/vkrope lib/libvkrope.a include/vkrope/rope.h include/vkrope/device.hpp share/vkrope/shaders/rope.glsl \
+for wanted in bin/vkrope lib/libvkrope.a include/vkrope/rope.h include/vkrope/device.hpp share/vkrope/shaders/rope.glsl share/vkrope/shaders/rope.hlsl \
     share/man/man1/vkrope.1.gz share/doc/vkrope/copyright share/doc/vkrope/changelog.gz \
     share/doc/vkrope/NEWS.gz; do
     grep -q " ./usr/$wanted\$" <<<"$contents" || complain "lacks $wanted"

@@ -38,10 +38,11 @@ vkrope_package_test(IsTakenByFindPackage ${VKROPE_PACKAGE_TESTS}/installed.sh)
 vkrope_package_test(IsTakenByPkgConfig ${VKROPE_PACKAGE_TESTS}/pkgconfig.sh ${VKROPE_STAGE}/moved)
 vkrope_package_test(IsOfOneVersion ${VKROPE_PACKAGE_TESTS}/version.sh)
 vkrope_package_test(IsSharedWithoutGlslc ${VKROPE_PACKAGE_TESTS}/shared.sh)
+vkrope_package_test(GoesInsideAnotherLibrary ${VKROPE_PACKAGE_TESTS}/inside.sh)
 vkrope_package_test(RefusesOtherSpirv ${VKROPE_PACKAGE_TESTS}/refusals.sh)
 set_tests_properties(Package.IsTakenByFindPackage Package.IsTakenByPkgConfig Package.IsOfOneVersion PROPERTIES FIXTURES_REQUIRED VkropeInstalled)
-set_tests_properties(Package.IsTakenByAddSubdirectory Package.IsSharedWithoutGlslc Package.RefusesOtherSpirv
-    PROPERTIES FIXTURES_REQUIRED VkropeSpirv)
+set_tests_properties(Package.IsTakenByAddSubdirectory Package.IsSharedWithoutGlslc Package.GoesInsideAnotherLibrary
+    Package.RefusesOtherSpirv PROPERTIES FIXTURES_REQUIRED VkropeSpirv)
 if(TARGET vkrope-tool)
     vkrope_package_test(IsADebianPackage ${VKROPE_PACKAGE_TESTS}/debian.sh)
     vkrope_package_test(HasAManual ${VKROPE_PACKAGE_TESTS}/manual.sh)

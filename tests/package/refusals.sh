@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Without glslc the message says what to do; SPIR-V of other shaders is refused.
+# Without glslc the message says what to do; SPIR-V of other shaders is refused, and a program that lacks a family.
 set -euo pipefail
 configure() {
     rm -rf "$STAGE/refused"
@@ -16,6 +16,8 @@ refuses() {
 }
 refuses "unpack vkrope-$VERSION-spirv.tar.gz, which comes with the release, and give its folder with -DVKROPE_SPIRV="
 refuses "shaders.sha256 is not of these shaders" -DVKROPE_SPIRV="$STAGE"
+refuses "take every family: VKROPE_WITH_BIASES, VKROPE_WITH_FUSED may be OFF only with -DVKROPE_BUILD_TOOL=OFF" \
+    -DVKROPE_SPIRV="$SPIRV" -DVKROPE_WITH_BIASES=OFF -DVKROPE_WITH_FUSED=OFF -DVKROPE_BUILD_TOOL=ON
 
 rm -rf "$STAGE/other-spirv"
 cp -r "$SPIRV" "$STAGE/other-spirv"

@@ -388,13 +388,13 @@ TEST(Frequencies, WriteRefusesAValueOf2To28TurnsOrMore) {
 TEST(Frequencies, WriteRefusesAScaleOutside2ToMinus20To2To20) {
     const double value = 1.0;
     const double least = std::ldexp(1.0, -20), most = std::ldexp(1.0, 20);
-    for (double scale : {0.0, -0.0, 1.0, least, most}) {
+    for (double scale : {0.0, -0.0, 1.0, least, most, -1.0, -least, -most}) {
         const RopeFrequencies frequencies = {&value, 1, scale, nullptr, 1};
         EXPECT_EQ(checkFrequencies(frequencies, nullptr), ROPE_SUCCESS) << scale;
     }
-    for (double scale :
-         {-1.0, std::nextafter(least, 0.0), std::nextafter(most, kInfinity), 5e-324, kInfinity, -kInfinity, kNan}) {
-        EXPECT_SAYS(writeRefusal({&value, 1, scale, nullptr, 1}), "it must be from 2^-20 to 2^20, or 0 for 1");
+    for (double scale : {std::nextafter(least, 0.0), std::nextafter(-least, 0.0), std::nextafter(most, kInfinity),
+                         std::nextafter(-most, -kInfinity), 5e-324, kInfinity, -kInfinity, kNan}) {
+        EXPECT_SAYS(writeRefusal({&value, 1, scale, nullptr, 1}), "it must be from 2^-20 to 2^20, either way, or 0");
     }
-    EXPECT_SAYS(writeRefusal({&value, 1, -1.0, nullptr, 1}), "frequencies.scale is -1;");
+    EXPECT_SAYS(writeRefusal({&value, 1, -4194304.0, nullptr, 1}), "frequencies.scale is -4194304;");
 }

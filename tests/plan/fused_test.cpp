@@ -124,7 +124,7 @@ TEST(PlanFused, RefusesWhatAGroupOrAUniformBindingCannotHold) {
     RopeFusedDescription d = llamaToCache();
     std::vector<float> weights(128 * 128, 1.0f);
     d.rotate.q.heads = 128;
-    d.q_norm = {ROPE_NORM_RMS, 0, 1, 0, weights.data(), 0};
+    d.q_norm = {ROPE_NORM_RMS, 0, 1, 0, weights.data(), 0, 0, {}, 0, 0, 0};
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
     EXPECT_NE(std::string(plan.reason.text).find("65536 bytes, more than the 16384"), std::string::npos)
@@ -274,9 +274,9 @@ TEST(PlanFused, TakesQApartFromAKOfAnotherNorm) {
         return ropeDispatchCount(&plan);
     };
     const std::vector<float> weights(128, 1.0f);
-    d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0};
+    d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0, 0, {}, 0, 0, 0};
     EXPECT_EQ(dispatches(), 2u);
-    d.k_norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0};
+    d.k_norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0, 0, {}, 0, 0, 0};
     EXPECT_EQ(dispatches(), 1u);
     d.k_norm.after = 1;
     EXPECT_EQ(dispatches(), 2u);
@@ -292,7 +292,7 @@ TEST(PlanFused, KeepsHeadsThatAreNormedTogetherInOneGroup) {
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 8;
     RopeFusedDescription d = llamaToCache();
-    d.q_norm = d.k_norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0};
+    d.q_norm = d.k_norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
     for (const uint32_t size : {128u, 256u, 1024u}) {
         limits.group_size = size;
         RopePlan plan;
@@ -400,14 +400,15 @@ struct Last {
 void checkSlotMap(const Last& l, uint64_t sequences) {
     const uint64_t bytes = l.id(ROPE_ID_SLOT_MAP_WIDE) != 0 ? 8 : 4;
     const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
+    const uint32_t binding = l.id(ROPE_ID_SLOT_MAP_APART) != 0 ? ROPE_BINDING_SLOT_MAP : ROPE_BINDING_POSITIONS;
     if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_SLOTS) {
-        l.fits(ROPE_BINDING_POSITIONS,
+        l.fits(binding,
                l.push.slot_map_at + (l.dispatch.groups[1] - 1ull) * l.push.slot_map_batch +
                    token * l.push.slot_map_token,
                bytes);
     } else if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_TABLE) {
-        l.fits(ROPE_BINDING_POSITIONS,
-               l.push.slot_map_at + (sequences - 1) * l.push.slot_map_batch + l.push.slot_map_token - 1, bytes);
+        l.fits(binding, l.push.slot_map_at + (sequences - 1) * l.push.slot_map_batch + l.push.slot_map_token - 1,
+               bytes);
     }
     if (l.id(ROPE_ID_COUNTED) == 0) return;
     const uint32_t element = l.id(ROPE_ID_POSITION_ELEMENT);
@@ -424,6 +425,25 @@ void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, Ro
     const uint64_t units =
         s.at + (l.dispatch.groups[1] - 1ull) * s.batch + (l.push.tokens - 1ull) * s.token + (t.heads - 1ull) * s.head;
     l.fits(s.binding, units * l.pass.address_unit + t.d.head_dim - 1, ropeElementBytes(element));
+}
+
+// The last weight that a token and a head ask for, and what is loaded with it.
+void checkWeights(const Last& l, const rope::FusedTensor& t) {
+    if (t.norm.kind == ROPE_NORM_NONE || t.norm.weights_on_device == 0) return;
+    const bool q = t.role == rope::kQ;
+    const uint64_t begin = q ? l.push.ROPE_WEIGHTS_AT & 0xFFFF : l.push.ROPE_WEIGHTS_AT >> 16;
+    const uint64_t token = l.id(q ? ROPE_ID_Q_WEIGHT_TOKEN : ROPE_ID_K_WEIGHT_TOKEN);
+    const uint64_t head = l.id(q ? ROPE_ID_Q_WEIGHT_HEAD : ROPE_ID_K_WEIGHT_HEAD);
+    const uint64_t last =
+        begin + (l.push.first_token + l.push.tokens - 1ull) * token + (t.heads - 1ull) * head + t.d.head_dim - 1;
+    const uint32_t binding = q ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
+    const uint64_t bytes = ropeElementBytes(t.norm.weights_element);
+    ASSERT_EQ(l.id(q ? ROPE_ID_Q_WEIGHT_ELEMENT : ROPE_ID_K_WEIGHT_ELEMENT), uint32_t{t.norm.weights_element});
+    l.fits(binding, last * bytes / 4, 4); // whole words
+    ASSERT_EQ(l.dispatch.bindings[binding].offset + begin * bytes, t.norm.weights_offset * bytes);
+    if (l.id(ROPE_ID_WEIGHT_VECTORS) != 0) {
+        ASSERT_EQ((begin | token | head) % 4, 0u);
+    }
 }
 
 void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
@@ -474,20 +494,22 @@ uint64_t sequencesOf(const RopeRotateDescription& d) {
     return rope::isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
 
-void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTensor& t, uint64_t bytes) {
+void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTensor& t, const RopePlan& plan) {
     const RopeRotateDescription& d = t.d;
     const RopeCache& cache = fused.filled.cache;
+    const uint64_t bytes = plan.bytes[ROPE_SLOT_POSITIONS];
+    const uint64_t map_bytes = cache.slot_map_apart != 0 ? plan.bytes[ROPE_SLOT_SLOT_MAP] : bytes;
     const uint32_t step = ropePositionBytes(cache.slot_map_element);
     if (t.cached && cache.kind == ROPE_CACHE_SLOTS) {
         Reach(cache.slot_map_offset)
             .over(d.batch, cache.slot_map_batch_stride)
             .over(d.tokens, cache.slot_map_token_stride)
-            .isIn(bytes, 1, step);
+            .isIn(map_bytes, 1, step);
     }
     if (t.cached && cache.kind == ROPE_CACHE_BLOCK_TABLE) {
         Reach(cache.slot_map_offset)
             .over(sequencesOf(d), cache.slot_map_batch_stride)
-            .isIn(bytes, cache.table_pages, step);
+            .isIn(map_bytes, cache.table_pages, step);
     }
     if (fused.filled.tokens_counted != 0)
         Reach(fused.filled.tokens_offset).isIn(bytes, 1, ropePositionBytes(fused.count_element));
@@ -511,6 +533,13 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
             .isIn(plan.bytes[slot], t.d.head_dim, ropeElementBytes(element));
     };
     if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element_in);
+    if (t.norm.kind != ROPE_NORM_NONE && t.norm.weights_on_device != 0) {
+        Reach(t.norm.weights_offset)
+            .over(t.d.tokens, t.norm.weights_token_stride)
+            .over(t.heads, t.norm.weights_head_stride)
+            .isIn(plan.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS], t.d.head_dim,
+                  ropeElementBytes(t.norm.weights_element));
+    }
     if (!t.cached) return tensor(t.to_slot, t.destination, t.d.element_out);
     const RopeCache& cache = fused.filled.cache;
     const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
@@ -533,10 +562,16 @@ void spoilProducts(sample::Random* random, RopeFusedDescription* d) {
     (random->below(4) != 0 ? d->rotate.batch : d->rotate.tokens) = count;
     RopePositions& p = d->rotate.positions;
     RopeCache& c = d->cache;
-    uint64_t* strides[] = {&p.batch_stride,          &p.token_stride,          &p.axis_stride,
-                           &c.slot_map_batch_stride, &c.slot_map_batch_stride, &c.slot_map_token_stride,
-                           &c.k.batch_stride};
-    for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(7)] = stride;
+    uint64_t* strides[] = {&p.batch_stride,
+                           &p.token_stride,
+                           &p.axis_stride,
+                           &c.slot_map_batch_stride,
+                           &c.slot_map_batch_stride,
+                           &c.slot_map_token_stride,
+                           &c.k.batch_stride,
+                           &d->q_norm.weights_token_stride,
+                           &d->k_norm.weights_head_stride};
+    for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(9)] = stride;
     if (random->below(2) == 0) d->rotate.skip_first = d->rotate.skip_last = 0;
 }
 
@@ -571,15 +606,20 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
                          &d.rotate.rows.offset,
                          &d.rotate.rows.row_stride,
                          &c.k_scales.slot_stride,
-                         &c.v_scales.offset};
+                         &c.v_scales.offset,
+                         &d.q_norm.weights_offset,
+                         &d.q_norm.weights_token_stride,
+                         &d.k_norm.weights_offset,
+                         &d.k_norm.weights_head_stride};
     for (uint32_t times = random->below(4); times != 0; --times) {
         if (random->below(2) == 0) {
             *words[random->below(11)] = any();
         } else {
-            *longs[random->below(21)] = uint64_t{any()} << random->below(4) * 8;
+            *longs[random->below(25)] = uint64_t{any()} << random->below(4) * 8;
         }
     }
     if (random->below(4) == 0) c.v = c.k, c.v.offset += any();
+    if (random->below(8) == 0) d.k_norm.weights_element = static_cast<RopeElement>(random->below(8) - 1);
     if (random->below(8) == 0) c.kind = static_cast<RopeCacheKind>(random->below(7) - 1);
     if (random->below(8) == 0) c.element = static_cast<RopeElement>(random->below(8) - 1);
 }
@@ -635,6 +675,7 @@ void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const
         ASSERT_EQ(heads[t.role], t.heads);
         *taken |= 1u << t.role;
         if (t.turned) reach::checkCosSin(dispatch, tokens, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
+        checkWeights(l, t);
         checkTensorOf(l, t, sequences);
     }
 }
@@ -645,7 +686,7 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
     ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;
-        checkPositionBytes(fused, fused.tensors[i], plan.bytes[ROPE_SLOT_POSITIONS]);
+        checkPositionBytes(fused, fused.tensors[i], plan);
         checkTensorBytes(fused, fused.tensors[i], plan);
     }
     if (testing::Test::HasFailure()) return;

@@ -46,6 +46,7 @@ struct Module {
     std::map<uint32_t, uint32_t> pointees, constants, array_lengths, array_strides;
     uint32_t push_struct = 0;
     std::set<uint32_t> storage_classes, no_contraction;
+    std::vector<uint32_t> buffers;    // the bindings of all buffers, in the module's order
     std::vector<uint32_t> arithmetic; // float additions, subtractions and products
     bool fuses = false;
     std::string entry;
@@ -97,7 +98,10 @@ Module parse(const RopeShader& shader) {
             if (w[2] == kNoContraction) m.no_contraction.insert(w[1]);
             if (w[2] == kSpecId) m.spec_ids.insert(w[3]);
             if (w[2] == kArrayStride) m.array_strides[w[1]] = w[3];
-            if (w[2] == kBinding) m.bindings.insert(w[3]);
+            if (w[2] == kBinding) {
+                m.bindings.insert(w[3]);
+                m.buffers.push_back(w[3]);
+            }
             if (w[2] == kDescriptorSet && w[3] != 0) ADD_FAILURE() << "set " << w[3];
             break;
         case kOpMemberDecorate:
@@ -146,6 +150,7 @@ std::vector<uint32_t> offsetsOf(const std::string& shader) {
     if (shader.find("add_") == 0) return tensorOffsets<rope::RopeAddPush>({offsetof(rope::RopeAddPush, factor)});
     if (shader == "table") return tensorOffsets<rope::RopeTablePush>({offsetof(rope::RopeTablePush, row_copy)});
     if (shader == "selftest") return tensorOffsets<rope::RopeSelfTestPush>({offsetof(rope::RopeSelfTestPush, one)});
+    if (shader == "factors") return tensorOffsets<rope::RopeFactorsPush>({});
     if (shader == "count") return tensorOffsets<rope::RopeCountPush>({});
     using Rotate = rope::RopeRotatePush;
     using Fused = rope::RopeFusedPush;
@@ -199,8 +204,9 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     const std::map<std::string, std::set<uint32_t>> bindings = {
         {"table", {0, 1, 5}},
         {"count", {0, 5}},
-        {"count_fused", {0, 5}},
+        {"count_fused", {0, 5, 8}},
         {"selftest", {5}},
+        {"factors", {1, 2, 5}},
         {"rotate_wide", {0, 1, 2, 3, 5, 6}},
         {"rotate_odd", {0, 1, 2, 5}},
         {"add_wide", {0, 1, 2, 5}},
@@ -211,11 +217,14 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         {"relative_values", {0, 1, 2, 5}},
         {"bias_buckets_wide", {0, 1, 2, 5, 11}},
         {"bias_buckets_odd", {0, 1, 2, 5, 11}},
-        {"fused_wide", {0, 1, 2, 3, 4, 5, 6, 7}},
-        {"fused_wide_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 11}},
-        {"fused_odd", {0, 1, 2, 3, 4, 5, 6, 7}},
-        {"fused_integers", {0, 1, 2, 3, 4, 5, 7}},
-        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 7, 11}}};
+        {"fused_wide", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
+        {"fused_wide_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 11}},
+        {"fused_wide_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+        {"fused_wide_parameters_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_odd", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
+        {"fused_integers", {0, 1, 2, 3, 4, 5, 7, 8}},
+        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 7, 8, 11}},
+        {"fused_integers_weights", {0, 1, 2, 3, 4, 5, 7, 8, 10}}};
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
@@ -231,7 +240,12 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, rotations);
     for (uint32_t id = 0; id <= ROPE_ID_PARAMETERS; ++id) fused.insert(id);
     for (const uint32_t id : {ROPE_ID_EVERY_TOKEN, ROPE_ID_Q_BLOCKS}) fused.erase(id);
+    fused.insert(ROPE_ID_SLOT_MAP_APART);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, fused);
+    for (uint32_t id = ROPE_ID_WEIGHT_VECTORS; id <= ROPE_ID_K_WEIGHT_HEAD; ++id) fused.insert(id);
+    EXPECT_EQ(parse(rope_shader_fused_wide_parameters_weights).spec_ids, fused);
+    for (uint32_t id = ROPE_ID_QUERY_SCALE; id <= ROPE_ID_PARAMETERS; ++id) fused.erase(id);
+    EXPECT_EQ(parse(rope_shader_fused_wide_weights).spec_ids, fused);
     std::set<uint32_t> additions;
     for (uint32_t id = 0; id <= ROPE_ID_SCALED; ++id) additions.insert(id);
     for (const uint32_t id : {ROPE_ID_PAIRING_OUT, ROPE_ID_BACKWARD, ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS})
@@ -315,13 +329,14 @@ TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
             const RopeShader folded = {shader->name, words.data(), bytes, shader->needs};
             const Module before = parse(*shader), after = parse(folded);
             EXPECT_TRUE(after.spec_ids.empty()) << shader->name;
-            std::set<uint32_t> wanted;
-            for (const uint32_t binding : before.bindings) {
+            std::vector<uint32_t> wanted;
+            for (const uint32_t binding : before.buffers) {
                 const uint32_t written = ROPE_BINDING_DESTINATION;
-                const uint32_t instead = binding > written ? written : *bound.begin();
-                wanted.insert(bound.count(binding) != 0 ? binding : instead);
+                const bool is_written = binding > written && binding <= ROPE_BINDING_DESTINATION_V;
+                const uint32_t instead = is_written ? written : *bound.begin();
+                wanted.push_back(bound.count(binding) != 0 ? binding : instead);
             }
-            EXPECT_EQ(after.bindings, wanted) << shader->name;
+            EXPECT_EQ(after.buffers, wanted) << shader->name;
             for (size_t at = 5; at < bytes / 4; at += words[at] >> 16) {
                 const uint32_t op = words[at] & 0xFFFF;
                 EXPECT_FALSE(op >= 48 && op <= 52) << shader->name << " keeps a specialization constant";

@@ -169,6 +169,33 @@ TEST_P(RecordingRefusal, OfOffsetsThatAreNoMultiplesOfTheAlignment) {
     }
 }
 
+TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
+    RopeFusedDescription d = {};
+    d.rotate = description_;
+    d.rotate.q.heads = 0;
+    d.rotate.k.heads = 2;
+    d.no_rotation = 1;
+    d.k_norm.kind = ROPE_NORM_RMS;
+    d.k_norm.weights_on_device = 1;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.slots = 4;
+    d.cache.slot_map_apart = 1;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
+    buffers_.slots[ROPE_SLOT_K] = memory_.slot(4096);
+    buffers_.slots[ROPE_SLOT_K_OUT] = memory_.slot(8192);
+    buffers_.slots[ROPE_SLOT_SLOT_MAP] = memory_.slot(12288);
+    buffers_.slots[ROPE_SLOT_K_WEIGHTS] = memory_.slot(16384);
+    for (const RopeSlot slot : {ROPE_SLOT_SLOT_MAP, ROPE_SLOT_K_WEIGHTS}) {
+        RopeBuffers less = buffers_;
+        less.slots[slot] = {};
+        EXPECT_EQ(recorded(plan, less), ROPE_ERROR_MISSING_BUFFER) << ropeSlotName(slot);
+    }
+    std::string error;
+    EXPECT_TRUE(device().run(&plan, 1, &buffers_, &error)) << error << ": nothing else is missing";
+}
+
 // A uniform buffer has an alignment of its own.
 TEST_P(RecordingRefusal, OfParametersThatAreNotAligned) {
     const std::vector<float> values(64, 1.0f);

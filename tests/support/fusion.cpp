@@ -181,8 +181,16 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     const uint64_t made = positionElements(scene.d) * ropePositionBytes(d.positions.element);
     positions.assign(std::max(plan.bytes[ROPE_SLOT_POSITIONS], made), 0);
     fillPositions(fused, &random, &positions);
-    if (fused.filled.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.filled, d.batch, &random, &positions);
-    if (fused.filled.cache.kind == ROPE_CACHE_BLOCK_TABLE) fillTable(fused.filled, caches, &random, &positions);
+    std::vector<uint8_t>& apart = slots.bytes[ROPE_SLOT_SLOT_MAP];
+    apart.assign(plan.bytes[ROPE_SLOT_SLOT_MAP], 0);
+    std::vector<uint8_t>& slot_map = fused.filled.cache.slot_map_apart != 0 ? apart : positions;
+    if (fused.filled.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.filled, d.batch, &random, &slot_map);
+    if (fused.filled.cache.kind == ROPE_CACHE_BLOCK_TABLE) fillTable(fused.filled, caches, &random, &slot_map);
+    for (const RopeSlot slot : {ROPE_SLOT_Q_WEIGHTS, ROPE_SLOT_K_WEIGHTS}) {
+        const RopeNorm& norm = slot == ROPE_SLOT_Q_WEIGHTS ? fused.filled.q_norm : fused.filled.k_norm;
+        if (plan.bytes[slot] != 0)
+            slots.bytes[slot] = sample::tensor(norm.weights_element, plan.bytes[slot], seed + slot);
+    }
     if (scene.d.tokens_counted != 0) {
         putInteger(scene.present, fused.count_element, scene.d.tokens_offset, &positions);
     }
@@ -231,6 +239,9 @@ testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, con
     run.q = data(ROPE_SLOT_Q);
     run.k = data(ROPE_SLOT_K);
     run.v = data(ROPE_SLOT_V);
+    run.slot_map = data(ROPE_SLOT_SLOT_MAP);
+    run.q_weights = data(ROPE_SLOT_Q_WEIGHTS);
+    run.k_weights = data(ROPE_SLOT_K_WEIGHTS);
     run.q_out = scene.d.rotate.out_of_place != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
     const bool cached = scene.d.cache.kind != ROPE_CACHE_NONE;
     run.k_out = scene.d.rotate.out_of_place != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
@@ -249,6 +260,21 @@ testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, con
 }
 
 namespace {
+
+// True if the weights on the device could be given in PARAMETERS as well.
+bool takesGivenWeights(const rope::FusedTensor& t) {
+    const RopeNorm& norm = t.norm;
+    const uint64_t packed = norm.all_heads != 0 ? t.d.head_dim : 0;
+    return norm.weights_on_device != 0 && norm.weights_token_stride == 0 && norm.weights_head_stride == packed;
+}
+
+std::vector<float> readWeights(const rope::FusedTensor& t, const std::vector<uint8_t>& from) {
+    const RopeNorm& norm = t.norm;
+    std::vector<float> weights((norm.all_heads != 0 ? t.heads : 1) * size_t{t.d.head_dim});
+    ropeConvertElements(from.data() + norm.weights_offset * ropeElementBytes(norm.weights_element),
+                        norm.weights_element, weights.data(), ROPE_ELEMENT_F32, weights.size());
+    return weights;
+}
 
 // The passes that one tensor's fused pass replaces, each a plan of its own.
 class Unfused {
@@ -307,7 +333,15 @@ class Unfused {
         RopeFusedDescription d = {};
         d.rotate = plain(t);
         d.no_rotation = 1;
+        std::vector<float> given;
         if (norm != nullptr) d.q_norm = *norm;
+        const std::vector<uint8_t>& weights =
+            before_.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS];
+        if (norm != nullptr && takesGivenWeights(t)) {
+            given = readWeights(t, weights);
+            d.q_norm.weights_on_device = 0;
+            d.q_norm.weights = given.data();
+        }
         if (scaled) {
             d.query_scale = scene_.d.query_scale;
             d.rotate.positions = scene_.d.rotate.positions;
@@ -319,6 +353,7 @@ class Unfused {
             return testing::AssertionFailure() << "norm or scale alone: " << plan.reason.text;
         gpu::Slots slots;
         slots.bytes[ROPE_SLOT_Q] = bytes_;
+        slots.bytes[ROPE_SLOT_Q_WEIGHTS] = weights;
         slots.bytes[ROPE_SLOT_PARAMETERS].resize(plan.bytes[ROPE_SLOT_PARAMETERS]);
         if (plan.bytes[ROPE_SLOT_PARAMETERS] != 0)
             ropeWriteParameters(&d, slots.bytes[ROPE_SLOT_PARAMETERS].data(), nullptr);

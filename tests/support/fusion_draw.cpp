@@ -274,6 +274,27 @@ void drawCount(sample::Random* random, Scene* scene) {
     scene->present = oneIn(4, random) ? kOdd[random->below(5)] : random->below(d.rotate.tokens + 2);
 }
 
+void drawWeightsOnDevice(sample::Random* random, const RopeFusedDescription& d, RopeNorm* norm) {
+    if (norm->kind == ROPE_NORM_NONE || !oneIn(2, random)) return;
+    norm->weights = nullptr;
+    norm->weights_on_device = 1;
+    norm->weights_element = static_cast<RopeElement>(random->below(4));
+    const uint64_t finest = oneIn(2, random) ? 4 : 1; // whole vectors, or any place
+    norm->weights_offset = random->below(40) * finest;
+    if (oneIn(3, random)) norm->weights_head_stride = (d.rotate.head_dim + random->below(3)) * finest;
+    if (oneIn(3, random)) norm->weights_token_stride = (1 + random->below(2 * d.rotate.head_dim)) * finest;
+}
+
+// Slots and weights in buffers of their own.
+void drawApart(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    drawWeightsOnDevice(random, d, &d.q_norm);
+    drawWeightsOnDevice(random, d, &d.k_norm);
+    if (!oneIn(2, random)) return;
+    d.cache.slot_map_apart = 1;
+    d.cache.slot_map_offset = random->below(5);
+}
+
 void drawLimits(sample::Random* random, Scene* scene) {
     const RopeFusedDescription& d = scene->d;
     RopeLimits& most = scene->most;
@@ -310,6 +331,7 @@ void draw(uint64_t seed, Scene* scene) {
     drawTensors(&random, scene);
     drawCount(&random, scene);
     drawLimits(&random, scene);
+    drawApart(&random, scene);
 }
 
 uint64_t positionElements(const RopeFusedDescription& description) {
@@ -360,6 +382,16 @@ std::string describeRotation(const RopeRotateDescription& r) {
 
 } // namespace
 
+namespace {
+
+std::string describeWeights(const RopeNorm& norm) {
+    if (norm.weights_on_device == 0) return norm.weights != nullptr ? " given" : " none";
+    return " kind " + std::to_string(norm.weights_element) + " at " + std::to_string(norm.weights_offset) + "." +
+           std::to_string(norm.weights_token_stride) + "." + std::to_string(norm.weights_head_stride);
+}
+
+} // namespace
+
 std::string describe(const Scene& scene) {
     const RopeFusedDescription& d = scene.d;
     const RopeCache& c = d.cache;
@@ -383,7 +415,8 @@ std::string describe(const Scene& scene) {
         t.pairs, static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]),
         static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers),
         most.enabled);
-    return describeRotation(d.rotate) + text;
+    const std::string weights = " weights" + describeWeights(d.q_norm) + describeWeights(d.k_norm);
+    return describeRotation(d.rotate) + text + " slot map apart " + std::to_string(c.slot_map_apart) + weights;
 }
 
 } // namespace fusion

@@ -99,8 +99,9 @@ const std::set<std::string> kOwn = {"decoder_attention", "decoder_matmul", "sum"
 TEST(Shaders, KeepEveryProductAndSumApart) {
     const std::map<std::string, Words> modules = everyModule();
     std::set<std::string> wanted = {"table",     "rotate_wide",   "fused_odd", "add_wide",
-                                    "bias_wide", "relative_keys", "selftest"};
-    if (otherFolder() == nullptr) wanted.insert({"example_attention", "decoder_attention"});
+                                    "bias_wide", "relative_keys", "selftest",  "factors"};
+    if (otherFolder() == nullptr)
+        wanted.insert({"example_attention", "decoder_attention", "example_turn_hlsl", "example_turn_hlsl_plain"});
     for (const std::string& name : wanted) EXPECT_EQ(modules.count(name), 1u) << name << " is not looked at";
     for (const auto& [name, words] : modules) {
         if (name.find("example_unrolled") == 0 || name == "example_fusible") continue; // these have tests of their own
@@ -108,7 +109,7 @@ TEST(Shaders, KeepEveryProductAndSumApart) {
         if (kOwn.count(name) == 0) {
             EXPECT_TRUE(arithmetic.undecorated.empty()) << name << ": " << listed(arithmetic);
         }
-        if (name.find("rotate") == 0 || name.find("fused") == 0) {
+        if (name.find("rotate") == 0 || name.find("fused") == 0 || name.find("example_turn_hlsl") == 0) {
             EXPECT_GE(arithmetic.operations, 24u) << name;
         }
     }

@@ -1,0 +1,139 @@
+// This file owns weights of norms that lie in buffers of their own: their defaults and refusals, and their bindings.
+#include "plan/fused_dispatch.h"
+
+namespace rope {
+namespace {
+
+// The binding, the slot and the ids of one tensor's weights.
+struct WeightPlace {
+    FusedRole role;
+    const char* name;
+    uint32_t binding;
+    RopeSlot slot;
+    uint32_t element_id, token_id, head_id;
+    uint32_t shift; // of its half of the push word
+};
+constexpr WeightPlace kWeightPlaces[] = {{kQ, "q", ROPE_BINDING_Q_WEIGHTS, ROPE_SLOT_Q_WEIGHTS,
+                                          ROPE_ID_Q_WEIGHT_ELEMENT, ROPE_ID_Q_WEIGHT_TOKEN, ROPE_ID_Q_WEIGHT_HEAD, 0},
+                                         {kK, "k", ROPE_BINDING_K_WEIGHTS, ROPE_SLOT_K_WEIGHTS,
+                                          ROPE_ID_K_WEIGHT_ELEMENT, ROPE_ID_K_WEIGHT_TOKEN, ROPE_ID_K_WEIGHT_HEAD, 16}};
+
+bool readsWeightsOf(const FusedDispatch& dispatch, const WeightPlace& place) {
+    return dispatch.has(place.role) && readsWeights(*dispatch.tensors[place.role]);
+}
+
+// Returns the elements from the first weight to behind the last that any token and head reads.
+uint64_t weightElements(const RopeNorm& norm, uint32_t tokens, uint32_t heads, uint32_t head_dim) {
+    return (tokens - 1ull) * norm.weights_token_stride + (heads - 1ull) * norm.weights_head_stride + head_dim;
+}
+
+// Returns the elements before the first weight in its binding, which begins at the alignment.
+uint64_t elementsBefore(const RopeNorm& norm, const RopeLimits& limits) {
+    const uint32_t bytes = ropeElementBytes(norm.weights_element);
+    return norm.weights_offset * bytes % limits.storage_alignment / bytes;
+}
+
+// Refuses a dispatch that takes more storage buffers than the device binds together, if it has some of these slots.
+RopeResult checkApartBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+    constexpr uint32_t kApart =
+        1u << ROPE_BINDING_SLOT_MAP | 1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS;
+    const uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM);
+    uint32_t count = 0;
+    for (uint32_t left = bound; left != 0; left &= left - 1) ++count;
+    if (count <= limits.storage_buffers || (bound & kApart) == 0) return ROPE_SUCCESS;
+    const bool v_apart = pass.access[ROPE_BINDING_DESTINATION_V].extent != 0;
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "the pass takes %u storage buffers, and limits.storage_buffers is %u; set %s to 0%s", count,
+                  limits.storage_buffers,
+                  (bound & 1u << ROPE_BINDING_SLOT_MAP) != 0 ? "cache.slot_map_apart"
+                                                             : "weights_on_device of its norms",
+                  v_apart ? ", or v_separate_dispatch to 1" : "");
+}
+
+} // namespace
+
+RopeResult resolveNormWeights(const char* name, const RopeRotateDescription& d, uint32_t heads, RopeNorm* norm,
+                              RopeReason* reason) {
+    if (!hasWeightsOnDevice(*norm)) {
+        norm->weights_on_device = 0;
+        return ROPE_SUCCESS;
+    }
+    if (norm->weights != nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%s_norm.weights is an address, and %s_norm.weights_on_device is %u; leave one of them 0", name,
+                      name, norm->weights_on_device);
+    }
+    if (norm->weights_element == ROPE_ELEMENT_DEFAULT) norm->weights_element = ROPE_ELEMENT_F32;
+    if (norm->weights_element < ROPE_ELEMENT_F32 || norm->weights_element > kLastTensorElement) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.weights_element is %d; weights are floats, %d to %d", name,
+                      static_cast<int>(norm->weights_element), ROPE_ELEMENT_F32, kLastTensorElement);
+    }
+    if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = d.head_dim;
+    const bool q = name[0] == 'q';
+    RopeResult result =
+        checkStrideLimit(q ? "q_norm.weights_offset" : "k_norm.weights_offset", norm->weights_offset, reason);
+    if (result == ROPE_SUCCESS)
+        result = checkStrideLimit(q ? "q_norm.weights_token_stride" : "k_norm.weights_token_stride",
+                                  norm->weights_token_stride, reason);
+    if (result == ROPE_SUCCESS)
+        result = checkStrideLimit(q ? "q_norm.weights_head_stride" : "k_norm.weights_head_stride",
+                                  norm->weights_head_stride, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const uint64_t elements = weightElements(*norm, d.tokens, heads, d.head_dim);
+    if (elements <= UINT32_MAX - ROPE_MOST_WEIGHTS_AT) return result;
+    return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                  "%s_norm's weights on the device span %llu elements, more than 32 bits count; use smaller strides",
+                  name, static_cast<unsigned long long>(elements));
+}
+
+void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass) {
+    uint64_t places = 0;
+    for (const WeightPlace& place : kWeightPlaces) {
+        if (!readsWeightsOf(dispatch, place)) continue;
+        const FusedTensor& t = *dispatch.tensors[place.role];
+        const RopeNorm& norm = t.norm;
+        uint32_t* constants = pass->constants;
+        constants[place.element_id] = 1 + shaderElement(norm.weights_element);
+        constants[place.token_id] = lowWord(norm.weights_token_stride);
+        constants[place.head_id] = lowWord(norm.weights_head_stride);
+        const bool halves = norm.weights_element == ROPE_ELEMENT_F16;
+        if (halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0) constants[ROPE_ID_NATIVE_HALVES] = 1;
+        places |= norm.weights_offset | norm.weights_token_stride | norm.weights_head_stride;
+        push->ROPE_WEIGHTS_AT |= lowWord(elementsBefore(norm, limits) << place.shift);
+        pass->access[place.binding] = {static_cast<uint32_t>(place.slot),
+                                       ropeElementBytes(norm.weights_element),
+                                       norm.weights_offset,
+                                       {0, 0, 0},
+                                       weightElements(norm, t.d.tokens, t.heads, t.d.head_dim)};
+        pass->whole_bindings |= 1u << place.binding;
+    }
+    const uint32_t bound = boundBindings(*pass);
+    const bool any = (bound & (1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS)) != 0;
+    pass->constants[ROPE_ID_WEIGHT_VECTORS] = any && places % 4 == 0;
+}
+
+RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
+                        RopeReason* reason) {
+    for (const WeightPlace& place : kWeightPlaces) {
+        if (!readsWeightsOf(dispatch, place)) continue;
+        const RopeNorm& norm = dispatch.tensors[place.role]->norm;
+        const uint64_t before = elementsBefore(norm, limits);
+        if (before > ROPE_MOST_WEIGHTS_AT) {
+            return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                          "%s_norm.weights_offset lies %llu elements behind a multiple of limits.storage_alignment; it "
+                          "may be at most %u",
+                          place.name, static_cast<unsigned long long>(before), ROPE_MOST_WEIGHTS_AT);
+        }
+        const RopeAccess& access = pass.access[place.binding];
+        const uint64_t bytes = inWholeWords(access, (before + access.extent) * access.element_bytes);
+        if (bytes <= limits.storage_range) continue;
+        return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                      "%s_norm's weights on the device span %llu bytes, more than the %llu that a binding may; use "
+                      "smaller strides or fewer tokens",
+                      place.name, static_cast<unsigned long long>(bytes),
+                      static_cast<unsigned long long>(limits.storage_range));
+    }
+    return checkApartBuffers(pass, limits, reason);
+}
+
+} // namespace rope

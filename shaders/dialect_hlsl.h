@@ -1,0 +1,25 @@
+// The HLSL side of dialect.h: what GLSL has and the shared text takes. rope.hlsl takes the words of GLSL away again.
+#ifndef ROPE_DIALECT_H
+#define ROPE_DIALECT_H
+
+#define ROPE_FUNCTION
+#define ROPE_OUT(type) out type
+#define ROPE_INOUT(type) inout type
+#define ROPE_PRECISE precise
+#define ROPE_CONSTANT static const
+#define ROPE_DIALECT_END
+#define vec2 float2
+#define uvec2 uint2
+#define uvec4 uint4
+#define uintBitsToFloat asfloat
+#define floatBitsToUint asuint
+uint choose(bool which, uint yes, uint no) { return which ? yes : no; }
+// HLSL has no product of 64 bits in every version, so four of 16 bits by 16 make the high word.
+uint multiply_high(uint a, uint b) {
+    uint middle = (a >> 16) * (b & 0xFFFFu) + (((a & 0xFFFFu) * (b & 0xFFFFu)) >> 16);
+    uint other = (a & 0xFFFFu) * (b >> 16) + (middle & 0xFFFFu);
+    return (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
+}
+uint less_product(uint from, uint a, uint b) { return from - multiply_high(a, b); }
+int highest_bit(uint a) { return int(firstbithigh(a)); }
+#endif

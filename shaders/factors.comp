@@ -1,0 +1,28 @@
+// This shader divides frequencies by factors. A thread takes one pair of one set. Among groups, x is the pair and y the
+// set.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeFactorsPush
+#include "start.glsl"
+#include "divide.h"
+
+layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
+layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
+    uvec4 frequencies[];
+};
+// Bits, for a device may take a denormal float32 for 0.
+layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Factors {
+    uint factors[];
+};
+layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Quotients {
+    uvec4 quotients[];
+};
+
+void main() {
+    uint pair = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;
+    if (pair >= push.tokens) return;
+    uvec4 frequency = frequencies[push.rows.offset + gl_WorkGroupID.y * push.rows.batch + pair * push.rows.token];
+    uint factor = factors[push.source.offset + pair * push.source.token];
+    quotients[push.destination.offset + gl_WorkGroupID.y * push.destination.batch + pair * push.destination.token] =
+        divided_frequency(frequency, factor, kAngle != ROPE_PHASE_EXACT);
+}

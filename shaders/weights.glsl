@@ -1,0 +1,83 @@
+// The weights of norms lie in the parameters, or in buffers of their own. A thread loads the latter beside its heads, and
+// holds them as they lie in memory until the norm.
+layout(constant_id = ROPE_ID_Q_WEIGHTS) const uint kQWeights = ROPE_NOWHERE;
+layout(constant_id = ROPE_ID_K_WEIGHTS) const uint kKWeights = ROPE_NOWHERE;
+layout(constant_id = ROPE_ID_Q_WEIGHT_OFFSET) const uint kQWeightOffset = 0;
+layout(constant_id = ROPE_ID_K_WEIGHT_OFFSET) const uint kKWeightOffset = 0;
+
+#ifdef ROPE_WEIGHTS
+layout(constant_id = ROPE_ID_WEIGHT_VECTORS) const uint kWeightVectors = 0;
+layout(constant_id = ROPE_ID_Q_WEIGHT_ELEMENT) const uint kQWeightElement = 0;
+layout(constant_id = ROPE_ID_K_WEIGHT_ELEMENT) const uint kKWeightElement = 0;
+layout(constant_id = ROPE_ID_Q_WEIGHT_TOKEN) const uint kQWeightToken = 0;
+layout(constant_id = ROPE_ID_K_WEIGHT_TOKEN) const uint kKWeightToken = 0;
+layout(constant_id = ROPE_ID_Q_WEIGHT_HEAD) const uint kQWeightHead = 0;
+layout(constant_id = ROPE_ID_K_WEIGHT_HEAD) const uint kKWeightHead = 0;
+
+#define WEIGHTS(view, type)                                                                                            \
+    TENSOR(ROPE_BINDING_Q_WEIGHTS, QWeights_##view, readonly, type, q_weights_##view)                                  \
+    TENSOR(ROPE_BINDING_K_WEIGHTS, KWeights_##view, readonly, type, k_weights_##view)                                  \
+    type weights_##view(bool of_q, uint at) {                                                                          \
+        if (of_q) return q_weights_##view[at];                                                                         \
+        return k_weights_##view[at];                                                                                   \
+    }
+WEIGHTS(vector, uvec4)
+WEIGHTS(two, uvec2)
+WEIGHTS(word, uint)
+
+const uint kWeightHeads = (kQWeightHead | kKWeightHead) != 0u ? kHeadsPerThread : 1u;
+uvec4 held_weights[kWeightHeads * 2u * kQuads];
+uint held_at(uint h, uint half_quad) { return choose(kWeightHeads != 1u, h * 2u * kQuads, 0u) + half_quad; }
+
+// Returns 1 + the element of weights in a buffer of their own, or 0. V has none.
+uint weight_element(WorkItem item) {
+    return choose(is_q(item), kQWeightElement, choose(item.tensor == kThird, 0u, kKWeightElement));
+}
+
+// Returns the four weights from element `at` on: four words, or two of 16-bit elements. No word is read that has none of
+// them.
+uvec4 weight_words(bool of_q, bool floats, uint at) {
+    if (kWeightVectors != 0u) {
+        if (floats) return weights_vector(of_q, at / 4u);
+        return uvec4(weights_two(of_q, at / 4u), 0u, 0u);
+    }
+    uint first = floats ? at : at / 2u;
+    uint last = first + (floats ? 3u : 1u + at % 2u);
+    uvec4 words = uvec4(0u);
+    for (uint i = 0u; i < (floats ? 4u : 3u); ++i) words[i] = weights_word(of_q, min(first + i, last));
+    bool odd = !floats && at % 2u != 0u;
+    return odd ? words >> 16 | words.yzww << 16 : words;
+}
+
+void load_weights(WorkItem item, uint h, uint half_quad, uint place) {
+    uint begin = is_q(item) ? push.ROPE_WEIGHTS_AT & ROPE_MOST_WEIGHTS_AT : push.ROPE_WEIGHTS_AT >> 16;
+    uint head = min(item.head + h, item.heads - 1u);
+    uint at = begin + token_index(item.token) * choose(is_q(item), kQWeightToken, kKWeightToken) +
+              head * choose(is_q(item), kQWeightHead, kKWeightHead) + place * 4u;
+    held_weights[held_at(h, half_quad)] = weight_words(is_q(item), weight_element(item) == 1u + ROPE_F32, at);
+}
+#endif
+
+bool has_weights(WorkItem item) {
+#ifdef ROPE_WEIGHTS
+    if (weight_element(item) != 0u) return true;
+#endif
+    return choose(is_q(item), kQWeights, kKWeights) != ROPE_NOWHERE;
+}
+
+vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
+#ifdef ROPE_WEIGHTS
+    uint element = weight_element(item);
+    if (element != 0u) {
+        uvec4 words = held_weights[held_at(h, half_quad)];
+        return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
+    }
+#endif
+#ifdef ROPE_PARAMETERS
+    uint head = min(item.head + h, item.heads - 1u);
+    uint at = choose(is_q(item), kQWeights, kKWeights) / 4u + choose(kNormAllHeads != 0u, head * kHeadQuads, 0u);
+    return parameters[at + place];
+#else
+    return vec4(1.0);
+#endif
+}
