@@ -65,7 +65,7 @@ void PassCollector::addTables() {
     for (const RopeAngle angle : {ROPE_ANGLE_EXACT, ROPE_ANGLE_COMPATIBLE}) {
         const RopeFactorsDescription factors = {64, 1, angle, 0};
         const RopeResult divided = ropePlanFactors(&factors, &limits_, &plan);
-        add(angle == ROPE_ANGLE_EXACT ? "factors" : "factors, compatible", divided, plan);
+        add(angle == ROPE_ANGLE_EXACT ? "factors" : "factors-compatible", divided, plan);
     }
 }
 

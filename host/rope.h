@@ -168,7 +168,8 @@ ROPE_API const char* ropeRuleName(RopeRuleKind kind);
  */
 typedef struct RopeFrequencies {
     const double* values; /* radians per position, `count` for each set, finite, each less than 2^28 turns. Only
-                             ropeWriteFrequencies and the CPU's own runs need them: plans take null */
+                             ropeWriteFrequencies and the CPU's own runs need them: plans take null. A plan that
+                             takes frequencies reads and checks the values that are given */
     uint32_t count;       /* pairs */
     double scale;         /* factor on cos and sin (YaRN, LongRoPE), 2^-20 to 2^20 or -2^20 to -2^-20, of all sets; 0
                              means 1 */
@@ -183,9 +184,9 @@ typedef struct RopeFrequencies {
 /* How sections become axes: `sections` tells how many pairs each axis has, `axes` receives the axis of each pair. */
 typedef enum RopeAxesOrder {
     ROPE_AXES_CONTIGUOUS = 0,  /* all of the first axis, then all of the second: Qwen2-VL, Wan */
-    ROPE_AXES_INTERLEAVED = 1, /* of n axes, a has the pairs i with i % n = a and i / n < sections[a], and the first all
-                                  others: Qwen3-VL. Where the first is not the largest, counts so differ from
-                                  sections, as they do in the models' own code */
+    ROPE_AXES_INTERLEAVED = 1, /* axis a of n has the pairs i with i % n = a and i / n < sections[a], and the first axis
+                                  has all others: Qwen3-VL. If the first section is not the largest, the counts differ
+                                  from the sections, as they do in the models' own code */
     ROPE_AXES_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeAxesOrder;
 ROPE_API RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
@@ -217,24 +218,26 @@ ROPE_API size_t ropeFrequencyBytes(uint32_t count);
 ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                          RopeReason* reason);
 
-/* Frequencies divided by float32 factors (LongRoPE's, Llama 3's in ggml), one for each pair: `words` are those of
+/* Divides frequencies by float32 factors (LongRoPE's, Llama 3's in ggml), one for each pair. `words` are those of
  * `count` pairs, and as many words are written to `destination`, which may be `words`. ropePlanFactors does the same
- * where the factors lie on the device, and rope_divide_frequency of shaders/rope.glsl in a shader of your own: words
- * that a shader makes serve every plan as ropeWriteFrequencies' do. All three give the same bits, in integers alone.
+ * with factors that lie on the device, and rope_divide_frequency of shaders/rope.glsl does it in a shader of your own:
+ * words that a shader makes serve every plan as those of ropeWriteFrequencies do. All three compute in integers alone
+ * and give the same bits.
  *
- * EXACT: the turns that the words hold, divided by the float32, rounded to the nearest 2^-96, halves up. The words hold
- * a frequency to 2^-97 turns, so the quotient's error is at most 2^-97 / |factor| + 2^-97 turns. COMPATIBLE: the
- * quotient of the two float32s, rounded to the nearest, to even; denormal ones are kept.
+ * EXACT words hold turns: these are divided by the float32, and the quotient is rounded to the nearest 2^-96, halves
+ * up. The words hold a frequency to 2^-97 turns, so the quotient's error is at most 2^-97 / |factor| + 2^-97 turns.
+ * COMPATIBLE words hold a float32: the quotient of the two float32s is rounded to the nearest, halves to even, and
+ * denormal ones are kept.
  *
- * A negative factor turns the other way. An infinite one makes the frequency 0. Four zeros are written, so that cos
- * and sin become NaN, for a factor that is 0 or NaN, for a quotient of 2^28 turns or more (COMPATIBLE: 2^96 radians or
- * more), and for words that lack the mark of `angle`. */
+ * A negative factor turns the other way. An infinite one makes the frequency 0. A frequency of 0 never gets a sign.
+ * Four zeros are written, so that cos and sin become NaN, for a factor that is 0 or NaN, for a quotient of 2^28 turns
+ * or more (COMPATIBLE: 2^96 radians or more), and for words that lack the mark of `angle`. */
 ROPE_API RopeResult ropeDivideFrequencies(const void* words, const float* factors, uint32_t count, RopeAngle angle,
                                           void* destination, RopeReason* reason);
 
-/* A scale as rope_cos_sin_bits and rope_rotate_scaled of shaders/rope.glsl take it, and as the plans keep it: to 32
- * bits. Its magnitude is mantissa * 2^(exponent - 31); a negative scale has 256 added to the exponent. 0 means 1. A
- * scale that plans refuse is refused, and nothing is written. */
+/* Splits a scale into the two numbers that rope_cos_sin_bits and rope_rotate_scaled of shaders/rope.glsl take. The
+ * scale is rounded to 32 bits, as the plans keep it. Its magnitude is mantissa * 2^(exponent - 31); a negative scale
+ * has 256 added to the exponent. 0 means 1. A scale that plans refuse is refused, and nothing is written. */
 ROPE_API RopeResult ropeSplitScale(double scale, uint32_t* mantissa, int32_t* exponent, RopeReason* reason);
 
 /* ---- Limits: what the device has ------------------------------------------------------------------------------ */
@@ -263,9 +266,9 @@ typedef struct RopeLimits {
 ROPE_API void ropeMinimumLimits(RopeLimits* limits);
 ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits);
 
-/* What to ask of a device before it is made: Vulkan 1.1 and no feature. Of `available` (from
- * vkEnumerateDeviceExtensionProperties) the names worth enabling are written to `names`, which has room for
- * ROPE_MAX_EXTENSIONS; returns how many. None of them is needed. The list of vkEnumerateInstanceExtensionProperties may
+/* The library asks Vulkan 1.1 and no feature of a device. The function writes those names of `available` (from
+ * vkEnumerateDeviceExtensionProperties) that are worth enabling to `names`, which has room for ROPE_MAX_EXTENSIONS, and
+ * returns how many they are. None of them is needed. The list of vkEnumerateInstanceExtensionProperties may
  * be given too: it can have VK_EXT_debug_utils, for hosts that want names and labels. */
 #define ROPE_API_VERSION VK_API_VERSION_1_1
 #define ROPE_MAX_EXTENSIONS 4u
@@ -281,15 +284,15 @@ ROPE_API const char* ropeExtensionName(uint32_t enabled_bit);
 
 /* ---- Descriptions --------------------------------------------------------------------------------------------- */
 
-/* Where each token's position comes from. Sums wrap as int32 does. */
+/* The kind tells where each token's position comes from. Sums wrap as int32 does. */
 typedef enum RopePositionKind {
     ROPE_POSITIONS_PER_TOKEN = 0,          /* one per token and axis, from ROPE_SLOT_POSITIONS */
     ROPE_POSITIONS_START_PER_SEQUENCE = 1, /* one per sequence and axis, plus the token's index in its sequence */
     ROPE_POSITIONS_COUNTED = 2,            /* first plus the token's index, on every axis; no buffer */
     ROPE_POSITIONS_PACKED = 3,        /* the index in its sequence, where sequences of any lengths follow each other in
                                          one batch: the buffer holds their cumulative lengths, sequences + 1 of them,
-                                         from 0 up. A token behind the last one turns not at all. Of lengths that
-                                         do not rise from 0 it is open which tokens turn */
+                                         from 0 up. A token behind the last one turns not at all. If the lengths
+                                         do not rise from 0, it is open which tokens turn */
     ROPE_POSITIONS_PACKED_STARTS = 4, /* and so plus a start for each sequence, in the row behind the lengths */
     ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopePositionKind;
@@ -297,8 +300,8 @@ typedef enum RopePositionKind {
 /* Positions in 2^-32ths, as the angles take them: Q32.32. */
 #define ROPE_WHOLE_POSITION(position) ((int64_t)(position)*4294967296)
 
-/* What the buffer holds. A token with a value that is no position is left unchanged and counted, as one outside a table
- * is (a row made for it is 1 and 0). */
+/* The element tells what the buffer holds. A token with a value that is no position is left unchanged and counted, as
+ * one outside a table is (a row made for it is 1 and 0). */
 typedef enum RopePositionElement {
     ROPE_POSITION_INT32 = 0,
     ROPE_POSITION_INT64 = 1,   /* PyTorch's own; one that int32 does not hold is no position */
@@ -310,9 +313,9 @@ ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /* 4 or 8 */
 
 /* The buffer holds rows of positions, one for each axis that the frequencies name: [axes][batch][tokens], or
  * [axes][batch] of starts, unless strides say otherwise. Packed sequences have the same positions on every axis, and a
- * row of cumulative lengths before any starts. Where the frequencies have several sets one more row follows, with the
- * token's, start's or sequence's set (a plain integer, int32 where positions are float32); a token whose set there is
- * not is left unchanged and counted. */
+ * row of cumulative lengths before any starts. If the frequencies have several sets, one more row follows, with the
+ * token's, start's or sequence's set (a plain integer, int32 where positions are float32); a token whose set does not
+ * exist is left unchanged and counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
     int32_t first;                   /* counted: token 0's position */
@@ -370,13 +373,13 @@ typedef enum RopeRowsFormat {
     ROPE_ROWS_FORMAT_MAX_ENUM = 0x7FFFFFFF
 } RopeRowsFormat;
 
-/* Sets the strides and offsets of `rows`, and `count`, and leaves the other members as they are. Where cosines and
- * sines are two arrays, row_count is what tells where the second begins. */
+/* Sets the strides and offsets of `rows`, and `count`, and leaves the other members as they are. If cosines and
+ * sines are two arrays, row_count tells where the second begins. */
 ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows);
 
-/* Makes cos and sin. By position: positions.kind ROPE_POSITIONS_COUNTED, tokens rows from positions.first. By token:
- * one row per entry of the positions buffer, row batch * tokens + token; fill them once per step and use them for Q,
- * K and every layer.
+/* This makes rows of cos and sin. Rows by position take positions.kind ROPE_POSITIONS_COUNTED: they are `tokens` rows
+ * from positions.first on. Rows by token are one per entry of the positions buffer, row batch * tokens + token; fill
+ * them once per step and use them for Q, K and every layer.
  *
  * Reads POSITIONS (unless counted) and FREQUENCIES; writes ROWS. */
 typedef struct RopeTableDescription {
@@ -388,11 +391,12 @@ typedef struct RopeTableDescription {
     RopeRows rows;
 } RopeTableDescription;
 
-/* Divides frequencies by factors that lie on the device, as ropeDivideFrequencies says. Every set is divided by the
- * same `count` factors.
+/* This divides frequencies by factors that lie on the device, as ropeDivideFrequencies says. Every set is divided by
+ * the same `count` factors.
  *
- * Reads FREQUENCIES and FACTORS; writes FREQUENCIES_OUT, which must not overlap them. Bind it as FREQUENCIES of the
- * plans that follow, behind a barrier as before a table's readers. Their RopeFrequencies.values may be null. */
+ * The plan reads FREQUENCIES and FACTORS, and writes FREQUENCIES_OUT, which must not overlap them. Bind it as
+ * FREQUENCIES of the plans that follow, behind a barrier as before a table's readers. Their RopeFrequencies.values may
+ * be null. */
 typedef struct RopeFactorsDescription {
     uint32_t count;  /* pairs, 1 to ROPE_MAX_PAIRS */
     uint32_t sets;   /* 0 or 1: one */
@@ -425,11 +429,11 @@ typedef enum RopeSource {
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
-/* Where a tensor's elements lie. The head's elements are consecutive. All strides 0: packed [batch, token, head,
- * element]; otherwise a stride may be 0 only where its count is 1.
+/* The layout tells where a tensor's elements lie. The head's elements are consecutive. If all strides are 0, the tensor
+ * is packed, [batch, token, head, element]; otherwise a stride may be 0 only where its count is 1.
  *
- * 16-bit elements are moved in pairs, as whole words. Where an offset, a stride or the distance of a pair's elements
- * is odd, that needs ROPE_ENABLED_STORAGE_16, and is refused without it. */
+ * 16-bit elements are moved in pairs, as whole words. If an offset, a stride or the distance of a pair's elements is
+ * odd, that needs ROPE_ENABLED_STORAGE_16, and is refused without it. */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;
 } RopeLayout;
@@ -495,9 +499,9 @@ typedef struct RopeRotateDescription {
     RopeTuning tuning;
 } RopeRotateDescription;
 
-/* The parameters of ggml's rope operator, in the order in which a node of ggml's graph has them: a host copies the 64
- * bytes of op_params here. The structure has no padding, so its bytes are a key by which a host may keep what was made
- * of them. */
+/* This holds the parameters of ggml's rope operator, in the order in which a node of ggml's graph has them: a host
+ * copies the 64 bytes of op_params here. The structure has no padding, so its bytes are a key by which a host may keep
+ * what was made of them. */
 typedef struct RopeGgml {
     int32_t n_past; /* not read */
     int32_t n_dims; /* elements that turn; VISION: half of them */
@@ -506,9 +510,9 @@ typedef struct RopeGgml {
     int32_t
         n_ctx_orig;    /* read where ext_factor is not 0; 0: YaRN keeps pair 0 alone, as ggml's logarithm of 0 has it */
     float freq_base;   /* 1 or more (more than 1 where ext_factor is not 0), less than 2^64 */
-    float freq_scale;  /* negative: turns the other way; 0: turns nothing. Where ext_factor is not 0, more than 0 */
+    float freq_scale;  /* negative: turns the other way; 0: turns nothing. It is more than 0 if ext_factor is not 0 */
     float ext_factor;  /* how much of YaRN's ramp is mixed in, -1024 to 1024; 0: no YaRN at all */
-    float attn_factor; /* with YaRN's magnitude from 2^-20 to 2^20, either way */
+    float attn_factor; /* times YaRN's magnitude from 2^-20 to 2^20, either way */
     float beta_fast;   /* 2^-60 to 2^60, read where ext_factor is not 0 */
     float beta_slow;
     int32_t sections[4]; /* MROPE, VISION and IMROPE: pairs of each axis of positions */
@@ -527,8 +531,8 @@ typedef struct RopeGgml {
  * a row for each axis, as ggml has them, and ggml has one row of each for the whole batch
  * (positions.same_for_all_sequences).
  *
- * The call refuses what ggml asserts against, a logarithm of 0 or of a negative number, and an attn_factor of 0, which
- * makes ggml write zeros. A refusal writes nothing. */
+ * The call refuses what ggml asserts against, a logarithm of 0 or of a negative number, an attn_factor of 0, which
+ * makes ggml write zeros, and a frequency of 2^28 turns or more, which every plan refuses. A refusal writes nothing. */
 ROPE_API RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* values, uint8_t* axes,
                                  RopeRotateDescription* description, RopeReason* reason);
 
@@ -556,9 +560,9 @@ typedef enum RopeSinusoidOrder {
  * ropePlanTable and read these, by position or by token, for the same bits.
  *
  * A learned table is [rows.count][dim], its first row for position rows.first_position (OPT, whose table has two rows
- * more at its beginning: -2), in rows.element. Of `rows` offset, row_stride (0: dim), element, first_position and count
- * are read, and positions must be whole; frequencies, order, source and angle are not read. A table of token types is
- * one more: positions are then the types.
+ * more at its beginning: -2), in rows.element. The plan reads offset, row_stride (0: dim), element, first_position
+ * and count of `rows`, and positions must be whole; frequencies, order, source and angle are not read. A table of token
+ * types is one more: positions are then the types.
  *
  * Reads POSITIONS (unless counted; by rows nothing), FREQUENCIES (sinusoids, inline) or ROWS, and X. Writes X, or
  * out of place X_OUT. Adds to COUNTER as a rotation does. */
@@ -646,7 +650,7 @@ typedef struct RopeBiasDescription {
     RopeLayout x; /* token_stride: from a query to the next. All strides 0: [batch][heads][queries][keys] */
 } RopeBiasDescription;
 
-/* What PARAMETERS holds for T5: writes plan.bytes[ROPE_SLOT_PARAMETERS] bytes, the same for every plan of the same
+/* Writes what PARAMETERS holds for T5: plan.bytes[ROPE_SLOT_PARAMETERS] bytes, the same for every plan of the same
  * buckets, distance and sides. */
 ROPE_API RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason);
 /* Vectors of four words in these bytes: thresholds, rising, and what no distance reaches. For shaders/bias.glsl. */
@@ -697,19 +701,20 @@ typedef struct RopeRelativeDescription {
 
 /* ---- One pass from projection to cache -------------------------------------------------------------------------
  *
- * What stands beside the rotation in a decoder, without a trip through memory of its own: for each token
+ * A fused pass does what stands beside the rotation in a decoder, without a trip through memory for each step. Each
+ * token takes these steps:
  *
  *     load -> norm -> rotate -> norm -> scale of queries -> convert -> destination
  *
- * with every stage that the description leaves at 0 switched off. Each pass gives the bits of the passes that it
+ * Every step that the description leaves at 0 is switched off. Each pass gives the bits of the passes that it
  * replaces with float32 between them. Norms, the scale of queries and caches of I8 and Q8_0 take heads of at most 1024
  * elements, of any float element, with rotary_dim (and chunk_dim) a multiple of 8, and head_dim, rotary_begin, offsets
  * and strides multiples of 4 elements; other geometry is refused with them.
  *
- * I8 and Q8_0: of each head, or block of 32, d = max |x| / 127, and each element x * (1/d) rounded to the nearest int,
- * halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. Where d is less than
- * 2^-126 all is 0, and in Q8_0 beyond float16's 65504 infinite. What holds an infinity or a NaN comes out undefined,
- * and nothing else with it. */
+ * I8 and Q8_0: each head, or block of 32, has d = max |x| / 127, and each element is x * (1/d) rounded to the nearest
+ * int, halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. If d is less than
+ * 2^-126, all is 0; beyond float16's 65504 it is infinite in Q8_0. A head or block that holds an infinity or a NaN
+ * comes out undefined, and nothing else with it. */
 
 typedef enum RopeNormKind {
     ROPE_NORM_NONE = 0,
@@ -738,7 +743,8 @@ typedef struct RopeNorm {
     uint32_t weights_on_device;    /* 1: the weights are read from ROPE_SLOT_Q_WEIGHTS or ROPE_SLOT_K_WEIGHTS, and
                                       `weights` is null */
     RopeElement weights_element;   /* on the device: F32 (0 too), F16 or BF16, widened to float32 */
-    uint64_t weights_offset;       /* elements before the first weight, any number */
+    uint64_t weights_offset;       /* elements before the first weight, odd ones too: at most 2^33, and at most 65535 of
+                                      them behind the last multiple of limits.storage_alignment */
     uint64_t weights_token_stride; /* elements from one token's weights to the next token's, the same in every batch;
                                       0: all tokens take the same */
     uint64_t weights_head_stride;  /* elements from one head's weights to the next head's; 0: all heads take the same,
@@ -758,10 +764,10 @@ typedef struct RopeQueryScale {
  * Llama 4's attn_scale and Ministral 3's llama_4_scaling_beta, |beta| at most 2^20; count from 1 to 65536. */
 ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason);
 
-/* Where a token's K and V go. A slot outside the cache writes nothing and is counted, and so is a negative position, or
- * one that is none, where slots go by it; a slot of -1 (SLOTS) writes nothing and is not. A token of no packed sequence
- * has no slot. Two tokens of one pass must not take one slot. Of packed sequences each has its cache, or its row of the
- * table. */
+/* The kind tells where a token's K and V go. A slot outside the cache writes nothing and is counted, and so is a
+ * negative position, or one that is none, where slots go by it; a slot of -1 (SLOTS) writes nothing and is not. A token
+ * of no packed sequence has no slot. Two tokens of one pass must not take one slot. Each packed sequence has its cache,
+ * or its row of the table. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
     ROPE_CACHE_SLOTS = 1,     /* a slot for each token, from the slot map at slot_map_offset: [batch][tokens] */
@@ -857,8 +863,9 @@ typedef struct RopeFusedDescription {
     uint64_t tokens_offset;
 } RopeFusedDescription;
 
-/* What PARAMETERS holds: weights of norms and values of the scale, as float32, without weights on the device. Writes
- * plan.bytes[ROPE_SLOT_PARAMETERS] bytes, the same for every plan of the same norms and scale. */
+/* Writes what PARAMETERS holds: the weights of norms and the values of the scale, as float32. Weights that lie on the
+ * device are not among them. The bytes are plan.bytes[ROPE_SLOT_PARAMETERS], the same for every plan of the same norms
+ * and scale. */
 ROPE_API RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason);
 
 /* ---- Plans: pure; every refusal, size and word is decided here -------------------------------------------------- */
@@ -990,7 +997,7 @@ typedef enum RopeRounding {
     ROPE_ROUNDING_OTHER = 2,   /* accurate, but the last bit may differ from other devices */
     ROPE_ROUNDING_MAX_ENUM = 0x7FFFFFFF
 } RopeRounding;
-/* What the self-test's words say of the device's rounding: for ropeSetRounding. */
+/* Returns what the self-test's words say of the device's rounding, for ropeSetRounding. */
 ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
 /* ROPE_ENABLED_NATIVE_HALVES where the words say that the device converted everything as the library does, else 0. Add
  * the bit to limits.enabled before you plan. Plans then may let the device convert float16, which is faster. No bit of
@@ -1011,18 +1018,19 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  * This is all that such an engine has to know:
  *
  *   - A pipeline serves every dispatch that has the same shader, the same constants and the same bindings with a range.
- *     The push words, the groups, the slots, offsets and ranges may differ. These three are the key of a pipeline.
+ *     The shader, the constants and the numbers of the bound bindings are its key. The push words, the groups, the
+ *     slots, offsets and ranges may differ.
  *   - The pipeline's layout has ROPE_PUSH_WORDS push constants from offset 0. Each dispatch pushes all of them.
  *   - The index of a binding is its number in set 0. ROPE_BINDING_UNIFORM is a uniform buffer, all others are storage
  *     buffers. Only passes with PARAMETERS have the uniform buffer: no rotation, and no fused pass whose weights lie on
  *     the device and whose queries have no scale.
  *   - A binding whose range is 0 is neither read nor written. The words of ropeSpecialize do not declare it. A layout
- * of your own may have its number, with any storage buffer there or, where nothing declares it, none.
+ *     of your own may have its number, with any storage buffer there or, where nothing declares it, none.
  *   - The constants may be handed on whole, id i as constants[i]: Vulkan ignores ids that a shader lacks. The words of
  *     ropeSpecialize take none, and are read only while the pipeline is made.
  *   - A slot's own offset is a multiple of the device's alignment. The bytes behind such a multiple go into the
- * layout's offset, in elements, and binding.offset is added to the slot's.
- *   - No range goes beyond plan.bytes of its slot, rounded up to 4 bytes.
+ *     layout's offset, in elements, and binding.offset is added to the slot's.
+ *   - No binding ends (offset + range) beyond plan.bytes of its slot, rounded up to 4 bytes.
  *   - ropeWriteFrequencies' words depend on values, count, sets and angle: these are the key to cache them by.
  *   - Neither planning nor ropeGetDispatch allocates; both may stand in a frame. */
 
@@ -1081,11 +1089,11 @@ typedef struct RopeContext RopeContext;
 
 /* Allocates the context, and makes nothing of Vulkan's: a pipeline comes with its layouts. On failure *context is null
  * and nothing is left behind. The result is VK_ERROR_OUT_OF_HOST_MEMORY where the allocation failed, and
- * VK_ERROR_INITIALIZATION_FAILED where a pointer is null, limits.storage_range or a
- * limits.group_count is 0, an alignment is no power of two, or the device lacks a function. Plans refuse the same
- * limits. With ROPE_ENABLED_DEBUG_UTILS in limits.enabled layouts and pipelines are named for
- * tools, "vkrope rotate_wide" and so on, and every plan is recorded inside a label of its shader's name; without it
- * none of the extension's functions is asked for. */
+ * VK_ERROR_INITIALIZATION_FAILED where a pointer is null, limits.storage_range or a limits.group_count is 0, an
+ * alignment is no power of two, or the device lacks a function. Plans refuse the same limits. With
+ * ROPE_ENABLED_DEBUG_UTILS in limits.enabled layouts and pipelines are named for tools, "vkrope rotate_wide" and so on,
+ * and every plan is recorded inside a label of its shader's name; without it none of the extension's functions is asked
+ * for. */
 ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** context);
 
 /* No command buffer that uses the context's pipelines may be pending. Null is allowed. */
@@ -1185,10 +1193,10 @@ typedef struct RopeHostRotate {
     uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
-/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device. Caches: k_out and v_out
- * (with cache.v_shares_buffer k_out alone), the references at the same elements, before they
- * are quantized. With cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place goes
- * to k_out, which may be q itself. */
+/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device. The caches are k_out and
+ * v_out (with cache.v_shares_buffer k_out alone); the references have the same elements before they are quantized. With
+ * cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place goes to k_out, which may
+ * be q itself. */
 typedef struct RopeHostFused {
     const void* positions;
     const void* rows;

@@ -138,7 +138,9 @@ ROPE_FUNCTION uvec4 divided_frequency(uvec4 frequency, uint factor, bool compati
     uint mark = choose(compatible, ROPE_MARK_COMPATIBLE, ROPE_MARK_EXACT);
     uint size = factor & 0x7FFFFFFFu;
     bool right = (frequency.x & ROPE_MARKS) == mark && size != 0u && size <= 0x7F800000u;
-    uint sign = (frequency.x ^ factor) & 0x80000000u;
+    // A frequency of 0 has no sign. Zeros with a sign are a frequency that was too small for the words.
+    bool zero = ((frequency.x & 0x8FFFFFFFu) | frequency.y | frequency.z | frequency.w) == 0u || size == 0x7F800000u;
+    uint sign = choose(zero, 0u, (frequency.x ^ factor) & 0x80000000u);
     uvec4 words = frequency;
     words.x &= 0x0FFFFFFFu;
     if (size >= 0x7F800000u) {

@@ -101,8 +101,9 @@ struct RopePlace {
 };
 
 // Every family's push constants begin with these: where tokens stand, and what turns them. A word has two names where
-// no dispatch needs both.
+// no dispatch needs both. Each RopePlace begins at a multiple of 16 bytes, which HLSL asks for.
 #define ROPE_PUSH_TOKENS                                                                                               \
+    RopePlace rows; /* head: from a pair to the next */                                                                \
     uint tokens;                                                                                                       \
     uint first_token;  /* index of token 0 in its sequence, or among the packed ones */                                \
     uint window_begin; /* tokens of a sequence before it do not turn, nor from window_end on */                        \
@@ -113,8 +114,7 @@ struct RopePlace {
     uint position_axis;                                                                                                \
     uint scale_mantissa; /* rope_cos_sin_bits in angle.h takes both */                                                 \
     int scale_exponent;                                                                                                \
-    uint sin_offset; /* from a cosine to its sine, modulo 2^32 */                                                      \
-    RopePlace rows;  /* head: from a pair to the next */
+    uint sin_offset; /* from a cosine to its sine, modulo 2^32 */
 
 // These follow in every family but the fused passes.
 #define ROPE_PUSH_TENSOR                                                                                               \

@@ -12,10 +12,8 @@ namespace {
 constexpr uint32_t kFactorsGroup = 64; // threads, one for each pair
 
 RopeResult checkFactors(const RopeFactorsDescription& d, RopeReason* reason) {
-    RopeFrequencies frequencies = {};
-    frequencies.count = d.count;
-    frequencies.sets = d.sets;
-    const RopeResult result = checkFrequencies(frequencies, reason);
+    RopeResult result = checkPairCount("count", d.count, reason);
+    if (result == ROPE_SUCCESS) result = checkSetCount("sets", d.sets, reason);
     return result == ROPE_SUCCESS ? checkChoice("angle", d.angle, ROPE_ANGLE_COMPATIBLE, reason) : result;
 }
 

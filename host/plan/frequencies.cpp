@@ -5,16 +5,12 @@
 
 #include "../shaders/angle.h"
 #include "plan/axes.h"
-#include "rules/fixed.h"
+#include "rules/turn_limit.h"
 
 namespace rope {
 namespace {
 
 constexpr uint32_t kMaxSets = 65536;
-constexpr double kMaxRadians = 0x1.921FB54442D18p30; // the last double below 2^28 turns
-
-// Infinity and NaN are beyond the limit.
-bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMaxRadians); }
 
 // This is 1/(2 pi), the turns in a radian.
 constexpr Fixed kTurnsPerRadian = {{0x909374B8, 0x6DC91B8E, 0xF7AEF158, 0x7F9458EA, 0x4F10E410, 0x36D8A566, 0x7D4D3770,
@@ -76,12 +72,19 @@ RopeResult checkFrequencyScale(double scale, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
+RopeResult checkPairCount(const char* name, uint32_t count, RopeReason* reason) {
+    if (count != 0 && count <= ROPE_MAX_PAIRS) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "%s is %u; it must be from 1 to %u", name, count, ROPE_MAX_PAIRS);
+}
+
+RopeResult checkSetCount(const char* name, uint32_t sets, RopeReason* reason) {
+    if (sets <= kMaxSets) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %u; it may be at most %u", name, sets, kMaxSets);
+}
+
 RopeResult checkScaleSetsAndAxes(const RopeFrequencies& frequencies, RopeReason* reason) {
-    if (frequencies.sets > kMaxSets) {
-        return refuse(reason, ROPE_ERROR_TOO_LARGE, "frequencies.sets is %u; it may be at most %u", frequencies.sets,
-                      kMaxSets);
-    }
-    const RopeResult result = checkFrequencyScale(frequencies.scale, reason);
+    RopeResult result = checkSetCount("frequencies.sets", frequencies.sets, reason);
+    if (result == ROPE_SUCCESS) result = checkFrequencyScale(frequencies.scale, reason);
     return result == ROPE_SUCCESS ? checkAxes(frequencies, reason) : result;
 }
 
@@ -91,10 +94,8 @@ RopeResult checkValuesAreGiven(const RopeFrequencies& frequencies, RopeReason* r
 }
 
 RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reason) {
-    if (frequencies.count == 0 || frequencies.count > ROPE_MAX_PAIRS) {
-        return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; it must be from 1 to %u", frequencies.count,
-                      ROPE_MAX_PAIRS);
-    }
+    const RopeResult result = checkPairCount("frequencies.count", frequencies.count, reason);
+    if (result != ROPE_SUCCESS) return result;
     const uint32_t sets = frequencies.sets > 1 ? frequencies.sets : 1;
     for (uint32_t i = 0; frequencies.values && sets <= kMaxSets && i < frequencies.count * sets; ++i) {
         const double value = frequencies.values[i];

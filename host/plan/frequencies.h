@@ -9,6 +9,10 @@ namespace rope {
 // Accepts 0, which means 1, and magnitudes from 2^-20 to 2^20.
 RopeResult checkFrequencyScale(double scale, RopeReason* reason);
 
+// Check the pairs of a set and the sets. The member of the description has this name.
+RopeResult checkPairCount(const char* name, uint32_t count, RopeReason* reason);
+RopeResult checkSetCount(const char* name, uint32_t sets, RopeReason* reason);
+
 // Checks the scale, the sets and the axes.
 RopeResult checkScaleSetsAndAxes(const RopeFrequencies& frequencies, RopeReason* reason);
 

@@ -156,7 +156,7 @@ RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
     setWeights(dispatch, planner->limits(), &push, pass);
     RopeResult result = setFusedGroups(dispatch, variant, planner->limits(), pass, planner->reason());
     writeFusedPush(dispatch, tokens, push, pass);
-    if (result == ROPE_SUCCESS) result = checkCacheRange(*pass, planner->limits(), planner->reason());
+    if (result == ROPE_SUCCESS) result = checkWholeRanges(*pass, planner->limits(), planner->reason());
     return result != ROPE_SUCCESS ? result : checkWeights(dispatch, *pass, planner->limits(), planner->reason());
 }
 

@@ -264,17 +264,19 @@ void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const
     writePush(integers, pass);
 }
 
-RopeResult checkCacheRange(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
-    for (uint32_t binding = ROPE_BINDING_DESTINATION; binding <= ROPE_BINDING_DESTINATION_V; ++binding) {
-        if (!isBoundWhole(pass, binding)) continue;
-        const RopeAccess& cache = pass.access[binding];
-        if (boundedProduct(cache.extent, cache.element_bytes) <= limits.storage_range) continue;
-        return refuse(
-            reason, ROPE_ERROR_TOO_LARGE,
-            "a cache is bound whole and this one spans %llu bytes, more than the %llu that a binding may; use "
-            "fewer slots, or K and V in buffers of their own",
-            static_cast<unsigned long long>(boundedProduct(cache.extent, cache.element_bytes)),
-            static_cast<unsigned long long>(limits.storage_range));
+RopeResult checkWholeRanges(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+    constexpr uint32_t kWhole[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_SLOT_MAP, ROPE_BINDING_DESTINATION,
+                                   ROPE_BINDING_DESTINATION_K, ROPE_BINDING_DESTINATION_V};
+    for (const uint32_t binding : kWhole) {
+        const RopeAccess& access = pass.access[binding];
+        const unsigned long long bytes = boundedProduct(access.extent, access.element_bytes);
+        if (!isBoundWhole(pass, binding) || bytes <= limits.storage_range) continue;
+        const bool list = binding == ROPE_BINDING_POSITIONS || binding == ROPE_BINDING_SLOT_MAP;
+        return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                      "%s is bound %s and spans %llu bytes, more than the %llu that a binding may; use %s",
+                      list ? slotName(access.slot) : "a cache", list ? "from its beginning" : "whole", bytes,
+                      static_cast<unsigned long long>(limits.storage_range),
+                      list ? "smaller offsets or strides" : "fewer slots, or K and V in buffers of their own");
     }
     return ROPE_SUCCESS;
 }

@@ -47,9 +47,9 @@ void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFus
 // Refuses weights that one binding cannot span, and buffers of their own that are more than the device binds together.
 RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
                         RopeReason* reason);
-// Refuses a cache that one binding cannot span. The plan does not know which slots a call writes, so the cache is bound
-// whole.
-RopeResult checkCacheRange(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+// Refuses a cache or a list that one binding cannot span. The plan does not know which slots a call writes, so the
+// cache is bound whole.
+RopeResult checkWholeRanges(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 
 // Decides how many heads a thread takes, and how the threads are cut into groups.
 RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,

@@ -1,5 +1,6 @@
 // This file owns weights of norms that lie in buffers of their own: their defaults and refusals, and their bindings.
 #include "plan/fused_dispatch.h"
+#include "plan/planner.h"
 
 namespace rope {
 namespace {
@@ -18,6 +19,8 @@ constexpr WeightPlace kWeightPlaces[] = {{kQ, "q", ROPE_BINDING_Q_WEIGHTS, ROPE_
                                          {kK, "k", ROPE_BINDING_K_WEIGHTS, ROPE_SLOT_K_WEIGHTS,
                                           ROPE_ID_K_WEIGHT_ELEMENT, ROPE_ID_K_WEIGHT_TOKEN, ROPE_ID_K_WEIGHT_HEAD, 16}};
 
+constexpr uint32_t kWeightBindings = 1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS;
+
 bool readsWeightsOf(const FusedDispatch& dispatch, const WeightPlace& place) {
     return dispatch.has(place.role) && readsWeights(*dispatch.tensors[place.role]);
 }
@@ -33,21 +36,13 @@ uint64_t elementsBefore(const RopeNorm& norm, const RopeLimits& limits) {
     return norm.weights_offset * bytes % limits.storage_alignment / bytes;
 }
 
-// Refuses a dispatch that takes more storage buffers than the device binds together, if it has some of these slots.
-RopeResult checkApartBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
-    constexpr uint32_t kApart =
-        1u << ROPE_BINDING_SLOT_MAP | 1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS;
-    const uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM);
-    uint32_t count = 0;
-    for (uint32_t left = bound; left != 0; left &= left - 1) ++count;
-    if (count <= limits.storage_buffers || (bound & kApart) == 0) return ROPE_SUCCESS;
-    const bool v_apart = pass.access[ROPE_BINDING_DESTINATION_V].extent != 0;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "the pass takes %u storage buffers, and limits.storage_buffers is %u; set %s to 0%s", count,
-                  limits.storage_buffers,
-                  (bound & 1u << ROPE_BINDING_SLOT_MAP) != 0 ? "cache.slot_map_apart"
-                                                             : "weights_on_device of its norms",
-                  v_apart ? ", or v_separate_dispatch to 1" : "");
+// Returns what makes the buffers of a dispatch fewer, null if no buffer of its own does. The slot map goes into
+// POSITIONS, so that is one buffer fewer only where POSITIONS is bound for something else.
+const char* adviseFewerBuffers(const RopePass& pass) {
+    constexpr uint32_t kMapAndPositions = 1u << ROPE_BINDING_SLOT_MAP | 1u << ROPE_BINDING_POSITIONS;
+    const uint32_t bound = boundBindings(pass);
+    if ((bound & kMapAndPositions) == kMapAndPositions) return "cache.slot_map_apart to 0";
+    return (bound & kWeightBindings) != 0 ? "weights_on_device of its norms to 0" : nullptr;
 }
 
 } // namespace
@@ -69,18 +64,20 @@ RopeResult resolveNormWeights(const char* name, const RopeRotateDescription& d, 
                       static_cast<int>(norm->weights_element), ROPE_ELEMENT_F32, kLastTensorElement);
     }
     if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = d.head_dim;
-    const bool q = name[0] == 'q';
-    RopeResult result =
-        checkStrideLimit(q ? "q_norm.weights_offset" : "k_norm.weights_offset", norm->weights_offset, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkStrideLimit(q ? "q_norm.weights_token_stride" : "k_norm.weights_token_stride",
-                                  norm->weights_token_stride, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkStrideLimit(q ? "q_norm.weights_head_stride" : "k_norm.weights_head_stride",
-                                  norm->weights_head_stride, reason);
-    if (result != ROPE_SUCCESS) return result;
+    const struct {
+        const char* names[2]; // of Q's norm and of K's
+        uint64_t value;
+    } distances[] = {
+        {{"q_norm.weights_offset", "k_norm.weights_offset"}, norm->weights_offset},
+        {{"q_norm.weights_token_stride", "k_norm.weights_token_stride"}, norm->weights_token_stride},
+        {{"q_norm.weights_head_stride", "k_norm.weights_head_stride"}, norm->weights_head_stride},
+    };
+    for (const auto& distance : distances) {
+        const RopeResult result = checkStrideLimit(distance.names[name[0] != 'q'], distance.value, reason);
+        if (result != ROPE_SUCCESS) return result;
+    }
     const uint64_t elements = weightElements(*norm, d.tokens, heads, d.head_dim);
-    if (elements <= UINT32_MAX - ROPE_MOST_WEIGHTS_AT) return result;
+    if (elements <= UINT32_MAX - ROPE_MOST_WEIGHTS_AT) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
                   "%s_norm's weights on the device span %llu elements, more than 32 bits count; use smaller strides",
                   name, static_cast<unsigned long long>(elements));
@@ -107,8 +104,7 @@ void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFus
                                        weightElements(norm, t.d.tokens, t.heads, t.d.head_dim)};
         pass->whole_bindings |= 1u << place.binding;
     }
-    const uint32_t bound = boundBindings(*pass);
-    const bool any = (bound & (1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS)) != 0;
+    const bool any = (boundBindings(*pass) & kWeightBindings) != 0;
     pass->constants[ROPE_ID_WEIGHT_VECTORS] = any && places % 4 == 0;
 }
 
@@ -133,7 +129,7 @@ RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, con
                       place.name, static_cast<unsigned long long>(bytes),
                       static_cast<unsigned long long>(limits.storage_range));
     }
-    return checkApartBuffers(pass, limits, reason);
+    return checkStorageBuffers(pass, limits, adviseFewerBuffers(pass), reason);
 }
 
 } // namespace rope

@@ -19,15 +19,17 @@ uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t 
     return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
 }
 
-// A part fits if each binding spans no more than the device allows.
-bool fitsBindings(const RopePass& pass, const RopeLimits& limits) {
-    for (const RopeAccess& access : pass.access) {
+// Returns the first binding of a part that spans more than the device allows, or ROPE_BINDING_COUNT.
+uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits) {
+    uint32_t binding = 0;
+    for (; binding < ROPE_BINDING_COUNT; ++binding) {
+        const RopeAccess& access = pass.access[binding];
         if (access.extent == 0) continue;
         const uint64_t lost = alignmentLoss(pass, access, limits.storage_alignment);
         const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
-        if (spanBytes(access, pass.step) > room) return false;
+        if (spanBytes(access, pass.step) > room) break;
     }
-    return true;
+    return binding;
 }
 
 // A part fits if its workgroups are no more than a dispatch may have.
@@ -38,7 +40,7 @@ bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
 }
 
 bool fitsLimits(const RopePass& pass, const RopeLimits& limits) {
-    return fitsBindings(pass, limits) && fitsGroups(pass, limits);
+    return findTooWide(pass, limits) == ROPE_BINDING_COUNT && fitsGroups(pass, limits);
 }
 
 // Returns the bytes of the widest stride that any binding has along a grid axis.
@@ -113,6 +115,17 @@ void joinSequences(RopePass* pass) {
 
 } // namespace
 
+RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason) {
+    uint32_t count = 0;
+    for (uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM); bound != 0; bound &= bound - 1) ++count;
+    if (count <= limits.storage_buffers) return ROPE_SUCCESS;
+    const bool v_apart = pass.access[ROPE_BINDING_DESTINATION_V].extent != 0;
+    const char* opening = v_apart ? "set v_separate_dispatch to 1, or " : advice != nullptr ? "set " : "";
+    if (advice == nullptr) advice = v_apart ? "packed and cache.v_shares_buffer" : "ropeLimitsFromDevice fills it in";
+    return refuse(reason, ROPE_ERROR_INVALID, "%s takes %u storage buffers, and limits.storage_buffers is %u; %s%s",
+                  pass.shader->name, count, limits.storage_buffers, opening, advice);
+}
+
 RopeResult checkArguments(const void* description, RopePlan* plan) {
     if (plan == nullptr) return ROPE_ERROR_INVALID;
     if (description != nullptr) return ROPE_SUCCESS;
@@ -170,42 +183,26 @@ RopeResult Planner::sumBytes(const RopePass& pass) {
 }
 
 // Says why no split helps: one token of one head spans too much. This is above all a table that is read at any
-// position.
+// position. Other bindings that no split moves were refused before.
 RopeResult Planner::refuseSplit(const RopePass& pass) {
     const unsigned long long max_range = limits_.storage_range;
-    if (fitsBindings(pass, limits_)) {
+    const uint32_t binding = findTooWide(pass, limits_);
+    if (binding == ROPE_BINDING_COUNT) {
         return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                       "one token takes more than the %u groups of %u threads of a dispatch", limits_.group_count[0],
                       pass.group_size);
     }
-    if (isBoundWhole(pass, ROPE_BINDING_COS_SIN)) {
+    if (binding == ROPE_BINDING_COS_SIN && isBoundWhole(pass, binding)) {
         return refuse(
             reason(), ROPE_ERROR_TOO_LARGE,
             "the table spans more than the %llu bytes that a binding may; use fewer rows, or ROPE_SOURCE_ROWS or "
             "ROPE_SOURCE_INLINE",
             max_range);
     }
-    uint32_t slot = pass.access[ROPE_BINDING_DESTINATION].slot;
-    for (const RopeAccess& access : pass.access) {
-        if (access.extent * access.element_bytes > max_range) slot = access.slot;
-    }
     return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                   "%s: what one token of one head needs at once spans more than the %llu bytes that a binding may; it "
                   "must lie closer together",
-                  slotName(slot), max_range);
-}
-
-// Refuses a pass that takes more storage buffers than the device binds together.
-RopeResult Planner::checkStorageBuffers(const RopePass& pass) {
-    uint32_t count = 0;
-    for (uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM); bound != 0; bound &= bound - 1) ++count;
-    if (count <= limits_.storage_buffers) return ROPE_SUCCESS;
-    const bool v_apart = pass.access[ROPE_BINDING_DESTINATION_V].extent != 0;
-    return refuse(reason(), ROPE_ERROR_INVALID, "%s take%s %u storage buffers, and limits.storage_buffers is %u%s",
-                  v_apart ? "K and V in buffers of their own" : pass.shader->name, v_apart ? "" : "s", count,
-                  limits_.storage_buffers,
-                  v_apart ? "; set v_separate_dispatch to 1, or packed and cache.v_shares_buffer"
-                          : "; ropeLimitsFromDevice fills it in");
+                  slotName(pass.access[binding].slot), max_range);
 }
 
 RopeResult Planner::finish() {
@@ -214,7 +211,7 @@ RopeResult Planner::finish() {
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
         pass->pipeline_hash = hashPipeline(*pass);
-        result = checkStorageBuffers(*pass);
+        result = checkStorageBuffers(*pass, limits_, nullptr, reason());
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);

@@ -12,6 +12,10 @@ namespace rope {
 // Refuses a plan or a description that is null. A plan that is not null holds the sentence.
 RopeResult checkArguments(const void* description, RopePlan* plan);
 
+// Refuses a pass that takes more storage buffers than the device binds together. `advice` is null, or names members and
+// the values that make them fewer.
+RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason);
+
 class Planner {
   public:
     Planner(const RopeLimits* limits, RopePlan* plan);
@@ -26,7 +30,6 @@ class Planner {
     RopeResult refused(RopeResult result);
 
   private:
-    RopeResult checkStorageBuffers(const RopePass& pass);
     RopeResult sumBytes(const RopePass& pass);
     RopeResult refuseSplit(const RopePass& pass);
 

@@ -2,6 +2,7 @@
 #include "rules/geometric.h"
 #include "rules/real.h"
 #include "rules/refuse.h"
+#include "rules/turn_limit.h"
 
 using namespace rope;
 
@@ -175,14 +176,13 @@ Real scaleOnCosSin(const RopeGgml& p) {
     return given * (realFromInteger(1) - realLog(real(p.freq_scale)) / 10);
 }
 
-RopeResult checkScale(const Real& scale, RopeReason* reason) {
+RopeResult checkScale(const RopeGgml& p, const Real& scale, RopeReason* reason) {
     const Real least = realFromDouble(0x1p-20), greatest = realFromDouble(0x1p20);
     const Real magnitude = {scale.mantissa, scale.exponent, false};
     if (!(magnitude < least) && !(greatest < magnitude)) return ROPE_SUCCESS;
-    return refuse(
-        reason, ROPE_ERROR_INVALID,
-        "attn_factor, with YaRN's 1 + 0.1 ln(1 / freq_scale), is out of range; the product must be from 2^-20 "
-        "to 2^20, either way");
+    return refuse(reason, ROPE_ERROR_INVALID, "attn_factor is %.9g; %s must be from 2^-20 to 2^20, either way",
+                  static_cast<double>(p.attn_factor),
+                  hasYarn(p) ? "its product with YaRN's 1 + 0.1 ln(1 / freq_scale)" : "it");
 }
 
 // ---- Axes
@@ -208,8 +208,13 @@ void restart(const RopeGgml& p, int32_t sector, Real powers[4]) {
     }
 }
 
-// Writes frequencies and axes, and returns the greatest axis.
-uint8_t writePairs(const RopeGgml& p, double* values, uint8_t* axes) {
+struct Pairs {
+    uint8_t greatest_axis;
+    double too_large; // the first frequency that plans refuse, or 0
+};
+
+// Makes frequencies and axes, and writes them unless `values` is null.
+Pairs makePairs(const RopeGgml& p, double* values, uint8_t* axes) {
     RopeRule rule = {};
     rule.rotary_dim = static_cast<uint32_t>(p.n_dims);
     rule.base = static_cast<double>(p.freq_base);
@@ -219,16 +224,31 @@ uint8_t writePairs(const RopeGgml& p, double* values, uint8_t* axes) {
     const int32_t period = many ? p.sections[0] + p.sections[1] + p.sections[2] + p.sections[3] : 1;
     const Real one = realFromInteger(1);
     Real powers[4] = {one, one, one, one};
-    uint8_t greatest = 0;
+    Pairs made = {};
     for (uint32_t pair = 0; pair < pairCount(p); ++pair) {
         const int32_t sector = static_cast<int32_t>(pair) % period;
         if (p.mode == kVision) restart(p, sector, powers);
-        axes[pair] = many ? axisOf(p, sector) : 0;
-        if (axes[pair] > greatest) greatest = axes[pair];
-        values[pair] = realToDouble(powers[axes[pair]] * scaleOfPair(p, ramp, pair));
+        const uint8_t axis = many ? axisOf(p, sector) : 0;
+        if (axis > made.greatest_axis) made.greatest_axis = axis;
+        const double value = realToDouble(powers[axis] * scaleOfPair(p, ramp, pair));
+        if (made.too_large == 0 && !isWithinTurnLimit(value)) made.too_large = value;
+        if (values != nullptr) {
+            values[pair] = value;
+            axes[pair] = axis;
+        }
         for (Real& power : powers) power = power * step;
     }
-    return greatest;
+    return made;
+}
+
+// Refuses frequencies that plans refuse. Without YaRN they are freq_scale at most, which is less.
+RopeResult checkPairs(const RopeGgml& p, RopeReason* reason) {
+    const double too_large = hasYarn(p) ? makePairs(p, nullptr, nullptr).too_large : 0;
+    if (too_large == 0) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "freq_scale is %.9g and ext_factor %.9g, which make a frequency of %.9g; it must be less than 2^28 "
+                  "turns (1.6866e9 radians) either way",
+                  static_cast<double>(p.freq_scale), static_cast<double>(p.ext_factor), too_large);
 }
 
 } // namespace
@@ -245,9 +265,10 @@ RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* v
     if (result == ROPE_SUCCESS) result = checkYarn(p, reason);
     if (result != ROPE_SUCCESS) return result;
     const Real scale = scaleOnCosSin(p);
-    result = checkScale(scale, reason);
+    result = checkScale(p, scale, reason);
+    if (result == ROPE_SUCCESS) result = checkPairs(p, reason);
     if (result != ROPE_SUCCESS) return result;
-    const bool several = writePairs(p, values, axes) != 0;
+    const bool several = makePairs(p, values, axes).greatest_axis != 0;
     description->head_dim = head_dim;
     description->rotary_begin = static_cast<uint32_t>(p.n_offs);
     description->rotary_dim = 2 * pairCount(p);

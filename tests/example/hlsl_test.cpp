@@ -14,7 +14,7 @@ extern "C" const RopeShader rope_shader_example_turn_hlsl;
 
 namespace {
 
-constexpr uint32_t kPairs = DIM / 2, kResults = 6; // of each pair
+constexpr uint32_t kPairs = DIM / 2, kResults = 7; // of each pair
 const std::vector<double> kFrequencies = sample::frequencies(10000, DIM);
 const std::vector<float> kX = sample::values(TOKENS * DIM, 3);
 
@@ -34,14 +34,16 @@ RopePlan planTurns(const RopeLimits& limits) {
     return plan;
 }
 
-std::vector<float> turnedOnHost(double scale) {
+std::vector<float> turnedOnHost(double scale, double factor = 1) {
     std::vector<int32_t> positions;
     for (uint32_t token = 0; token < TOKENS; ++token) positions.push_back(static_cast<int32_t>(wholeOf(token)));
+    std::vector<double> frequencies = kFrequencies;
+    for (double& one : frequencies) one /= factor;
     RopeRotateDescription d = {};
     d.tokens = TOKENS;
     d.head_dim = DIM;
     d.pairing_in = ROPE_PAIRING_INTERLEAVED;
-    d.frequencies = {kFrequencies.data(), kPairs, scale, nullptr, 1};
+    d.frequencies = {frequencies.data(), kPairs, scale, nullptr, 1};
     d.q.heads = 1;
     std::vector<float> out(kX.size());
     RopeHostRotate host = {};
@@ -54,7 +56,7 @@ std::vector<float> turnedOnHost(double scale) {
 
 // What the shader writes for each pair, in its order.
 std::vector<float> wanted(const std::vector<uint32_t>& words) {
-    const std::vector<float> plain = turnedOnHost(1), scaled = turnedOnHost(SCALE);
+    const std::vector<float> plain = turnedOnHost(1), scaled = turnedOnHost(SCALE), slower = turnedOnHost(1, FACTOR);
     std::vector<float> out(kResults * TOKENS * DIM);
     for (uint32_t i = 0; i < TOKENS * kPairs; ++i) {
         const uint32_t whole = wholeOf(i / kPairs);
@@ -70,6 +72,7 @@ std::vector<float> wanted(const std::vector<uint32_t>& words) {
         ropeShaderAngle(between, exact, SCALE, ROPE_ANGLE_EXACT, results + 6);
         ropeShaderAngle(at, compatible, 1, ROPE_ANGLE_COMPATIBLE, results + 8);
         ropeShaderAngle(between, compatible, SCALE, ROPE_ANGLE_COMPATIBLE, results + 10);
+        std::memcpy(results + 12, &slower[2 * i], 2 * sizeof(float));
     }
     return out;
 }

@@ -37,7 +37,8 @@ void makeFrequencies(RopeAddDescription* d, bool several, Random* random, Inputs
     if (several && random->below(4) == 0 && d->dim <= 512) {
         for (uint8_t& axis : inputs->axes) axis = static_cast<uint8_t>(random->below(3));
     }
-    const double scale = random->below(3) == 0 ? 0.7 : 0;
+    static const double kScales[] = {0, 0, 0.7, -0.7};
+    const double scale = kScales[random->below(4)];
     d->frequencies = {inputs->frequencies.data(), d->dim / 2, scale, inputs->axes.data(), sets};
 }
 
@@ -441,7 +442,7 @@ TEST_P(Add, GivesTheSinusoidalTableOfTheFormula) {
 TEST_P(Add, HasTheCpusBitsForAnglesOfEveryLength) {
     constexpr uint32_t kDim = 2 * ROPE_MAX_PAIRS, kTokens = 67;
     Random random(1);
-    for (const double scale : {0.0, 0.5, 0.7, 1.0 + 0x1p-52, 0x1p20}) {
+    for (const double scale : {0.0, 0.5, -0.5, 0.7, -0.7, 1.0 + 0x1p-52, 0x1p20, -0x1p20}) {
         std::vector<double> frequencies;
         std::vector<int64_t> positions;
         for (uint32_t i = 0; i < kDim / 2; ++i)

@@ -146,23 +146,66 @@ void expectRefused(const std::string& sentence, RopeResult wanted, const RopeFus
 
 TEST(PlanApart, RefusesMoreBuffersThanTheDeviceBinds) {
     RopeFusedDescription d = packedModel();
-    expectRefused("the pass takes 6 storage buffers, and limits.storage_buffers is 5; set cache.slot_map_apart to 0",
-                  ROPE_ERROR_INVALID, d, limitsOf(5));
+    expectRefused(
+        "fused_wide_weights takes 6 storage buffers, and limits.storage_buffers is 5; set cache.slot_map_apart to 0",
+        ROPE_ERROR_INVALID, d, limitsOf(5));
     d.cache.slot_map_apart = 0;
     d.cache.slot_map_offset = 16;
     EXPECT_EQ(planOf(d, limitsOf(5)).pass_count, 2u);
-    expectRefused("the pass takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device of its "
-                  "norms to 0",
-                  ROPE_ERROR_INVALID, d, limitsOf(4));
+    expectRefused(
+        "fused_wide_weights takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device of its "
+        "norms to 0",
+        ROPE_ERROR_INVALID, d, limitsOf(4));
     d = packedModel();
     d.cache.v_shares_buffer = 0;
     d.cache.v.offset = 0;
     expectRefused(
-        "the pass takes 7 storage buffers, and limits.storage_buffers is 6; set cache.slot_map_apart to 0, or "
-        "v_separate_dispatch to 1",
+        "fused_wide_weights takes 7 storage buffers, and limits.storage_buffers is 6; set v_separate_dispatch to 1, or "
+        "cache.slot_map_apart to 0",
         ROPE_ERROR_INVALID, d, limitsOf(6));
     d.v_separate_dispatch = 1;
     EXPECT_EQ(planOf(d, limitsOf(6)).pass_count, 3u);
+}
+
+// The slot map would take a buffer in POSITIONS too, if nothing else lies there.
+TEST(PlanApart, AdviceLeadsToAPlan) {
+    RopeFusedDescription d = keysOfAnEngine();
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    expectRefused("fused_wide_weights takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device "
+                  "of its norms to 0",
+                  ROPE_ERROR_INVALID, d, limitsOf(4));
+    d.cache.slot_map_apart = 0;
+    RopePlan plan;
+    const RopeLimits limits = limitsOf(4);
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    d.cache.slot_map_apart = 1;
+    d.k_norm.weights_on_device = 0;
+    EXPECT_EQ(planOf(d, limits).pass_count, 1u);
+    d.v.heads = d.rotate.k.heads; // K and V, each from a buffer of its own to one of its own
+    expectRefused(
+        "fused_wide takes 6 storage buffers, and limits.storage_buffers is 4; set v_separate_dispatch to 1, or "
+        "packed and cache.v_shares_buffer",
+        ROPE_ERROR_INVALID, d, limits);
+    d.v_separate_dispatch = 1;
+    EXPECT_EQ(planOf(d, limits).pass_count, 2u);
+}
+
+// A list is bound from the beginning of its buffer, so its offset counts, and no split helps.
+TEST(PlanApart, RefusesListsThatOneBindingCannotSpan) {
+    RopeFusedDescription d = keysOfAnEngine();
+    RopeLimits limits = limitsOf(6);
+    limits.storage_range = 1 << 27;
+    d.cache.slot_map_offset = (1 << 24) - 32; // 32 more of 8 bytes are 2^27
+    EXPECT_EQ(planOf(d, limits).bytes[ROPE_SLOT_SLOT_MAP], 1u << 27);
+    d.cache.slot_map_offset = 1 << 25;
+    expectRefused("slot_map is bound from its beginning and spans 268435712 bytes, more than the 134217728 that a "
+                  "binding may; use smaller offsets or strides",
+                  ROPE_ERROR_TOO_LARGE, d, limits);
+    d.cache.slot_map_offset = 0;
+    d.rotate.positions.offset = 1 << 25;
+    expectRefused("positions is bound from its beginning and spans 134217856 bytes, more than the 134217728 that a "
+                  "binding may; use smaller offsets or strides",
+                  ROPE_ERROR_TOO_LARGE, d, limits);
 }
 
 TEST(PlanApart, RefusesWeightsThatOneBindingCannotSpan) {

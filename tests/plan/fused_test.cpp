@@ -316,7 +316,7 @@ TEST(PlanFused, RefusesWhatCannotBe) {
     RopeFusedDescription d = llamaToCache();
     d.cache.slots = 1 << 19;
     d.cache.v.offset = uint64_t{1} << 30;
-    expectRefused(ROPE_ERROR_TOO_LARGE, "a cache is bound whole and this one spans 3221225472 bytes", d);
+    expectRefused(ROPE_ERROR_TOO_LARGE, "a cache is bound whole and spans 3221225472 bytes", d);
     d = llamaToCache();
     d.tokens_counted = 1;
     d.rotate.skip_last = 2;

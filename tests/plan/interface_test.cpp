@@ -124,10 +124,10 @@ std::vector<const RopeShader*> shaders() {
 
 // Byte offsets of the words, then of the places, that a family's struct has. The others are compared by their order.
 template <typename Push> std::vector<uint32_t> tokenOffsets() {
-    return {offsetof(Push, tokens),         offsetof(Push, first_token),     offsetof(Push, window_begin),
-            offsetof(Push, window_end),     offsetof(Push, position_offset), offsetof(Push, position_batch),
-            offsetof(Push, position_token), offsetof(Push, position_axis),   offsetof(Push, scale_mantissa),
-            offsetof(Push, scale_exponent), offsetof(Push, sin_offset),      offsetof(Push, rows)};
+    return {offsetof(Push, rows),           offsetof(Push, tokens),         offsetof(Push, first_token),
+            offsetof(Push, window_begin),   offsetof(Push, window_end),     offsetof(Push, position_offset),
+            offsetof(Push, position_batch), offsetof(Push, position_token), offsetof(Push, position_axis),
+            offsetof(Push, scale_mantissa), offsetof(Push, scale_exponent), offsetof(Push, sin_offset)};
 }
 template <typename Push> std::vector<uint32_t> tensorOffsets(const std::vector<uint32_t>& own) {
     std::vector<uint32_t> all = tokenOffsets<Push>();
@@ -186,6 +186,12 @@ TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
     static_assert(sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush) &&
                       sizeof(rope::RopeFusedPush) == sizeof(rope::RopePush),
                   "of every family");
+    using Rotate = rope::RopeRotatePush;
+    static_assert((offsetof(Rotate, rows) | offsetof(Rotate, source) | offsetof(Rotate, destination) |
+                   offsetof(Rotate, source_k) | offsetof(Rotate, destination_k)) %
+                          16 ==
+                      0,
+                  "HLSL has structures at multiples of 16 bytes");
     const std::vector<uint32_t> of_place = {offsetof(rope::RopePlace, offset), offsetof(rope::RopePlace, batch),
                                             offsetof(rope::RopePlace, token), offsetof(rope::RopePlace, head)};
     for (const RopeShader* shader : shaders()) {
@@ -196,7 +202,7 @@ TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
         EXPECT_EQ(m.offsets.at(m.push_struct).at(0), 0u);
         const uint32_t push = m.structs.at(m.push_struct)[0];
         EXPECT_EQ(valuesOf(m.offsets.at(push)), offsetsOf(shader->name));
-        EXPECT_EQ(valuesOf(m.offsets.at(m.structs.at(push)[11])), of_place);
+        EXPECT_EQ(valuesOf(m.offsets.at(m.structs.at(push)[0])), of_place);
     }
 }
 

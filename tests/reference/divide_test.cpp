@@ -87,12 +87,9 @@ bool trueRadians(uint32_t bits, float factor, uint32_t* quotient) {
 Words expected(const Words& words, float factor, RopeAngle angle) {
     const uint32_t mark = angle == ROPE_ANGLE_EXACT ? kExactMark : kCompatibleMark;
     if ((words[0] & kMarks) != mark || std::isnan(factor) || factor == 0) return {};
+    if (words == Words{mark} || std::isinf(factor)) return {mark}; // 0, without a sign
     const uint32_t sign = (words[0] ^ bitsOf(factor)) & kSign;
     Words quotient = {};
-    if (std::isinf(factor)) {
-        quotient[0] = mark | sign;
-        return quotient;
-    }
     const bool fits =
         angle == ROPE_ANGLE_EXACT ? trueTurns(words, factor, &quotient) : trueRadians(words[1], factor, &quotient[1]);
     quotient[0] |= mark | sign;
@@ -203,9 +200,21 @@ TEST(Divide, ByOneChangesNothingAndByMinusOneTheSign) {
             if (angle == ROPE_ANGLE_COMPATIBLE && base[1] >= 0x6F800000) continue;
             EXPECT_EQ(divided(base, 1, angle), base);
             Words turned = base;
-            turned[0] ^= kSign;
+            if (base != Words{base[0] & kMarks}) turned[0] ^= kSign;
             EXPECT_EQ(divided(base, -1, angle), turned);
         }
+    }
+}
+
+// ropeWriteFrequencies writes no sign for 0 and -0 either.
+TEST(Divide, GivesZeroNoSign) {
+    for (const RopeAngle angle : kAngles) {
+        const std::vector<uint32_t> words = sample::words({0.0, -0.0, -2.0}, angle);
+        const Words zero = {words[0], words[1], words[2], words[3]}, two = {words[8], words[9], words[10], words[11]};
+        EXPECT_EQ((Words{words[4], words[5], words[6], words[7]}), zero);
+        for (const float factor : {-1.0f, 1.0f, -0x1p-149f, -0x1p100f, -kInfinity, kInfinity})
+            EXPECT_EQ(divided(zero, factor, angle), zero) << factor;
+        for (const float factor : {kInfinity, -kInfinity}) EXPECT_EQ(divided(two, factor, angle), zero);
     }
 }
 

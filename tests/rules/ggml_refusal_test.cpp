@@ -2,6 +2,7 @@
 #include "support/refusal.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <functional>
 
 namespace {
@@ -106,9 +107,38 @@ TEST(GgmlRefusal, OfScalesThatNoRotationHas) {
         EXPECT_SAYS(refusalOf(2, [&](RopeGgml* p) { p->attn_factor = zero, p->ext_factor = 0; }), "attn_factor is 0");
     }
     for (const float factor : {0x1p21f, -0x1p21f, 0x1p-22f, -0x1p-22f, INFINITY, -INFINITY, NAN}) {
-        EXPECT_SAYS(refusalOf(2, [&](RopeGgml* p) { p->attn_factor = factor; }), "attn_factor");
-        EXPECT_SAYS(refusalOf(2, [&](RopeGgml* p) { p->attn_factor = factor, p->ext_factor = 0; }), "attn_factor");
+        char value[64];
+        std::snprintf(value, sizeof value, "attn_factor is %.9g; ", static_cast<double>(factor));
+        EXPECT_EQ(refusalOf(2, [&](RopeGgml* p) { p->attn_factor = factor; }),
+                  std::string(value) +
+                      "its product with YaRN's 1 + 0.1 ln(1 / freq_scale) must be from 2^-20 to 2^20, either way");
+        EXPECT_EQ(refusalOf(2, [&](RopeGgml* p) { p->attn_factor = factor, p->ext_factor = 0; }),
+                  std::string(value) + "it must be from 2^-20 to 2^20, either way");
     }
+}
+
+// What is refused here is what a plan of the same frequencies refuses.
+TEST(GgmlRefusal, OfFrequenciesThatNoPlanTakes) {
+    EXPECT_EQ(refusalOf(2, [](RopeGgml* p) { p->freq_scale = 0x1p28f, p->ext_factor = 1024; }),
+              "freq_scale is 268435456 and ext_factor 1024, which make a frequency of -2.7460947e+11; it must be less "
+              "than 2^28 turns (1.6866e9 radians) either way");
+    // Pair 0 of YaRN has scale * (1 - ext) + ext.
+    constexpr float kExt = -10;
+    RopeGgml p = yarn(2);
+    p.ext_factor = kExt;
+    p.freq_scale = 0x1.24p27f; // 11 times this, less 10, is 1684013046
+    double values[64];
+    uint8_t axes[64];
+    RopeRotateDescription d = {};
+    d.tokens = d.q.heads = 1;
+    ASSERT_EQ(ropeReadGgml(&p, kHeadDim, values, axes, &d, nullptr), ROPE_SUCCESS);
+    EXPECT_EQ(values[0], 1684013046.0);
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    p.freq_scale = 0x1.25p27f; // 1689780214
+    EXPECT_SAYS(refusal(p), "which make a frequency of 1.68978021e+09; it must be less than 2^28 turns");
+    values[0] = 1689780214.0;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
 }
 
 } // namespace

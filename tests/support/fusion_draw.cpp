@@ -94,7 +94,7 @@ void drawFrequencies(sample::Random* random, Scene* scene) {
     f.count = r.rotary_dim / 2;
     // Rows of another scale than 1 are not shifted or turned back.
     const bool plain = r.source != ROPE_SOURCE_INLINE && scene->d.cache.shift != 0;
-    f.scale = plain || oneIn(2, random) ? 0 : 1.25;
+    f.scale = plain || oneIn(2, random) ? 0 : oneIn(3, random) ? -1.25 : 1.25;
     static const RopeOperation kOperations[] = {ROPE_OPERATION_TRANSPOSE, ROPE_OPERATION_TRANSPOSE,
                                                 ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT};
     const uint32_t choice = random->below(12);

@@ -18,8 +18,9 @@ LINES = [
     (BACKEND, r"static ggml_status ggml_backend_vk_graph_compute\(.*\{$", "    int last_node = ", "    vkrope_prepare(ctx, cgraph);"),
     (LISTS, "", LINKS, "    set(VKROPE_STATIC ON)"),
     (LISTS, "", LINKS, "    add_subdirectory(${GGML_VKROPE} vkrope EXCLUDE_FROM_ALL)"),
-    (LISTS, "", LINKS, "    target_include_directories(ggml-vulkan PRIVATE ${GGML_VKROPE}/tests/engine/ggml)"),
-    (LISTS, "", LINKS, "    target_link_libraries(ggml-vulkan PRIVATE vkrope::vkrope)"),
+    (LISTS, "", LINKS, "    target_sources(ggml-vulkan PRIVATE $<TARGET_OBJECTS:vkrope>)"),
+    (LISTS, "", LINKS, "    target_include_directories(ggml-vulkan PRIVATE ${GGML_VKROPE}/tests/engine/ggml"),
+    (LISTS, "", LINKS, "        $<TARGET_PROPERTY:vkrope,INTERFACE_INCLUDE_DIRECTORIES>)"),
 ]
 
 

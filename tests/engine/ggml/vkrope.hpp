@@ -2,11 +2,13 @@
 // fuses these. ggml-vulkan.cpp includes this file; apply.py writes the calls into it. ENGINES.md explains both.
 #include <vkrope/rope.h>
 
-struct vkrope_call {  // a node, with those that are fused with it
-    size_t graph = 0; // that it was planned for last
-    RopePlan plan;
-    vk_subbuffer slots[ROPE_SLOT_COUNT];
+struct vkrope_call {  // a node, with those that are fused with it; or the division of frequencies
+    size_t graph = 0; // the last that it was planned for
+    RopeFusedDescription described;
+    RopePlan plan = {};
+    vk::DescriptorBufferInfo slots[ROPE_SLOT_COUNT];
     std::vector<vk_pipeline> pipelines; // of the plan's dispatches, at the raw level
+    struct vkrope_words* words;
 };
 #ifdef VKROPE_CONTEXT
 #include "vkrope_context.hpp"
@@ -14,16 +16,17 @@ struct vkrope_call {  // a node, with those that are fused with it
 #include "vkrope_raw.hpp"
 #endif
 
-struct vkrope_words { // the frequencies of one set of parameters, and behind them those that factors divided
+struct vkrope_words { // the frequencies of one set of parameters, and behind them the same divided by factors
     RopeRotateDescription rotation = {};
     uint8_t axes[ROPE_MAX_PAIRS];
     vk_buffer buffer;
-    size_t divided_in = 0; // the last graph that did
+    vkrope_call divide;
+    size_t divided_in = 0; // the last graph that recorded it
 };
 
 struct vkrope_state {
     vkrope_level level;                                   // makes pipelines and records
-    std::map<std::array<size_t, 10>, vkrope_words> words; // by op_params, the size of a head, and the factors
+    std::map<std::array<size_t, 11>, vkrope_words> words; // by op_params, the size of a head, and the factors
     std::map<std::pair<int, int>, vkrope_call> calls;     // by the node and how many are fused with it
     size_t graph = 0;
 };
@@ -34,39 +37,47 @@ static RopeLayout vkrope_bind(ggml_backend_vk_context* ctx, vkrope_call& c, Rope
     return {get_misalign_bytes(ctx, t) / bytes, t->nb[3] / bytes, t->nb[2] / bytes, t->nb[1] / bytes};
 }
 
-static bool vkrope_frequencies(ggml_backend_vk_context* ctx, vkrope_state& s, vkrope_call& c, const ggml_tensor* rope,
-                               RopeRotateDescription& d) {
+static bool vkrope_frequencies(ggml_backend_vk_context* ctx, vkrope_state& s, vkrope_call& c, const ggml_tensor* rope) {
     const ggml_tensor* factors = rope->src[2];
-    std::array<size_t, 10> key = {};
+    std::array<size_t, 11> key = {};
     memcpy(&key[0], rope->op_params, sizeof(RopeGgml));
-    key[8] = rope->ne[0], key[9] = factors ? size_t(factors->data) : 0;
+    key[8] = rope->ne[0], key[9] = factors ? size_t(factors->data) : 0, key[10] = factors ? size_t(factors->buffer) : 0;
     vkrope_words& w = s.words[key];
     if (!w.buffer) {
         double values[ROPE_MAX_PAIRS];
+        std::vector<char> written(ropeFrequencyBytes(ROPE_MAX_PAIRS));
         const auto* parameters = reinterpret_cast<const RopeGgml*>(rope->op_params);
         if (ropeReadGgml(parameters, rope->ne[0], values, w.axes, &w.rotation, nullptr) != ROPE_SUCCESS) return false;
-        std::vector<char> written(ropeFrequencyBytes(w.rotation.frequencies.count));
-        ropeWriteFrequencies(&w.rotation.frequencies, w.rotation.angle, written.data(), nullptr);
+        const RopeFrequencies& f = w.rotation.frequencies;
+        if (ropeWriteFrequencies(&f, ROPE_ANGLE_EXACT, written.data(), nullptr) != ROPE_SUCCESS) return false;
+        w.buffer = ggml_vk_create_buffer_device(ctx->device, 2 * ROUNDUP_POW2(ropeFrequencyBytes(f.count), 256));
+        ggml_vk_buffer_write(w.buffer, 0, written.data(), ropeFrequencyBytes(f.count));
         w.rotation.frequencies.values = nullptr; // plans need none
-        w.buffer = ggml_vk_create_buffer_device(ctx->device, 2 * ROUNDUP_POW2(written.size(), 256));
-        ggml_vk_buffer_write(w.buffer, 0, written.data(), written.size());
     }
-    if (factors && factors->op != GGML_OP_NONE) return false; // the graph itself makes them
-    d = w.rotation;
-    c.slots[ROPE_SLOT_FREQUENCIES] = {w.buffer, 0, w.buffer->size / 2};
+    const size_t half = w.buffer->size / 2;
+    c.words = &w;
+    c.slots[ROPE_SLOT_FREQUENCIES] = vk_subbuffer{w.buffer, factors ? half : 0, half};
     if (!factors) return true;
-    c.slots[ROPE_SLOT_FREQUENCIES_OUT] = {w.buffer, w.buffer->size / 2, w.buffer->size / 2};
-    const RopeFactorsDescription f = {d.frequencies.count, 1, d.angle,
-                                      vkrope_bind(ctx, c, ROPE_SLOT_FACTORS, factors).offset};
-    if (ropePlanFactors(&f, &s.level.limits, &c.plan) != ROPE_SUCCESS || !s.level.prepare(c)) return false;
-    if (w.divided_in != s.graph) {
-        vk_context commands = ggml_vk_get_compute_ctx(ctx);
-        ggml_vk_sync_buffers(ctx, commands);
-        s.level.execute(ctx, c);
-        ggml_vk_sync_buffers(ctx, commands);
-    }
-    w.divided_in = s.graph;
-    c.slots[ROPE_SLOT_FREQUENCIES] = c.slots[ROPE_SLOT_FREQUENCIES_OUT];
+    const uint64_t at = vkrope_bind(ctx, w.divide, ROPE_SLOT_FACTORS, factors).offset;
+    const RopeFactorsDescription f = {w.rotation.frequencies.count, 1, ROPE_ANGLE_EXACT, at};
+    w.divide.slots[ROPE_SLOT_FREQUENCIES] = vk_subbuffer{w.buffer, 0, half};
+    w.divide.slots[ROPE_SLOT_FREQUENCIES_OUT] = c.slots[ROPE_SLOT_FREQUENCIES];
+    if (w.divide.plan.version != 0) return true;
+    return ropePlanFactors(&f, &s.level.limits, &w.divide.plan) == ROPE_SUCCESS && s.level.prepare(w.divide);
+}
+
+// The norm of RMS_NORM and MUL: one weight for each element, the same for all heads and tokens or not.
+static bool vkrope_norm(ggml_backend_vk_context* ctx, vkrope_call& c, ggml_tensor** nodes, RopeNorm& norm) {
+    const ggml_tensor *x = nodes[0]->src[0], *w = nodes[1]->src[nodes[1]->src[0] == nodes[0]];
+    if (nodes[1]->op != GGML_OP_MUL || w->type != GGML_TYPE_F32 || w->ne[0] != x->ne[0] || w->ne[3] != 1) return false;
+    if ((w->ne[1] != 1 && w->ne[1] != x->ne[1]) || (w->ne[2] != 1 && w->ne[2] != x->ne[2])) return false;
+    const RopeLayout weights = vkrope_bind(ctx, c, ROPE_SLOT_K_WEIGHTS, w);
+    norm.kind = ROPE_NORM_RMS;
+    norm.epsilon = ggml_get_op_params_f32(nodes[0], 0);
+    norm.weights_on_device = 1;
+    norm.weights_offset = weights.offset;
+    norm.weights_token_stride = w->ne[2] > 1 ? weights.token_stride : 0;
+    norm.weights_head_stride = w->ne[1] > 1 ? weights.head_stride : 0;
     return true;
 }
 
@@ -77,9 +88,11 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
     if ((rope->op != GGML_OP_ROPE && rope->op != GGML_OP_ROPE_BACK) || !out->buffer) return;
     if (fused != normed && (fused != normed + 2 || out->op != GGML_OP_SET_ROWS)) return;
     vkrope_call& c = s.calls[{node, fused}];
+    const size_t planned_in = c.graph;
+    c.graph = 0;
+    if (!vkrope_frequencies(ctx, s, c, rope)) return;
     RopeFusedDescription f = {};
-    RopeRotateDescription& d = f.rotate;
-    if (!vkrope_frequencies(ctx, s, c, rope, d)) return;
+    RopeRotateDescription& d = f.rotate = c.words->rotation;
     d.batch = x->ne[3], d.tokens = x->ne[2];
     d.operation = rope->op == GGML_OP_ROPE_BACK ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
     d.element_in = x->type == GGML_TYPE_F16 ? ROPE_ELEMENT_F16 : ROPE_ELEMENT_F32;
@@ -87,17 +100,8 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
     d.positions.same_for_all_sequences = 1;
     d.positions.offset = vkrope_bind(ctx, c, ROPE_SLOT_POSITIONS, rope->src[1]).offset;
     d.k = {uint32_t(x->ne[1]), vkrope_bind(ctx, c, ROPE_SLOT_K, x), vkrope_bind(ctx, c, ROPE_SLOT_K_OUT, out)};
-    d.out_of_place = x->data != out->data;
-    if (normed) {
-        const ggml_tensor* w = nodes[1]->src[nodes[1]->src[0] == nodes[0]];
-        const RopeLayout weights = vkrope_bind(ctx, c, ROPE_SLOT_K_WEIGHTS, w);
-        f.k_norm.kind = ROPE_NORM_RMS;
-        f.k_norm.epsilon = ggml_get_op_params_f32(nodes[0], 0);
-        f.k_norm.weights_on_device = 1;
-        f.k_norm.weights_offset = weights.offset;
-        f.k_norm.weights_token_stride = w->ne[2] > 1 ? weights.token_stride : 0;
-        f.k_norm.weights_head_stride = w->ne[1] > 1 ? weights.head_stride : 0;
-    }
+    d.out_of_place = x->data != out->data || c.slots[ROPE_SLOT_K].buffer != c.slots[ROPE_SLOT_K_OUT].buffer;
+    if (normed && !vkrope_norm(ctx, c, nodes, f.k_norm)) return;
     if (fused > normed) {
         f.cache.kind = ROPE_CACHE_SLOTS;
         f.cache.slots = out->ne[1];
@@ -107,8 +111,12 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
         f.cache.slot_map_offset = vkrope_bind(ctx, c, ROPE_SLOT_SLOT_MAP, out->src[1]).offset;
     }
     const RopeLimits* limits = &s.level.limits;
-    const RopeResult planned = fused ? ropePlanFused(&f, limits, &c.plan) : ropePlanRotate(&d, limits, &c.plan);
-    if (planned == ROPE_SUCCESS && s.level.prepare(c)) c.graph = s.graph;
+    const bool same = planned_in != 0 && memcmp(&f, &c.described, sizeof f) == 0; // as in a graph before
+    if (!same && (fused ? ropePlanFused(&f, limits, &c.plan) : ropePlanRotate(&d, limits, &c.plan)) != ROPE_SUCCESS)
+        return;
+    if (!same && !s.level.prepare(c)) return;
+    if (!same) c.described = f;
+    c.graph = s.graph;
 }
 
 // Plans all of a graph that ggml may hand to vkrope_record, fused or not, and makes its pipelines and frequencies.
@@ -122,14 +130,23 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
 }
 
 // Records a node as vkrope_prepare planned it; false: ggml's own shaders are to do it. Nothing here makes a pipeline,
-// waits or reads back.
+// waits or reads back. ggml orders its nodes. The division of frequencies is no node, so barriers stand around it.
 static bool vkrope_record(ggml_backend_vk_context* ctx, const ggml_tensor* node, int index) {
     vkrope_state& s = *ctx->vkrope;
     const int fused = ctx->num_additional_fused_ops;
     const auto call = s.calls.find({index, fused});
     const bool planned = call != s.calls.end() && call->second.graph == s.graph;
-    if (planned) s.level.execute(ctx, call->second);
     const bool turns = strstr(ggml_op_name(node->op), "ROPE") || (node->op == GGML_OP_RMS_NORM && fused > 1);
     GGML_ASSERT(planned || !turns || !getenv("VKROPE_OR_ABORT"));
-    return planned;
+    if (!planned) return false;
+    vkrope_words& w = *call->second.words;
+    if (w.divide.plan.version != 0 && w.divided_in != s.graph) {
+        vk_context commands = ggml_vk_get_compute_ctx(ctx);
+        ggml_vk_sync_buffers(ctx, commands);
+        s.level.execute(ctx, w.divide);
+        ggml_vk_sync_buffers(ctx, commands);
+        w.divided_in = s.graph;
+    }
+    s.level.execute(ctx, call->second);
+    return true;
 }

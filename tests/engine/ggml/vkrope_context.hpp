@@ -20,18 +20,24 @@ struct vkrope_context {
     void execute(ggml_backend_vk_context* ctx, const vkrope_call& call) {
         RopeBuffers buffers = {};
         for (uint32_t n = 0; n < ROPE_SLOT_COUNT; ++n) {
-            const vk_subbuffer& at = call.slots[n];
-            if (call.plan.bytes[n] != 0) buffers.slots[n] = {at.buffer->buffer, at.offset};
+            if (call.plan.bytes[n] != 0) buffers.slots[n] = {call.slots[n].buffer, call.slots[n].offset};
         }
         std::vector<VkDescriptorSet> sets(ropeDispatchCount(&call.plan));
         buffers.sets = sets.data();
-        const auto allocate = [&] { return ropeAllocateSets(context, &call.plan, &buffers, pools[pool], sets.data()); };
-        while (pool == pools.size() || allocate() != VK_SUCCESS) {
-            const vk::DescriptorPoolSize size(vk::DescriptorType::eStorageBuffer, 256 * 6);
-            if (pool < pools.size()) ++pool;
-            if (pool == pools.size()) pools.push_back(device->device.createDescriptorPool({{}, 256, size}));
+        VkResult result = VK_ERROR_OUT_OF_POOL_MEMORY;
+        while (result == VK_ERROR_OUT_OF_POOL_MEMORY || result == VK_ERROR_FRAGMENTED_POOL) {
+            if (pool == pools.size()) {
+                const uint32_t sets_of_pool = std::max<uint32_t>(256, sets.size());
+                const vk::DescriptorPoolSize size(vk::DescriptorType::eStorageBuffer,
+                                                  sets_of_pool * ROPE_BINDING_COUNT);
+                pools.push_back(device->device.createDescriptorPool({{}, sets_of_pool, size}));
+            }
+            result = ropeAllocateSets(context, &call.plan, &buffers, pools[pool], sets.data());
+            if (result != VK_SUCCESS) ++pool;
         }
-        ropeCmdExecute(ggml_vk_get_compute_ctx(ctx)->s->buffer->buf, context, &call.plan, &buffers);
+        GGML_ASSERT(result == VK_SUCCESS);
+        const vk::CommandBuffer& commands = ggml_vk_get_compute_ctx(ctx)->s->buffer->buf;
+        GGML_ASSERT(ropeCmdExecute(commands, context, &call.plan, &buffers) == ROPE_SUCCESS);
     }
     vk_device device;
     RopeLimits limits;

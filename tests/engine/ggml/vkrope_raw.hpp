@@ -43,9 +43,9 @@ struct vkrope_raw {
             for (uint32_t n = 0; n < ROPE_BINDING_COUNT; ++n) {
                 const auto& [slot, offset, range] = d.bindings[n];
                 if (range == 0) continue;
-                const vk_subbuffer& at = call.slots[slot];
-                GGML_ASSERT(offset + range <= ((at.size + 3) & ~size_t{3}));
-                buffers[count] = vk::DescriptorBufferInfo(at.buffer->buffer, at.offset + offset, range);
+                const vk::DescriptorBufferInfo& at = call.slots[slot];
+                GGML_ASSERT(offset + range <= ((at.range + 3) & ~size_t{3}));
+                buffers[count] = vk::DescriptorBufferInfo(at.buffer, at.offset + offset, range);
                 writes[count] = {set, n, 0, 1, vk::DescriptorType::eStorageBuffer, nullptr, buffers + count};
                 ++count;
             }
