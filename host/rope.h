@@ -500,8 +500,8 @@ typedef struct RopeRotateDescription {
 } RopeRotateDescription;
 
 /* This holds the parameters of ggml's rope operator, in the order in which a node of ggml's graph has them: a host
- * copies the 64 bytes of op_params here. The structure has no padding, so its bytes are a key by which a host may keep
- * what was made of them. */
+ * copies the 64 bytes of op_params here. The structure has no padding, so its bytes, with the size of a head, are a key
+ * by which a host may keep what was made of them. */
 typedef struct RopeGgml {
     int32_t n_past; /* not read */
     int32_t n_dims; /* elements that turn; VISION: half of them */
@@ -830,10 +830,11 @@ typedef struct RopeCache {
  * the floor's 4 storage buffers; with more than limits.storage_buffers they are refused. Set v_separate_dispatch then:
  * V takes a dispatch of its own, which moves the same bytes and has the same bits.
  *
- * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0). With
- * frequencies, tokens and head_dim set, these lines describe K's pass:
+ * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0), from slot K
+ * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe
+ * it:
  *
- *     rotate.k.heads = heads;          rotate.out_of_place = 1;
+ *     rotate.k.heads = heads;
  *     k_norm.kind = ROPE_NORM_RMS;     k_norm.epsilon = 1e-6f;
  *     k_norm.weights_on_device = 1;    k_norm.weights_element = ROPE_ELEMENT_F32;
  *     cache.kind = ROPE_CACHE_SLOTS;   cache.slots = slots;    cache.element = ROPE_ELEMENT_F16;
@@ -1025,7 +1026,8 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  *     buffers. Only passes with PARAMETERS have the uniform buffer: no rotation, and no fused pass whose weights lie on
  *     the device and whose queries have no scale.
  *   - A binding whose range is 0 is neither read nor written. The words of ropeSpecialize do not declare it. A layout
- *     of your own may have its number, with any storage buffer there or, where nothing declares it, none.
+ *     of your own may have its number: a buffer there is not used. The shader as it is declares more, see
+ * ropeSpecialize.
  *   - The constants may be handed on whole, id i as constants[i]: Vulkan ignores ids that a shader lacks. The words of
  *     ropeSpecialize take none, and are read only while the pipeline is made.
  *   - A slot's own offset is a multiple of the device's alignment. The bytes behind such a multiple go into the

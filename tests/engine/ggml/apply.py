@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """apply.py TREE: writes vkrope's calls into the Vulkan backend of ggml's source tree, or of llama.cpp's folder ggml/.
 
-Build ggml as ever then, with -DGGML_VKROPE= naming vkrope's source tree. Made for ggml's commit d99724f2 of August 2026."""
+Then build ggml with -DGGML_VULKAN=ON and -DGGML_VKROPE= with the absolute path of vkrope's sources. The lines were made for
+ggml's commit d99724f2 of August 2026."""
 import pathlib
 import re
 import sys
@@ -9,7 +10,7 @@ import sys
 BACKEND = "src/ggml-vulkan/ggml-vulkan.cpp"
 LISTS = "src/ggml-vulkan/CMakeLists.txt"
 LINKS = r"    target_link_libraries\(ggml-vulkan "
-# Each line goes before the first match of the second pattern behind a match of the first.
+# apply.py finds the first match of the first pattern, then the next match of the second, and writes the line before that.
 LINES = [
     (BACKEND, r"struct ggml_backend_vk_context \{", "    vk_device device;", "    std::shared_ptr<struct vkrope_state> vkrope;"),
     (BACKEND, "", r"static bool ggml_vk_build_graph\(", '#include "vkrope.hpp"'),

@@ -1,6 +1,6 @@
-// cases: rotations in ggml that its own tests do not have, on its first Vulkan device and on its CPU. They have tensors
-// in buffers of their own, factors that a graph writes, and norms whose weights have any shape. Exit status 1: one
-// differs.
+// This program runs rotations that ggml's own tests do not have, on ggml's first Vulkan device and on its CPU: tensors
+// in buffers of their own, factors that a graph writes, norms whose weights have any shape. The exit status is 1 if a
+// result differs.
 #include "ggml-backend.h"
 #include "ggml.h"
 #include <array>

@@ -1,5 +1,6 @@
-// RoPE in ggml's Vulkan backend by vkrope: ROPE and ROPE_BACK, with RMS_NORM and MUL before and SET_ROWS behind if ggml
-// fuses these. ggml-vulkan.cpp includes this file; apply.py writes the calls into it. ENGINES.md explains both.
+// This file runs ROPE and ROPE_BACK of ggml's Vulkan backend by vkrope, with RMS_NORM and MUL before and SET_ROWS
+// behind if ggml fuses these. ggml-vulkan.cpp includes it, and apply.py writes the calls there. ENGINES.md explains
+// both.
 #include <vkrope/rope.h>
 
 struct vkrope_call {  // a node, with those that are fused with it; or the division of frequencies
@@ -66,7 +67,7 @@ static bool vkrope_frequencies(ggml_backend_vk_context* ctx, vkrope_state& s, vk
     return ropePlanFactors(&f, &s.level.limits, &w.divide.plan) == ROPE_SUCCESS && s.level.prepare(w.divide);
 }
 
-// The norm of RMS_NORM and MUL: one weight for each element, the same for all heads and tokens or not.
+// Describes the norm of RMS_NORM and MUL. Weights may differ by head and by token.
 static bool vkrope_norm(ggml_backend_vk_context* ctx, vkrope_call& c, ggml_tensor** nodes, RopeNorm& norm) {
     const ggml_tensor *x = nodes[0]->src[0], *w = nodes[1]->src[nodes[1]->src[0] == nodes[0]];
     if (nodes[1]->op != GGML_OP_MUL || w->type != GGML_TYPE_F32 || w->ne[0] != x->ne[0] || w->ne[3] != 1) return false;
@@ -129,8 +130,9 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
         for (int fused = 0; fused <= 4 && i + fused < graph->n_nodes; fused += 2) vkrope_plan(ctx, s, graph, i, fused);
 }
 
-// Records a node as vkrope_prepare planned it; false: ggml's own shaders are to do it. Nothing here makes a pipeline,
-// waits or reads back. ggml orders its nodes. The division of frequencies is no node, so barriers stand around it.
+// Records a node as vkrope_prepare planned it. ggml's own shaders do it if this returns false. Nothing here makes a
+// pipeline, waits or reads back. ggml orders its nodes. The division of frequencies is no node, so barriers stand
+// around it.
 static bool vkrope_record(ggml_backend_vk_context* ctx, const ggml_tensor* node, int index) {
     vkrope_state& s = *ctx->vkrope;
     const int fused = ctx->num_additional_fused_ops;

@@ -43,6 +43,6 @@ struct vkrope_context {
     RopeLimits limits;
     RopeContext* context = nullptr;
     std::vector<vk::DescriptorPool> pools;
-    size_t pool = 0; // that has room
+    size_t pool = 0; // the first that has room
 };
 using vkrope_level = vkrope_context;

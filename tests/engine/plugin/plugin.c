@@ -74,7 +74,10 @@ static RopePluginResult makePipeline(RopePlugin* plugin, const RopeDispatch* dis
     RopePluginShader shader = {0};
     uint32_t* words;
     if (findPipeline(plugin, dispatch) != NULL) return ROPE_PLUGIN_SUCCESS;
-    words = plugin->pipeline_count < MOST_PIPELINES ? host->allocate(host->host, dispatch->shader->bytes) : NULL;
+    if (plugin->pipeline_count == MOST_PIPELINES)
+        return refuse(sentence, ROPE_PLUGIN_ERROR_REFUSED,
+                      "the model takes more pipelines than the plugin has room for");
+    words = host->allocate(host->host, dispatch->shader->bytes);
     if (words == NULL) return refuse(sentence, ROPE_PLUGIN_ERROR_HOST, "the host has no memory for a shader");
     shader.name = dispatch->shader->name;
     shader.words = words;

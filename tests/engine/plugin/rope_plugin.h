@@ -26,8 +26,8 @@ typedef enum RopePluginResult {
     ROPE_PLUGIN_SUCCESS = 0,
     ROPE_PLUGIN_ERROR_REFUSED = -1,      /* the sentence says why */
     ROPE_PLUGIN_ERROR_VERSION = -2,      /* the host was built for another version of this interface */
-    ROPE_PLUGIN_ERROR_HOST = -3,         /* a function of the host returned nothing */
-    ROPE_PLUGIN_ERROR_NOT_PREPARED = -4, /* an event before rope_plugin_prepare */
+    ROPE_PLUGIN_ERROR_HOST = -3,         /* a function of the host returned null */
+    ROPE_PLUGIN_ERROR_NOT_PREPARED = -4, /* an event without a model that was prepared */
     ROPE_PLUGIN_RESULT_MAX_ENUM = 0x7FFFFFFF
 } RopePluginResult;
 
@@ -35,7 +35,7 @@ typedef struct RopePluginSentence {
     char text[192]; /* empty on success */
 } RopePluginSentence;
 
-/* Handles of the host's. The plugin only hands them back; null is none. */
+/* These are handles of the host's. The plugin only hands them back. Null means no object. */
 typedef struct RopePluginBuffer_* RopePluginBuffer;
 typedef struct RopePluginPipeline_* RopePluginPipeline;
 typedef struct RopePluginCommands_* RopePluginCommands;
@@ -48,7 +48,7 @@ typedef struct RopePluginPlace {
 /* A storage buffer of descriptor set 0. */
 typedef struct RopePluginBinding {
     uint32_t number;
-    RopePluginPlace place; /* of a dispatch; a pipeline has only numbers */
+    RopePluginPlace place; /* valid in a dispatch; a pipeline reads only `number` */
     uint64_t range;
 } RopePluginBinding;
 
@@ -65,13 +65,13 @@ typedef struct RopePluginDispatch {
     RopePluginPipeline pipeline;
     uint32_t binding_count;
     const RopePluginBinding* bindings;
-    const uint32_t* push;
+    const uint32_t* push;   /* the pipeline's push_bytes */
     const uint32_t* groups; /* 3 */
 } RopePluginDispatch;
 
 struct VkPhysicalDeviceProperties;
 
-/* Every function is given `host`. What a call's structures point at is valid during the call. */
+/* The plugin gives `host` to every function. A call's pointers are valid during the call. */
 typedef struct RopePluginHost {
     uint32_t version; /* ROPE_PLUGIN_VERSION */
     void* host;
@@ -85,15 +85,16 @@ typedef struct RopePluginHost {
     void (*dispatch)(void* host, RopePluginCommands commands, const RopePluginDispatch* dispatch);
 } RopePluginHost;
 
-/* float32 tensors [token][head][element], rotated in place. */
+/* The tensors are float32, [token][head][element], and are rotated in place. */
 typedef struct RopePluginModel {
     uint32_t query_heads, key_heads;
-    uint32_t head_dim; /* at most 256 */
+    uint32_t head_dim; /* even, at most 256 */
     double base;
     uint32_t most_tokens; /* of a frame */
 } RopePluginModel;
 
-/* Before: what wrote the buffers is visible to the compute stage. After: q and k are the compute stage's writes. */
+/* The host makes q, k and positions visible to the compute stage before the event. The compute stage has written q and
+ * k after it. No buffer may be null. */
 typedef struct RopePluginFrame {
     RopePluginCommands commands; /* being recorded, outside a render pass */
     uint32_t tokens;
@@ -102,9 +103,15 @@ typedef struct RopePluginFrame {
 
 typedef struct RopePlugin RopePlugin;
 
+/* The calls come in this order: version, load, prepare, an event for each frame, unload. One call at a time may use a
+ * plugin. `sentence` is never null. The plugin's bindings belong to set 0, and no barrier is needed between the
+ * dispatches of an event. The contents of make_buffer must be visible to the compute stage before the first event. */
+
 ROPE_PLUGIN_API uint32_t rope_plugin_version(void);
 ROPE_PLUGIN_API RopePluginResult rope_plugin_load(const RopePluginHost* host, RopePlugin** plugin,
                                                   RopePluginSentence* sentence);
+/* Makes the pipelines and frequencies of a model. A call replaces the model before it, and destroys its pipelines and
+ * buffer: no command buffer that the plugin recorded into may be pending. A call that is refused leaves no model. */
 ROPE_PLUGIN_API RopePluginResult rope_plugin_prepare(RopePlugin* plugin, const RopePluginModel* model,
                                                      RopePluginSentence* sentence);
 ROPE_PLUGIN_API RopePluginResult rope_plugin_event(RopePlugin* plugin, const RopePluginFrame* frame,
