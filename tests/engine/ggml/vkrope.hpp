@@ -8,7 +8,7 @@ struct vkrope_call {  // a node, with those that are fused with it; or the divis
     RopeFusedDescription described;
     RopePlan plan = {};
     vk::DescriptorBufferInfo slots[ROPE_SLOT_COUNT];
-    std::vector<vk_pipeline> pipelines; // of the plan's dispatches, at the raw level
+    std::vector<std::pair<RopeDispatch, vk_pipeline>> dispatches; // of the plan, at the raw level
     struct vkrope_words* words;
 };
 #ifdef VKROPE_CONTEXT

@@ -10,14 +10,14 @@ struct vkrope_raw {
     void begin(ggml_backend_vk_context*) {}
     bool prepare(vkrope_call& call) {
         RopeDispatch d;
-        call.pipelines.clear();
+        call.dispatches.clear();
         for (uint32_t i = 0; i < ropeDispatchCount(&call.plan); ++i) {
             ropeGetDispatch(&call.plan, i, &d);
             std::string key = d.shader->name + std::string((const char*)d.constants, sizeof d.constants);
             for (const RopeBinding& b : d.bindings) key += b.range != 0 ? 'b' : '-';
             vk_pipeline& p = pipelines[key];
             if (!p) make(p, d);
-            call.pipelines.push_back(p);
+            call.dispatches.push_back({d, p});
         }
         return true;
     }
@@ -31,10 +31,7 @@ struct vkrope_raw {
                                      false, 0);
     }
     void execute(ggml_backend_vk_context* ctx, vkrope_call& call) {
-        RopeDispatch d;
-        for (uint32_t i = 0; i < ropeDispatchCount(&call.plan); ++i) {
-            ropeGetDispatch(&call.plan, i, &d);
-            vk_pipeline& p = call.pipelines[i];
+        for (auto& [d, p] : call.dispatches) {
             ggml_pipeline_request_descriptor_sets(ctx, p, 1);
             const vk::DescriptorSet set = ctx->descriptor_sets[ctx->descriptor_set_idx++];
             vk::DescriptorBufferInfo buffers[ROPE_BINDING_COUNT];
