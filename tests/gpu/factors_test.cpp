@@ -76,6 +76,16 @@ class Factors : public gpu::OnDevice {
         EXPECT_EQ(slots.bytes[ROPE_SLOT_FACTORS], before.bytes[ROPE_SLOT_FACTORS]);
         return slots.get<uint32_t>(ROPE_SLOT_FREQUENCIES_OUT);
     }
+    // Turns Q by these words, and returns Q as it was.
+    std::vector<float> turn(const RopeRotateDescription& d, const std::vector<uint32_t>& words, gpu::Slots* slots) {
+        RopePlan plan;
+        EXPECT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        slots->set(ROPE_SLOT_FREQUENCIES, words);
+        const std::vector<float> q = sample::values(plan.bytes[ROPE_SLOT_Q] / 4, 9);
+        slots->set(ROPE_SLOT_Q, q);
+        EXPECT_TRUE(gpu::run(&device(), plan, slots));
+        return q;
+    }
 };
 
 TEST_P(Factors, DivideWithTheCpusBits) {
@@ -141,13 +151,8 @@ TEST_P(Factors, MakeWordsThatARotationAndATableTurnBy) {
         const std::vector<uint32_t> words =
             divide({kPairs, 1, angle, 0}, device().limits(), sample::words(frequencies, angle), factors);
         const RopeRotateDescription d = rotationBy({}, angle), given = rotationBy(quotients, angle);
-        RopePlan plan;
-        ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         gpu::Slots slots;
-        slots.set(ROPE_SLOT_FREQUENCIES, words);
-        const std::vector<float> q = sample::values(plan.bytes[ROPE_SLOT_Q] / 4, 9);
-        slots.set(ROPE_SLOT_Q, q);
-        ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+        const std::vector<float> q = turn(d, words, &slots);
         std::vector<float> wanted(q.size());
         RopeHostRotate host = {};
         host.q = q.data();
@@ -155,6 +160,7 @@ TEST_P(Factors, MakeWordsThatARotationAndATableTurnBy) {
         ASSERT_EQ(ropeHostRunRotate(&given, &host, nullptr), ROPE_SUCCESS);
         EXPECT_EQ(slots.get<float>(ROPE_SLOT_Q), wanted) << angle;
 
+        RopePlan plan;
         RopeTableDescription table = {};
         table.frequencies = d.frequencies;
         table.angle = angle;
@@ -183,13 +189,8 @@ TEST_P(Factors, TurnAsTheTrueQuotientsDo) {
     const std::vector<uint32_t> words = divide({kPairs, 1, ROPE_ANGLE_EXACT, 0}, device().limits(),
                                                sample::words(frequencies, ROPE_ANGLE_EXACT), factors);
     const RopeRotateDescription d = rotationBy({}, ROPE_ANGLE_EXACT), given = rotationBy(quotients, ROPE_ANGLE_EXACT);
-    RopePlan plan;
-    ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
     gpu::Slots slots;
-    slots.set(ROPE_SLOT_FREQUENCIES, words);
-    const std::vector<float> q = sample::values(plan.bytes[ROPE_SLOT_Q] / 4, 9);
-    slots.set(ROPE_SLOT_Q, q);
-    ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+    const std::vector<float> q = turn(d, words, &slots);
     std::vector<double> wanted(q.size());
     RopeHostRotate host = {};
     host.q = q.data();
