@@ -1,4 +1,4 @@
-// This file plans one pass from projection to cache: ropePlanFused. Q takes a dispatch, and K and V take one together.
+// This file plans one pass from projection to cache: ropePlanFused. Q, K and V take one dispatch, or Q one of its own.
 #include "../shaders/modules.h"
 #include "plan/enumerators.h"
 #include "plan/fused_dispatch.h"
