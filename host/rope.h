@@ -264,6 +264,8 @@ typedef struct RopeLimits {
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeMinimumLimits(RopeLimits* limits);
+/* Copies the device's limits. It does not read apiVersion: a host refuses a device of Vulkan 1.0 itself, for such a
+ * device need not take the shaders, which are SPIR-V 1.3. */
 ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits);
 
 /* The library asks Vulkan 1.1 and no feature of a device. The function writes those names of `available` (from
@@ -998,7 +1000,8 @@ typedef enum RopeRounding {
     ROPE_ROUNDING_OTHER = 2,   /* accurate, but the last bit may differ from other devices */
     ROPE_ROUNDING_MAX_ENUM = 0x7FFFFFFF
 } RopeRounding;
-/* Returns what the self-test's words say of the device's rounding, for ropeSetRounding. */
+/* Returns what the self-test's words say of the device's rounding, for ropeSetRounding. They say nothing of denormal
+ * float32s, which a device may take for 0: no bit of these is promised. */
 ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
 /* ROPE_ENABLED_NATIVE_HALVES where the words say that the device converted everything as the library does, else 0. Add
  * the bit to limits.enabled before you plan. Plans then may let the device convert float16, which is faster. No bit of

@@ -25,6 +25,7 @@ add_executable(vkrope-tests
     tests/gpu/groups_test.cpp
     tests/gpu/factors_test.cpp
     tests/gpu/fused_test.cpp
+    tests/gpu/lacking_test.cpp
     tests/gpu/large_test.cpp
     tests/gpu/mark_test.cpp
     tests/gpu/position_test.cpp
@@ -43,6 +44,7 @@ add_executable(vkrope-tests
     tests/plan/fused_test.cpp
     tests/plan/index_test.cpp
     tests/plan/interface_test.cpp
+    tests/plan/least_test.cpp
     tests/plan/plan_test.cpp
     tests/plan/reciprocal_test.cpp
     tests/plan/refusal_test.cpp
@@ -67,6 +69,7 @@ add_executable(vkrope-tests
     tests/rules/ggml_test.cpp
     tests/rules/refuse_test.cpp
     tests/support/combinations.cpp
+    tests/support/cut.cpp
     tests/support/floor.cpp
     tests/support/fusion.cpp
     tests/support/fusion_draw.cpp
@@ -214,6 +217,18 @@ if(TARGET vkrope-tool)
         add_executable(vkrope-spoiled tests/tool/spoiled_plan.cpp $<TARGET_OBJECTS:vkrope-tool>)
         target_link_libraries(vkrope-spoiled PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
         target_link_options(vkrope-spoiled PRIVATE -Wl,--wrap=ropePlanRotate)
+
+        # The program, and the quickstart, on devices that lack what VKROPE_TEST_CUTS names.
+        add_executable(vkrope-cut $<TARGET_OBJECTS:vkrope-tool>)
+        target_link_libraries(vkrope-cut PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
+        add_executable(vkrope-cut-quickstart $<TARGET_OBJECTS:vkrope-quickstart>)
+        target_link_libraries(vkrope-cut-quickstart PRIVATE $<TARGET_PROPERTY:vkrope-quickstart,LINK_LIBRARIES>)
+        foreach(target vkrope-cut vkrope-cut-quickstart)
+            target_sources(${target} PRIVATE tests/support/cut.cpp tests/support/floor.cpp tests/tool/cut_program.cpp)
+            target_include_directories(${target} PRIVATE host tests)
+            target_compile_options(${target} PRIVATE ${VKROPE_WARNINGS})
+            target_link_options(${target} PRIVATE -Wl,--wrap=dlsym)
+        endforeach()
     endif()
 endif()
 

@@ -126,10 +126,26 @@ VkMappedMemoryRange DeviceState::mappedRange(const Allocation& allocation, VkDev
     return range;
 }
 
+// A flush brings whole atoms to the device. What the device wrote into the rest of the first and the last is fetched
+// before, or the host's old bytes would take its place.
 bool DeviceState::writeMapped(const Allocation& allocation, VkDeviceSize offset, const void* data, VkDeviceSize bytes,
                               std::string* error) const {
+    const VkMappedMemoryRange range = mappedRange(allocation, offset, bytes);
+    const bool shares_atoms = range.offset != offset || (range.size != bytes && offset + bytes != allocation.size);
+    if (shares_atoms && !invalidate(allocation, offset, bytes, error)) {
+        return false;
+    }
     std::memcpy(static_cast<char*>(allocation.mapped) + offset, data, static_cast<size_t>(bytes));
     return flush(allocation, offset, bytes, error);
+}
+
+bool DeviceState::readMapped(const Allocation& allocation, VkDeviceSize offset, void* data, VkDeviceSize bytes,
+                             std::string* error) const {
+    if (!invalidate(allocation, offset, bytes, error)) {
+        return false;
+    }
+    std::memcpy(data, static_cast<const char*>(allocation.mapped) + offset, static_cast<size_t>(bytes));
+    return true;
 }
 
 bool DeviceState::flush(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes,
@@ -142,16 +158,14 @@ bool DeviceState::flush(const Allocation& allocation, VkDeviceSize offset, VkDev
     return result == VK_SUCCESS;
 }
 
-bool DeviceState::readMapped(const Allocation& allocation, VkDeviceSize offset, void* data, VkDeviceSize bytes,
+bool DeviceState::invalidate(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes,
                              std::string* error) const {
     const VkMappedMemoryRange range = mappedRange(allocation, offset, bytes);
     const VkResult result = allocation.coherent ? VK_SUCCESS : vk.InvalidateMappedMemoryRanges(device, 1, &range);
     if (result != VK_SUCCESS) {
         *error = "vkInvalidateMappedMemoryRanges returned " + resultName(result) + " on " + info.name;
-        return false;
     }
-    std::memcpy(data, static_cast<const char*>(allocation.mapped) + offset, static_cast<size_t>(bytes));
-    return true;
+    return result == VK_SUCCESS;
 }
 
 bool DeviceState::makeStaging(VkDeviceSize bytes, std::string* error) {

@@ -197,7 +197,7 @@ bool DeviceState::chooseQueue(std::string* error) {
     vk.GetPhysicalDeviceQueueFamilyProperties(info.physical_device, &count, families.data());
     for (family = 0; family < count; ++family) {
         if (families[family].queueFlags & VK_QUEUE_COMPUTE_BIT) {
-            timestamp_bits = families[family].timestampValidBits;
+            timestamp_bits = info.properties.limits.timestampPeriod > 0 ? families[family].timestampValidBits : 0;
             return true;
         }
     }

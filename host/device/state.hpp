@@ -20,6 +20,7 @@ struct DeviceState {
     void release(Allocation* allocation) const;
     VkMappedMemoryRange mappedRange(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes) const;
     bool flush(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes, std::string* error) const;
+    bool invalidate(const Allocation& allocation, VkDeviceSize offset, VkDeviceSize bytes, std::string* error) const;
     bool writeMapped(const Allocation& allocation, VkDeviceSize offset, const void* data, VkDeviceSize bytes,
                      std::string* error) const;
     bool readMapped(const Allocation& allocation, VkDeviceSize offset, void* data, VkDeviceSize bytes,

@@ -7,6 +7,7 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kMostNormedHeads = 16; // heads of a thread that are normed together: registers hold no more
+constexpr uint32_t kIdleBytes = 64;       // of shared memory: each array of a stage that a dispatch lacks has one entry
 
 uint32_t blocksOf(const FusedDispatch& dispatch, uint32_t heads_per_thread) {
     uint32_t blocks = 0;
@@ -90,6 +91,8 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
                           RopePass* pass, RopeReason* reason) {
     const FusedTensor& t = dispatch.first();
     const SharedStages stages = sharedStages(dispatch);
+    RopeLimits left = limits;
+    left.shared_bytes -= limits.shared_bytes < kIdleBytes ? limits.shared_bytes : kIdleBytes;
     bool moves = false;
     uint32_t most_heads = 0;
     for (const FusedTensor* tensor : dispatch.tensors) {
@@ -104,8 +107,8 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
     uint32_t heads = variant.lane_pairs >= 4 ? chooseRotationHeads(t.d, most_heads, limits) : 1;
     GroupCut cut;
     if (!stages.reduce()) {
-        cut = cutIntoGroups(t.d, blocksOf(dispatch, heads), lanes, largestGroup(t.d, limits), limits);
-    } else if (!cutStages(dispatch, stages, lanes, limits, &heads, &cut)) {
+        cut = cutIntoGroups(t.d, blocksOf(dispatch, heads), lanes, largestGroup(t.d, limits), left);
+    } else if (!cutStages(dispatch, stages, lanes, left, &heads, &cut)) {
         return refuseGroup(dispatch, stages, limits, reason);
     }
     uint32_t* constants = pass->constants;

@@ -1,20 +1,13 @@
-// The device target on a device with faults: every call failing in turn, memory that runs out or is not coherent, a
-// device that is lost, a fence that never signals, features that are not there. A wrapped function table has them;
-// below it are the validation layer, which tells what is left behind, and a real driver.
+// The device target on a device with faults: every call failing in turn, a device that is lost, a fence that never
+// signals, a function that is not there. A wrapped function table has them; below it are the validation layer, which
+// tells what is left behind, and a real driver.
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
 #include <chrono>
 #include <cstring>
-#include <map>
 
 namespace {
-
-struct Shadow {
-    VkDeviceSize bytes = 0;
-    void* real = nullptr;
-    std::vector<char> seen; // what the host is given instead
-};
 
 struct Troubles {
     int fail_at = -1; // counts calls that return a result; -1: none fails
@@ -23,10 +16,6 @@ struct Troubles {
     const char* failing = ""; // only this one, and always
     const char* lacking = ""; // a function that is not there
     bool signals = true;      // whether submissions signal their fences
-    bool coherent = true;     // whether host and device see each other's writes at once
-    bool beyond_host = false; // a device that says it is one of its own
-    bool has_nothing = false; // no extension and no feature
-    std::map<VkDeviceMemory, Shadow> shadows;
 } troubles;
 
 PFN_vkGetInstanceProcAddr real_instance_functions = nullptr;
@@ -94,85 +83,10 @@ VkResult submitWithoutSignal(VkQueue queue, uint32_t count, const VkSubmitInfo* 
                                                            troubles.signals ? fence : VkFence(VK_NULL_HANDLE));
 }
 
-VkResult allocateMemory(VkDevice device, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* a,
-                        VkDeviceMemory* memory) {
-    const VkResult result = Wrapped<OfAllocateMemory, PFN_vkAllocateMemory>::call(device, info, a, memory);
-    if (result == VK_SUCCESS) troubles.shadows[*memory].bytes = info->allocationSize;
-    return result;
-}
-
 PFN_vkWaitForFences real_wait = nullptr;
 VkResult waitForFences(VkDevice device, uint32_t count, const VkFence* fences, VkBool32 all, uint64_t timeout) {
     const VkResult result = real_wait(device, count, fences, all, timeout);
     return std::strcmp(troubles.failing, "vkWaitForFences") == 0 ? troubles.failure : result;
-}
-
-PFN_vkFreeMemory real_free_memory = nullptr;
-void freeMemory(VkDevice device, VkDeviceMemory memory, const VkAllocationCallbacks* a) {
-    troubles.shadows.erase(memory);
-    real_free_memory(device, memory, a);
-}
-
-VkResult mapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size,
-                   VkMemoryMapFlags flags, void** data) {
-    const VkResult result = Wrapped<OfMapMemory, PFN_vkMapMemory>::call(device, memory, offset, size, flags, data);
-    if (result != VK_SUCCESS || troubles.coherent) return result;
-    Shadow& shadow = troubles.shadows[memory];
-    shadow.real = *data;
-    shadow.seen.assign(shadow.bytes, '\xCD');
-    *data = shadow.seen.data();
-    return result;
-}
-
-void move(uint32_t count, const VkMappedMemoryRange* ranges, bool to_device) {
-    for (uint32_t i = 0; i < count && !troubles.coherent; ++i) {
-        Shadow& shadow = troubles.shadows[ranges[i].memory];
-        const VkDeviceSize end = ranges[i].size == VK_WHOLE_SIZE ? shadow.bytes : ranges[i].offset + ranges[i].size;
-        char* const real_bytes = static_cast<char*>(shadow.real) + ranges[i].offset;
-        char* const seen = shadow.seen.data() + ranges[i].offset;
-        std::memcpy(to_device ? real_bytes : seen, to_device ? seen : real_bytes, end - ranges[i].offset);
-    }
-}
-
-VkResult flush(VkDevice device, uint32_t count, const VkMappedMemoryRange* ranges) {
-    move(count, ranges, true);
-    return Wrapped<OfFlushMappedMemoryRanges, PFN_vkFlushMappedMemoryRanges>::call(device, count, ranges);
-}
-
-VkResult invalidate(VkDevice device, uint32_t count, const VkMappedMemoryRange* ranges) {
-    const VkResult result =
-        Wrapped<OfInvalidateMappedMemoryRanges, PFN_vkInvalidateMappedMemoryRanges>::call(device, count, ranges);
-    move(count, ranges, false);
-    return result;
-}
-
-PFN_vkGetPhysicalDeviceMemoryProperties real_memory_properties = nullptr;
-void memoryProperties(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* properties) {
-    real_memory_properties(device, properties);
-    for (uint32_t i = 0; i < properties->memoryTypeCount && !troubles.coherent; ++i) {
-        properties->memoryTypes[i].propertyFlags &= ~VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_HOST_COHERENT_BIT};
-    }
-}
-
-PFN_vkGetPhysicalDeviceProperties real_properties = nullptr;
-void properties(VkPhysicalDevice device, VkPhysicalDeviceProperties* properties) {
-    real_properties(device, properties);
-    if (troubles.beyond_host) properties->deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
-}
-
-PFN_vkGetPhysicalDeviceFeatures2 real_features = nullptr;
-void features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
-    real_features(device, features);
-    VkPhysicalDevice16BitStorageFeatures* const storage =
-        static_cast<VkPhysicalDevice16BitStorageFeatures*>(features->pNext);
-    if (troubles.has_nothing) storage->storageBuffer16BitAccess = VK_FALSE;
-}
-
-PFN_vkEnumerateDeviceExtensionProperties real_extensions = nullptr;
-VkResult extensions(VkPhysicalDevice device, const char* layer, uint32_t* count, VkExtensionProperties* all) {
-    if (!troubles.has_nothing) return real_extensions(device, layer, count, all);
-    *count = 0;
-    return VK_SUCCESS;
 }
 
 // ---- The tables
@@ -194,11 +108,6 @@ PFN_vkVoidFunction deviceFunctions(VkDevice device, const char* name) {
     PFN_vkVoidFunction wrapped = function;
     FAULTS_CALLS(FAULTS_WRAP)
     if (std::strcmp(name, "vkQueueSubmit") == 0) return untyped(submitWithoutSignal);
-    if (std::strcmp(name, "vkAllocateMemory") == 0) return untyped(allocateMemory);
-    if (std::strcmp(name, "vkMapMemory") == 0) return untyped(mapMemory);
-    if (std::strcmp(name, "vkFlushMappedMemoryRanges") == 0) return untyped(flush);
-    if (std::strcmp(name, "vkInvalidateMappedMemoryRanges") == 0) return untyped(invalidate);
-    if (std::strcmp(name, "vkFreeMemory") == 0) return instead(&real_free_memory, function, freeMemory);
     if (std::strcmp(name, "vkWaitForFences") == 0) return instead(&real_wait, function, waitForFences);
     return wrapped;
 }
@@ -208,14 +117,8 @@ PFN_vkVoidFunction instanceFunctions(VkInstance instance, const char* name) {
     if (function == nullptr) return nullptr;
     PFN_vkVoidFunction wrapped = function;
     FAULTS_CALLS(FAULTS_WRAP)
-    const std::string asked = name;
-    if (asked == "vkGetDeviceProcAddr") return instead(&real_device_functions, function, deviceFunctions);
-    if (asked == "vkGetPhysicalDeviceMemoryProperties") {
-        return instead(&real_memory_properties, function, memoryProperties);
-    }
-    if (asked == "vkGetPhysicalDeviceProperties") return instead(&real_properties, function, properties);
-    if (asked == "vkGetPhysicalDeviceFeatures2") return instead(&real_features, function, features);
-    if (asked == "vkEnumerateDeviceExtensionProperties") return instead(&real_extensions, function, extensions);
+    if (std::strcmp(name, "vkGetDeviceProcAddr") == 0)
+        return instead(&real_device_functions, function, deviceFunctions);
     return wrapped;
 }
 
@@ -359,28 +262,11 @@ TEST_P(Faults, AFenceThatNeverSignalsIsWaitedForAsLongAsSaid) {
     expectUsable();
 }
 
-TEST_P(Faults, FeaturesThatAreAbsentAreDoneWithout) {
-    troubles.has_nothing = true;
-    std::string error;
-    rope::Device device = rope::Device::open(options_, &error);
-    ASSERT_TRUE(device) << error;
-    // The instance has the one, the self-test finds the other.
-    EXPECT_EQ(device.limits().enabled & ~(ROPE_ENABLED_DEBUG_UTILS | ROPE_ENABLED_NATIVE_HALVES), 0u);
-    EXPECT_TRUE(use(&device, &error)) << error;
-}
-
 TEST_P(Faults, AFunctionThatIsAbsentIsNamed) {
     troubles.lacking = "vkCmdDispatch";
     std::string error;
     EXPECT_FALSE(rope::Device::open(options_, &error));
     EXPECT_NE(error.find("vkCmdDispatch"), std::string::npos) << error;
-}
-
-TEST_P(Faults, MemoryThatIsNotCoherentIsFlushedAndInvalidated) {
-    troubles.coherent = false;
-    expectUsable();
-    troubles.beyond_host = true; // by way of staging buffers
-    expectUsable();
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Faults, testing::ValuesIn(gpu::deviceSetups()), gpu::setupName);

@@ -85,16 +85,21 @@ const std::vector<DeviceSetup>& deviceSetups() {
 
 std::string setupName(const testing::TestParamInfo<DeviceSetup>& info) { return info.param.name; }
 
+rope::DeviceOptions optionsOf(const DeviceSetup& setup) {
+    rope::DeviceOptions options;
+    options.select = setup.select;
+    options.validate = wantsValidation();
+    if (std::getenv("VKROPE_TEST_RUNNER") != nullptr) options.timeout_seconds = 600; // an emulator is slow
+    options.push_descriptors = options.debug_utils = setup.with_extensions;
+    if (floorAsked()) options.get_instance_proc_addr = floorLoader();
+    return options;
+}
+
 rope::Device& open(const DeviceSetup& setup, std::string* error) {
     auto found = opened().find(setup.name);
     if (found == opened().end()) {
         OpenedDevice& o = opened()[setup.name];
-        rope::DeviceOptions options;
-        options.select = setup.select;
-        options.validate = wantsValidation();
-        if (std::getenv("VKROPE_TEST_RUNNER") != nullptr) options.timeout_seconds = 600; // an emulator is slow
-        options.push_descriptors = options.debug_utils = setup.with_extensions;
-        if (floorAsked()) options.get_instance_proc_addr = floorLoader();
+        rope::DeviceOptions options = optionsOf(setup);
         options.messages = o.messages = std::make_shared<rope::Messages>();
         o.device = rope::Device::open(options, &o.error);
         found = opened().find(setup.name);

@@ -23,6 +23,9 @@ inline void PrintTo(const DeviceSetup& setup, std::ostream* out) { *out << setup
 const std::vector<DeviceSetup>& deviceSetups();
 std::string setupName(const testing::TestParamInfo<DeviceSetup>& info);
 
+// Returns what a setup's device is opened with.
+rope::DeviceOptions optionsOf(const DeviceSetup& setup);
+
 // Returns the opened device of a setup, which stays open for the whole run; empty with *error where there is none.
 rope::Device& open(const DeviceSetup& setup, std::string* error);
 
