@@ -5,7 +5,7 @@
 #include <cstddef>
 
 double median(std::vector<double> seconds) {
-    std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
+    std::nth_element(seconds.data(), seconds.data() + seconds.size() / 2, seconds.data() + seconds.size());
     return seconds[seconds.size() / 2];
 }
 

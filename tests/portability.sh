@@ -4,6 +4,7 @@
 #
 #   lavapipe     every test on the system's lavapipe (Mesa)                                          5 minutes
 #   backports    every test on the newer lavapipe of Debian's backports, unpacked beside it          6 minutes
+#   newest       the tests of devices on the lavapipe of Debian's unstable, under its validation layer    15 minutes
 #   swiftshader  every test on SwiftShader                                                           3 minutes
 #   floor        the tests of devices, on devices cut down to the least that Vulkan promises         3 minutes
 #   arm64        every test built for arm64, under qemu, with arm64's lavapipe                           hours
@@ -25,7 +26,7 @@ work=$build/portability
 jobs=$(getconf _NPROCESSORS_ONLN)
 suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
-readonly every_row=(lavapipe backports swiftshader floor arm64 windows amd cross glslc ggml)
+readonly every_row=(lavapipe backports newest swiftshader floor arm64 windows amd cross glslc ggml)
 failed=0
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -196,6 +197,23 @@ row_backports() {
     if [ -z "$json" ]; then row "lavapipe of $suite-backports" FAILED "its package names no driver: $folder/root" && return; fi
     version=$(zcat "$folder"/root/usr/share/doc/mesa-vulkan-drivers/changelog.Debian.gz | sed -n '1s/.*(\([0-9.]*\).*/\1/p')
     native_row backports "lavapipe $version" "$json"
+}
+
+# These are linked with a newer C library than this machine's; its loader runs the tests.
+row_newest() {
+    local folder=$work/newest start status=0 libraries json version title="lavapipe and validation layer of Debian's unstable"
+    start=$(date +%s)
+    unpack_packages "$folder" sid "$(dpkg --print-architecture)" everything mesa-vulkan-drivers vulkan-validationlayers libvulkan1 ||
+        { not_here "$title" "apt, and let it reach $mirror" && return; }
+    native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
+    json=$(compgen -G "$folder/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1)
+    libraries=$(dirname "$(find "$folder/root" -name libvulkan_lvp.so)")
+    version=$(zcat "$folder"/root/usr/share/doc/mesa-vulkan-drivers/changelog.Debian.gz | sed -n '1s/.*(\([0-9.]*\).*/\1/p')
+    rm -f "$work/newest.log"
+    VK_DRIVER_FILES=$json VK_ICD_FILENAMES=$json VK_LAYER_PATH=$folder/root/usr/share/vulkan/explicit_layer.d \
+        "$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)" --library-path "$libraries" \
+        "$build/vkrope-tests" --gtest_filter='Every/*' >"$work/newest.log" 2>&1 || status=$?
+    gtest_row newest "lavapipe $version, and the newest validation layer" "$status" "$start"
 }
 
 row_swiftshader() {
@@ -388,7 +406,7 @@ main() {
         --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
         --install) "$root/host/package/install_packages.sh" portability ;;
         --whole) export VKROPE_TEST_WHOLE=1 timeout=14400 ;;
-        lavapipe | backports | swiftshader | floor | arm64 | windows | amd | cross | glslc | ggml) asked+=("$what") ;;
+        lavapipe | backports | newest | swiftshader | floor | arm64 | windows | amd | cross | glslc | ggml) asked+=("$what") ;;
         *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install, --whole and --help" >&2 && exit 2 ;;
         esac
     done

@@ -68,11 +68,12 @@ void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     pass->step[axis] = low;
 }
 
-// Lowers the step to a multiple that starts every part at the alignment. These parts bind nothing of their neighbours'
-// bytes. Synchronization validation would take shared bytes for a hazard.
+// Lowers the step to a multiple that starts every part's destinations at the alignment. These parts write to no binding
+// that has bytes of their neighbours. Synchronization validation would take shared bytes for a hazard.
 void alignStep(int axis, uint64_t alignment, RopePass* pass) {
     uint64_t multiple = 1;
-    for (const RopeAccess& access : pass->access) {
+    for (int binding = ROPE_BINDING_DESTINATION; binding <= ROPE_BINDING_DESTINATION_V; ++binding) {
+        const RopeAccess& access = pass->access[binding];
         if (access.extent == 0 || access.stride[axis] == 0) continue;
         while (multiple < alignment && access.stride[axis] * access.element_bytes * multiple % alignment != 0)
             multiple *= 2;

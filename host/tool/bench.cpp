@@ -49,7 +49,8 @@ bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
     }
     if (options.device == "reference")
         return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
-    return options.plot.empty() || checkPaths({}, {{"--plot", options.plot, ""}}, failure);
+    const std::vector<PathOption> plot = {{"--plot", options.plot, ""}};
+    return options.plot.empty() || checkPaths({}, plot, failure);
 }
 
 // ---- Measuring -----------------------------------------------------------------------------------------------------

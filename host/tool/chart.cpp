@@ -157,7 +157,7 @@ std::string drawLegend(const std::vector<ChartLine>& lines, double top) {
     const size_t columns = legendColumns(lines);
     std::string svg;
     for (size_t i = 0; i < lines.size(); ++i) {
-        const double x = kLeft + (i % columns) * (kWidth - kLeft - kRight) / 2,
+        const double x = kLeft + static_cast<double>(i % columns) * (kWidth - kLeft - kRight) / 2,
                      y = top + static_cast<double>(i / columns) * kLegendRow;
         svg += "<path d=\"M" + svgNumber(x) + " " + svgNumber(y - 4) + "h26\" stroke=\"" + kColours[i % kColourCount] +
                "\" stroke-width=\"3\"" + (lines[i].dashed ? " stroke-dasharray=\"6 4\"" : "") + "/>\n" +

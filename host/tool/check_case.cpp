@@ -70,7 +70,7 @@ std::vector<uint8_t> drawPositions(const RopeFrequencies& f, const RopePositions
                                    bool near_table, Lcg* random) {
     const bool packed = p.kind >= ROPE_POSITIONS_PACKED, named = f.sets > 1;
     const uint32_t bytes = ropePositionBytes(p.element);
-    const size_t rows = packed ? size_t{1} + (p.kind - ROPE_POSITIONS_PACKED) : countAxes(f);
+    const size_t rows = packed ? 1 + static_cast<uint32_t>(p.kind - ROPE_POSITIONS_PACKED) : countAxes(f);
     const size_t length = packed ? p.sequences + 1 : size_t{p.same_for_all_sequences != 0 ? 1 : batch} * tokens;
     const size_t row = !packed && p.kind == ROPE_POSITIONS_START_PER_SEQUENCE ? batch : length;
     const size_t first = static_cast<size_t>(p.offset);

@@ -77,14 +77,15 @@ rope::NpyArray frequencyArray(const std::vector<double>& frequencies) {
 
 bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     const PathOption npy = {"--npy", options.npy, ""};
+    const std::vector<PathOption> inputs = {{"--config", options.model.config, ""}};
     std::vector<PathOption> outputs;
     if (!options.npy.empty()) outputs.push_back(npy);
     rope::ModelEncoding model;
-    if (!checkPaths({{"--config", options.model.config, ""}}, outputs, failure) ||
-        !readModel(options.model, options.rotary_dim, &model, failure))
+    if (!checkPaths(inputs, outputs, failure) || !readModel(options.model, options.rotary_dim, &model, failure))
         return false;
     if (!model.ignored_note.empty()) warn("frequencies", model.ignored_note);
-    if (!options.npy.empty() && !writeArrays({{npy, frequencyArray(model.frequencies)}}, failure)) return false;
+    const std::vector<OutputArray> arrays = {{npy, frequencyArray(model.frequencies)}};
+    if (!options.npy.empty() && !writeArrays(arrays, failure)) return false;
     if (options.json) {
         printModelJson(model);
     } else {

@@ -75,7 +75,7 @@ TEST(Config, TextsRotateAsTheModelsOwnCodeDoes) {
         const size_t count = shape[0] * shape[2];
         std::vector<std::vector<double>> positions;
         for (size_t axis = 0; axis < 3; ++axis)
-            positions.emplace_back(ids.begin() + axis * count, ids.begin() + (axis + 1) * count);
+            positions.emplace_back(ids.data() + axis * count, ids.data() + (axis + 1) * count);
         const double worst = greatestDistance(read(config.dump()), positions, shape[1], shape[2],
                                               vectors.array<float>(from["tensors"]["q"]),
                                               vectors.array<float>(from["tensors"]["q_out"]));

@@ -17,7 +17,7 @@ const std::vector<int32_t> kPages = {7, 2, 9, 0, 5, 10, 3, 6};
 constexpr int32_t kForeignPage = 4;
 
 size_t countUntouched(const std::vector<uint8_t>& bytes, size_t at, size_t count) {
-    return std::count(bytes.begin() + at, bytes.begin() + at + count, kUntouched);
+    return static_cast<size_t>(std::count(bytes.data() + at, bytes.data() + at + count, kUntouched));
 }
 
 } // namespace
@@ -188,7 +188,7 @@ void Decoder::writeStep(uint32_t start, uint32_t count) {
         const uint32_t position = start + i;
         const int32_t slot = pages_[position / PAGE_SIZE] * PAGE_SIZE + static_cast<int32_t>(position % PAGE_SIZE);
         words[STEP_SLOTS + i] = slot;
-        given_[slot] = true;
+        given_[static_cast<size_t>(slot)] = true;
     }
     if (options_.excess && count == MOST_TOKENS) words[STEP_COUNT] = 1000;
     if (options_.fault == Fault::kSlot && start == kFaultAt) ++words[STEP_SLOTS];

@@ -40,7 +40,7 @@ void normHeads(const std::vector<float>& weights, Row* row) {
 void turnHeads(size_t position, Row* row) {
     for (size_t head = 0; head < row->size(); head += DIM) {
         for (size_t j = 0; j < DIM / 2; ++j) {
-            const double angle = position * std::pow(kBase, -2.0 * j / DIM);
+            const double angle = static_cast<double>(position) * std::pow(kBase, -2.0 * static_cast<double>(j) / DIM);
             double& x = (*row)[head + j];
             double& y = (*row)[head + j + DIM / 2];
             const double c = kScale * std::cos(angle), s = kScale * std::sin(angle);

@@ -47,7 +47,7 @@ TEST_P(Submission, MakesRowsAndRotatesByThemInOrder) {
     ASSERT_EQ(ropePlanRotate(&rotate, &device().limits(), &plans[1]), ROPE_SUCCESS) << plans[1].reason.text;
 
     std::vector<int32_t> positions(100);
-    for (int32_t i = 0; i < 100; ++i) positions[i] = i * i - 50;
+    for (uint32_t i = 0; i < 100; ++i) positions[i] = static_cast<int32_t>(i * i) - 50;
     const std::vector<float> q = sample::values(100 * 4 * 64, 1);
     std::string error;
     rope::Buffer buffers[4];

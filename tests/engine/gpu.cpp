@@ -1,5 +1,7 @@
 #include "gpu.hpp"
 
+#include "../support/validation.hpp"
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -85,6 +87,7 @@ bool Gpu::makeInstance(bool validate) {
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pApplicationInfo = &application;
     if (validate) {
+        askLayerForShaders();
         info.pNext = &messenger; // hears what the instance's creation and destruction have to say
         info.enabledLayerCount = 1;
         info.ppEnabledLayerNames = &layer;

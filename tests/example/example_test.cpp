@@ -145,7 +145,7 @@ TEST_P(Example, AttentionWithIncludedEncodingsHasThePlansBits) {
 }
 
 TEST_P(Example, ScoresAreNanByFrequenciesOfTheOtherAngle) {
-    for (const uint32_t encoding : {SINUSOIDAL, ROTARY, DIVIDED}) {
+    for (const uint32_t encoding : std::initializer_list<uint32_t>{SINUSOIDAL, ROTARY, DIVIDED}) {
         const RopePlan plan = planExample(encoding, device().limits());
         gpu::Slots slots;
         slots.set(ROPE_SLOT_K, kX);

@@ -7,6 +7,7 @@
 #include "plan/add.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <set>
 

@@ -117,7 +117,7 @@ TEST(Angle, OfCompatibleModeIsTheFloat32Product) {
     for (int i = 0; i < 300000; ++i) {
         const int32_t position = static_cast<int32_t>(random.next()) >> random.below(8);
         const float frequency =
-            std::ldexp(1 + (random.next() >> 8) * 0x1p-24f, static_cast<int>(random.below(20)) - 19);
+            std::ldexp(1 + static_cast<float>(random.next() >> 8) * 0x1p-24f, static_cast<int>(random.below(20)) - 19);
         const std::vector<uint32_t> words = sample::words({frequency}, ROPE_ANGLE_COMPATIBLE);
         volatile float product = static_cast<float>(position) * frequency;
         float bits[2];

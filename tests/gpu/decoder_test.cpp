@@ -129,7 +129,7 @@ TEST_P(DecoderTest, CountsBeyondWhatIsThereAreNotOverrun) {
     Decoder decoder(&device(), model(), options);
     ASSERT_NO_FATAL_FAILURE(decoder.make());
     std::vector<float> logits;
-    for (uint32_t count : {MOST_TOKENS, 1, 3}) {
+    for (uint32_t count : std::initializer_list<uint32_t>{MOST_TOKENS, 1, 3}) {
         ASSERT_NO_FATAL_FAILURE(step(decoder.length(), count, &decoder, &logits));
         decoder.expectRestUntouched();
     }

@@ -5,6 +5,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

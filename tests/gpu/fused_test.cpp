@@ -5,6 +5,7 @@
 #include "support/sample.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <numeric>
 
@@ -38,7 +39,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(turns, r.frequencies.sets > 1),
             choiceIf(true, d.no_rotation),
             choiceIf(true, d.packed),
-            choiceIf(true, q + 2 * k),
+            choiceIf(true, q + 2u * k),
             choiceIf(k && d.v.heads != 0, d.v_separate_dispatch),
             choiceIf(true, d.tokens_counted),
             choiceIf(q, d.q_norm.kind),

@@ -6,6 +6,8 @@
 
 #include "../shaders/interface.h"
 
+#include <algorithm>
+
 namespace {
 
 class Groups : public gpu::OnDevice {

@@ -2,6 +2,8 @@
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
+#include <cstdio>
+
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -81,8 +83,8 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     buffers.slots[ROPE_SLOT_Q] = q.slot();
     buffers.slots[ROPE_SLOT_FREQUENCIES] = words.slot();
     ASSERT_TRUE(device().run(&plan, 1, &buffers, &error)) << error;
-    std::printf("%s: %.2f GiB in %u dispatches\n", GetParam().name.c_str(), plan.bytes[ROPE_SLOT_Q] * 0x1p-30,
-                ropeDispatchCount(&plan));
+    std::printf("%s: %.2f GiB in %u dispatches\n", GetParam().name.c_str(),
+                static_cast<double>(plan.bytes[ROPE_SLOT_Q]) * 0x1p-30, ropeDispatchCount(&plan));
 
     // Each part's first and last token, and some between.
     std::vector<uint32_t> checked;

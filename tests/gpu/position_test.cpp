@@ -3,6 +3,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -128,7 +129,7 @@ TEST_P(Positions, WithFractionsAreAsExactAsWholeOnes) {
             for (size_t pair = 0; pair < 16; ++pair) {
                 double truth[2];
                 ropeReferenceAngle(position, frequencies[pair], ROPE_ANGLE_EXACT, truth);
-                for (int which = 0; which < 2; ++which) {
+                for (size_t which = 0; which < 2; ++which) {
                     worst = std::fmax(worst, std::fabs(rows[i * 32 + which * 16 + pair] - truth[which]));
                 }
             }
@@ -157,7 +158,7 @@ TEST_P(Positions, NearTheZerosOfSineAndCosineAreWithinHalfAnUlp) {
         for (size_t pair = 0; pair < 6; ++pair) {
             double truth[2];
             ropeReferenceAngle(positions[i], frequencies[pair], ROPE_ANGLE_EXACT, truth);
-            for (int which = 0; which < 2; ++which) {
+            for (size_t which = 0; which < 2; ++which) {
                 if (std::fabs(truth[which]) < 0x1p-30) continue;
                 const double ulp = std::ldexp(1, std::ilogb(truth[which]) - 23);
                 worst = std::fmax(worst, std::fabs(rows[i * 12 + which * 6 + pair] - truth[which]) / ulp);

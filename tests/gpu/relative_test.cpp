@@ -196,7 +196,7 @@ TEST_P(Relative, SmallGroupsAndLittleSharedMemoryHaveTheCpusBits) {
     const uint32_t limited[][2] = {{1, 16384}, {5, 1024}, {33, 2048}, {128, 1000}, {128, 3000}};
     for (const auto& l : limited) {
         for (const RopeRelativeSide side : kSides) {
-            for (const uint32_t threads : {64, 16384}) {
+            for (const uint32_t threads : {64u, 16384u}) {
                 RopeLimits limits = device().limits();
                 limits.threads = threads;
                 limits.group_size = l[0];
@@ -255,7 +255,9 @@ struct Small {
         for (int i = 0; i < kQueries * kKeys; ++i) scores.push_back(static_cast<float>(i));
         for (int i = 0; i < kQueries * kDim; ++i) output.push_back(static_cast<float>(100 + i));
     }
-    const float* row(int i, int j) const { return &rows[(std::max(-kClip, std::min(kClip, j - i)) + kClip) * kDim]; }
+    const float* row(int i, int j) const {
+        return rows.data() + (std::max(-kClip, std::min(kClip, j - i)) + kClip) * kDim;
+    }
     RopeRelativeDescription describe(RopeRelativeSide side) const {
         RopeRelativeDescription d = {};
         d.side = side;
@@ -289,14 +291,14 @@ TEST_P(Relative, AreTheFormulas) {
     const std::vector<float> output = runSmall(&device(), s, ROPE_RELATIVE_VALUES);
     for (int i = 0; i < Small::kQueries; ++i) {
         for (int j = 0; j < Small::kKeys; ++j) {
-            float wanted = s.scores[i * Small::kKeys + j];
-            for (int e = 0; e < Small::kDim; ++e) wanted += s.q[i * Small::kDim + e] * s.row(i, j)[e];
-            EXPECT_EQ(scores[i * Small::kKeys + j], wanted) << i << ", " << j;
+            float wanted = s.scores.data()[i * Small::kKeys + j];
+            for (int e = 0; e < Small::kDim; ++e) wanted += s.q.data()[i * Small::kDim + e] * s.row(i, j)[e];
+            EXPECT_EQ(scores.data()[i * Small::kKeys + j], wanted) << i << ", " << j;
         }
         for (int e = 0; e < Small::kDim; ++e) {
-            float wanted = s.output[i * Small::kDim + e];
-            for (int j = 0; j < Small::kKeys; ++j) wanted += s.weights[i * Small::kKeys + j] * s.row(i, j)[e];
-            EXPECT_EQ(output[i * Small::kDim + e], wanted) << i << ", " << e;
+            float wanted = s.output.data()[i * Small::kDim + e];
+            for (int j = 0; j < Small::kKeys; ++j) wanted += s.weights.data()[i * Small::kKeys + j] * s.row(i, j)[e];
+            EXPECT_EQ(output.data()[i * Small::kDim + e], wanted) << i << ", " << e;
         }
     }
 }
@@ -354,13 +356,13 @@ TEST(PlanRelative, TakesOnePipelineForAllCountsOfQueriesAndKeys) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     for (const RopeRelativeSide side : kSides) {
-        for (const uint32_t threads : {64, 16384}) {
+        for (const uint32_t threads : {64u, 16384u}) {
             limits.threads = threads;
             RopePlan first;
             RopeRelativeDescription d = describe(side, 1, 1, 64, -16, 16);
             ASSERT_EQ(ropePlanRelative(&d, &limits, &first), ROPE_SUCCESS);
-            for (const uint32_t queries : {1, 2, 16, 1000}) {
-                for (const uint32_t keys : {1, 2, 4, 500, 1023, 1024, 5000}) {
+            for (const uint32_t queries : {1u, 2u, 16u, 1000u}) {
+                for (const uint32_t keys : {1u, 2u, 4u, 500u, 1023u, 1024u, 5000u}) {
                     d.queries = queries;
                     d.keys = keys;
                     RopePlan plan;

@@ -3,6 +3,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace {
@@ -357,7 +358,7 @@ TEST_P(Rotate, LeavesATokenOutsideTheTableUnchangedAndCountsIt) {
         const std::vector<float> out = inputs.slots.get<float>(out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q);
         for (size_t token = 0; token < 6; ++token) {
             const bool same =
-                std::equal(q.begin() + token * 256, q.begin() + (token + 1) * 256, out.begin() + token * 256);
+                std::equal(q.data() + token * 256, q.data() + (token + 1) * 256, out.data() + token * 256);
             EXPECT_EQ(same, token != 1 && token != 2) << token;
         }
     }

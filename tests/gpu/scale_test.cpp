@@ -5,6 +5,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #if defined(__SSE2__)
@@ -247,7 +248,7 @@ uint32_t expectPromised(const Far& far, const std::vector<float>& out, const std
 
 // How far a pair's result may be from x * c - y * s in double: 0.75 ulp where products are rounded, otherwise 0.51; and
 // half the least denormal.
-double farFrom(const Far& far, size_t at, int which, const std::vector<float>& out) {
+double farFrom(const Far& far, size_t at, size_t which, const std::vector<float>& out) {
     const size_t row = at / (2 * kPairs * kHeads) * 2 * kPairs + at % kPairs;
     const double c = far.rows[row], s = far.rows[row + kPairs], x = far.q[at], y = far.q[at + kPairs];
     const double exact = which == 0 ? x * c - y * s : x * s + y * c;
@@ -267,7 +268,7 @@ TEST(Scale, WhatIsInfiniteOrNoNumberStaysSoAndNothingElse) {
         const size_t row = at / (2 * kPairs * kHeads) * 2 * kPairs + at % kPairs;
         const double scale = std::hypot(far.rows[row], far.rows[row + kPairs]);
         const double length = std::hypot(double{far.q[at]}, double{far.q[at + kPairs]}) * scale;
-        for (int i = 0; i < 2; ++i) {
+        for (size_t i = 0; i < 2; ++i) {
             if (!std::isfinite(length) || std::isnan(length)) {
                 ASSERT_TRUE(isSame(out[at + i * kPairs], plain.sums[i])) << at;
                 ++lost;

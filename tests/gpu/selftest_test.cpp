@@ -52,7 +52,7 @@ Found look(const RopeShader& shader) {
         if (op == kBranchConditional || op == kReturn) decides = true;
         if (length < 4) continue;
         uint32_t depending = 0;
-        for (uint32_t i = 3; i < length; ++i) depending += by_thread.count(at[i]);
+        for (uint32_t i = 3; i < length; ++i) depending += by_thread.count(at[i]) != 0;
         if (isFloat(op) && !decides) {
             ++found.operations;
             found.shared += length - 3 - depending;

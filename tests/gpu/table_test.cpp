@@ -3,6 +3,7 @@
 #include "support/sample.hpp"
 
 #include <cmath>
+#include <cstdio>
 
 namespace {
 
@@ -189,8 +190,8 @@ TEST_P(Table, FormatsLieAsTheirUsersIndexThem) {
     const std::vector<float> woven = made(ROPE_ROWS_INTERLEAVED), arrays = made(ROPE_ROWS_TWO_ARRAYS);
     for (size_t row = 0; row < 3; ++row) {
         for (size_t pair = 0; pair < 2; ++pair) {
-            const float cosine = static_cast<float>(std::cos((row + 1) * frequencies[pair]));
-            const float sine = static_cast<float>(std::sin((row + 1) * frequencies[pair]));
+            const float cosine = static_cast<float>(std::cos(static_cast<double>(row + 1) * frequencies[pair]));
+            const float sine = static_cast<float>(std::sin(static_cast<double>(row + 1) * frequencies[pair]));
             EXPECT_NEAR(split[row * 4 + pair], cosine, 1e-7);
             EXPECT_NEAR(split[row * 4 + 2 + pair], sine, 1e-7);
             for (const size_t copy : {pair, pair + 2}) {

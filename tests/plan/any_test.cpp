@@ -164,7 +164,8 @@ TEST(Plan, OfAnyTableIsRefusedOrInsideItsSizes) {
             const rope::RopePlace& to = push.destination;
             const uint64_t first = uint64_t{to.offset} + push.rows.offset;
             const uint64_t last = first + (dispatch.groups[1] - 1ull) * to.batch + (push.tokens - 1ull) * to.token +
-                                  (d.frequencies.count - 1ull) * push.rows.head + own.row_copy + (sine > 0 ? sine : 0);
+                                  (d.frequencies.count - 1ull) * push.rows.head + own.row_copy +
+                                  static_cast<uint64_t>(std::max(sine, int64_t{0}));
             ASSERT_GE(static_cast<int64_t>(first) + sine, 0);
             ASSERT_LE((last + 1) * 4, dispatch.bindings[ROPE_BINDING_DESTINATION].range);
         }

@@ -202,7 +202,7 @@ TEST(Frequencies, DefaultRuleIsCorrectlyRoundedForEveryDimensionUpTo256) {
 TEST(Frequencies, DefaultRuleGivesPowersOfTwoExactly) {
     const std::vector<double> frequencies = made(ruleOf(ROPE_RULE_DEFAULT, 32, 65536.0, 0));
     for (int i = 0; i < 16; ++i) {
-        EXPECT_EQ(frequencies[i], std::ldexp(1.0, -i));
+        EXPECT_EQ(frequencies.data()[i], std::ldexp(1.0, -i));
     }
 }
 
@@ -258,11 +258,11 @@ TEST(Frequencies, TakeSixteenBytesAPair) {
 TEST(Frequencies, ExactWordsAreTheTurnsRoundedTo96Bits) {
     const std::vector<double> samples = wordSamples();
     for (size_t at = 0; at < samples.size(); at += ROPE_MAX_PAIRS) {
-        const std::vector<double> part(samples.begin() + at,
-                                       samples.begin() + std::min(at + ROPE_MAX_PAIRS, samples.size()));
+        const std::vector<double> part(samples.data() + at,
+                                       samples.data() + std::min(at + ROPE_MAX_PAIRS, samples.size()));
         const std::vector<uint32_t> words = written(part, ROPE_ANGLE_EXACT);
         for (size_t i = 0; i < part.size(); ++i) {
-            const std::vector<uint32_t> pair(words.begin() + 4 * i, words.begin() + 4 * i + 4);
+            const std::vector<uint32_t> pair(words.data() + 4 * i, words.data() + 4 * i + 4);
             ASSERT_EQ(pair, trueWords(part[i])) << part[i];
         }
     }
@@ -271,12 +271,12 @@ TEST(Frequencies, ExactWordsAreTheTurnsRoundedTo96Bits) {
 TEST(Frequencies, CompatibleWordIsTheNearestFloat) {
     const std::vector<double> samples = floatSamples();
     for (size_t at = 0; at < samples.size(); at += ROPE_MAX_PAIRS) {
-        const std::vector<double> part(samples.begin() + at,
-                                       samples.begin() + std::min(at + ROPE_MAX_PAIRS, samples.size()));
+        const std::vector<double> part(samples.data() + at,
+                                       samples.data() + std::min(at + ROPE_MAX_PAIRS, samples.size()));
         const std::vector<uint32_t> words = written(part, ROPE_ANGLE_COMPATIBLE);
         for (size_t i = 0; i < part.size(); ++i) {
             const uint32_t sign = static_cast<uint32_t>(bitsOf(part[i]) >> 63) << 31;
-            const std::vector<uint32_t> pair(words.begin() + 4 * i, words.begin() + 4 * i + 4);
+            const std::vector<uint32_t> pair(words.data() + 4 * i, words.data() + 4 * i + 4);
             ASSERT_EQ(pair, (std::vector<uint32_t>{sign | kCompatibleMark, trueFloatBits(part[i]), 0, 0})) << part[i];
         }
     }

@@ -226,7 +226,7 @@ TEST(PlanFused, SharesPipelinesBetweenLayersStepsAndCaches) {
                             if (kind == ROPE_CACHE_BLOCK_TABLE) d.cache.table_pages = slots / 16;
                             d.cache.k.offset = layer * 2ull * slots * 8 * 128;
                             d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
-                            d.rotate.tokens = d.cache.slot_map_offset = tokens;
+                            d.cache.slot_map_offset = d.rotate.tokens = tokens;
                             RopePlan plan;
                             ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
                             ASSERT_EQ(plan.pass_count, buffers == 4 ? 2u : 1u);

@@ -237,15 +237,17 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         EXPECT_TRUE(m.spec_ids.count(ROPE_ID_GROUP_SIZE)) << shader->name;
         EXPECT_LT(*m.spec_ids.rbegin(), ROPE_CONSTANT_COUNT) << shader->name;
     }
+    using Ids = std::initializer_list<uint32_t>;
     std::set<uint32_t> rotations, fused;
     for (uint32_t id = 0; id <= ROPE_ID_K_HEADS; ++id) rotations.insert(id);
     EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, rotations);
-    for (const uint32_t id : {ROPE_ID_HEADS, ROPE_ID_QUADS, ROPE_ID_BY_WORDS, ROPE_ID_SHARES, ROPE_ID_Q_BLOCKS,
-                              ROPE_ID_Q_HEADS, ROPE_ID_K_HEADS}) // one head of one tensor, and each thread's own angles
+    for (const uint32_t id :
+         Ids{ROPE_ID_HEADS, ROPE_ID_QUADS, ROPE_ID_BY_WORDS, ROPE_ID_SHARES, ROPE_ID_Q_BLOCKS, ROPE_ID_Q_HEADS,
+             ROPE_ID_K_HEADS}) // one head of one tensor, and each thread's own angles
         rotations.erase(id);
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, rotations);
     for (uint32_t id = 0; id <= ROPE_ID_PARAMETERS; ++id) fused.insert(id);
-    for (const uint32_t id : {ROPE_ID_EVERY_TOKEN, ROPE_ID_Q_BLOCKS}) fused.erase(id);
+    for (const uint32_t id : Ids{ROPE_ID_EVERY_TOKEN, ROPE_ID_Q_BLOCKS}) fused.erase(id);
     fused.insert(ROPE_ID_SLOT_MAP_APART);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, fused);
     for (uint32_t id = ROPE_ID_WEIGHT_VECTORS; id <= ROPE_ID_K_WEIGHT_HEAD; ++id) fused.insert(id);
@@ -254,10 +256,10 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     EXPECT_EQ(parse(rope_shader_fused_wide_weights).spec_ids, fused);
     std::set<uint32_t> additions;
     for (uint32_t id = 0; id <= ROPE_ID_SCALED; ++id) additions.insert(id);
-    for (const uint32_t id : {ROPE_ID_PAIRING_OUT, ROPE_ID_BACKWARD, ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS})
+    for (const uint32_t id : Ids{ROPE_ID_PAIRING_OUT, ROPE_ID_BACKWARD, ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS})
         additions.erase(id);
     EXPECT_EQ(parse(rope_shader_add_wide).spec_ids, additions);
-    for (const uint32_t id : {ROPE_ID_HEADS, ROPE_ID_QUADS, ROPE_ID_BY_WORDS}) additions.erase(id);
+    for (const uint32_t id : Ids{ROPE_ID_HEADS, ROPE_ID_QUADS, ROPE_ID_BY_WORDS}) additions.erase(id);
     EXPECT_EQ(parse(rope_shader_add_odd).spec_ids, additions);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <set>
 #include <string>
@@ -46,8 +47,10 @@ TEST(Plan, RefusesWhatContradictsItself) {
     expectRefused(invalid, "scale", [](RopeRotateDescription* d) { d->frequencies.scale = NAN; });
     expectRefused(invalid, "operation is 4",
                   [](RopeRotateDescription* d) { d->operation = static_cast<RopeOperation>(4); });
-    expectRefused(invalid, "pairing_in is -1",
-                  [](RopeRotateDescription* d) { d->pairing_in = static_cast<RopePairing>(-1); });
+    expectRefused(invalid, "pairing_in is -1", [](RopeRotateDescription* d) {
+        const int other = -1;
+        std::memcpy(&d->pairing_in, &other, sizeof other);
+    });
     expectRefused(invalid, "source is 9", [](RopeRotateDescription* d) { d->source = static_cast<RopeSource>(9); });
     expectRefused(invalid, "angle is 2", [](RopeRotateDescription* d) { d->angle = static_cast<RopeAngle>(2); });
     expectRefused(invalid, "positions.kind is 7",

@@ -159,7 +159,7 @@ using Pipeline = std::tuple<const RopeShader*, std::vector<uint32_t>, uint32_t>;
 
 TEST(PlanRotation, HasOnePipelineForAllCountsOfTokens) {
     std::vector<RopeLimits> devices(5, floorLimits()); // the last has the floor's
-    for (int i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < 4; ++i) {
         devices[i].threads = i % 2 == 0 ? 0 : 16384;
         devices[i].group_size = 1024;
         devices[i].storage_range = i / 2 == 0 ? UINT32_MAX : 1u << 27;
@@ -175,7 +175,7 @@ TEST(PlanRotation, HasOnePipelineForAllCountsOfTokens) {
                 ASSERT_EQ(ropeDispatchCount(&plan), 1u);
                 const RopePass& pass = plan.passes[0];
                 uint32_t bound = 0;
-                for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bound |= (pass.access[i].extent != 0) << i;
+                for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bound |= uint32_t{pass.access[i].extent != 0} << i;
                 const uint32_t* constants = pass.constants;
                 pipelines.emplace(pass.shader, std::vector<uint32_t>(constants, constants + ROPE_CONSTANT_COUNT),
                                   bound);

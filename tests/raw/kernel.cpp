@@ -1,5 +1,7 @@
 #include "kernel.hpp"
 
+#include <vector>
+
 namespace raw {
 namespace {
 

@@ -261,7 +261,7 @@ TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
     const int32_t slots[kTokens] = {4, 5, 6, 7};
     std::vector<float> wanted = source;
     for (size_t at : {size_t{0}, size_t{kPages * kPage}})
-        std::copy_n(source.begin() + at, kPage, wanted.begin() + at + kPage);
+        std::copy_n(source.data() + at, kPage, wanted.data() + at + kPage);
     for (const uint32_t apart : {0u, 1u}) {
         if (apart == 0 && device().limits().storage_buffers < 6) continue; // refused there
         d.v_separate_dispatch = apart;

@@ -135,7 +135,7 @@ TEST(HostFused, ReadsNoPositionsThatItDoesNotNeed) {
 // Three axes and two sets: the slot goes by axis 0 alone, whatever the others say.
 TEST(HostFused, SlotsGoByTheFirstAxis) {
     std::vector<uint8_t> axes(kDim / 2);
-    for (size_t i = 0; i < axes.size(); ++i) axes[i] = i % 3;
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<uint8_t>(i % 3);
     std::vector<double> frequencies = sample::frequencies(10000, kDim);
     frequencies.resize(kDim, 0.0); // the second set does not turn
     constexpr int64_t kNone = int64_t{1} << 40;

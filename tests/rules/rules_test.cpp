@@ -200,11 +200,11 @@ void expectTrue(const char* what, const std::vector<RopeRule>& rules) {
 // Draws `count` rules of one kind, of any base, dimension, factor and length. `complete` sets the kind's other members.
 std::vector<RopeRule> randomRules(RopeRuleKind kind, int count,
                                   const std::function<void(RopeRule&, double)>& complete) {
-    std::mt19937 generator(kind + 1);
+    std::mt19937 generator(static_cast<uint32_t>(kind) + 1);
     std::uniform_real_distribution<double> unit;
     std::vector<RopeRule> rules;
     for (int i = 0; i < count; ++i) {
-        const uint32_t dim = 4 + 2 * (generator() % (i % 16 == 0 ? 500 : 62));
+        const uint32_t dim = 4 + 2 * static_cast<uint32_t>(generator() % (i % 16 == 0 ? 500 : 62));
         const double base = std::exp2(0.1 + unit(generator) * (i % 4 == 0 ? 63.8 : 24));
         RopeRule rule = ruleOf(kind, dim, base, std::exp2(unit(generator) * 20));
         rule.original_length = std::floor(std::exp2(8 + 12 * unit(generator)));
@@ -393,7 +393,7 @@ TEST(Rules, LeaveUnextendedPairsAsTheDefaultRulesDoubles) {
     const Made linear = made(ruleOf(ROPE_RULE_LINEAR, 128, 5e5, 7));
     for (const RopeRule& rule : {llama3Of(128, 5e5, 7, 1, 4), yarnOf(128, 5e5, 7, 8192)}) {
         const Made extended = made(rule);
-        for (int i : {0, 1, 5, 10, 15, 50, 55, 63}) {
+        for (const size_t i : {0u, 1u, 5u, 10u, 15u, 50u, 55u, 63u}) {
             EXPECT_EQ(extended.frequencies[i], (i < 20 ? plain : linear).frequencies[i]) << rule.kind << ", pair " << i;
         }
     }

@@ -216,7 +216,7 @@ class GroupSizeReader {
         std::copy(literal_.begin(), literal_.end(), size.sizes);
         const auto parts = composites_.find(group_size_id_);
         if (parts == composites_.end()) return size;
-        for (int axis = 0; axis < 3; ++axis) {
+        for (size_t axis = 0; axis < 3; ++axis) {
             const uint32_t id = parts->second[axis];
             size.sizes[axis] = values_.at(id);
             const auto constant = constants_.find(id);

@@ -78,7 +78,7 @@ void fillSets(const RopeRotateDescription& d, uint32_t entries, sample::Random* 
     const uint64_t row = rope::positionRows(p, rope::axisCount(d.frequencies)) + rope::isPacked(p);
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t i = 0; i < entries; ++i) {
-            const int64_t set = random->below(8) == 0 ? -1 : random->below(d.frequencies.sets * 8 + 1) / 8;
+            const int64_t set = random->below(8) == 0 ? int64_t{-1} : random->below(d.frequencies.sets * 8 + 1) / 8;
             const uint64_t at = rope::isPacked(p) ? i : batch * p.batch_stride + i * p.token_stride;
             putInteger(set, p.element, p.offset + row * p.axis_stride + at, to);
         }
@@ -133,7 +133,7 @@ void fillTable(const RopeFusedDescription& d, uint32_t sequences, sample::Random
     for (uint32_t i = 0; i < pages; ++i) free.push_back(i);
     for (uint32_t b = 0; b < sequences; ++b) {
         for (uint32_t i = 0; i < d.cache.table_pages; ++i) {
-            int64_t page = random->below(2) == 0 ? -1 : pages;
+            int64_t page = random->below(2) == 0 ? int64_t{-1} : pages;
             if (!free.empty() && random->below(8) != 0) {
                 std::swap(free[random->below(static_cast<uint32_t>(free.size()))], free.back());
                 page = free.back();
@@ -173,7 +173,7 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     const RopeRotateDescription& d = fused.tensors[0].d;
     const uint32_t caches = d.positions.kind >= ROPE_POSITIONS_PACKED ? d.positions.sequences : d.batch;
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V}) {
-        slots.bytes[slot] = sample::tensor(d.element_in, plan.bytes[slot], seed + slot);
+        slots.bytes[slot] = sample::tensor(d.element_in, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
     }
     fillOutputs(fused, plan, seed, &slots);
     std::vector<uint8_t>& positions = slots.bytes[ROPE_SLOT_POSITIONS];
@@ -189,7 +189,8 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     for (const RopeSlot slot : {ROPE_SLOT_Q_WEIGHTS, ROPE_SLOT_K_WEIGHTS}) {
         const RopeNorm& norm = slot == ROPE_SLOT_Q_WEIGHTS ? fused.filled.q_norm : fused.filled.k_norm;
         if (plan.bytes[slot] != 0)
-            slots.bytes[slot] = sample::tensor(norm.weights_element, plan.bytes[slot], seed + slot);
+            slots.bytes[slot] =
+                sample::tensor(norm.weights_element, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
     }
     if (scene.d.tokens_counted != 0) {
         putInteger(scene.present, fused.count_element, scene.d.tokens_offset, &positions);

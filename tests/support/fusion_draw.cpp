@@ -206,11 +206,11 @@ void drawCache(sample::Random* random, Scene* scene) {
     if (cache.kind == ROPE_CACHE_NONE) return;
     cache.order = static_cast<RopeCacheOrder>(random->below(2));
     const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0 && cache.shift == 0;
-    cache.element =
-        static_cast<RopeElement>(random->below(1u + (runs ? rope::kLastElement : rope::kLastTensorElement)));
+    cache.element = static_cast<RopeElement>(
+        random->below(1u + static_cast<uint32_t>(runs ? rope::kLastElement : rope::kLastTensorElement)));
     if (r.head_dim % 64 != 0 && cache.element == ROPE_ELEMENT_Q8_0) cache.element = ROPE_ELEMENT_I8;
     const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
-    cache.page_size = table || random->below(2) != 0 ? 4 << random->below(2) : 0;
+    cache.page_size = table || random->below(2) != 0 ? 4u << random->below(2) : 0;
     cache.slots = (r.tokens * r.batch + 16) / 8 * 8 + 8 * random->below(3);
     cache.table_pages = 3 + r.tokens / 4;
     cache.slot_map_element = static_cast<RopePositionElement>(random->below(2));

@@ -1,5 +1,7 @@
 // Runs GoogleTest. A run in which every test was skipped says so by its exit status, 77. The names of skipped tests go
 // to the end of the file that VKROPE_TEST_SKIPPED names, for ctest tells of whole runs alone.
+#include "support/validation.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -22,6 +24,7 @@ static void listSkipped(const testing::UnitTest& all, const char* path) {
 }
 
 int main(int argument_count, char** arguments) {
+    askLayerForShaders();
     testing::InitGoogleTest(&argument_count, arguments);
     const int result = RUN_ALL_TESTS();
     const testing::UnitTest& all = *testing::UnitTest::GetInstance();

@@ -69,9 +69,11 @@ inline void checkCosSin(const RopeDispatch& dispatch, const rope::RopePush& push
         return;
     }
     uint64_t row = asked.batch * push.rows.batch + asked.token * push.rows.token;
-    if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE) row = (sets * push.ROPE_TABLE_ROWS - 1) * push.rows.token;
+    if (constants[ROPE_ID_COS_SIN] == ROPE_FROM_TABLE)
+        row = (sets * static_cast<uint32_t>(push.ROPE_TABLE_ROWS) - 1) * push.rows.token;
     const int64_t sine = static_cast<int32_t>(push.sin_offset);
-    const uint64_t last = push.rows.offset + row + (pairs - 1) * push.rows.head + (sine > 0 ? sine : 0);
+    const uint64_t last =
+        push.rows.offset + row + (pairs - 1) * push.rows.head + static_cast<uint64_t>(std::max(sine, int64_t{0}));
     const uint64_t bytes = constants[ROPE_ID_ROW_ELEMENT] != ROPE_F32 ? 2 : 4;
     ASSERT_EQ(binding.slot, ROPE_SLOT_ROWS);
     ASSERT_GE(push.rows.offset + sine, 0);

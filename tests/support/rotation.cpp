@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 namespace rotation {
@@ -68,7 +69,8 @@ std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Rando
     if (p.kind >= ROPE_POSITIONS_PACKED) putLengths(d, random, &all[p.offset * bytes]);
     if (d.frequencies.sets < 2) return all;
     const bool packed = p.kind >= ROPE_POSITIONS_PACKED;
-    const uint32_t rows = packed ? p.kind - ROPE_POSITIONS_PACKED + 1 : rope::axisCount(d.frequencies);
+    const uint32_t rows =
+        packed ? static_cast<uint32_t>(p.kind - ROPE_POSITIONS_PACKED) + 1 : rope::axisCount(d.frequencies);
     const uint64_t entries = packed ? p.sequences : access.stride[1] != 0 ? d.tokens : 1;
     for (uint64_t batch = 0; batch < d.batch; ++batch) {
         for (uint64_t i = 0; i < entries; ++i) {

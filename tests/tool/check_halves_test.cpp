@@ -12,7 +12,8 @@ TEST_P(CheckHalves, AgreesWithTheSelfTest) {
     std::string error;
     uint64_t wrong = 0;
     ASSERT_TRUE(tool::widenEveryHalf(&device(), &wrong, &error)) << error;
-    for (const uint32_t part : {13, 17, 31}) ASSERT_TRUE(tool::narrowFloats(&device(), part, &wrong, &error)) << error;
+    for (const uint32_t part : {13u, 17u, 31u})
+        ASSERT_TRUE(tool::narrowFloats(&device(), part, &wrong, &error)) << error;
     EXPECT_EQ((device().limits().enabled & ROPE_ENABLED_NATIVE_HALVES) != 0, wrong == 0) << wrong;
 }
 

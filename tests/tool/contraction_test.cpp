@@ -88,7 +88,7 @@ template <typename Drop> Words without(const Words& words, Drop drop) {
     for (size_t at = 5; at < words.size(); at += words[at] >> 16) {
         const bool decorates = (words[at] & 0xFFFF) == kDecorate && words[at + 2] == kNoContraction;
         if (!decorates || !drop(index++, words[at + 1]))
-            kept.insert(kept.end(), words.begin() + at, words.begin() + at + (words[at] >> 16));
+            kept.insert(kept.end(), words.data() + at, words.data() + at + (words[at] >> 16));
     }
     return kept;
 }

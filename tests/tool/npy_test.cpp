@@ -139,7 +139,7 @@ TEST(Npy, StartsTheDataAtAMultipleOf64Bytes) {
 
 TEST(Npy, ReadsEveryVersion) {
     const Bytes data = bytesOf<int32_t>({1, 2, 3});
-    for (const uint8_t major : {1, 2, 3})
+    for (const uint8_t major : std::initializer_list<uint8_t>{1, 2, 3})
         EXPECT_EQ(parse(file(header("<i4", "False", "(3,)"), data, major)).data, data);
 }
 
@@ -238,7 +238,7 @@ TEST(Npy, RefusesWhatIsNoNpyFile) {
 }
 
 TEST(Npy, RefusesEveryShorterAndLongerFile) {
-    for (const uint8_t major : {1, 2, 3}) {
+    for (const uint8_t major : std::initializer_list<uint8_t>{1, 2, 3}) {
         Bytes bytes = file(header("<f4", "False", "(2,)"), Bytes(8), major);
         const Bytes whole = bytes;
         while (!bytes.empty()) {
@@ -459,7 +459,7 @@ NpyArray counting(NpyArray::Type type, const std::vector<uint64_t>& shape) {
             h = kHalves[i];
         } else if (type == NpyArray::Type::f16) {
             const int exponent = std::ilogb(d);
-            h = static_cast<uint16_t>((exponent + 15) << 10 | ((i << 10 >> exponent) & 1023));
+            h = static_cast<uint16_t>(static_cast<uint32_t>(exponent + 15) << 10 | ((i << 10 >> exponent) & 1023));
         }
         const void* const from[] = {&f, &d, &h, &h, &w, &l};
         std::memcpy(&array.data[i * array.elementBytes()], from[static_cast<int>(type)], array.elementBytes());
