@@ -9,11 +9,11 @@ if(VKROPE_IS_SHARED)
     return()
 endif()
 
-# amd.py runs this program.
-add_executable(vkrope-amd bench/amd.cpp)
-target_include_directories(vkrope-amd PRIVATE host)
-target_link_libraries(vkrope-amd PRIVATE vkrope-measure)
-target_compile_options(vkrope-amd PRIVATE ${VKROPE_WARNINGS})
+# compilers.py runs this program.
+add_executable(vkrope-compilers bench/compilers.cpp)
+target_include_directories(vkrope-compilers PRIVATE host)
+target_link_libraries(vkrope-compilers PRIVATE vkrope-measure)
+target_compile_options(vkrope-compilers PRIVATE ${VKROPE_WARNINGS})
 
 # This program writes modules for other compilers of SPIR-V.
 add_executable(vkrope-modules bench/modules.cpp)

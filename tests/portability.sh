@@ -9,15 +9,23 @@
 #   floor        the tests of devices, on devices cut down to the least that Vulkan promises         3 minutes
 #   arm64        every test built for arm64, under qemu, with arm64's lavapipe                           hours
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
-#   amd          every shader through AMD's compiler, for each family of GPUs that RADV knows       3 minutes
+#   amd          every shader through the compiler of AMD's GPUs (RADV), and the order of loads      5 minutes
+#   intel        the same of Intel's (ANV); none of these rows asks for a GPU                        1 minute
+#   nvidia       the same of NVIDIA's (NVK)                                                          1 minute
+#   adreno       the same of Qualcomm's (Turnip)                                                     1 minute
+#   apple        the same of Apple's (Honeykrisp)                                                    1 minute
+#   mali         the same of Arm's (PanVK), built for arm64, under qemu                             10 minutes
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
 #   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
 #   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see ENGINES.md  5 minutes
 #
-# Times are of two cores. amd, cross, glslc and floor belong into every run that changes a shader; all of it once a week, and
-# before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/); the system's own drivers
-# and its list of architectures stay as they are. --install first installs the packages that the rows take:
-# host/package/install_packages.sh portability. --whole takes every combination of choices, as tests/run.sh --whole does. The exit status is 1 where a row fails; "not here" is no failure.
+# Times are of two cores. The compilers, cross, glslc and floor belong into every run that changes a shader; all of it once a
+# week, and before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/), and the packages of
+# the vendors' compilers, whose versions tests/portability/packages.lock names, into ~/.cache/vkrope; the system's own drivers
+# and its list of architectures stay as they are. --install first installs the packages that the rows take
+# (host/package/install_packages.sh portability), and fetches those of packages.lock. --whole takes every combination of
+# choices, as tests/run.sh --whole does. The newest result of each row is kept in bench/results/portability.md, with its date
+# and commit. The exit status is 1 where a row fails; "not here" is no failure.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -26,7 +34,8 @@ work=$build/portability
 jobs=$(getconf _NPROCESSORS_ONLN)
 suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
-readonly every_row=(lavapipe backports newest swiftshader floor arm64 windows amd cross glslc ggml)
+results=${VKROPE_RESULTS:-$root/bench/results/portability.md}
+readonly every_row=(lavapipe backports newest swiftshader floor arm64 windows amd intel nvidia adreno apple mali cross glslc ggml)
 failed=0
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -35,6 +44,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 row() { # WHERE VERDICT NOTE
     printf '| %s | %s | %s |\n' "$1" "$2" "$3"
     if [ "$2" = FAILED ]; then failed=1; fi
+    if [ "$2" != "not here" ]; then collect_row "$@"; fi
 }
 
 not_here() { row "$1" "not here" "install $2"; }
@@ -43,54 +53,18 @@ say() { echo "portability: $*" >&2; }
 
 seconds_since() { echo "$(($(date +%s) - $1)) s"; }
 
-# ---- Debian's packages of another suite or architecture, unpacked into a folder
-
-private_apt() { # FOLDER SUITE ARCHITECTURE
-    mkdir -p "$1/state/lists/partial" "$1/cache/archives/partial"
-    : >"$1/status" # nothing is installed, so that all that a package takes comes with it
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $2 main" >"$1/sources.list"
-    cat >"$1/apt.conf" <<END
-Dir::State "$1/state";
-Dir::State::status "$1/status";
-Dir::Cache "$1/cache";
-Dir::Etc::sourcelist "$1/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-APT::Architecture "$3";
-APT::Architectures { "$3"; };
-APT::Sandbox::User "root";
-Acquire::Retries "3";
-END
-    APT_CONFIG=$1/apt.conf apt-get update >"$1/log" 2>&1
-}
-
-# The packages alone, or (with everything) all that they depend on too.
-unpack_packages() { # FOLDER SUITE ARCHITECTURE alone|everything PACKAGE...
-    local folder=$1 scope=$4 package
-    if [ "$(cat "$folder/unpacked" 2>/dev/null)" = "$*" ]; then return; fi
-    if ! has apt-get || ! has dpkg-deb; then return 1; fi
-    say "downloading ${*:5} of $2 for $3"
-    rm -rf "$folder"
-    private_apt "$folder" "$2" "$3" || return 1
-    if [ "$scope" = alone ]; then
-        (cd "$folder/cache/archives" && APT_CONFIG=$folder/apt.conf apt-get download "${@:5}") >>"$folder/log" 2>&1 || return 1
-    else
-        APT_CONFIG=$folder/apt.conf apt-get -y --no-install-recommends --download-only install "${@:5}" \
-            >>"$folder/log" 2>&1 || return 1
-    fi
-    mkdir -p "$folder/root"
-    for package in "$folder"/cache/archives/*.deb; do dpkg-deb -x "$package" "$folder/root" || return 1; done
-    rm -rf "$folder/cache" "$folder/state"
-    echo "$*" >"$folder/unpacked"
-}
+. "$root/tests/portability/packages.sh"
+. "$root/tests/portability/results.sh"
+. "$root/tests/portability/vendors.sh"
 
 # ---- Builds
 
-native_build() {
-    if [ -n "${built:-}" ]; then return; fi
+native_build() { # [TARGET]: all, or this one
+    if [ "${built:-}" = all ] || [ "${built:-}" = "${1:-all}" ]; then return; fi
     cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DVKROPE_BUILD_DEVICE=ON \
         -DVKROPE_BUILD_TOOL=ON -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_BENCH=ON >"$work/build.log" 2>&1 || return 1
-    cmake --build "$build" --parallel "$jobs" >>"$work/build.log" 2>&1 || return 1
-    built=yes
+    cmake --build "$build" --parallel "$jobs" ${1:+--target "$1"} >>"$work/build.log" 2>&1 || return 1
+    built=${1:-all}
 }
 
 # Headers alone, which are the same for all: not beside the machine's own, which another target's compiler must not see.
@@ -296,28 +270,6 @@ row_windows() {
 
 # ---- Other compilers
 
-# Every shader; then the rotation's wide build in each choice, whose loads must all stand before the group's barrier.
-row_amd() {
-    local log=$work/amd.log rotations=$work/amd-rotations.log status=0 title="AMD's compiler (RADV's null device)"
-    native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
-    "$root/bench/amd.py" "$build/vkrope-amd" --every >"$log" 2>&1 || status=$?
-    if [ "$status" -eq 77 ]; then not_here "$title" mesa-vulkan-drivers && return; fi
-    "$root/bench/amd.py" "$build/vkrope-amd" >"$rotations" 2>&1 || status=$?
-    local families pipelines registers wrong wide late note
-    families=$(grep -c ' VGPR ' "$log" || true)
-    # registers are the third column; the name of a rotation has four words more
-    read -r pipelines registers wrong <<<"$(awk 'NF > 8 && $2 != "VGPR" { at = $3 ~ /^[0-9]+$/ ? 3 : 7
-        if ($at !~ /^[0-9]+$/) next
-        count += 1; wrong += $(at + 2) + $(at + 3) > 0
-        if ($at + 0 > most) most = $at + 0 } END { print count + 0, most + 0, wrong + 0 }' "$log" "$rotations")"
-    # the tenth column: loads of so many words each, as 8x4+1x1
-    wide=$(awk 'NF > 10 && $3 ~ /^[0-9]+$/ { n = split($10, of, "+"); for (i = 1; i <= n; i++) if (split(of[i], move, "x") == 2)
-        loads[move[2]] += move[1] } END { printf "%d loads of 16 bytes, %d of 8, %d of 4, %d of 2", loads[4], loads[2], loads[1], loads["½"] }' "$log")
-    late=$(grep -c 'loads behind\|is not\|has no barrier\|stores other' "$rotations" || true)
-    note="$pipelines pipelines for $families families of GPUs, at most $registers registers, $wrong with spills or scratch; $wide; $late rotations with late or narrow loads"
-    if [ "$status" -eq 0 ] && [ "$families" -gt 0 ]; then row "$title" ok "$note"; else row "$title" FAILED "$note: $log, $rotations"; fi
-}
-
 # MSL 2.0; HLSL of shader model 6.2, the first with elements of 16 bits; ByteAddressBuffers hold no others before.
 row_cross() {
     local folder=$work/cross log=$work/cross.log shader count=0 wrong=0 title="MSL and HLSL (spirv-cross)"
@@ -398,21 +350,35 @@ ggml_cases() { # DRIVER_FILE
 
 # ---- What is asked for
 
+refuse() {
+    echo "portability: there is no '$1'; there are ${every_row[*]}, --install, --whole and --help" >&2
+    exit 2
+}
+
 main() {
     local -a asked=()
-    local what
+    local what set
     for what in "$@"; do
         case $what in
         --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
-        --install) "$root/host/package/install_packages.sh" portability ;;
+        --install)
+            "$root/host/package/install_packages.sh" portability
+            for set in $(locked_sets); do locked_root "$set" >/dev/null || say "the set $set is not here: $cache/log"; done
+            ;;
         --whole) export VKROPE_TEST_WHOLE=1 timeout=14400 ;;
-        lavapipe | backports | newest | swiftshader | floor | arm64 | windows | amd | cross | glslc | ggml) asked+=("$what") ;;
-        *) echo "portability: there is no '$what'; there are ${every_row[*]}, --install, --whole and --help" >&2 && exit 2 ;;
+        *)
+            [[ " ${every_row[*]} " == *" $what "* ]] || refuse "$what"
+            asked+=("$what")
+            ;;
         esac
     done
     mkdir -p "$work"
     printf '| where | | what |\n|---|---|---|\n'
-    for what in "${asked[@]:-${every_row[@]}}"; do "row_$what"; done
+    for what in "${asked[@]:-${every_row[@]}}"; do
+        begin_rows
+        "row_$what"
+        keep_rows "$what"
+    done
     exit "$failed"
 }
 

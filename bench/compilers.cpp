@@ -1,6 +1,9 @@
-// vkrope-amd prints what a driver's compiler makes of the rotation's wide build, or with --every of every shader. The
-// library makes its own pipelines, and their statistics and text go to standard output for amd.py. RADV with
-// RADV_FORCE_FAMILY needs no GPU.
+// vkrope-compilers prints what a driver's compiler makes of the library's pipelines: their statistics and texts go to
+// standard output for compilers.py. No GPU is needed where the driver stands over a stub of its kernel's.
+//   --every      each shader, in plans typical of it
+//   --heads      rotations of one head a thread and of two: compilers.py takes the cost of a head from them
+//   --rotations  the rotation's wide build in every choice
+//   --validate   prints the validation layer's messages too
 #include "rotation.hpp"
 #include "typical_passes.hpp"
 
@@ -8,6 +11,7 @@
 #include "loader.hpp"
 
 #include <cstdio>
+#include <cstring>
 #include <stdexcept>
 
 namespace {
@@ -15,6 +19,7 @@ namespace {
 using namespace measure;
 
 struct Compiler {
+    std::shared_ptr<rope::Messages> messages; // null: without validation
     std::unique_ptr<rope::Instance> instance;
     VkPhysicalDevice physical_device = VK_NULL_HANDLE;
     VkDevice device = VK_NULL_HANDLE;
@@ -32,7 +37,7 @@ template <typename Function> Function deviceFunction(const char* name) {
     return function;
 }
 
-// Returns the 16-bit storage that this family offers and the shaders use.
+// Returns the 16-bit storage that the device offers and the shaders use.
 VkPhysicalDevice16BitStorageFeatures offeredFeatures() {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
     storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
@@ -45,41 +50,69 @@ VkPhysicalDevice16BitStorageFeatures offeredFeatures() {
     return storage_16;
 }
 
-void openCompiler() {
-    std::string error;
-    compiler.instance = rope::Instance::open(nullptr, nullptr, &error);
-    mustHold(compiler.instance != nullptr, error);
-    const std::vector<VkPhysicalDevice> found = compiler.instance->physicalDevices();
-    mustHold(!found.empty(), "no Vulkan device");
-    compiler.physical_device = found[0];
-    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature = {};
-    feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
-    feature.pipelineExecutableInfo = VK_TRUE;
-    VkPhysicalDevice16BitStorageFeatures storage_16 = offeredFeatures();
-    feature.pNext = storage_16.storageBuffer16BitAccess ? &storage_16 : nullptr;
+bool offersExtension(const char* name) {
+    uint32_t count = 0;
+    const auto enumerate = compiler.instance->vk().EnumerateDeviceExtensionProperties;
+    enumerate(compiler.physical_device, nullptr, &count, nullptr);
+    std::vector<VkExtensionProperties> offered(count);
+    enumerate(compiler.physical_device, nullptr, &count, offered.data());
+    for (const auto& extension : offered) {
+        if (std::strcmp(extension.extensionName, name) == 0) return true;
+    }
+    return false;
+}
+
+void createDevice(const void* features, const std::vector<const char*>& extensions) {
     const float priority = 1;
     VkDeviceQueueCreateInfo queue = {};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
     queue.queueCount = 1;
     queue.pQueuePriorities = &priority;
-    const char* const names[] = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME,
-                                 VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME};
     VkDeviceCreateInfo create = {};
     create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    create.pNext = &feature;
+    create.pNext = features;
     create.queueCreateInfoCount = 1;
     create.pQueueCreateInfos = &queue;
-    create.enabledExtensionCount = 2;
-    create.ppEnabledExtensionNames = names;
+    create.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+    create.ppEnabledExtensionNames = extensions.data();
     const VkResult made =
         compiler.instance->vk().CreateDevice(compiler.physical_device, &create, nullptr, &compiler.device);
     mustHold(made == VK_SUCCESS, "vkCreateDevice returned " + rope::resultName(made));
+}
+
+void openCompiler() {
+    std::string error;
+    compiler.instance = rope::Instance::open(nullptr, compiler.messages, &error);
+    mustHold(compiler.instance != nullptr, error);
+    const std::vector<VkPhysicalDevice> found = compiler.instance->physicalDevices();
+    mustHold(!found.empty(), "no Vulkan device");
+    compiler.physical_device = found[0];
     VkPhysicalDeviceProperties properties;
     compiler.instance->vk().GetPhysicalDeviceProperties(compiler.physical_device, &properties);
-    const uint32_t enabled =
-        ROPE_ENABLED_PUSH_DESCRIPTORS | (storage_16.storageBuffer16BitAccess ? ROPE_ENABLED_STORAGE_16 : 0);
-    ropeLimitsFromDevice(&properties, enabled, &compiler.limits);
     std::printf("device %s\n", properties.deviceName);
+    std::vector<const char*> extensions = {VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME};
+    mustHold(offersExtension(extensions[0]), std::string("the driver has no ") + extensions[0]);
+    uint32_t enabled = 0;
+    if (offersExtension(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)) {
+        extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+        enabled |= ROPE_ENABLED_PUSH_DESCRIPTORS;
+    }
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR feature = {};
+    feature.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
+    feature.pipelineExecutableInfo = VK_TRUE;
+    VkPhysicalDevice16BitStorageFeatures storage_16 = offeredFeatures();
+    if (storage_16.storageBuffer16BitAccess) {
+        feature.pNext = &storage_16;
+        enabled |= ROPE_ENABLED_STORAGE_16;
+    }
+    createDevice(&feature, extensions);
+    ropeLimitsFromDevice(&properties, enabled, &compiler.limits);
+}
+
+// Must come before the process' end, as the layer's own state ends first then.
+void closeCompiler() {
+    deviceFunction<PFN_vkDestroyDevice>("vkDestroyDevice")(compiler.device, nullptr);
+    compiler.instance.reset();
 }
 
 std::string valueOf(const VkPipelineExecutableStatisticKHR& statistic) {
@@ -127,6 +160,29 @@ void printTexts(const VkPipelineExecutableInfoKHR& info) {
     }
 }
 
+// A driver may make several executables of a pipeline, such as one for each width of a subgroup.
+void printExecutables(VkPipeline pipeline) {
+    const auto get = deviceFunction<PFN_vkGetPipelineExecutablePropertiesKHR>("vkGetPipelineExecutablePropertiesKHR");
+    VkPipelineInfoKHR asked = {};
+    asked.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR;
+    asked.pipeline = pipeline;
+    uint32_t count = 0;
+    get(compiler.device, &asked, &count, nullptr);
+    VkPipelineExecutablePropertiesKHR blank = {};
+    blank.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_PROPERTIES_KHR;
+    std::vector<VkPipelineExecutablePropertiesKHR> properties(count, blank);
+    get(compiler.device, &asked, &count, properties.data());
+    VkPipelineExecutableInfoKHR executable = {};
+    executable.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
+    executable.pipeline = pipeline;
+    for (; executable.executableIndex < count; ++executable.executableIndex) {
+        const auto& named = properties[executable.executableIndex];
+        std::printf("executable %s, subgroups of %u\n", named.name, named.subgroupSize);
+        printStatistics(executable);
+        printTexts(executable);
+    }
+}
+
 // Stands between the library's context and the driver, and prints each pipeline that the context makes.
 VKAPI_ATTR VkResult VKAPI_CALL createAndPrint(VkDevice device, VkPipelineCache cache, uint32_t count,
                                               const VkComputePipelineCreateInfo* infos,
@@ -136,12 +192,7 @@ VKAPI_ATTR VkResult VKAPI_CALL createAndPrint(VkDevice device, VkPipelineCache c
         VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR | VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
     const auto create = deviceFunction<PFN_vkCreateComputePipelines>("vkCreateComputePipelines");
     const VkResult result = create(device, cache, count, &asked, allocator, pipelines);
-    if (result != VK_SUCCESS) return result;
-    VkPipelineExecutableInfoKHR executable = {};
-    executable.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
-    executable.pipeline = pipelines[0];
-    printStatistics(executable);
-    printTexts(executable);
+    if (result == VK_SUCCESS) printExecutables(pipelines[0]);
     return result;
 }
 
@@ -162,8 +213,8 @@ void makePipelines(const RopePlan& plan, const RopeLimits& limits) {
     mustHold(prepared == VK_SUCCESS, "ropePrepare returned " + rope::resultName(prepared));
 }
 
-// Prints the pipelines of a plan, and what amd.py has to know of each: the pairs of a lane, whether a group makes its
-// angles together, and how many runs of tensors the text loads.
+// Prints the pipelines of a plan, and what compilers.py has to know of each: the pairs of a lane, whether a group makes
+// its angles together, and how many runs of tensors the text loads.
 void printRotation(const RotationCase& c, uint32_t heads, bool native) {
     const CaseDescription described(c);
     RopeRotateDescription description = described.description;
@@ -187,35 +238,70 @@ void printEveryShader() {
     RopeLimits limits = compiler.limits;
     limits.enabled |= ROPE_ENABLED_STORAGE_16;
     for (const TypicalPass& typical : typicalPasses(limits)) {
-        const RopeShader& shader = *typical.plan.passes[0].shader;
-        if ((shader.needs & ~compiler.limits.enabled) != 0) continue; // this family does not offer it
-        std::printf("pipeline %s %s\n", typical.name.c_str(), shader.name);
-        makePipelines(typical.plan, compiler.limits);
+        const char* name = typical.plan.passes[0].shader->name;
+        const bool offered = (typical.plan.limits.enabled & ~compiler.limits.enabled) == 0;
+        std::printf("%s %s %s\n", offered ? "pipeline" : "lacking", typical.name.c_str(), name);
+        if (offered) makePipelines(typical.plan, compiler.limits);
     }
 }
 
-void printEveryRotation() {
-    CaseChoices choices = allChoices();
-    choices.models = {findModelShape("llama3-8b")};
-    choices.tokens = {4096};
-    for (const RotationCase& c : casesOf(choices)) {
-        for (const uint32_t heads : {1u, 2u, 4u}) {
+void printRotations(const std::vector<RotationCase>& cases, const std::vector<uint32_t>& heads_of_a_thread) {
+    for (const RotationCase& c : cases) {
+        for (const uint32_t heads : heads_of_a_thread) {
             printRotation(c, heads, /* native= */ false);
             if (c.element == ROPE_ELEMENT_F16) printRotation(c, heads, /* native= */ true);
         }
     }
 }
 
+CaseChoices llamaChoices() {
+    CaseChoices choices = allChoices();
+    choices.models = {findModelShape("llama3-8b")};
+    choices.tokens = {4096};
+    return choices;
+}
+
+// In place, half; the angle's own cost is that of one head inline less that of one from a table.
+void printHeads() {
+    CaseChoices choices = llamaChoices();
+    choices.pairings = {ROPE_PAIRING_HALF};
+    choices.out_of_place = {false};
+    choices.sources = {ROPE_SOURCE_TABLE};
+    printRotations(casesOf(choices), {1, 2});
+    choices.sources = {ROPE_SOURCE_INLINE};
+    choices.elements = {ROPE_ELEMENT_F32};
+    printRotations(casesOf(choices), {1, 2});
+}
+
+void print(const std::string& what) {
+    if (what == "--every") {
+        printEveryShader();
+    } else if (what == "--heads") {
+        printHeads();
+    } else if (what == "--rotations") {
+        printRotations(casesOf(llamaChoices()), {1, 2, 4});
+    } else {
+        mustHold(what == "--validate", "there is no " + what);
+    }
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
+    const std::vector<std::string> asked(arguments + 1, arguments + count);
     try {
+        for (const std::string& what : asked) {
+            if (what == "--validate") compiler.messages = std::make_shared<rope::Messages>();
+        }
         openCompiler();
-        const bool every = count == 2 && std::string(arguments[1]) == "--every";
-        every ? printEveryShader() : printEveryRotation();
+        for (const std::string& what : asked) print(what);
+        closeCompiler();
+        if (compiler.messages != nullptr && compiler.messages->count() != 0) {
+            std::printf("messages %s\n", compiler.messages->text().c_str());
+        }
         std::printf("end\n");
     } catch (const std::exception& failure) {
-        std::fprintf(stderr, "vkrope-amd: %s\n", failure.what());
+        std::fprintf(stderr, "vkrope-compilers: %s\n", failure.what());
         return 1;
     }
     return 0;
