@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeCountPush
+#include "../shaders/families.h"
 #include "../shaders/start.glsl"
 
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Source {

@@ -2,6 +2,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeCountPush
+#include "../shaders/families.h"
 #include "../shaders/start.glsl"
 
 void main() {}

@@ -4,6 +4,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeCountPush
+#include "../shaders/families.h"
 #include "../shaders/start.glsl"
 #include "../shaders/halves_proof.glsl"
 

@@ -8,6 +8,7 @@
 #endif
 #define ROPE_ONE_TENSOR
 #define ROPE_PUSH RopeAddPush
+#include "families.h"
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"

@@ -10,6 +10,7 @@
 #extension GL_EXT_shader_16bit_storage : require
 #endif
 #define ROPE_PUSH RopeBiasPush
+#include "families.h"
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"

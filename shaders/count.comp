@@ -8,6 +8,7 @@
 #define ROPE_PUSH RopeCountPush
 #define INDEX (gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z)
 #endif
+#include "families.h"
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"

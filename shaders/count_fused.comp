@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFusedPush
+#include "families.h"
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"

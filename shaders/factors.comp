@@ -3,6 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFactorsPush
+#include "families.h"
 #include "start.glsl"
 #include "divide.h"
 

@@ -11,6 +11,7 @@
 #else
 #define ROPE_PUSH RopeFusedPush
 #endif
+#include "families.h"
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"

@@ -5,6 +5,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeRelativePush
+#include "families.h"
 #include "start.glsl"
 #include "angle.h"
 #include "position.glsl"

@@ -13,6 +13,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeSelfTestPush
+#include "families.h"
 #include "start.glsl"
 
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
