@@ -2,9 +2,10 @@
 //
 // The first words are float32 products and sums whose last bits tell how the device rounds: single ones, and pairs
 // turned by the rotation's own text, four at a time. The other words are counts. The device converts float16 by its
-// own functions, again by the rotation's own text. It widens every half. It narrows every half as a float, every
-// middle between two halves, the two floats beside each middle, and some floats of every binade. The shader counts
-// these conversions, and those of them that do not give the library's bits.
+// own functions, again by the rotation's own text. It widens every half, and multiplies what it widened. It narrows every half as a float, every
+// middle between two halves, the two floats beside each middle, and some floats of every binade. It narrows sums and
+// products too, since some compilers make one operation of a conversion and of the sum or product before it. The
+// shader counts these conversions, and those of them that do not give the library's bits.
 //
 // Some devices have a second unit for what all threads share, which turns no pair. Every operand therefore depends on
 // the thread, and the sums and products are computed before any thread leaves. Push constants and index together give
@@ -26,12 +27,17 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
 // The numbers of halves widened, of those that are wrong, of floats narrowed, and of those that are wrong.
 shared uint counts[4];
 
+// Returns the middle between each finite half and the next one.
+uvec4 middle_of(uvec4 halves) {
+    uvec4 normal_middle = (halves << 13) + 0x38001000u;
+    uvec4 small_middle = floatBitsToUint(vec4(2u * halves + 1u)) - (25u << 23); // in 2^-25ths
+    return mix(normal_middle, small_middle, lessThan(halves, uvec4(0x400u)));
+}
+
 // Gives a finite half, the middle between it and the next one, and the two floats beside the middle. All are exact,
 // and so are the halves that they are narrowed to.
 void find_middle(uint half_bits, out uvec4 magnitudes, out uvec4 halves) {
-    uint normal_middle = (half_bits << 13) + 0x38001000u;
-    uint small_middle = floatBitsToUint(float(2u * half_bits + 1u)) - (25u << 23); // in 2^-25ths
-    uint middle = choose(half_bits < 0x400u, small_middle, normal_middle);
+    uint middle = middle_of(uvec4(half_bits)).x;
     magnitudes = uvec4(middle - 1u, middle, middle + 1u, widen_f16(uvec4(half_bits)).x);
     halves = half_bits + uvec4(0u, half_bits & 1u, 1u, 0u);
 }
@@ -61,16 +67,43 @@ uint wrong_of(uint index, uint way) {
     return wrongly_narrowed(bits, wanted);
 }
 
-// Each of the two loops has none inside: a compiler would unroll it, and take longer.
+// Widens four halves and multiplies them by 1. A device that joins both may take a denormal half for 0.
+uint wrong_of_factors(uint number, float one) {
+    uvec2 run = (number | number << 16) ^ uvec2(0x80000000u, 0x7FFFFFFFu);
+    precise vec4 products = uintBitsToFloat(widen_run(run, ROPE_F16)) * one;
+    return count_wrong(floatBitsToUint(products), widen_f16(low_halves(run)), kInfinity, 0x7FFFFFFFu);
+}
+
+// Narrows differences, sums and products whose float32 is the middle above one of four halves. The exact number is less
+// than that middle for the differences, and more for the others. So a device that rounds once gives other halves.
+uint wrong_of_rounded(uint index, uint way, float one) {
+    uvec4 halves = 4u * index + uvec4(0u, 1u, 2u, 3u);
+    uvec4 middle = middle_of(halves);
+    uvec4 signs = (uvec4(0u, 1u, 0u, 1u) ^ way) & 1u;
+    uvec4 wanted = (halves + (halves & 1u)) | signs << 15;
+    uvec4 first = middle | signs << 31;
+    uvec4 second = (floatBitsToUint(vec4(one)) - (60u << 23)) | signs << 31; // 2^-60
+    precise vec4 products = uintBitsToFloat((middle + 1u) | signs << 31) * uintBitsToFloat(floatBitsToUint(one) - 1u);
+    turn_pair(first, second, vec4(one), vec4(one), 0u);
+    return wrongly_narrowed(first, wanted) + wrongly_narrowed(second, wanted) +
+           wrongly_narrowed(floatBitsToUint(products), wanted);
+}
+
+// Each of the loops has none inside: a compiler would unroll it, and take longer.
 void count_halves(uint thread) {
+    float one = uintBitsToFloat(push.one + (gl_GlobalInvocationID.x >> 16)); // 1 in each of these few threads
     uvec4 own = uvec4(0u);
     for (uint i = thread; i < 0x8000u; i += gl_WorkGroupSize.x) { // each half in the low and in the high half of a word
-        own.x += 4u;
-        own.y += wrongly_widened(i);
+        own.x += 8u;
+        own.y += wrongly_widened(i) + wrong_of_factors(0x7FFFu - i, one);
     }
     for (uint i = thread; i < 4u * (kHalfInfinity + 32u * 256u); i += gl_WorkGroupSize.x) {
         own.z += 4u;
         own.w += wrong_of(i >> 2, i & 3u);
+    }
+    for (uint i = thread; i < kHalfInfinity / 2u; i += gl_WorkGroupSize.x) {
+        own.z += 12u;
+        own.w += wrong_of_rounded(i >> 1, i & 1u, one);
     }
     if (thread == 0u) counts = uint[](0u, 0u, 0u, 0u);
     barrier();

@@ -4,7 +4,7 @@
 #
 #   lavapipe     every test on the system's lavapipe (Mesa)                                          5 minutes
 #   backports    every test on the newer lavapipe of Debian's backports, unpacked beside it          6 minutes
-#   newest       the tests of devices on the lavapipe of Debian's unstable, under its validation layer    15 minutes
+#   newest       the tests of devices on the lavapipe and validation layer of Debian's unstable   15 minutes
 #   swiftshader  every test on SwiftShader                                                           3 minutes
 #   floor        the tests of devices, on devices cut down to the least that Vulkan promises         3 minutes
 #   arm64        every test built for arm64, under qemu, with arm64's lavapipe                           hours

@@ -31,8 +31,8 @@ RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]) {
 }
 
 uint32_t ropeEnabledBySelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]) {
-    // Every half was widened twice; 16 floats were narrowed for each finite half and for each of 32 turns of 256
-    // binades.
-    static const uint32_t kProven[4] = {2 * 65536, 0, 16 * (0x7C00 + 32 * 256), 0};
+    // Every half was widened twice alone and twice for a product. 16 floats were narrowed for each finite half and for
+    // each of 32 turns of 256 binades, and six sums and products for each finite half.
+    static const uint32_t kProven[4] = {4 * 65536, 0, 16 * (0x7C00 + 32 * 256) + 6 * 0x7C00, 0};
     return words != nullptr && memcmp(words + 16, kProven, sizeof kProven) == 0 ? ROPE_ENABLED_NATIVE_HALVES : 0;
 }

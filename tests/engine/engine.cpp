@@ -192,8 +192,7 @@ void Engine::makeRope() {
     rotate_.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
     rope_info_.device = gpu_.device, rope_info_.get_device_proc_addr = vkGetDeviceProcAddr;
     rope_info_.pipeline_cache = pipelines_.handle();
-    const uint32_t enabled =
-        ropeEnabledByExtensions(gpu_.enabled().data(), static_cast<uint32_t>(gpu_.enabled().size()));
+    const uint32_t enabled = ropeEnabledByExtensions(gpu_.enabled().data(), uint32_t(gpu_.enabled().size()));
     ropeLimitsFromDevice(&gpu_.properties, enabled, &rope_info_.limits);
     require(ropePlanRotate(&rotate_, &rope_info_.limits, &plan_) == ROPE_SUCCESS, plan_.reason.text);
     require(ropeCreateContext(&rope_info_, &rope_), "ropeCreateContext");
@@ -386,8 +385,7 @@ bool runEngine(const Options& options) {
 #ifdef ENGINE_ROPE
     const std::vector<VkExtensionProperties> available = gpu.extensions();
     extensions.resize(ROPE_MAX_EXTENSIONS);
-    extensions.resize(
-        ropeUsefulExtensions(available.data(), static_cast<uint32_t>(available.size()), extensions.data()));
+    extensions.resize(ropeUsefulExtensions(available.data(), uint32_t(available.size()), extensions.data()));
 #endif
     gpu.open(extensions);
     Engine engine(gpu, options);

@@ -99,8 +99,8 @@ std::vector<uint32_t> spoiledWords(uint32_t halves) {
 
 TEST_P(Halves, AreCountedIntoMemoryThatNobodyCleared) {
     const std::vector<uint32_t> found = words();
-    EXPECT_EQ(found[16], 131072u);
-    EXPECT_EQ(found[18], 638976u);
+    EXPECT_EQ(found[16], 262144u);
+    EXPECT_EQ(found[18], 829440u);
     EXPECT_EQ(proven(), found[17] == 0 && found[19] == 0);
     EXPECT_EQ(ropeEnabledBySelfTest(found.data()), device().limits().enabled & ROPE_ENABLED_NATIVE_HALVES);
     EXPECT_EQ(ropeReadSelfTest(found.data()), ropeGetRounding(device().context()));

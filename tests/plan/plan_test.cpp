@@ -288,8 +288,8 @@ TEST(Plan, ReadsNothingOfDenormalFloatsFromTheSelfTestsWords) {
 TEST(Plan, ReadsFromTheSelfTestsCountsThatTheDevicesHalvesAreProven) {
     std::vector<uint32_t> words(ROPE_SELF_TEST_WORDS);
     EXPECT_EQ(ropeEnabledBySelfTest(words.data()), 0u) << "nothing was counted";
-    words[16] = 131072;
-    words[18] = 638976;
+    words[16] = 262144;
+    words[18] = 829440;
     EXPECT_EQ(ropeEnabledBySelfTest(words.data()), ROPE_ENABLED_NATIVE_HALVES) << "the rounding counts for nothing";
     for (size_t i = 16; i < words.size(); ++i) {
         for (const uint32_t other : {words[i] + 1, words[i] - 1, ~words[i]}) {

@@ -326,7 +326,7 @@ VKAPI_ATTR VkResult VKAPI_CALL cutInvalidateMappedMemoryRanges(VkDevice, uint32_
 // ---- The self-test's words, known by the numbers of conversions that it counts
 
 void spoil(uint32_t* words) {
-    constexpr uint32_t kWidened = 2 * 65536, kNarrowed = 638976;
+    constexpr uint32_t kWidened = 4 * 65536, kNarrowed = 829440;
     if (words[16] != kWidened || words[18] != kNarrowed) return;
     if (isCut(kFlushesHalves)) words[17] = 2 * 2 * 1023;
     if (isCut(kTruncatesHalves)) words[19] = kNarrowed / 4;
