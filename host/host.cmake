@@ -28,6 +28,7 @@ set(VKROPE_SOURCES
     host/plan/fused_weights.cpp
     host/plan/fused_resolve.cpp
     host/plan/fused_groups.cpp
+    host/plan/ggml.cpp
     host/plan/layout.cpp
     host/plan/limits.cpp
     host/plan/pass.cpp

@@ -538,6 +538,30 @@ typedef struct RopeGgml {
 ROPE_API RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* values, uint8_t* axes,
                                  RopeRotateDescription* description, RopeReason* reason);
 
+/* This holds a tensor of ggml's. `type`, `ne` and `nb` are the tensor's own numbers, and `offset` counts the bytes that
+ * lie before its first element in the buffer that you give to the slot. */
+typedef struct RopeGgmlTensor {
+    int64_t ne[4]; /* ne[0] 0: there is no such tensor */
+    uint64_t nb[4];
+    uint64_t offset;
+    uint32_t type;
+    uint32_t unused; /* 0 */
+} RopeGgmlTensor;
+/* This holds a ROPE or ROPE_BACK of ggml's graph and the nodes that become one pass with it: RMS_NORM before it, MUL
+ * behind the norm, SET_ROWS behind the rotation. The structure has no padding: a host that finds the bytes of the last
+ * graph again may keep their plan. */
+typedef struct RopeGgmlNode {
+    RopeGgmlTensor x;         /* slot K; the source of the first node */
+    RopeGgmlTensor positions; /* slot POSITIONS; 32-bit integers */
+    RopeGgmlTensor weights;   /* slot K_WEIGHTS; MUL's other tensor, if there is one */
+    RopeGgmlTensor rows;      /* slot SLOT_MAP; SET_ROWS's row numbers, if there are any */
+    RopeGgmlTensor out;       /* slot K_OUT, or K in place; the result of the last node, with rows the whole tensor */
+    float epsilon;            /* RMS_NORM's */
+    uint32_t norm;            /* 1: RMS_NORM before the rotation */
+    uint32_t backward;        /* 1: ROPE_BACK */
+    uint32_t in_place;        /* 1: out is x, in the same memory */
+} RopeGgmlNode;
+
 /* ---- Positions added to embeddings ---------------------------------------------------------------------------------
  *
  * For token t of position m, and its embedding x of `dim` elements:
@@ -981,16 +1005,22 @@ ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                         uint32_t* plan_count);
 ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);
+/* Plans a node of ggml's graph. ropeReadGgml has filled in the rotation. Its tensors, elements, operation, batch,
+ * tokens and positions are the node's and are not read, and neither are frequencies.values. The tensors' elements lie
+ * beside each other (nb[0]); their other strides are free. A refusal names a member of the node, or of the description
+ * that the node means. The plan takes one dispatch, or more if a device is too small. */
+ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotateDescription* rotation,
+                                 const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits,
                                      RopePlan* plan);
 
 /* A few float32 operations whose results tell how the device rounds: sums, products, and pairs turned as a rotation
- * turns them, by the units that turn them. The dispatch also converts every float16 to float32 by unpackHalf2x16 and
- * half a million floats to float16 by packHalf2x16, and counts the results that are not the library's. Writes
- * ROPE_SELF_TEST_WORDS uint32 to COUNTER. Read them back and give them to ropeReadSelfTest and to
- * ropeEnabledBySelfTest. */
+ * turns them, by the units that turn them. The dispatch also converts every float16 to float32 by unpackHalf2x16, and
+ * 800 000 floats, sums and products to float16 by packHalf2x16: some compilers make one operation of a sum and its
+ * conversion, which rounds once. It counts the results that are not the library's. Writes ROPE_SELF_TEST_WORDS uint32
+ * to COUNTER. Read them back and give them to ropeReadSelfTest and to ropeEnabledBySelfTest. */
 #define ROPE_SELF_TEST_WORDS 20u
 ROPE_API RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan);
 

@@ -50,6 +50,7 @@ add_executable(vkrope-tests
     tests/plan/refusal_test.cpp
     tests/plan/range_test.cpp
     tests/plan/rotation_test.cpp
+    tests/plan/ggml_test.cpp
     tests/plan/split_scale_test.cpp
     tests/plan/split_test.cpp
     tests/plan/tuning_test.cpp

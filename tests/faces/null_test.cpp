@@ -40,6 +40,13 @@ TEST(Null, PlansAreRefused) {
     expectRefused(ropePlanBias);
     expectRefused(ropePlanRelative);
     EXPECT_EQ(ropePlanSelfTest(nullptr, nullptr), ROPE_ERROR_INVALID);
+    RopePlan plan;
+    const RopeGgmlNode node = {};
+    const RopeRotateDescription rotation = {};
+    EXPECT_EQ(ropePlanGgml(nullptr, &rotation, nullptr, &plan), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text, "node or rotation is null; it must be an address");
+    EXPECT_EQ(ropePlanGgml(&node, nullptr, nullptr, &plan), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropePlanGgml(&node, &rotation, nullptr, nullptr), ROPE_ERROR_INVALID);
 }
 
 template <typename Description, typename Data>

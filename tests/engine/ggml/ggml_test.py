@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-MOST_LINES = 137  # of vkrope.hpp, without comments and empty lines
+MOST_LINES = 120  # of vkrope.hpp, without comments and empty lines
 MOST_LINES_OF_A_LEVEL = 60
 MOST_LINES_IN_GGML = 10
 

@@ -1,0 +1,193 @@
+// This file plans a rotation of ggml's graph, with the nodes that are fused with it: ropePlanGgml.
+#include "plan/axes.h"
+#include "plan/planner.h"
+
+#include <inttypes.h>
+
+using namespace rope;
+
+namespace {
+
+// A type of ggml's that a pass takes, and its number.
+struct Type {
+    uint32_t number;
+    uint32_t bytes;
+    RopeElement element;
+};
+constexpr Type kFloats[] = {{0, 4, ROPE_ELEMENT_F32}, {1, 2, ROPE_ELEMENT_F16}, {30, 2, ROPE_ELEMENT_BF16}};
+constexpr uint32_t kInt32 = 26;
+constexpr uint32_t kInt64 = 27;
+
+const Type* findFloat(uint32_t number) {
+    for (const Type& type : kFloats) {
+        if (type.number == number) return &type;
+    }
+    return nullptr;
+}
+
+bool isThere(const RopeGgmlTensor& tensor) { return tensor.ne[0] != 0; }
+
+RopeLayout layoutOf(const RopeGgmlTensor& t, uint32_t bytes) {
+    return {t.offset / bytes, t.nb[3] / bytes, t.nb[2] / bytes, t.nb[1] / bytes};
+}
+
+// ---- Refusals
+
+// Refuses a byte count that is no multiple of the element, or 0: a stride of 0 would mean packed.
+RopeResult refuseBytes(const char* tensor, const char* member, uint64_t found, uint32_t bytes, RopeReason* reason) {
+    return refuse(reason, ROPE_ERROR_INVALID, "%s.%s is %" PRIu64 " with elements of %u bytes; it must be a multiple",
+                  tensor, member, found, bytes);
+}
+
+RopeResult checkStrides(const char* name, const RopeGgmlTensor& t, uint32_t bytes, RopeReason* reason) {
+    static const char* const kMembers[] = {"nb[0]", "nb[1]", "nb[2]", "nb[3]"};
+    for (int i = 0; i < 4; ++i) {
+        if (t.ne[i] < 1 || t.ne[i] > INT32_MAX) {
+            return refuse(reason, ROPE_ERROR_INVALID, "%s.ne[%d] is %" PRId64 "; it must be from 1 to 2^31 - 1", name,
+                          i, t.ne[i]);
+        }
+        if (t.nb[i] == 0 || t.nb[i] % bytes != 0) return refuseBytes(name, kMembers[i], t.nb[i], bytes, reason);
+    }
+    if (t.offset % bytes != 0) return refuseBytes(name, "offset", t.offset, bytes, reason);
+    if (t.nb[0] == bytes) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "%s.nb[0] is %" PRIu64 "; it must be the bytes of an element, %u", name,
+                  t.nb[0], bytes);
+}
+
+RopeResult checkFloats(const char* name, const RopeGgmlTensor& t, RopeReason* reason) {
+    const Type* type = findFloat(t.type);
+    if (type) return checkStrides(name, t, type->bytes, reason);
+    return refuse(reason, ROPE_ERROR_INVALID, "%s.type is %u; it must be ggml's F32 (0), F16 (1) or BF16 (30)", name,
+                  t.type);
+}
+
+RopeResult checkIntegers(const char* name, const RopeGgmlTensor& t, bool wide, RopeReason* reason) {
+    if (t.type == kInt32 || (wide && t.type == kInt64)) return checkStrides(name, t, t.type == kInt32 ? 4 : 8, reason);
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  wide ? "%s.type is %u; it must be ggml's I32 (26) or I64 (27)"
+                       : "%s.type is %u; it must be ggml's I32 (26)",
+                  name, t.type);
+}
+
+RopeResult refuseShape(const char* name, const RopeGgmlTensor& t, const char* right, RopeReason* reason) {
+    return refuse(reason, ROPE_ERROR_INVALID, "%s has the shape %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "; %s",
+                  name, t.ne[0], t.ne[1], t.ne[2], t.ne[3], right);
+}
+
+RopeResult checkWeights(const RopeGgmlNode& n, RopeReason* reason) {
+    const RopeGgmlTensor& w = n.weights;
+    const RopeResult result = checkFloats("weights", w, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (!n.norm)
+        return refuse(reason, ROPE_ERROR_INVALID, "weights are there without a norm; set norm, or weights.ne[0] 0");
+    const bool fits = w.ne[0] == n.x.ne[0] && (w.ne[1] == 1 || w.ne[1] == n.x.ne[1]) &&
+                      (w.ne[2] == 1 || w.ne[2] == n.x.ne[2]) && w.ne[3] == 1;
+    return fits ? ROPE_SUCCESS
+                : refuseShape("weights", w, "each number must be x's or, behind the first, 1, and the last 1", reason);
+}
+
+RopeResult checkPositions(const RopeGgmlNode& n, uint32_t axes, RopeReason* reason) {
+    const RopeGgmlTensor& p = n.positions;
+    const RopeResult result = checkIntegers("positions", p, false, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const bool fits = p.ne[0] / axes >= n.x.ne[2] && p.ne[1] == 1 && p.ne[2] == 1 && p.ne[3] == 1;
+    return fits ? ROPE_SUCCESS
+                : refuseShape("positions", p, "there must be one for each axis of each token of x", reason);
+}
+
+RopeResult checkRows(const RopeGgmlNode& n, RopeReason* reason) {
+    const RopeResult result = checkIntegers("rows", n.rows, true, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const bool fits =
+        n.rows.ne[0] == n.x.ne[2] && n.rows.ne[1] == 1 && n.rows.ne[2] == 1 && n.rows.ne[3] == 1 && n.x.ne[3] == 1;
+    if (!fits) return refuseShape("rows", n.rows, "there must be one for each token of x, and x.ne[3] be 1", reason);
+    if (n.in_place) return refuse(reason, ROPE_ERROR_INVALID, "in_place is 1 with rows; it must be 0");
+    return n.out.ne[0] == n.x.ne[0] * n.x.ne[1] && n.out.ne[2] == 1 && n.out.ne[3] == 1
+               ? ROPE_SUCCESS
+               : refuseShape("out", n.out, "with rows it must be x.ne[0] * x.ne[1], any number, 1 and 1", reason);
+}
+
+RopeResult checkOut(const RopeGgmlNode& n, RopeReason* reason) {
+    bool same = n.out.type == n.x.type && n.out.offset == n.x.offset;
+    for (int i = 0; i < 4; ++i) {
+        if (n.out.ne[i] != n.x.ne[i]) return refuseShape("out", n.out, "without rows it must be that of x", reason);
+        same = same && n.out.nb[i] == n.x.nb[i];
+    }
+    if (same || !n.in_place) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "in_place is 1 and out is not x; type, nb and offset must be the same");
+}
+
+RopeResult checkNode(const RopeGgmlNode& n, const RopeRotateDescription& rotation, RopeReason* reason) {
+    RopeResult result = checkAxes(rotation.frequencies, reason);
+    if (result == ROPE_SUCCESS) result = checkFloats("x", n.x, reason);
+    if (result == ROPE_SUCCESS) result = checkFloats("out", n.out, reason);
+    if (result == ROPE_SUCCESS) result = checkPositions(n, axisCount(rotation.frequencies), reason);
+    if (result == ROPE_SUCCESS && isThere(n.weights)) result = checkWeights(n, reason);
+    if (result == ROPE_SUCCESS) result = isThere(n.rows) ? checkRows(n, reason) : checkOut(n, reason);
+    if (result != ROPE_SUCCESS || n.x.ne[0] == rotation.head_dim) return result;
+    return refuse(reason, ROPE_ERROR_INVALID, "x.ne[0] is %" PRId64 "; it must be the rotation's head_dim, %u",
+                  n.x.ne[0], rotation.head_dim);
+}
+
+// ---- Descriptions
+
+void describeRotation(const RopeGgmlNode& n, RopeRotateDescription* d) {
+    const Type& in = *findFloat(n.x.type);
+    const Type& out = *findFloat(n.out.type);
+    d->batch = static_cast<uint32_t>(n.x.ne[3]);
+    d->tokens = static_cast<uint32_t>(n.x.ne[2]);
+    d->element_in = in.element;
+    d->element_out = out.element;
+    d->operation = n.backward ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
+    d->frequencies.values = nullptr; // a plan needs none, and the caller's may be gone
+    d->positions = {};
+    d->positions.same_for_all_sequences = 1;
+    d->positions.offset = n.positions.offset / sizeof(int32_t);
+    d->q = {};
+    d->k = {static_cast<uint32_t>(n.x.ne[1]), layoutOf(n.x, in.bytes), layoutOf(n.out, out.bytes)};
+    d->out_of_place = n.in_place ? 0 : 1;
+}
+
+void describeNorm(const RopeGgmlNode& n, RopeNorm* norm) {
+    norm->kind = ROPE_NORM_RMS;
+    norm->epsilon = n.epsilon;
+    if (!isThere(n.weights)) return;
+    const Type& type = *findFloat(n.weights.type);
+    const RopeLayout layout = layoutOf(n.weights, type.bytes);
+    norm->weights_on_device = 1;
+    norm->weights_element = type.element;
+    norm->weights_offset = layout.offset;
+    norm->weights_token_stride = n.weights.ne[2] > 1 ? layout.token_stride : 0;
+    norm->weights_head_stride = n.weights.ne[1] > 1 ? layout.head_stride : 0;
+}
+
+// The rows of SET_ROWS are the slots of a cache, and the node's row numbers its slot map.
+void describeRows(const RopeGgmlNode& n, RopeCache* cache) {
+    const uint32_t bytes = n.rows.type == kInt64 ? 8 : 4;
+    const RopeLayout layout = layoutOf(n.out, findFloat(n.out.type)->bytes);
+    cache->kind = ROPE_CACHE_SLOTS;
+    cache->slots = static_cast<uint32_t>(n.out.ne[1]);
+    cache->k = {layout.offset, 0, 0, layout.head_stride, static_cast<uint64_t>(n.x.ne[0])};
+    cache->slot_map_apart = 1;
+    cache->slot_map_element = n.rows.type == kInt64 ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
+    cache->slot_map_offset = n.rows.offset / bytes;
+}
+
+} // namespace
+
+RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotateDescription* rotation, const RopeLimits* limits,
+                        RopePlan* plan) {
+    if (plan == nullptr) return ROPE_ERROR_INVALID;
+    Planner planner(limits, plan);
+    if (!node || !rotation) return planner.refused(refuseNull(planner.reason(), "node or rotation"));
+    const RopeGgmlNode& n = *node;
+    const RopeResult result = checkNode(n, *rotation, planner.reason());
+    if (result != ROPE_SUCCESS) return planner.refused(result);
+    RopeFusedDescription f = {};
+    f.rotate = *rotation;
+    describeRotation(n, &f.rotate);
+    if (!n.norm && !isThere(n.rows)) return ropePlanRotate(&f.rotate, limits, plan);
+    if (n.norm) describeNorm(n, &f.k_norm);
+    if (isThere(n.rows)) describeRows(n, &f.cache);
+    return ropePlanFused(&f, limits, plan);
+}
