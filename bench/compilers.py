@@ -11,11 +11,12 @@ PROGRAM is vkrope-compilers, ROOT a folder with Debian's unpacked packages of Me
 tests/portability.sh downloads, VENDOR one of those below. intel takes a stub of the repository's own (--stub).
 
 The output has a line for each device: ok or FAILED, the device, and its figures. A device fails where a figure is worse
-than the one in compilers.pins, and where the validation layer has a message. The figures are: the number of pipelines; how
-many of them spill registers or take scratch memory, and how much; the most registers and the fewest waves (or what the
-vendor counts in their place) that a pipeline has; what one head more costs a thread, in instructions, of float32, bfloat16,
-float16, and float16 by the device's own conversion (in place, half pairing, from a table); what making a pair's angle
-costs; and how many float operations are fused. Numbers of pipelines and waves may not fall, all others may not rise.
+than the one in compilers.pins, where no pipeline has what a figure is read from, and where the validation layer has a
+message. The figures are: the number of pipelines; how many of them spill registers or take scratch memory, and how much;
+the most registers and the fewest waves (or what the vendor counts in their place) that a pipeline has; what one head more
+costs a thread, in instructions, of float32, bfloat16, float16, and float16 by the device's own conversion (in place, half
+pairing, from a table); what making a pair's angle costs; and how many float operations are fused. Numbers of pipelines and
+waves may not fall, all others may not rise.
 
 --pin writes the figures to compilers.pins. --list prints a line for each pipeline. --text prints the compiler's text of
 those whose name begins so. --rotations takes all rotations, and looks at those of AMD's compiler, whose text shows the order: a
@@ -56,6 +57,11 @@ class Vendor:
     fused: str        # such a line
     environment: dict = field(default_factory=dict)
     machine: str = "x86_64"
+    shown: str = r"\S" # any line of that text
+
+    @property
+    def native(self):
+        return self.machine == os.uname().machine
 
 
 VENDORS = {
@@ -88,7 +94,8 @@ VENDORS = {
         "asahi", "asahi", "VKROPE_APPLE", {"G13G": ""},
         "GPRs", "Threads", "threads", ("Spills", "Fills"), "Scratch", "Instructions",
         # kept are 32 of the driver's own integer divisions, and the sums that the device's conversion narrows: to r6h, r6l
-        "", r"^ *[0-9a-f]+: [0-9a-f]+ +(ffma|f(add|mul) +\$?r[0-9]+[lh])", {"AGX_MESA_DEBUG": "shaders"}),
+        "", r"^ *[0-9a-f]+: [0-9a-f]+ +(ffma|f(add|mul) +\$?r[0-9]+[lh])", {"AGX_MESA_DEBUG": "shaders"},
+        shown=r"^ *[0-9a-f]+: [0-9a-f]+ +\w"),
     # a product is an FMA with an addend of -0
     "mali": Vendor(
         "panfrost", "panfrost", "PAN_GPU_ID", {"a867": "G610", "ac74": "G310"},
@@ -138,7 +145,7 @@ def run(options, vendor, device, what):
         if vendor.driver == "intel":
             write_intel_tree(folder, device)
             variables["VKROPE_INTEL_ROOT"] = name
-        if vendor.machine == os.uname().machine:
+        if vendor.native:
             loader = libraries / f"ld-linux-{vendor.machine.replace('_', '-')}.so.2"
             command = [loader, "--preload", stub, "--library-path", libraries]
         else:
@@ -170,18 +177,25 @@ class Output:
     pipelines: dict = field(default_factory=dict)
     lacking: int = 0
     messages: list = field(default_factory=list)
+    shown: bool = False
     fused: int = 0
 
 
 def read(output, vendor):
     read_so_far, pipeline, text = Output(), None, None
-    fused = re.compile(vendor.fused)
+    shown, fused = re.compile(vendor.shown), re.compile(vendor.fused)
+
+    def look_at(line):
+        read_so_far.shown |= shown.search(line) is not None
+        read_so_far.fused += fused.search(line) is not None
+
     for line in output.splitlines():
         word, _, rest = line.partition(" ")
         if line.startswith("\t"):
             if text is not None:
                 text.append(line[1:].strip())
-                read_so_far.fused += counted and fused.search(text[-1]) is not None
+                if counted:
+                    look_at(text[-1])
         elif word == "pipeline":
             while rest in read_so_far.pipelines: # two plans of one name
                 rest += "'"
@@ -198,8 +212,16 @@ def read(output, vendor):
         elif word == "messages":
             read_so_far.messages.append(rest)
         elif vendor.text == "":
-            read_so_far.fused += fused.search(line) is not None
+            look_at(line)
     return read_so_far
+
+
+def missing(output, vendor):
+    """The names that no pipeline has: their figures would be 0, and pass."""
+    there = {name for pipeline in output.pipelines.values() for one in pipeline.statistics for name in one}
+    named = filter(None, (vendor.registers, vendor.waves, *vendor.spills, vendor.scratch, vendor.instructions))
+    found = [f"statistic '{name}'" for name in named if name not in there]
+    return found if output.shown else found + [f"text '{vendor.text}'" if vendor.text else "listing of instructions"]
 
 
 def rotation(pipelines, element, source, heads, conversion="plain"):
@@ -292,7 +314,8 @@ def note_of(output, figures, vendor):
         f"instructions of a head: {figures['f32']} float32, {figures['bf16']} bfloat16, {figures['f16']} float16, "
         f"{figures['native']} by the device's conversion",
         f"of an angle: {figures['angle']}",
-        f"{figures['fused']} fused"])
+        f"{figures['fused']} fused",
+        *([] if vendor.native else ["without the validation layer"])])
 
 
 def verdict(output, figures, vendor, pinned):
@@ -317,7 +340,7 @@ def show_text(output, start):
 def ask(options, vendor, device):
     """The device's name and output, or a sentence in place of the latter."""
     what = ["--rotations"] if options.rotations else ["--every", "--heads"]
-    if vendor.machine == os.uname().machine and not options.rotations:
+    if vendor.native and not options.rotations:
         what.append("--validate") # by an emulator the layer would take longer than the compiler
     ended = run(options, vendor, device, what)
     if ended.returncode != 0 or not ended.stdout.endswith("end\n"):
@@ -335,6 +358,10 @@ def show(options, vendor, device, output, pins):
         return show_list(output, vendor) is None
     if options.text is not None:
         return show_text(output, options.text) is None
+    lost = missing(output, vendor)
+    if lost:
+        print(f"FAILED\t{called}\tno pipeline has the {' or the '.join(lost)}, as compilers.py names it")
+        return False
     if options.rotations:
         return loads.show(called, output.pipelines, lambda pipeline: spills_of(pipeline, vendor) + scratch_of(pipeline, vendor))
     figures = figures_of(output, vendor)

@@ -166,28 +166,27 @@ newer_lavapipe() { # FOLDER
 }
 
 row_backports() {
-    local folder=$work/backports json version
+    local folder=$work/backports json
     json=$(newer_lavapipe "$folder") || { not_here "lavapipe of $suite-backports" "apt, and let it reach $mirror" && return; }
     if [ -z "$json" ]; then row "lavapipe of $suite-backports" FAILED "its package names no driver: $folder/root" && return; fi
-    version=$(zcat "$folder"/root/usr/share/doc/mesa-vulkan-drivers/changelog.Debian.gz | sed -n '1s/.*(\([0-9.]*\).*/\1/p')
-    native_row backports "lavapipe $version" "$json"
+    native_row backports "lavapipe $(mesa_of "$folder/root")" "$json"
 }
 
 # These are linked with a newer C library than this machine's; its loader runs the tests.
 row_newest() {
-    local folder=$work/newest start status=0 libraries json version title="lavapipe and validation layer of Debian's unstable"
+    local folder=$work/newest start status=0 libraries json title="lavapipe and validation layer of Debian's unstable"
     start=$(date +%s)
     unpack_packages "$folder" sid "$(dpkg --print-architecture)" everything mesa-vulkan-drivers vulkan-validationlayers libvulkan1 ||
         { not_here "$title" "apt, and let it reach $mirror" && return; }
+    json=$(compgen -G "$folder/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1) ||
+        { row "$title" FAILED "its package names no driver: $folder/root" && return; }
     native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
-    json=$(compgen -G "$folder/root/usr/share/vulkan/icd.d/lvp_icd*.json" | head -n 1)
     libraries=$(dirname "$(find "$folder/root" -name libvulkan_lvp.so)")
-    version=$(zcat "$folder"/root/usr/share/doc/mesa-vulkan-drivers/changelog.Debian.gz | sed -n '1s/.*(\([0-9.]*\).*/\1/p')
     rm -f "$work/newest.log"
     VK_DRIVER_FILES=$json VK_ICD_FILENAMES=$json VK_LAYER_PATH=$folder/root/usr/share/vulkan/explicit_layer.d \
         "$(find "$folder/root" -name 'ld-linux*.so.*' | head -n 1)" --library-path "$libraries" \
         "$build/vkrope-tests" --gtest_filter='Every/*' >"$work/newest.log" 2>&1 || status=$?
-    gtest_row newest "lavapipe $version, and the newest validation layer" "$status" "$start"
+    gtest_row newest "lavapipe $(mesa_of "$folder/root"), and the newest validation layer" "$status" "$start"
 }
 
 row_swiftshader() {
@@ -357,13 +356,13 @@ refuse() {
 
 main() {
     local -a asked=()
-    local what set
+    local what set why
     for what in "$@"; do
         case $what in
         --help | -h) sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit 0 ;;
         --install)
             "$root/host/package/install_packages.sh" portability
-            for set in $(locked_sets); do locked_root "$set" >/dev/null || say "the set $set is not here: $cache/log"; done
+            for set in $(locked_sets); do why=$(locked_root "$set") || say "the set $set is not here: ${why:-$cache/log}"; done
             ;;
         --whole) export VKROPE_TEST_WHOLE=1 timeout=14400 ;;
         *)
@@ -373,7 +372,7 @@ main() {
         esac
     done
     mkdir -p "$work"
-    printf '| where | | what |\n|---|---|---|\n'
+    printf '| where | verdict | what |\n|---|---|---|\n'
     for what in "${asked[@]:-${every_row[@]}}"; do
         begin_rows
         "row_$what"

@@ -43,7 +43,7 @@ unpack_packages() { # FOLDER SUITE ARCHITECTURE alone|everything PACKAGE...
     echo "$*" >"$folder/unpacked"
 }
 
-# ---- Of one version
+# ---- Packages of one version
 
 # A line for each package: its path on a mirror, and its SHA256.
 locked_packages() { # SET
@@ -52,34 +52,45 @@ locked_packages() { # SET
 
 locked_sets() { awk '$1 == "set" { print $2 }' "$lock"; }
 
-# A mirror keeps the versions of today, snapshot.debian.org all.
-fetch_package() { # PATH SHA256
-    local file=$cache/packages/${1##*/} from
+# A mirror keeps the versions of today, snapshot.debian.org all. The status is 1 where no mirror that may have the package is
+# reached; it is 2 for all else, and a sentence is printed.
+fetch_package() { # PATH SHA256 NEW-FILE
+    local file=$cache/packages/${1##*/} from said away="" fault=""
     if [ -f "$file" ] && sha256sum --check --status <<<"$2  $file"; then return; fi
-    mkdir -p "$cache/packages"
     for from in "$mirror" "https://snapshot.debian.org/archive/debian/$(sed -n 's/^snapshot //p' "$lock")"; do
-        rm -f "$file"
-        "$apt_helper" -o APT::Sandbox::User=root -o Acquire::Retries=3 download-file "$from/$1" "$file" "SHA256:$2" \
-            >>"$cache/log" 2>&1 && return
+        said=$(LC_ALL=C "$apt_helper" -o APT::Sandbox::User=root -o Acquire::Retries=3 \
+            download-file "$from/$1" "$3" "SHA256:$2" 2>&1) && mv "$3" "$file" && return
+        echo "$said" >>"$cache/log"
+        if grep -qiE '^E: .*(resolv|connect|unreachable|timed out|  50[234] )' <<<"$said"; then
+            away=1
+        elif [ -z "$fault" ] && ! grep -q '^E: .*  404 ' <<<"$said"; then
+            fault=$(sed -n '/^E: /{s///;s/ \[IP:.*//;p;q}' <<<"$said")
+            fault=${fault:-cannot keep $1}
+        fi
     done
-    return 1
+    if [ -n "$away" ] && [ -z "$fault" ]; then return 1; fi
+    echo "${fault:-no mirror has $1}: $cache/log"
+    return 2
 }
 
-# Prints the folder that the set lies unpacked in.
-locked_root() { # SET
-    local packages folder path sum
+# Prints the folder that the set lies unpacked in; else as fetch_package. A folder stays when packages.lock has other versions:
+# another checkout may use it.
+locked_root() ( # SET
     packages=$(locked_packages "$1")
     folder=$cache/roots/$1-$(sha256sum <<<"$packages" | cut -c 1-16)
-    if [ -d "$folder" ]; then echo "$folder" && return; fi
-    if [ ! -x "$apt_helper" ] || ! has dpkg-deb || [ -z "$packages" ]; then return 1; fi
+    if [ -d "$folder" ]; then echo "$folder" && exit; fi
+    if [ -z "$packages" ]; then echo "packages.lock has no set $1" && exit 2; fi
+    if [ ! -x "$apt_helper" ] || ! has dpkg-deb; then exit 1; fi
     say "fetching $(wc -l <<<"$packages") packages of the set $1 into $cache"
-    rm -rf "$cache/roots/$1-"*
-    mkdir -p "$folder.new"
+    new=$(mkdir -p "$cache/packages" "$cache/roots" && mktemp -d "$cache/roots/new.XXXXXX") && mkdir "$new/root" ||
+        { echo "cannot write to $cache" && exit 2; }
+    trap 'rm -rf "$new"' EXIT
     while read -r path sum; do
-        fetch_package "$path" "$sum" || { say "cannot have $path: $cache/log" && return 1; }
-        dpkg-deb -x "$cache/packages/${path##*/}" "$folder.new" || return 1
+        fetch_package "$path" "$sum" "$new/package" || exit
+        dpkg-deb -x "$cache/packages/${path##*/}" "$new/root" 2>>"$cache/log" ||
+            { echo "${path##*/} does not unpack: $cache/log" && exit 2; }
     done <<<"$packages"
-    [ -e "$folder.new/lib" ] || ln -s usr/lib "$folder.new/lib" # as base-files has it when it is installed
-    mv "$folder.new" "$folder"
+    [ -e "$new/root/lib" ] || ln -s usr/lib "$new/root/lib" # as base-files has it when it is installed
+    mv -T "$new/root" "$folder" 2>/dev/null || [ -d "$folder" ] || { echo "cannot write to $cache" && exit 2; } # or another run's
     echo "$folder"
-}
+)

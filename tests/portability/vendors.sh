@@ -15,12 +15,19 @@ vendor_rows() { # TITLE VENDOR ROOT PROGRAM ARGUMENT...
 
 # Sets vendors_root; where that cannot be, prints the row.
 find_vendors() { # TITLE SET
+    local status=0
     if [ "$(uname -m)" != x86_64 ]; then
         row "$1" "not here" "the packages of packages.lock are x86-64's"
         return 1
     fi
     if ! has python3; then not_here "$1" python3 && return 1; fi
-    vendors_root=$(locked_root "$2") || { not_here "$1" "apt, and let it reach $mirror or snapshot.debian.org" && return 1; }
+    vendors_root=$(locked_root "$2") || status=$?
+    case $status in
+        0) ;;
+        1) not_here "$1" "apt, and let it reach $mirror or snapshot.debian.org" ;;
+        *) row "$1" FAILED "$vendors_root" ;;
+    esac
+    return "$status"
 }
 
 mesa_of() { # ROOT
