@@ -112,19 +112,23 @@ void store_runs(WorkItem item, Way way, uint tensor, uint h, Head words) {
     store_run(tensor, at + way.lane.to.high, words.high, way.lane.to.high_count, floats);
 }
 
-void store_heads(WorkItem item, Way way) {
+// A return within a loop would keep compilers from unrolling it, and the heads would lie in memory.
+void store_head(WorkItem item, Way way, uint h) {
+    if (item.head + h >= item.heads) return;
     uint buffers = destination_of(item);
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        if (!item.is_there || item.head + h >= item.heads) return;
-        Head words;
-        for (uint quad = 0u; quad < kQuads; ++quad) {
-            uint i = h * kQuads + quad;
-            write_quad(words, quad, way.interleaved_out, way.as_is, way.element, held_low[i], held_high[i]);
-        }
-        if (buffers == kThird) store_runs(item, way, kThird, h, words);
-        else if (buffers == kSecond) store_runs(item, way, kSecond, h, words);
-        else store_runs(item, way, kFirst, h, words);
+    Head words;
+    for (uint quad = 0u; quad < kQuads; ++quad) {
+        uint i = h * kQuads + quad;
+        write_quad(words, quad, way.interleaved_out, way.as_is, way.element, held_low[i], held_high[i]);
     }
+    if (buffers == kThird) store_runs(item, way, kThird, h, words);
+    else if (buffers == kSecond) store_runs(item, way, kSecond, h, words);
+    else store_runs(item, way, kFirst, h, words);
+}
+
+void store_heads(WorkItem item, Way way) {
+    if (!item.is_there) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) store_head(item, way, h);
 }
 
 // ---- The stages
