@@ -10,6 +10,7 @@
 #include "../shaders/interface.h"
 #include "loader.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
@@ -274,21 +275,24 @@ void printHeads() {
 }
 
 void print(const std::string& what) {
-    if (what == "--every") {
-        printEveryShader();
-    } else if (what == "--heads") {
-        printHeads();
-    } else if (what == "--rotations") {
-        printRotations(casesOf(llamaChoices()), {1, 2, 4});
-    } else {
-        mustHold(what == "--validate", "there is no " + what);
-    }
+    if (what == "--every") printEveryShader();
+    if (what == "--heads") printHeads();
+    if (what == "--rotations") printRotations(casesOf(llamaChoices()), {1, 2, 4});
+}
+
+bool isKnown(const std::string& what) {
+    return what == "--every" || what == "--heads" || what == "--rotations" || what == "--validate";
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
     const std::vector<std::string> asked(arguments + 1, arguments + count);
+    if (asked.empty() || !std::all_of(asked.begin(), asked.end(), isKnown)) {
+        std::fprintf(stderr,
+                     "vkrope-compilers takes --every, --heads, --rotations or several of them, and --validate\n");
+        return 2;
+    }
     try {
         for (const std::string& what : asked) {
             if (what == "--validate") compiler.messages = std::make_shared<rope::Messages>();

@@ -383,10 +383,15 @@ def main():
         parser.add_argument(flag, action="store_true")
     parser.add_argument("--text")
     options = parser.parse_args()
-    if not os.access(options.program, os.X_OK):
-        sys.exit(f"compilers.py: no program {options.program}; it is built with the benchmarks")
     vendor = VENDORS[options.vendor]
-    devices = options.devices.split(",") if options.devices else vendor.devices
+    devices = options.devices.split(",") if options.devices else list(vendor.devices)
+    unknown = [device for device in devices if device not in vendor.devices]
+    if not os.access(options.program, os.X_OK):
+        parser.error(f"there is no program {options.program}; the target vkrope-compilers makes it")
+    if not any((options.root / "usr/share/vulkan/icd.d").glob(f"{vendor.driver}_icd*.json")):
+        parser.error(f"{options.root} has no driver of {options.vendor}; it must be a folder with Debian's unpacked packages")
+    if unknown:
+        parser.error(f"{options.vendor} has no device {unknown[0]}; there are {', '.join(vendor.devices)}")
     pins = read_pins()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         answers = pool.map(lambda device: ask(options, vendor, device), devices)

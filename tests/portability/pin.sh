@@ -4,6 +4,11 @@
 # change: bench/compilers.py --pin writes those.
 set -euo pipefail
 
+case ${1:-} in
+--help | -h) sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}" && exit 0 ;;
+?*) echo "pin: there is no '$1'; pin.sh takes nothing but --help" >&2 && exit 2 ;;
+esac
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
 has() { command -v "$1" >/dev/null 2>&1; }
