@@ -64,17 +64,17 @@ void noteLogn(const Source& source, double length, ModelEncoding* model) {
     const Json* from = findKey(source.config, "seq_length");
     const bool given = logn != nullptr ? *logn == true : source.has(kSteppedNtk);
     if (!given || length <= (from != nullptr ? from->get<double>() : 0)) return;
-    model->ignored_note = "the configuration's use_logn_attn scales queries beyond its seq_length too, which is no "
-                          "rotation and is left to the caller";
+    model->notes.push_back("the configuration's use_logn_attn scales queries beyond its seq_length too, which is no "
+                           "rotation and is left to the caller");
 }
 
 void noteQueryScale(const Source& source, ModelEncoding* model) {
     const Json* beta = findKey(source.layer.rule, "llama_4_scaling_beta");
     const Json* length = findKey(source.layer.rule, "original_max_position_embeddings");
     if (beta == nullptr || *beta == 0.0 || length == nullptr) return;
-    model->ignored_note = "the configuration's llama_4_scaling_beta scales queries too, by 1 + " + shown(*beta) +
-                          " * ln(1 + floor(position / " + shown(*length) +
-                          ")): ropeMakeQueryScale and a fused pass do that";
+    model->notes.push_back("the configuration's llama_4_scaling_beta scales queries too, by 1 + " + shown(*beta) +
+                           " * ln(1 + floor(position / " + shown(*length) +
+                           ")): ropeMakeQueryScale and a fused pass do that");
 }
 
 bool readTextConfig(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {

@@ -35,8 +35,8 @@ struct ModelEncoding {
     std::vector<std::string> axis_names;    // in the order that positions have them: t, h, w; empty: one axis
     uint32_t chunk_dim = 0;                 // half pairing inside chunks of so many elements; 0: across the whole part
     uint32_t skip_first = 0, skip_last = 0; // tokens that the model's code does not rotate: class, register tokens
-    std::string ignored_note; // a key that the model's own code and the reader both ignore, or a step of the model's
-                              // own code that is left to the caller; empty: none
+    std::vector<std::string> notes; // a sentence for each key that is ignored, and for each step of the model's own
+                                    // code that is left to the caller
 };
 
 // Reads a configuration's text. A key that cannot be honoured is refused by name: the result is false, and *error has

@@ -83,7 +83,7 @@ bool readDiffusersModel(const Grid& grid, ModelEncoding* model, std::string* err
     if (row.split == AxisSplit::thirds) frequencies.dims = {third, third, third};
     if (row.split == AxisSplit::listed && !readAxisDims(grid, model, &frequencies.dims, error)) return false;
     if (row.split == AxisSplit::thirds) model->chunk_dim = third;
-    if (const char* note = positionNote(grid.type)) model->ignored_note = note;
+    if (const char* note = positionNote(grid.type)) model->notes.push_back(note);
     return makeGridFrequencies(frequencies, model, error);
 }
 

@@ -81,8 +81,8 @@ bool findRotaryDim(const Source& source, ModelEncoding* model, std::string* erro
         model->rotary_dim = in_elements;
     } else if (ignores_partial && !split && partial != 1) {
         model->rotary_dim = model->head_dim;
-        model->ignored_note = "the model type " + shown(source.type) +
-                              " turns the whole head whatever its partial_rotary_factor, which is ignored";
+        model->notes.push_back("the model type " + shown(source.type) +
+                               " turns the whole head whatever its partial_rotary_factor, which is ignored");
     }
     return in_elements == 0 || reads || checkUnreadRotaryDim(source, in_elements, model->rotary_dim, error);
 }

@@ -108,9 +108,9 @@ bool readTower(const Grid& grid, const std::string& layer_type, ModelEncoding* m
         return false;
     model->skip_last = grid.has(kClassLast) ? 1 : 0;
     model->chunk_dim = grid.has(kChunked) ? frequencies.dims[0] : 0;
-    if (grid.has(kFromOne)) model->ignored_note = "the model's own code counts coordinates from 1, as positions must";
+    if (grid.has(kFromOne)) model->notes.push_back("the model's own code counts coordinates from 1, as positions must");
     if (grid.has(kPatchCentres))
-        model->ignored_note = "positions are the centres of patches, from -1 to 1 over the image";
+        model->notes.push_back("positions are the centres of patches, from -1 to 1 over the image");
     return makeGridFrequencies(frequencies, model, error);
 }
 

@@ -52,7 +52,7 @@ bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Fail
     encoding->rotary_begin = model.rotary_begin;
     encoding->pairing = model.pairing;
     encoding->pairing_out = model.pairing_out;
-    encoding->ignored_note = model.ignored_note;
+    encoding->notes = model.notes;
     encoding->model_type = model.model_type;
     encoding->axes = {std::max<uint32_t>(1, static_cast<uint32_t>(model.axis_names.size())), model.axes};
     for (const uint8_t axis : model.axes) encoding->axes.count = std::max(encoding->axes.count, axis + 1u);

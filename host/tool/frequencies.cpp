@@ -83,7 +83,7 @@ bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     rope::ModelEncoding model;
     if (!checkPaths(inputs, outputs, failure) || !readModel(options.model, options.rotary_dim, &model, failure))
         return false;
-    if (!model.ignored_note.empty()) warn("frequencies", model.ignored_note);
+    for (const std::string& note : model.notes) warn("frequencies", note);
     const std::vector<OutputArray> arrays = {{npy, frequencyArray(model.frequencies)}};
     if (!options.npy.empty() && !writeArrays(arrays, failure)) return false;
     if (options.json) {

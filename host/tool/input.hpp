@@ -127,8 +127,8 @@ struct Encoding {
     RopePairing pairing = ROPE_PAIRING_DEFAULT;
     RopePairing pairing_out = ROPE_PAIRING_DEFAULT;
     std::string model_type;
-    bool unknown_pairing = false; // the configuration does not tell
-    std::string ignored_note;     // not empty: a key that is ignored
+    bool unknown_pairing = false;   // the configuration does not tell
+    std::vector<std::string> notes; // the model's
 };
 
 // Reads --config, or --frequencies and --scale.

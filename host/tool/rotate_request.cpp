@@ -246,7 +246,7 @@ bool readEncodingAngles(const RotateOptions& options, RotateRequest* request, Fa
     d.rotary_begin = options.rotary_offset.value_or(encoding.rotary_begin);
     d.frequencies = describeFrequencies(encoding, request->positions);
     d.pairing_in = options.pairing.empty() ? encoding.pairing : pairingOf(options.pairing);
-    if (!encoding.ignored_note.empty()) warn("rotate", encoding.ignored_note);
+    for (const std::string& note : encoding.notes) warn("rotate", note);
     if (options.pairing.empty() && encoding.unknown_pairing) {
         return refuse(failure, (encoding.model_type.empty() ? "--config has no model_type, which would tell the pairing"
                                                             : "--config is of the model type '" + encoding.model_type +

@@ -93,9 +93,9 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
     }
     EXPECT_EQ(read(R"({"model_type": "step3p5_vision"})").rotary_dim, 96u);
     EXPECT_EQ(read(R"({"model_type": "sam3_tracker_video"})").rotary_dim, 256u);
-    EXPECT_NE(read(R"({"model_type": "llama4_vision_model"})").ignored_note.find("from 1"), std::string::npos);
-    EXPECT_NE(read(R"({"model_type": "dinov3_vit"})").ignored_note.find("centres"), std::string::npos);
-    EXPECT_EQ(read(R"({"model_type": "pixtral"})").ignored_note, "");
+    EXPECT_NE(read(R"({"model_type": "llama4_vision_model"})").notes.at(0).find("from 1"), std::string::npos);
+    EXPECT_NE(read(R"({"model_type": "dinov3_vit"})").notes.at(0).find("centres"), std::string::npos);
+    EXPECT_TRUE(read(R"({"model_type": "pixtral"})").notes.empty());
     EXPECT_EQ(joined(read(R"({"model_type": "sam3_vit_model"})").layer_types), "full_attention window_attention");
 }
 
