@@ -89,6 +89,8 @@ void main() {
     if (!item.is_there || (kSamePlace && kScaled == 0u && !added)) return;
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
     if (!kInline || kShared) terms = read_terms(token, row, lane);
-    for (uint h = 0u; h < kHeadsPerThread && item.head + h < item.heads; ++h)
-        store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, sum_head(heads[h], added, terms));
+    for (uint h = 0u; h < kHeadsPerThread; ++h) { // ends nowhere else, so that it unrolls and the heads stay in registers
+        if (item.head + h < item.heads)
+            store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, sum_head(heads[h], added, terms));
+    }
 }

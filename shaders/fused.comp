@@ -162,12 +162,13 @@ void hold_heads(Way way) {
     }
 }
 
-void turn_heads(Way way, CosSin first_turn, CosSin second_turn) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        for (uint quad = 0u; quad < kQuads; ++quad) {
+// The turn of one quad at a time is at hand, for all heads: two would take more registers.
+void turn_heads(Way way, Token turning, uint row) {
+    for (uint quad = 0u; quad < kQuads; ++quad) {
+        CosSin turn = CosSin(VALUES(1.0), VALUES(0.0));
+        if (way.lane.turned) turn = cos_sin_of_quad(turning, row, way.lane, quad);
+        for (uint h = 0u; h < kHeadsPerThread; ++h) {
             uint i = h * kQuads + quad;
-            CosSin turn = first_turn;
-            if (quad != 0u) turn = second_turn;
             WORDS first = held_low[i];
             WORDS second = held_high[i];
             if (way.interleaved_in) deinterleave(first, second);
@@ -293,12 +294,6 @@ void main() {
     if (kShared ? group_turns() : item.tensor != kThird) make_angles(turning, lane);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
-    CosSin first_turn = CosSin(VALUES(1.0), VALUES(0.0));
-    CosSin second_turn = first_turn;
-    if (lane.turned) {
-        first_turn = cos_sin_of_quad(turning, row, lane, 0u);
-        if (kQuads == 2u) second_turn = cos_sin_of_quad(turning, row, lane, 1u);
-    }
     Way way = way_of(item, lane);
     item.is_there = item.is_there && !(is_in_place(item) && way.as_is); // it stays as it lies
     hold_heads(way);
@@ -308,7 +303,7 @@ void main() {
         norm_heads(item, way, lane.from, way.interleaved_in);
     }
 #endif
-    turn_heads(way, first_turn, second_turn);
+    turn_heads(way, turning, row);
 #if ROPE_LANE == 4
     if (kNorm == ROPE_NORM_LAST) {
         barrier();
