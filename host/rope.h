@@ -1170,6 +1170,12 @@ typedef struct RopeBuffers {
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 
+/* Points sets of ropeAllocateSets at other buffers, which costs less than new sets. They are `buffers->sets`, and were
+ * allocated for this plan or for one whose dispatches have the same pipelines. No command buffer in which they are bound
+ * may be pending; those still to be submitted are invalid from then on, as vkUpdateDescriptorSets says. The result is as
+ * ropeCmdExecute's, and ROPE_ERROR_INVALID where push descriptors are enabled. */
+ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
+
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
  * Nothing is recorded unless the result is ROPE_SUCCESS. The plan, the buffers and their offsets are checked first, in
  * some nanoseconds. The host keeps what they cannot show: the buffers' sizes, and all overlaps but one: a tensor that

@@ -1,4 +1,4 @@
-// This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and allocates descriptor
+// This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and makes descriptor
 // sets.
 #include "record/context.h"
 
@@ -29,6 +29,15 @@ uint32_t fillDescriptorWrites(const RopeDispatch& dispatch, const RopeBuffers& b
         write.pBufferInfo = &w->buffers[count++];
     }
     return count;
+}
+
+void pointSet(const RopeContext& context, const RopePlan& plan, uint32_t index, const RopeBuffers& buffers,
+              VkDescriptorSet set) {
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, index, &dispatch);
+    DescriptorWrites w;
+    const uint32_t bound = fillDescriptorWrites(dispatch, buffers, set, &w);
+    context.vk.UpdateDescriptorSets(context.device, bound, w.writes, 0, nullptr);
 }
 
 constexpr uint32_t kSources = 3; // Q's or the one tensor's, K's, V's
@@ -113,14 +122,20 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
             info.pSetLayouts = &pipelines.of_pass[pass]->set_layout;
             const VkResult result = context->vk.AllocateDescriptorSets(context->device, &info, &sets[index]);
             if (result != VK_SUCCESS) return result;
-            RopeDispatch dispatch;
-            ropeGetDispatch(plan, index, &dispatch);
-            DescriptorWrites w;
-            const uint32_t bound = fillDescriptorWrites(dispatch, *buffers, sets[index], &w);
-            context->vk.UpdateDescriptorSets(context->device, bound, w.writes, 0, nullptr);
+            pointSet(*context, *plan, index, *buffers, sets[index]);
         }
     }
     return VK_SUCCESS;
+}
+
+RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers) {
+    if (context == nullptr || context->pushes_descriptors) return ROPE_ERROR_INVALID;
+    PlanPipelines pipelines;
+    const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ true, &pipelines);
+    if (refused != ROPE_SUCCESS) return refused;
+    const uint32_t count = ropeDispatchCount(plan);
+    for (uint32_t index = 0; index < count; ++index) pointSet(*context, *plan, index, *buffers, buffers->sets[index]);
+    return ROPE_SUCCESS;
 }
 
 RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,

@@ -157,6 +157,7 @@ TEST(Null, CallsWithoutAContextAreRefused) {
     EXPECT_EQ(ropePrepare(nullptr, &plan, 1, &reason), VK_ERROR_INITIALIZATION_FAILED);
     EXPECT_STREQ(reason.text, "context or plans is null; it must be an address");
     EXPECT_EQ(ropeAllocateSets(nullptr, &plan, &buffers, VK_NULL_HANDLE, &set), VK_ERROR_INITIALIZATION_FAILED);
+    EXPECT_EQ(ropeUpdateSets(nullptr, &plan, &buffers), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropeCmdExecute(VK_NULL_HANDLE, nullptr, &plan, &buffers), ROPE_ERROR_INVALID);
     const VkBuffer groups = reinterpret_cast<VkBuffer>(uintptr_t{1});
     EXPECT_EQ(ropeCmdExecuteIndirect(VK_NULL_HANDLE, nullptr, &plan, &buffers, groups, 0), ROPE_ERROR_INVALID);

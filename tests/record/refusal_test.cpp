@@ -70,6 +70,7 @@ class RecordingRefusal : public gpu::OnDevice {
             VkDescriptorSet sets[4];
             EXPECT_EQ(ropeAllocateSets(context_, &plan, &buffers, VK_NULL_HANDLE, sets),
                       VK_ERROR_INITIALIZATION_FAILED);
+            EXPECT_EQ(ropeUpdateSets(context_, &plan, &bound), result);
         }
         return result;
     }

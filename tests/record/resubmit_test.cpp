@@ -1,4 +1,5 @@
-// One recorded command buffer, submitted again after the positions in its buffer have changed.
+// One recorded command buffer is submitted again after the positions in its buffer have changed, and descriptor sets
+// are used again for other buffers.
 #include "support/recording.hpp"
 #include "support/sample.hpp"
 
@@ -20,50 +21,30 @@ class Resubmit : public gpu::OnDevice {
         OnDevice::TearDown();
     }
     void record(const RopePlan& plan, RopeBuffers buffers, gpu::Recording* recording) {
-        VkDescriptorSet set = VK_NULL_HANDLE;
-        if ((device().limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0) {
-            ASSERT_EQ(ropeAllocateSets(device().context(), &plan, &buffers, sets_, &set), VK_SUCCESS);
-            buffers.sets = &set;
+        buffers.sets = &set_;
+        if (takesSets()) {
+            if (set_ == VK_NULL_HANDLE) {
+                ASSERT_EQ(ropeAllocateSets(device().context(), &plan, &buffers, sets_, &set_), VK_SUCCESS);
+            } else {
+                ASSERT_EQ(ropeUpdateSets(device().context(), &plan, &buffers), ROPE_SUCCESS);
+            }
         }
         recording->record([&](VkCommandBuffer commands) {
             ASSERT_EQ(ropeCmdExecute(commands, device().context(), &plan, &buffers), ROPE_SUCCESS);
         });
     }
 
-    VkDescriptorPool sets_ = VK_NULL_HANDLE;
-};
-
-TEST_P(Resubmit, OneRecordingServesEveryStep) {
-    const std::vector<double> frequencies = sample::frequencies(10000, 64);
-    const std::vector<uint32_t> words = sample::words(frequencies, ROPE_ANGLE_EXACT);
-    RopeRotateDescription d = {};
-    d.tokens = 1;
-    d.head_dim = 64;
-    d.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
-    d.q.heads = 3;
-    RopePlan plan;
-    ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
-    ASSERT_EQ(ropePrepare(device().context(), &plan, 1, nullptr), VK_SUCCESS);
-
-    std::string error;
-    rope::Buffer q, positions, block;
-    ASSERT_TRUE(device().makeBuffer(plan.bytes[ROPE_SLOT_Q], &q, &error)) << error;
-    ASSERT_TRUE(device().makeBuffer(plan.bytes[ROPE_SLOT_POSITIONS], &positions, &error)) << error;
-    ASSERT_TRUE(device().makeBuffer(plan.bytes[ROPE_SLOT_FREQUENCIES], &block, &error)) << error;
-    ASSERT_TRUE(device().upload(block, 0, words.data(), words.size() * 4, &error)) << error;
-    RopeBuffers buffers = {};
-    buffers.slots[ROPE_SLOT_Q] = q.slot();
-    buffers.slots[ROPE_SLOT_POSITIONS] = positions.slot();
-    buffers.slots[ROPE_SLOT_FREQUENCIES] = block.slot();
-    gpu::Recording recording(&device());
-    ASSERT_NO_FATAL_FAILURE(record(plan, buffers, &recording));
-    const std::vector<float> input = sample::values(192, 1);
-    for (const int32_t position : {0, 5, -7, 1000000}) {
-        ASSERT_TRUE(device().upload(q, 0, input.data(), 768, &error)) << error;
-        ASSERT_TRUE(device().upload(positions, 0, &position, 4, &error)) << error;
-        ASSERT_NO_FATAL_FAILURE(recording.submit());
-        std::vector<float> got(192), wanted(192);
-        ASSERT_TRUE(device().download(q, 0, got.data(), 768, &error)) << error;
+    bool takesSets() { return (device().limits().enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0; }
+    void makeBuffer(const RopePlan& plan, RopeSlot slot, rope::Buffer* buffer, RopeBuffers* buffers) {
+        std::string error;
+        ASSERT_TRUE(device().makeBuffer(plan.bytes[slot], buffer, &error)) << error;
+        buffers->slots[slot] = buffer->slot();
+    }
+    void expectTurned(const RopeRotateDescription& d, const rope::Buffer& q, const std::vector<float>& input,
+                      int32_t position) {
+        std::string error;
+        std::vector<float> got(input.size()), wanted(input.size());
+        ASSERT_TRUE(device().download(q, 0, got.data(), got.size() * 4, &error)) << error;
         RopeHostRotate host = {};
         host.positions = &position;
         host.q = input.data();
@@ -71,6 +52,73 @@ TEST_P(Resubmit, OneRecordingServesEveryStep) {
         ASSERT_EQ(ropeHostRunRotate(&d, &host, nullptr), ROPE_SUCCESS);
         EXPECT_EQ(got, wanted) << position;
     }
+
+    VkDescriptorPool sets_ = VK_NULL_HANDLE;
+    VkDescriptorSet set_ = VK_NULL_HANDLE; // the pool has no other
+};
+
+const std::vector<double> kFrequencies = sample::frequencies(10000, 64);
+
+RopeRotateDescription describeOneToken() {
+    RopeRotateDescription d = {};
+    d.tokens = 1;
+    d.head_dim = 64;
+    d.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
+    d.q.heads = 3;
+    return d;
+}
+
+TEST_P(Resubmit, OneRecordingServesEveryStep) {
+    const RopeRotateDescription d = describeOneToken();
+    const std::vector<uint32_t> words = sample::words(kFrequencies, ROPE_ANGLE_EXACT);
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropePrepare(device().context(), &plan, 1, nullptr), VK_SUCCESS);
+    std::string error;
+    rope::Buffer q, positions, block;
+    RopeBuffers buffers = {};
+    ASSERT_NO_FATAL_FAILURE(makeBuffer(plan, ROPE_SLOT_Q, &q, &buffers));
+    ASSERT_NO_FATAL_FAILURE(makeBuffer(plan, ROPE_SLOT_POSITIONS, &positions, &buffers));
+    ASSERT_NO_FATAL_FAILURE(makeBuffer(plan, ROPE_SLOT_FREQUENCIES, &block, &buffers));
+    ASSERT_TRUE(device().upload(block, 0, words.data(), words.size() * 4, &error)) << error;
+    gpu::Recording recording(&device());
+    ASSERT_NO_FATAL_FAILURE(record(plan, buffers, &recording));
+    const std::vector<float> input = sample::values(192, 1);
+    for (const int32_t position : {0, 5, -7, 1000000}) {
+        ASSERT_TRUE(device().upload(q, 0, input.data(), 768, &error)) << error;
+        ASSERT_TRUE(device().upload(positions, 0, &position, 4, &error)) << error;
+        ASSERT_NO_FATAL_FAILURE(recording.submit());
+        ASSERT_NO_FATAL_FAILURE(expectTurned(d, q, input, position));
+    }
+}
+
+// The pool has one set. Every step has a tensor and positions of its own, and the first tensor is turned once.
+TEST_P(Resubmit, OneSetServesOtherBuffers) {
+    const RopeRotateDescription d = describeOneToken();
+    const std::vector<uint32_t> words = sample::words(kFrequencies, ROPE_ANGLE_EXACT);
+    RopePlan plan;
+    ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropePrepare(device().context(), &plan, 1, nullptr), VK_SUCCESS);
+    constexpr int32_t kSteps = 3;
+    std::string error;
+    rope::Buffer q[kSteps], positions[kSteps], block;
+    RopeBuffers buffers = {};
+    ASSERT_NO_FATAL_FAILURE(makeBuffer(plan, ROPE_SLOT_FREQUENCIES, &block, &buffers));
+    ASSERT_TRUE(device().upload(block, 0, words.data(), words.size() * 4, &error)) << error;
+    for (int32_t step = 0; step < kSteps; ++step) {
+        const std::vector<float> input = sample::values(192, static_cast<uint32_t>(step));
+        const int32_t position = 1000 * step + 7;
+        ASSERT_NO_FATAL_FAILURE(makeBuffer(plan, ROPE_SLOT_Q, &q[step], &buffers));
+        ASSERT_NO_FATAL_FAILURE(makeBuffer(plan, ROPE_SLOT_POSITIONS, &positions[step], &buffers));
+        ASSERT_TRUE(device().upload(q[step], 0, input.data(), 768, &error)) << error;
+        ASSERT_TRUE(device().upload(positions[step], 0, &position, 4, &error)) << error;
+        gpu::Recording recording(&device());
+        ASSERT_NO_FATAL_FAILURE(record(plan, buffers, &recording));
+        ASSERT_NO_FATAL_FAILURE(recording.submit());
+        ASSERT_NO_FATAL_FAILURE(expectTurned(d, q[step], input, position));
+        ASSERT_NO_FATAL_FAILURE(expectTurned(d, q[0], sample::values(192, 0), 7));
+    }
+    if (!takesSets()) EXPECT_EQ(ropeUpdateSets(device().context(), &plan, &buffers), ROPE_ERROR_INVALID);
 }
 
 ROPE_ON_EVERY_DEVICE(Resubmit);
