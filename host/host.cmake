@@ -6,6 +6,7 @@ set(VKROPE_SOURCES
     host/rules/geometric.cpp
     host/rules/ggml.cpp
     host/rules/members.cpp
+    host/rules/position.cpp
     host/rules/query_scale.cpp
     host/rules/real.cpp
     host/rules/refuse.cpp
@@ -166,9 +167,11 @@ if(VKROPE_BUILD_DEVICE)
     vkrope_may_go_inside(vkrope-device)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
-    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/tool/npy.cpp host/tool/npy_file.cpp)
+    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/tool/array.cpp host/tool/input_file.cpp host/tool/held_signals.cpp
+        host/tool/new_file.cpp host/tool/npy.cpp host/tool/npy_file.cpp host/tool/replace_files.cpp)
     target_include_directories(vkrope-npy PRIVATE host)
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
+    target_compile_definitions(vkrope-npy PRIVATE _FILE_OFFSET_BITS=64) # files may have more than 2 GiB
     target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
 
     if(PROJECT_IS_TOP_LEVEL)
@@ -198,9 +201,16 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/config/grid_frequencies.cpp
         host/config/grid_models.cpp
         host/config/head.cpp
+        host/config/layer_list.cpp
+        host/config/layer_names.cpp
+        host/config/layer_plans.cpp
         host/config/layers.cpp
         host/config/models.cpp
+        host/config/no_rotation.cpp
         host/config/numbers.cpp
+        host/config/own_keys.cpp
+        host/config/parse.cpp
+        host/config/query_scale.cpp
         host/config/rule.cpp
         host/config/source.cpp
         host/config/values.cpp
@@ -210,8 +220,15 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     target_compile_features(vkrope-config PUBLIC cxx_std_17)
     target_compile_options(vkrope-config PRIVATE ${VKROPE_WARNINGS})
 
+    # Files of several arrays.
+    add_library(vkrope-arrays STATIC EXCLUDE_FROM_ALL host/tool/npz.cpp host/tool/safetensors.cpp host/tool/safetensors_index.cpp)
+    target_include_directories(vkrope-arrays PRIVATE host)
+    target_link_libraries(vkrope-arrays PUBLIC vkrope-npy PRIVATE nlohmann_json::nlohmann_json)
+    target_compile_options(vkrope-arrays PRIVATE ${VKROPE_WARNINGS})
+
     add_executable(vkrope-tool
         host/tool/add_positions.cpp
+        host/tool/array_file.cpp
         host/tool/arrays.cpp
         host/tool/axes.cpp
         host/tool/bench.cpp
@@ -223,6 +240,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool/check_case.cpp
         host/tool/check_halves.cpp
         host/tool/check_spirv.cpp
+        host/tool/config_file.cpp
         host/tool/contraction.cpp
         host/tool/covering.cpp
         host/tool/devices.cpp
@@ -230,6 +248,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool/encoding.cpp
         host/tool/format_names.cpp
         host/tool/frequencies.cpp
+        host/tool/frequencies_json.cpp
         host/tool/main.cpp
         host/tool/matrix.cpp
         host/tool/option_values.cpp
@@ -245,7 +264,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool/target.cpp
         host/tool/tune.cpp)
     target_include_directories(vkrope-tool PRIVATE host)
-    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-npy CLI11::CLI11 nlohmann_json::nlohmann_json
+    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-arrays CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)

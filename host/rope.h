@@ -125,7 +125,8 @@ typedef enum RopeRuleKind {
  * A rule that takes `length` (the largest position so far plus 1) gives other frequencies as it grows: keys rotated
  * before, and kept in a cache, are then of another rotation than the queries to come. Either choose the length that
  * will be reached at the start, or rotate the cached keys anew (ROPE_OPERATION_INVERSE by the old, forward by the new);
- * models that recompute it for each forward pass, as Hugging Face's dynamic and longrope do, live with the mixture. */
+ * models that recompute it for each forward pass, as Hugging Face's dynamic and longrope do, live with the mixture.
+ * ropeLengthOfPositions says which length given positions ask for. */
 typedef struct RopeRule {
     RopeRuleKind kind;
     uint32_t rotary_dim;     /* even, 2 to 2 * ROPE_MAX_PAIRS */
@@ -312,6 +313,15 @@ typedef enum RopePositionElement {
     ROPE_POSITION_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopePositionElement;
 ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /* 4 or 8 */
+
+/* The length that positions ask for, which is a RopeRule's `length`: the largest plus 1, in 2^-32ths too. `positions`
+ * are the `count` entries of a buffer without gaps, of all axes and sequences together. A value that is no position is
+ * left out. The length is 0 where no position is 0 or more; a rule takes 0 for the original length. A length of more
+ * than 53 bits is rounded up. The last position of a range asks for the length of the whole range:
+ *
+ *     const int32_t last = first + (int32_t)tokens - 1;
+ *     rule.length = ropeLengthOfPositions(&last, ROPE_POSITION_INT32, 1); */
+ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement element, uint64_t count);
 
 /* The buffer holds rows of positions, one for each axis that the frequencies name: [axes][batch][tokens], or
  * [axes][batch] of starts, unless strides say otherwise. Packed sequences have the same positions on every axis, and a
@@ -1171,9 +1181,9 @@ ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* p
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 
 /* Points sets of ropeAllocateSets at other buffers, which costs less than new sets. They are `buffers->sets`, and were
- * allocated for this plan or for one whose dispatches have the same pipelines. No command buffer in which they are bound
- * may be pending; those still to be submitted are invalid from then on, as vkUpdateDescriptorSets says. The result is as
- * ropeCmdExecute's, and ROPE_ERROR_INVALID where push descriptors are enabled. */
+ * allocated for this plan or for one whose dispatches have the same pipelines. No command buffer in which they are
+ * bound may be pending; those still to be submitted are invalid from then on, as vkUpdateDescriptorSets says. The
+ * result is as ropeCmdExecute's, and ROPE_ERROR_INVALID where push descriptors are enabled. */
 ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
 
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.

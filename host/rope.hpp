@@ -71,6 +71,24 @@ inline QueryAndKey latent(uint64_t tokens, uint32_t heads, uint64_t nope_dim, ui
             tensorAt(1, {kv_rank, tokens * row, row, rope_dim})};
 }
 
+// Describes the rotation of latent attention, as DeepSeek's code lays its tensors: Q of [batch, tokens, heads, nope_dim
+// + rope_dim] and the one shared key head of [batch, tokens, kv_rank + rope_dim], in place; a kv_rank of 0 is a key
+// head by itself. Frequencies and positions are left to the caller. Pairs are interleaved, as the weights have them.
+// The code of DeepSeek-V3 writes them in halves, which changes no score: pairing_out HALF with out_of_place writes the
+// same, and only the elements that turn.
+inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uint32_t heads, uint32_t nope_dim,
+                                            uint32_t rope_dim, uint32_t kv_rank) {
+    const QueryAndKey tensors = latent(tokens, heads, nope_dim, rope_dim, kv_rank);
+    RopeRotateDescription d = {};
+    d.batch = batch;
+    d.tokens = tokens;
+    d.head_dim = rope_dim;
+    d.pairing_in = ROPE_PAIRING_INTERLEAVED;
+    d.q = tensors.q;
+    d.k = tensors.k;
+    return d;
+}
+
 // A rule's frequencies with the memory they lie in.
 class Frequencies {
   public:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs a fuzzer, and prints which lines its inputs reached: fuzz.sh [target] [seconds|merge]
-#   target   npy (the default), config or gguf
+#   target   npy (the default), npz, safetensors, config or gguf
 #   seconds  how long, 60 by default; 0 only measures the committed corpus
 #   merge    the committed corpus becomes the fewest inputs, of those there and those found, that reach as much
 # What is found goes to the build folder (VKROPE_BUILD, else build/). Takes clang with libFuzzer, and llvm-cov.
@@ -10,6 +10,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=${1:-npy}
 seconds=${2:-60}
 core=(host/plan/axes.cpp host/plan/frequencies.cpp host/rules/{geometric,members,real,refuse,rules,yarn}.cpp)
+files=(host/tool/{array,input_file,replace_files,new_file,held_signals}.cpp)
 beside=() # what the sources under test call, built with them and not measured
 longest=512
 room=config
@@ -17,6 +18,19 @@ case $target in
 npy)
     room=tool
     sources=(host/tool/npy.cpp host/tool/npy_file.cpp)
+    beside=("${files[@]}")
+    ;;
+npz)
+    room=tool
+    sources=(host/tool/npz.cpp)
+    beside=("${files[@]}" host/tool/npy.cpp host/tool/npy_file.cpp)
+    longest=1024
+    ;;
+safetensors)
+    room=tool
+    sources=(host/tool/safetensors.cpp host/tool/safetensors_index.cpp)
+    beside=("${files[@]}")
+    longest=1024
     ;;
 config)
     mapfile -t sources < <(cd "$root" && ls host/config/*.cpp | grep -v /gguf)
@@ -25,10 +39,10 @@ config)
     ;;
 gguf)
     mapfile -t sources < <(cd "$root" && ls host/config/gguf*.cpp)
-    beside=("${core[@]}")
+    beside=("${core[@]}" host/config/layer_names.cpp)
     longest=2048
     ;;
-*) echo "fuzz: there is no target '$target'; there are npy, config and gguf" >&2 && exit 2 ;;
+*) echo "fuzz: there is no target '$target'; there are npy, npz, safetensors, config and gguf" >&2 && exit 2 ;;
 esac
 [[ $seconds =~ ^([0-9]+|merge)$ ]] || { echo "fuzz: '$seconds' is neither a number of seconds nor merge" >&2 && exit 2; }
 

@@ -41,6 +41,7 @@ configure() {
         rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" # of another copy of the repository, or half made
         command -v ninja >/dev/null && generator=(-G Ninja)
     fi
+    command -v python3 >/dev/null && generator+=(-DVKROPE_BUILD_PYTHON=ON)
     cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON
 }
 

@@ -96,18 +96,20 @@ target_include_directories(vkrope-tests PRIVATE host tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
-    target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/rules/buckets_test.cpp tests/plan/frequencies_test.cpp
+    target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/rules/buckets_test.cpp tests/rules/length_test.cpp tests/plan/frequencies_test.cpp
         tests/tool/npy_test.cpp tests/rules/real_test.cpp tests/reference/true_angle_test.cpp tests/support/rule_samples.cpp
         tests/reference/divide_test.cpp tests/rules/reading_test.cpp tests/rules/refusal_test.cpp tests/rules/rules_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
 if(TARGET vkrope-config)
     target_sources(vkrope-tests PRIVATE tests/config/axes_test.cpp tests/config/corpus_test.cpp
-        tests/config/grid_models_test.cpp tests/config/models_test.cpp tests/config/refusal_test.cpp
+        tests/config/grid_models_test.cpp tests/config/keys_test.cpp tests/config/models_test.cpp
+        tests/config/no_rotation_test.cpp tests/config/refusal_test.cpp
         tests/config/rotation_test.cpp tests/config/fuzz_config.cpp tests/config/fuzz_gguf.cpp tests/config/gguf_axes_test.cpp
         tests/config/gguf_corpus_test.cpp tests/support/gguf_file.cpp tests/config/gguf_format_test.cpp tests/config/gguf_models_test.cpp
-        tests/config/gguf_read_test.cpp tests/config/gguf_refusal_test.cpp)
-    target_link_libraries(vkrope-tests PRIVATE vkrope-config)
+        tests/config/gguf_layers_test.cpp tests/config/gguf_read_test.cpp tests/config/gguf_refusal_test.cpp
+        tests/config/layers_test.cpp tests/tool/array_corpus_test.cpp tests/tool/fuzz_npz.cpp tests/tool/fuzz_safetensors.cpp)
+    target_link_libraries(vkrope-tests PRIVATE vkrope-config vkrope-arrays)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
     VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus" VKROPE_TEST_SHADERS="${CMAKE_CURRENT_BINARY_DIR}/shaders")
@@ -183,7 +185,10 @@ set_tests_properties(Quickstart.TimesManyCopiesInASubmission PROPERTIES
     PASS_REGULAR_EXPRESSION "vkCmdCopyBuffer [^\n]* [0-9]+ times in a submission")
 set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
 if(TARGET vkrope-config)
-    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-config>)
+    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-config> $<TARGET_FILE:vkrope-arrays>)
+endif()
+if(TARGET vkrope-python)
+    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-python>)
 endif()
 # With the layer set from outside, functions can be had of an extension that the program never enabled.
 find_file(VKROPE_LAYER VkLayer_khronos_validation.json PATHS /usr /usr/local /etc PATH_SUFFIXES
@@ -219,6 +224,10 @@ if(TARGET vkrope-tool)
         target_link_libraries(vkrope-spoiled PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
         target_link_options(vkrope-spoiled PRIVATE -Wl,--wrap=ropePlanRotate)
 
+        add_library(vkrope-faulty-system MODULE tests/tool/faulty_system.cpp)
+        target_compile_options(vkrope-faulty-system PRIVATE ${VKROPE_WARNINGS})
+        target_link_libraries(vkrope-faulty-system PRIVATE ${CMAKE_DL_LIBS})
+
         # The program, and the quickstart, on devices that lack what VKROPE_TEST_CUTS names.
         add_executable(vkrope-cut $<TARGET_OBJECTS:vkrope-tool>)
         target_link_libraries(vkrope-cut PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
@@ -248,6 +257,12 @@ if(TARGET vkrope-tool AND VKROPE_PYTHON)
         add_test(NAME Tool.${name} COMMAND ${VKROPE_PYTHON} ${script} $<TARGET_FILE:vkrope-tool> ${name})
         set_tests_properties(Tool.${name} PROPERTIES SKIP_RETURN_CODE 77)
     endforeach()
+endif()
+
+if(TARGET vkrope-python AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    add_test(NAME Python.HasTheBitsOfTheProgram COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/python/python_test.py
+        $<TARGET_FILE:vkrope-tool> ${VKROPE_PYTHON_FOLDER})
+    set_tests_properties(Python.HasTheBitsOfTheProgram PROPERTIES SKIP_RETURN_CODE 77)
 endif()
 
 # The core once more with ThreadSanitizer in it, which mingw has not, and what rope.h says of threads. It bears no other

@@ -86,6 +86,13 @@ bool findAxes(const Source& source, ModelEncoding* model, std::string* error) {
     if (!has) return true;
     if (!findSections(source, pairs, &sections, error) || !readRoundRobin(source, &round_robin, error)) return false;
     const uint64_t sum = uint64_t{sections[0]} + sections[1] + sections[2];
+    const bool own = findKey(source.layer.rule, "mrope_section") != nullptr && !source.rules.implied;
+    if (sum != pairs && !own) {
+        return refuse(error, std::to_string(pairs) +
+                                 " pairs turn, and the configuration has no mrope_section for them; " +
+                                 "that of the model type " + shown(source.type) + ", where a file has none, is of " +
+                                 std::to_string(sum) + " pairs");
+    }
     if (sum != pairs) {
         return refuse(error, "the configuration's mrope_section is of " + std::to_string(sum) + " pairs, but " +
                                  std::to_string(pairs) + " turn; it must add up to them");

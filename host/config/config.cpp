@@ -5,6 +5,9 @@
 #include "config/head.hpp"
 #include "config/layers.hpp"
 #include "config/numbers.hpp"
+#include "config/own_keys.hpp"
+#include "config/parse.hpp"
+#include "config/query_scale.hpp"
 #include "config/rule.hpp"
 
 namespace rope {
@@ -20,7 +23,7 @@ bool makeTextFrequencies(const Source& source, ModelEncoding* model, std::string
                                  " elements; it must be even and from 2 to " + std::to_string(2 * ROPE_MAX_PAIRS));
     }
     const size_t pairs = model->rotary_dim / 2;
-    std::vector<double> shorter, longer;
+    std::vector<double>&shorter = model->short_factors, &longer = model->long_factors;
     if (rule.kind == ROPE_RULE_LONGROPE) {
         if (!readFactorList(source, "short_factor", &shorter, error) ||
             !readFactorList(source, "long_factor", &longer, error))
@@ -68,21 +71,16 @@ void noteLogn(const Source& source, double length, ModelEncoding* model) {
                            "rotation and is left to the caller");
 }
 
-void noteQueryScale(const Source& source, ModelEncoding* model) {
-    const Json* beta = findKey(source.layer.rule, "llama_4_scaling_beta");
-    const Json* length = findKey(source.layer.rule, "original_max_position_embeddings");
-    if (beta == nullptr || *beta == 0.0 || length == nullptr) return;
-    model->notes.push_back("the configuration's llama_4_scaling_beta scales queries too, by 1 + " + shown(*beta) +
-                           " * ln(1 + floor(position / " + shown(*length) +
-                           ")): ropeMakeQueryScale and a fused pass do that");
-}
-
 bool readTextConfig(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
     Source source;
-    if (!openSource(config, &source, error) || !findRules(&source, error)) return false;
+    const bool sound = request.layer_type == "audio";
+    if (!openSource(config, sound, &source, error) || !findRules(&source, error) || !dropIgnoredKeys(&source, error))
+        return false;
     model->model_type = source.type;
-    if (!chooseTextLayer(request.layer_type, &source, model, error)) return false;
-    if (!reduceLayerLists(&source, error) || !readHeadDim(source, &model->head_dim, error) ||
+    ConfigRequest within = request;
+    if (sound) within.layer_type.clear();
+    if (!chooseTextLayer(within, &source, model, error)) return false;
+    if (!readHeadDim(source, &model->head_dim, error) || !readNopeDim(source, &model->nope_dim, error) ||
         !readTextBase(source, &model->rule.base, error) || !readRule(source, request.length, &model->rule, error) ||
         !findRotaryDim(source, model, error) || !findPairing(source, model, error))
         return false;
@@ -93,9 +91,36 @@ bool readTextConfig(const Json& config, const ConfigRequest& request, ModelEncod
                                  std::to_string(model->head_dim));
     }
     if (source.has(kRotaryLast)) model->rotary_begin = model->head_dim - model->rotary_dim;
+    noteOwnKeys(source, model);
     noteLogn(source, request.length, model);
-    noteQueryScale(source, model);
-    return makeTextFrequencies(source, model, error) && findAxes(source, model, error);
+    noteSoftmaxScale(source, model);
+    return readQueryScaling(source, model, error) && makeTextFrequencies(source, model, error) &&
+           findAxes(source, model, error);
+}
+
+bool haveSameRotation(const ModelEncoding& a, const ModelEncoding& b) {
+    return a.frequencies == b.frequencies && a.scale == b.scale && a.head_dim == b.head_dim &&
+           a.rotary_begin == b.rotary_begin && a.pairing == b.pairing && a.axes == b.axes;
+}
+
+// Types with rules of their own may rotate alike even so: OLMo 3's do where nothing is scaled.
+void findEqualTypes(const Json& config, const ConfigRequest& request, ModelEncoding* model) {
+    constexpr size_t kMostTypes = 8;
+    if (!model->types_differ || model->layer_types.size() > kMostTypes || request.layer_type == "audio") return;
+    bool differ = false;
+    for (const std::string& type : model->layer_types) {
+        ConfigRequest asked = request;
+        asked.layer_type = type;
+        asked.layer.reset();
+        ModelEncoding other;
+        std::string ignored;
+        if (!readTextConfig(config, asked, &other, &ignored)) continue; // its layers do not rotate, or not alike
+        const bool same = haveSameRotation(other, *model);
+        differ = differ || !same;
+        for (size_t i = 0; same && i < model->layers.size(); ++i)
+            model->layers[i].answered = model->layers[i].answered || other.layers[i].answered;
+    }
+    model->types_differ = differ;
 }
 
 } // namespace
@@ -106,7 +131,9 @@ bool readConfig(const std::string& text, const ConfigRequest& request, ModelEnco
     *model = {};
     if (!parseConfig(text, &config, error) || !findGrid(config, request.layer_type, &grid, error)) return false;
     if (grid.tower != nullptr || grid.diffusers != nullptr) return readGrid(grid, request, model, error);
-    return readTextConfig(config, request, model, error);
+    if (!readTextConfig(config, request, model, error)) return false;
+    findEqualTypes(config, request, model);
+    return true;
 }
 
 } // namespace rope

@@ -74,7 +74,7 @@ bool readDiffusersModel(const Grid& grid, ModelEncoding* model, std::string* err
     model->head_dim = row.head_dim;
     if (!checkGridKeys(grid, read, error) || !checkUsesRotation(grid, error) ||
         !readCount(grid.config, "attention_head_dim", kMaxHeadDim, &model->head_dim, error) ||
-        (row.base_key != nullptr && !readGridBase(grid.config, row.base_key, &frequencies.base, error)) ||
+        (row.base_key != nullptr && !readGridBase(grid.config, row.base_key, false, &frequencies.base, error)) ||
         (cosmos && !readStretches(grid.config, &frequencies.stretches, error)))
         return false;
     const uint32_t head = model->head_dim, sixth = 2 * (head / 6), eighths = head / 8 * 3, third = head / 3;

@@ -129,6 +129,9 @@ bool readAllFactors(Cursor* file, const Header& header, uint32_t pairs, Factors*
 bool applyFactors(const ArchitectureKeys& keys, const Factors& factors, double length, ModelEncoding* model,
                   std::string* error) {
     const std::vector<double>* chosen = &factors.any_length;
+    model->factors = factors.any_length;
+    model->short_factors = factors.short_length;
+    model->long_factors = factors.long_length;
     if (!factors.long_length.empty()) {
         RopeRule& rule = model->rule;
         if (!readGgufOriginalLength(keys, "a file with 'rope_factors_long.weight'", &rule.original_length, error))
@@ -168,7 +171,7 @@ bool readEncoding(Cursor* file, const Header& header, const GgufRequest& request
         !readScaling(keys, &scaling, error) || !readGgufRule(keys, architecture, scaling, &layer.rule, error))
         return false;
     if (layer.rule.kind != ROPE_RULE_YARN) layer.scale = scaling.attention;
-    if (!chooseGgufLayer(keys, architecture, request.layer_type, !header.factors.empty(), &layer, error)) return false;
+    if (!chooseGgufLayer(keys, architecture, request, !header.factors.empty(), &layer, model, error)) return false;
     model->head_dim = layer.head_dim;
     model->rotary_dim = layer.rotary_dim;
     if (!checkGgufHead(architecture, *model, error) || !replaceRotaryDim(request.rotary_dim, model, error))

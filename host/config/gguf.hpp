@@ -12,6 +12,8 @@ struct GgufRequest {
     double length = 0;      // the largest position so far plus 1, for factors that depend on it; 0: within the original
     std::string layer_type; // "full_attention" or "sliding_attention", where the two differ
     uint32_t rotary_dim = 0; // elements; in place of the file's own
+    // One layer by its number, from 0 on; with a layer_type it must be of that type.
+    std::optional<uint32_t> layer = std::nullopt;
 };
 
 // Bytes that are read piece by piece. `read` copies `count` bytes from `offset` on, all within `size`, or returns

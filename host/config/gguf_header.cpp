@@ -27,6 +27,8 @@ constexpr const char* kKeys[] = {
     "attention.key_length_mla",
     "attention.key_length_swa",
     "attention.sliding_window",
+    "attention.sliding_window_pattern",
+    "leading_dense_block_count",
     "rope.freq_base",
     "rope.freq_base_swa",
     "rope.dimension_count",

@@ -1,6 +1,7 @@
 // The layers of a .gguf model: full attention, and sliding attention where it rotates differently.
 #pragma once
 
+#include "config/gguf.hpp"
 #include "config/gguf_keys.hpp"
 
 namespace rope {
@@ -14,10 +15,11 @@ struct LayerRotation {
     bool takes_factors = true; // the tensors of factors divide its frequencies
 };
 
-// Takes in *layer the rotation of the full layers, and replaces it where `type` asks for the sliding ones.
-// `has_factors`: the file has tensors of factors.
-bool chooseGgufLayer(const ArchitectureKeys& keys, const std::string& architecture, const std::string& type,
-                     bool has_factors, LayerRotation* layer, std::string* error);
+// Takes in *layer the rotation of the full layers, and replaces it where the request asks for sliding ones, or where
+// the sliding ones alone rotate. Sets all of the model's members about layers. `has_factors`: the file has tensors of
+// factors.
+bool chooseGgufLayer(const ArchitectureKeys& keys, const std::string& architecture, const GgufRequest& request,
+                     bool has_factors, LayerRotation* layer, ModelEncoding* model, std::string* error);
 
 } // namespace gguf
 } // namespace rope

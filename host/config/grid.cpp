@@ -1,6 +1,7 @@
 #include "config/grid.hpp"
 
 #include "config/grid_frequencies.hpp"
+#include "config/no_rotation.hpp"
 
 namespace rope {
 namespace config {
@@ -43,6 +44,9 @@ bool openTowerPart(const Json& config, const std::string& layer_type, Grid* grid
     }
     if (!found) return refuse(error, "the configuration has no " + last);
     grid->tower = findTower(grid->type, true);
+    if (const char* instead = grid->tower == nullptr ? insteadOfRotation(grid->type) : nullptr)
+        return refuse(error,
+                      "the part " + last + " of the model type " + shown(grid->type) + " has no rotation: " + instead);
     return grid->tower != nullptr ||
            refuse(error, "the part " + last + " of the model type " + shown(grid->type) + " is not one that is known");
 }
@@ -61,6 +65,12 @@ bool findGrid(const Json& config, const std::string& layer_type, Grid* grid, std
 
 bool readGrid(const Grid& grid, const ConfigRequest& request, ModelEncoding* model, std::string* error) {
     model->model_type = grid.type;
+    model->on_a_grid = true;
+    if (request.layer) {
+        return refuse(error, "the layers of " + shown(grid.type) +
+                                 (grid.has(kWindowAttention) ? " are told apart by their types" : " rotate alike") +
+                                 ", and are not told apart by their numbers; --layer chooses among those of a text");
+    }
     const bool read = grid.diffusers != nullptr ? readDiffusersModel(grid, model, error)
                                                 : readTower(grid, request.layer_type, model, error);
     if (!read || request.rotary_dim == 0 || request.rotary_dim == model->rotary_dim) return read;

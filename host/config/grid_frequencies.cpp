@@ -12,10 +12,10 @@ namespace {
 
 constexpr double kMaxBase = 1.8e19;
 
-bool checkGridRule(const Json& rule, const std::string& name, std::string* error) {
+bool checkGridRule(const Json& rule, const std::string& name, bool partial, std::string* error) {
     for (const auto& item : rule.items()) {
         const bool kind = isOneOf(item.key(), {"rope_type", "type"}) && item.value() == "default";
-        const bool whole = item.key() == "partial_rotary_factor" && item.value() == 1;
+        const bool whole = item.key() == "partial_rotary_factor" && (partial || item.value() == 1);
         if (isOff(item.value()) || kind || whole || item.key() == "rope_theta") continue;
         return refuse(error, "the configuration's " + name + " has the key " + shown(item.key()) + " of " +
                                  shown(item.value()) + ", which its code does not take on a grid");
@@ -44,13 +44,13 @@ bool makeAxisFrequencies(uint32_t dim, double base, double stretch, std::vector<
 
 } // namespace
 
-bool readGridBase(const Json& config, const char* key, double* base, std::string* error) {
+bool readGridBase(const Json& config, const char* key, bool partial, double* base, std::string* error) {
     double outer = NAN, inner = NAN;
     if (!readNumber(config, key, 1, kMaxBase, &outer, error)) return false;
     for (const char* name : {"rope_parameters", "rope_scaling"}) {
         const Json* rule = findKey(config, name);
         if (rule == nullptr) continue;
-        if (!checkKind(config, name, JsonKind::object, error) || !checkGridRule(*rule, name, error) ||
+        if (!checkKind(config, name, JsonKind::object, error) || !checkGridRule(*rule, name, partial, error) ||
             !readNumber(*rule, "rope_theta", 1, kMaxBase, &inner, error))
             return false;
     }

@@ -20,14 +20,15 @@ struct GridFrequencies {
 bool makeGridFrequencies(const GridFrequencies& wanted, ModelEncoding* model, std::string* error);
 
 // Reads the base from the key, or from rope_theta in the rule. *base is left as it is where neither is there.
-bool readGridBase(const Json& config, const char* key, double* base, std::string* error);
+// `partial`: the rule may have a partial_rotary_factor.
+bool readGridBase(const Json& config, const char* key, bool partial, double* base, std::string* error);
 
 // Refuses keys about rotation that are not among those that are read.
 bool checkGridKeys(const Grid& grid, const std::vector<std::string>& read, std::string* error);
 
 std::vector<std::string> splitWords(const char* text); // at spaces
 
-bool readTower(const Grid& grid, const std::string& layer_type, ModelEncoding* model, std::string* error);
+bool readTower(const Grid& found, const std::string& layer_type, ModelEncoding* model, std::string* error);
 bool readDiffusersModel(const Grid& grid, ModelEncoding* model, std::string* error);
 
 } // namespace config

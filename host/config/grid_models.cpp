@@ -7,21 +7,25 @@ namespace {
 
 constexpr RopePairing kHalf = ROPE_PAIRING_HALF, kInter = ROPE_PAIRING_INTERLEAVED;
 constexpr unsigned kDino = kTimesTwoPi | kPrefixTokens | kReadsBase | kPatchCentres;
+constexpr unsigned kMemory = kMemoryAttention | kReadsBase | kFlatBase;
 
 // The rows are taken from the configuration and modeling files of Hugging Face Transformers c49429ed1f.
 constexpr Tower kTowers[] = {
     {"cohere_compass_vision", kHalf, "h w", 10000, 1152, 16, 0},
-    {"dinov3_vit", kHalf, "h w", 100, 384, 6, kDino},
-    {"edgetam_video", kInter, "x y", 10000, 256, 1, kMemoryAttention | kReadsBase},
+    {"dinov3_vit", kHalf, "h w", 100, 384, 6, kDino | kFlatBase},
+    {"edgetam_video", kInter, "x y", 10000, 256, 1, kMemory},
+    {"efficientloftr", kInter, "h w", 10000, 256, 1, kWholeWidth | kRoundRobin | kFromOne | kReadsBase},
+    {"eomt_dinov3", kHalf, "h w", 100, 1024, 16, kDino | kObjectQueries, 4},
     {"ernie4_5_vl_moe_vision", kHalf, "h w", 10000, 1280, 16, 0},
     {"exaone4_5_vision", kHalf, "h w", 10000, 3584, 16, 0},
-    {"gemma4_vision", kHalf, "x y", 100, 768, 12, kChunked | kReadsBase},
+    {"gemma4_vision", kHalf, "x y", 100, 768, 12, kChunked | kReadsBase | kOwnBase},
     {"glm4v_moe_vision", kHalf, "h w", 10000, 1536, 12, 0},
     {"glm4v_vision", kHalf, "h w", 10000, 1536, 12, 0},
     {"glm_ocr_vision", kHalf, "h w", 10000, 1024, 16, 0},
     {"kimi_k25_vision", kHalf, "w h", 10000, 1152, 16, kRoundRobin | kReadsBase},
     {"llama4_vision_model", kInter, "x y", 10000, 768, 16, kClassLast | kFromOne | kReadsBase},
     {"minimax_m3_vl_vision", kHalf, "t h w", 10000, 1280, 16, kRoundsDown | kReadsBase},
+    {"mlcd_vision_model", kHalf, "h w", 10000, 1664, 16, kClassLearned},
     {"muse_glimmer_vision", kHalf, "w h", 10000, 1536, 16, kFromOne | kReadsBase},
     {"paddleocr_vl_vision", kHalf, "h w", 10000, 1152, 16, 0},
     {"pixtral", kHalf, "h w", 10000, 1024, 16, kSharedSequence | kReadsBase},
@@ -33,11 +37,11 @@ constexpr Tower kTowers[] = {
     {"qwen3_omni_moe_vision_encoder", kHalf, "h w", 10000, 1152, 16, 0},
     {"qwen3_vl_moe_vision", kHalf, "h w", 10000, 1152, 16, 0},
     {"qwen3_vl_vision", kHalf, "h w", 10000, 1152, 16, 0},
-    {"sam2_video", kInter, "x y", 10000, 256, 1, kMemoryAttention | kReadsBase},
-    {"sam3_tracker_video", kInter, "x y", 10000, 256, 1, kMemoryAttention | kReadsBase},
-    {"sam3_vit_model", kInter, "x y", 10000, 1024, 16, kWindowAttention | kReadsBase},
-    {"sapiens2", kHalf, "h w", 100, 1024, 16, kDino},
-    {"step3p5_vision", kHalf, "h w", 10000, 1536, 16, kReadsBase},
+    {"sam2_video", kInter, "x y", 10000, 256, 1, kMemory},
+    {"sam3_tracker_video", kInter, "x y", 10000, 256, 1, kMemory},
+    {"sam3_vit_model", kInter, "x y", 10000, 1024, 16, kWindowAttention | kReadsBase | kFlatBase},
+    {"sapiens2", kHalf, "h w", 100, 1024, 16, kDino | kFlatBase, 8},
+    {"step3p5_vision", kHalf, "h w", 10000, 1536, 16, kReadsBase | kShortNames},
     {"video_llama_3_vision", kHalf, "h w", 10000, 768, 12, 0},
 };
 

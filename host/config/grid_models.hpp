@@ -21,7 +21,13 @@ enum GridTraits : unsigned {
     kWindowAttention = 512, // layers without windows see their positions scaled
     kRoundsDown = 1024,     // an axis takes an even number of elements, and the rest of the head does not rotate
     kFromOne = 2048,        // the code adds 1 to its coordinates
-    kPatchCentres = 4096    // positions are centres of patches, from -1 to 1
+    kPatchCentres = 4096,   // positions are centres of patches, from -1 to 1
+    kClassLearned = 8192,   // a class token comes first, and turns by learned angles
+    kWholeWidth = 16384,    // the whole width turns as one head, before it is split
+    kObjectQueries = 32768, // num_queries tokens more come first in the last num_blocks layers, and do not rotate
+    kFlatBase = 65536,      // the base is read at the top of the configuration alone
+    kOwnBase = 131072,      // the base at the top is read only beside rope_parameters
+    kShortNames = 262144    // width and heads are names of hidden_size and num_attention_heads
 };
 
 // A vision tower of Hugging Face Transformers: the part of a model that reads images.
@@ -32,6 +38,7 @@ struct Tower {
     double base;           // where the configuration has none
     uint32_t width, heads; // where the configuration has none
     unsigned traits;
+    uint32_t registers = 0; // where the configuration has no num_register_tokens
 };
 
 // Returns null where the type is not known. Within a vision_config the type may lack its ending.

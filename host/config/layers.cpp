@@ -1,10 +1,15 @@
 #include "config/layers.hpp"
 
+#include "config/layer_list.hpp"
+#include "config/layer_names.hpp"
+
 #include <algorithm>
 
 namespace rope {
 namespace config {
 namespace {
+
+constexpr size_t kMostTypes = 64;
 
 // Rules that are nested by layer type may have these numbers beside them.
 bool mayStandBesideNested(const std::string& key) {
@@ -33,6 +38,11 @@ bool checkRuleKinds(const Json& rule, std::string* error) {
     return true;
 }
 
+bool checkTypeCount(size_t types, std::string* error) {
+    return types <= kMostTypes || refuse(error, "the configuration has " + std::to_string(types) +
+                                                    " types of layers; there may be " + std::to_string(kMostTypes));
+}
+
 bool readRules(const Source& source, Rules* rules, std::string* error) {
     const Json* parameters = findKey(source.config, "rope_parameters");
     const Json* scaling = findKey(source.config, "rope_scaling");
@@ -48,6 +58,7 @@ bool readRules(const Source& source, Rules* rules, std::string* error) {
     }
     if (!checkRuleKinds(rules->values, error)) return false;
     for (const Json& value : rules->values) rules->nested = rules->nested || value.is_object();
+    if (rules->nested && !checkTypeCount(rules->values.size(), error)) return false;
     for (const auto& item : rules->values.items()) {
         const Json& value = item.value();
         if (value.is_object() && !checkRuleKinds(value, error)) return false;
@@ -75,10 +86,9 @@ void addOnce(std::vector<std::string>* names, const std::string& name) {
     if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
 }
 
-// *alike: all types have the same rule.
-std::vector<std::string> listLayerTypes(const Source& source, bool* alike) {
+// The types that have rules of their own.
+std::vector<std::string> listRuledTypes(const Source& source) {
     std::vector<std::string> names;
-    *alike = false;
     for (const auto& item : source.rules.values.items()) {
         const bool null = item.value().is_null() && !mayStandBesideNested(item.key());
         if (source.rules.nested && (item.value().is_object() || null)) addOnce(&names, item.key());
@@ -87,93 +97,147 @@ std::vector<std::string> listLayerTypes(const Source& source, bool* alike) {
     bool layered = source.has(kLayerTypes);
     for (const char* key : {"rope_local_base_freq", "local_rope_theta", "swa_rope_theta"})
         layered = layered || findKey(source.config, key) != nullptr;
-    if (layered) {
-        for (const char* name : {"full_attention", "sliding_attention"}) {
-            const bool first = name == std::string("full_attention");
-            addOnce(&names, source.has(kCompressLayers) ? (first ? "main" : "compress")
-                            : zaya                      ? (first ? "hybrid" : "hybrid_sliding")
-                                                        : name);
-        }
+    if (!layered) return names;
+    for (const char* name : {"full_attention", "sliding_attention"}) {
+        const bool first = name == std::string("full_attention");
+        addOnce(&names, source.has(kCompressLayers) ? (first ? "main" : "compress")
+                        : zaya                      ? (first ? "hybrid" : "hybrid_sliding")
+                                                    : name);
     }
-    if (!names.empty()) return names;
-    const Json* types = findKey(source.config, "layer_types");
-    *alike = findKey(source.config, "layer_rope_theta") == nullptr;
-    for (const Json& type : types != nullptr ? *types : Json::array()) addOnce(&names, type.get<std::string>());
     return names;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + shown(name);
-    return text;
+bool hasName(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool chooseLayerName(const std::vector<std::string>& names, bool alike, const std::string& wanted, std::string* name,
+// Lists the types, and says whether they differ. Layers of types that no rule names are forgotten: which of them has
+// which rule is not known.
+void listTypes(const Source& source, ModelEncoding* model) {
+    model->layer_types = listRuledTypes(source);
+    model->types_differ = !model->layer_types.empty();
+    bool named = true;
+    for (const ModelLayer& layer : model->layers) {
+        if (!model->types_differ && !layer.type.empty()) addOnce(&model->layer_types, layer.type);
+        named = named && (!model->types_differ || hasName(model->layer_types, layer.type) || !layer.rotates);
+    }
+    if (!named) model->layers.clear();
+    for (const ModelLayer& layer : model->layers) {
+        if (model->types_differ && !layer.type.empty()) addOnce(&model->layer_types, layer.type);
+    }
+}
+
+// A type rotates where one of its layers does.
+bool rotates(const Source& source, const ModelEncoding& model, const std::string& type) {
+    bool any = false, known = false;
+    for (const ModelLayer& layer : model.layers) {
+        known = known || layer.type == type;
+        any = any || (layer.type == type && layer.rotates);
+    }
+    return known ? any : typeRotates(source, type);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+    constexpr size_t kMostNames = 8;
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) text += (i == 0 ? "" : ", ") + shown(names[i]);
+    return names.size() <= kMostNames ? text : text + " and " + std::to_string(names.size() - kMostNames) + " others";
+}
+
+bool chooseLayerName(const Source& source, const ModelEncoding& model, const std::string& wanted, std::string* name,
                      std::string* error) {
-    const auto has = [&](const std::string& other) {
-        return std::find(names.begin(), names.end(), other) != names.end();
-    };
-    name->clear();
+    const std::vector<std::string>& names = model.layer_types;
     if (names.empty()) {
         return wanted.empty() || wanted == "full_attention" ||
                refuse(error, "the configuration has no layer types, and so none that is called " + shown(wanted));
     }
-    if (!wanted.empty() && !has(wanted)) {
+    if (!wanted.empty() && !hasName(names, wanted))
         return refuse(error, "the configuration has no layer type " + shown(wanted) + "; it has " + listed(names));
+    std::vector<std::string> turning;
+    for (const std::string& other : names) {
+        if (rotates(source, model, other)) turning.push_back(other);
+    }
+    if (turning.empty()) return refuse(error, "no layer of the model rotates");
+    if (!wanted.empty() && !hasName(turning, wanted)) {
+        return refuse(error, "the model's layers of the type " + shown(wanted) + " do not rotate; those of the type " +
+                                 listed(turning) + " do");
     }
     *name = wanted;
     for (const char* usual : {"full_attention", "main", "hybrid"}) {
-        if (name->empty() && has(usual)) *name = usual;
+        if (name->empty() && hasName(turning, usual)) *name = usual;
     }
-    if (name->empty() && (alike || names.size() == 1)) *name = names[0];
+    if (name->empty() && (!model.types_differ || turning.size() == 1)) *name = turning[0];
     return !name->empty() ||
            refuse(error, "the configuration's layer types differ, and none of them is chosen: " + listed(names));
 }
 
-// A list must have a number for each layer, and the model's code must read lists.
-bool checkLayerList(const Source& source, const char* key, std::string* error) {
-    const Json* list = findKey(source.config, key);
-    const Json* types = findKey(source.config, "layer_types");
-    const Json* count = findKey(source.config, "num_hidden_layers");
-    const bool counted = types != nullptr || count != nullptr;
-    if (source.known != nullptr ? !source.has(kLayerLists) : !counted) {
-        return refuse(error, std::string("the configuration's ") + key + " is " + shown(*list) +
-                                 "; it must be a number" +
-                                 (source.known != nullptr ? "" : ", or a list beside num_hidden_layers"));
-    }
-    const double layers = types != nullptr   ? static_cast<double>(types->size())
-                          : count != nullptr ? count->get<double>()
-                                             : 0;
-    if (static_cast<double>(list->size()) >= layers) return true;
-    return refuse(error, std::string("the configuration's ") + key + " has " + std::to_string(list->size()) +
-                             " numbers for " + shown(layers) + " layers; it must have one per layer");
+bool checkOneLayer(const ConfigRequest& request, const ModelEncoding& model, std::string* error) {
+    if (!model.layers.empty()) return checkLayerNumber(*request.layer, request.layer_type, model.layers, error);
+    return refuse(error, model.layer_types.size() < 2
+                             ? "the configuration has no num_hidden_layers, which would say what layers there are"
+                             : "the configuration does not say which of its layers are of which type: " +
+                                   listed(model.layer_types));
 }
 
-// Reduces one list, and stores the number under the key `as`.
-bool reduceLayerList(const char* key, const char* as, Source* source, std::string* error) {
-    Json* config = &source->config;
-    const std::string& layer = source->layer.name;
-    const Json* list = findKey(*config, key);
-    if (list == nullptr || !list->is_array()) return true;
-    if (!checkLayerList(*source, key, error)) return false;
-    const Json* types = findKey(*config, "layer_types");
-    Json common;
-    for (size_t i = 0; i < list->size(); ++i) {
-        if (types != nullptr && !layer.empty() && (i >= types->size() || (*types)[i] != layer)) continue;
-        if ((*list)[i] == 0) continue; // no rotation in that layer
-        if (!common.is_null() && common != (*list)[i]) {
-            return refuse(error, std::string("the configuration's ") + key + " has " + shown(common) + " and " +
-                                     shown((*list)[i]) +
-                                     (layer.empty() ? "" : " for layers of the type " + shown(layer)) +
-                                     "; they must agree");
-        }
-        common = (*list)[i];
+// Layers may have numbers of their own in lists. Marks those that share the chosen layer's, and moves these numbers to
+// the names that they are read by.
+bool chooseNumbers(const ConfigRequest& request, Source* source, ModelEncoding* model, std::string* error) {
+    std::vector<ModelLayer>& layers = model->layers;
+    const std::string& type = source->layer.name;
+    bool found = false, differ = false;
+    size_t chosen = 0;
+    for (size_t i = 0; i < layers.size(); ++i) {
+        const bool fits = layers[i].rotates && (type.empty() || layers[i].type == type || layers[i].type.empty());
+        if (!fits || (request.layer && i != *request.layer)) continue;
+        if (!found) chosen = i;
+        differ = differ || !haveSameNumbers(*source, chosen, i);
+        found = true;
     }
-    if (common.is_null())
-        return refuse(error, std::string("the configuration's ") + key + " has no layer that is rotated");
-    (*config)[key] = nullptr;
-    (*config)[as] = common;
+    if (!layers.empty() && !found) return refuse(error, "no layer of the model rotates");
+    for (size_t i = 0; i < layers.size(); ++i) {
+        layers[i].answered = layers[i].rotates && haveSameNumbers(*source, chosen, i) &&
+                             (!model->types_differ || layers[i].type == type || layers[i].type.empty());
+    }
+    if (differ) {
+        const auto fits = [&](const ModelLayer& layer) {
+            return layer.rotates && (type.empty() || layer.type == type || layer.type.empty());
+        };
+        const auto same = [&](const ModelLayer& layer) { return fits(layer) && layer.answered; };
+        const auto other = [&](const ModelLayer& layer) { return fits(layer) && !layer.answered; };
+        return refuse(error, nameLayers(layers, same) + " and " + nameLayers(layers, other) +
+                                 " rotate by other frequencies; one layer is to be chosen by its number (--layer " +
+                                 std::to_string(chosen) + ", say)");
+    }
+    for (const LayerKey& key : kLayerKeys) {
+        const Json* list = findLayerList(*source, key.list);
+        if (list == nullptr) continue;
+        const Json number = (*list)[chosen];
+        for (const Json& other : layers.empty() ? *list : Json::array()) {
+            if (other != number)
+                return refuse(error, std::string("the configuration's ") + key.list + " has " + shown(number) +
+                                         " and " + shown(other) +
+                                         "; they must agree, or layer_types must say which layers are which");
+        }
+        source->config[key.list] = nullptr;
+        source->config[key.number] = number;
+    }
     return true;
+}
+
+void setLayerRule(Source* source, bool differ) {
+    Layer& layer = source->layer;
+    const Rules& rules = source->rules;
+    layer.is_second_type = differ && (layer.name == "compress" || layer.name.find("sliding") != layer.name.npos);
+    if (rules.nested) {
+        const Json* own = findKey(rules.values, layer.name.c_str());
+        if (own != nullptr) layer.rule = *own;
+        const Json* truncate = findKey(rules.values, "truncate");
+        if (truncate != nullptr && !layer.rule.contains("truncate")) layer.rule["truncate"] = *truncate;
+        return;
+    }
+    const bool scaled =
+        !differ || source->has(kScalesAllLayers) || layer.is_second_type == source->has(kCompressLayers);
+    if (scaled) layer.rule = rules.values;
 }
 
 } // namespace
@@ -182,30 +246,18 @@ bool findRules(Source* source, std::string* error) {
     return readRules(*source, &source->rules, error) && checkFlat(*source, error);
 }
 
-bool chooseTextLayer(const std::string& wanted, Source* source, ModelEncoding* model, std::string* error) {
-    bool alike;
-    Layer& layer = source->layer;
-    const Rules& rules = source->rules;
-    model->layer_types = listLayerTypes(*source, &alike);
-    if (!chooseLayerName(model->layer_types, alike, wanted, &layer.name, error)) return false;
-    model->layer_type = layer.name;
-    layer.is_second_type = !alike && (layer.name == "compress" || layer.name.find("sliding") != layer.name.npos);
-    if (rules.nested) {
-        const Json* own = findKey(rules.values, layer.name.c_str());
-        if (own != nullptr) layer.rule = *own;
-        const Json* truncate = findKey(rules.values, "truncate");
-        if (truncate != nullptr && !layer.rule.contains("truncate")) layer.rule["truncate"] = *truncate;
-        return true;
-    }
-    const bool scaled = alike || source->has(kScalesAllLayers) || layer.is_second_type == source->has(kCompressLayers);
-    if (scaled) layer.rule = rules.values;
+bool chooseTextLayer(const ConfigRequest& request, Source* source, ModelEncoding* model, std::string* error) {
+    if (!listLayers(*source, &model->layers, error)) return false;
+    listTypes(*source, model);
+    if (!checkTypeCount(model->layer_types.size(), error)) return false;
+    if (request.layer && !checkOneLayer(request, *model, error)) return false;
+    const std::string wanted = request.layer ? model->layers[*request.layer].type : request.layer_type;
+    if (!chooseLayerName(*source, *model, wanted, &source->layer.name, error) ||
+        !chooseNumbers(request, source, model, error))
+        return false;
+    model->layer_type = source->layer.name;
+    setLayerRule(source, model->types_differ);
     return true;
-}
-
-bool reduceLayerLists(Source* source, std::string* error) {
-    return reduceLayerList("rope_theta", "rope_theta", source, error) &&
-           reduceLayerList("layer_rope_theta", "rope_theta", source, error) &&
-           reduceLayerList("partial_rotary_factors", "partial_rotary_factor", source, error);
 }
 
 } // namespace config

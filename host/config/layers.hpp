@@ -8,11 +8,9 @@ namespace config {
 
 // Reads rope_parameters or rope_scaling, or takes what the model type implies.
 bool findRules(Source* source, std::string* error);
-// Chooses the type that is wanted, or the usual one, and sets source->layer.
-bool chooseTextLayer(const std::string& wanted, Source* source, ModelEncoding* model, std::string* error);
-
-// Reduces lists with a number for each layer to the number that the layers of the chosen type share.
-bool reduceLayerLists(Source* source, std::string* error);
+// Chooses the layer or the type that is wanted, or the usual type. Sets source->layer, all of the model's members about
+// layers, and in the source the numbers that lists have for the chosen layers.
+bool chooseTextLayer(const ConfigRequest& request, Source* source, ModelEncoding* model, std::string* error);
 
 } // namespace config
 } // namespace rope

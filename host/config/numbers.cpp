@@ -10,8 +10,7 @@ constexpr double kMaxBase = 1.8e19;
 constexpr double kMaxLength = 9007199254740992.0; // 2^53
 
 // `outer` stands at the top of the configuration, `inner` in the rule; NaN: absent. The inner value goes first where
-// the rule is nested, and the outer value where the model type implies the rule. Else the two must agree. *value is
-// left as it is where both are absent.
+// the rule is nested, or the class's own. Else the two must agree. *value is left as it is where both are absent.
 bool chooseOuterOrInner(const Source& source, const char* key, double outer, double inner, double* value,
                         std::string* error) {
     const Rules& rules = source.rules;
@@ -19,9 +18,7 @@ bool chooseOuterOrInner(const Source& source, const char* key, double outer, dou
         return refuse(error, std::string("the configuration has two values of ") + key + ", " + shown(outer) +
                                  " and in its " + rules.key + " " + shown(inner) + "; they must agree");
     }
-    const bool outer_first = rules.implied || std::isnan(inner);
-    const double first = outer_first ? outer : inner, second = outer_first ? inner : outer;
-    if (!std::isnan(first) || !std::isnan(second)) *value = std::isnan(first) ? second : first;
+    if (!std::isnan(outer) || !std::isnan(inner)) *value = std::isnan(inner) ? outer : inner;
     return true;
 }
 
@@ -29,7 +26,8 @@ bool chooseOuterOrInner(const Source& source, const char* key, double outer, dou
 
 bool readTextBase(const Source& source, double* base, std::string* error) {
     const Json& config = source.config;
-    const bool other = source.layer.is_second_type;
+    const bool nested_compress = source.rules.nested && source.has(kCompressLayers);
+    const bool other = source.layer.is_second_type && !nested_compress;
     const Model* known = source.known;
     double own = NAN, inner = NAN, outer = NAN;
     if (!readAliased(config, {"rope_theta", "global_rope_theta", "rotary_emb_base", "rotary_embedding_base"}, 1,
@@ -56,17 +54,26 @@ bool readTextBase(const Source& source, double* base, std::string* error) {
                                    " is not one that is known to imply one");
 }
 
-bool readPartial(const Source& source, double* partial, bool* given, std::string* error) {
-    double outer = NAN, inner = NAN;
+bool readPartial(const Source& source, bool scaled, double* partial, Partials* given, std::string* error) {
+    Partials all;
     if (!readAliased(source.config,
                      {"partial_rotary_factor", "rotary_pct", "rope_pct", "rotary_percent", "rope_percent",
                       "rotary_emb_fraction"},
-                     1e-6, 1, &outer, error) ||
-        !readNumber(source.layer.rule, "partial_rotary_factor", 1e-6, 1, &inner, error))
+                     1e-6, 1, &all.outer, error) ||
+        !readNumber(source.layer.rule, "partial_rotary_factor", 1e-6, 1, &all.inner, error))
         return false;
+    *given = all;
     *partial = source.known != nullptr ? source.known->partial : 1;
-    *given = !std::isnan(outer) || !std::isnan(inner);
-    return chooseOuterOrInner(source, "partial_rotary_factor", outer, inner, partial, error);
+    const bool own_nested = source.rules.nested && !source.rules.implied;
+    if (own_nested && source.has(scaled ? kScaledPartial : kCompressLayers)) *partial = 1;
+    if (own_nested && !scaled && source.has(kCompressLayers)) all.outer = NAN;
+    if (source.has(kClassPartial) && scaled) {
+        if (std::isnan(all.outer)) return true;
+        all.inner = NAN;
+    }
+    if (source.has(kScaledPartial) && findKey(source.config, "partial_rotary_factor") != nullptr)
+        (scaled ? all.inner : all.outer) = NAN;
+    return chooseOuterOrInner(source, "partial_rotary_factor", all.outer, all.inner, partial, error);
 }
 
 bool readPositions(const Source& source, double* count, std::string* error) {

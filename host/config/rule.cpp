@@ -130,7 +130,7 @@ bool readLengths(const Source& source, double length, RopeRule* rule, std::strin
 bool readYarn(const Source& source, RopeRule* rule, std::string* error) {
     const Json& values = source.layer.rule;
     bool truncate = true;
-    if (source.has(kCompressLayers)) rule->attention_factor = 1; // its code always uses 1
+    if (source.has(kCompressLayers) && !source.rules.nested) rule->attention_factor = 1; // its code uses 1 there
     if (!readNumber(values, "beta_fast", 1e-9, 1e9, &rule->beta_fast, error) ||
         !readNumber(values, "beta_slow", 1e-9, 1e9, &rule->beta_slow, error) ||
         !readNumber(values, "mscale", 0, 1e6, &rule->mscale, error) ||

@@ -1,43 +1,9 @@
 #include "config/source.hpp"
 
-#include <set>
+#include "config/no_rotation.hpp"
 
 namespace rope {
 namespace config {
-namespace {
-
-constexpr int kMaxDepth = 32;
-
-} // namespace
-
-bool parseConfig(const std::string& text, Json* config, std::string* error) {
-    int deepest = 0;                         // a limit is needed: values are copied, compared and printed by recursion
-    std::vector<std::set<std::string>> keys; // one set for each object that is open
-    std::string twice;
-    const auto follow = [&](int depth, Json::parse_event_t event, Json& value) {
-        deepest = depth > deepest ? depth : deepest;
-        if (event == Json::parse_event_t::object_start) keys.emplace_back();
-        if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-        const bool is_key = event == Json::parse_event_t::key && !keys.empty();
-        if (is_key && !keys.back().insert(value.get<std::string>()).second) twice = shown(value);
-        return depth <= kMaxDepth;
-    };
-    try {
-        *config = Json::parse(text, follow);
-    } catch (const Json::exception& exception) {
-        const std::string what = exception.what();
-        const size_t after = what.find("] "); // the library's own name of the error ends here
-        return refuse(error, "the configuration is not JSON: " + (after == what.npos ? what : what.substr(after + 2)));
-    }
-    if (deepest > kMaxDepth)
-        return refuse(error, "the configuration is nested deeper than " + std::to_string(kMaxDepth) + " levels");
-    if (!twice.empty())
-        return refuse(error, "the configuration has the key " + twice + " twice; it must be there once");
-    if (!config->is_object())
-        return refuse(error, "the configuration is " + shown(*config) + "; it must be an object in braces");
-    return true;
-}
-
 namespace {
 
 // Finds the base of a part of a configuration, in either place; null where the part has none.
@@ -61,25 +27,43 @@ bool checkBesidePart(const Json& outer, const char* key, const Json& inner, std:
     return true;
 }
 
-// Goes down to the part that reads text, in a model of several parts.
-bool enterTextPart(Source* source, std::string* error) {
-    for (bool found = true; found;) {
-        found = false;
-        for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config", "decoder_config",
-                                "global_config", "decoder"}) {
-            const Json* inner = findKey(source->config, key);
-            const bool named = key != std::string("decoder"); // "decoder" may mean something else
-            if (named && !checkKind(source->config, key, JsonKind::object, error)) return false;
-            if (inner == nullptr || !inner->is_object() || inner->empty()) continue;
-            if (!checkBesidePart(source->config, key, *inner, error)) return false;
-            const Json part = *inner;
-            source->config = part;
-            if (!readText(source->config, "model_type", &source->type, error)) return false;
-            found = true;
-            break;
+constexpr Keys kTextParts = {"text_config",    "llm_config",    "language_config", "thinker_config",
+                             "decoder_config", "global_config", "decoder"};
+constexpr Keys kSoundParts = {"thinker_config", "audio_config", "encoder_config"};
+
+// Goes down to the first of the parts. *found: there is one.
+bool enterPart(Keys parts, Source* source, bool* found, std::string* error) {
+    *found = false;
+    for (const char* key : parts) {
+        const Json* inner = findKey(source->config, key);
+        const bool named = key != std::string("decoder"); // "decoder" may mean something else
+        if (named && !checkKind(source->config, key, JsonKind::object, error)) return false;
+        if (inner == nullptr || !inner->is_object() || inner->empty()) continue;
+        if (source->type == "musicflamingo") {
+            source->notes.emplace_back(
+                "the keys beside text_config turn what the audio's encoder writes, by angles that "
+                "are products of two times; `vkrope rotate` takes their cosines and sines");
+        } else if (!checkBesidePart(source->config, key, *inner, error)) {
+            return false;
         }
+        const Json part = *inner;
+        source->config = part;
+        *found = true;
+        return readText(source->config, "model_type", &source->type, error);
     }
     return true;
+}
+
+// Goes down in a model of several parts. Where nothing of a text is there, and the model itself is not known, the part
+// that reads sound is taken.
+bool enterParts(bool sound, Source* source, std::string* error) {
+    bool any = false;
+    for (bool found = true; found; any = any || found) {
+        if (!enterPart(sound ? kSoundParts : kTextParts, source, &found, error)) return false;
+    }
+    if (sound && !any) return refuse(error, "the configuration has neither an audio_config nor an encoder_config");
+    if (any || findModel(source->type) != nullptr || baseOf(source->config) != nullptr) return true;
+    return enterPart(kSoundParts, source, &any, error);
 }
 
 // Some models of a type have no rotation, or one that is not read, though others of the type have one.
@@ -98,19 +82,45 @@ bool checkVariant(const Source& source, std::string* error) {
     return true;
 }
 
-bool checkTextModel(const Source& source, std::string* error) {
+// Some code of a type without rotation makes one all the same, and its configuration says so.
+bool asksForRotation(const Json& config) {
+    for (const auto& item : config.items()) {
+        if (!isOff(item.value()) && isAboutRotation(item.key())) return true;
+    }
+    const Json* attention = findKey(config, "attn_config"); // MPT's
+    if (attention != nullptr && attention->is_object() && attention->value("rope", Json()) == true) return true;
+    const Json* embedding = findKey(config, "position_embedding_type");
+    return embedding != nullptr && (*embedding == "rope" || *embedding == "rotary");
+}
+
+bool checkRotates(const Source& source, std::string* error) {
+    std::string embeddings = "relative";
     if (const char* why = whyNoRotation(source.type))
         return refuse(error, "the model type " + shown(source.type) + " is not encoded by a rotation: " + why);
+    if (!readText(source.config, "position_embeddings_type", &embeddings, error)) return false;
+    const bool other = source.has(kEmbeddingsTypeDecides) && embeddings != "rotary";
+    const char* instead = insteadOfRotation(source.type);
+    if (instead == nullptr || (!other && (source.known != nullptr || asksForRotation(source.config)))) return true;
+    return refuse(error, "the model type " + shown(source.type) + " has no rotation" +
+                             (other ? ", unless its position_embeddings_type is rotary" : "") + ": " + instead);
+}
+
+bool checkTextModel(const Source& source, std::string* error) {
+    if (!checkRotates(source, error)) return false;
     std::string embedding = source.has(kEmbeddingTypeDecides) ? "absolute" : "rope";
     if (!readText(source.config, "position_embedding_type", &embedding, error)) return false;
     const bool turns = embedding == "rope" || embedding == "rotary" || embedding == "rope_gptj";
     const bool unread = source.known != nullptr && !source.has(kEmbeddingTypeDecides) && embedding == "absolute";
+    if (!turns && !unread && findKey(source.config, "position_embedding_type") == nullptr) {
+        return refuse(error, "the configuration has no position_embedding_type, without which the model type " +
+                                 shown(source.type) + " has no rotation; it may be rope or rotary");
+    }
     if (!turns && !unread) {
         return refuse(error, "the configuration's position_embedding_type is " + shown(embedding) +
                                  ", which is no rotation; rope and rotary are");
     }
-    for (const char* key :
-         {"rope", "rotary", "use_rope", "use_rotary_pos_emb", "use_rotary_embeddings", "use_mem_rope", "alibi"}) {
+    for (const char* key : {"rope", "rotary", "use_rope", "use_rotary_pos_emb", "use_rotary_embeddings",
+                            "use_rotary_embedding", "use_mem_rope", "alibi"}) {
         const bool wanted = key != std::string("alibi");
         bool value = wanted;
         if (!readBool(source.config, key, &value, error)) return false;
@@ -160,6 +170,7 @@ constexpr Keys kKeysReadForAll = {"rope_theta",
                                   "use_rope",
                                   "use_rotary_pos_emb",
                                   "use_rotary_embeddings",
+                                  "use_rotary_embedding",
                                   "use_mem_rope"};
 
 // Only some models' code reads these.
@@ -177,8 +188,19 @@ bool isReadForType(const Source& source, const std::string& key) {
     return key == "rope_3d" && source.has(kErnieAxes);
 }
 
+// OpenAI publish gpt-oss with a configuration of their own, beside that for Transformers.
+bool isOpenAisOwn(const Json& config) {
+    return config.contains("rope_scaling_factor") && config.contains("rope_ntk_alpha") &&
+           config.contains("rope_ntk_beta") && config.contains("initial_context_length");
+}
+
 // Refuses a key about rotation that is not read. A configuration's many other keys pass.
 bool checkTextKeys(const Source& source, std::string* error) {
+    if (isOpenAisOwn(source.config))
+        return refuse(error,
+                      "the configuration is OpenAI's own of gpt-oss, with rope_ntk_alpha and rope_ntk_beta, which "
+                      "is not read; the config.json of the model_type gpt_oss, which Hugging Face has of the same "
+                      "model, is");
     for (const auto& item : source.config.items()) {
         const std::string& key = item.key();
         const bool one = isOneOf(key, {"rotary_scaling_factor", "rope_ratio"}) && item.value() == 1; // changes nothing
@@ -229,9 +251,10 @@ bool checkKeyKinds(const Json& config, std::string* error) {
 
 } // namespace
 
-bool openSource(const Json& config, Source* source, std::string* error) {
+bool openSource(const Json& config, bool sound, Source* source, std::string* error) {
     source->config = config;
-    if (!readText(source->config, "model_type", &source->type, error) || !enterTextPart(source, error)) return false;
+    if (!readText(source->config, "model_type", &source->type, error) || !enterParts(sound, source, error))
+        return false;
     source->known = findModel(source->type);
     return checkTextModel(*source, error) && checkKeyKinds(source->config, error) && checkTextKeys(*source, error) &&
            checkDynamicNtk(*source, error);

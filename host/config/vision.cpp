@@ -20,9 +20,14 @@ bool readTowerHead(const Grid& grid, uint32_t* head_dim, std::string* error) {
             return false;
     } else if (!readCount(config, "head_dim", kMaxHeadDim, head_dim, error) ||
                !readCount(config, grid.has(kWidthIsEmbedDim) ? "embed_dim" : "hidden_size", kMaxCount, &width, error) ||
-               !readAliasedCount(config, {"num_heads", "num_attention_heads"}, kMaxCount, &heads, error)) {
+               (!grid.has(kWholeWidth) &&
+                !readAliasedCount(config, {"num_heads", "num_attention_heads"}, kMaxCount, &heads, error))) {
         return false;
     }
+    if (grid.has(kShortNames) &&
+        (!readAliasedCount(config, {"hidden_size", "width"}, kMaxCount, &width, error) ||
+         !readAliasedCount(config, {"num_attention_heads", "heads"}, kMaxCount, &heads, error)))
+        return false;
     if (*head_dim != 0) return true;
     const uint64_t parts = uint64_t{heads} * times;
     if (width % parts != 0) {
@@ -58,6 +63,7 @@ bool chooseTowerLayer(const Grid& grid, const std::string& wanted, ModelEncoding
     names = {grid.has(kMemoryAttention) ? "memory_attention" : "vision"};
     if (grid.has(kWindowAttention)) names = {"full_attention", "window_attention"};
     model->layer_type = names[0];
+    model->types_differ = names.size() > 1;
     if (wanted.empty() || wanted == names[0] || (wanted == "vision" && grid.has(kWindowAttention))) return true;
     model->layer_type = wanted;
     return (grid.has(kWindowAttention) && wanted == names[1]) ||
@@ -65,7 +71,7 @@ bool chooseTowerLayer(const Grid& grid, const std::string& wanted, ModelEncoding
 }
 
 bool readPrefix(const Grid& grid, uint32_t* prefix, std::string* error) {
-    double registers = grid.type == "sapiens2" ? 8 : 0;
+    double registers = grid.tower->registers;
     if (!readNumber(grid.config, "num_register_tokens", 0, 1e6, &registers, error)) return false;
     *prefix = 1 + static_cast<uint32_t>(registers);
     return registers == std::floor(registers) || refuse(error, "the configuration's num_register_tokens is " +
@@ -81,15 +87,74 @@ bool splitHead(const Grid& grid, const ModelEncoding& model, std::vector<uint32_
                              std::to_string(count) + " axes in whole pairs");
 }
 
+// Half of the width belongs to each axis. A partial_rotary_factor of the heads must say that too.
+bool checkHalfWidth(const Grid& grid, const ModelEncoding& model, std::string* error) {
+    const Json* rules = findKey(grid.config, "rope_parameters");
+    double heads = 8, partial = NAN, inner = NAN;
+    if (!readNumber(grid.config, "num_attention_heads", 1, kMaxCount, &heads, error) ||
+        !readNumber(grid.config, "partial_rotary_factor", 1e-6, 1e6, &partial, error) ||
+        (rules != nullptr && !readNumber(*rules, "partial_rotary_factor", 1e-6, 1e6, &inner, error)))
+        return false;
+    if (!std::isnan(inner)) partial = inner;
+    if (std::isnan(partial)) partial = 4;
+    return partial * model.head_dim / heads * 2 == model.head_dim ||
+           refuse(error, "a partial_rotary_factor of " + shown(partial) + " of " + shown(heads) +
+                             " heads does not fill the width; half of the heads' number does");
+}
+
+void noteTower(const Grid& grid, ModelEncoding* model) {
+    std::vector<std::string>* notes = &model->notes;
+    if (grid.has(kFromOne)) notes->emplace_back("positions start at 1 in this model's image tower");
+    if (grid.has(kPatchCentres))
+        notes->emplace_back("positions are the centres of patches, from -1 to 1 over the image");
+    if (grid.has(kClassLearned))
+        notes->emplace_back("the class token turns by angles that are learned, which are left to the caller");
+    if (grid.has(kObjectQueries))
+        notes->emplace_back("num_queries tokens more come first in the last num_blocks layers, and do not rotate");
+    if (grid.has(kWholeWidth))
+        notes->emplace_back("the whole width turns as one head, before the model's own code splits it into heads");
+}
+
 } // namespace
 
-bool readTower(const Grid& grid, const std::string& layer_type, ModelEncoding* model, std::string* error) {
+namespace {
+
+void dropKey(Grid* grid, const char* key, std::vector<std::string>* notes) {
+    const Json* found = findKey(grid->config, key);
+    if (found == nullptr) return;
+    const Json* inner = found->is_object() ? findKey(*found, "rope_theta") : found;
+    if (inner != nullptr && *inner != grid->tower->base) {
+        notes->push_back(std::string("the configuration's ") + key + " of " + shown(*found) +
+                         " is ignored, because the model type " + shown(grid->type) + "'s own code does not read it");
+    }
+    grid->config.erase(key);
+}
+
+// Takes out what the tower's own code ignores, after its kind was checked.
+bool dropUnread(Grid* grid, std::vector<std::string>* notes, std::string* error) {
+    for (const char* key : {"rope_parameters", "rope_scaling"}) {
+        if (!checkKind(grid->config, key, JsonKind::object, error)) return false;
+        if (grid->has(kFlatBase)) dropKey(grid, key, notes);
+    }
+    const bool ruled = findKey(grid->config, "rope_parameters") != nullptr;
+    if (!checkKind(grid->config, "rope_theta", JsonKind::number, error)) return false;
+    if (grid->has(kOwnBase) && !ruled && findKey(grid->config, "rope_scaling") == nullptr)
+        dropKey(grid, "rope_theta", notes);
+    return true;
+}
+
+} // namespace
+
+bool readTower(const Grid& found, const std::string& layer_type, ModelEncoding* model, std::string* error) {
+    Grid grid = found;
     const Tower& tower = *grid.tower;
+    if (!dropUnread(&grid, &model->notes, error)) return false;
     const char* base_key = grid.has(kMemoryAttention) ? "memory_attention_rope_theta" : "rope_theta";
     std::vector<std::string> read = {"memory_attention_rope_feat_sizes", "memory_attention_rope_dropout",
                                      "memory_attention_rope_k_sizes"};
     if (!grid.has(kMemoryAttention)) read.clear();
     if (grid.has(kReadsBase)) read.insert(read.end(), {base_key, "rope_parameters", "rope_scaling"});
+    if (grid.has(kWholeWidth)) read.emplace_back("partial_rotary_factor");
     GridFrequencies frequencies;
     frequencies.base = tower.base;
     frequencies.shared_sequence = grid.has(kSharedSequence);
@@ -99,18 +164,19 @@ bool readTower(const Grid& grid, const std::string& layer_type, ModelEncoding* m
     model->pairing = tower.pairing;
     if (!chooseTowerLayer(grid, layer_type, model, error) || !checkGridKeys(grid, read, error) ||
         !readTowerHead(grid, &model->head_dim, error) ||
-        (grid.has(kReadsBase) && !readGridBase(grid.config, base_key, &frequencies.base, error)) ||
+        (grid.has(kReadsBase) &&
+         !readGridBase(grid.config, base_key, grid.has(kWholeWidth), &frequencies.base, error)) ||
         !splitHead(grid, *model, &frequencies.dims, error) ||
         (grid.has(kPrefixTokens) && !readPrefix(grid, &model->skip_first, error)))
         return false;
     if (grid.has(kWindowAttention) && model->layer_type == "full_attention" &&
         !readWindowScale(grid.config, &frequencies.position_factor, error))
         return false;
+    if (grid.has(kWholeWidth) && !checkHalfWidth(grid, *model, error)) return false;
+    if (grid.has(kClassLearned)) model->skip_first = 1;
     model->skip_last = grid.has(kClassLast) ? 1 : 0;
     model->chunk_dim = grid.has(kChunked) ? frequencies.dims[0] : 0;
-    if (grid.has(kFromOne)) model->notes.push_back("the model's own code counts coordinates from 1, as positions must");
-    if (grid.has(kPatchCentres))
-        model->notes.push_back("positions are the centres of patches, from -1 to 1 over the image");
+    noteTower(grid, model);
     return makeGridFrequencies(frequencies, model, error);
 }
 

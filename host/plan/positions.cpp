@@ -4,6 +4,7 @@
 #include "plan/axes.h"
 #include "plan/enumerators.h"
 #include "plan/layout.h"
+#include "rules/position.h"
 
 #include <string.h>
 
@@ -121,6 +122,4 @@ bool canLackPosition(const RopePositions& p, const RopeFrequencies& frequencies)
 
 } // namespace rope
 
-uint32_t ropePositionBytes(RopePositionElement element) {
-    return element == ROPE_POSITION_INT64 || element == ROPE_POSITION_FIXED64 ? 8 : 4;
-}
+uint32_t ropePositionBytes(RopePositionElement element) { return rope::positionBytes(element); }

@@ -3,40 +3,8 @@
 #include "plan/axes.h"
 #include "plan/positions.h"
 
-#include <string.h>
-
 namespace rope {
-
-int64_t readInteger(const void* array, RopePositionElement element, uint64_t at) {
-    int32_t narrow;
-    int64_t wide;
-    const unsigned char* from = static_cast<const unsigned char*>(array) + at * ropePositionBytes(element);
-    if (ropePositionBytes(element) == 4) {
-        memcpy(&narrow, from, sizeof narrow);
-        return narrow;
-    }
-    memcpy(&wide, from, sizeof wide);
-    return wide;
-}
-
 namespace {
-
-// Reads a position in 2^-32ths. Returns false if the value is no position.
-bool readPosition(const void* array, RopePositionElement element, uint64_t at, int64_t* position) {
-    const int64_t integer = readInteger(array, element, at);
-    *position = integer;
-    if (element == ROPE_POSITION_FIXED64) return true;
-    if (element == ROPE_POSITION_FLOAT32) {
-        const int32_t bits = static_cast<int32_t>(integer);
-        float value;
-        memcpy(&value, &bits, sizeof value);
-        const bool is_one = value > -2147483648.0f && value < 2147483648.0f;
-        *position = is_one ? static_cast<int64_t>(static_cast<double>(value) * 4294967296.0) : 0;
-        return is_one;
-    }
-    *position = static_cast<int64_t>(static_cast<uint64_t>(integer) << 32);
-    return integer >= INT32_MIN && integer <= INT32_MAX;
-}
 
 // Finds the sequence of a token, and its index there. Returns false if no sequence has the token.
 bool findSequence(const RopePositions& p, const void* positions, uint32_t token, HostToken* found, uint64_t* sequence) {

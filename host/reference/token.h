@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rope.h"
+#include "rules/position.h"
 
 namespace rope {
 
@@ -15,8 +16,5 @@ struct HostToken {
 };
 HostToken findToken(const RopePositions& p, const RopeFrequencies& frequencies, const void* positions, uint32_t tokens,
                     uint32_t batch, uint32_t token);
-
-// Reads an entry as it stands in the buffer. A float is returned as its bits.
-int64_t readInteger(const void* array, RopePositionElement element, uint64_t at);
 
 } // namespace rope

@@ -1,4 +1,5 @@
 // vkrope add-positions: adds sinusoids or a learned table to embeddings.
+#include "tool/array_file.hpp"
 #include "tool/element.hpp"
 #include "tool/format_names.hpp"
 #include "tool/input.hpp"
@@ -74,10 +75,8 @@ bool readLearnedTable(const AddPositionsOptions& options, AdditionRequest* addit
     return true;
 }
 
-bool readAdditionPositions(const AddPositionsOptions& options, AdditionRequest* addition, Failure* failure) {
-    RopeAddDescription& d = addition->description;
-    Positions& positions = addition->positions;
-    if (!readPositionsOption(options.positions, 1, d.batch, &positions, failure)) return false;
+bool fitPositions(const RopeAddDescription& d, Positions* fitted, Failure* failure) {
+    Positions& positions = *fitted;
     if (positions.batch == 1) positions.batch = 0; // one row serves every sequence
     if (positions.tokens != d.tokens || (positions.batch != 0 && positions.batch != d.batch)) {
         return refuse(failure, "--positions has " +
@@ -85,6 +84,14 @@ bool readAdditionPositions(const AddPositionsOptions& options, AdditionRequest* 
                                    std::to_string(positions.tokens) + " positions, but --x has " +
                                    std::to_string(d.batch) + " x " + std::to_string(d.tokens) + " tokens");
     }
+    return true;
+}
+
+bool readAdditionPositions(const AddPositionsOptions& options, AdditionRequest* addition, Failure* failure) {
+    RopeAddDescription& d = addition->description;
+    Positions& positions = addition->positions;
+    const auto check = [&](Failure* why) { return fitPositions(d, &positions, why); };
+    if (!readPositionsOption(options.positions, 1, d.batch, &positions, failure, check)) return false;
     if (d.learned != 0 && !positions.whole)
         return refuse(failure, "--table has rows of whole positions, and not all of --positions are");
     describePositions(positions, &d.positions);
@@ -131,20 +138,21 @@ bool addOnDevice(rope::Device* device, const AdditionRequest& addition, std::vec
     return true;
 }
 
-bool addOnReference(const AdditionRequest& addition, std::vector<uint8_t>* out, uint32_t* outside, Failure* failure) {
+bool addOnCpu(const AdditionRequest& addition, bool reference, std::vector<uint8_t>* out, uint32_t* outside,
+              Failure* failure) {
     RopeAddDescription d = addition.description;
     d.out_of_place = 1;
-    std::vector<double> values(static_cast<size_t>(addition.x.array.count()));
+    std::vector<double> values(reference ? static_cast<size_t>(addition.x.array.count()) : 0);
     std::vector<uint8_t> bits(additionBytes(addition));
     RopeHostAdd data = {addition.positions.values.data(),
                         d.learned != 0 ? addition.table.array.data.data() : nullptr,
                         addition.x.array.data.data(),
-                        values.data(),
+                        reference ? values.data() : nullptr,
                         bits.data(),
                         0};
     RopeReason reason;
     if (ropeHostRunAdd(&d, &data, &reason) != ROPE_SUCCESS) return refuse(failure, reason.text);
-    *out = roundedOnce(values, d.element_out, bits);
+    *out = reference ? roundedOnce(values, d.element_out, bits) : std::move(bits);
     *outside = data.outside;
     return true;
 }
@@ -165,19 +173,24 @@ bool runAddPositions(const AddPositionsOptions& options, Failure* failure) {
     OutputArray result = {out, {}};
     uint32_t outside = 0;
     progress.show("adding");
-    if (!(target.reference ? addOnReference(addition, &result.array.data, &outside, failure)
-                           : addOnDevice(&target.device, addition, &result.array.data, &outside, failure)))
+    if (!(target.device ? addOnDevice(&target.device, addition, &result.array.data, &outside, failure)
+                        : addOnCpu(addition, target.reference, &result.array.data, &outside, failure)))
         return false;
     result.array.type = typeOf(addition.description.element_out);
     result.array.shape = addition.x.array.shape;
     progress.show("writing");
     if (!writeArrays({result}, failure)) return false;
     progress.show("");
-    if (outside == 0) return true;
-    warn("add-positions", std::to_string(outside) + " of " +
-                              std::to_string(uint64_t{addition.x.batch} * addition.x.tokens) +
-                              " tokens have positions outside the table of " + std::to_string(addition.table.rows) +
-                              "; they are given nothing");
+    const bool learned = addition.description.learned != 0; // what is beyond int32 is outside its table
+    const uint64_t left = learned ? outside
+                                  : countBeyondInt32(addition.positions, 0, addition.x.tokens) *
+                                        (addition.positions.batch == 0 ? addition.x.batch : 1);
+    if (left == 0) return true;
+    warn("add-positions",
+         std::to_string(left) + " of " + std::to_string(uint64_t{addition.x.batch} * addition.x.tokens) +
+             " tokens have positions " +
+             (learned ? "outside the table of " + std::to_string(addition.table.rows) : std::string("beyond int32")) +
+             "; they are given nothing");
     return true;
 }
 
@@ -190,17 +203,17 @@ const char kAddPositionsExample[] =
     "  vkrope add-positions --positions 0:16 --x x.npy --out x_placed.npy";
 
 void addSourceOptions(CLI::App* app, AddPositionsOptions* options) {
-    CLI::Option* table = app->add_option("--table", options->table,
-                                         "a learned table, an .npy of [positions, dim]; without it sinusoids");
+    CLI::Option* table =
+        app->add_option("--table", options->table, "a learned table, [positions, dim]; without it sinusoids");
     CLI::Option* first = app->add_option("--first-position", options->first_position,
                                          "the position of the table's first row; without it 0");
-    takesNumber(first, "a whole number", INT32_MIN, INT32_MAX, true);
+    takesWhole(first, INT32_MIN, INT32_MAX);
     first->needs(table);
     CLI::Option* base = app->add_option("--base", options->base, "the sinusoids' base; without it 10000");
     takesNumber(base, "a number", 1, 0x1.fffffffffffffp63);
     CLI::Option* frequencies =
         app->add_option("--frequencies", options->frequencies,
-                        "the sinusoids' own frequencies: an .npy of float64, radians per position, one per pair");
+                        "the sinusoids' own frequencies: float64, radians per position, one per pair");
     CLI::Option* order =
         app->add_option("--order", options->order,
                         "interleaved: sine and cosine of each pair in turns; halves: all sines, then all cosines; "
@@ -215,8 +228,8 @@ void addSourceOptions(CLI::App* app, AddPositionsOptions* options) {
 
 RunCommand addAddPositionsCommand(CLI::App* app) {
     const auto options = std::make_shared<AddPositionsOptions>();
-    app->add_option("--x", options->x, "the embeddings, an .npy of [batch, tokens, dim] or [tokens, dim]")->required();
-    app->add_option("--out", options->out, "the .npy to write, of the same shape")->required();
+    app->add_option("--x", options->x, "the embeddings, [batch, tokens, dim] or [tokens, dim]")->required();
+    app->add_option("--out", options->out, "the file to write, of the same shape")->required();
     app->add_option("--positions", options->positions, kPositionsHelp)->required();
     addSourceOptions(app, options.get());
     takesNumber(app->add_option("--scale", options->scale,
@@ -224,12 +237,11 @@ RunCommand addAddPositionsCommand(CLI::App* app) {
                                 "it 1"),
                 "a number", 0x1p-20, 0x1p20);
     const CLI::IsMember element(elementNames());
-    app->add_option("--element", options->element, "what the arrays hold: f32, f16 or bf16, which travels as uint16")
-        ->check(element);
+    app->add_option("--element", options->element, kElementHelp)->check(element);
     app->add_option("--element-out", options->element_out, "what the output holds; without it the same")
         ->check(element);
     app->add_option("--device", options->device, kDeviceHelp);
-    app->footer(kAddPositionsExample);
+    app->footer(kArrayFilesHelp + std::string(kAddPositionsExample));
     return [options](Failure* failure) { return runAddPositions(*options, failure); };
 }
 

@@ -36,38 +36,86 @@ bool findElement(const std::string& where, Type type, RopeElement asked, RopeEle
     case Type::u16:
         if (asked == ROPE_ELEMENT_DEFAULT)
             return refuse(failure, holds + "; if these are the bits of bfloat16, say --element bf16");
+        [[fallthrough]];
+    case Type::bf16:
         *element = ROPE_ELEMENT_BF16;
         break;
     default:
-        return refuse(failure, holds + "; it must be float32, float16, or bfloat16 as uint16");
+        return refuse(failure, holds + "; it must be float32, float16 or bfloat16, which is uint16 in an .npy");
     }
     if (asked != ROPE_ELEMENT_DEFAULT && asked != *element) {
         const char* wanted = asked == ROPE_ELEMENT_F32   ? "f32 takes float32"
                              : asked == ROPE_ELEMENT_F16 ? "f16 takes float16"
-                                                         : "bf16 takes uint16, in which bfloat16 travels";
+                                                         : "bf16 takes bfloat16, which is uint16 in an .npy";
         return refuse(failure, holds + ", but --element " + wanted);
     }
     return true;
 }
 
-bool takeTensorShape(const std::string& where, bool heads_first, Tensor* tensor, Failure* failure) {
-    const std::vector<uint64_t>& shape = tensor->array.shape;
-    if (shape.size() != 3 && shape.size() != 4) {
-        return refuse(failure, where + " has the shape " + shapeText(tensor->array) +
-                                   "; it must have rank 4, or rank 3 [batch, seq, dim] for one head");
+// An axis of a tensor, and what lies from one of its entries to the next.
+struct TensorAxis {
+    uint32_t count = 1;
+    uint64_t stride = 0;
+};
+
+TensorAxis axisOf(const std::vector<uint64_t>& shape, const std::string& order, char letter) {
+    TensorAxis axis;
+    const size_t at = std::min(order.find(letter), shape.size());
+    if (at < shape.size()) axis.count = static_cast<uint32_t>(shape[at]);
+    axis.stride = 1;
+    for (size_t i = at < shape.size() ? at + 1 : 0; i < shape.size(); ++i) axis.stride *= shape[i];
+    return axis;
+}
+
+bool takeTensorShape(const std::string& where, const std::string& asked, const rope::NpyArray& array, Tensor* tensor,
+                     Failure* failure) {
+    const std::vector<uint64_t>& shape = array.shape;
+    const bool one_head = shape.size() == 3 && asked.size() != 3;
+    const std::string order = one_head ? "bsd" : asked.empty() ? "bshd" : asked;
+    if (shape.size() != order.size()) {
+        return refuse(failure, where + " has the shape " + shapeText(array) +
+                                   (asked.size() == 3 ? "; --order " + asked + " is of rank 3"
+                                                      : std::string("; it must have rank 4, or rank 3: [batch, seq, "
+                                                                    "dim], or what --order shd or hsd says")));
     }
     for (const uint64_t count : shape) {
         if (count == 0 || count > kMaxCount)
-            return refuse(failure,
-                          where + " has the shape " + shapeText(tensor->array) + "; each must be from 1 to 2^30");
+            return refuse(failure, where + " has the shape " + shapeText(array) + "; each must be from 1 to 2^30");
     }
-    const bool one_head = shape.size() == 3;
+    const TensorAxis batch = axisOf(shape, order, 'b'), tokens = axisOf(shape, order, 's');
+    const TensorAxis heads = axisOf(shape, order, 'h'), dim = axisOf(shape, order, 'd');
+    tensor->batch = batch.count;
+    tensor->tokens = tokens.count;
+    tensor->heads = heads.count;
+    tensor->head_dim = dim.count;
+    tensor->layout = {0, batch.stride, tokens.stride, heads.stride};
+    return true;
+}
+
+bool takeEmbeddingShape(const std::string& where, const rope::NpyArray& array, Tensor* tensor, Failure* failure) {
+    std::vector<uint64_t> shape = array.shape;
+    if (shape.size() == 2) shape.insert(shape.begin(), 1);
+    const bool counts = shape.size() == 3 && *std::min_element(shape.begin(), shape.end()) > 0 &&
+                        *std::max_element(shape.begin(), shape.end()) <= kMaxCount;
+    if (!counts) {
+        return refuse(failure, where + " has the shape " + shapeText(array) +
+                                   "; it must be [batch, tokens, dim] or [tokens, dim], each from 1 to 2^30");
+    }
     tensor->batch = static_cast<uint32_t>(shape[0]);
-    tensor->head_dim = static_cast<uint32_t>(shape.back());
-    tensor->tokens = static_cast<uint32_t>(one_head || !heads_first ? shape[1] : shape[2]);
-    tensor->heads = one_head ? 1 : static_cast<uint32_t>(heads_first ? shape[1] : shape[2]);
-    const uint64_t dim = tensor->head_dim, tokens = tensor->tokens, heads = tensor->heads;
-    tensor->layout = {0, tokens * heads * dim, heads_first ? dim : heads * dim, heads_first ? tokens * dim : dim};
+    tensor->tokens = static_cast<uint32_t>(shape[1]);
+    tensor->heads = 1;
+    tensor->head_dim = static_cast<uint32_t>(shape[2]);
+    return true;
+}
+
+bool takeTableShape(const std::string& where, const std::string& shape, const rope::NpyArray& array, GivenTable* table,
+                    Failure* failure) {
+    if (array.shape.size() != 2 || array.count() == 0 || array.shape[0] > kMaxCount || array.shape[1] > kMaxCount) {
+        return refuse(failure,
+                      where + " has the shape " + shapeText(array) + "; it must be " + shape + ", each from 1 to 2^30");
+    }
+    table->rows = static_cast<uint32_t>(array.shape[0]);
+    table->columns = static_cast<uint32_t>(array.shape[1]);
     return true;
 }
 
@@ -78,18 +126,12 @@ std::vector<float> asFloat32(const rope::NpyArray& array, RopeElement element) {
     return values;
 }
 
-bool checkCosAndSin(const std::string& path, const rope::NpyArray& cosines, const rope::NpyArray& sines,
-                    Failure* failure) {
+bool checkCos(const std::string& path, const rope::NpyArray& cosines, Failure* failure) {
     const size_t rank = cosines.shape.size();
     if (rank != 2 && rank != 3) {
         return refuse(failure,
                       "--cos: " + path + " has the shape " + shapeText(cosines) +
                           "; it must be [max positions, pairs], or [batch, tokens, pairs] for a row per token");
-    }
-    if (cosines.shape != sines.shape || cosines.type != sines.type) {
-        return refuse(failure, std::string("--cos is ") + rope::npyTypeName(cosines.type) + " " + shapeText(cosines) +
-                                   " and --sin is " + rope::npyTypeName(sines.type) + " " + shapeText(sines) +
-                                   "; they must be alike");
     }
     for (const uint64_t count : cosines.shape) {
         if (count == 0 || count > kMaxCount)
@@ -102,18 +144,24 @@ bool checkCosAndSin(const std::string& path, const rope::NpyArray& cosines, cons
     return true;
 }
 
-} // namespace
-
-bool readArrayFile(const std::string& option, const std::string& path, rope::NpyArray* array, Failure* failure) {
-    std::string error;
-    return rope::readNpy(path, array, &error) || refuse(failure, option + ": " + error);
+bool checkSin(const rope::NpyArray& cosines, const rope::NpyArray& sines, Failure* failure) {
+    if (cosines.shape == sines.shape && cosines.type == sines.type) return true;
+    return refuse(failure, std::string("--cos is ") + rope::npyTypeName(cosines.type) + " " + shapeText(cosines) +
+                               " and --sin is " + rope::npyTypeName(sines.type) + " " + shapeText(sines) +
+                               "; they must be alike");
 }
+
+} // namespace
 
 std::string shapeText(const rope::NpyArray& array) {
     std::string text;
     for (const uint64_t count : array.shape) text += (text.empty() ? "" : ", ") + std::to_string(count);
     return "[" + text + "]";
 }
+
+const char kElementHelp[] =
+    "what the arrays hold: f32, f16 or bf16, which is uint16 in an .npy and must be said there; "
+    "without it what they say themselves";
 
 bool fitsMemory(const std::string& what, double bytes, Failure* failure) {
     if (bytes <= memoryBytes()) return true;
@@ -122,64 +170,52 @@ bool fitsMemory(const std::string& what, double bytes, Failure* failure) {
 }
 
 Type typeOf(RopeElement element) {
-    return element == ROPE_ELEMENT_F16 ? Type::f16 : element == ROPE_ELEMENT_BF16 ? Type::u16 : Type::f32;
+    return element == ROPE_ELEMENT_F16 ? Type::f16 : element == ROPE_ELEMENT_BF16 ? Type::bf16 : Type::f32;
 }
 
-bool readTensorFile(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
+bool readTensorFile(const std::string& option, const std::string& path, const std::string& order, RopeElement element,
                     Tensor* tensor, Failure* failure) {
     const std::string where = option + ": " + path;
-    return readArrayFile(option, path, &tensor->array, failure) &&
-           findElement(where, tensor->array.type, element, &tensor->element, failure) &&
-           takeTensorShape(where, heads_first, tensor, failure);
+    const auto check = [&](const rope::NpyArray& header, Failure* why) {
+        return findElement(where, header.type, element, &tensor->element, why) &&
+               takeTensorShape(where, order, header, tensor, why);
+    };
+    return readArrayFile(option, path, check, &tensor->array, failure);
 }
 
 bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
                     Failure* failure) {
-    const std::string where = option + ": " + path;
-    if (!readArrayFile(option, path, &tensor->array, failure) ||
-        !findElement(where, tensor->array.type, element, &tensor->element, failure))
-        return false;
-    std::vector<uint64_t> shape = tensor->array.shape;
-    if (shape.size() == 2) shape.insert(shape.begin(), 1);
-    const bool counts = shape.size() == 3 && *std::min_element(shape.begin(), shape.end()) > 0 &&
-                        *std::max_element(shape.begin(), shape.end()) <= kMaxCount;
-    if (!counts) {
-        return refuse(failure, where + " has the shape " + shapeText(tensor->array) +
-                                   "; it must be [batch, tokens, dim] or [tokens, dim], each from 1 to 2^30");
-    }
-    tensor->batch = static_cast<uint32_t>(shape[0]);
-    tensor->tokens = static_cast<uint32_t>(shape[1]);
-    tensor->heads = 1;
-    tensor->head_dim = static_cast<uint32_t>(shape[2]);
-    return true;
+    const auto check = [&](const rope::NpyArray& header, Failure* why) {
+        const std::string where = option + ": " + path;
+        return findElement(where, header.type, element, &tensor->element, why) &&
+               takeEmbeddingShape(where, header, tensor, why);
+    };
+    return readArrayFile(option, path, check, &tensor->array, failure);
 }
 
 bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
                GivenTable* table, Failure* failure) {
-    rope::NpyArray& array = table->array;
-    if (!readArrayFile(option, path, &array, failure)) return false;
-    const std::string where = option + ": " + path;
-    const RopeElement asked = array.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
-    if (!findElement(where, array.type, asked, &table->element, failure)) return false;
-    if (array.shape.size() != 2 || array.count() == 0 || array.shape[0] > kMaxCount || array.shape[1] > kMaxCount) {
-        return refuse(failure,
-                      where + " has the shape " + shapeText(array) + "; it must be " + shape + ", each from 1 to 2^30");
-    }
-    table->rows = static_cast<uint32_t>(array.shape[0]);
-    table->columns = static_cast<uint32_t>(array.shape[1]);
-    return true;
+    const auto check = [&](const rope::NpyArray& header, Failure* why) {
+        const std::string where = option + ": " + path;
+        const RopeElement asked = header.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
+        return findElement(where, header.type, asked, &table->element, why) &&
+               takeTableShape(where, shape, header, table, why);
+    };
+    return readArrayFile(option, path, check, &table->array, failure);
 }
 
 bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
               Failure* failure) {
     rope::NpyArray arrays[2];
-    if (!readArrayFile("--cos", cos_path, &arrays[0], failure) ||
-        !readArrayFile("--sin", sin_path, &arrays[1], failure) ||
-        !checkCosAndSin(cos_path, arrays[0], arrays[1], failure))
-        return false;
     RopeElement found = ROPE_ELEMENT_DEFAULT;
-    const RopeElement asked = arrays[0].type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
-    if (!findElement("--cos: " + cos_path, arrays[0].type, asked, &found, failure)) return false;
+    const auto check_cos = [&](const rope::NpyArray& header, Failure* why) {
+        const RopeElement asked = header.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
+        return checkCos(cos_path, header, why) && findElement("--cos: " + cos_path, header.type, asked, &found, why);
+    };
+    const auto check_sin = [&](const rope::NpyArray& header, Failure* why) { return checkSin(arrays[0], header, why); };
+    if (!readArrayFile("--cos", cos_path, check_cos, &arrays[0], failure) ||
+        !readArrayFile("--sin", sin_path, check_sin, &arrays[1], failure))
+        return false;
     const std::vector<uint64_t>& shape = arrays[0].shape;
     rows->batch = shape.size() == 3 ? static_cast<uint32_t>(shape[0]) : 0;
     rows->count = static_cast<uint32_t>(shape[shape.size() - 2]);

@@ -4,6 +4,7 @@
 #include "tool/option_values.hpp"
 #include "tool/output.hpp"
 #include "tool/progress.hpp"
+#include "tool/target.hpp"
 #include "tool/tool.hpp"
 
 #include "../bench/allocations.hpp"
@@ -47,9 +48,8 @@ bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
                           std::string(option.first) +
                               " goes with rotations; leave it out, or --table, --fused, --encodings and --costs");
     }
-    if (options.device == "reference")
-        return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
-    const std::vector<PathOption> plot = {{"--plot", options.plot, ""}};
+    if (!checkDeviceName(options.device, failure)) return false;
+    const std::vector<PathOption> plot = {{"--plot", options.plot, "", PathOption::Holds::drawing}};
     return options.plot.empty() || checkPaths({}, plot, failure);
 }
 

@@ -1,4 +1,5 @@
 // vkrope bias: makes T5's, clipped or ALiBi's bias, or adds it to scores.
+#include "tool/array_file.hpp"
 #include "tool/element.hpp"
 #include "tool/format_names.hpp"
 #include "tool/input.hpp"
@@ -15,6 +16,8 @@
 
 namespace tool {
 namespace {
+
+constexpr uint32_t kMaxSlopes = 65536;
 
 struct BiasOptions {
     std::string kind, weights, scores, out, element, device;
@@ -60,8 +63,8 @@ bool readScores(const BiasOptions& options, BiasRequest* bias, Failure* failure)
     d.write_only = 1;
     d.element = options.element.empty() ? ROPE_ELEMENT_F32 : elementOf(options.element);
     if (options.scores.empty()) return true;
-    const bool heads_first = true; // [batch, heads, queries, keys]
-    if (!readTensorFile("--scores", options.scores, heads_first, elementOf(options.element), &bias->scores, failure))
+    // As a tensor's: [batch, heads, queries, keys].
+    if (!readTensorFile("--scores", options.scores, "bhsd", elementOf(options.element), &bias->scores, failure))
         return false;
     const Tensor& s = bias->scores;
     if (s.array.shape.size() != 4) {
@@ -81,7 +84,11 @@ bool readWeights(const BiasOptions& options, BiasRequest* bias, Failure* failure
     RopeBiasDescription& d = bias->description;
     RopeReason reason;
     if (options.kind == "alibi") {
-        bias->slopes.resize(std::min(d.heads, 65537u));
+        if (d.heads > kMaxSlopes) {
+            return refuse(failure, "--scores has " + std::to_string(d.heads) + " heads; alibi has slopes of at most " +
+                                       std::to_string(kMaxSlopes));
+        }
+        bias->slopes.resize(d.heads);
         return ropeMakeAlibiSlopes(d.heads, bias->slopes.data(), &reason) == ROPE_SUCCESS ||
                refuse(failure, reason.text);
     }
@@ -137,14 +144,15 @@ bool biasOnDevice(rope::Device* device, const BiasRequest& bias, std::vector<uin
     return true;
 }
 
-bool biasOnReference(const BiasRequest& bias, std::vector<uint8_t>* out, Failure* failure) {
+bool biasOnCpu(const BiasRequest& bias, bool reference, std::vector<uint8_t>* out, Failure* failure) {
     const RopeBiasDescription& d = bias.description;
-    std::vector<double> values(scoreCount(d));
-    std::vector<uint8_t> bits(values.size() * ropeElementBytes(d.element));
-    RopeHostBias data = {nullptr, biasRows(bias), bias.scores.array.data.data(), values.data(), bits.data()};
+    std::vector<double> values(reference ? scoreCount(d) : 0);
+    std::vector<uint8_t> bits(scoreCount(d) * ropeElementBytes(d.element));
+    RopeHostBias data = {nullptr, biasRows(bias), bias.scores.array.data.data(), reference ? values.data() : nullptr,
+                         bits.data()};
     RopeReason reason;
     if (ropeHostRunBias(&d, &data, &reason) != ROPE_SUCCESS) return refuse(failure, reason.text);
-    *out = roundedOnce(values, d.element, bits);
+    *out = reference ? roundedOnce(values, d.element, bits) : std::move(bits);
     return true;
 }
 
@@ -159,8 +167,8 @@ bool runBias(const BiasOptions& options, Failure* failure) {
     const RopeBiasDescription& d = bias.description;
     OutputArray result = {{"--out", options.out, options.scores}, {}};
     progress.show(d.write_only != 0 ? "writing the bias" : "adding");
-    if (!(target.reference ? biasOnReference(bias, &result.array.data, failure)
-                           : biasOnDevice(&target.device, bias, &result.array.data, failure)))
+    if (!(target.device ? biasOnDevice(&target.device, bias, &result.array.data, failure)
+                        : biasOnCpu(bias, target.reference, &result.array.data, failure)))
         return false;
     result.array.type = typeOf(d.element);
     result.array.shape = {d.heads, d.queries, d.keys};
@@ -176,12 +184,12 @@ const char kBiasExample[] = "examples, one of a decoder's step whose query stand
 void addSizeOptions(CLI::App* app, BiasOptions* options) {
     const uint64_t most = 1u << 30;
     takesCount(app->add_option("--heads", options->heads, "alibi without --scores: how many"), "a whole number", 1,
-               most);
+               kMaxSlopes);
     takesCount(app->add_option("--queries", options->queries, "without --scores: how many"), "a whole number", 1, most);
     takesCount(app->add_option("--keys", options->keys, "without --scores: how many"), "a whole number", 1, most);
-    takesNumber(app->add_option("--first-query", options->first_query,
-                                "the position of the first query, where that of the first key is 0; without it 0"),
-                "a whole number", INT32_MIN, INT32_MAX, true);
+    takesWhole(app->add_option("--first-query", options->first_query,
+                               "the position of the first query, where that of the first key is 0; without it 0"),
+               INT32_MIN, INT32_MAX);
 }
 
 } // namespace
@@ -193,15 +201,15 @@ RunCommand addBiasCommand(CLI::App* app) {
         ->required()
         ->check(CLI::IsMember({"t5", "clipped", "alibi"}));
     app->add_option("--weights", options->weights,
-                    "an .npy of [buckets, heads], or of clipped [distances, heads], the first for the least");
+                    "[buckets, heads], or of clipped [distances, heads], the first for the least");
     app->add_option("--scores", options->scores,
-                    "an .npy of [batch, heads, queries, keys] that the bias is added to; without it the bias alone is "
+                    "[batch, heads, queries, keys] that the bias is added to; without it the bias alone is "
                     "written, as [heads, queries, keys]");
-    app->add_option("--out", options->out, "the .npy to write")->required();
+    app->add_option("--out", options->out, "the file to write")->required();
     addSizeOptions(app, options.get());
-    takesNumber(app->add_option("--least", options->least,
-                                "clipped: the query's position less the key's that the first row is for; without it 0"),
-                "a whole number", -(1 << 30), 1 << 30, true);
+    takesWhole(app->add_option("--least", options->least,
+                               "clipped: the query's position less the key's that the first row is for; without it 0"),
+               -(1 << 30), 1 << 30);
     takesCount(
         app->add_option("--max-distance", options->max_distance, "t5: where the last bucket begins; without it 128"),
         "a whole number", 2, (1u << 30) - 1);
@@ -209,11 +217,11 @@ RunCommand addBiasCommand(CLI::App* app) {
                   "t5: half the buckets are for keys after their query; alibi: by the distance to either side");
     app->add_flag("--causal", options->causal, "keys after their query get -infinity");
     app->add_option("--element", options->element,
-                    "what scores, weights and the bias hold: f32, f16 or bf16, which travels as uint16; without scores "
-                    "f32")
+                    "what scores, weights and the bias hold: f32, f16 or bf16, which is uint16 in an .npy; without "
+                    "scores f32")
         ->check(CLI::IsMember(elementNames()));
     app->add_option("--device", options->device, kDeviceHelp);
-    app->footer(kBiasExample);
+    app->footer(kArrayFilesHelp + std::string(kBiasExample));
     return [options](Failure* failure) { return runBias(*options, failure); };
 }
 

@@ -243,9 +243,7 @@ bool runHalves(const std::string& name, Failure* failure) {
 }
 
 bool runCheck(const std::string& name, bool quick, Failure* failure) {
-    if (name == "reference")
-        return refuse(failure, "the reference is what devices are held against; --device takes a Vulkan device");
-    if (!printCheckedDevice(name, failure)) return false;
+    if (!checkDeviceName(name, failure) || !printCheckedDevice(name, failure)) return false;
     CheckReport report;
     report.device = name;
     report.tables = tableCases();

@@ -1,46 +1,32 @@
 // This file reads frequencies from a model's configuration or from the caller's own array.
 #include "config/gguf.hpp"
+#include "tool/config_file.hpp"
 #include "tool/input.hpp"
 #include "tool/option_values.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 namespace tool {
 namespace {
 
-constexpr std::streamoff kMaxConfigBytes = 16 << 20;
-
-bool readConfigText(const std::string& path, std::string* text, Failure* failure) {
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    if (!file) return refuse(failure, "--config: " + path + ": " + std::strerror(errno));
-    const std::streamoff size = file.tellg();
-    if (size < 0 || size > kMaxConfigBytes)
-        return refuse(failure,
-                      "--config: " + path + " is no .gguf, and no file of at most 16 MiB, as configurations are");
-    text->resize(static_cast<size_t>(size));
-    file.seekg(0);
-    if (!file.read(&(*text)[0], size)) return refuse(failure, "--config: " + path + " cannot be read");
-    return true;
-}
-
-bool isGguf(const std::string& path) {
-    char magic[4] = {};
-    std::ifstream file(path, std::ios::binary);
-    return file.read(magic, sizeof magic) && std::memcmp(magic, "GGUF", sizeof magic) == 0;
-}
-
-bool readGgufModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
+bool readGgufModel(const ModelOptions& options, uint32_t rotary_dim, const ConfigFile& file, rope::ModelEncoding* model,
+                   Failure* failure) {
     rope::GgufRequest request;
     request.rotary_dim = rotary_dim;
     request.length = options.length;
     request.layer_type = options.layer_type;
+    request.layer = options.layer;
     std::string error;
-    return rope::readGguf(options.config, request, model, &error) || refuse(failure, "--config: " + error);
+    if (file.bytes == nullptr)
+        return rope::readGguf(options.config, request, model, &error) || refuse(failure, "--config: " + error);
+    const std::string& bytes = *file.bytes;
+    return rope::parseGguf(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), request, model, &error) ||
+           refuse(failure, "--config: " + options.config + ": " + error +
+                               (file.is_cut ? "; only the first 256 MiB of a pipe are read" : ""));
 }
 
 bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
@@ -49,23 +35,25 @@ bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Fail
     encoding->frequencies = model.frequencies;
     encoding->scale = model.scale;
     encoding->head_dim = model.head_dim;
+    encoding->nope_dim = model.nope_dim;
     encoding->rotary_begin = model.rotary_begin;
     encoding->pairing = model.pairing;
     encoding->pairing_out = model.pairing_out;
     encoding->notes = model.notes;
+    const std::string layers = describeLayers(model);
+    if (!layers.empty()) encoding->remarks.push_back(layers);
     encoding->model_type = model.model_type;
     encoding->axes = {std::max<uint32_t>(1, static_cast<uint32_t>(model.axis_names.size())), model.axes};
     for (const uint8_t axis : model.axes) encoding->axes.count = std::max(encoding->axes.count, axis + 1u);
     encoding->chunk_dim = model.chunk_dim;
     encoding->skip_first = model.skip_first;
     encoding->skip_last = model.skip_last;
+    encoding->on_a_grid = model.on_a_grid;
     encoding->unknown_pairing = model.pairing == ROPE_PAIRING_DEFAULT;
     return true;
 }
 
-bool encodingFromArray(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
-    rope::NpyArray array;
-    if (!readArrayFile("--frequencies", options.frequencies, &array, failure)) return false;
+bool checkFrequencies(const EncodingOptions& options, const rope::NpyArray& array, Failure* failure) {
     if (array.type != rope::NpyArray::Type::f64 || array.shape.size() != 1 || array.count() == 0) {
         return refuse(failure, "--frequencies: " + options.frequencies + " is " + rope::npyTypeName(array.type) + " " +
                                    shapeText(array) + "; it must be float64 [pairs], in radians per position");
@@ -78,6 +66,15 @@ bool encodingFromArray(const EncodingOptions& options, Encoding* encoding, Failu
                                    std::to_string(array.count()) + " pairs, of " + std::to_string(2 * array.count()) +
                                    " elements");
     }
+    return true;
+}
+
+bool encodingFromArray(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    const auto check = [&options](const rope::NpyArray& header, Failure* why) {
+        return checkFrequencies(options, header, why);
+    };
+    rope::NpyArray array;
+    if (!readArrayFile("--frequencies", options.frequencies, check, &array, failure)) return false;
     encoding->frequencies.resize(static_cast<size_t>(array.count()));
     std::memcpy(encoding->frequencies.data(), array.data.data(), array.data.size());
     encoding->scale = options.scale == 0 ? 1 : options.scale;
@@ -112,12 +109,15 @@ RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& p
 void addLayerOptions(CLI::App* app, ModelOptions* options) {
     app->add_option(
         "--layer-type", options->layer_type,
-        "where a model's layers differ, which of them: full_attention, sliding_attention, ...; vision for the image "
-        "tower of a model that has one; without it full_attention");
-    CLI::Option* length =
-        app->add_option("--length", options->length,
-                        "for rules that depend on it the largest position so far plus 1; without it what the model was "
-                        "trained on");
+        "where a model's layers differ, which of them: full_attention, sliding_attention, ...; vision or audio for "
+        "the part of a model that reads images or sounds; without it full_attention, or the type that rotates");
+    takesCount(app->add_option("--layer", options->layer,
+                               "one layer by its number, from 0 on, where layers differ; --layer-type may be left out"),
+               "a whole number", 0, 65535);
+    CLI::Option* length = app->add_option(
+        "--length", options->length,
+        "for rules that depend on it the largest position so far plus 1, a whole number; without it table and rotate "
+        "take it from --positions, and other commands take the model's original length");
     takesNumber(length, "a whole number of positions", 1, 0x1p53, true);
 }
 
@@ -128,14 +128,16 @@ void addRotaryDim(CLI::App* app, uint32_t* rotary_dim) {
 }
 
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
-    if (isGguf(options.config)) return readGgufModel(options, rotary_dim, model, failure);
-    std::string text, error;
-    if (!readConfigText(options.config, &text, failure)) return false;
+    ConfigFile file;
+    if (!openConfigFile(options.config, &file, failure)) return false;
+    if (file.is_gguf) return readGgufModel(options, rotary_dim, file, model, failure);
+    std::string error;
     rope::ConfigRequest request;
     request.rotary_dim = rotary_dim;
     request.layer_type = options.layer_type;
+    request.layer = options.layer;
     request.length = options.length;
-    return rope::readConfig(text, request, model, &error) ||
+    return rope::readConfig(*file.bytes, request, model, &error) ||
            refuse(failure, "--config: " + options.config + ": " + error);
 }
 
@@ -143,9 +145,12 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
     CLI::Option* config = app->add_option("--config", options->model.config,
                                           "a model's config.json, as Hugging Face has it, or its .gguf");
     addLayerOptions(app, &options->model);
-    for (const char* name : {"--layer-type", "--length"}) app->get_option(name)->needs(config);
+    app->get_option("--length")
+        ->description("for rules that depend on it the largest position so far plus 1; without it the largest of "
+                      "--positions plus 1");
+    for (const char* name : {"--layer-type", "--layer", "--length"}) app->get_option(name)->needs(config);
     app->add_option("--frequencies", options->frequencies,
-                    "your own frequencies: an .npy of float64, radians per position, one per pair")
+                    "your own frequencies: float64, radians per position, one per pair")
         ->excludes(config);
     CLI::Option* scale = app->add_option(
         "--scale", options->scale,
@@ -161,6 +166,40 @@ bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* f
     return (options.model.config.empty() ? encodingFromArray : encodingFromConfig)(options, encoding, failure) &&
            checkFrequencyValues(*encoding, options.compatible, failure) &&
            readAxes(options.axes, static_cast<uint32_t>(encoding->frequencies.size()), &encoding->axes, failure);
+}
+
+namespace {
+
+bool readForLength(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    const double length = lengthOfPositions(positions);
+    if (options.model.config.empty() || options.model.length != 0 || length == 0) return true;
+    EncodingOptions asked = options;
+    asked.model.length = length;
+    const Encoding before = std::move(*encoding);
+    if (!readEncoding(asked, encoding, failure)) return false;
+    if (encoding->frequencies == before.frequencies && encoding->scale == before.scale) return true;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", length);
+    encoding->remarks.push_back(std::string("the frequencies are those of a length of ") + text +
+                                ", the largest position plus one; --length N chooses another");
+    return true;
+}
+
+} // namespace
+
+bool readEncodingFor(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    if (!readForLength(positions, options, encoding, failure)) return false;
+    if (encoding->on_a_grid && encoding->axes.count > 1 && positions.axes == 1) {
+        encoding->notes.push_back("--positions have one row, and so each token has the same position on all " +
+                                  std::to_string(encoding->axes.count) +
+                                  " axes; [axes, batch, tokens] gives each axis its own");
+    }
+    return true;
+}
+
+void sayRemarksAndNotes(const char* command, const Encoding& encoding) {
+    for (const std::string& line : encoding.remarks) remark(command, line);
+    for (const std::string& line : encoding.notes) warn(command, line);
 }
 
 } // namespace tool

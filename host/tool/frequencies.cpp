@@ -1,11 +1,11 @@
 // vkrope frequencies: prints a model's frequencies, from its configuration.
 #include "tool/format_names.hpp"
+#include "tool/frequencies_json.hpp"
 #include "tool/input.hpp"
 #include "tool/output.hpp"
 #include "tool/tool.hpp"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -24,33 +24,48 @@ struct FrequenciesOptions {
     std::string npy;
 };
 
-void printModelJson(const rope::ModelEncoding& model) {
-    nlohmann::ordered_json json;
-    json["rule"] = ropeRuleName(model.rule.kind);
-    json["rotary_dim"] = model.rotary_dim;
-    json["rotary_offset"] = model.rotary_begin;
-    json["pairing"] = pairingName(model.pairing);
-    json["pairing_out"] = pairingName(model.pairing_out != ROPE_PAIRING_DEFAULT ? model.pairing_out : model.pairing);
-    json["scale"] = model.scale;
-    json["frequencies"] = model.frequencies;
-    if (!model.axes.empty()) {
-        json["axes"] = model.axes;
-        json["axis_names"] = model.axis_names;
-    }
-    if (model.chunk_dim != 0) json["chunk_dim"] = model.chunk_dim;
-    if (model.skip_first != 0) json["skip_first"] = model.skip_first;
-    if (model.skip_last != 0) json["skip_last"] = model.skip_last;
-    std::printf("%s\n", json.dump(1).c_str());
+// Says which length a rule that depends on it was made for.
+void printLength(const RopeRule& rule) {
+    const bool beyond = rule.length > rule.original_length;
+    const double length = beyond ? rule.length : rule.original_length;
+    if (rule.kind == ROPE_RULE_LONGROPE)
+        std::printf(beyond ? ", long factors, of a length of %.17g" : ", short factors up to a length of %.17g",
+                    length);
+    if (rule.kind == ROPE_RULE_DYNAMIC_NTK || rule.kind == ROPE_RULE_YARN_RAMPED)
+        std::printf(beyond ? ", of a length of %.17g" : ", up to a length of %.17g", length);
+}
+
+void printSkip(const char* end, uint32_t tokens) {
+    if (tokens == 1) std::printf(", not the %s token", end);
+    if (tokens > 1) std::printf(", not the %s %u tokens", end, tokens);
+}
+
+// Says where a head turns that comes split off, or whole.
+void printSplit(const rope::ModelEncoding& model) {
+    if (model.nope_dim == 0) return;
+    const uint32_t begin = model.rotary_begin, end = begin + model.rotary_dim - 1;
+    std::printf("\nturns %u elements: ", model.rotary_dim);
+    if (model.rotary_dim == model.head_dim)
+        std::printf("all of a split head of %u", model.head_dim);
+    else
+        std::printf("elements %u to %u of a split head of %u", begin, end, model.head_dim);
+    std::printf(", or elements %u to %u of a whole head of %u", model.nope_dim + begin, model.nope_dim + end,
+                model.nope_dim + model.head_dim);
 }
 
 void printModelText(const rope::ModelEncoding& model) {
-    std::printf("rule %s, rotary_dim %u from element %u of %u, pairing %s", ropeRuleName(model.rule.kind),
-                model.rotary_dim, model.rotary_begin, model.head_dim, pairingName(model.pairing));
+    std::printf("rule %s", ropeRuleName(model.rule.kind));
+    printLength(model.rule);
+    std::printf(", rotary_dim %u from element %u of %u, pairing %s", model.rotary_dim, model.rotary_begin,
+                model.head_dim, pairingName(model.pairing));
     if (model.pairing_out != ROPE_PAIRING_DEFAULT && model.pairing_out != model.pairing)
         std::printf(" (out: %s)", pairingName(model.pairing_out));
     if (model.chunk_dim != 0) std::printf(", in chunks of %u elements", model.chunk_dim);
-    if (model.skip_first != 0) std::printf(", not the first %u tokens", model.skip_first);
-    if (model.skip_last != 0) std::printf(", not the last %u tokens", model.skip_last);
+    printSkip("first", model.skip_first);
+    printSkip("last", model.skip_last);
+    printSplit(model);
+    const std::string layers = describeLayers(model);
+    if (!layers.empty()) std::printf("\n%s", oneLine(layers).c_str());
     const bool several = !model.axes.empty();
     std::printf("\nscale %.17g\n%6s  %-24s %s%s\n", model.scale, "pair", "radians per position",
                 several ? "axis  " : "", "positions per turn");
@@ -87,7 +102,7 @@ bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     const std::vector<OutputArray> arrays = {{npy, frequencyArray(model.frequencies)}};
     if (!options.npy.empty() && !writeArrays(arrays, failure)) return false;
     if (options.json) {
-        printModelJson(model);
+        std::printf("%s\n", encodingJson(model).c_str());
     } else {
         printModelText(model);
     }
@@ -108,9 +123,10 @@ RunCommand addFrequenciesCommand(CLI::App* app) {
     addLayerOptions(app, &options->model);
     addRotaryDim(app, &options->rotary_dim);
     app->add_flag("--json", options->json, "print JSON");
-    app->add_option(
-        "--npy", options->npy,
-        "write the frequencies to an .npy of float64; --frequencies with it, and --scale, give the same bits");
+    app->add_option("--npy", options->npy,
+                    "write the frequencies to an .npy of float64; --frequencies with it gives the same bits, with the "
+                    "--scale, --pairing "
+                    "and --sections that this command prints");
     app->footer(kFrequenciesExample);
     return [options](Failure* failure) { return runFrequencies(*options, failure); };
 }

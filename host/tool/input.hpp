@@ -2,15 +2,22 @@
 #pragma once
 
 #include "config/config.hpp"
-#include "tool/npy.hpp"
+#include "tool/array.hpp"
 #include "tool/tool.hpp"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tool {
 
-bool readArrayFile(const std::string& option, const std::string& path, rope::NpyArray* array, Failure* failure);
+// Judges an array by its type and shape, before there is memory for its data.
+using ArrayCheck = std::function<bool(const rope::NpyArray& header, Failure* failure)>;
+
+// Reads the array at a path, or at FILE:NAME in a file of many, if the check finds nothing.
+bool readArrayFile(const std::string& option, const std::string& path, const ArrayCheck& check, rope::NpyArray* array,
+                   Failure* failure);
 
 // Returns a text such as "[2, 5, 64]".
 std::string shapeText(const rope::NpyArray& array);
@@ -33,18 +40,26 @@ struct Positions {
 
 extern const char kPositionsHelp[];
 
-// Reads "first:last" or the file at a path. Whole positions must fit int32. `axes` and `batch` tell what two dimensions
-// mean: [axes, tokens] if the first dimension equals `axes` and not `batch`, else [batch, tokens].
-bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions,
-                         Failure* failure);
+// Reads "first:last" or the file at a path. A range fits int32; int64 beyond it is no position. `axes` and `batch` tell
+// what two dimensions mean: [axes, tokens] if the first dimension equals `axes` and not `batch`, else [batch, tokens].
+// `check` judges the counts of *positions before there is memory for the values.
+bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure,
+                         const std::function<bool(Failure*)>& check = nullptr);
 
 // Makes each sequence's positions as long as the sequence: the skipped tokens get places around those that turn, and
 // their values are not read. The given positions may be those of all tokens or of the turning ones alone.
 void padSkippedTokens(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions);
 
 void describePositions(const Positions& from, RopePositions* to);
-int64_t lowestPosition(const Positions& positions); // positions are whole
+// Positions are whole. Those that int32 does not hold are left out; 0 where no others are there.
+int64_t lowestPosition(const Positions& positions);
 int64_t highestPosition(const Positions& positions);
+double lengthOfPositions(const Positions& positions); // the length that they ask a rule for
+
+// Counts the tokens from `first` on and below `last` that int32 does not hold on some axis: they have no position.
+uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t last);
+
+extern const char kElementHelp[];
 
 // ---- Tensors ------------------------------------------------------------------------------------------------------
 
@@ -55,20 +70,22 @@ struct Tensor {
     RopeLayout layout = {};
 };
 
-// `element` is what --element says, default where the option is not given.
-bool readTensorFile(const std::string& option, const std::string& path, bool heads_first, RopeElement element,
+// `order` names the axes by their letters, as --order does: "bshd", "bhsd", "shd", "hsd". Without it, and with one of
+// four letters where the rank is 3, that is [batch, seq, dim] of one head. `element` is what --element says, default
+// where the option is not given.
+bool readTensorFile(const std::string& option, const std::string& path, const std::string& order, RopeElement element,
                     Tensor* tensor, Failure* failure);
 
 // Reads [batch, tokens, dim] or [tokens, dim] as a tensor of one head.
 bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
                     Failure* failure);
 
-rope::NpyArray::Type typeOf(RopeElement element); // bfloat16 travels as uint16
+rope::NpyArray::Type typeOf(RopeElement element);
 
 // ---- Given tables ---------------------------------------------------------------------------------------------------
 
-// A given table holds float32 or float16, or uint16 if `element` is bfloat16. `shape` tells in messages what its two
-// axes are: "[positions, dim]".
+// A given table holds float32, float16 or bfloat16, or uint16 if `element` is bfloat16. `shape` tells in messages what
+// its two axes are: "[positions, dim]".
 struct GivenTable {
     rope::NpyArray array;
     RopeElement element = ROPE_ELEMENT_DEFAULT;
@@ -82,6 +99,7 @@ bool readTable(const std::string& option, const std::string& path, const std::st
 // A model's configuration, and which of its layers and lengths is meant.
 struct ModelOptions {
     std::string config, layer_type;
+    std::optional<uint32_t> layer;
     double length = 0; // 0: not given
 };
 void addLayerOptions(CLI::App* app, ModelOptions* options); // all but --config
@@ -120,6 +138,7 @@ struct Encoding {
     std::vector<double> frequencies;
     double scale = 1;
     uint32_t head_dim = 0; // 0: any
+    uint32_t nope_dim = 0; // elements before that head in whole heads that it may be split off from
     uint32_t rotary_begin = 0;
     PairAxes axes;
     uint32_t chunk_dim = 0;
@@ -127,12 +146,19 @@ struct Encoding {
     RopePairing pairing = ROPE_PAIRING_DEFAULT;
     RopePairing pairing_out = ROPE_PAIRING_DEFAULT;
     std::string model_type;
-    bool unknown_pairing = false;   // the configuration does not tell
-    std::vector<std::string> notes; // the model's
+    bool on_a_grid = false;           // an image's or a video's tokens, with an axis for each side
+    bool unknown_pairing = false;     // the configuration does not tell
+    std::vector<std::string> notes;   // the model's
+    std::vector<std::string> remarks; // what the answer is for
 };
 
 // Reads --config, or --frequencies and --scale.
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure);
+
+// Reads the encoding anew for the length that the positions ask for, if --length is not given.
+bool readEncodingFor(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure);
+
+void sayRemarksAndNotes(const char* command, const Encoding& encoding);
 
 // Describes one set of frequencies. The axes are left out if positions are the same on every axis.
 RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& positions);
@@ -149,7 +175,7 @@ struct GivenRows {
     std::vector<float> values; // native rows: a row's cosines, then its sines
 };
 
-// The arrays hold float32 or float16, or uint16 if `element` is bfloat16.
+// The arrays hold float32, float16 or bfloat16, or uint16 if `element` is bfloat16.
 bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
               Failure* failure);
 

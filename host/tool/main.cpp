@@ -58,6 +58,10 @@ void warn(const char* command, const std::string& text) {
     std::fprintf(stderr, "vkrope %s: warning: %s\n", command, oneLine(text).c_str());
 }
 
+void remark(const char* command, const std::string& text) {
+    std::fprintf(stderr, "vkrope %s: note: %s\n", command, oneLine(text).c_str());
+}
+
 } // namespace tool
 
 namespace {
@@ -100,13 +104,16 @@ int complain(const std::string& command, const tool::Failure& failure) {
     return failure.status;
 }
 
+// Printed text may wait in a buffer, or have met a full device.
+bool flushOutput(tool::Failure* failure) {
+    return (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) ||
+           tool::fail(failure, std::string("standard output cannot be written: ") + std::strerror(errno));
+}
+
 int runCommand(const AddedCommand& command) {
     tool::Failure failure;
     try {
-        if (command.run(&failure)) {
-            if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
-            failure = {1, std::string("standard output cannot be written: ") + std::strerror(errno)};
-        }
+        if (command.run(&failure) && flushOutput(&failure)) return 0;
     } catch (const std::bad_alloc&) {
         failure = {1, "this takes more memory than there is"};
     } catch (const std::exception& exception) {
@@ -135,9 +142,14 @@ int main(int count, char** values) {
     try {
         app.parse(count, values);
     } catch (const CLI::ParseError& error) {
-        if (error.get_exit_code() == 0) // help or version
-            return app.exit(error);
-        return complain(parsedCommand(commands), {2, tool::sentenceOf(error)});
+        tool::Failure failure = {2, ""};
+        if (error.get_exit_code() == 0) { // help or version
+            app.exit(error);
+            if (flushOutput(&failure)) return 0;
+        } else {
+            failure.text = tool::sentenceOf(error);
+        }
+        return complain(parsedCommand(commands), failure);
     }
     for (const AddedCommand& command : commands) {
         if (command.app->parsed()) return runCommand(command);

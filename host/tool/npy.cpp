@@ -1,5 +1,4 @@
 #include "tool/npy.hpp"
-#include "plan/element_formats.h"
 
 #include <algorithm>
 #include <cstring>
@@ -14,60 +13,11 @@ constexpr size_t kMagicBytes = 6;
 constexpr size_t kAlignment = 64;
 constexpr size_t kGrowthDigits = 21; // NumPy leaves room for the first dimension to grow to this many digits
 
-struct TypeEntry {
-    NpyArray::Type type;
-    const char* descr; // without its byte order
-    const char* name;
-    size_t bytes;
-};
-constexpr TypeEntry kTypes[] = {{NpyArray::Type::f32, "f4", "float32", 4}, {NpyArray::Type::f64, "f8", "float64", 8},
-                                {NpyArray::Type::f16, "f2", "float16", 2}, {NpyArray::Type::u16, "u2", "uint16", 2},
-                                {NpyArray::Type::i32, "i4", "int32", 4},   {NpyArray::Type::i64, "i8", "int64", 8}};
-constexpr char kSupported[] = " not supported; float16, float32, float64, uint16, int32 and int64 are";
-
-const TypeEntry& entryOf(NpyArray::Type type) {
-    for (const TypeEntry& entry : kTypes) {
-        if (entry.type == type) return entry;
-    }
-    return kTypes[0];
-}
-
-char hostOrder() {
-    const uint16_t one = 1;
-    uint8_t first;
-    std::memcpy(&first, &one, 1);
-    return first == 1 ? '<' : '>';
-}
+constexpr char kSupported[] = " not supported; bool, whole numbers and floats of up to 64 bits and complex64 are";
 
 bool refuseNpy(std::string* error, const std::string& sentence) {
     if (error != nullptr) *error = sentence;
     return false;
-}
-
-// Multiplies the shape to bytes, as NumPy limits them: dimensions of 0 do not excuse the others.
-bool shapeBytes(const std::vector<uint64_t>& shape, size_t element_bytes, uint64_t* bytes) {
-    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
-    uint64_t product = element_bytes;
-    bool empty = false;
-    for (const uint64_t dimension : shape) {
-        empty = empty || dimension == 0;
-        if (dimension != 0) {
-            if (product > kMost / dimension) return false;
-            product *= dimension;
-        }
-    }
-    *bytes = empty ? 0 : product;
-    return true;
-}
-
-// Returns text of a file in a form that is fit to stand in a sentence.
-std::string quoted(const std::string& text) {
-    constexpr size_t kMost = 32;
-    std::string plain = text.substr(0, kMost);
-    for (char& c : plain) {
-        if (c < ' ' || c > '~') c = '?';
-    }
-    return "'" + plain + (text.size() > kMost ? "...'" : "'");
 }
 
 // The header is a Python dictionary. Only what NumPy writes is understood: three keys, strings without escapes, True
@@ -118,13 +68,13 @@ class Dictionary {
     bool pair() {
         std::string key;
         if (!string(&key)) return refuseHeader("the header's dictionary has a key that is no string");
-        if (!take(':')) return refuseHeader("the header's key " + quoted(key) + " has no value");
+        if (!take(':')) return refuseHeader("the header's key " + quotedText(key) + " has no value");
         bool* have = key == "descr"           ? &have_descr_
                      : key == "fortran_order" ? &have_order_
                      : key == "shape"         ? &have_shape_
                                               : nullptr;
-        if (have == nullptr) return refuseHeader("the header's key " + quoted(key) + " is unknown");
-        if (*have) return refuseHeader("the header has " + quoted(key) + " twice");
+        if (have == nullptr) return refuseHeader("the header's key " + quotedText(key) + " is unknown");
+        if (*have) return refuseHeader("the header has " + quotedText(key) + " twice");
         *have = true;
         return have == &have_descr_ ? descr() : have == &have_order_ ? order() : shape();
     }
@@ -145,14 +95,14 @@ class Dictionary {
         if (take('[')) return refuseHeader(std::string("structured dtypes are") + kSupported);
         if (!string(&text)) return refuseHeader("the header's 'descr' is no string");
         const char order = text.empty() ? ' ' : text[0];
-        for (const TypeEntry& entry : kTypes) {
-            if ((order == '<' || order == '>' || order == '=') && text.compare(1, text.npos, entry.descr) == 0) {
-                header_->type = entry.type;
-                header_->swapped = order != '=' && order != hostOrder();
-                return true;
-            }
+        for (const ArrayType& entry : kArrayTypes) {
+            if (entry.npy == nullptr || text.empty() || text.compare(1, text.npos, entry.npy) != 0) continue;
+            if (order != '<' && order != '>' && order != '=' && (order != '|' || entry.bits != 8)) continue;
+            header_->type = entry.type;
+            header_->swapped = order == (hostIsLittleEndian() ? '>' : '<');
+            return true;
         }
-        return refuseHeader("dtype " + quoted(text) + " is" + kSupported);
+        return refuseHeader("dtype " + quotedText(text) + " is" + kSupported);
     }
 
     bool order() {
@@ -226,12 +176,6 @@ bool findDictionary(const uint8_t* bytes, size_t size, uint64_t* begin, uint64_t
     return true;
 }
 
-void swapBytes(size_t element_bytes, std::vector<uint8_t>* data) {
-    for (size_t i = 0; i + element_bytes <= data->size(); i += element_bytes)
-        std::reverse(data->begin() + static_cast<ptrdiff_t>(i),
-                     data->begin() + static_cast<ptrdiff_t>(i + element_bytes));
-}
-
 // Walks the destination in order; `index` counts as an odometer does, and `from` follows it through the source.
 std::vector<uint8_t> toRowMajor(const std::vector<uint64_t>& shape, size_t bytes, const std::vector<uint8_t>& data) {
     std::vector<uint8_t> result(data.size());
@@ -256,15 +200,6 @@ std::vector<uint8_t> toRowMajor(const std::vector<uint64_t>& shape, size_t bytes
 
 } // namespace
 
-size_t NpyArray::elementBytes() const { return entryOf(type).bytes; }
-
-uint64_t NpyArray::count() const {
-    uint64_t bytes = 0;
-    return shapeBytes(shape, elementBytes(), &bytes) ? bytes / elementBytes() : 0;
-}
-
-const char* npyTypeName(NpyArray::Type type) { return entryOf(type).name; }
-
 bool parseNpyHeader(const uint8_t* bytes, size_t size, uint64_t file_size, NpyHeader* header, std::string* error) {
     uint64_t begin = 0, length = 0;
     if (!findDictionary(bytes, size, &begin, &length, error)) return false;
@@ -275,7 +210,7 @@ bool parseNpyHeader(const uint8_t* bytes, size_t size, uint64_t file_size, NpyHe
     const bool allow_long = bytes[kMagicBytes] < 3;
     if (!Dictionary(text, text + length, allow_long).parse(header, error)) return false;
     header->data_offset = begin + length;
-    if (!shapeBytes(header->shape, entryOf(header->type).bytes, &header->data_bytes))
+    if (!countArrayBytes(header->shape, header->type, &header->data_bytes))
         return refuseNpy(error, "the shape asks for more bytes than 64 bits count");
     const uint64_t there = file_size - header->data_offset;
     if (there != header->data_bytes) {
@@ -288,7 +223,7 @@ bool parseNpyHeader(const uint8_t* bytes, size_t size, uint64_t file_size, NpyHe
 void arrangeNpy(const NpyHeader& header, NpyArray* array) {
     array->type = header.type;
     array->shape = header.shape;
-    if (header.swapped) swapBytes(array->elementBytes(), &array->data);
+    if (header.swapped) swapArrayBytes(array);
     if (header.fortran_order && header.shape.size() > 1)
         array->data = toRowMajor(header.shape, array->elementBytes(), array->data);
 }
@@ -307,14 +242,18 @@ bool parseNpy(const uint8_t* bytes, size_t size, NpyArray* array, std::string* e
 
 std::string formatNpyHeader(const NpyArray& array) {
     uint64_t bytes = 0;
-    if (array.shape.size() > kNpyMaxRank || !shapeBytes(array.shape, array.elementBytes(), &bytes) ||
+    const ArrayType& type = arrayTypeOf(array.type);
+    if (type.npy == nullptr || array.shape.size() > kNpyMaxRank || !countArrayBytes(array.shape, array.type, &bytes) ||
         bytes != array.data.size())
         return {};
     std::string shape;
     for (size_t d = 0; d < array.shape.size(); ++d) shape += (d == 0 ? "" : ", ") + std::to_string(array.shape[d]);
     if (array.shape.size() == 1) shape += ",";
-    std::string header = std::string("{'descr': '") + hostOrder() + entryOf(array.type).descr +
-                         "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    std::string header = std::string("{'descr': '") +
+                         (type.bits == 8         ? '|'
+                          : hostIsLittleEndian() ? '<'
+                                                 : '>') +
+                         type.npy + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     if (!array.shape.empty()) header.append(kGrowthDigits - std::to_string(array.shape[0]).size(), ' ');
     const size_t before = kMagicBytes + 4;
     header.append(kAlignment - (before + header.size() + 1) % kAlignment, ' '); // at least one space, as NumPy does

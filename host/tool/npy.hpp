@@ -1,7 +1,8 @@
 // Reads and writes arrays in NumPy's .npy files. No exception leaves these functions; they return false and one
 // sentence instead.
 #pragma once
-#include "plan/element_formats.h"
+#include "tool/array.hpp"
+#include "tool/replace_files.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,22 +11,9 @@
 
 namespace rope {
 
-// The array is in C order and the host's byte order. An empty shape is a single element. bfloat16 travels as u16.
-struct NpyArray {
-    enum class Type { f32, f64, f16, u16, i32, i64 };
+class InputFile;
 
-    Type type = Type::f32;
-    std::vector<uint64_t> shape;
-    std::vector<uint8_t> data;
-
-    size_t elementBytes() const; // 2, 4 or 8
-    uint64_t count() const;      // elements; the product of the shape
-};
-
-// Returns NumPy's name: "float32" and so on.
-const char* npyTypeName(NpyArray::Type type);
-
-constexpr size_t kNpyMaxRank = 32;
+constexpr size_t kNpyMaxRank = kArrayMaxRank;
 
 // This many bytes at a file's beginning are enough for parseNpyHeader.
 constexpr size_t kNpyMaxHeaderBytes = 65536;
@@ -44,17 +32,22 @@ struct NpyHeader {
 // unspecified.
 bool parseNpy(const uint8_t* bytes, size_t size, NpyArray* array, std::string* error);
 
+enum class NpyPart { header, whole }; // a header gives the type and the shape, and no data
+
 // Reads the data straight into the array; only Fortran order takes a second copy. The sentence in *error begins with
 // the path.
-bool readNpy(const std::string& path, NpyArray* array, std::string* error);
+bool readNpy(const std::string& path, NpyArray* array, std::string* error, NpyPart part = NpyPart::whole);
+// Reads the .npy that lies in a part of a file. The sentence has no path.
+bool readNpyAt(InputFile* file, uint64_t offset, uint64_t size, NpyPart part, NpyArray* array, std::string* problem);
 
-// Writes the format version 1.0, byte for byte as NumPy does. The data must have as many bytes as the shape asks for,
-// else formatNpy returns nothing.
+// Writes the format version 1.0, byte for byte as NumPy does; bfloat16 travels as uint16. The data must have as many
+// bytes as the shape asks for, else formatNpy returns nothing.
 std::vector<uint8_t> formatNpy(const NpyArray& array);
 
-// Writes a new file beside `path` and renames it, so that either the whole file or the earlier one stands under that
-// name.
+// Either the whole file or the earlier one stands under that name.
 bool writeNpy(const std::string& path, const NpyArray& array, std::string* error);
+
+FileToWrite npyToWrite(const std::string& path, const NpyArray& array); // the array outlives it
 
 // The functions below are parts of those above, for callers that map or stream files themselves.
 // `bytes` holds the first kNpyMaxHeaderBytes of the file, or all of a shorter one; `file_size` is the size of the whole

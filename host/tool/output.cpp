@@ -1,42 +1,80 @@
 #include "tool/output.hpp"
 
+#include "tool/array_file.hpp"
+#include "tool/npy.hpp"
+
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 namespace tool {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Follows links to the file that they lead to, which need not exist, so that a link stays a link. The result is empty
-// if links form a circle.
-std::string resolveLinks(const std::string& path) {
-    std::error_code failed;
-    fs::path at = path;
-    for (int links = 0; fs::is_symlink(fs::symlink_status(at, failed)); ++links) {
-        const fs::path to = fs::read_symlink(at, failed);
-        if (failed || links == 40) return "";
-        at = to.is_absolute() ? to : at.parent_path() / to;
-    }
-    return at.string();
-}
-
 bool isSameFile(const std::string& a, const std::string& b) {
     std::error_code ignored;
     if (fs::equivalent(a, b, ignored)) return true;
-    const fs::path left = fs::weakly_canonical(fs::absolute(resolveLinks(a), ignored), ignored);
-    const fs::path right = fs::weakly_canonical(fs::absolute(resolveLinks(b), ignored), ignored);
+    const fs::path left = fs::weakly_canonical(fs::absolute(rope::resolveLinks(a), ignored), ignored);
+    const fs::path right = fs::weakly_canonical(fs::absolute(rope::resolveLinks(b), ignored), ignored);
     return !left.empty() && left == right;
+}
+
+ArrayPath placeOf(const PathOption& output) {
+    if (output.holds == PathOption::Holds::drawing) return {ArrayPath::Kind::npy, output.path, ""};
+    return output.name ? ArrayPath{kindOfFile(output.path), output.path, *output.name} : arrayPathOf(output.path);
+}
+
+// An output's array in a .safetensors is named as its option is, where the path gives no name: --q-out is q.
+std::string nameOf(const PathOption& output) {
+    const ArrayPath path = placeOf(output);
+    if (output.name || !path.name.empty()) return path.name;
+    std::string name = output.option.substr(output.option.find_first_not_of('-'));
+    if (name.size() > 4 && name.compare(name.size() - 4, 4, "-out") == 0) name.resize(name.size() - 4);
+    return name;
+}
+
+// Links to one file would be told apart when they are written, and one array would be lost.
+bool mayShareFile(const PathOption& a, const PathOption& b) {
+    const ArrayPath left = placeOf(a), right = placeOf(b);
+    return left.kind == ArrayPath::Kind::safetensors && right.kind == left.kind && nameOf(a) != nameOf(b) &&
+           fs::absolute(left.file).lexically_normal() == fs::absolute(right.file).lexically_normal();
+}
+
+// A file's ending must not promise another format than it gets.
+bool checkEnding(const PathOption& output, const std::string& file, Failure* failure) {
+    static const char* const kOthers[] = {".npz",  ".safetensors.index.json",
+                                          ".json", ".txt",
+                                          ".csv",  ".bin",
+                                          ".pt",   ".pth",
+                                          ".gguf", ".onnx",
+                                          ".h5",   ".png",
+                                          ".jpg",  ".pdf",
+                                          ".html"};
+    const bool drawing = output.holds == PathOption::Holds::drawing;
+    const std::string right = drawing ? "a drawing is written to .svg" : "arrays are written to .npy and .safetensors";
+    std::vector<std::string> others(std::begin(kOthers), std::end(kOthers));
+    if (drawing) others.insert(others.end(), {".npy", ".safetensors"});
+    if (!drawing) others.emplace_back(".svg");
+    for (const std::string& other : others) {
+        if (file.size() >= other.size() && file.compare(file.size() - other.size(), other.npos, other) == 0)
+            return refuse(failure, output.option + " is " + output.path + "; " + right);
+    }
+    return output.path != "-" ||
+           refuse(failure, output.option + " is -, and nothing is written to standard output; " + right);
 }
 
 // A rename onto a device or a pipe would replace it, so only regular files are outputs.
 bool checkOutput(const PathOption& output, Failure* failure) {
     std::error_code ignored;
-    const fs::file_status status = fs::status(output.path, ignored);
     if (output.path.empty()) return refuse(failure, output.option + " is empty; it takes the path of a file");
+    const ArrayPath path = placeOf(output);
+    const fs::file_status status = fs::status(path.file, ignored);
     if (fs::exists(status) && !fs::is_regular_file(status))
         return refuse(failure, output.option + " is " + output.path + ", which is no file; outputs are files");
-    const std::string target = resolveLinks(output.path);
+    if (!checkEnding(output, path.file, failure)) return false;
+    const std::string problem = path.kind == ArrayPath::Kind::safetensors ? rope::whyNoTensorName(nameOf(output)) : "";
+    if (!problem.empty()) return refuse(failure, output.option + " is " + output.path + "; " + problem);
+    const std::string target = rope::resolveLinks(path.file);
     if (target.empty())
         return refuse(failure,
                       output.option + " is " + output.path + ", a link that leads to no file; outputs are files");
@@ -46,33 +84,25 @@ bool checkOutput(const PathOption& output, Failure* failure) {
     return true;
 }
 
-void removeAll(const std::vector<std::string>& paths) {
-    std::error_code ignored;
-    for (const std::string& path : paths) fs::remove(path, ignored);
-}
-
-// Returns an unused name beside the target.
-std::string unusedName(const std::string& target) {
-    std::string name = target + ".vkrope-new";
-    std::error_code failed;
-    for (int i = 1; fs::symlink_status(name, failed).type() != fs::file_type::not_found && i < 1000; ++i)
-        name = target + ".vkrope-new" + std::to_string(i);
-    return name;
-}
-
 } // namespace
 
 bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOption>& outputs, Failure* failure) {
     std::vector<PathOption> before;
     for (const PathOption& output : outputs) {
         if (!checkOutput(output, failure)) return false;
+        const std::string file = placeOf(output).file;
         for (const PathOption& input : inputs) {
-            if (!input.path.empty() && input.path != output.may_replace && isSameFile(output.path, input.path))
-                return refuse(failure, output.option + " would overwrite " + input.path + ", which " + input.option +
+            // A file of several arrays would lose the others.
+            const bool its_own =
+                input.path == output.may_replace && arrayPathOf(input.path).kind == ArrayPath::Kind::npy;
+            if (input.path.empty() || its_own) continue;
+            const std::vector<std::string> read = filesOf(input.path);
+            if (std::any_of(read.begin(), read.end(), [&file](const std::string& at) { return isSameFile(file, at); }))
+                return refuse(failure, output.option + " would overwrite " + file + ", which " + input.option +
                                            " reads; give it a path of its own");
         }
         for (const PathOption& other : before) {
-            if (isSameFile(output.path, other.path))
+            if (isSameFile(file, placeOf(other).file) && !mayShareFile(output, other))
                 return refuse(failure, output.option + " and " + other.option + " are the same file, " + output.path +
                                            "; give each a path of its own");
         }
@@ -81,41 +111,39 @@ bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOpt
     return true;
 }
 
-// All arrays are written beside their places first, so that a full disk is met before anything is replaced.
-bool writeArrays(const std::vector<OutputArray>& outputs, Failure* failure) {
-    std::vector<std::string> targets, staged;
+bool writeFiles(const std::vector<OutputFile>& outputs, Failure* failure) {
+    std::vector<rope::FileToWrite> files;
+    for (const OutputFile& output : outputs) files.push_back({output.file.path, output.write});
+    size_t failed = 0;
     std::string error;
+    return rope::replaceFiles(files, &failed, &error) || refuse(failure, outputs[failed].file.option + ": " + error);
+}
+
+bool writeArrays(const std::vector<OutputArray>& outputs, Failure* failure, const rope::SafetensorsMetadata& metadata) {
+    std::vector<OutputFile> files;
+    std::vector<std::vector<rope::NamedArray>> tensors; // of each file
     for (const OutputArray& output : outputs) {
-        targets.push_back(resolveLinks(output.file.path));
-        staged.push_back(unusedName(targets.back()));
-        if (!rope::writeNpy(staged.back(), output.array, &error)) {
-            removeAll(staged);
-            return refuse(failure, output.file.option + ": " + error);
+        const std::string path = placeOf(output.file).file;
+        const auto same = std::find_if(files.begin(), files.end(),
+                                       [&path](const OutputFile& file) { return isSameFile(file.file.path, path); });
+        const size_t at = static_cast<size_t>(same - files.begin());
+        if (same == files.end()) {
+            files.push_back({{output.file.option, path, ""}, rope::npyToWrite(path, output.array).write});
+            tensors.emplace_back();
         }
+        tensors[at].push_back({nameOf(output.file), &output.array});
     }
-    for (size_t i = 0; i < targets.size(); ++i) {
-        std::error_code failed;
-        fs::rename(staged[i], targets[i], failed);
-        if (failed) {
-            removeAll(staged);
-            removeAll({targets.begin(), targets.begin() + static_cast<ptrdiff_t>(i)});
-            return refuse(failure, outputs[i].file.option + ": " + targets[i] + ": " + failed.message());
-        }
+    for (size_t i = 0; i < files.size(); ++i) {
+        const std::string& path = files[i].file.path;
+        if (kindOfFile(path) == ArrayPath::Kind::safetensors)
+            files[i].write = rope::safetensorsToWrite(path, std::move(tensors[i]), metadata).write;
     }
-    return true;
+    return writeFiles(files, failure);
 }
 
 bool writeText(const PathOption& file, const std::string& text, Failure* failure) {
-    const std::string target = resolveLinks(file.path), staged = unusedName(target);
-    std::ofstream stream(staged, std::ios::binary | std::ios::trunc);
-    stream.write(text.data(), static_cast<std::streamsize>(text.size()));
-    stream.close();
-    std::error_code failed;
-    if (stream) fs::rename(staged, target, failed);
-    if (stream && !failed) return true;
-    removeAll({staged});
-    return refuse(failure, file.option + ": " + target + " cannot be written" +
-                               (failed ? ": " + failed.message() : std::string()));
+    const auto write = [&text](const rope::PutBytes& put, std::string*) { return put(text.data(), text.size()); };
+    return writeFiles({{file, write}}, failure);
 }
 
 } // namespace tool

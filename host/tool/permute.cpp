@@ -1,4 +1,5 @@
 // vkrope permute: permutes weights made for one pairing to the other.
+#include "tool/array_file.hpp"
 #include "tool/format_names.hpp"
 #include "tool/input.hpp"
 #include "tool/option_values.hpp"
@@ -8,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -16,18 +18,21 @@ namespace {
 
 struct PermuteOptions {
     std::string to, input, output;
-    uint32_t heads = 0, rotary_dim = 0, rotary_offset = 0;
+    uint32_t heads = 0, head_dim = 0; // one of them is given
+    uint32_t rotary_dim = 0, rotary_offset = 0;
 };
 
-bool findPermutation(const PermuteOptions& options, const rope::NpyArray& weights, std::vector<uint32_t>* permutation,
-                     Failure* failure) {
+bool findPermutation(const PermuteOptions& options, const std::string& name, const rope::NpyArray& weights,
+                     std::vector<uint32_t>* permutation, Failure* failure) {
     const uint64_t rows = weights.shape.empty() ? 0 : weights.shape[0];
-    if (rows == 0 || rows % options.heads != 0) {
-        return refuse(failure, options.input + " has the shape " + shapeText(weights) +
-                                   "; its first axis must be heads * head_dim with --heads " +
-                                   std::to_string(options.heads));
+    const bool counted = options.heads != 0;
+    const uint32_t given = counted ? options.heads : options.head_dim;
+    if (rows == 0 || rows % given != 0) {
+        return refuse(failure, name + " has the shape " + shapeText(weights) +
+                                   "; its first axis must be heads * head_dim with " +
+                                   (counted ? "--heads " : "--head-dim ") + std::to_string(given));
     }
-    const uint64_t head_dim = rows / options.heads;
+    const uint64_t head_dim = counted ? rows / given : given;
     if (head_dim > UINT32_MAX || options.rotary_offset >= head_dim) {
         return refuse(failure, "the rotary part from element " + std::to_string(options.rotary_offset) +
                                    " on does not fit into heads of " + std::to_string(head_dim));
@@ -42,29 +47,79 @@ bool findPermutation(const PermuteOptions& options, const rope::NpyArray& weight
            refuse(failure, reason.text);
 }
 
+bool permuteWeights(const PermuteOptions& options, const std::string& name, rope::NpyArray* weights, Failure* failure) {
+    std::vector<uint32_t> permutation;
+    if (!findPermutation(options, name, *weights, &permutation, failure)) return false;
+    const size_t rows = static_cast<size_t>(weights->shape[0]), head_dim = permutation.size();
+    const size_t row_bytes = weights->data.size() / rows;
+    if (row_bytes * rows != weights->data.size())
+        return refuse(failure, name + " is " + rope::npyTypeName(weights->type) + " " + shapeText(*weights) +
+                                   "; its rows are no whole bytes");
+    std::vector<uint8_t> head(head_dim * row_bytes);
+    for (size_t first = 0; first < rows && row_bytes != 0; first += head_dim) {
+        std::memcpy(head.data(), &weights->data[first * row_bytes], head.size());
+        for (size_t row = 0; row < head_dim; ++row)
+            std::memcpy(&weights->data[(first + row) * row_bytes], &head[permutation[row] * row_bytes], row_bytes);
+    }
+    return true;
+}
+
+std::string describeHeads(const PermuteOptions& options, const std::string& name, const rope::NpyArray& weights) {
+    const uint64_t rows = weights.shape[0];
+    const uint64_t heads = options.heads != 0 ? options.heads : rows / options.head_dim;
+    return oneLine(name) + ": " + shapeText(weights) + ", " + std::to_string(heads) + " heads of " +
+           std::to_string(rows / heads) + "\n";
+}
+
+// Returns the place of an output: a tensor keeps its name where --output gives no other.
+PathOption outputOf(const PermuteOptions& options, const std::string& name) {
+    const ArrayPath to = arrayPathOf(options.output);
+    PathOption output = {"--output", options.output, options.input};
+    const bool named = arrayPathOf(options.input).kind != ArrayPath::Kind::npy;
+    if (named && to.kind == ArrayPath::Kind::safetensors && to.name.empty()) {
+        output.path = to.file;
+        output.name = name;
+    }
+    return output;
+}
+
 bool runPermute(const PermuteOptions& options, Failure* failure) {
     Progress progress;
-    const PathOption input = {"the input", options.input, ""};
-    const PathOption output = {"--output", options.output, options.input};
-    OutputArray result = {output, {}};
-    rope::NpyArray weights;
-    std::vector<uint32_t> permutation;
+    if (options.heads == 0 && options.head_dim == 0)
+        return refuse(failure, "the heads are missing; --heads says how many there are, or --head-dim their size");
+    const ArrayPath from = arrayPathOf(options.input);
     progress.show("reading " + options.input);
-    if (!checkPaths({input}, {output}, failure) || !readArrayFile("the input", options.input, &weights, failure) ||
-        !findPermutation(options, weights, &permutation, failure))
-        return false;
-    result.array.type = weights.type;
-    result.array.shape = weights.shape;
-    result.array.data.resize(weights.data.size());
-    const size_t row_bytes = weights.data.size() / static_cast<size_t>(weights.shape[0]);
-    const size_t head_dim = permutation.size();
-    progress.show("permuting");
-    for (size_t row = 0; row < weights.shape[0] && row_bytes != 0; ++row) {
-        const size_t from = row - row % head_dim + permutation[row % head_dim];
-        std::memcpy(&result.array.data[row * row_bytes], &weights.data[from * row_bytes], row_bytes);
+    if (!checkPaths({{"the input", options.input, ""}}, {outputOf(options, "")}, failure)) return false;
+    const std::unique_ptr<ArraySet> set = openArrays("the input", from, failure);
+    std::vector<size_t> indices;
+    if (!set || !findArrays("the input", from, *set, &indices, failure)) return false;
+    const ArrayPath to = arrayPathOf(options.output);
+    if (indices.size() > 1 && (to.kind != ArrayPath::Kind::safetensors || !to.name.empty())) {
+        return refuse(failure, options.input + " names " + std::to_string(indices.size()) + " tensors and --output " +
+                                   options.output + " takes one; a FILE.safetensors without :NAME takes all");
+    }
+    std::vector<OutputArray> results;
+    double bytes = 0;
+    std::string lines;
+    for (const size_t index : indices) {
+        const std::string& name = set->names()[index];
+        const std::string shown = name.empty() ? options.input : from.file + ":" + name;
+        OutputArray result = {outputOf(options, name), {}};
+        std::string error;
+        progress.show("permuting " + shown);
+        if (!set->read(index, &result.array, &error)) return refuse(failure, "the input: " + error);
+        bytes += static_cast<double>(result.array.data.size());
+        if (!permuteWeights(options, shown, &result.array, failure) ||
+            !fitsMemory("what " + options.input + " names", bytes, failure))
+            return false;
+        lines += describeHeads(options, shown, result.array);
+        results.push_back(std::move(result));
     }
     progress.show("writing " + options.output);
-    return writeArrays({result}, failure);
+    if (!writeArrays(results, failure, set->metadata())) return false;
+    progress.show("");
+    std::fputs(lines.c_str(), stdout);
+    return true;
 }
 
 const char kPermuteExample[] =
@@ -72,7 +127,9 @@ const char kPermuteExample[] =
     "  printf '\\223NUMPY\\1\\0v\\0%-117s\\n' \"{'descr': '<f4', 'fortran_order': False, 'shape': "
     "(128, 32), }\" > w.npy\n"
     "  head -c 16384 /dev/urandom >> w.npy\n"
-    "  vkrope permute --to half --heads 2 w.npy -o w_half.npy";
+    "  vkrope permute --to half --heads 2 w.npy -o w_half.npy\n"
+    "  vkrope permute --to half --heads 2 w.npy -o w.safetensors:model.layers.0.self_attn.q_proj.weight\n"
+    "  vkrope permute --to interleaved --head-dim 64 'w.safetensors:*.q_proj.weight' -o w_back.safetensors";
 
 } // namespace
 
@@ -82,16 +139,25 @@ RunCommand addPermuteCommand(CLI::App* app) {
         ->required()
         ->check(CLI::IsMember(pairingNames()));
     CLI::Option* heads = app->add_option("--heads", options->heads, "heads in the first axis of the weights");
-    heads->required();
+    CLI::Option* head_dim = app->add_option("--head-dim", options->head_dim,
+                                            "elements of a head, in place of --heads: right for Q and K together");
+    heads->excludes(head_dim);
     takesCount(heads, "a whole number", 1, 1u << 30);
+    takesCount(head_dim, "a whole number", 2, 1u << 30);
     takesCount(app->add_option("--rotary-dim", options->rotary_dim, "rotated elements of each head; without it all"),
                "a whole number", 2, 2 * ROPE_MAX_PAIRS);
     takesCount(
         app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
         "a whole number", 0, UINT32_MAX);
-    app->add_option("weights", options->input, "an .npy of any type, [heads * head_dim, ...]")->required();
-    app->add_option("-o,--output", options->output, "the .npy to write")->required();
-    app->footer(kPermuteExample);
+    app->add_option(
+           "weights", options->input,
+           "an array of any type, [heads * head_dim, ...]; of a checkpoint FILE.safetensors:NAME, and with * in "
+           "NAME all tensors whose names have any text there")
+        ->required();
+    app->add_option("-o,--output", options->output,
+                    "the file to write; a .safetensors gets the permuted tensors by their names, and nothing else")
+        ->required();
+    app->footer(kArrayFilesHelp + std::string(kPermuteExample));
     return [options](Failure* failure) { return runPermute(*options, failure); };
 }
 

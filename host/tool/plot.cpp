@@ -246,7 +246,7 @@ std::string plottedName(const std::string& path, const rope::ModelEncoding& enco
 bool runPlot(const PlotOptions& options, Failure* failure) {
     std::vector<PathOption> inputs;
     for (const std::string& config : options.configs) inputs.push_back({"--config", config, ""});
-    const PathOption out = {"--out", options.out, ""};
+    const PathOption out = {"--out", options.out, "", PathOption::Holds::drawing};
     if (!checkPaths(inputs, {out}, failure)) return false;
     std::string svg;
     if (options.kind == "sinusoid") return drawSinusoid(options, &svg, failure) && writeText(out, svg, failure);
@@ -269,7 +269,13 @@ bool runPlot(const PlotOptions& options, Failure* failure) {
                               : options.kind == "accuracy" ? accuracyChart(models)
                                                            : decayChart(models));
     }
-    return writeText(out, svg, failure);
+    if (!writeText(out, svg, failure)) return false;
+    for (const PlottedModel& model : models) {
+        const std::string layers = describeLayers(model.encoding);
+        if (!layers.empty()) remark("plot", model.name + ": " + layers);
+        for (const std::string& note : model.encoding.notes) warn("plot", model.name + ": " + note);
+    }
+    return true;
 }
 
 const char kPlotExample[] =

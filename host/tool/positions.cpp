@@ -1,4 +1,5 @@
 // This file reads --positions: a range, or an array.
+#include "tool/array_file.hpp"
 #include "tool/input.hpp"
 
 #include <algorithm>
@@ -6,13 +7,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace tool {
 namespace {
 
+using Type = rope::NpyArray::Type;
+
 constexpr int64_t kLowest = INT32_MIN;
 constexpr int64_t kHighest = INT32_MAX;
 constexpr int64_t kMaxTokens = int64_t{1} << 30;
+
+bool isInInt32(int64_t position) { return position >= kLowest && position <= kHighest; }
 
 bool readWhole(const std::string& text, int64_t* value) {
     const size_t digits = text.find_first_of("0123456789");
@@ -40,19 +46,15 @@ bool takeRange(const std::string& text, int64_t first, int64_t last, Positions* 
 }
 
 // Takes whole positions of int32 or int64.
-bool takeWholePositions(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
+bool takeWholePositions(const rope::NpyArray& array, Positions* positions) {
     for (size_t i = 0; i < positions->values.size(); ++i) {
         int64_t value = 0;
         int32_t narrow = 0;
-        if (array.type == rope::NpyArray::Type::i32) {
+        if (array.type == Type::i32) {
             std::memcpy(&narrow, array.data.data() + i * 4, 4);
             value = narrow;
         } else {
             std::memcpy(&value, array.data.data() + i * 8, 8);
-        }
-        if (value < kLowest || value > kHighest) {
-            return refuse(failure, "--positions: " + path + " has the position " + std::to_string(value) +
-                                       ", which is beyond int32");
         }
         positions->values[i] = value;
     }
@@ -84,19 +86,18 @@ bool takeFloatPositions(const std::string& path, const rope::NpyArray& array, Po
     return true;
 }
 
+bool isWholeType(Type type) { return type == Type::i32 || type == Type::i64; }
+
+bool checkPositionType(const std::string& path, const rope::NpyArray& array, Failure* failure) {
+    if (isWholeType(array.type) || array.type == Type::f32 || array.type == Type::f64) return true;
+    return refuse(failure, "--positions: " + path + " holds " + rope::npyTypeName(array.type) +
+                               "; positions are int32, int64, float32 or float64");
+}
+
 bool takePositions(const std::string& path, const rope::NpyArray& array, Positions* positions, Failure* failure) {
     positions->values.resize(static_cast<size_t>(array.count()));
-    switch (array.type) {
-    case rope::NpyArray::Type::i32:
-    case rope::NpyArray::Type::i64:
-        return takeWholePositions(path, array, positions, failure);
-    case rope::NpyArray::Type::f32:
-    case rope::NpyArray::Type::f64:
-        return takeFloatPositions(path, array, positions, failure);
-    default:
-        return refuse(failure, "--positions: " + path + " holds " + rope::npyTypeName(array.type) +
-                                   "; positions are int32, int64, float32 or float64");
-    }
+    return isWholeType(array.type) ? takeWholePositions(array, positions)
+                                   : takeFloatPositions(path, array, positions, failure);
 }
 
 bool takePositionShape(const std::string& path, const rope::NpyArray& array, uint32_t axes, uint32_t batch,
@@ -122,21 +123,27 @@ bool takePositionShape(const std::string& path, const rope::NpyArray& array, uin
 } // namespace
 
 const char kPositionsHelp[] =
-    "first:last, last excluded, or an .npy of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
+    "first:last, last excluded, or a file of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
     "batch, tokens]; of several axes also [axes, tokens], unless the batch is of as many; without axes they serve all";
 
-bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions,
-                         Failure* failure) {
+bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure,
+                         const std::function<bool(Failure*)>& check) {
     *positions = {};
     int64_t first = 0, last = 0;
-    if (isRange(text, &first, &last)) return takeRange(text, first, last, positions, failure);
-    if (text.find(".npy") == text.npos && text.find(':') != text.npos) {
-        return refuse(failure, "--positions is '" + text +
-                                   "'; it takes first:last in whole numbers, such as 0:4096, or an .npy file");
+    if (isRange(text, &first, &last))
+        return takeRange(text, first, last, positions, failure) && (!check || check(failure));
+    std::error_code ignored;
+    if (text.find(".npy") == text.npos && arrayPathOf(text).kind == ArrayPath::Kind::npy &&
+        !std::filesystem::exists(text, ignored)) {
+        return refuse(failure,
+                      "--positions is '" + text + "', which is neither a range first:last, such as 0:4096, nor a file");
     }
+    const auto check_header = [&](const rope::NpyArray& header, Failure* why) {
+        return takePositionShape(text, header, axes, batch, positions, why) && checkPositionType(text, header, why) &&
+               (!check || check(why));
+    };
     rope::NpyArray array;
-    return readArrayFile("--positions", text, &array, failure) &&
-           takePositionShape(text, array, axes, batch, positions, failure) &&
+    return readArrayFile("--positions", text, check_header, &array, failure) &&
            takePositions(text, array, positions, failure);
 }
 
@@ -170,12 +177,39 @@ void describePositions(const Positions& from, RopePositions* to) {
 }
 
 int64_t lowestPosition(const Positions& positions) {
-    return positions.counted ? positions.first : *std::min_element(positions.values.begin(), positions.values.end());
+    if (positions.counted) return positions.first;
+    int64_t lowest = kHighest + 1;
+    for (const int64_t value : positions.values) lowest = isInInt32(value) ? std::min(lowest, value) : lowest;
+    return lowest > kHighest ? 0 : lowest;
 }
 
 int64_t highestPosition(const Positions& positions) {
-    return positions.counted ? int64_t{positions.first} + positions.tokens - 1
-                             : *std::max_element(positions.values.begin(), positions.values.end());
+    if (positions.counted) return int64_t{positions.first} + positions.tokens - 1;
+    int64_t highest = kLowest - 1;
+    for (const int64_t value : positions.values) highest = isInInt32(value) ? std::max(highest, value) : highest;
+    return highest < kLowest ? 0 : highest;
+}
+
+uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t last) {
+    const size_t row = positions.values.size() / positions.axes; // of one axis
+    uint64_t count = 0;
+    for (size_t i = 0; i < row && positions.whole; ++i) {
+        const size_t token = i % positions.tokens;
+        bool beyond = false;
+        for (size_t axis = 0; axis < positions.axes; ++axis)
+            beyond = beyond || !isInInt32(positions.values[axis * row + i]);
+        if (token >= first && token < last && beyond) ++count;
+    }
+    return count;
+}
+
+double lengthOfPositions(const Positions& positions) {
+    if (!positions.counted)
+        return ropeLengthOfPositions(positions.values.data(),
+                                     positions.whole ? ROPE_POSITION_INT64 : ROPE_POSITION_FIXED64,
+                                     positions.values.size());
+    const int64_t last = highestPosition(positions);
+    return ropeLengthOfPositions(&last, ROPE_POSITION_INT64, 1);
 }
 
 } // namespace tool

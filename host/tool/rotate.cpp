@@ -1,4 +1,5 @@
 // vkrope rotate: rotates Q and K.
+#include "tool/array_file.hpp"
 #include "tool/format_names.hpp"
 #include "tool/option_values.hpp"
 #include "tool/output.hpp"
@@ -9,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace tool {
 namespace {
@@ -32,21 +34,30 @@ bool runRotate(RotateOptions options, Failure* failure) {
     progress.show("reading");
     if (!readRotateRequest(options, &request, failure) || !openTarget(options.device, &target, failure)) return false;
     progress.show("rotating");
-    if (!(target.reference ? rotateOnReference(&request, &result, failure)
-                           : rotateOnDevice(&target.device, &request, &result, failure)))
-        return false;
+    const auto rotate = [&](RotateRequest* one, RotateResult* to) {
+        return target.device ? rotateOnDevice(&target.device, one, to, failure)
+                             : rotateOnCpu(*one, target.reference, to, failure);
+    };
+    std::optional<RotateRequest> k = takeOutK(&request);
+    RotateResult of_k;
+    if (!rotate(&request, &result) || (k && !rotate(&*k, &of_k))) return false;
+    if (k) result.k = std::move(of_k.q);
     progress.show("writing");
     std::vector<OutputArray> outputs;
     outputs.push_back(rotateOutput("--q-out", options.q_out, request, request.q, std::move(result.q)));
     if (!options.k.empty())
-        outputs.push_back(rotateOutput("--k-out", options.k_out, request, request.k, std::move(result.k)));
+        outputs.push_back(rotateOutput("--k-out", options.k_out, request, k ? k->q : request.k, std::move(result.k)));
     if (!writeArrays(outputs, failure)) return false;
     progress.show("");
-    if (result.outside != 0) {
-        const RopeRotateDescription& d = request.description;
-        warn("rotate", std::to_string(result.outside) + " of " + std::to_string(uint64_t{d.batch} * d.tokens) +
-                           " tokens have positions outside the table of " + std::to_string(d.rows.count) +
-                           "; they pass through unchanged");
+    sayRemarksAndNotes("rotate", request.encoding);
+    const RopeRotateDescription& d = request.description;
+    const bool given = !options.cos.empty(); // what is outside int32 is outside a given table
+    const uint64_t left = given ? result.outside : request.without_position;
+    if (left != 0) {
+        warn("rotate",
+             std::to_string(left) + " of " + std::to_string(uint64_t{d.batch} * d.tokens) + " tokens have positions " +
+                 (given ? "outside the table of " + std::to_string(d.rows.count) : std::string("beyond int32")) +
+                 "; they pass through unchanged");
     }
     return true;
 }
@@ -63,19 +74,20 @@ void addFileOptions(CLI::App* app, RotateOptions* options) {
     CLI::Option* sin = app->add_option("--sin", options->sin, "the table's sines, alike");
     cos->needs(sin)->excludes(app->get_option("--config"))->excludes(app->get_option("--frequencies"));
     sin->needs(cos);
-    app->add_option("--q", options->q, "an .npy of rank 4 in the order of --order, or [batch, seq, dim] of one head")
-        ->required();
-    app->add_option("--q-out", options->q_out, "the .npy to write, of the same shape")->required();
+    app->add_option("--q", options->q, "an array in the order of --order")->required();
+    app->add_option("--q-out", options->q_out, "the file to write, of the same shape")->required();
     CLI::Option* k = app->add_option("--k", options->k, "K beside Q, with heads of its own");
-    CLI::Option* k_out = app->add_option("--k-out", options->k_out, "the .npy to write");
+    CLI::Option* k_out = app->add_option("--k-out", options->k_out, "the file to write");
     k->needs(k_out);
     k_out->needs(k);
 }
 
 void addChoiceOptions(CLI::App* app, RotateOptions* options) {
     const CLI::IsMember pairing(pairingNames()), element(elementNames());
-    app->add_option("--order", options->order, "bshd or bhsd: batch, seq, heads, dim; without it bshd")
-        ->check(CLI::IsMember({"bshd", "bhsd"}));
+    app->add_option("--order", options->order,
+                    "the axes: batch, seq, heads, dim as bshd or bhsd, without a batch shd or hsd, of one head bsd; "
+                    "without it bshd, and bsd where the rank is 3")
+        ->check(CLI::IsMember({"bshd", "bhsd", "bsd", "shd", "hsd"}));
     app->add_option("--pairing", options->pairing,
                     "half or interleaved; without it the model's, which must be known, and with other frequencies half")
         ->check(pairing);
@@ -100,8 +112,7 @@ void addChoiceOptions(CLI::App* app, RotateOptions* options) {
                     "inline: cos and sin computed in the kernel; table: one by position; rows: one per token; without "
                     "it inline")
         ->check(CLI::IsMember({"table", "rows", "inline"}));
-    app->add_option("--element", options->element, "what the arrays hold: f32, f16 or bf16, which travels as uint16")
-        ->check(element);
+    app->add_option("--element", options->element, kElementHelp)->check(element);
     app->add_option("--element-out", options->element_out, "what the output holds; without it the same")
         ->check(element);
     app->add_option("--angle", options->angle,
@@ -141,7 +152,7 @@ RunCommand addRotateCommand(CLI::App* app) {
     addFileOptions(app, options.get());
     addSkipOptions(app, options.get());
     addChoiceOptions(app, options.get());
-    app->footer(kRotateExample);
+    app->footer(kArrayFilesHelp + std::string(kRotateExample));
     return [options](Failure* failure) { return runRotate(*options, failure); };
 }
 

@@ -37,11 +37,10 @@ bool checkRotateOptions(const RotateOptions& options, Failure* failure) {
 }
 
 bool readTensors(const RotateOptions& options, RotateRequest* request, Failure* failure) {
-    const bool heads_first = options.order == "bhsd";
     const RopeElement element = elementOf(options.element);
     Tensor& q = request->q;
     Tensor& k = request->k;
-    if (!readTensorFile("--q", options.q, heads_first, element, &q, failure)) return false;
+    if (!readTensorFile("--q", options.q, options.order, element, &q, failure)) return false;
     RopeRotateDescription& d = request->description;
     d.batch = q.batch;
     d.tokens = q.tokens;
@@ -50,10 +49,12 @@ bool readTensors(const RotateOptions& options, RotateRequest* request, Failure* 
     d.element_out = elementOf(options.element_out);
     d.q = {q.heads, q.layout, q.layout};
     if (options.k.empty()) return true;
-    if (!readTensorFile("--k", options.k, heads_first, element, &k, failure)) return false;
-    if (k.batch != q.batch || k.tokens != q.tokens || k.head_dim != q.head_dim) {
+    if (!readTensorFile("--k", options.k, options.order, element, &k, failure)) return false;
+    const bool may_differ = !options.encoding.model.config.empty(); // as the heads of latent attention do
+    if (k.batch != q.batch || k.tokens != q.tokens || (k.head_dim != q.head_dim && !may_differ)) {
         return refuse(failure, "--q has the shape " + shapeText(q.array) + " and --k " + shapeText(k.array) +
-                                   " in the order " + options.order + "; batch, tokens and head must be alike");
+                                   (options.order.empty() ? "" : " in the order " + options.order) +
+                                   "; batch, tokens and head must be alike");
     }
     if (k.element != q.element) {
         return refuse(failure, std::string("--q holds ") + rope::npyTypeName(q.array.type) + " and --k " +
@@ -88,7 +89,19 @@ void takeModelSkips(const RotateOptions& options, RotateRequest* request) {
 
 uint32_t turningTokens(const RopeRotateDescription& d) { return d.tokens - d.skip_first - d.skip_last; }
 
-bool refusePositionShape(const RotateRequest& request, Failure* failure) {
+// Tokens and heads in each other's place are told by positions of as many as there seem to be heads.
+std::string hintAtOrder(const RotateOptions& options, const RotateRequest& request) {
+    const std::string order = options.order.empty() ? "bshd" : options.order;
+    if (request.q.array.shape.size() != order.size() || request.positions.tokens != request.q.heads) return "";
+    const size_t tokens = order.find('s'), heads = order.find('h');
+    if (heads == order.npos) return "";
+    std::string other = order;
+    std::swap(other[tokens], other[heads]);
+    return std::string("; if --q has its ") + (tokens < heads ? "heads before its tokens" : "tokens before its heads") +
+           ", say --order " + other;
+}
+
+bool refusePositionShape(const RotateOptions& options, const RotateRequest& request, Failure* failure) {
     const RopeRotateDescription& d = request.description;
     const Positions& positions = request.positions;
     const std::string shape = (positions.axes == 1 ? "" : std::to_string(positions.axes) + " x ") +
@@ -100,16 +113,13 @@ bool refusePositionShape(const RotateRequest& request, Failure* failure) {
                       (turningTokens(d) == d.tokens ? "" : ", of which " + std::to_string(turningTokens(d)) + " turn") +
                       (axes == 1 ? ""
                                  : "; [axes, batch, tokens] gives them for each of the " + std::to_string(axes) +
-                                       " axes, [batch, tokens] for all"));
+                                       " axes, [batch, tokens] for all") +
+                      hintAtOrder(options, request));
 }
 
-bool readTokenPositions(const RotateOptions& options, RotateRequest* request, Failure* failure) {
-    RopeRotateDescription& d = request->description;
+bool fitPositions(const RotateOptions& options, RotateRequest* request, Failure* failure) {
+    const RopeRotateDescription& d = request->description;
     Positions& positions = request->positions;
-    const uint32_t axes = request->encoding.axes.count;
-    d.positions.kind = ROPE_POSITIONS_COUNTED; // given rows read no positions
-    if (options.positions.empty()) return true;
-    if (!readPositionsOption(options.positions, axes, d.batch, &positions, failure)) return false;
     if (positions.ambiguous) {
         warn("rotate", "--positions has as many rows as there are sequences and axes, and is taken as [batch, tokens]; "
                        "[axes, batch, tokens] says the other");
@@ -118,8 +128,18 @@ bool readTokenPositions(const RotateOptions& options, RotateRequest* request, Fa
     takeModelSkips(options, request);
     const bool fits = (positions.tokens == d.tokens || positions.tokens == turningTokens(d)) &&
                       (positions.batch == 0 || positions.batch == d.batch);
-    if (!fits && d.source != ROPE_SOURCE_ROWS) return refusePositionShape(*request, failure);
-    if (!fits) return refuse(failure, "--positions do not fit --q, and a row per token needs none; leave them out");
+    if (!fits && d.source != ROPE_SOURCE_ROWS) return refusePositionShape(options, *request, failure);
+    return fits || refuse(failure, "--positions do not fit --q, and a row per token needs none; leave them out");
+}
+
+bool readTokenPositions(const RotateOptions& options, RotateRequest* request, Failure* failure) {
+    RopeRotateDescription& d = request->description;
+    Positions& positions = request->positions;
+    const uint32_t axes = request->encoding.axes.count;
+    d.positions.kind = ROPE_POSITIONS_COUNTED; // given rows read no positions
+    if (options.positions.empty()) return true;
+    const auto check = [&](Failure* why) { return fitPositions(options, request, why); };
+    if (!readPositionsOption(options.positions, axes, d.batch, &positions, failure, check)) return false;
     if (d.source == ROPE_SOURCE_TABLE && !positions.whole) {
         return refuse(failure, options.cos.empty()
                                    ? "--source table has rows of whole positions, and not all of --positions are; "
@@ -128,6 +148,8 @@ bool readTokenPositions(const RotateOptions& options, RotateRequest* request, Fa
                                      "--frequencies take them");
     }
     padSkippedTokens(d.tokens, d.skip_first, d.skip_last, &positions);
+    request->without_position =
+        countBeyondInt32(positions, d.skip_first, d.tokens - d.skip_last) * (positions.batch == 0 ? d.batch : 1);
     describePositions(positions, &d.positions);
     return true;
 }
@@ -221,13 +243,48 @@ bool readGivenRows(const RotateOptions& options, RotateRequest* request, Failure
     d.frequencies.count = given.pairs;
     d.frequencies.scale = options.encoding.scale;
     warnAboutScale(options, given);
-    d.pairing_in = pairingOf(options.pairing);
     request->given_rows = std::move(given.values);
     if (!readAxes(options.encoding.axes, given.pairs, &request->encoding.axes, failure) ||
         !placeRows(options, given, request, failure) || !readTokenPositions(options, request, failure))
         return false;
     d.frequencies.axes = describeFrequencies(request->encoding, request->positions).axes;
     return checkRotaryPart(options, 2 * given.pairs, request, failure);
+}
+
+// A projection holds the heads of a token side by side.
+std::string hintAtHeads(const Tensor& tensor, uint32_t head_dim) {
+    const std::vector<uint64_t>& shape = tensor.array.shape;
+    if (shape.size() != 3 || tensor.heads != 1 || tensor.head_dim % head_dim != 0) return "";
+    rope::NpyArray split;
+    split.shape = {shape[0], shape[1], shape[2] / head_dim, head_dim};
+    return "; if these are the heads of a token side by side, reshape it to " + shapeText(split);
+}
+
+// Finds where the rotary part begins: in the head that the configuration says, in the whole one that it is split off
+// from, or in the rotary part by itself.
+bool findRotaryBegin(const RotateOptions& options, const std::string& option, const Encoding& encoding,
+                     const Tensor& tensor, uint32_t* begin, Failure* failure) {
+    const uint32_t head_dim = tensor.head_dim;
+    const uint32_t rotary = static_cast<uint32_t>(2 * encoding.frequencies.size());
+    const uint32_t whole = encoding.nope_dim + encoding.head_dim;
+    const bool ends = encoding.rotary_begin + rotary == encoding.head_dim;
+    const bool fits = encoding.head_dim == 0 || head_dim == encoding.head_dim;
+    *begin = encoding.rotary_begin;
+    if (!fits && head_dim == whole) {
+        *begin += encoding.nope_dim;
+    } else if (!fits && ends && head_dim == rotary) {
+        *begin = 0;
+    } else if (!fits) {
+        return refuse(failure, option + " has heads of " + std::to_string(head_dim) + " elements, but --config says " +
+                                   std::to_string(encoding.head_dim) +
+                                   (encoding.nope_dim == 0
+                                        ? ""
+                                        : ", or " + std::to_string(whole) + " with the " +
+                                              std::to_string(encoding.nope_dim) + " before them that do not turn") +
+                                   hintAtHeads(tensor, whole));
+    }
+    *begin = options.rotary_offset.value_or(*begin);
+    return true;
 }
 
 bool readEncodingAngles(const RotateOptions& options, RotateRequest* request, Failure* failure) {
@@ -237,16 +294,13 @@ bool readEncodingAngles(const RotateOptions& options, RotateRequest* request, Fa
                : options.source == "rows" ? ROPE_SOURCE_ROWS
                                           : ROPE_SOURCE_INLINE;
     if (!readEncoding(options.encoding, &encoding, failure)) return false;
-    if (!readTokenPositions(options, request, failure)) return false;
-    if (encoding.head_dim != 0 && encoding.head_dim != d.head_dim) {
-        return refuse(failure, "--q has heads of " + std::to_string(d.head_dim) + " elements, but --config says " +
-                                   std::to_string(encoding.head_dim));
-    }
+    if (!readTokenPositions(options, request, failure) ||
+        !readEncodingFor(request->positions, options.encoding, &encoding, failure) ||
+        !findRotaryBegin(options, "--q", encoding, request->q, &d.rotary_begin, failure) ||
+        (d.k.heads != 0 && !findRotaryBegin(options, "--k", encoding, request->k, &request->k_rotary_begin, failure)))
+        return false;
     d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
-    d.rotary_begin = options.rotary_offset.value_or(encoding.rotary_begin);
     d.frequencies = describeFrequencies(encoding, request->positions);
-    d.pairing_in = options.pairing.empty() ? encoding.pairing : pairingOf(options.pairing);
-    for (const std::string& note : encoding.notes) warn("rotate", note);
     if (options.pairing.empty() && encoding.unknown_pairing) {
         return refuse(failure, (encoding.model_type.empty() ? "--config has no model_type, which would tell the pairing"
                                                             : "--config is of the model type '" + encoding.model_type +
@@ -276,6 +330,18 @@ bool readChunkDim(const RotateOptions& options, RotateRequest* request, Failure*
                                " elements");
 }
 
+// A model may read one pairing and write another. Elements that are turned already lie as it writes them.
+void findPairings(const RotateOptions& options, const Encoding& encoding, RopeRotateDescription* d) {
+    const RopePairing read = encoding.pairing;
+    const RopePairing written = encoding.pairing_out != ROPE_PAIRING_DEFAULT ? encoding.pairing_out : read;
+    const bool back = d->operation == ROPE_OPERATION_TRANSPOSE || d->operation == ROPE_OPERATION_INVERSE;
+    d->pairing_in = pairingOf(options.pairing);
+    d->pairing_out = pairingOf(options.pairing_out);
+    if (!options.pairing.empty()) return;
+    d->pairing_in = d->operation == ROPE_OPERATION_FORWARD ? read : written;
+    if (options.pairing_out.empty()) d->pairing_out = back ? read : written;
+}
+
 // Rows hold the scale that the operation wants, so that nothing is rounded twice: rows made here hold it from the
 // start, given ones are multiplied once.
 void scaleRows(RotateRequest* request) {
@@ -291,6 +357,21 @@ void scaleRows(RotateRequest* request) {
 
 } // namespace
 
+std::optional<RotateRequest> takeOutK(RotateRequest* request) {
+    RopeRotateDescription& d = request->description;
+    if (d.k.heads == 0 || request->k.head_dim == request->q.head_dim) return std::nullopt;
+    RotateRequest k;
+    k.description = d;
+    k.description.head_dim = request->k.head_dim;
+    k.description.rotary_begin = request->k_rotary_begin;
+    k.description.q = d.k;
+    k.description.k = d.k = {};
+    k.positions = request->positions;
+    k.given_rows = request->given_rows;
+    k.q = std::move(request->k);
+    return k;
+}
+
 bool readRotateRequest(const RotateOptions& options, RotateRequest* request, Failure* failure) {
     RopeRotateDescription& d = request->description;
     if (!checkRotateOptions(options, failure) || !readTensors(options, request, failure) ||
@@ -303,8 +384,7 @@ bool readRotateRequest(const RotateOptions& options, RotateRequest* request, Fai
                   : options.inverse ? ROPE_OPERATION_INVERSE
                   : options.shift   ? ROPE_OPERATION_SHIFT
                                     : ROPE_OPERATION_FORWARD;
-    d.pairing_out = pairingOf(options.pairing_out);
-    if (options.pairing_out.empty() && options.pairing.empty()) d.pairing_out = request->encoding.pairing_out;
+    findPairings(options, request->encoding, &d);
     const RopePairing in = d.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : d.pairing_in;
     const bool moved = d.pairing_out != ROPE_PAIRING_DEFAULT && d.pairing_out != in;
     const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element_in;

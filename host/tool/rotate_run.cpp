@@ -15,8 +15,8 @@ size_t outputBytes(const RopeRotateDescription& d, const Tensor& tensor) {
     return static_cast<size_t>(tensor.array.count()) * ropeElementBytes(outputElement(d));
 }
 
-// Plans the rows that the rotation reads: by position for a table, else one row per token.
-bool planRowsOfRotation(const RotateRequest& request, const RopeLimits& limits, RopePlan* plan, Failure* failure) {
+// Describes the rows that the rotation reads: by position for a table, else one row per token.
+RopeTableDescription rowsOfRotation(const RotateRequest& request) {
     const RopeRotateDescription& d = request.description;
     RopeTableDescription table = {};
     table.frequencies = d.frequencies;
@@ -30,7 +30,16 @@ bool planRowsOfRotation(const RotateRequest& request, const RopeLimits& limits, 
         table.tokens = d.tokens;
         table.positions = d.positions;
     }
-    return ropePlanTable(&table, &limits, plan) == ROPE_SUCCESS || refuse(failure, plan->reason.text);
+    return table;
+}
+
+// Computes the shaders' rows on the CPU.
+bool makeRows(const RotateRequest& request, std::vector<float>* rows, Failure* failure) {
+    const RopeTableDescription table = rowsOfRotation(request);
+    rows->resize(2 * size_t{table.batch == 0 ? 1 : table.batch} * table.tokens * table.frequencies.count);
+    const RopeHostTable data = {request.positions.values.data(), nullptr, rows->data()};
+    RopeReason reason;
+    return ropeHostRunTable(&table, &data, &reason) == ROPE_SUCCESS || refuse(failure, reason.text);
 }
 
 } // namespace
@@ -49,7 +58,9 @@ bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* 
         slots.bytes[ROPE_SLOT_FREQUENCIES] = frequencyWords(d.frequencies, d.angle);
         if (d.source != ROPE_SOURCE_INLINE) {
             plans.insert(plans.begin(), RopePlan());
-            if (!planRowsOfRotation(*request, device->limits(), &plans[0], failure)) return false;
+            const RopeTableDescription table = rowsOfRotation(*request);
+            if (ropePlanTable(&table, &device->limits(), &plans[0]) != ROPE_SUCCESS)
+                return refuse(failure, plans[0].reason.text);
         }
     }
     const RopeSlot q = d.out_of_place != 0 ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q;
@@ -63,29 +74,38 @@ bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* 
     return true;
 }
 
-bool rotateOnReference(RotateRequest* request, RotateResult* result, Failure* failure) {
-    RopeRotateDescription d = request->description;
+bool rotateOnCpu(const RotateRequest& request, bool reference, RotateResult* result, Failure* failure) {
+    RopeRotateDescription d = request.description;
     d.out_of_place = 1;
-    if (request->given_rows.empty())
-        d.source = ROPE_SOURCE_INLINE; // takes the true angle, which a device's rows would have rounded
+    std::vector<float> rows = request.given_rows;
+    if (rows.empty() && d.source != ROPE_SOURCE_INLINE) {
+        // The reference takes the true angle, which rows would have rounded.
+        if (reference)
+            d.source = ROPE_SOURCE_INLINE;
+        else if (!makeRows(request, &rows, failure))
+            return false;
+    }
     const RopeElement element = outputElement(d);
-    std::vector<double> q(static_cast<size_t>(request->q.array.count()));
-    std::vector<double> k(static_cast<size_t>(d.k.heads != 0 ? request->k.array.count() : 0));
-    result->q.resize(q.size() * ropeElementBytes(element));
-    result->k.resize(k.size() * ropeElementBytes(element));
+    const size_t q_count = static_cast<size_t>(request.q.array.count());
+    const size_t k_count = static_cast<size_t>(d.k.heads != 0 ? request.k.array.count() : 0);
+    std::vector<double> q(reference ? q_count : 0), k(reference ? k_count : 0);
+    result->q.resize(q_count * ropeElementBytes(element));
+    result->k.resize(k_count * ropeElementBytes(element));
     RopeHostRotate data = {};
-    data.positions = request->positions.values.data();
-    data.rows = request->given_rows.empty() ? nullptr : request->given_rows.data();
-    data.q = request->q.array.data.data();
-    data.k = request->k.array.data.data();
-    data.reference_q = q.data();
-    data.reference_k = k.data();
+    data.positions = request.positions.values.data();
+    data.rows = rows.empty() ? nullptr : rows.data();
+    data.q = request.q.array.data.data();
+    data.k = request.k.array.data.data();
+    data.reference_q = reference ? q.data() : nullptr;
+    data.reference_k = reference ? k.data() : nullptr;
     data.q_out = result->q.data();
     data.k_out = result->k.data();
     RopeReason reason;
     if (ropeHostRunRotate(&d, &data, &reason) != ROPE_SUCCESS) return refuse(failure, reason.text);
-    result->q = roundedOnce(q, element, result->q);
-    result->k = roundedOnce(k, element, result->k);
+    if (reference) {
+        result->q = roundedOnce(q, element, result->q);
+        result->k = roundedOnce(k, element, result->k);
+    }
     result->outside = data.outside;
     return true;
 }

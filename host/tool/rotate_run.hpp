@@ -13,7 +13,7 @@ struct RotateResult {
 
 bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* result, Failure* failure);
 
-// Computes in double and rounds once to the output's element.
-bool rotateOnReference(RotateRequest* request, RotateResult* result, Failure* failure);
+// Has the shaders' own bits, or as the reference computes in double and rounds once to the output's element.
+bool rotateOnCpu(const RotateRequest& request, bool reference, RotateResult* result, Failure* failure);
 
 } // namespace tool

@@ -4,19 +4,22 @@
 
 namespace tool {
 
-const char kDeviceHelp[] = "a device's index, a part of its name, or 'reference' for the CPU in double precision; "
-                           "without it the best device there is";
+const char kDeviceHelp[] = "a device's index or a part of its name; 'cpu' for the shaders' own bits, computed on the "
+                           "CPU; 'reference' for the CPU in double precision; without it the best device there is";
 
 bool openTarget(const std::string& name, Target* target, Failure* failure) {
-    if (name == "reference") {
-        target->reference = true;
-        return true;
-    }
+    target->reference = name == "reference";
+    if (target->reference || name == "cpu") return true;
     rope::DeviceOptions options;
     options.select = name;
     std::string error;
     target->device = rope::Device::open(options, &error);
     return target->device || refuse(failure, error);
+}
+
+bool checkDeviceName(const std::string& name, Failure* failure) {
+    if (name != "reference" && name != "cpu") return true;
+    return refuse(failure, "--device is " + name + ", which is none; this command takes a Vulkan device");
 }
 
 bool SlotBuffers::reserve(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error) {

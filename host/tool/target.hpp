@@ -1,4 +1,4 @@
-// The place where a command computes: a Vulkan device, or the reference on the CPU.
+// The place where a command computes: a Vulkan device, or the CPU.
 #pragma once
 
 #include "device.hpp"
@@ -9,12 +9,15 @@
 namespace tool {
 
 struct Target {
-    bool reference = false;
-    rope::Device device; // empty for the reference
+    bool reference = false; // without a device: double precision, rounded once. Else the shaders' own bits
+    rope::Device device;    // empty for the CPU
 };
 
-// `name` is an index, a part of a name, "reference", or empty for the best device.
+// `name` is an index, a part of a name, "cpu", "reference", or empty for the best device.
 bool openTarget(const std::string& name, Target* target, Failure* failure);
+
+// Refuses the names of the CPU, for the commands that time and check devices.
+bool checkDeviceName(const std::string& name, Failure* failure);
 
 // The contents of the plans' slots.
 struct SlotBytes {

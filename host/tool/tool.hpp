@@ -37,6 +37,7 @@ RunCommand addTuneCommand(CLI::App* app);
 
 // Prints one line on stderr, whatever the text holds: "vkrope rotate: warning: ...".
 void warn(const char* command, const std::string& text);
+void remark(const char* command, const std::string& text); // likewise: "vkrope rotate: note: ..."
 std::string oneLine(std::string text);
 
 } // namespace tool

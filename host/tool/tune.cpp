@@ -3,6 +3,7 @@
 #include "tool/bench_report.hpp"
 #include "tool/option_values.hpp"
 #include "tool/progress.hpp"
+#include "tool/target.hpp"
 #include "tool/tool.hpp"
 
 #include "../bench/tuner.hpp"
@@ -72,8 +73,7 @@ void printTuneHead(const rope::DeviceInfo& info) {
 }
 
 bool runTune(const TuneOptions& options, Failure* failure) try {
-    if (options.device == "reference")
-        return refuse(failure, "the reference is not timed; --device takes a Vulkan device");
+    if (!checkDeviceName(options.device, failure)) return false;
     measure::BenchDevice bench = openTimedDevice(options.device, options.timing);
     measure::ClockProbe clock(&bench);
     const rope::DeviceInfo& info = bench.device().info();

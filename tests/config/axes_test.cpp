@@ -53,7 +53,7 @@ TEST(Config, TextsAxesTakeTheirSections) {
 TEST(Config, SectionsThatDoNotFitAreRefusedByName) {
     const char* const cases[][2] = {
         {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_section": [16, 24, 23]}})", "63 pairs, but 64 turn"},
-        {R"({"model_type": "qwen3_vl", "head_dim": 64})", "64 pairs, but 32 turn"},
+        {R"({"model_type": "qwen3_vl", "head_dim": 64})", "32 pairs turn, and the configuration has no mrope_section"},
         {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_section": [40, 24]}})", "three counts"},
         {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_section": [16, 24.5, 23.5]}})", "three counts"},
         {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_section": [72, -4, -4]}})", "three counts"},

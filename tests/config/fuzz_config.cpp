@@ -1,6 +1,7 @@
 // Any text is either refused with one sentence, or gives an encoding whose members agree, for each of its layer types
 // and any length.
 #include "config/config.hpp"
+#include "support/layers_agree.hpp"
 
 #include <cmath>
 #include <cstdlib>
@@ -26,7 +27,9 @@ void read(const std::string& text, const rope::ConfigRequest& request, rope::Mod
     std::string error;
     const bool accepted = rope::readConfig(text, request, model, &error);
     require(accepted == error.empty() && error.find('\n') == std::string::npos);
-    if (accepted) requireWhole(*model);
+    if (!accepted) return;
+    requireWhole(*model);
+    require(layersAgree(*model));
 }
 
 } // namespace
@@ -47,6 +50,10 @@ void fuzzConfig(const uint8_t* bytes, size_t size) {
         read(text, request, &other);
         request.rotary_dim = 16;
         read(text, request, &other);
+        for (const uint32_t layer : {0u, 3u, 40u}) {
+            request.layer = layer;
+            read(text, request, &other);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 // Any bytes are either refused with one sentence, from memory and from a file alike, or give an encoding that is whole.
 #include "config/gguf.hpp"
 #include "support/folder.hpp"
+#include "support/layers_agree.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -24,6 +25,7 @@ void requireWhole(const rope::ModelEncoding& model) {
     require(model.rotary_begin + model.rotary_dim <= model.head_dim);
     require(model.scale > 0 && std::isfinite(model.scale));
     for (const double frequency : model.frequencies) require(frequency >= 0 && std::isfinite(frequency));
+    require(layersAgree(model));
 }
 
 } // namespace
@@ -37,6 +39,9 @@ void fuzzGguf(const uint8_t* bytes, size_t size) {
                 const bool accepted = rope::parseGguf(bytes, size, {length, type, rotary_dim}, &model, &error);
                 require(accepted == error.empty());
                 if (accepted) requireWhole(model);
+                rope::GgufRequest one = {length, type, rotary_dim};
+                one.layer = 3;
+                if (rope::parseGguf(bytes, size, one, &model, &error)) requireWhole(model);
             }
         }
     }

@@ -55,6 +55,14 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
          power(10000, 2, 26), power(10000, 24, 26), 0, 0, 0},
         {R"({"model_type": "dinov3_vit", "num_register_tokens": 4})", "", 64, kHalf, "16*0 16*1", "h w",
          6.283185307179586 * power(100, 2, 32), 6.283185307179586 * power(100, 30, 32), 0, 5, 0},
+        {R"({"model_type": "eomt_dinov3"})", "", 64, kHalf, "16*0 16*1", "h w", 6.283185307179586 * power(100, 2, 32),
+         6.283185307179586 * power(100, 30, 32), 0, 5, 0},
+        {R"({"model_type": "mlcd_vision_model", "hidden_size": 1664, "num_attention_heads": 16})", "", 104, kHalf,
+         "26*0 26*1", "h w", power(10000, 2, 52), power(10000, 50, 52), 0, 1, 0},
+        {R"({"model_type": "llava", "vision_config": {"model_type": "mlcd_vision_model"}})", "vision", 104, kHalf,
+         "26*0 26*1", "h w", power(10000, 2, 52), power(10000, 50, 52), 0, 1, 0},
+        {R"({"model_type": "efficientloftr", "hidden_size": 256, "num_attention_heads": 8, "partial_rotary_factor": 4.0, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 4.0}})",
+         "", 256, kInterleaved, repeated(64, "1*0 1*1", ""), "h w", 1, power(10000, 126, 128), 0, 0, 0},
         {R"({"model_type": "sapiens2"})", "vision", 64, kHalf, "16*0 16*1", "h w",
          6.283185307179586 * power(100, 2, 32), 6.283185307179586 * power(100, 30, 32), 0, 9, 0},
         {R"({"model_type": "sam2_video", "memory_attention_rope_theta": 500, "memory_attention_rope_feat_sizes": [64, 64]})",
@@ -92,9 +100,13 @@ TEST(Config, VisionTowersTurnByTheirGrid) {
         EXPECT_EQ(joined(read(text, "vision").axis_names), "h w") << text;
     }
     EXPECT_EQ(read(R"({"model_type": "step3p5_vision"})").rotary_dim, 96u);
+    EXPECT_EQ(read(R"({"model_type": "step3p5_vision", "width": 1024, "heads": 16})").rotary_dim, 64u);
     EXPECT_EQ(read(R"({"model_type": "sam3_tracker_video"})").rotary_dim, 256u);
-    EXPECT_NE(read(R"({"model_type": "llama4_vision_model"})").notes.at(0).find("from 1"), std::string::npos);
+    EXPECT_NE(read(R"({"model_type": "llama4_vision_model"})").notes.at(0).find("start at 1"), std::string::npos);
     EXPECT_NE(read(R"({"model_type": "dinov3_vit"})").notes.at(0).find("centres"), std::string::npos);
+    EXPECT_NE(joined(read(R"({"model_type": "eomt_dinov3"})").notes).find("num_queries"), std::string::npos);
+    EXPECT_NE(joined(read(R"({"model_type": "mlcd_vision_model"})").notes).find("learned"), std::string::npos);
+    EXPECT_NE(joined(read(R"({"model_type": "efficientloftr"})").notes).find("one head"), std::string::npos);
     EXPECT_TRUE(read(R"({"model_type": "pixtral"})").notes.empty());
     EXPECT_EQ(joined(read(R"({"model_type": "sam3_vit_model"})").layer_types), "full_attention window_attention");
 }
@@ -152,6 +164,33 @@ TEST(Config, DiffusersModelsSplitAHeadAmongTheirAxes) {
     }
 }
 
+TEST(Config, BasesThatATowersOwnCodeIgnoresAreNamed) {
+    const struct {
+        const char* config;
+        double base;
+        const char* named;
+    } rows[] = {
+        {R"({"model_type": "dinov3_vit", "rope_theta": 500})", 500, nullptr},
+        {R"({"model_type": "dinov3_vit", "rope_parameters": {"rope_type": "default", "rope_theta": 500}})", 100,
+         "rope_parameters"},
+        {R"({"model_type": "sam3_vit_model", "rope_scaling": {"rope_theta": 500}})", 10000, "rope_scaling"},
+        {R"({"model_type": "sam2_video", "rope_parameters": {"rope_theta": 500}})", 10000, "rope_parameters"},
+        {R"({"model_type": "gemma4_vision", "rope_theta": 500})", 100, "rope_theta"},
+        {R"({"model_type": "gemma4_vision", "rope_theta": 500, "rope_parameters": {"rope_type": "default"}})", 500,
+         nullptr},
+        {R"({"model_type": "gemma4_vision", "rope_parameters": {"rope_theta": 500}})", 500, nullptr},
+        {R"({"model_type": "gemma4_vision", "rope_theta": 100})", 100, nullptr},
+    };
+    for (const auto& row : rows) {
+        const rope::ModelEncoding model = read(row.config);
+        EXPECT_EQ(model.rule.base, row.base) << row.config;
+        const bool named = joined(model.notes).find("is ignored") != std::string::npos;
+        EXPECT_EQ(named, row.named != nullptr) << row.config;
+        if (row.named == nullptr) continue;
+        EXPECT_NE(joined(model.notes).find(row.named), std::string::npos) << row.config;
+    }
+}
+
 TEST(Config, GridsThatItDoesNotKnowAreRefusedByName) {
     const char* const cases[][3] = {
         {R"({"model_type": "llama"})", "vision", "no vision_config"},
@@ -172,6 +211,7 @@ TEST(Config, GridsThatItDoesNotKnowAreRefusedByName) {
         {R"({"model_type": "dinov3_vit", "num_register_tokens": 0.5})", "", "num_register_tokens"},
         {R"({"model_type": "sam3_vit_model", "image_size": 7})", "", "image_size"},
         {R"({"model_type": "sam3_vit_model", "image_size": []})", "", "image_size"},
+        {R"({"model_type": "efficientloftr", "partial_rotary_factor": 2})", "", "does not fill the width"},
         {R"({"_class_name": 1})", "", "_class_name"},
         {R"({"_class_name": "UNet2DConditionModel"})", "", "UNet2DConditionModel"},
         {R"({"_class_name": "MochiTransformer3DModel"})", "", "learned"},

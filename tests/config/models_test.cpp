@@ -162,7 +162,7 @@ const Row kRows[] = {
      "sliding_attention", 0, 128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "mimo_v2_flash"})", "full_attention", 0, 192, 64, 0, kHalf, kHalf, 5000000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "mimo_v2_flash", "swa_rope_theta": 20000})", "sliding_attention", 0, 192, 64, 0, kHalf, kHalf,
-     20000, ROPE_RULE_DEFAULT},
+     10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "laguna"})", "full_attention", 0, 128, 64, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "laguna"})", "sliding_attention", 0, 128, 128, 0, kHalf, kHalf, 10000, ROPE_RULE_DEFAULT},
     {R"({"model_type": "mellum"})", "full_attention", 0, 128, 128, 0, kHalf, kHalf, 500000, ROPE_RULE_DEFAULT},

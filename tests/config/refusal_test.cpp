@@ -15,6 +15,18 @@ TEST(Config, ModelsThatDoNotRotateAreRefused) {
         EXPECT_NE(refusal(text), "");
 }
 
+TEST(Config, NothingMayFollowTheObject) {
+    const std::string text = R"({"model_type": "llama", "head_dim": 64})";
+    EXPECT_NE(refusal(text + " trailing").find("is not JSON"), std::string::npos);
+    EXPECT_EQ(refusal(text + std::string("\0 trailing", 10)), "the configuration is not JSON: byte 39 is a zero");
+}
+
+TEST(Config, OpenAisOwnFileIsKnown) {
+    const std::string text = R"({"head_dim": 64, "rope_theta": 150000, "rope_scaling_factor": 32, "rope_ntk_alpha": 1,
+        "rope_ntk_beta": 32, "initial_context_length": 4096})";
+    EXPECT_NE(refusal(text).find("the model_type gpt_oss"), std::string::npos) << refusal(text);
+}
+
 // Each key is refused by name, even where nothing would read it.
 TEST(Config, KeysOfAnotherKindAreRefusedByName) {
     const char* const keys[][2] = {

@@ -36,6 +36,52 @@ TEST_P(Face, PlansAndRunsWhatTheCHeaderDoes) {
     EXPECT_EQ(slots.get<float>(ROPE_SLOT_Q), wanted);
 }
 
+// DeepSeek's q of [tokens, heads, 128 + 64] and k of [tokens, 512 + 64] turn where q_pe and k_pe by themselves do.
+TEST(FaceOnTheCpu, LatentAttentionTurnsTheEndsOfItsRows) {
+    constexpr uint32_t kTokens = 5, kHeads = 3, kNope = 128, kRope = 64, kRank = 512;
+    RopeRule rule = {};
+    rule.rotary_dim = kRope;
+    rule.base = 10000;
+    rope::Frequencies frequencies;
+    ASSERT_EQ(frequencies.make(rule), ROPE_SUCCESS);
+    const auto rotate = [&](RopeRotateDescription d, std::vector<float>* q, std::vector<float>* k) {
+        d.frequencies = frequencies.get();
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.positions.first = 7;
+        RopeHostRotate host = {};
+        host.q = host.q_out = q->data();
+        host.k = host.k_out = k->data();
+        RopeReason reason;
+        ASSERT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_SUCCESS) << reason.text;
+    };
+    const std::vector<float> q_before = sample::values(kTokens * kHeads * (kNope + kRope), 1);
+    const std::vector<float> k_before = sample::values(kTokens * (kRank + kRope), 2);
+    std::vector<float> q = q_before, k = k_before, q_pe, k_pe;
+    const auto ends = [](const std::vector<float>& rows, size_t row, size_t end, std::vector<float>* to) {
+        to->clear();
+        for (size_t at = row; at <= rows.size(); at += row) {
+            const auto last = rows.begin() + static_cast<ptrdiff_t>(at);
+            to->insert(to->end(), last - static_cast<ptrdiff_t>(end), last);
+        }
+    };
+    rotate(rope::latentRotation(1, kTokens, kHeads, kNope, kRope, kRank), &q, &k);
+    ends(q_before, kNope + kRope, kRope, &q_pe);
+    ends(k_before, kRank + kRope, kRope, &k_pe);
+    rotate(rope::latentRotation(1, kTokens, kHeads, 0, kRope, 0), &q_pe, &k_pe);
+    std::vector<float> turned;
+    ends(q, kNope + kRope, kRope, &turned);
+    EXPECT_EQ(turned, q_pe);
+    ends(k, kRank + kRope, kRope, &turned);
+    EXPECT_EQ(turned, k_pe);
+    EXPECT_NE(q, q_before);
+    for (size_t i = 0; i < q.size(); ++i) {
+        if (i % (kNope + kRope) < kNope) ASSERT_EQ(q[i], q_before[i]) << i;
+    }
+    for (size_t i = 0; i < k.size(); ++i) {
+        if (i % (kRank + kRope) < kRank) ASSERT_EQ(k[i], k_before[i]) << i;
+    }
+}
+
 TEST_P(Face, AContextIsMovedNotCopied) {
     rope::Context context, other;
     RopeContextInfo info = {};

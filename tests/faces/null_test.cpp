@@ -248,6 +248,7 @@ TEST(Null, BucketsOutOfRangeAreNoBuckets) {
             EXPECT_EQ(ropeT5Bucket(distance, n.buckets, n.max_distance, n.bidirectional), 0u) << n.buckets;
     }
     EXPECT_EQ(ropeT5Bucket(-100, 32, 128, 0), 30u);
+    EXPECT_EQ(ropeLengthOfPositions(nullptr, ROPE_POSITION_INT32, 3), 0);
 }
 
 TEST(Null, LimitsOfNoDeviceAreRefusedByPlans) {

@@ -17,7 +17,7 @@ done
 contents=$(dpkg-deb -c "$package")
 for wanted in bin/vkrope lib/libvkrope.a include/vkrope/rope.h include/vkrope/device.hpp share/vkrope/shaders/rope.glsl share/vkrope/shaders/rope.hlsl \
     share/man/man1/vkrope.1.gz share/doc/vkrope/copyright share/doc/vkrope/changelog.gz \
-    share/doc/vkrope/NEWS.gz; do
+    share/doc/vkrope/NEWS.gz share/doc/vkrope/frequencies.schema.json; do
     grep -q " ./usr/$wanted\$" <<<"$contents" || complain "lacks $wanted"
 done
 if awk '$1 !~ /^(-rw-r--r--|-rwxr-xr-x|drwxr-xr-x|lrwxrwxrwx)$/ || $2 != "root/root"' <<<"$contents" | grep .; then

@@ -20,6 +20,7 @@ set(VKROPE_PACKAGE_ENVIRONMENT
     STAGE=${VKROPE_STAGE}
     VERSION=${PROJECT_VERSION}
     SPIRV=${CMAKE_CURRENT_BINARY_DIR}/vkrope-${PROJECT_VERSION}-spirv
+    PYTHON=${VKROPE_PYTHON}
     EXPECTED=$<TARGET_FILE:vkrope-consumer>)
 
 function(vkrope_package_test name)
@@ -43,6 +44,10 @@ vkrope_package_test(RefusesOtherSpirv ${VKROPE_PACKAGE_TESTS}/refusals.sh)
 set_tests_properties(Package.IsTakenByFindPackage Package.IsTakenByPkgConfig Package.IsOfOneVersion PROPERTIES FIXTURES_REQUIRED VkropeInstalled)
 set_tests_properties(Package.IsTakenByAddSubdirectory Package.IsSharedWithoutGlslc Package.GoesInsideAnotherLibrary
     Package.RefusesOtherSpirv PROPERTIES FIXTURES_REQUIRED VkropeSpirv)
+if(TARGET vkrope-python)
+    vkrope_package_test(PythonFindsItsLibrary ${VKROPE_PACKAGE_TESTS}/python.sh)
+    set_tests_properties(Package.PythonFindsItsLibrary PROPERTIES FIXTURES_REQUIRED VkropeInstalled)
+endif()
 if(TARGET vkrope-tool)
     vkrope_package_test(IsADebianPackage ${VKROPE_PACKAGE_TESTS}/debian.sh)
     vkrope_package_test(HasAManual ${VKROPE_PACKAGE_TESTS}/manual.sh)

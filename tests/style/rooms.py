@@ -11,7 +11,7 @@ LINES = 450
 LONGER = {"host/rope.h"}  # the manual
 ON_TOP = 12
 CODE = r"\.(h|hpp|cpp|c|comp|glsl|def)$"
-OTHER = r"\.(cmake|sh|in|awk)$"
+OTHER = r"\.(cmake|sh|in|awk|json|py)$"
 BESIDE_ROOMS = {"faces", "gpu", "engine", "raw", "decoder", "example", "package", "support", "style", "portability", "data", "corpus"}
 faults = []
 

@@ -77,6 +77,8 @@ def nonsense_about_embeddings_is_refused_in_one_line():
         ("base", plain + ["--base", "0.5"], "--base takes a number"),
         ("scale", plain + ["--scale", "nan"], "--scale takes a number"),
         ("order", plain + ["--order", "both"], "--order"),
+        ("no decimal", plain + ["--table", "t.npy", "--first-position", "1e1"],
+         "--first-position takes a whole number in digits from -2147483648 to 2147483647, not '1e1'"),
         ("overwrites its positions", swap("0:4", "t.npy")[:-4] + ["--out", "t.npy"], "--positions"),
     ]:
         expect_refusal(what, arguments, sentence, before)

@@ -67,6 +67,7 @@ def nonsense_about_biases_is_refused_in_one_line():
     np.save("w.npy", random((32, 3)))
     np.save("w4.npy", random((32, 4)))
     np.save("w1.npy", random((1, 3)))
+    np.save("wide.npy", np.zeros((1, 65537, 1, 1), np.float32))
     before = sorted(os.listdir("."))
     size = ["--queries", "4", "--keys", "4"]
     end = ["--out", "o.npy", "--device", "reference"]
@@ -88,6 +89,25 @@ def nonsense_about_biases_is_refused_in_one_line():
         ("sides", ["clipped", "--weights", "w.npy", "--bidirectional"] + size, "--bidirectional goes with"),
         ("huge", ["alibi", "--heads", "1000", "--queries", "1000000", "--keys", "1000000"], "GiB"),
         ("no file", ["t5", "--weights", "none.npy"] + size, "none.npy"),
+        ("many slopes", ["alibi", "--heads", "65537"] + size, "--heads takes a whole number from 1 to 65536, not '65537'"),
+        ("many heads", ["alibi", "--scores", "wide.npy"], "--scores has 65537 heads; alibi has slopes of at most 65536"),
+        *[(option, [*kind, option + "=" + text, *size], option + " takes a whole number in digits from -")
+          for kind, option in [(["alibi", "--heads", "3"], "--first-query"), (["clipped", "--weights", "w.npy"], "--least")]
+          for text in ["1e1", "1.0", "0x10", "-", "--1", "1 ", "2147483648"]],
     ]:
         expect_refusal(what, ["bias"] + arguments + end, sentence, before)
     expect_refusal("overwrites", ["bias", "t5", "--weights", "w.npy"] + size + ["--out", "w.npy"], "--weights", before)
+
+
+@test
+def whole_numbers_are_decimal():
+    np.save("w.npy", random((32, 3)))
+    size = ["--queries", "4", "--keys", "4", "--device", "reference", "--out"]
+    for kind, option in [(["alibi", "--heads", "3", "--causal"], "--first-query"),
+                         (["clipped", "--weights", "w.npy"], "--least")]:
+        for given, same in [("010", "10"), ("08", "8"), ("-010", "-10"), ("+3", "3")]:
+            run("bias", *kind, f"{option}={given}", *size, "o.npy")
+            run("bias", *kind, f"{option}={same}", *size, "o2.npy")
+            run("bias", *kind, option + "=0", *size, "o0.npy")
+            got = np.load("o.npy")
+            assert np.array_equal(got, np.load("o2.npy")) and not np.array_equal(got, np.load("o0.npy")), (option, given)

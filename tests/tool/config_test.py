@@ -87,7 +87,8 @@ def configs_that_cannot_be_honoured_are_refused_by_name():
         (dict(rope_scaling=4), "rope_scaling"),
         (dict(rope_scaling={"type": "linear", "factor": 2}, rope_parameters={"rope_type": "default"}), "differ"),
         (dict(rope_parameters={"rope_type": "default", "rope_theta": 10000}), "two values of rope_theta"),
-        (dict(rope_parameters={"a_attention": {}, "b_attention": {"rope_theta": 1}}), "b_attention"),
+        (dict(model_type="unheard-of", rope_parameters={"a_attention": {}, "b_attention": {"rope_theta": 1}}),
+         "b_attention"),
         (dict(rope_parameters={"full_attention": {}, "factor": 4}), "nested"),
         (dict(model_type="gemma3_text", rope_parameters={"rope_type": "linear", "factor": 8}), "sliding_attention"),
         (dict(rope_local_base_freq=10000), "rope_local_base_freq"), (dict(qk_rope_head_dim=64), "qk_rope_head_dim"),
@@ -124,7 +125,8 @@ def unknown_pairings_are_asked_for():
         expect_refusal(f"model type {model_type}", rotation, "--pairing half or --pairing interleaved", before)
         expect_refusal("out alone", rotation + ["--pairing-out", "half"], model_type or "model_type", before)
         for pairing in ["half", "interleaved"]:
-            assert run(*rotation, "--pairing", pairing)[1] == ""
+            said = run(*rotation, "--pairing", pairing)[1]
+            assert said.count("\n") == 1 and ("is not known" if model_type else "no model_type") in said, said
             cos, sin = angles(np.arange(4), frequencies())
             wanted = rotate(widen(np.load("q.npy")), cos[None], sin[None], pairing)
             expect_close(np.load("o.npy"), wanted, "f32", pairing)
@@ -135,3 +137,22 @@ def unknown_pairings_are_asked_for():
             "reference")
         os.remove("c.npy")
         os.remove("s.npy")
+
+
+@test
+def configs_are_told_what_was_not_read():
+    for changes, words in [(dict(), ""), (dict(partial_rotary_factor=0.5), "partial_rotary_factor of 0.5 is ignored"),
+                           (dict(model_type="apertus"), "rope_theta of 500000.0 is ignored"),
+                           (dict(model_type="unheard-of"), "the model type \"unheard-of\" is not known")]:
+        write_config(**changes)
+        said = run("frequencies", "--config", "config.json")[1]
+        assert words in said and (said == "") == (words == ""), said
+    for config, command in [(dict(model_type="t5", d_model=512), "vkrope bias t5"),
+                            (dict(model_type="whisper"), "vkrope add-positions --table")]:
+        with open("config.json", "w") as file:
+            json.dump(config, file)
+        expect_refusal(config["model_type"], ["frequencies", "--config", "config.json"], command, ["config.json"])
+    with open("config.json", "w") as file:
+        json.dump(dict(model_type="glmasr", audio_config=dict(model_type="glmasr_encoder"), text_config=dict()), file)
+    got = json.loads(run("frequencies", "--config", "config.json", "--layer-type", "audio", "--json")[0])
+    assert got["rotary_dim"] == 32, got

@@ -21,7 +21,6 @@ def frequencies_are_those_of_transformers():
     worst, count = 0.0, 0
     for case, arrays, options in frequency_cases():
         got = json.loads(run("frequencies", *options, "--json")[0])
-        assert list(got) == ["rule", "rotary_dim", "rotary_offset", "pairing", "pairing_out", "scale", "frequencies"]
         values, wanted = np.array(got["frequencies"]), arrays["inv_freq"].astype(np.float64)
         assert values.shape == wanted.shape and got["rotary_dim"] == 2 * len(wanted), case["name"]
         assert np.array_equal(values == 0, wanted == 0), case["name"]
@@ -29,7 +28,7 @@ def frequencies_are_those_of_transformers():
         assert error <= 5e-7, f"{case['name']}: frequencies off by {error}"
         assert abs(got["scale"] / case["attention_scaling"] - 1) <= 1e-6, case["name"]
         text = run("frequencies", *options)[0]
-        printed = [float(line.split()[1]) for line in text.splitlines()[3:]]
+        printed = [float(line.split()[1]) for line in text.splitlines()[-len(wanted):]]
         assert printed == got["frequencies"], case["name"]
         worst, count = max(worst, error), count + 1
     assert count == 20
@@ -38,7 +37,7 @@ def frequencies_are_those_of_transformers():
 
 @test
 def frequencies_tell_the_axes():
-    plain = ["rule", "rotary_dim", "rotary_offset", "pairing", "pairing_out", "scale", "frequencies"]
+    told = ["axes", "axis_names", "skip_first", "skip_last", "chunk_dim"]
     wan = {"_class_name": "WanTransformer3DModel", "attention_head_dim": 12}
     cases = [
         (dict(model_type="qwen2_vl"), [], dict(axes=[0] * 16 + [1] * 24 + [2] * 24, axis_names=["t", "h", "w"])),
@@ -53,13 +52,42 @@ def frequencies_tell_the_axes():
         with open("config.json", "w") as file:
             json.dump(config, file)
         got = json.loads(run("frequencies", "--config", "config.json", *options, "--json")[0])
-        assert {key: value for key, value in got.items() if key not in plain} == wanted, config
+        assert {key: value for key, value in got.items() if key in told} == wanted, config
         lines = run("frequencies", "--config", "config.json", *options)[0].splitlines()
         assert lines[2].split() == "pair radians per position axis positions per turn".split(), lines[2]
         names = [line.split()[2] for line in lines[3:]]
         assert names == [wanted["axis_names"][axis] for axis in wanted["axes"]], config
-        for key, words in (("chunk_dim", "in chunks of 4"), ("skip_first", "first 5"), ("skip_last", "last 1")):
+        for key, words in (("chunk_dim", "in chunks of 4"), ("skip_first", "first 5"), ("skip_last", "the last token")):
             assert (words in lines[0]) == (key in wanted), lines[0]
+
+
+@test
+def frequencies_tell_the_length():
+    longrope = dict(model_type="phi3", hidden_size=8, num_attention_heads=1, max_position_embeddings=64,
+                    original_max_position_embeddings=16,
+                    rope_scaling=dict(type="longrope", short_factor=[1.0] * 4, long_factor=[2.0] * 4))
+    dynamic = dict(model_type="llama", head_dim=8, max_position_embeddings=16,
+                   rope_scaling=dict(type="dynamic", factor=2))
+    for config, options, words in [(longrope, [], "rule longrope, short factors up to a length of 16, "),
+                                   (longrope, ["--length", "17"], "rule longrope, long factors, of a length of 17, "),
+                                   (dynamic, ["--length", "16"], "rule dynamic, up to a length of 16, "),
+                                   (dynamic, ["--length", "17"], "rule dynamic, of a length of 17, ")]:
+        with open("config.json", "w") as file:
+            json.dump(config, file)
+        text = run("frequencies", "--config", "config.json", *options)[0]
+        assert text.startswith(words), text
+
+
+@test
+def one_row_of_positions_serves_the_axes_of_a_text_alone():
+    config = dict(model_type="qwen2_vl", head_dim=128,
+                  vision_config=dict(model_type="qwen2_vl", embed_dim=64, num_heads=2))
+    with open("config.json", "w") as file:
+        json.dump(config, file)
+    for options, words in [([], ""), (["--layer-type", "vision"], "the same position on all 2 axes")]:
+        said = run("table", "--config", "config.json", *options, "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy",
+                   "--device", "reference")[1]
+        assert words in said and (said == "") == (words == ""), said
 
 
 @test

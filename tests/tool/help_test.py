@@ -4,12 +4,12 @@ import shlex
 import numpy as np
 
 from model import axes_of, axis_angles, expect_close, frequencies, rotate, sinusoids, widen
-from program import COMMAND, devices, run, test
+from program import COMMAND, run, test, vulkan_devices
 
 
 @test
 def examples_in_help_run():
-    has_device = devices() != ["reference"]
+    has_device = vulkan_devices() != []
     assert re.fullmatch(r"vkrope \d+\.\d+\.\d+\n", run("--version")[0])
     assert "devices" in run("--help")[0]
     for command in ["devices", "frequencies", "plot", "table", "rotate", "add-positions", "bias", "permute", "check", "check-spirv", "bench", "tune"]:

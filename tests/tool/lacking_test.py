@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from model import random, write_config
-from program import LIMIT, PROGRAM, RUNNER, devices, run, test
+from program import LIMIT, PROGRAM, RUNNER, run, test, vulkan_devices
 
 CUT = os.path.join(os.path.dirname(PROGRAM), "vkrope-cut")
 OLD = "has Vulkan 1.0.82 and 1.1 is needed: install a newer driver or select another device"
@@ -26,7 +26,7 @@ def run_cut(cuts, *arguments, status=0, program=CUT):
 
 
 def devices_to_cut():
-    found = devices()[:-1]
+    found = vulkan_devices()
     if not found or not os.path.exists(CUT):
         sys.exit(77)
     return found

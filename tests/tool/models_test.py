@@ -107,7 +107,7 @@ def towers_of_vision_skip_and_chunk_by_their_configs():
     """Against numpy by what `vkrope frequencies` says of them."""
     size = dict(hidden_size=128, num_attention_heads=2)
     configs = [(dict(size, model_type="dinov3_vit", num_register_tokens=4), "centres of patches"),
-               (dict(size, model_type="llama4_vision_model"), "from 1"),
+               (dict(size, model_type="llama4_vision_model"), "start at 1"),
                (dict(size, model_type="gemma4_vision", head_dim=64), "")]
     skipped = chunked = 0
     for config, warning in configs:
@@ -131,7 +131,7 @@ def towers_of_vision_skip_and_chunk_by_their_configs():
         cos[:, :2], sin[:, :2] = 1, 0
         rotate_both(f"{config['model_type']}, --skip-first in place of its own",
                     ["--config", "config.json", "--positions", f"2:{tokens}", "--skip-first", "2"], q, k,
-                    lambda x: rotate(x, cos, sin, told["pairing"], chunk=chunk), "f32", warning)
+                    lambda x: rotate(x, cos, sin, told["pairing"], chunk=chunk), "f32", warning, "on all 2 axes")
     assert skipped > 0 and chunked > 0
 
 

@@ -176,9 +176,9 @@ TEST(Npy, TurnsBytesRound) {
 }
 
 TEST(Npy, RefusesOtherTypesByName) {
-    const std::string supported = " not supported; float16, float32, float64, uint16, int32 and int64 are";
-    for (const char* descr : {"<c8", "|b1", "|u1", "|i1", "<i2", "<u4", "<u8", "<f16", "|S3", "<U3", "|O", "<M8[ns]",
-                              "<V2", "f4", "|f4", "<f", "", "<"}) {
+    const std::string supported = " not supported; bool, whole numbers and floats of up to 64 bits and complex64 are";
+    for (const char* descr :
+         {"<c16", "b1", "|u2", "|b2", "<f16", "|S3", "<U3", "|O", "<M8[ns]", "<V2", "f4", "|f4", "<f", "", "<"}) {
         EXPECT_EQ(refusal(file(header(descr, "False", "(1,)"), Bytes(8))),
                   "dtype '" + std::string(descr) + "' is" + supported);
     }
@@ -186,6 +186,42 @@ TEST(Npy, RefusesOtherTypesByName) {
               "structured dtypes are" + supported);
     EXPECT_EQ(refusal(file(header("\x1b[2J" + std::string(60, 'x'), "False", "(1,)"), Bytes(4))),
               "dtype '?[2J" + std::string(28, 'x') + "...' is" + supported);
+}
+
+TEST(Npy, CarriesNumPysOtherTypes) {
+    const struct {
+        const char* descr;
+        NpyArray::Type type;
+        Bytes data, swapped;
+    } cases[] = {{"|b1", NpyArray::Type::b8, {1}, {1}},
+                 {"|i1", NpyArray::Type::i8, {255}, {255}},
+                 {"|u1", NpyArray::Type::u8, {7}, {7}},
+                 {"<i2", NpyArray::Type::i16, {1, 2}, {2, 1}},
+                 {"<u4", NpyArray::Type::u32, {1, 2, 3, 4}, {4, 3, 2, 1}},
+                 {"<u8", NpyArray::Type::u64, {1, 2, 3, 4, 5, 6, 7, 8}, {8, 7, 6, 5, 4, 3, 2, 1}},
+                 {"<c8", NpyArray::Type::c64, {1, 2, 3, 4, 5, 6, 7, 8}, {4, 3, 2, 1, 8, 7, 6, 5}}};
+    for (const auto& one : cases) {
+        std::string descr = one.descr;
+        const NpyArray array = parse(file(header(descr, "False", "()"), one.data));
+        EXPECT_EQ(array.type, one.type);
+        EXPECT_EQ(array.data, one.data);
+        const Bytes written = rope::formatNpy(array);
+        EXPECT_NE(std::string(written.begin(), written.end()).find(descr), std::string::npos) << descr;
+        descr[0] = '>';
+        EXPECT_EQ(parse(file(header(descr, "False", "()"), one.data)).data, one.swapped);
+    }
+    // bfloat16 travels as uint16, and float8 not at all.
+    NpyArray array = arrayOf(NpyArray::Type::bf16, {3});
+    const Bytes written = rope::formatNpy(array);
+    EXPECT_EQ(parse(written).type, NpyArray::Type::u16);
+    EXPECT_EQ(parse(written).data, array.data);
+    array.type = NpyArray::Type::f8_e5m2;
+    array.shape = {6};
+    EXPECT_TRUE(rope::formatNpy(array).empty());
+    const Folder folder;
+    EXPECT_EQ(writeRefusal(folder / "a.npy", array),
+              (folder / "a.npy") + ": it is not written: NumPy has no float8_e5m2; a .safetensors takes it");
+    EXPECT_TRUE(folder.names().empty());
 }
 
 TEST(Npy, RefusesMalformedHeaders) {

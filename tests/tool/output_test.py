@@ -59,10 +59,10 @@ def what_standard_output_cannot_take_is_a_failure():
     write_config()
     if not os.path.exists("/dev/full"):
         sys.exit(77)
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([*COMMAND, "frequencies", "--config", "config.json"], stdout=full, stderr=subprocess.PIPE,
-                              text=True, timeout=LIMIT)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "standard output" in done.stderr, done
+    for arguments in (["frequencies", "--config", "config.json"], ["--help"], ["rotate", "--help"], ["--version"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1 and "standard output" in done.stderr, done
 
 
 @test
@@ -77,10 +77,46 @@ def odd_values_are_refused_and_files_beside_an_output_kept():
     with open("bytes.json", "wb") as file:
         file.write(b'{"model_type": "\xff\xfe"}')
     expect_refusal("no UTF-8", ["frequencies", "--config", "bytes.json"], "JSON", sorted(os.listdir(".")))
-    with open("c.npy.vkrope-new", "w") as file:
-        file.write("keep")
-    run(*table)
-    assert open("c.npy.vkrope-new").read() == "keep"
+    for name in [".vkrope-new", ".vkrope-old"]:
+        with open(name, "w") as file:
+            file.write("keep")
+    for _ in range(2):
+        run(*table)
+    for name in [".vkrope-new", ".vkrope-old"]:
+        assert open(name).read() == "keep"
+        os.remove(name)
+    assert sorted(os.listdir(".")) == sorted({*before, "bytes.json", "twice.json", "c.npy", "s.npy"})
+
+
+@test
+def a_file_may_have_the_longest_name():
+    write_config()
+    cos, sin = "c" * 255, "s" * 255
+    before = os.listdir(".")
+    for positions in ["0:4", "4:8"]:
+        run("table", "--config", "config.json", "--positions", positions, "--cos", cos, "--sin", sin, "--device", "cpu")
+        assert sorted(os.listdir(".")) == sorted([*before, cos, sin])
+    run("table", "--config", "config.json", "--positions", "4:8", "--cos", "c.npy", "--sin", "s.npy", "--device", "cpu")
+    assert open(cos, "rb").read() == open("c.npy", "rb").read() and open(sin, "rb").read() == open("s.npy", "rb").read()
+
+
+@test
+def no_ending_promises_another_format():
+    write_config()
+    os.mkdir("json.txt")
+    before = sorted(os.listdir("."))
+    for name in ["f.txt", "f.bin", "f.pt", "f.npz", "f.json", "f.gguf", "f.svg", "-", "json.txt/f.png"]:
+        expect_refusal(name, ["frequencies", "--config", "config.json", "--npy", name],
+                       "arrays are written to .npy and .safetensors", before)
+    for name in ["p.png", "p.pdf", "p.npy", "p.safetensors", "-"]:
+        expect_refusal(name, ["plot", "ladder", "--config", "config.json", "-o", name], "a drawing is written to .svg",
+                       before)
+    for name in ["f", "json.txt/f", "f.v1", "f.npy", "f.safetensors:a.txt"]:
+        run("frequencies", "--config", "config.json", "--npy", name)
+    assert open("f", "rb").read() == open("f.npy", "rb").read()
+    for name in ["p", "p.safetensors:a"]:
+        run("plot", "ladder", "--config", "config.json", "-o", name)
+        assert "<svg" in open(name).read()
 
 
 @test

@@ -28,5 +28,8 @@ def permuted_weights_rotate_as_the_other_pairing():
         run("permute", "--to", old, "--heads", "3", "--rotary-dim", "16", "new.npy", "-o", "new.npy")
         assert np.array_equal(np.load("new.npy"), weights)
     np.save("bias.npy", np.arange(8, dtype=np.int32))
-    run("permute", "--to", "half", "--heads", "2", "bias.npy", "-o", "bias_half.npy")
+    said = run("permute", "--to", "half", "--heads", "2", "bias.npy", "-o", "bias_half.npy")[0]
     assert np.load("bias_half.npy").tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
+    assert said == "bias.npy: [8], 2 heads of 4\n", said
+    assert run("permute", "--to", "half", "--head-dim", "4", "bias.npy", "-o", "other.npy")[0] == said
+    assert np.array_equal(np.load("other.npy"), np.load("bias_half.npy"))

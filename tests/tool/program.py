@@ -33,13 +33,18 @@ def run(*arguments, status=0, shell=None):
     return done.stdout, done.stderr
 
 
-def devices():
-    """What --device is tried with: every device that can be used, then the reference."""
+def vulkan_devices():
+    """The indices of the devices that can be used."""
     done = subprocess.run([*COMMAND, "devices", "--json"], capture_output=True, text=True, timeout=LIMIT)
     if done.returncode != 0:
         assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-        return ["reference"]
-    return [str(d["index"]) for d in json.loads(done.stdout) if d["usable"]] + ["reference"]
+        return []
+    return [str(d["index"]) for d in json.loads(done.stdout) if d["usable"]]
+
+
+def devices():
+    """What --device is tried with: every device that can be used, the CPU with their bits, then the reference."""
+    return vulkan_devices() + ["cpu", "reference"]
 
 
 def expect_refusal(what, arguments, sentence, before):

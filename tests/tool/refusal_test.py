@@ -10,12 +10,12 @@ def write_hostile_files():
     np.save("q.npy", random((1, 4, 2, 64)))
     np.save("rank2.npy", random((4, 64)))
     np.save("f64.npy", np.zeros((1, 4, 2, 64)))
+    np.save("unsplit.npy", random((1, 4, 128)))
     np.save("u16.npy", np.zeros((1, 4, 2, 64), np.uint16))
     np.save("k3.npy", random((1, 3, 2, 64)))
     np.save("k_f16.npy", random((1, 4, 2, 64), "f16"))
     np.save("empty.npy", np.zeros((1, 0, 2, 64), np.float32))
     np.save("p5.npy", np.arange(5))
-    np.save("far.npy", np.array([0, 1, 2, 2**40]))
     np.save("fp.npy", np.arange(4.0))
     np.save("f.npy", frequencies(10000, 64))
     np.save("f32.npy", frequencies(10000, 64).astype(np.float32))
@@ -73,8 +73,13 @@ def nonsense():
         ("no range", but(positions="1:x"), "1:x"),
         ("range beyond int32", but(positions="2147483646:2147483650"), "int32"),
         ("other count", but(positions="0:5"), "4"),
+        ("heads before tokens", but(positions="0:2"), "if --q has its heads before its tokens, say --order bhsd"),
+        ("tokens before heads", but(positions="0:4", order="bhsd"), "its tokens before its heads, say --order bshd"),
+        ("heads side by side", but(q="unsplit.npy"), "--config says 64; if these are the heads of a token side by side, "
+                                                     "reshape it to [1, 4, 2, 64]"),
+        ("one position", but(positions="4"), "'4', which is neither a range first:last, such as 0:4096, nor a file"),
+        ("a range with dots", but(positions="0..4"), "'0..4', which is neither a range first:last"),
         ("array of other count", but(positions="p5.npy"), "5"),
-        ("positions beyond int32", but(positions="far.npy"), "1099511627776"),
         ("positions of halves", but(positions="k_f16.npy"), "[1, 4, 2, 64]"),
         ("no config", but(config="none.json"), "none.json"),
         ("no angles", but(config=None), "--config"),
@@ -105,9 +110,12 @@ def nonsense():
         ("table to one file", table[:-1] + ["o.npy"], "same file"),
         ("table of too much", table[:4] + ["0:1073741824"] + table[5:], "GiB"),
         ("permute heads", ["permute", "--to", "half", "--heads", "3", "rank2.npy", "-o", "o.npy"], "[4, 64]"),
+        ("permute head", ["permute", "--to", "half", "--head-dim", "3", "rank2.npy", "-o", "o.npy"], "--head-dim 3"),
+        ("permute without heads", ["permute", "--to", "half", "rank2.npy", "-o", "o.npy"], "--head-dim their size"),
         ("permute part", ["permute", "--to", "half", "--heads", "1", "--rotary-dim", "8", "rank2.npy", "-o", "o.npy"], "8"),
         ("permute to nothing", ["permute", "--to", "full", "--heads", "1", "rank2.npy", "-o", "o.npy"], "full"),
         ("check of the reference", ["check", "--device", "reference"], "reference"),
+        ("check of the CPU", ["check", "--device", "cpu"], "--device is cpu"),
     ]
 
 

@@ -1,7 +1,9 @@
+import os
+
 import numpy as np
 
 from model import angles, axes_of, axis_angles, frequencies, positions_of_axes, write_config
-from program import devices, run, test
+from program import devices, expect_refusal, run, test
 
 
 @test
@@ -67,3 +69,38 @@ def tables_of_several_axes_are_numpys():
             if device != "reference":
                 bits.setdefault(name, set()).add(got[0].tobytes() + got[1].tobytes())
     assert all(len(one) == 1 for one in bits.values()), "the devices' tables differ"
+
+
+@test
+def tables_are_made_in_every_format_of_rows():
+    values = frequencies(10000, 10)
+    np.save("f.npy", values)
+    np.save("p.npy", np.array([[0, 7, -3], [1, 2, 100000]]))
+    for positions, shape in [("-2:5", (7,)), ("p.npy", (2, 3))]:
+        for device in devices():
+            table = ["table", "--frequencies", "f.npy", "--scale", "1.5", "--positions", positions, "--device", device]
+            run(*table, "--cos", "c.npy", "--sin", "s.npy")
+            cos, sin = np.load("c.npy"), np.load("s.npy")
+            assert cos.shape == (*shape, 5)
+            run(*table, "--format", "two-arrays", "--cos", "c2.npy", "--sin", "s2.npy")
+            assert open("c2.npy", "rb").read() + open("s2.npy", "rb").read() == \
+                open("c.npy", "rb").read() + open("s.npy", "rb").read()
+            run(*table, "--format", "duplicated", "--cos", "c2.npy", "--sin", "s2.npy")
+            for got, one in [("c2.npy", cos), ("s2.npy", sin)]:
+                assert np.array_equal(np.load(got), np.concatenate([one, one], -1)), device
+            for name, wanted in [("split", np.concatenate([cos, sin], -1)), ("interleaved", np.stack([cos, sin], -1)),
+                                 ("complex", (cos + 1j * sin).astype(np.complex64))]:
+                text, _ = run(*table, "--format", name, "--out", "o.npy")
+                got = np.load("o.npy")
+                assert got.dtype == wanted.dtype and np.array_equal(got, wanted), f"{name} on {device}"
+                assert text.startswith(f"{got.nbytes} bytes: "), text
+    before = sorted(os.listdir("."))
+    table = ["table", "--frequencies", "f.npy", "--positions", "0:3"]
+    for arguments, sentence in [
+            (["--format", "split", "--cos", "o.npy", "--sin", "o2.npy"], "--format split is one array; --out names"),
+            (["--format", "complex"], "--format complex is one array"),
+            (["--format", "complex", "--out", "o.npy", "--sin", "o2.npy"], "--format complex is one array"),
+            (["--out", "o.npy"], "--format two-arrays is two arrays; --cos and --sin name"),
+            (["--format", "duplicated", "--cos", "o.npy"], "--format duplicated is two arrays"),
+            (["--format", "rows", "--out", "o.npy"], "rows")]:
+        expect_refusal(" ".join(arguments), table + arguments, sentence, before)

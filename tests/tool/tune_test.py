@@ -4,12 +4,12 @@ import re
 import sys
 
 from bench_test import SMALL_BENCH
-from program import RUN_SPOILED, SPOILED, devices, run, test
+from program import RUN_SPOILED, SPOILED, run, test, vulkan_devices
 
 
 @test
 def tune_takes_what_is_surely_faster():
-    found = devices()[:-1]
+    found = vulkan_devices()
     if not found:
         sys.exit(77)
     arguments = ["tune", "--tokens", "2", "--element", "f32", "--model", "qwen3-0.6b", "--rounds", "3", "--device", found[-1]]
@@ -31,7 +31,7 @@ def tune_takes_what_is_surely_faster():
 
 @test
 def tune_finds_a_spoiled_plan():
-    found = devices()[:-1]
+    found = vulkan_devices()
     if not found or not os.path.exists(SPOILED):
         sys.exit(77)
     command = f"{RUN_SPOILED} tune --tokens 1 --rounds 1 --element bf16 --pairing interleaved --device {found[-1]}"

@@ -1,0 +1,19 @@
+// Keys that most models' code reads and a model type's own does not: they are taken out of the configuration, and
+// named.
+#pragma once
+
+#include "config/source.hpp"
+
+namespace rope {
+namespace config {
+
+// Takes out the keys that the type's own code ignores, and finds the rules again where it took any. A type that is not
+// known, or whose code is not that of Transformers, keeps all of them.
+bool dropIgnoredKeys(Source* source, std::string* error);
+
+// Adds a note for each key that was taken out and says another thing than what was read, and one for a type that is not
+// known.
+void noteOwnKeys(const Source& source, ModelEncoding* model);
+
+} // namespace config
+} // namespace rope

@@ -1,0 +1,113 @@
+/* vkrope.py calls these functions by ctypes: frequencies, tables and rotations, on a Vulkan device or with the same
+ * bits on the CPU. C99. This header is the manual of the calls; rope.h is that of the descriptions.
+ *
+ * layouts.py reads the structures of both headers and writes them into vkrope.py. When vkrope.py loads the library, it
+ * compares the version and the size of each structure by ropePythonSize.
+ *
+ * A call that has a status returns ROPE_PYTHON_DONE, or writes one sentence to *reason, which is never null. Nothing is
+ * thrown. All calls may run on any number of threads at once, also with the same device: a device of Vulkan's then
+ * works for one after the other, the CPU for all at once. */
+#ifndef VKROPE_ROPE_PYTHON_H
+#define VKROPE_ROPE_PYTHON_H
+
+#include "rope.h"
+
+#if defined(_WIN32)
+#define ROPE_PYTHON_API __declspec(dllexport)
+#else
+#define ROPE_PYTHON_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum RopePythonStatus {
+    ROPE_PYTHON_DONE = 0,
+    ROPE_PYTHON_FAILED = 1,  /* the machine failed: no such device, no memory */
+    ROPE_PYTHON_REFUSED = 2, /* the request is at fault */
+    ROPE_PYTHON_STATUS_MAX_ENUM = 0x7FFFFFFF
+} RopePythonStatus;
+
+/* A longer sentence is cut. */
+#define ROPE_PYTHON_REASON_SIZE 1024
+typedef struct RopePythonReason {
+    char text[ROPE_PYTHON_REASON_SIZE];
+} RopePythonReason;
+
+/* The bytes of the structure of that name, ROPE_VERSION for "ROPE_VERSION", and 0 for any other name. */
+ROPE_PYTHON_API uint32_t ropePythonSize(const char* name);
+
+/* ---- Models -------------------------------------------------------------------------------------------------- */
+
+/* A configuration, in one of two ways. Zeros choose what the configuration says. */
+typedef struct RopePythonRequest {
+    const char* gguf;       /* the path of a .gguf; or null, and then */
+    const void* config;     /* the text of a config.json, */
+    uint64_t config_bytes;  /* of so many bytes */
+    const char* layer_type; /* null: full_attention, or the only type */
+    double length;          /* the largest position so far plus 1, for rules that depend on it */
+    uint32_t rotary_dim;    /* elements */
+} RopePythonRequest;
+
+/* Texts are never null, and lists of texts have one a line. */
+typedef struct RopePythonModel {
+    const char* model_type;
+    const char* rule; /* of ropeRuleName */
+    const char* layer_type;
+    const char* layer_types;
+    const char* axis_names;
+    const char* notes;         /* sentences: what is ignored, and what is left to the caller */
+    const double* frequencies; /* radians per position, one for each pair */
+    const uint8_t* axes;       /* the axis of each pair; null: one axis */
+    double scale;
+    uint32_t pairs;
+    uint32_t head_dim;
+    uint32_t rotary_begin;
+    uint32_t rotary_dim;
+    uint32_t chunk_dim;
+    uint32_t skip_first;
+    uint32_t skip_last;
+    RopePairing pairing; /* default: the configuration does not say */
+    RopePairing pairing_out;
+} RopePythonModel;
+
+/* *model is null on failure. ropePythonFreeModel takes null too. */
+ROPE_PYTHON_API RopePythonStatus ropePythonReadModel(const RopePythonRequest* request, const RopePythonModel** model,
+                                                     RopePythonReason* reason);
+ROPE_PYTHON_API void ropePythonFreeModel(const RopePythonModel* model);
+
+/* ---- Devices ------------------------------------------------------------------------------------------------- */
+
+/* "cpu" computes the shaders' bits on the CPU and takes no Vulkan; else an index, part of a device's name or driver, or
+ * an empty text for the best device. *device is null on failure. ropePythonCloseDevice takes null too; no other call
+ * may be at work with the device. */
+typedef struct RopePythonDevice RopePythonDevice;
+ROPE_PYTHON_API RopePythonStatus ropePythonOpenDevice(const char* select, RopePythonDevice** device,
+                                                      RopePythonReason* reason);
+ROPE_PYTHON_API void ropePythonCloseDevice(RopePythonDevice* device);
+ROPE_PYTHON_API const char* ropePythonDeviceName(const RopePythonDevice* device); /* lives as long as the device */
+
+/* ---- Work ---------------------------------------------------------------------------------------------------- */
+
+/* The caller's memory in place of a slot's buffer. Fewer bytes than the description takes are refused. */
+typedef struct RopePythonArray {
+    void* data;
+    uint64_t bytes;
+} RopePythonArray;
+
+/* Writes the rows of cos and sin. Positions are not read where they are counted. frequencies.values are given. */
+ROPE_PYTHON_API RopePythonStatus ropePythonTable(RopePythonDevice* device, const RopeTableDescription* description,
+                                                 const RopePythonArray* positions, const RopePythonArray* rows,
+                                                 RopePythonReason* reason);
+
+/* Rotates the tensor q of the description, with cos and sin from its frequencies (the source is inline). In place `out`
+ * is `x`. Bytes of `out` that the description does not touch stay as they were. */
+ROPE_PYTHON_API RopePythonStatus ropePythonRotate(RopePythonDevice* device, const RopeRotateDescription* description,
+                                                  const RopePythonArray* positions, const RopePythonArray* x,
+                                                  const RopePythonArray* out, RopePythonReason* reason);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,31 @@
+// The findings of the fuzzers of .npz and .safetensors, once more.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+void fuzzNpz(const uint8_t* bytes, size_t size);
+void fuzzSafetensors(const uint8_t* bytes, size_t size);
+
+namespace {
+
+void expectSurvival(const char* corpus, void (*fuzz)(const uint8_t*, size_t)) {
+    size_t inputs = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(std::string(VKROPE_TEST_CORPUS "/") + corpus)) {
+        SCOPED_TRACE(entry.path().string());
+        std::ifstream in(entry.path(), std::ios::binary);
+        const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(in), {});
+        fuzz(bytes.data(), bytes.size());
+        ++inputs;
+    }
+    EXPECT_GT(inputs, 20u);
+}
+
+TEST(Npz, SurvivesItsCorpus) { expectSurvival("npz", fuzzNpz); }
+
+TEST(Safetensors, SurvivesItsCorpus) { expectSurvival("safetensors", fuzzSafetensors); }
+
+} // namespace

@@ -1,0 +1,70 @@
+import numpy as np
+
+from model import (angles, axes_of, axis_angles, expect_close, frequencies, random, rotate, rotate_both, sinusoids,
+                   widen)
+from program import devices, run, test
+
+FAR = [2**31, -(2**31) - 1, 2**63 - 1, -(2**63), 2**32 + 5]
+
+
+@test
+def int64_beyond_int32_is_no_position():
+    """As the library takes it: such a token stays, a row made for it is 1 and 0, and nothing is added to it."""
+    values = frequencies(10000, 32)
+    np.save("f.npy", values)
+    positions = np.array([FAR + [3, 2**31 - 1, -(2**31)], [7, FAR[0], 1, 2, 0, 5, FAR[1], 9]])
+    beyond = (positions > 2**31 - 1) | (positions < -(2**31))
+    np.save("p.npy", positions)
+    cos, sin = angles(np.where(beyond, 0, positions), values)
+    q, k = random((2, 8, 3, 40)), random((2, 8, 1, 40), seed=2)
+    for source in ["inline", "rows"]:
+        rotate_both(source, ["--frequencies", "f.npy", "--positions", "p.npy", "--source", source], q, k,
+                    lambda x: rotate(x, cos, sin), "f32", "7 of 16 tokens have positions beyond int32; they pass")
+    near = np.where(beyond, np.where(positions < 0, FAR[1], FAR[0]), positions % 1000)
+    np.save("near.npy", near)
+    c, s = angles(np.where(beyond, 0, near), values)
+    rotate_both("table", ["--frequencies", "f.npy", "--positions", "near.npy", "--source", "table"], q, k,
+                lambda x: rotate(x, c, s), "f32", "7 of 16 tokens")
+    for device in devices():
+        _, errors = run("table", "--frequencies", "f.npy", "--positions", "p.npy", "--cos", "c.npy", "--sin", "s.npy",
+                        "--device", device)
+        assert errors.count("\n") == 1 and "7 of 16 positions are beyond int32" in errors, errors
+        got = np.load("c.npy"), np.load("s.npy")
+        assert (got[0][beyond] == 1).all() and (got[1][beyond] == 0).all() and np.abs(got[0] - cos).max() < 1.2e-7
+        x = random((2, 8, 64))
+        np.save("x.npy", x)
+        _, errors = run("add-positions", "--positions", "p.npy", "--x", "x.npy", "--out", "o.npy", "--device", device)
+        assert errors.count("\n") == 1 and "7 of 16 tokens have positions beyond int32; they" in errors, errors
+        assert np.array_equal(np.load("o.npy")[beyond], x[beyond])
+        wanted = widen(x) + np.where(beyond[..., None], 0, sinusoids(np.where(beyond, 0, positions), 64))
+        expect_close(np.load("o.npy"), wanted, "f32", device)
+
+
+@test
+def one_axis_beyond_int32_keeps_a_token():
+    values = frequencies(10000, 32)
+    np.save("f.npy", values)
+    axes = axes_of("contiguous", [4, 6, 6])
+    positions = np.random.default_rng(4).integers(0, 99, (3, 1, 6))
+    positions[1, 0, 2], positions[0, 0, 3], positions[2, 0, 3] = FAR[0], FAR[1], FAR[2]
+    np.save("p.npy", positions)
+    kept = positions.copy()
+    kept[:, 0, [2, 3]] = 0
+    cos, sin = axis_angles(kept, axes, values)
+    q, k = random((2, 6, 2, 32)), random((2, 6, 1, 32), seed=2)
+    for skip, count in [([], 4), (["--skip-first", "3"], 2)]:
+        c, s = cos.copy(), sin.copy()
+        if skip:
+            c[:, :3], s[:, :3] = 1, 0
+        rotate_both(str(skip), ["--frequencies", "f.npy", "--sections", "4,6,6", "--positions", "p.npy", *skip], q, k,
+                    lambda x: rotate(x, c, s), "f32", f"{count} of 12 tokens have positions beyond int32")
+
+
+@test
+def all_positions_may_be_beyond_int32():
+    np.save("f.npy", frequencies(10000, 32))
+    np.save("p.npy", np.array(FAR))
+    q = random((1, 5, 2, 32))
+    for source in ["inline", "rows", "table"]:
+        rotate_both(source, ["--frequencies", "f.npy", "--positions", "p.npy", "--source", source], q, q, lambda x: x,
+                    "f32", "5 of 5 tokens have positions beyond int32")
