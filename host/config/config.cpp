@@ -10,6 +10,8 @@
 #include "config/query_scale.hpp"
 #include "config/rule.hpp"
 
+#include <algorithm>
+
 namespace rope {
 namespace {
 
@@ -103,6 +105,11 @@ bool haveSameRotation(const ModelEncoding& a, const ModelEncoding& b) {
            a.rotary_begin == b.rotary_begin && a.pairing == b.pairing && a.axes == b.axes;
 }
 
+bool turns(const ModelEncoding& model, const std::string& type) {
+    return std::any_of(model.layers.begin(), model.layers.end(),
+                       [&](const ModelLayer& layer) { return layer.type == type && layer.rotates; });
+}
+
 // Types with rules of their own may rotate alike even so: OLMo 3's do where nothing is scaled.
 void findEqualTypes(const Json& config, const ConfigRequest& request, ModelEncoding* model) {
     constexpr size_t kMostTypes = 8;
@@ -114,7 +121,10 @@ void findEqualTypes(const Json& config, const ConfigRequest& request, ModelEncod
         asked.layer.reset();
         ModelEncoding other;
         std::string ignored;
-        if (!readTextConfig(config, asked, &other, &ignored)) continue; // its layers do not rotate, or not alike
+        if (!readTextConfig(config, asked, &other, &ignored)) { // its layers do not rotate, or by what is refused
+            differ = differ || turns(*model, type);
+            continue;
+        }
         const bool same = haveSameRotation(other, *model);
         differ = differ || !same;
         for (size_t i = 0; same && i < model->layers.size(); ++i)

@@ -137,6 +137,16 @@ bool rotates(const Source& source, const ModelEncoding& model, const std::string
     return known ? any : typeRotates(source, type);
 }
 
+// A class may have a type of which this model has no layer.
+bool occurs(const ModelEncoding& model, const std::string& type) {
+    bool typed = false;
+    for (const ModelLayer& layer : model.layers) {
+        if (layer.type == type) return true;
+        typed = typed || !layer.type.empty();
+    }
+    return !typed;
+}
+
 std::string listed(const std::vector<std::string>& names) {
     constexpr size_t kMostNames = 8;
     std::string text;
@@ -155,7 +165,7 @@ bool chooseLayerName(const Source& source, const ModelEncoding& model, const std
         return refuse(error, "the configuration has no layer type " + shown(wanted) + "; it has " + listed(names));
     std::vector<std::string> turning;
     for (const std::string& other : names) {
-        if (rotates(source, model, other)) turning.push_back(other);
+        if (rotates(source, model, other) && (other == wanted || occurs(model, other))) turning.push_back(other);
     }
     if (turning.empty()) return refuse(error, "no layer of the model rotates");
     if (!wanted.empty() && !hasName(turning, wanted)) {

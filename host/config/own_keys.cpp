@@ -250,8 +250,8 @@ void noteOwnKeys(const Source& source, ModelEncoding* model) {
     for (const IgnoredKey& key : source.ignored) {
         if (!saysAnother(key, source, *model)) continue;
         model->notes.push_back("the configuration's " + key.name + " of " + shown(key.value) +
-                               " is ignored, because the model type " + shown(source.type) +
-                               "'s own code does not read it" + insteadOf(key, *model));
+                               " is ignored, because the code of the model type " + shown(source.type) +
+                               " does not read it" + insteadOf(key, *model));
     }
 }
 

@@ -125,7 +125,7 @@ void dropKey(Grid* grid, const char* key, std::vector<std::string>* notes) {
     const Json* inner = found->is_object() ? findKey(*found, "rope_theta") : found;
     if (inner != nullptr && *inner != grid->tower->base) {
         notes->push_back(std::string("the configuration's ") + key + " of " + shown(*found) +
-                         " is ignored, because the model type " + shown(grid->type) + "'s own code does not read it");
+                         " is ignored, because the code of the model type " + shown(grid->type) + " does not read it");
     }
     grid->config.erase(key);
 }

@@ -69,7 +69,10 @@ void fillMembers(OwnedModel* model) {
     const ModelEncoding& encoding = model->encoding;
     model->lines_of_types = asLines(encoding.layer_types);
     model->lines_of_axes = asLines(encoding.axis_names);
-    model->lines_of_notes = asLines(encoding.notes);
+    std::vector<std::string> notes = encoding.notes;
+    const std::string layers = describeLayers(encoding);
+    if (!layers.empty()) notes.push_back(layers);
+    model->lines_of_notes = asLines(notes);
     model->model_type = encoding.model_type.c_str();
     model->rule = ropeRuleName(encoding.rule.kind);
     model->layer_type = encoding.layer_type.c_str();
@@ -123,11 +126,12 @@ const char* nameOf(RopeSlot slot) {
                                        : "the array has ";
 }
 
-// Buffers end with a whole word, arrays need not.
+// Buffers end with a whole word, arrays of 16-bit elements need not.
 Outcome checkBytes(const RopePlan& plan, const std::vector<Slot>& slots) {
     for (const Slot& slot : slots) {
         const uint64_t needed = plan.bytes[slot.number];
-        if ((slot.from == nullptr && slot.to == nullptr && needed != 0) || (slot.bytes + 3) / 4 * 4 < needed) {
+        if ((slot.from == nullptr && slot.to == nullptr && needed != 0) ||
+            slot.bytes + (slot.bytes % 4 == 2 ? 2 : 0) < needed) {
             return refused(nameOf(slot.number) + std::to_string(slot.bytes) + " bytes; the description takes " +
                            std::to_string(needed));
         }

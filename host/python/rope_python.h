@@ -24,8 +24,8 @@ extern "C" {
 
 typedef enum RopePythonStatus {
     ROPE_PYTHON_DONE = 0,
-    ROPE_PYTHON_FAILED = 1,  /* the machine failed: no such device, no memory */
-    ROPE_PYTHON_REFUSED = 2, /* the request is at fault */
+    ROPE_PYTHON_FAILED = 1,  /* the machine failed: no memory, a device lost */
+    ROPE_PYTHON_REFUSED = 2, /* the request is at fault, also for a device that is not here */
     ROPE_PYTHON_STATUS_MAX_ENUM = 0x7FFFFFFF
 } RopePythonStatus;
 
@@ -57,7 +57,8 @@ typedef struct RopePythonModel {
     const char* layer_type;
     const char* layer_types;
     const char* axis_names;
-    const char* notes;         /* sentences: what is ignored, and what is left to the caller */
+    const char*
+        notes; /* sentences: the layers that the answer is for, what is ignored, and what is left to the caller */
     const double* frequencies; /* radians per position, one for each pair */
     const uint8_t* axes;       /* the axis of each pair; null: one axis */
     double scale;

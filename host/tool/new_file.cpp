@@ -104,7 +104,10 @@ std::error_code nameNewFile(const std::string& target, NewFile* file) {
     return takeUnusedName(target, kStem, &file->name, [&from](const std::string& name) {
         if (linkat(AT_FDCWD, from.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return std::error_code();
         std::error_code failed = lastError();
-        if (failed != std::errc::file_exists) fs::copy_file(from, name, failed); // some sandboxes forbid the link
+        if (failed == std::errc::file_exists) return failed;
+        fs::copy_file(from, name, failed); // some sandboxes forbid the link
+        std::error_code ignored;
+        if (failed && failed != std::errc::file_exists) fs::remove(name, ignored);
         return failed;
     });
 }

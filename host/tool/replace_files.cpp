@@ -145,6 +145,7 @@ bool replaceFiles(const std::vector<FileToWrite>& files, size_t* failed, std::st
         *error = files[i].path + ": " + why;
         if (!why.empty()) return false;
     }
+    *error = "a signal came before the files took their places, and they are as they were";
     if (HeldSignals::came()) return false;
     std::error_code code;
     *failed = placeAll(&staged, &code);

@@ -295,7 +295,8 @@ bool readEncodingAngles(const RotateOptions& options, RotateRequest* request, Fa
                                           : ROPE_SOURCE_INLINE;
     if (!readEncoding(options.encoding, &encoding, failure)) return false;
     if (!readTokenPositions(options, request, failure) ||
-        !readEncodingFor(request->positions, options.encoding, &encoding, failure) ||
+        // a shift's positions are distances, which ask for no length
+        (!options.shift && !readEncodingFor(request->positions, options.encoding, &encoding, failure)) ||
         !findRotaryBegin(options, "--q", encoding, request->q, &d.rotary_begin, failure) ||
         (d.k.heads != 0 && !findRotaryBegin(options, "--k", encoding, request->k, &request->k_rotary_begin, failure)))
         return false;
@@ -367,7 +368,6 @@ std::optional<RotateRequest> takeOutK(RotateRequest* request) {
     k.description.q = d.k;
     k.description.k = d.k = {};
     k.positions = request->positions;
-    k.given_rows = request->given_rows;
     k.q = std::move(request->k);
     return k;
 }

@@ -95,7 +95,8 @@ class Frequencies(Case):
         encoding = vkrope.read(GEMMA3)
         self.assertEqual((encoding.model_type, encoding.layer_type), ("gemma3_text", "full_attention"))
         self.assertEqual(sorted(encoding.layer_types), ["full_attention", "sliding_attention"])
-        self.assertEqual(encoding.notes, [])
+        self.assertEqual(len(encoding.notes), 1)
+        self.assertIn("layers 5, 11 (full_attention)", encoding.notes[0])
         told = vkrope.read({"model_type": "qwen", "kv_channels": 64, "seq_length": 2048, "use_logn_attn": True}, length=4096)
         self.assertEqual(len(told.notes), 1)
         self.assertIn("use_logn_attn scales queries", told.notes[0])
@@ -383,6 +384,34 @@ class Example(Case):
         if "nothing to compare with" not in lines[-1]:
             alike = [float(line.split()[-1]) for line in lines if "its own frequencies" in line]
             self.assertTrue(len(alike) == 3 and max(alike) < 1e-6, done.stdout)
+
+
+class Latent(Case):
+    def test_lies_as_the_model_writes_it_once_it_is_turned(self):
+        encoding = vkrope.read({"model_type": "deepseek_v3"})
+        x = random((2, 5, 3, 64))
+        for device in map(vkrope.Device, ["cpu", *DEVICES[1:2]]):
+            there = device.rotate(encoding, x, 7)
+            back = device.rotate(encoding, there, 7, operation="inverse")
+            self.assertLess(np.abs(back - x).max(), 1e-5)
+            self.assertFalse(same_bits(there, x))
+
+
+class Encodings(Case):
+    def test_say_which_layers_do_not_rotate(self):
+        notes = vkrope.read({"model_type": "smollm3", "hidden_size": 64, "num_attention_heads": 2, "num_hidden_layers": 4}).notes
+        self.assertTrue(any("do not rotate" in note or "does not rotate" in note for note in notes), notes)
+
+    def test_take_frequencies_of_other_types_and_counts_of_32_bits(self):
+        encoding = vkrope.Encoding([1.0, 0.5, 0.25, 0.125])
+        wanted = vkrope.Device("cpu").table(encoding, range(9))
+        encoding.frequencies = encoding.frequencies.astype(np.float32)
+        for got, array in zip(vkrope.Device("cpu").table(encoding, range(9)), wanted):
+            self.assertTrue(same_bits(got, array))
+        with self.assertRaisesRegex(vkrope.Refused, "rotary_dim is 4294967360"):
+            vkrope.read(LLAMA, rotary_dim=2**32 + 64)
+        with self.assertRaisesRegex(vkrope.Refused, "skip_first is -1"):
+            vkrope.Encoding([1.0], skip_first=-1)
 
 
 class Devices(Case):
