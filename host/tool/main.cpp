@@ -99,6 +99,12 @@ std::string parsedCommand(const std::vector<AddedCommand>& commands) {
     return "vkrope";
 }
 
+std::string commandNames() {
+    std::string names;
+    for (const Command& command : kCommands) names += (names.empty() ? "" : ", ") + std::string(command.name);
+    return names;
+}
+
 int complain(const std::string& command, const tool::Failure& failure) {
     std::fprintf(stderr, "%s: %s\n", command.c_str(), tool::oneLine(failure.text).c_str());
     return failure.status;
@@ -147,14 +153,14 @@ int main(int count, char** values) {
             app.exit(error);
             if (flushOutput(&failure)) return 0;
         } else {
-            failure.text = tool::sentenceOf(error);
+            const bool unknown = count > 1 && parsedCommand(commands) == "vkrope" && values[1][0] != '-';
+            failure.text = unknown ? std::string("there is no command '") + values[1] + "'; there are " + commandNames()
+                                   : tool::sentenceOf(error);
         }
         return complain(parsedCommand(commands), failure);
     }
     for (const AddedCommand& command : commands) {
         if (command.app->parsed()) return runCommand(command);
     }
-    std::string names;
-    for (const Command& command : kCommands) names += (names.empty() ? "" : ", ") + std::string(command.name);
-    return complain("vkrope", {2, "a command is missing, one of " + names + "; --help says what they do"});
+    return complain("vkrope", {2, "a command is missing, one of " + commandNames() + "; --help says what they do"});
 }

@@ -269,21 +269,23 @@ bool findRotaryBegin(const RotateOptions& options, const std::string& option, co
     const uint32_t whole = encoding.nope_dim + encoding.head_dim;
     const bool ends = encoding.rotary_begin + rotary == encoding.head_dim;
     const bool fits = encoding.head_dim == 0 || head_dim == encoding.head_dim;
-    *begin = encoding.rotary_begin;
+    *begin = options.rotary_offset.value_or(encoding.rotary_begin);
+    if (options.rotary_offset) return true; // the caller knows of what the heads are made
     if (!fits && head_dim == whole) {
         *begin += encoding.nope_dim;
     } else if (!fits && ends && head_dim == rotary) {
         *begin = 0;
     } else if (!fits) {
-        return refuse(failure, option + " has heads of " + std::to_string(head_dim) + " elements, but --config says " +
-                                   std::to_string(encoding.head_dim) +
-                                   (encoding.nope_dim == 0
-                                        ? ""
-                                        : ", or " + std::to_string(whole) + " with the " +
-                                              std::to_string(encoding.nope_dim) + " before them that do not turn") +
-                                   hintAtHeads(tensor, whole));
+        const std::string hint = hintAtHeads(tensor, whole);
+        return refuse(failure,
+                      option + " has heads of " + std::to_string(head_dim) + " elements, but --config says " +
+                          std::to_string(encoding.head_dim) +
+                          (encoding.nope_dim == 0
+                               ? ""
+                               : ", or " + std::to_string(whole) + " with the " + std::to_string(encoding.nope_dim) +
+                                     " before them that do not turn") +
+                          (hint.empty() ? "; --rotary-offset says where the rotary part of other heads starts" : hint));
     }
-    *begin = options.rotary_offset.value_or(*begin);
     return true;
 }
 

@@ -1,5 +1,6 @@
 import re
 import shlex
+import subprocess
 
 import numpy as np
 
@@ -33,3 +34,11 @@ def examples_in_help_run():
         assert np.load("alibi.npy").shape == (8, 100, 100) and np.load("step.npy").shape == (8, 1, 100)
         assert np.array_equal(np.load("step.npy")[:, 0], np.load("alibi.npy")[:, 99])
     assert np.load("w_half.npy").shape == (128, 32)
+
+
+@test
+def an_unknown_command_is_answered_with_those_there_are():
+    done = subprocess.run([*COMMAND, "frequency"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == "", done
+    assert done.stderr.startswith("vkrope: there is no command 'frequency'; there are devices, frequencies, "), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr

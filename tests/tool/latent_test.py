@@ -76,6 +76,16 @@ def what_is_turned_lies_as_the_model_writes_it():
     assert abs(products[0] - products[1]) < 1e-4 * abs(products[0]) + 1e-3, f"no transpose: {products}"
 
 
+@test
+def a_row_of_a_latent_cache_turns_at_its_end():
+    write(dict(model_type="deepseek_v3"))
+    row = random((1, TOKENS, 1, 576))
+    np.save("row.npy", row)
+    run("rotate", "--config", "config.json", "--positions", f"0:{TOKENS}", "--q", "row.npy", "--q-out", "out.npy",
+        "--rotary-offset", "512")
+    expect_close(np.load("out.npy"), rotated(row, 512, 64, "half"), "f32", "a row of 512 and 64")
+
+
 def shifted(there):
     cos, sin = angles(np.arange(TOKENS), 10000.0 ** (-np.arange(0, 64, 2) / 64))
     return rotate(widen(there), cos[None], sin[None], "half", "half", begin=128)
