@@ -101,10 +101,6 @@ constexpr Remark kRemarks[] = {
      "attn_rotary_emb is read, as in the model's first code; that of Transformers does not read it"},
 };
 
-bool holds(const char* words, const std::string& word) {
-    return std::string(words).find(" " + word + " ") != std::string::npos;
-}
-
 void ignore(Source* source, Json* object, const char* key, IgnoredKey::Means means) {
     const Json* found = findKey(*object, key);
     if (found == nullptr) return;

@@ -31,10 +31,6 @@ constexpr RuleName kRuleNames[] = {
 const char kAnyRulesKeys[] = " type rope_type rope_theta partial_rotary_factor factor original_max_position_embeddings "
                              "max_position_embeddings finetuned mrope_section mrope_interleaved llama_4_scaling_beta ";
 
-bool holds(const char* words, const std::string& word) {
-    return std::string(words).find(" " + word + " ") != std::string::npos;
-}
-
 bool readRuleName(const Source& source, std::string* name, std::string* error) {
     const Json& rule = source.layer.rule;
     std::string older, newer;

@@ -17,6 +17,10 @@ bool isOneOf(const std::string& key, Keys keys) {
     return std::any_of(keys.begin(), keys.end(), [&](const char* other) { return key == other; });
 }
 
+bool holds(const char* words, const std::string& word) {
+    return std::string(words).find(" " + word + " ") != std::string::npos;
+}
+
 bool isOff(const Json& value) { return value.is_null() || value == false; }
 
 const Json* findKey(const Json& object, const char* key) {

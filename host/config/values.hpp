@@ -20,7 +20,8 @@ std::string shown(const Json& value);
 
 bool isOneOf(const std::string& key, Keys keys);
 
-bool isOff(const Json& value); // null or false, which mean the same as an absent key
+bool holds(const char* words, const std::string& word); // words stand between spaces, also the first and the last
+bool isOff(const Json& value);                          // null or false, which mean the same as an absent key
 
 // Returns the member, or null where it is absent or null.
 const Json* findKey(const Json& object, const char* key);
