@@ -17,7 +17,7 @@
 #   mali         the same of Arm's (PanVK), built for arm64, under qemu                             10 minutes
 #   cross        every shader through spirv-cross to MSL and HLSL                                    1 minute
 #   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
-#   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see ENGINES.md  5 minutes
+#   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see docs/engines.md  5 minutes
 #
 # Times are of two cores. The compilers, cross, glslc and floor belong into every run that changes a shader; all of it once a
 # week, and before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/), and the packages of
@@ -321,7 +321,7 @@ row_glslc() {
 row_ggml() {
     local program=${VKROPE_GGML:-}/bin/test-backend-ops json operation start status note="" title="ggml's test-backend-ops"
     start=$(date +%s)
-    if [ ! -x "$program" ]; then row "$title" "not here" "build ggml with vkrope (ENGINES.md), and name its folder: VKROPE_GGML" && return; fi
+    if [ ! -x "$program" ]; then row "$title" "not here" "build ggml with vkrope (docs/engines.md), and name its folder: VKROPE_GGML" && return; fi
     json=$(newer_lavapipe "$work/backports") || json=$(system_lavapipe)
     for operation in ROPE ROPE_BACK ROPE_SET_ROWS RMS_NORM_MUL_ROPE; do
         status=0

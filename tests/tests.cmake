@@ -308,6 +308,7 @@ if(NOT CMAKE_CROSSCOMPILING)
         add_test(NAME Style.RoomsKeepTheirFloors COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/rooms.py)
         add_test(NAME Style.OptionsAreAllInTheManual
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/options.py)
+        add_test(NAME Style.LinksLeadSomewhere COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/links.py)
         add_test(NAME Docs.RenderWithoutWarnings
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/reference.py ${VKROPE_DOXYGEN}
                 ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)

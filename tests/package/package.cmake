@@ -37,11 +37,12 @@ set_tests_properties(Package.IsInstalledAndMoved PROPERTIES FIXTURES_SETUP Vkrop
 vkrope_package_test(IsTakenByAddSubdirectory ${VKROPE_PACKAGE_TESTS}/subdirectory.sh)
 vkrope_package_test(IsTakenByFindPackage ${VKROPE_PACKAGE_TESTS}/installed.sh)
 vkrope_package_test(IsTakenByPkgConfig ${VKROPE_PACKAGE_TESTS}/pkgconfig.sh ${VKROPE_STAGE}/moved)
+vkrope_package_test(RunsReadmesFirstProgram ${VKROPE_PACKAGE_TESTS}/readme.sh ${VKROPE_STAGE}/moved)
 vkrope_package_test(IsOfOneVersion ${VKROPE_PACKAGE_TESTS}/version.sh)
 vkrope_package_test(IsSharedWithoutGlslc ${VKROPE_PACKAGE_TESTS}/shared.sh)
 vkrope_package_test(GoesInsideAnotherLibrary ${VKROPE_PACKAGE_TESTS}/inside.sh)
 vkrope_package_test(RefusesOtherSpirv ${VKROPE_PACKAGE_TESTS}/refusals.sh)
-set_tests_properties(Package.IsTakenByFindPackage Package.IsTakenByPkgConfig Package.IsOfOneVersion PROPERTIES FIXTURES_REQUIRED VkropeInstalled)
+set_tests_properties(Package.IsTakenByFindPackage Package.IsTakenByPkgConfig Package.RunsReadmesFirstProgram Package.IsOfOneVersion PROPERTIES FIXTURES_REQUIRED VkropeInstalled)
 set_tests_properties(Package.IsTakenByAddSubdirectory Package.IsSharedWithoutGlslc Package.GoesInsideAnotherLibrary
     Package.RefusesOtherSpirv PROPERTIES FIXTURES_REQUIRED VkropeSpirv)
 if(TARGET vkrope-python)

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Every link of a Markdown page to a file or a folder of the repository leads to one that is there."""
+
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def pages():
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if not name.startswith((".", "build"))]
+        yield from (os.path.join(folder, name) for name in files if name.endswith(".md"))
+
+
+def links_of(page):
+    """The places in this repository that a page leads to."""
+    with open(page, encoding="utf-8") as file:
+        paths = (link.split("#")[0] for link in LINK.findall(file.read()) if "://" not in link)
+    return [os.path.normpath(os.path.join(os.path.dirname(page), path)) for path in paths if path]
+
+
+def main():
+    links = [(page, path) for page in pages() for path in links_of(page)]
+    faults = [f"{os.path.relpath(page, ROOT)}: there is no {os.path.relpath(path, ROOT)}"
+              for page, path in links if not os.path.exists(path)]
+    print("\n".join(faults) or f"{len(links)} links lead to files that are there")
+    return 1 if faults or not links else 0
+
+
+sys.exit(main())
