@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Every link of a Markdown page to a file or a folder of the repository leads to one that is there."""
+"""Every link of a Markdown page to a file or a folder of the repository leads to one that is there, and so does every script
+that a workflow of .github calls."""
 
+import glob
 import os
 import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+SCRIPT = re.compile(r"run:.*?((?:\w+/)+\w+\.\w+)")
 
 
 def pages():
@@ -22,8 +25,14 @@ def links_of(page):
     return [os.path.normpath(os.path.join(os.path.dirname(page), path)) for path in paths if path]
 
 
+def scripts_of(workflow):
+    with open(workflow, encoding="utf-8") as file:
+        return [os.path.join(ROOT, path) for path in SCRIPT.findall(file.read())]
+
+
 def main():
     links = [(page, path) for page in pages() for path in links_of(page)]
+    links += [(file, path) for file in glob.glob(ROOT + "/.github/workflows/*.yml") for path in scripts_of(file)]
     faults = [f"{os.path.relpath(page, ROOT)}: there is no {os.path.relpath(path, ROOT)}"
               for page, path in links if not os.path.exists(path)]
     print("\n".join(faults) or f"{len(links)} links lead to files that are there")
