@@ -226,6 +226,10 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     target_link_libraries(vkrope-arrays PUBLIC vkrope-npy PRIVATE nlohmann_json::nlohmann_json)
     target_compile_options(vkrope-arrays PRIVATE ${VKROPE_WARNINGS})
 
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS host/tool/frequencies.schema.json)
+    file(READ host/tool/frequencies.schema.json VKROPE_FREQUENCIES_SCHEMA)
+    configure_file(host/tool/frequencies_schema.cpp.in frequencies_schema.cpp @ONLY)
+
     add_executable(vkrope-tool
         host/tool/add_positions.cpp
         host/tool/array_file.cpp
@@ -249,8 +253,11 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/tool/format_names.cpp
         host/tool/frequencies.cpp
         host/tool/frequencies_json.cpp
+        ${CMAKE_CURRENT_BINARY_DIR}/frequencies_schema.cpp
         host/tool/main.cpp
         host/tool/matrix.cpp
+        host/tool/models.cpp
+        host/tool/nearest_names.cpp
         host/tool/option_values.cpp
         host/tool/output.cpp
         host/tool/permute.cpp

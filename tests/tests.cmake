@@ -306,6 +306,8 @@ if(NOT CMAKE_CROSSCOMPILING)
             "'${VKROPE_PYTHON}' tests/style/twins.py $(find host shaders bench tests -name '*.h' -o -name '*.hpp' -o -name '*.cpp')"
             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
         add_test(NAME Style.RoomsKeepTheirFloors COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/rooms.py)
+        add_test(NAME Style.TypesInListsAreModels
+            COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/type_lists.py)
         add_test(NAME Style.OptionsAreAllInTheManual
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/options.py)
         add_test(NAME Style.LinksLeadSomewhere COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/links.py)

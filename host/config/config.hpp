@@ -49,6 +49,7 @@ struct ModelEncoding {
     uint32_t nope_dim = 0;  // elements before q_pe and k_pe in the whole heads that the model splits them off from
     std::string layer_type; // the type that was read; empty where the layers have none
     std::vector<std::string> layer_types;
+    bool needs_layer = false;       // of a refusal: the request must choose one layer by its number
     bool types_differ = false;      // the layer types have encodings of their own
     std::vector<ModelLayer> layers; // empty: the configuration does not say which layers there are
     QueryScaling query_scaling;

@@ -2,6 +2,9 @@
 
 #include "config/gguf_header.hpp"
 
+#include <algorithm>
+#include <sstream>
+
 namespace rope {
 namespace gguf {
 namespace {
@@ -44,6 +47,16 @@ RotationKind rotationKindOf(const std::string& architecture) {
         if (isIn(group.names, architecture)) return group.kind;
     }
     return RotationKind::unknown;
+}
+
+std::vector<std::string> listArchitectures() {
+    std::vector<std::string> names;
+    for (const ArchitectureGroup& group : kGroups) {
+        std::istringstream words(group.names);
+        for (std::string name; words >> name;) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
 }
 
 bool alwaysHasAxes(RotationKind kind) { return kind == RotationKind::axes || kind == RotationKind::axes_round_robin; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace rope {
 namespace gguf {
@@ -17,6 +18,8 @@ enum class RotationKind {
 };
 
 RotationKind rotationKindOf(const std::string& architecture);
+
+std::vector<std::string> listArchitectures(); // all of them, in the order of their letters
 
 bool alwaysHasAxes(RotationKind kind);
 

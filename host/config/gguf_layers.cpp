@@ -167,8 +167,6 @@ bool takeGgufLayer(const GgufRequest& request, const LayerRotation& full, bool d
     }
     const bool full_turns = turns(layers, kFullType);
     model->types_differ = differ && full_turns && turns(layers, kSlidingType);
-    if (wanted.empty() && model->types_differ)
-        return refuse(error, "the layers of two types rotate differently; ask for full_attention or sliding_attention");
     const bool sliding = wanted == kSlidingType || (wanted.empty() && !full_turns);
     if (!sliding) *layer = full;
     for (const char* type : {kFullType, kSlidingType}) {

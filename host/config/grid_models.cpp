@@ -119,6 +119,18 @@ constexpr NameAndText kNoDiffusersRotation[] = {
 
 } // namespace
 
+std::vector<const Tower*> listTowers() {
+    std::vector<const Tower*> towers;
+    for (const Tower& tower : kTowers) towers.push_back(&tower);
+    return towers;
+}
+
+std::vector<const DiffusersModel*> listDiffusersModels() {
+    std::vector<const DiffusersModel*> models;
+    for (const DiffusersModel& model : kDiffusersModels) models.push_back(&model);
+    return models;
+}
+
 const Tower* findTower(const std::string& type, bool within) {
     for (const char* ending : {"", "_vision", "_vision_encoder", "_vision_model"}) {
         for (const Tower& tower : kTowers) {

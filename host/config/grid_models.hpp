@@ -4,6 +4,7 @@
 #include "rope.h"
 
 #include <string>
+#include <vector>
 
 namespace rope {
 
@@ -41,6 +42,8 @@ struct Tower {
     uint32_t registers = 0; // where the configuration has no num_register_tokens
 };
 
+std::vector<const Tower*> listTowers();
+
 // Returns null where the type is not known. Within a vision_config the type may lack its ending.
 const Tower* findTower(const std::string& type, bool within);
 
@@ -59,6 +62,8 @@ struct DiffusersModel {
     const char* base_key; // null: none is read
     uint32_t head_dim;
 };
+
+std::vector<const DiffusersModel*> listDiffusersModels();
 
 // Returns null where the class is not known.
 const DiffusersModel* findDiffusersModel(const std::string& name);

@@ -79,6 +79,8 @@ bool countLayers(const Source& source, uint32_t* count, std::string* error) {
     const Json* types = findKey(source.config, "layer_types");
     const size_t typed = types != nullptr ? types->size() : 0;
     if (!readLayerNumber(source, count, error)) return false;
+    if (types != nullptr && typed == 0)
+        return refuse(error, "the configuration's layer_types is empty; it must have one per layer");
     if (typed > kMaxLayers) return refuseTooMany("layer_types", typed, error);
     if (*count == 0) *count = static_cast<uint32_t>(typed);
     if (!countByLists(source, count, error)) return false;

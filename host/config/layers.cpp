@@ -214,9 +214,9 @@ bool chooseNumbers(const ConfigRequest& request, Source* source, ModelEncoding* 
         };
         const auto same = [&](const ModelLayer& layer) { return fits(layer) && layer.answered; };
         const auto other = [&](const ModelLayer& layer) { return fits(layer) && !layer.answered; };
+        model->needs_layer = true;
         return refuse(error, nameLayers(layers, same) + " and " + nameLayers(layers, other) +
-                                 " rotate by other frequencies; one layer is to be chosen by its number (--layer " +
-                                 std::to_string(chosen) + ", say)");
+                                 " rotate by other frequencies; one layer is to be chosen by its number");
     }
     for (const LayerKey& key : kLayerKeys) {
         const Json* list = findLayerList(*source, key.list);

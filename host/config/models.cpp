@@ -322,6 +322,12 @@ const Model* findExactly(const std::string& type) {
 
 } // namespace
 
+std::vector<const Model*> listModels() {
+    std::vector<const Model*> models;
+    for (const Model& model : kModels) models.push_back(&model);
+    return models;
+}
+
 const Model* findModel(const std::string& type) {
     for (const char* ending : {"", "_text", "_text_model"}) {
         if (const Model* found = findExactly(type + ending)) return found;

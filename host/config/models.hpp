@@ -4,6 +4,7 @@
 #include "rope.h"
 
 #include <string>
+#include <vector>
 
 namespace rope {
 
@@ -59,6 +60,8 @@ struct Model {
                             // mrope_section holds even where the configuration has other parameters. Its base and its
                             // partial_rotary_factor go before those at the top of the configuration
 };
+
+std::vector<const Model*> listModels();
 
 // Returns null where the type is not known. The type of a model of several parts stands for the part that reads text.
 const Model* findModel(const std::string& type);

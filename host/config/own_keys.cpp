@@ -61,6 +61,7 @@ constexpr Unread kUnread[] = {
     {" deepseek_v4 ", "rotary_dim", IgnoredKey::rule},
     {" deepseek_v4 ", "attn_rotary_emb", IgnoredKey::rule},
     {" deepseek_ocr2_text ", "head_dim", IgnoredKey::head},
+    {" longcat_flash ", "qk_rope_head_dim", IgnoredKey::head},
 };
 
 // These types' code takes rules nested by layer type as rope_parameters alone. A rope_scaling goes into the rule of the
@@ -80,6 +81,10 @@ struct Remark {
 };
 
 constexpr Remark kRemarks[] = {
+    {" phi3 phi4_multimodal ", "default_theta", true,
+     "default_theta is not read; the code of Transformers takes it for a rope_theta that is missing"},
+    {" dbrx ", "max_position_embeddings", true,
+     "max_position_embeddings is read; the code of Transformers takes max_seq_len alone for the original length"},
     {" deepseek_v4 gemma3_text gemma3n_text olmo3 modernbert modernbert-decoder t5gemma2_text t5gemma2_decoder ",
      "original_max_position_embeddings", true,
      "original_max_position_embeddings is read; the code of Transformers takes max_position_embeddings for it"},

@@ -84,6 +84,7 @@ void fillMembers(OwnedModel* model) {
     model->scale = encoding.scale;
     model->pairs = static_cast<uint32_t>(encoding.frequencies.size());
     model->head_dim = encoding.head_dim;
+    model->nope_dim = encoding.nope_dim;
     model->rotary_begin = encoding.rotary_begin;
     model->rotary_dim = encoding.rotary_dim;
     model->chunk_dim = encoding.chunk_dim;
@@ -93,21 +94,20 @@ void fillMembers(OwnedModel* model) {
     model->pairing_out = encoding.pairing_out;
 }
 
-bool readEncoding(const RopePythonRequest& request, ModelEncoding* encoding, std::string* error) {
-    const std::string layer_type = request.layer_type == nullptr ? "" : request.layer_type;
-    if (request.gguf != nullptr) {
-        GgufRequest wanted;
-        wanted.layer_type = layer_type;
-        wanted.length = request.length;
-        wanted.rotary_dim = request.rotary_dim;
-        return readGguf(request.gguf, wanted, encoding, error);
-    }
-    ConfigRequest wanted;
-    wanted.layer_type = layer_type;
+// Both readers' requests have the same members.
+template <class Request> Request requestOf(const RopePythonRequest& request) {
+    Request wanted;
+    wanted.layer_type = request.layer_type == nullptr ? "" : request.layer_type;
     wanted.length = request.length;
     wanted.rotary_dim = request.rotary_dim;
+    if (request.layer != 0) wanted.layer = request.layer - 1;
+    return wanted;
+}
+
+bool readEncoding(const RopePythonRequest& request, ModelEncoding* encoding, std::string* error) {
+    if (request.gguf != nullptr) return readGguf(request.gguf, requestOf<GgufRequest>(request), encoding, error);
     const std::string text(static_cast<const char*>(request.config), static_cast<size_t>(request.config_bytes));
-    return readConfig(text, wanted, encoding, error);
+    return readConfig(text, requestOf<ConfigRequest>(request), encoding, error);
 }
 
 // ---- Work -----------------------------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ typedef struct RopePythonRequest {
     const char* layer_type; /* null: full_attention, or the only type */
     double length;          /* the largest position so far plus 1, for rules that depend on it */
     uint32_t rotary_dim;    /* elements */
+    uint32_t layer;         /* one layer by its number, from 1 on; 0: by its type */
 } RopePythonRequest;
 
 /* Texts are never null, and lists of texts have one a line. */
@@ -64,6 +65,7 @@ typedef struct RopePythonModel {
     double scale;
     uint32_t pairs;
     uint32_t head_dim;
+    uint32_t nope_dim; /* elements before that head in the whole heads that it may be split off from */
     uint32_t rotary_begin;
     uint32_t rotary_dim;
     uint32_t chunk_dim;

@@ -18,7 +18,7 @@ namespace tool {
 namespace {
 
 struct AddPositionsOptions {
-    std::string x, out, table, frequencies, positions, order = "interleaved", element, element_out, device;
+    std::string x, out, table, frequencies, positions, order = "interleaved", element, element_out, device, outside;
     double base = 10000;
     double scale = 0; // 0: not given
     int32_t first_position = 0;
@@ -94,6 +94,10 @@ bool readAdditionPositions(const AddPositionsOptions& options, AdditionRequest* 
     if (!readPositionsOption(options.positions, 1, d.batch, &positions, failure, check)) return false;
     if (d.learned != 0 && !positions.whole)
         return refuse(failure, "--table has rows of whole positions, and not all of --positions are");
+    if (options.outside != "pass" &&
+        !(d.learned != 0 ? checkInTable(positions, 0, d.tokens, "--table", d.rows.first_position, d.rows.count, failure)
+                         : checkInInt32(positions, 0, d.tokens, failure)))
+        return false;
     describePositions(positions, &d.positions);
     return true;
 }
@@ -209,6 +213,7 @@ void addSourceOptions(CLI::App* app, AddPositionsOptions* options) {
                                          "the position of the table's first row; without it 0");
     takesWhole(first, INT32_MIN, INT32_MAX);
     first->needs(table);
+    addOutside(app, &options->outside, "gives their tokens nothing and counts them");
     CLI::Option* base = app->add_option("--base", options->base, "the sinusoids' base; without it 10000");
     takesNumber(base, "a number", 1, 0x1.fffffffffffffp63);
     CLI::Option* frequencies =

@@ -1,6 +1,7 @@
 #include "tool/array_file.hpp"
 
 #include "tool/input.hpp"
+#include "tool/nearest_names.hpp"
 #include "tool/npy.hpp"
 #include "tool/npz.hpp"
 #include "tool/safetensors_index.hpp"
@@ -15,8 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using rope::NpyArray;
-
-constexpr size_t kNamesShown = 8;
 
 class NpySet : public ArraySet {
   public:
@@ -89,26 +88,6 @@ class IndexSet : public ArraySet {
 template <typename Set> std::unique_ptr<ArraySet> opened(const std::string& path, std::string* error) {
     auto set = std::make_unique<Set>();
     return set->open(path, error) ? std::move(set) : nullptr;
-}
-
-size_t commonLength(const std::string& a, const std::string& b) {
-    const size_t most = std::min(a.size(), b.size());
-    return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(most), b.begin()).first -
-                               a.begin());
-}
-
-// Lists names, first those that hold the wanted one, then those that begin as it does.
-std::string nearestNames(std::vector<std::string> names, const std::string& wanted) {
-    const auto rank = [&wanted](const std::string& name) {
-        return wanted.empty() ? 0 : name.find(wanted) != name.npos ? name.npos : commonLength(name, wanted);
-    };
-    std::stable_sort(names.begin(), names.end(),
-                     [&rank](const std::string& a, const std::string& b) { return rank(a) > rank(b); });
-    std::string text;
-    for (size_t i = 0; i < std::min(names.size(), kNamesShown); ++i)
-        text += (i == 0 ? "" : ", ") + rope::quotedText(names[i], 96);
-    if (names.size() > kNamesShown) text += " and " + std::to_string(names.size() - kNamesShown) + " more";
-    return text;
 }
 
 bool matches(const std::string& name, const std::string& pattern) {

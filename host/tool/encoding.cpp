@@ -138,7 +138,8 @@ bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEnco
     request.layer = options.layer;
     request.length = options.length;
     return rope::readConfig(*file.bytes, request, model, &error) ||
-           refuse(failure, "--config: " + options.config + ": " + error);
+           refuse(failure,
+                  "--config: " + options.config + ": " + error + (model->needs_layer ? ", which --layer does" : ""));
 }
 
 void addEncodingOptions(CLI::App* app, EncodingOptions* options) {

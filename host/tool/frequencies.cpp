@@ -20,7 +20,7 @@ constexpr double kTwoPi = 6.283185307179586477;
 struct FrequenciesOptions {
     ModelOptions model;
     uint32_t rotary_dim = 0;
-    bool json = false;
+    bool json = false, schema = false;
     std::string npy;
 };
 
@@ -91,6 +91,11 @@ rope::NpyArray frequencyArray(const std::vector<double>& frequencies) {
 }
 
 bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
+    if (options.schema) {
+        std::fputs(frequenciesSchema(), stdout);
+        return true;
+    }
+    if (options.model.config.empty()) return refuse(failure, "--config is required");
     const PathOption npy = {"--npy", options.npy, ""};
     const std::vector<PathOption> inputs = {{"--config", options.model.config, ""}};
     std::vector<PathOption> outputs;
@@ -118,8 +123,7 @@ const char kFrequenciesExample[] =
 
 RunCommand addFrequenciesCommand(CLI::App* app) {
     const auto options = std::make_shared<FrequenciesOptions>();
-    app->add_option("--config", options->model.config, "a model's config.json, as Hugging Face has it, or its .gguf")
-        ->required();
+    app->add_option("--config", options->model.config, "a model's config.json, as Hugging Face has it, or its .gguf");
     addLayerOptions(app, &options->model);
     addRotaryDim(app, &options->rotary_dim);
     app->add_flag("--json", options->json, "print JSON");
@@ -127,6 +131,10 @@ RunCommand addFrequenciesCommand(CLI::App* app) {
                     "write the frequencies to an .npy of float64; --frequencies with it gives the same bits, with the "
                     "--scale, --pairing "
                     "and --sections that this command prints");
+    const std::vector<CLI::Option*> others = app->get_options([](CLI::Option* o) { return !o->check_lname("help"); });
+    CLI::Option* schema =
+        app->add_flag("--json-schema", options->schema, "print the JSON schema of what --json prints, by itself");
+    for (CLI::Option* other : others) schema->excludes(other);
     app->footer(kFrequenciesExample);
     return [options](Failure* failure) { return runFrequencies(*options, failure); };
 }

@@ -5,6 +5,8 @@
 
 namespace tool {
 
+const char* frequenciesSchema(); // the text of that file
+
 std::string encodingJson(const rope::ModelEncoding& model);
 
 } // namespace tool

@@ -59,6 +59,15 @@ double lengthOfPositions(const Positions& positions); // the length that they as
 // Counts the tokens from `first` on and below `last` that int32 does not hold on some axis: they have no position.
 uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t last);
 
+// --outside: what is done with positions for which there is no row, or which int32 does not hold.
+void addOutside(CLI::App* app, std::string* outside, const char* what_passes);
+
+// Both refuse the first position of the tokens from `first` on and below `last` that is outside: a table has rows of
+// the positions from `first_row` on, and `table` names its option.
+bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, const char* table, int64_t first_row,
+                  uint32_t rows, Failure* failure);
+bool checkInInt32(const Positions& positions, uint32_t first, uint32_t last, Failure* failure);
+
 extern const char kElementHelp[];
 
 // ---- Tensors ------------------------------------------------------------------------------------------------------

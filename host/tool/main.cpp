@@ -75,6 +75,7 @@ struct Command {
 const Command kCommands[] = {
     {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevicesCommand},
     {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequenciesCommand},
+    {"models", "list the models that are known, and what is known of them", tool::addModelsCommand},
     {"plot", "draw models' frequencies and other encodings as an SVG", tool::addPlotCommand},
     {"table", "make the cos and sin of every position and pair", tool::addTableCommand},
     {"rotate", "rotate Q and K", tool::addRotateCommand},

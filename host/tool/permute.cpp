@@ -47,21 +47,25 @@ bool findPermutation(const PermuteOptions& options, const std::string& name, con
            refuse(failure, reason.text);
 }
 
-bool permuteWeights(const PermuteOptions& options, const std::string& name, rope::NpyArray* weights, Failure* failure) {
-    std::vector<uint32_t> permutation;
-    if (!findPermutation(options, name, *weights, &permutation, failure)) return false;
-    const size_t rows = static_cast<size_t>(weights->shape[0]), head_dim = permutation.size();
-    const size_t row_bytes = weights->data.size() / rows;
-    if (row_bytes * rows != weights->data.size())
-        return refuse(failure, name + " is " + rope::npyTypeName(weights->type) + " " + shapeText(*weights) +
-                                   "; its rows are no whole bytes");
-    std::vector<uint8_t> head(head_dim * row_bytes);
-    for (size_t first = 0; first < rows && row_bytes != 0; first += head_dim) {
-        std::memcpy(head.data(), &weights->data[first * row_bytes], head.size());
-        for (size_t row = 0; row < head_dim; ++row)
-            std::memcpy(&weights->data[(first + row) * row_bytes], &head[permutation[row] * row_bytes], row_bytes);
+// Judges an array by its header. Returns in *row_bytes those of a row.
+bool judgeWeights(const PermuteOptions& options, const std::string& name, const rope::NpyArray& weights,
+                  std::vector<uint32_t>* permutation, size_t* row_bytes, Failure* failure) {
+    if (!findPermutation(options, name, weights, permutation, failure)) return false;
+    uint64_t bytes = 0;
+    const bool counted = rope::countArrayBytes(weights.shape, weights.type, &bytes);
+    *row_bytes = static_cast<size_t>(bytes / weights.shape[0]);
+    return (counted && bytes % weights.shape[0] == 0) ||
+           refuse(failure, name + " is " + rope::npyTypeName(weights.type) + " " + shapeText(weights) +
+                               "; its rows are no whole bytes");
+}
+
+void permuteRows(const std::vector<uint32_t>& permutation, size_t row_bytes, std::vector<uint8_t>* data) {
+    std::vector<uint8_t> head(permutation.size() * row_bytes);
+    for (size_t first = 0; first < data->size(); first += head.size()) {
+        std::memcpy(head.data(), &(*data)[first], head.size());
+        for (size_t row = 0; row < permutation.size(); ++row)
+            std::memcpy(&(*data)[first + row * row_bytes], &head[permutation[row] * row_bytes], row_bytes);
     }
-    return true;
 }
 
 std::string describeHeads(const PermuteOptions& options, const std::string& name, const rope::NpyArray& weights) {
@@ -83,6 +87,28 @@ PathOption outputOf(const PermuteOptions& options, const std::string& name) {
     return output;
 }
 
+std::string shownName(const PermuteOptions& options, const ArrayPath& from, const std::string& name) {
+    return name.empty() ? options.input : from.file + ":" + name;
+}
+
+// Judges all arrays by their headers, before there is memory for their data.
+bool judgeAll(const PermuteOptions& options, const ArrayPath& from, ArraySet* set, const std::vector<size_t>& indices,
+              Failure* failure) {
+    double bytes = 0;
+    for (const size_t index : indices) {
+        rope::NpyArray header;
+        std::vector<uint32_t> permutation;
+        std::string error;
+        size_t row_bytes = 0;
+        if (!set->readHeader(index, &header, &error)) return refuse(failure, "the input: " + error);
+        if (!judgeWeights(options, shownName(options, from, set->names()[index]), header, &permutation, &row_bytes,
+                          failure))
+            return false;
+        bytes += static_cast<double>(row_bytes) * static_cast<double>(header.shape[0]);
+    }
+    return fitsMemory("what " + options.input + " names", bytes, failure);
+}
+
 bool runPermute(const PermuteOptions& options, Failure* failure) {
     Progress progress;
     if (options.heads == 0 && options.head_dim == 0)
@@ -98,22 +124,22 @@ bool runPermute(const PermuteOptions& options, Failure* failure) {
         return refuse(failure, options.input + " names " + std::to_string(indices.size()) + " tensors and --output " +
                                    options.output + " takes one; a FILE.safetensors without :NAME takes all");
     }
-    std::vector<OutputArray> results;
-    double bytes = 0;
+    std::vector<OutputArray> results(indices.size());
+    if (!judgeAll(options, from, set.get(), indices, failure)) return false;
     std::string lines;
-    for (const size_t index : indices) {
-        const std::string& name = set->names()[index];
-        const std::string shown = name.empty() ? options.input : from.file + ":" + name;
-        OutputArray result = {outputOf(options, name), {}};
+    for (size_t i = 0; i < indices.size(); ++i) {
+        const std::string& name = set->names()[indices[i]];
+        const std::string shown = shownName(options, from, name);
+        OutputArray& result = results[i];
+        result.file = outputOf(options, name);
+        std::vector<uint32_t> permutation;
         std::string error;
+        size_t row_bytes = 0;
         progress.show("permuting " + shown);
-        if (!set->read(index, &result.array, &error)) return refuse(failure, "the input: " + error);
-        bytes += static_cast<double>(result.array.data.size());
-        if (!permuteWeights(options, shown, &result.array, failure) ||
-            !fitsMemory("what " + options.input + " names", bytes, failure))
-            return false;
+        if (!set->read(indices[i], &result.array, &error)) return refuse(failure, "the input: " + error);
+        if (!judgeWeights(options, shown, result.array, &permutation, &row_bytes, failure)) return false;
+        permuteRows(permutation, row_bytes, &result.array.data);
         lines += describeHeads(options, shown, result.array);
-        results.push_back(std::move(result));
     }
     progress.show("writing " + options.output);
     if (!writeArrays(results, failure, set->metadata())) return false;

@@ -2,6 +2,8 @@
 #include "tool/array_file.hpp"
 #include "tool/input.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -120,11 +122,36 @@ bool takePositionShape(const std::string& path, const rope::NpyArray& array, uin
                                (axes == 1 ? "; --sections or --axes say which pair turns by which" : ""));
 }
 
+bool checkBounds(const Positions& positions, uint32_t first, uint32_t last, const std::string& where, int64_t low,
+                 int64_t high, Failure* failure) {
+    const size_t count = positions.counted ? positions.tokens : positions.values.size();
+    const size_t sequences = std::max(positions.batch, 1u);
+    for (size_t i = 0; i < count; ++i) {
+        const size_t token = i % positions.tokens, sequence = i / positions.tokens;
+        const int64_t value = positions.counted ? positions.first + static_cast<int64_t>(i) : positions.values[i];
+        if (token < first || token >= last || (value >= low && value <= high)) continue;
+        return refuse(failure,
+                      "--positions has " + std::to_string(value) + " for token " + std::to_string(token) +
+                          (positions.batch == 0 ? "" : " of sequence " + std::to_string(sequence % sequences)) +
+                          (positions.axes == 1 ? "" : " on axis " + std::to_string(sequence / sequences)) +
+                          ", outside " + where + " " + std::to_string(low) + " to " + std::to_string(high) +
+                          "; --outside pass lets such tokens pass");
+    }
+    return true;
+}
+
 } // namespace
 
 const char kPositionsHelp[] =
     "first:last, last excluded, or a file of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
     "batch, tokens]; of several axes also [axes, tokens], unless the batch is of as many; without axes they serve all";
+
+void addOutside(CLI::App* app, std::string* outside, const char* what_passes) {
+    app->add_option("--outside", *outside,
+                    std::string("positions outside a given table, or int32: refuse, or pass, which ") + what_passes +
+                        "; without it refuse")
+        ->check(CLI::IsMember({"refuse", "pass"}));
+}
 
 bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure,
                          const std::function<bool(Failure*)>& check) {
@@ -201,6 +228,16 @@ uint64_t countBeyondInt32(const Positions& positions, uint32_t first, uint32_t l
         if (token >= first && token < last && beyond) ++count;
     }
     return count;
+}
+
+bool checkInTable(const Positions& positions, uint32_t first, uint32_t last, const char* table, int64_t first_row,
+                  uint32_t rows, Failure* failure) {
+    const std::string where = "the " + std::to_string(rows) + " rows of " + table + ", of the positions";
+    return checkBounds(positions, first, last, where, first_row, first_row + rows - 1, failure);
+}
+
+bool checkInInt32(const Positions& positions, uint32_t first, uint32_t last, Failure* failure) {
+    return !positions.whole || checkBounds(positions, first, last, "int32,", kLowest, kHighest, failure);
 }
 
 double lengthOfPositions(const Positions& positions) {

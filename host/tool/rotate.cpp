@@ -25,6 +25,20 @@ OutputArray rotateOutput(const char* option, const std::string& path, const Rota
     return output;
 }
 
+// Where an array has as many tokens as heads, no position tells that its axes are in another order.
+void noteOrder(const RotateOptions& options, const Tensor& q) {
+    const std::vector<uint64_t>& shape = q.array.shape;
+    const bool one_head = shape.size() == 3;
+    const size_t tokens = one_head ? 0 : 1;
+    if (!options.order.empty() || shape[tokens] != shape[tokens + 1] || shape[tokens] == 1) return;
+    remark("rotate",
+           "--q has the shape " + shapeText(q.array) + " and is taken as " +
+               (one_head ? "[batch, seq, dim] of one head; --order shd says [seq, heads, dim], and --order bsd "
+                           "this"
+                         : "[batch, seq, heads, dim]; --order bhsd says [batch, heads, seq, dim], and --order "
+                           "bshd this"));
+}
+
 bool runRotate(RotateOptions options, Failure* failure) {
     Progress progress;
     options.encoding.compatible = options.angle == "compatible";
@@ -49,6 +63,7 @@ bool runRotate(RotateOptions options, Failure* failure) {
         outputs.push_back(rotateOutput("--k-out", options.k_out, request, k ? k->q : request.k, std::move(result.k)));
     if (!writeArrays(outputs, failure)) return false;
     progress.show("");
+    noteOrder(options, request.q);
     sayRemarksAndNotes("rotate", request.encoding);
     const RopeRotateDescription& d = request.description;
     const bool given = !options.cos.empty(); // what is outside int32 is outside a given table
@@ -72,6 +87,7 @@ void addFileOptions(CLI::App* app, RotateOptions* options) {
                                        "position; or, without --positions, with --source rows or as [batch, tokens, "
                                        "pairs], one row per token");
     CLI::Option* sin = app->add_option("--sin", options->sin, "the table's sines, alike");
+    addOutside(app, &options->outside, "leaves their tokens as they are and counts them");
     cos->needs(sin)->excludes(app->get_option("--config"))->excludes(app->get_option("--frequencies"));
     sin->needs(cos);
     app->add_option("--q", options->q, "an array in the order of --order")->required();

@@ -148,8 +148,13 @@ bool readTokenPositions(const RotateOptions& options, RotateRequest* request, Fa
                                      "--frequencies take them");
     }
     padSkippedTokens(d.tokens, d.skip_first, d.skip_last, &positions);
-    request->without_position =
-        countBeyondInt32(positions, d.skip_first, d.tokens - d.skip_last) * (positions.batch == 0 ? d.batch : 1);
+    const uint32_t last = d.tokens - d.skip_last;
+    const bool given = d.source == ROPE_SOURCE_TABLE && !options.cos.empty();
+    if (options.outside != "pass" &&
+        !(given ? checkInTable(positions, d.skip_first, last, "--cos and --sin", 0, d.rows.count, failure)
+                : checkInInt32(positions, d.skip_first, last, failure)))
+        return false;
+    request->without_position = countBeyondInt32(positions, d.skip_first, last) * (positions.batch == 0 ? d.batch : 1);
     describePositions(positions, &d.positions);
     return true;
 }
@@ -188,6 +193,7 @@ bool placeRows(const RotateOptions& options, const GivenRows& given, RotateReque
     d.rows.count = given.count;
     d.count_outside = by_token ? 0 : 1;
     if (!by_token) return true;
+    if (!options.outside.empty()) return refuse(failure, "--outside goes with --positions; a row per token reads none");
     if (areAxesGiven(options.encoding.axes)) {
         return refuse(failure,
                       "--sections and --axes go with --positions and --cos of [max positions, pairs]; a row per "

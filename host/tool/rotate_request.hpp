@@ -10,7 +10,7 @@ namespace tool {
 struct RotateOptions {
     EncodingOptions encoding;
     std::string positions, cos, sin, q, q_out, k, k_out;
-    std::string order, pairing, pairing_out, source, element, element_out, angle, device;
+    std::string order, pairing, pairing_out, source, element, element_out, angle, device, outside;
     std::optional<uint32_t> rotary_offset, skip_first, skip_last;
     uint32_t chunk_dim = 0; // 0: not given
     bool transpose = false, inverse = false, shift = false;

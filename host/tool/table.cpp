@@ -41,7 +41,7 @@ const TableFormat& formatOf(const std::string& name) {
 
 struct TableOptions {
     EncodingOptions encoding;
-    std::string positions, cos, sin, out, format = kTableFormats[0].name, angle = "exact", device;
+    std::string positions, cos, sin, out, format = kTableFormats[0].name, angle = "exact", device, outside;
 };
 
 struct TableRequest {
@@ -54,7 +54,8 @@ struct TableRequest {
 bool readTableRequest(const TableOptions& options, TableRequest* table, Failure* failure) {
     if (!readEncoding(options.encoding, &table->encoding, failure) ||
         !readPositionsOption(options.positions, table->encoding.axes.count, 0, &table->positions, failure) ||
-        !readEncodingFor(table->positions, options.encoding, &table->encoding, failure))
+        !readEncodingFor(table->positions, options.encoding, &table->encoding, failure) ||
+        (options.outside != "pass" && !checkInInt32(table->positions, 0, table->positions.tokens, failure)))
         return false;
     RopeTableDescription& d = table->description;
     d.frequencies = describeFrequencies(table->encoding, table->positions);
@@ -182,6 +183,7 @@ RunCommand addTableCommand(CLI::App* app) {
     const auto options = std::make_shared<TableOptions>();
     addEncodingOptions(app, &options->encoding);
     app->add_option("--positions", options->positions, kPositionsHelp)->required();
+    addOutside(app, &options->outside, "gives them cosines of 1 and sines of 0");
     app->add_option("--cos", options->cos, "the file to write the cosines to, float32 [positions, pairs]");
     app->add_option("--sin", options->sin, "the file to write the sines to");
     app->add_option("--out", options->out, "the file to write both to, in a format of one array");

@@ -167,7 +167,9 @@ TEST(Gguf, LayersOfTwoTypesHaveBasesOfTheirOwn) {
     File file = modelOf("gemma3", 256);
     file.f32("rope.freq_base", 1e6f).text("rope.scaling.type", "linear").f32("rope.scaling.factor", 8);
     file.u32("attention.sliding_window", 1024);
-    EXPECT_EQ(refusal(file), "the layers of two types rotate differently; ask for full_attention or sliding_attention");
+    expectFrequencies(read(file), defaultFrequencies(1e6, 256, 8)); // of full_attention, as of a config.json
+    EXPECT_EQ(read(file).layer_type, "full_attention");
+    EXPECT_NE(describeLayers(read(file)).find("full_attention"), std::string::npos) << describeLayers(read(file));
     expectFrequencies(read(file, {0, "full_attention"}), defaultFrequencies(1e6, 256, 8));
     expectFrequencies(read(file, {0, "sliding_attention"}), defaultFrequencies(10000, 256));
     file.f32("rope.freq_base_swa", 5000);

@@ -141,6 +141,11 @@ TEST(Config, IgnoredKeysAreNamedWithWhatHoldsInstead) {
          "partial_rotary_factor of 0.25", "64 of a head's 128"},
         {R"({"model_type": "mimo_v2_flash", "rope_theta": 7, "swa_rope_theta": 8})", "rope_theta of 7",
          "base is 5000000"},
+        {R"({"model_type": "phi3", "default_theta": 54321})", "default_theta is not read", "rope_theta"},
+        {R"({"model_type": "phi4_multimodal", "default_theta": 54321})", "default_theta is not read", "rope_theta"},
+        {R"({"model_type": "dbrx", "max_position_embeddings": 8192, "rope_scaling": {"type": "yarn", "factor": 4}})",
+         "max_position_embeddings is read", "max_seq_len"},
+        {R"({"model_type": "longcat_flash", "qk_rope_head_dim": 32})", "qk_rope_head_dim of 32", "head has 64"},
         {R"({"model_type": "minimax_m2", "rotary_dim": 64})", "rotary_dim is read", "partial_rotary_factor"},
     };
     for (const auto& row : rows) {
@@ -157,7 +162,9 @@ TEST(Config, KeysThatSayWhatHoldsAnywayAreNotNamed) {
         {R"({"model_type": "apertus", "rope_theta": 12000000, "rope_scaling": {"rope_type": "llama3", "factor": 8, "original_max_position_embeddings": 8192, "low_freq_factor": 1, "high_freq_factor": 4}})",
          R"({"model_type": "mimo_v2_flash", "rope_theta": 5000000, "swa_rope_theta": 10000, "partial_rotary_factor": 0.334})",
          R"({"model_type": "gpt_neox", "rotary_pct": 0.25, "rotary_emb_base": 10000, "rope_theta": 10000})",
-         R"({"model_type": "cwm", "rope_theta": 1000000})", R"({"model_type": "llama", "rotary_pct": 1})",
+         R"({"model_type": "longcat_flash", "qk_rope_head_dim": 64})", R"({"model_type": "phi3"})",
+         R"({"model_type": "dbrx", "max_seq_len": 8192})", R"({"model_type": "cwm", "rope_theta": 1000000})",
+         R"({"model_type": "llama", "rotary_pct": 1})",
          R"({"model_type": "deepseek_ocr2_text", "hidden_size": 1280, "num_attention_heads": 10, "head_dim": 128})",
          R"({"model_type": "deepseek_v3", "qk_nope_head_dim": 128, "partial_rotary_factor": 0.3333333333333333})",
          R"({"model_type": "llama", "hidden_size": 4096, "d_model": 4096})"})

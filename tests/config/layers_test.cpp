@@ -170,7 +170,7 @@ TEST(Layers, OfOneTypeMayHaveBasesOfTheirOwn) {
         EXPECT_EQ(answered(read(text)), "0 1 4 7");
         EXPECT_EQ(refusal(text, "sliding_attention"),
                   "layers 1, 7 (sliding_attention) and layers 3, 5 (sliding_attention) rotate by other frequencies; "
-                  "one layer is to be chosen by its number (--layer 1, say)");
+                  "one layer is to be chosen by its number");
         EXPECT_EQ(readLayer(text, 3).rule.base, 5000000);
         EXPECT_EQ(answered(readLayer(text, 3)), "3 5");
         EXPECT_EQ(readLayer(text, 7).rule.base, 10000);
@@ -236,6 +236,7 @@ TEST(Layers, ListsHaveAnEntryForEach) {
          {R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "layer_types": []})",
           R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": 3, "layer_types": ["a", "b"]})",
           R"({"model_type": "gemma3_text", "layer_types": []})",
+          R"({"model_type": "wat", "head_dim": 64, "rope_theta": 1e4, "layer_types": []})",
           R"({"head_dim": 64, "rope_theta": 1e4, "layer_types": [], "layer_rope_theta": [1e4]})",
           R"({"head_dim": 64, "rope_theta": 1e4, "layer_types": [], "layer_rope_theta": [1e4],
              "partial_rotary_factors": [1, 1, 1, 1, 1, 1]})",

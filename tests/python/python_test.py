@@ -20,6 +20,7 @@ except ImportError:
 FOLDER = os.path.abspath(sys.argv[2])
 sys.path[:0] = [FOLDER, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tool")]
 import vkrope
+from gguf import gguf as gguf_of
 from model import LLAMA, narrow, positions_of_axes, random
 from pipe_test import gguf
 from program import COMMAND, run, vulkan_devices
@@ -34,6 +35,7 @@ GLM = {"model_type": "glm4", "head_dim": 64, "partial_rotary_factor": 0.5, "rope
 LONGROPE = {"model_type": "phi3", "hidden_size": 256, "num_attention_heads": 4, "original_max_position_embeddings": 64,
             "max_position_embeddings": 512, "rope_theta": 12000.0,
             "rope_scaling": {"type": "longrope", "short_factor": [1.0] * 32, "long_factor": [1 + i / 4 for i in range(32)]}}
+GRANITE = {"model_type": "granite_swa", "head_dim": 64, "num_hidden_layers": 4, "layer_rope_theta": [20000, 5000000, 0, 10000]}
 GEMMA3 = {"model_type": "gemma3_text", "head_dim": 64, "rope_theta": 1100000.0, "rope_local_base_freq": 11000.0,
           "sliding_window_pattern": 6, "num_hidden_layers": 12}
 
@@ -66,7 +68,7 @@ class Case(unittest.TestCase):
 class Frequencies(Case):
     def test_are_those_of_the_program(self):
         cases = [(LLAMA3, {}), (YARN, {}), (QWEN_VL, {}), (GLM, {}), (LONGROPE, {}), (LONGROPE, {"length": 100}),
-                 ({"model_type": "deepseek_v4"}, {}), (GEMMA3, {"layer_type": "sliding_attention"}), (GEMMA3, {"layer_type": "full_attention"}), (LLAMA, {"rotary_dim": 32})]
+                 ({"model_type": "deepseek_v4"}, {}), (GRANITE, {"layer": 0}), (GRANITE, {"layer": 1}), (GEMMA3, {"layer_type": "sliding_attention"}), (GEMMA3, {"layer_type": "full_attention"}), (LLAMA, {"rotary_dim": 32})]
         seen = set()
         for config, wishes in cases:
             write(config)
@@ -90,6 +92,17 @@ class Frequencies(Case):
         encoding = vkrope.read("model.gguf")
         self.assertTrue(same_bits(encoding.frequencies, np.load("f.npy")))
         self.assertEqual((encoding.model_type, encoding.pairing), ("llama", "interleaved"))
+
+    def test_layers_are_asked_for_by_number(self):
+        self.refused("layer 2 (sliding_attention) does not rotate", vkrope.read, GRANITE, layer=2)
+        self.refused("no layer 4", vkrope.read, GRANITE, layer=4)
+        self.refused("layer is -1; it is a whole number from 0", vkrope.read, GRANITE, layer=-1)
+        self.refused("chosen by its number", vkrope.read, GRANITE, layer_type="sliding_attention")
+        with open("model.gguf", "wb") as file:
+            file.write(gguf_of("gemma3", {"embedding_length": 512, "attention.head_count": 8, "attention.sliding_window": 9,
+                                          "block_count": 12}, {}))
+        self.assertEqual([vkrope.read("model.gguf", layer=layer).layer_type for layer in (0, 5)],
+                         ["sliding_attention", "full_attention"])
 
     def test_layers_and_notes_are_told(self):
         encoding = vkrope.read(GEMMA3)
@@ -264,7 +277,7 @@ class Buffers(Case):
         self.refused("heads of 32 elements", rotate, self.encoding, self.x[..., :32], 0)
 
     def test_too_small_are_refused_by_the_library(self):
-        description = vkrope.RopeTableDescription(self.encoding._describe(False), 0, 1, 9)
+        description = vkrope.RopeTableDescription(self.encoding._describe(vkrope._Positions(range(9), 1)), 0, 1, 9)
         description.positions.kind = vkrope.ROPE_POSITIONS_COUNTED
         rows, none = np.empty(575, np.float32), vkrope.RopePythonArray(None, 0)
         for name in DEVICES:
@@ -386,7 +399,53 @@ class Example(Case):
             self.assertTrue(len(alike) == 3 and max(alike) < 1e-6, done.stdout)
 
 
+class Lengths(Case):
+    def test_come_from_the_positions(self):
+        write(LONGROPE)
+        x = random((1, 5, 2, 64))
+        np.save("q.npy", x)
+        seen = []
+        for config in (LONGROPE, "config.json"):
+            encoding, cpu = vkrope.read(config), vkrope.Device("cpu")
+            before = encoding.frequencies.copy()
+            for positions, given in (("0:64", range(64)), ("0:65", range(65)), ("p.npy", np.array([3, 1, 400, 7, 2])),
+                                     ("p.npy", np.array([3, 1, 63.5, 7, 2])), ("p.npy", np.array([0, 1, 62.5, 7, 2])),
+                                     ("p.npy", np.array([-9, -1, -400, -7, -2]))):
+                if positions == "p.npy":
+                    np.save("p.npy", given)
+                    run("rotate", "--config", "config.json", "--positions", "p.npy", "--q", "q.npy", "--q-out", "o.npy",
+                        "--device", "cpu")
+                    self.assertTrue(same_bits(cpu.rotate(encoding, x, given), np.load("o.npy")), given)
+                    run("rotate", "--config", "config.json", "--positions", "p.npy", "--q", "q.npy", "--q-out", "o.npy",
+                        "--device", "cpu", "--shift")
+                    self.assertTrue(same_bits(cpu.rotate(encoding, x, given, operation="shift"), np.load("o.npy")), given)
+                run("table", "--config", "config.json", "--positions", positions, "--cos", "c.npy", "--sin", "s.npy", "--device",
+                    "cpu")
+                cos, sin = cpu.table(encoding, given)
+                self.assertTrue(same_bits(cos, np.load("c.npy")) and same_bits(sin, np.load("s.npy")), given)
+                seen.append(cos.shape == (65, 32) and not np.array_equal(cos[:64], cpu.table(encoding, range(64))[0]))
+            self.assertTrue(np.array_equal(encoding.frequencies, before))
+            fixed = cpu.table(vkrope.read(config, length=64), range(65))[0]
+            self.assertTrue(np.array_equal(fixed[:64], cpu.table(encoding, range(64))[0]))
+            encoding.frequencies = np.ones(32)  # the caller's own stay
+            self.assertTrue(np.array_equal(cpu.table(encoding, range(65))[0][:, 0], cpu.table(encoding, range(65))[0][:, 31]))
+        self.assertEqual(sum(seen), 2)
+
+
 class Latent(Case):
+    def test_heads_are_split_or_whole(self):
+        config = {"model_type": "deepseek_v3"}
+        encoding, cpu = vkrope.read(config), vkrope.Device("cpu")
+        write(config)
+        for head_dim in (64, 192):
+            x = random((1, 5, 2, head_dim))
+            np.save("q.npy", x)
+            run("rotate", "--config", "config.json", "--positions", "0:5", "--q", "q.npy", "--q-out", "o.npy", "--device", "cpu")
+            self.assertTrue(same_bits(cpu.rotate(encoding, x, 0), np.load("o.npy")), head_dim)
+        self.assertEqual((encoding.head_dim, encoding.nope_dim), (64, 128))
+        self.refused("heads of 100 elements, but the encoding says 64, or 192 with the 128 before them", cpu.rotate, encoding,
+                     random((1, 5, 2, 100)), 0)
+
     def test_lies_as_the_model_writes_it_once_it_is_turned(self):
         encoding = vkrope.read({"model_type": "deepseek_v3"})
         x = random((2, 5, 3, 64))
@@ -415,6 +474,15 @@ class Encodings(Case):
 
 
 class Devices(Case):
+    def test_are_closed(self):
+        encoding = vkrope.Encoding([1.0])
+        for name in DEVICES:
+            with vkrope.Device(name) as device:
+                device.table(encoding, range(3))
+            self.refused("the device is closed", device.table, encoding, range(3))
+            self.refused("the device is closed", device.rotate, encoding, random((1, 2, 1, 2)), 0)
+            device.close()
+
     def test_have_names(self):
         self.assertEqual(vkrope.Device("cpu").name, "cpu")
         for name in DEVICES[1:]:

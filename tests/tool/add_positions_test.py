@@ -51,7 +51,12 @@ def learned_tables_added_are_numpys():
         x = random((1, 6, 24), element)
         wanted = widen(x) * 2
         wanted[0, :4] += widen(table)[positions[:4] + 2]
+        np.save("x.npy", x)
+        before = sorted(os.listdir("."))
         arguments = ["--positions", "p.npy", "--table", "t.npy", "--first-position", "-2", "--scale", "2", "--element", element]
+        expect_refusal(element, ["add-positions", *arguments, "--x", "x.npy", "--out", "none.npy", "--device", "cpu"],
+                       "--positions has 10 for token 4, outside the 12 rows of --table, of the positions -2 to 9", before)
+        arguments += ["--outside", "pass"]
         add_positions(element, arguments, x, wanted, element, "2 of 6 tokens have positions outside the table of 12")
 
 

@@ -178,6 +178,8 @@ def arrays_are_judged_before_they_are_read():
     refused_in_little_memory(["rotate", "--frequencies", sparse("f8", many), *rotation[3:], "q.npy"], "at most 4096")
     refused_in_little_memory(["rotate", "--cos", sparse("f4", many // 8, 4, 2, 1), "--sin", "q.npy", *rotation[5:], "q.npy"],
                              "it must be [max positions, pairs]")
+    refused_in_little_memory(["permute", "--to", "half", "--heads", "3", sparse("f4", many), "-o", "o.npy"],
+                             "its first axis must be heads * head_dim with --heads 3")
     refused_in_little_memory(added + ["0:4", "--table", sparse("f8", many, 1)], "holds float64")
     refused_in_little_memory(["add-positions", "--x", sparse("f4", 1, 1, 1, many), *added[3:], "0:4"], "it must be [batch")
     for given in [added, [*rotation[:3], *rotation[5:], "q.npy", "--positions"]]:

@@ -107,7 +107,9 @@ def a_given_table_is_read_by_axis():
     np.save("p.npy", positions)
     np.save("q.npy", q)
     for device in devices():
-        _, errors = run("rotate", *arguments, "--q", "q.npy", "--q-out", "o.npy", "--device", device)
+        rotation = ["rotate", *arguments, "--q", "q.npy", "--q-out", "o.npy", "--device", device]
+        assert "--positions has -1 for token 0 of sequence 0 on axis 0, " in run(*rotation, status=2)[1]
+        _, errors = run(*rotation, "--outside", "pass")
         assert errors.count("\n") == 1 and "2 of 10 tokens" in errors, errors
         assert np.array_equal(np.load("o.npy")[[0, 1], [0, 3]], q[[0, 1], [0, 3]])
 

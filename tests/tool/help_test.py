@@ -13,7 +13,7 @@ def examples_in_help_run():
     has_device = vulkan_devices() != []
     assert re.fullmatch(r"vkrope \d+\.\d+\.\d+\n", run("--version")[0])
     assert "devices" in run("--help")[0]
-    for command in ["devices", "frequencies", "plot", "table", "rotate", "add-positions", "bias", "permute", "check", "check-spirv", "bench", "tune"]:
+    for command in ["devices", "frequencies", "models", "plot", "table", "rotate", "add-positions", "bias", "permute", "check", "check-spirv", "bench", "tune"]:
         text = run(command, "--help")[0]
         lines = re.search(r"example.*:\n((?:  .*\n?)+)", text).group(1)
         assert "vkrope " + command in lines, lines

@@ -3,7 +3,7 @@ import json
 import os
 
 from gguf import gguf
-from program import run, test
+from program import expect_refusal, run, test
 
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "host", "tool", "frequencies.schema.json")
 TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
@@ -115,6 +115,16 @@ def json_is_what_the_schema_says():
         rules.add(got["rule"])
     assert seen == set(names_of(schema)), f"no case has {set(names_of(schema)) - seen}"
     assert rules == set(schema["properties"]["rule"]["enum"]), rules
+
+
+@test
+def the_schema_is_printed():
+    with open(SCHEMA) as file:
+        assert run("frequencies", "--json-schema") == (file.read(), "")
+    before = sorted(os.listdir("."))
+    for option in (["--config", "config.json"], ["--npy", "f.npy"], ["--json"], ["--layer", "1"]):
+        expect_refusal(str(option), ["frequencies", "--json-schema", *option], "excludes", before)
+    expect_refusal("neither", ["frequencies", "--json"], "--config is required", before)
 
 
 @test

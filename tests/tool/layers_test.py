@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from gguf import gguf
 from model import random
 from program import expect_refusal, run, test
 
@@ -39,6 +40,18 @@ def answers_say_which_layers_they_are_for():
 
 
 @test
+def a_gguf_of_two_rotations_is_read_as_a_config_is():
+    keys = {"embedding_length": 2048, "attention.head_count": 8, "attention.sliding_window": 1024, "block_count": 12}
+    with open("model.gguf", "wb") as file:
+        file.write(gguf("gemma3", {**keys, "rope.freq_base_swa": 5}, {}))
+    for options, said in [([], "layers 5, 11 (full_attention); layers 0-4, 6-10 (sliding_attention) have others"),
+                          (["--layer-type", "sliding_attention"], "layers 0-4, 6-10 (sliding_attention); layers 5, 11 ("
+                                                                  "full_attention) have others")]:
+        text, errors = run("frequencies", "--config", "model.gguf", *options)
+        assert text.splitlines()[1] == f"the frequencies are those of {said}" and errors == "", text
+
+
+@test
 def layers_are_asked_for_by_number():
     asked = ["frequencies", "--config", "config.json", "--json"]
     write(GRANITE)
@@ -54,7 +67,7 @@ def layers_are_asked_for_by_number():
              (SMOLLM, ["--layer", "-1"], "--layer takes a whole number from 0 to 65535, not '-1'"),
              (SMOLLM, ["--layer", ""], "--layer is empty; it takes a value"),
              (GRANITE, ["--layer", "2"], "layer 2 (sliding_attention) does not rotate"),
-             (GRANITE, ["--layer-type", "sliding_attention"], "one layer is to be chosen by its number"),
+             (GRANITE, ["--layer-type", "sliding_attention"], "one layer is to be chosen by its number, which --layer does"),
              (GRANITE, ["--layer", "1", "--layer-type", "full_attention"], "layer 1 is of the type sliding_attention"),
              (dict(model_type="cohere2"), ["--layer-type", "full_attention"], "do not rotate"),
              (dict(model_type="llama"), ["--layer", "0"], "num_hidden_layers")]

@@ -1,8 +1,10 @@
+import os
+
 import numpy as np
 
 from model import (angles, axes_of, axis_angles, expect_close, frequencies, narrow, positions_of_axes, random, rotate,
                    rotate_both, widen, write_config)
-from program import devices, run, test
+from program import devices, expect_refusal, run, test
 
 
 @test
@@ -106,19 +108,49 @@ def rotate_takes_a_given_table_or_rows():
 
 
 @test
-def positions_outside_a_table_pass_through_with_a_warning():
+def positions_outside_a_table_are_refused_or_pass():
     np.save("c.npy", np.zeros((4, 16), np.float32))
     np.save("s.npy", np.ones((4, 16), np.float32))
     q = random((1, 6, 2, 32))
     np.save("q.npy", q)
     np.save("p.npy", np.array([-1, 0, 3, 4, 2000000000, 1], np.int32))
+    before = sorted(os.listdir("."))
+    plain = ["rotate", "--cos", "c.npy", "--sin", "s.npy", "--q", "q.npy", "--q-out", "o.npy", "--device"]
+    outside = "outside the 4 rows of --cos and --sin, of the positions 0 to 3; --outside pass lets such tokens pass"
     for device in devices():
-        _, errors = run("rotate", "--cos", "c.npy", "--sin", "s.npy", "--positions", "p.npy", "--q", "q.npy", "--q-out",
-                        "o.npy", "--device", device)
+        for positions, options, words in [("p.npy", [], "-1 for token 0"), ("p.npy", ["--skip-first", "1"], "4 for token 3"),
+                                          ("0:6", [], "4 for token 4"), ("1:7", ["--outside", "refuse"], "4 for token 3"),
+                                          ("-1:5", ["--skip-first", "1"], "4 for token 5")]:
+            expect_refusal(positions, [*plain, device, "--positions", positions, *options],
+                           f"--positions has {words}, {outside}", before)
+    for device in devices():
+        run(*plain, device, "--positions", "0:4", "--skip-last", "2")
+        assert np.array_equal(np.load("o.npy")[:, 4:], q[:, 4:])
+        _, errors = run(*plain, device, "--positions", "p.npy", "--outside", "pass")
         assert errors.count("\n") == 1 and "3 of 6 tokens" in errors and errors.startswith("vkrope rotate: "), errors
         got = np.load("o.npy")
         assert np.array_equal(got[:, [0, 3, 4]], q[:, [0, 3, 4]])
         assert np.array_equal(got[:, [1, 2, 5], :, :16], -q[:, [1, 2, 5], :, 16:])
+    before = sorted(os.listdir("."))
+    expect_refusal("rows", ["rotate", "--cos", "c.npy", "--sin", "s.npy", "--source", "rows", "--outside", "pass", "--q",
+                            "q.npy", "--q-out", "new.npy"], "--outside goes with --positions", before)
+    expect_refusal("a word", [*plain, "cpu", "--outside", "skip"], "--outside", before)
+
+
+@test
+def an_order_that_the_shape_leaves_open_is_said():
+    write_config()
+    for shape, options, words in [((2, 4, 4, 64), [], "[batch, seq, heads, dim]; --order bhsd says [batch, heads, seq, dim]"),
+                                  ((4, 4, 64), [], "[batch, seq, dim] of one head; --order shd says [seq, heads, dim]"),
+                                  ((2, 4, 4, 64), ["--order", "bshd"], ""), ((4, 4, 64), ["--order", "bsd"], ""),
+                                  ((4, 4, 4, 64), ["--order", "bhsd"], ""), ((4, 4, 3, 64), [], ""), ((2, 4, 64), [], ""),
+                                  ((1, 1, 64), [], ""), ((3, 1, 1, 64), [], "")]:
+        np.save("q.npy", random(shape))
+        tokens = shape[2 if options == ["--order", "bhsd"] else 1]
+        _, errors = run("rotate", "--config", "config.json", "--positions", f"0:{tokens}", "--q", "q.npy", "--q-out", "o.npy",
+                        "--device", "cpu", *options)
+        assert (errors.count("\n") == 1 and errors.startswith("vkrope rotate: note: --q has the shape [") and words in errors
+                ) if words else errors == "", (shape, options, errors)
 
 
 @test

@@ -1,6 +1,6 @@
 // This file runs ROPE and ROPE_BACK of ggml's Vulkan backend by vkrope, with RMS_NORM and MUL before and SET_ROWS
-// behind if ggml fuses these. ggml-vulkan.cpp includes it, and apply.py writes the calls there. docs/engines.md explains
-// both.
+// behind if ggml fuses these. ggml-vulkan.cpp includes it, and apply.py writes the calls there. docs/engines.md
+// explains both.
 #include <vkrope/rope.h>
 
 struct vkrope_call {  // a node, with those that are fused with it; or the division of frequencies

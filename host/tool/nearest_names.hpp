@@ -1,0 +1,12 @@
+// The names that a sentence offers in place of one that is not there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tool {
+
+// Lists a few names, first those that hold the wanted one, then those that begin as it does.
+std::string nearestNames(std::vector<std::string> names, const std::string& wanted);
+
+} // namespace tool
