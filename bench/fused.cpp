@@ -237,8 +237,8 @@ void FusedBenchState::addScatter(bool is_v) {
 
 void FusedBenchState::addUnfused() {
     const uint64_t row = uint64_t{kind_.q_heads + 2 * kind_.kv_heads} * kHeadDim;
-    unfused_tensors_[0] = {kind_.q_heads, {0, 0, row, kHeadDim}, {}};
-    unfused_tensors_[1] = {kind_.kv_heads, {uint64_t{kind_.q_heads} * kHeadDim, 0, row, kHeadDim}, {}};
+    unfused_tensors_[0] = {kind_.q_heads, {0, 0, row, kHeadDim}, {}, 0, 0};
+    unfused_tensors_[1] = {kind_.kv_heads, {uint64_t{kind_.q_heads} * kHeadDim, 0, row, kHeadDim}, {}, 0, 0};
     unfused_buffers_[0] = unfused_buffers_[1] = input_;
     unfused_element_ = kind_.from;
     const auto addNorm = [&] {
@@ -347,18 +347,24 @@ uint64_t FusedBench::bytes() const { return case_->fused.bytes; }
 uint64_t FusedBench::unfusedBytes() const { return case_->unfused.bytes; }
 
 const std::vector<FusedKind>& fusedKinds() {
-    constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, i8 = ROPE_ELEMENT_I8, q8 = ROPE_ELEMENT_Q8_0;
+    constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, i8 = ROPE_ELEMENT_I8, q8 = ROPE_ELEMENT_Q8_0,
+                          q4 = ROPE_ELEMENT_Q4_0, q41 = ROPE_ELEMENT_Q4_1, q5 = ROPE_ELEMENT_Q5_0,
+                          f8 = ROPE_ELEMENT_F8_E4M3;
     constexpr RopeSource rows = ROPE_SOURCE_ROWS, computed = ROPE_SOURCE_INLINE;
     constexpr RopeNorm none = {};
-    constexpr RopeNorm before = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
-    constexpr RopeNorm after = {ROPE_NORM_RMS, 1, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
-    constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
+    constexpr RopeNorm before = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    constexpr RopeNorm after = {ROPE_NORM_RMS, 1, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     static const std::vector<FusedKind> all = {{"kv_f32", 0, 8, f32, f32, none, false, false, rows},
                                                {"kv_f16", 0, 8, f16, f16, none, false, false, rows},
                                                {"kv_f32_to_f16", 0, 8, f32, f16, none, false, false, rows},
                                                {"kv_f32_to_f16_inline", 0, 8, f32, f16, none, false, false, computed},
                                                {"kv_i8", 0, 8, f32, i8, none, false, false, rows},
+                                               {"kv_f8_e4m3", 0, 8, f32, f8, none, false, false, rows},
                                                {"kv_q8_0", 0, 8, f32, q8, none, false, false, rows},
+                                               {"kv_q4_0", 0, 8, f32, q4, none, false, false, rows},
+                                               {"kv_q4_1", 0, 8, f32, q41, none, false, false, rows},
+                                               {"kv_q5_0", 0, 8, f32, q5, none, false, false, rows},
                                                {"qkv", 32, 8, f32, f16, none, false, false, rows},
                                                {"qwen3", 16, 8, f32, f16, before, false, false, rows},
                                                {"hunyuan", 16, 8, f32, f16, after, false, false, rows},

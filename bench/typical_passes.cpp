@@ -3,6 +3,7 @@
 #include "bench_device.hpp"
 
 #include "../shaders/modules.h"
+#include "plan/element_formats.h"
 
 #include <algorithm>
 #include <utility>
@@ -25,8 +26,14 @@ class PassCollector {
     void addTables();
     void addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source, RopePairing pairing);
     void addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed);
+    RopeFusedDescription describeCache(uint32_t head_dim, RopeElement element) const;
+    void addPlan(const std::string& name, const RopeFusedDescription& d);
+    void addShift(const std::string& name, RopeFusedDescription d);
     void addCaches();
     void addEngines();
+    void addGradientsAndWindows();
+    void addLatents();
+    void addHeads();
     void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned, uint32_t sequences = 1);
     void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
     void addRelative(const char* name, RopeRelativeSide side);
@@ -119,24 +126,59 @@ void PassCollector::addFused(const char* name, uint32_t head_dim, RopeElement el
     add(name, result, plan);
 }
 
-// Adds passes into quantized caches, whose pages a block table finds.
+// Describes a pass into a cache of one element, whose pages a block table finds.
+RopeFusedDescription PassCollector::describeCache(uint32_t head_dim, RopeElement element) const {
+    RopeFusedDescription d = describeFused(head_dim, ROPE_ELEMENT_F16, true);
+    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.cache.table_pages = kTokens / 16;
+    d.cache.element = element;
+    d.cache.k_scales.offset = d.cache.v.offset / 2;
+    d.cache.v_scales.offset = d.cache.k_scales.offset + uint64_t{kTokens} * 8;
+    return d;
+}
+
+void PassCollector::addPlan(const std::string& name, const RopeFusedDescription& d) {
+    RopePlan plan;
+    const RopeResult result = ropePlanFused(&d, &limits_, &plan);
+    add(name, result, plan);
+}
+
+// The keys of such a cache turn where they lie.
+void PassCollector::addShift(const std::string& name, RopeFusedDescription d) {
+    d.rotate.q.heads = d.v.heads = d.packed = 0;
+    d.cache.v_given_scale = {};
+    d.rotate.operation = ROPE_OPERATION_SHIFT;
+    d.cache.shift = 1;
+    d.cache.delta = -64;
+    addPlan(name, d);
+}
+
+// Adds passes into caches of each format that is for caches alone.
 void PassCollector::addCaches() {
-    for (const RopeElement element : {ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0}) {
-        RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_F16, true);
-        d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
-        d.cache.table_pages = kTokens / 16;
-        d.cache.element = element;
-        d.cache.k_scales.offset = d.cache.v.offset / 2;
-        d.cache.v_scales.offset = d.cache.k_scales.offset + uint64_t{kTokens} * 8;
-        RopePlan plan;
-        const RopeResult result = ropePlanFused(&d, &limits_, &plan);
-        add(element == ROPE_ELEMENT_I8 ? "cache-i8" : "cache-q8_0", result, plan);
-        if (element != ROPE_ELEMENT_I8) continue;
-        d.k_norm.kind = ROPE_NORM_RMS;
-        d.k_norm.epsilon = 1e-6f;
-        d.k_norm.weights = ones_.data();
-        add("cache-i8-norm", ropePlanFused(&d, &limits_, &plan), plan);
+    constexpr RopeNorm norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
+    for (const RopeElement element : {ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1,
+                                      ROPE_ELEMENT_Q5_0, ROPE_ELEMENT_F8_E4M3}) {
+        const std::string name = element == ROPE_ELEMENT_I8 ? "i8" : rope::formatOf(element).name;
+        addPlan("cache-" + name, describeCache(128, element));
+        addShift("shift-" + name, describeCache(128, element));
     }
+    RopeFusedDescription d = describeCache(128, ROPE_ELEMENT_I8);
+    d.k_norm = norm;
+    d.k_norm.weights = ones_.data();
+    addPlan("cache-i8-norm", d);
+    d = describeCache(128, ROPE_ELEMENT_F8_E4M3);
+    d.cache.k_given_scale = d.cache.v_given_scale = {ones_.data(), 1, 0};
+    addPlan("cache-f8-given", d);
+    addShift("shift-f8-given", d);
+    d.k_norm = norm;
+    d.k_norm.weights_on_device = 1;
+    addPlan("cache-f8-given-norm", d);
+    d = describeCache(96, ROPE_ELEMENT_Q8_0); // three blocks in a head
+    addPlan("cache-q8_0-odd", d);
+    addShift("shift-q8_0-odd", d);
+    d.k_norm = norm;
+    d.k_norm.weights = ones_.data();
+    addPlan("cache-q8_0-odd-norm", d);
 }
 
 // Adds K's passes with weights and slots in an engine's own buffers, and Q's with a scale of queries beside them.
@@ -168,6 +210,82 @@ void PassCollector::addEngines() {
         result = ropePlanFused(&d, &limits_, &plan);
         add("engine-query-scale", result, plan);
     }
+}
+
+// Adds gradients through norms, with weights from everywhere, and K's pass into a cache that is cut into windows of its
+// heads and slots.
+void PassCollector::addGradientsAndWindows() {
+    RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_BF16, false);
+    d.rotate.operation = ROPE_OPERATION_TRANSPOSE;
+    d.rotate.k = d.v = {};
+    d.cache = {};
+    d.q_norm.kind = ROPE_NORM_RMS;
+    d.q_norm.epsilon = 1e-6f;
+    RopePlan plan;
+    add("gradient", ropePlanFused(&d, &limits_, &plan), plan);
+    d.q_norm.weights_on_device = 1;
+    add("gradient-engine", ropePlanFused(&d, &limits_, &plan), plan);
+    d.q_norm.weights_on_device = 0;
+    d.q_norm.weights = ones_.data();
+    d.q_norm.after = 1;
+    add("gradient-after", ropePlanFused(&d, &limits_, &plan), plan);
+    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_Q8_0}) {
+        d = describeFused(128, ROPE_ELEMENT_F16, false);
+        d.rotate.q = d.v = {};
+        d.cache.page_size = 0;
+        d.cache.order = ROPE_CACHE_HND;
+        d.cache.element = element;
+        RopeLimits limits = limits_;
+        limits.storage_range = uint64_t{kTokens} * 64; // half a head of int8
+        const RopeResult result = ropePlanFused(&d, &limits, &plan);
+        add(element == ROPE_ELEMENT_F16 ? "windows-f16" : "windows-q8_0", result, plan);
+    }
+}
+
+// Adds DeepSeek's rows: Q and K of two widths, of which K's latent is normed.
+void PassCollector::addLatents() {
+    for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_BF16}) {
+        RopeFusedDescription d = describeFused(192, element, false);
+        d.rotate.rotary_begin = 128;
+        d.rotate.rotary_dim = 64;
+        d.rotate.frequencies = frequencies(32);
+        d.rotate.pairing_in = ROPE_PAIRING_INTERLEAVED;
+        d.rotate.k.heads = 1;
+        d.rotate.k.head_dim = 576;
+        d.rotate.k.rotary_begin = 512;
+        d.v.heads = 0;
+        d.k_norm.kind = ROPE_NORM_RMS;
+        d.k_norm.epsilon = 1e-6f;
+        d.k_norm.dim = 512;
+        d.k_norm.weights_on_device = 1;
+        RopePlan plan;
+        const RopeResult result = ropePlanFused(&d, &limits_, &plan);
+        add(element == ROPE_ELEMENT_F32 ? "latent-f32" : "latent-bf16", result, plan);
+    }
+}
+
+// Adds LayerNorm, V's norm, biases of the projection and the clip, with weights on the device and in the parameters.
+void PassCollector::addHeads() {
+    RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_BF16, true);
+    d.q_norm.kind = d.k_norm.kind = ROPE_NORM_LAYER;
+    d.q_norm.epsilon = d.k_norm.epsilon = d.v_norm.epsilon = 1e-6f;
+    d.q_norm.weights = d.k_norm.weights = d.q_norm.biases = d.k_norm.biases = ones_.data();
+    RopePlan plan;
+    add("heads-layer", ropePlanFused(&d, &limits_, &plan), plan);
+    d.q_norm.kind = d.k_norm.kind = d.v_norm.kind = ROPE_NORM_RMS;
+    d.q_norm.biases = d.k_norm.biases = nullptr;
+    add("heads-v-norm", ropePlanFused(&d, &limits_, &plan), plan);
+    d.cache.element = ROPE_ELEMENT_I8;
+    d.cache.k_scales.offset = d.cache.v.offset / 2;
+    d.cache.v_scales.offset = d.cache.k_scales.offset + uint64_t{kTokens} * 8;
+    d.biases.given = 1;
+    d.biases.element = ROPE_ELEMENT_BF16;
+    add("heads-i8-biases", ropePlanFused(&d, &limits_, &plan), plan);
+    d.q_norm = d.k_norm = d.v_norm = {};
+    d.cache.element = ROPE_ELEMENT_BF16;
+    d.cache.k_scales = d.cache.v_scales = {};
+    d.clip = 8;
+    add("heads-biases-clip", ropePlanFused(&d, &limits_, &plan), plan);
 }
 
 void PassCollector::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned,
@@ -244,6 +362,9 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     }
     collector.addCaches();
     collector.addEngines();
+    collector.addGradientsAndWindows();
+    collector.addLatents();
+    collector.addHeads();
     collector.addEmbeddings("add-f32", 128, f32, false);
     collector.addEmbeddings("add-learned-f16", 128, f16, true);
     collector.addEmbeddings("add-f16", 128, f16, false);

@@ -25,8 +25,12 @@ set(VKROPE_SOURCES
     host/plan/fused_bindings.cpp
     host/plan/fused_cache.cpp
     host/plan/fused_geometry.cpp
+    host/plan/fused_gradient.cpp
+    host/plan/fused_inputs.cpp
+    host/plan/fused_norms.cpp
     host/plan/fused_parameters.cpp
     host/plan/fused_weights.cpp
+    host/plan/fused_widths.cpp
     host/plan/fused_resolve.cpp
     host/plan/fused_groups.cpp
     host/plan/ggml.cpp
@@ -62,6 +66,8 @@ set(VKROPE_SOURCES
     host/reference/run_add.cpp
     host/reference/run_bias.cpp
     host/reference/run_fused.cpp
+    host/reference/gradient.cpp
+    host/reference/norm_sums.cpp
     host/reference/run_relative.cpp
     host/reference/shader_angle.cpp
     host/reference/slot.cpp

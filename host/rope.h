@@ -350,14 +350,20 @@ typedef enum RopeElement {
     ROPE_ELEMENT_F32 = 1,
     ROPE_ELEMENT_F16 = 2,
     ROPE_ELEMENT_BF16 = 3,
-    ROPE_ELEMENT_I8 = 4,   /* caches only: int8 with a float32 scale for each slot and head */
-    ROPE_ELEMENT_Q8_0 = 5, /* caches only: llama.cpp's blocks of a float16 scale and 32 int8 */
+    ROPE_ELEMENT_I8 = 4,       /* caches only: int8 with a float32 scale for each slot and head */
+    ROPE_ELEMENT_Q8_0 = 5,     /* caches only, as all that follow: llama.cpp's blocks of a float16 scale and 32 int8 */
+    ROPE_ELEMENT_Q4_0 = 6,     /* blocks of a float16 scale and 32 integers of 4 bits: 18 bytes */
+    ROPE_ELEMENT_Q4_1 = 7,     /* blocks of a float16 scale, a float16 minimum and 32 integers of 4 bits: 20 bytes */
+    ROPE_ELEMENT_Q5_0 = 8,     /* blocks of a float16 scale, 32 fifth bits and 32 integers of 4 bits: 22 bytes */
+    ROPE_ELEMENT_F8_E4M3 = 9,  /* float8 e4m3fn: no infinities, at most 448 */
+    ROPE_ELEMENT_F8_E5M2 = 10, /* float8 e5m2: at most 57344 */
     ROPE_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopeElement;
-ROPE_API uint32_t ropeElementBytes(RopeElement element); /* 4, 2 or 1; 0: Q8_0, 34 bytes for 32 */
+ROPE_API uint32_t ropeElementBytes(RopeElement element); /* 4, 2 or 1; 0: blocks, whose 32 elements take 34 bytes
+                                                              (Q8_0), 18 (Q4_0), 20 (Q4_1) or 22 (Q5_0) */
 
 /* Elements from one kind to another, rounded as the shaders do; `to` may be `from` where both are of one size.
- * Nothing is done with I8 and Q8_0. */
+ * Nothing is done with I8 and blocks. float8 is saturated, as in a cache with a scale of 1. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
@@ -454,6 +460,9 @@ typedef struct RopeTensor {
     uint32_t heads; /* 0: there is no such tensor */
     RopeLayout source;
     RopeLayout destination; /* out of place only */
+    uint32_t head_dim;      /* fused passes: elements of this tensor's heads; 0: the description's, and so is then
+                               where the rotary part starts */
+    uint32_t rotary_begin; /* with head_dim: element of this tensor's heads where the rotary part starts; V: not read */
 } RopeTensor;
 
 /* This cuts the work into threads. The library chooses each value that is 0 by the limits and the shape. `vkrope tune`
@@ -740,29 +749,68 @@ typedef struct RopeRelativeDescription {
  * A fused pass does what stands beside the rotation in a decoder, without a trip through memory for each step. Each
  * token takes these steps:
  *
- *     load -> norm -> rotate -> norm -> scale of queries -> convert -> destination
+ *     load -> biases -> clip -> norm -> rotate -> norm -> scale of queries -> convert -> destination
  *
  * Every step that the description leaves at 0 is switched off. Each pass gives the bits of the passes that it
- * replaces with float32 between them. Norms, the scale of queries and caches of I8 and Q8_0 take heads of at most 1024
- * elements, of any float element, with rotary_dim (and chunk_dim) a multiple of 8, and head_dim, rotary_begin, offsets
- * and strides multiples of 4 elements; other geometry is refused with them.
+ * replaces with float32 between them. Norms, biases, the scale of queries and caches of I8, float8 and blocks take
+ * heads of at most 1024 elements, of any float element, with rotary_dim (and chunk_dim) a multiple of 8, and head_dim,
+ * rotary_begin, offsets and strides multiples of 4 elements; other geometry is refused with them.
  *
  * I8 and Q8_0: each head, or block of 32, has d = max |x| / 127, and each element is x * (1/d) rounded to the nearest
  * int, halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. If d is less than
  * 2^-126, all is 0; beyond float16's 65504 it is infinite in Q8_0. A head or block that holds an infinity or a NaN
- * comes out undefined, and nothing else with it. */
+ * comes out undefined, and nothing else with it.
+ *
+ * Q4_0, Q4_1 and Q5_0 are llama.cpp's quantize_row_q4_0_ref, _q4_1_ref and _q5_0_ref, float32 with every operation
+ * rounded. Q4_0 has d = m / -8 and Q5_0 d = m / -16, where m is the first element of the largest magnitude, and an
+ * element is x * (1/d) + 8.5, or + 16.5, cut to an integer of at most 15, or 31. Q4_1 has d = (max - min) / 15, and an
+ * element is (x - min) * (1/d) + 0.5, cut to an integer of at most 15. d and min are kept as float16. If d is less than
+ * 2^-126, it is kept as 0 of its sign and 1/d is 0; so all elements are 8 (Q4_0), 0 (Q4_1) or 16 (Q5_0). Beyond
+ * float16's 65504 d and min are infinite. An infinity or a NaN in a block, or a difference max - min beyond float32,
+ * leaves that block undefined, and nothing else. A denormal element may count as 0.
+ *
+ * float8 is rounded to nearest even. A number beyond 448 (e4m3fn) or 57344 (e5m2), an infinity too, becomes that number
+ * of its sign, and a NaN becomes 0x7F, as __nv_cvt_float_to_fp8 does with __NV_SATFINITE. An element is multiplied or
+ * divided by a scale first:
+ *   - with a given scale of the tensor, or of each head: x / scale, as vLLM writes it (reshape_and_cache_flash), or
+ *     x * scale, as FlashInfer does (rope_quantize_fp8); the nearest float32;
+ *   - without one: x * (1/d), where d = max |x| / 448 (or / 57344) of each slot and head, but at least 1e-6; every
+ *     operation is rounded. d is kept as float32 where I8 has its scale: vLLM's per-token-head kernel of fp8. A head
+ *     that holds an infinity or a NaN comes out undefined, and nothing else with it.
+ *
+ * Blocks lie one after the other; head_dim and the cache's offset and strides are multiples of 32. A cache of Q8_0,
+ * Q4_0 or Q5_0 in which one of them is no multiple of 64 takes ROPE_ENABLED_STORAGE_16, as its heads may begin in the
+ * middle of a 32-bit word; it is refused without that bit. */
 
 typedef enum RopeNormKind {
     ROPE_NORM_NONE = 0,
-    ROPE_NORM_RMS = 1, /* x / sqrt(mean of x*x + epsilon), times the weight; without weights Llama 4's "L2Norm" */
-    ROPE_NORM_L2 = 2,  /* x / sqrt(sum of x*x + epsilon), times the weight */
+    ROPE_NORM_RMS = 1,   /* x / sqrt(mean of x*x + epsilon), times the weight; without weights Llama 4's "L2Norm" */
+    ROPE_NORM_L2 = 2,    /* x / sqrt(sum of x*x + epsilon), times the weight */
+    ROPE_NORM_LAYER = 3, /* (x - mean) / sqrt(mean of (x - mean)*(x - mean) + epsilon), times the weight, plus the bias:
+                            Cohere, StableLM, Persimmon; each head by itself */
     ROPE_NORM_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeNormKind;
 
 /* y = (x * factor) * (weight + weight_offset), float32, every operation rounded; factor = 1/sqrt rounded once, of a sum
- * in an order that depends on nothing but head_dim: of every four elements (a*a + b*b) + (c*c + d*d), those sums in
+ * in an order that depends on nothing but `dim`: of every four elements (a*a + b*b) + (c*c + d*d), those sums in
  * turns on four totals, (t0 + t1) + (t2 + t3), and of several heads one after the other; a mean is the sum times
- * float32(1 / count).
+ * float32(1 / count). LAYER: the mean of x comes first, of every four elements (a + b) + (c + d) and so on. x - mean
+ * takes the place of x in all that follows, and the bias is added last: y = ((x - mean) * factor) * weight + bias.
+ *
+ * A norm may take a part of the head: `dim` elements from `begin` on, which are counted from 0 in the order of the sum.
+ * The others pass as if there were no norm. With k.head_dim 576, k.rotary_begin 512 and a norm of 512 elements K is the
+ * row of DeepSeek's cache: the normed latent, and the rotary part behind it.
+ *
+ * The gradient of a norm and a rotation: operation ROPE_OPERATION_TRANSPOSE with q_norm. Slot Q holds the gradient
+ * behind both (in place the result goes there too), and slot X what was normed, x, in the elements of Q. The weights,
+ * epsilon and positions are those of the forward pass. K's gradient is described as Q's; one plan takes one tensor,
+ * without a cache. Before the rotation (after 0), with g the gradient turned back and then times the weights, and
+ * without weights g alone, and share 1 with L2, float32(1 / count) with RMS:
+ *
+ *     dx = g * factor - x * (factor^3 * (sum of x*g * share))
+ *
+ * float32, every operation rounded, factor^3 as (factor*factor)*factor, sums in the norm's order. After the rotation
+ * (after 1) x is turned first, g is the gradient times the weights, and the result is turned back.
  *
  * Weights lie in PARAMETERS, or on the device in a buffer of the engine's own. The bits are the same. If weights_offset
  * and both strides are multiples of four elements, a thread loads four weights at a time; otherwise it loads them word
@@ -773,8 +821,8 @@ typedef struct RopeNorm {
     uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
     uint32_t all_heads;   /* 0: each head by itself. 1: all heads of a token together (OLMo 2, MiniMax-M2) */
     float epsilon;        /* finite, 0 or more */
-    const float* weights; /* head_dim of them, with all_heads heads * head_dim, in the order of the elements that they
-                             meet (after: of pairing_out); null: none, or on the device */
+    const float* weights; /* `dim` of them, with all_heads or weights_per_head heads * dim, in the order of the elements
+                             that they meet (after: of pairing_out); null: none, or on the device */
     float weight_offset;  /* with weights: added to each; 1 for Gemma */
     uint32_t weights_on_device;    /* 1: the weights are read from ROPE_SLOT_Q_WEIGHTS or ROPE_SLOT_K_WEIGHTS, and
                                       `weights` is null */
@@ -784,8 +832,21 @@ typedef struct RopeNorm {
     uint64_t weights_token_stride; /* elements from one token's weights to the next token's, the same in every batch;
                                       0: all tokens take the same */
     uint64_t weights_head_stride;  /* elements from one head's weights to the next head's; 0: all heads take the same,
-                                      with all_heads head_dim */
+                                      with all_heads `dim` */
+    uint32_t begin;                /* the first element of the head that the norm takes, a multiple of 4 */
+    uint32_t dim;                  /* elements that it takes, a multiple of 4; 0: all from `begin` on */
+    const float* biases;           /* LAYER with weights: as many as weights, in the same order; null: none */
+    uint32_t weights_per_head;     /* 1: each head has weights and biases of its own in PARAMETERS; all_heads: always */
 } RopeNorm;
+
+/* Biases of the projection, which are added to Q, K and V as they are loaded: Qwen2, GPT-NeoX, Phi. Each sum is rounded
+ * to float32 once. They lie on the device in ROPE_SLOT_BIASES, [heads][head_dim] for each tensor. The offsets are
+ * constants of a pipeline: layers share one if the RopeBuffer's offset leads to each layer's biases. */
+typedef struct RopeProjectionBiases {
+    uint32_t given;                        /* 1: there are biases, of every tensor that has heads */
+    RopeElement element;                   /* F32 (0 too), F16 or BF16, widened to float32 */
+    uint64_t q_offset, k_offset, v_offset; /* elements before the first bias of each tensor */
+} RopeProjectionBiases;
 
 /* Queries times values[(position + offset) / interval], the position on axis 0 without its fraction, before the first
  * value and without a position the first, behind the last the last. */
@@ -803,13 +864,18 @@ ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* value
 /* The kind tells where a token's K and V go. A slot outside the cache writes nothing and is counted, and so is a
  * negative position, or one that is none, where slots go by it; a slot of -1 (SLOTS) writes nothing and is not. A token
  * of no packed sequence has no slot. Two tokens of one pass must not take one slot. Each packed sequence has its cache,
- * or its row of the table. */
+ * or its row of the table.
+ *
+ * A ring takes a prefill of any length in one plan. A token that has `slots` or more tokens behind it in its sequence
+ * of this pass writes nothing and is not counted, so that the last `slots` tokens stay. The length of a sequence is
+ * that of a packed one, or the count of tokens (tokens_counted), or `tokens`. The tokens of a sequence that is longer
+ * than its ring stand at consecutive positions, one after the other. Q is not concerned. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
-    ROPE_CACHE_SLOTS = 1,     /* a slot for each token, from the slot map at slot_map_offset: [batch][tokens] */
-    ROPE_CACHE_POSITIONS = 2, /* its position on axis 0, in a cache for each sequence */
-    ROPE_CACHE_RING = 3,      /* the position modulo slots (sliding windows), in a cache for each sequence; of a longer
-                                 prefill plan the last `slots` tokens */
+    ROPE_CACHE_SLOTS = 1,       /* a slot for each token, from the slot map at slot_map_offset: [batch][tokens] */
+    ROPE_CACHE_POSITIONS = 2,   /* its position on axis 0, in a cache for each sequence */
+    ROPE_CACHE_RING = 3,        /* the position modulo slots (sliding windows), in a cache for each sequence. With more
+                                   tokens than slots each sequence's last `slots` tokens are written: see above */
     ROPE_CACHE_BLOCK_TABLE = 4, /* in page table[sequence][position / page_size]; the table of int32 or int64 is the
                                   slot map at slot_map_offset: [batch][table_pages] */
     ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
@@ -821,8 +887,8 @@ typedef enum RopeCacheOrder {
     ROPE_CACHE_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheOrder;
 
-/* One tensor of a cache. Elements; all strides 0: packed in the cache's order. Q8_0: as many elements as the blocks
- * hold, multiples of 64. */
+/* One tensor of a cache. Elements; all strides 0: packed in the cache's order. Blocks: as many elements as they hold,
+ * multiples of 32. */
 typedef struct RopeCacheLayout {
     uint64_t offset;
     uint64_t batch_stride; /* POSITIONS and RING: from a sequence's cache to the next; else not read */
@@ -831,13 +897,27 @@ typedef struct RopeCacheLayout {
     uint64_t head_stride;
 } RopeCacheLayout;
 
-/* It is bound whole, from its first element to its last, and must fit limits.storage_range. */
+/* The scale of a float8 tensor, given by the host. It lies in PARAMETERS: layers share a plan. */
+typedef struct RopeCacheScale {
+    const float* values;
+    uint32_t count;      /* 0: each slot and head has a scale of its own, which the pass finds and stores; 1: all heads
+                            have the same; or as many as the tensor has heads. Each is from 2^-100 to 2^100 */
+    uint32_t multiplies; /* 0: elements are x / scale. 1: x * scale */
+} RopeCacheScale;
+
+/* A cache of any size is taken. One that no binding spans (limits.storage_range) is bound in windows: a few of its
+ * sequences, pages, slots or heads, which lie together. Each window takes a dispatch, which looks at all tokens and
+ * writes those whose slots the window has. Q then has a dispatch of its own, and so has V where K and V share a buffer.
+ * No bit depends on it. So has V where it is not like K. Keys move (`moves`) inside of one binding alone. A cache is
+ * refused if no binding spans a head of one slot, with its scale, or if its slots, of
+ * all packed sequences and times its heads, are 2^31 or more. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
-    RopeElement element; /* 0: the rotation's element_out */
-    uint32_t slots;      /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
-    uint32_t page_size;  /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
+    RopeElement element;   /* 0: the rotation's element_out */
+    RopeElement v_element; /* V's; 0: the same. Another one takes a dispatch of V's own: v_separate_dispatch */
+    uint32_t slots;        /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
+    uint32_t page_size;    /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
     RopePositionElement slot_map_element; /* INT32 or INT64, of slots or table */
     uint32_t slot_map_apart;  /* 0: slots or table lie in POSITIONS, behind or before the positions. 1: in a buffer of
                                  their own, SLOT_MAP; POSITIONS is then needed for positions and the count alone */
@@ -848,20 +928,34 @@ typedef struct RopeCache {
     uint64_t slot_map_token_stride; /* slots; 0: 1 */
     uint32_t table_pages;           /* BLOCK_TABLE: pages of one sequence */
     RopeCacheLayout k, v;
-    RopeCacheLayout k_scales; /* I8: float32s in the same buffer, which its offset counts; all strides 0: packed in */
-    RopeCacheLayout v_scales; /* the cache's order with heads of one element. They must not overlap the int8 */
-    uint32_t v_shares_buffer; /* 1: V's cache is in K_OUT too, else in V_OUT */
-    uint32_t shift;           /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
-                                 positions; a float32, float16 or bfloat16 cache, operation SHIFT, no V. Each shift
-                                 rounds once more, and equal ones err alike: shift seldom and far */
+    RopeCacheLayout k_scales; /* I8, and float8 without a given scale: float32s in the same buffer, which its offset */
+    RopeCacheLayout v_scales; /* counts; all strides 0: packed in the cache's order with heads of one element. They must
+                                 not overlap the elements. A window has the scales of its slots only if pages (or what
+                                 else it is cut into) and their scales are as many bytes apart, as in pages that hold
+                                 both */
+    RopeCacheScale k_given_scale, v_given_scale; /* float8 */
+    uint32_t v_shares_buffer;                    /* 1: V's cache is in K_OUT too, else in V_OUT */
+    uint32_t shift; /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
+                       positions; operation SHIFT, no V. What is quantized is widened to float32 (an integer times
+                       d, plus the minimum; float8 times its scale, or over it), turned, and quantized again as
+                       above, with new scales or the given ones; a token that does not turn is left as it lies. Each
+                       shift rounds once more, and equal ones err alike: shift seldom and far */
     int32_t delta;
+    uint32_t moves; /* with shift and SLOTS. 1: a token's key is read from a slot of its own, and turned on the way to
+                       the slot of the slot map. The slots that are read are a second list, which lies as the slot map
+                       does, in the same buffer, from source_map_offset on. -1 in either list skips a token, and nothing
+                       is written where either slot is outside. A slot that one token reads must not be one that another
+                       token of the pass writes. A float key that does not turn is copied, and a quantized one is
+                       quantized again */
+    uint64_t source_map_offset;
 } RopeCache;
 
 /* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. All
  * take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a cache that K and V
- * share, where positions are read and angles made, and one more for each buffer more: SLOT_MAP, Q_WEIGHTS and
- * K_WEIGHTS count too. Q goes apart where there is less room, on drivers for CPUs, beside a cache of I8 or Q8_0, and
- * where its lanes or the kind of its norm are not K's. K and V go together: they must be alike (heads, head_dim,
+ * share, where positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES, Q_WEIGHTS and
+ * K_WEIGHTS count too. Q goes apart where there is less room, on drivers for CPUs, beside a cache of I8, float8 or
+ * blocks, and where its elements are moved in other vectors than K's, or one of them has a norm of all heads that the
+ * other has not. K and V go together. With such a cache, or a norm of all heads, they must be alike (heads, head_dim,
  * strides of the source, strides of the cache). In one buffer on each side (packed, cache.v_shares_buffer) they take
  * the floor's 4 storage buffers; with more than limits.storage_buffers they are refused. Set v_separate_dispatch then:
  * V takes a dispatch of its own, which moves the same bytes and has the same bits.
@@ -878,31 +972,40 @@ typedef struct RopeCache {
  *
  * Reads POSITIONS (positions, slots or block table that are not apart, and the count of tokens; bound from its
  * beginning), SLOT_MAP (slots or block table apart; bound from its beginning), FREQUENCIES or ROWS, PARAMETERS (where a
- * norm has weights that are not on the device, or queries a scale), Q_WEIGHTS and K_WEIGHTS (weights on the device),
- * Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER where rotate.count_outside is set: one for each
- * token that should turn and has no position, or one outside the table, or that has no slot in the cache. */
+ * norm has weights that are not on the device, queries have a scale, or float8 has a given one), Q_WEIGHTS and
+ * K_WEIGHTS (weights on the device), BIASES, Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER
+ * where rotate.count_outside is set: one for each token that should turn and has no position, or one outside the table,
+ * or that has no slot in the cache. A gradient through a norm reads X too. */
 typedef struct RopeFusedDescription {
     RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
     uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
-                          are not read */
+                          are not read, but that a transpose with a norm is its gradient */
     RopeTensor v;
     RopeNorm q_norm, k_norm;
+    RopeNorm v_norm; /* Gemma 3n, Gemma 4: RMS without weights; weights lie in PARAMETERS alone */
+    RopeProjectionBiases biases;
+    float clip; /* each element of Q, K and V is limited to [-clip, clip], NaN stays: OLMo's and DBRX's clip_qkv; more
+                   than 0, and finite; 0: none */
     RopeQueryScale query_scale;
     RopeCache cache;
     uint32_t packed; /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
                         [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
-                        without a cache, V stays as it lies */
+                        without a cache, V stays as it lies, but for biases, clip and
+                        v_norm */
     uint32_t v_separate_dispatch; /* 1: V by a dispatch of its own */
     uint32_t tokens_counted; /* 1: how many of `tokens` are there, in each sequence, is read from POSITIONS, a plain
                                 integer of positions.element (int32 for floats), at element tokens_offset: none where it
                                 is negative, all where it is more. The rest is not touched, and not counted. Not with
                                 packed positions, whose lengths say it */
     uint64_t tokens_offset;
+    uint64_t tokens_batch_stride; /* elements from one sequence's count of tokens to the next one's; 0: all have the
+                                     same count */
+    RopeLayout x;                 /* of a gradient: where the norm's input lies in slot X */
 } RopeFusedDescription;
 
-/* Writes what PARAMETERS holds: the weights of norms and the values of the scale, as float32. Weights that lie on the
- * device are not among them. The bytes are plan.bytes[ROPE_SLOT_PARAMETERS], the same for every plan of the same norms
- * and scale. */
+/* Writes what PARAMETERS holds: the weights of norms, the values of the scale of queries, and the given scales of K and
+ * V, as float32. Weights that lie on the device are not among them. The bytes are plan.bytes[ROPE_SLOT_PARAMETERS], the
+ * same for every plan of the same norms and scales. */
 ROPE_API RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason);
 
 /* ---- Plans: pure; every refusal, size and word is decided here -------------------------------------------------- */
@@ -920,23 +1023,26 @@ typedef enum RopeSlot {
     ROPE_SLOT_V = 8,
     ROPE_SLOT_V_OUT = 9,
     ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer */
-    ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings, scores, an attention's output */
+    ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings, scores, an attention's output; what was
+                                  normed, for its gradient */
     ROPE_SLOT_X_OUT = 12,
     ROPE_SLOT_FACTORS = 13,         /* float32, what frequencies are divided by */
     ROPE_SLOT_FREQUENCIES_OUT = 14, /* the quotients: FREQUENCIES of the plans that follow */
     ROPE_SLOT_SLOT_MAP = 15,        /* slots or block table, with cache.slot_map_apart */
     ROPE_SLOT_Q_WEIGHTS = 16,       /* of Q's norm, with q_norm.weights_on_device */
     ROPE_SLOT_K_WEIGHTS = 17,       /* of K's norm, with k_norm.weights_on_device */
-    ROPE_SLOT_COUNT = 18
+    ROPE_SLOT_BIASES = 18,          /* of the projection */
+    ROPE_SLOT_COUNT = 19
 } RopeSlot;
 
 ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; never null */
 
-#define ROPE_BINDING_COUNT 12u   /* of set 0: storage buffers, but for */
-#define ROPE_BINDING_UNIFORM 11u /* this one; a dispatch binds a few of them */
-#define ROPE_CONSTANT_COUNT 90u  /* specialization constants, ids 0 to 89, 4 bytes each */
+#define ROPE_BINDING_COUNT 13u   /* of set 0: storage buffers, but for */
+#define ROPE_BINDING_UNIFORM 12u /* this one; a dispatch binds a few of them */
+#define ROPE_CONSTANT_COUNT 130u /* specialization constants, ids 0 to 129, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
+#define ROPE_PART_AXES 7u /* batches, tokens, heads; of a cache packed sequences, pages, slots of a page, heads */
 
 typedef struct RopeShader {
     const char* name;
@@ -951,20 +1057,21 @@ typedef struct RopeShader {
 typedef struct RopeAccess {
     uint32_t slot;
     uint32_t element_bytes;
-    uint64_t offset;    /* elements */
-    uint64_t stride[3]; /* elements per batch, token, head */
-    uint64_t extent;    /* elements that one batch, token and head reaches over */
+    uint64_t offset;                 /* elements */
+    uint64_t stride[ROPE_PART_AXES]; /* elements per batch, token, head and so on */
+    uint64_t extent;                 /* elements that one batch, token and head reaches over, and one slot of a cache */
 } RopeAccess;
 
-/* One shader over one tensor, both of a rotation, or all of a fused pass. It becomes parts[0] * parts[1] * parts[2]
- * dispatches, more than one where a tensor spans more than a binding or a dispatch may hold. */
+/* One shader over one tensor, both of a rotation, or all of a fused pass. It becomes as many dispatches
+ * as the product of its parts, more than one where a tensor or a cache spans more than a binding or a dispatch may
+ * hold. */
 typedef struct RopePass {
     const RopeShader* shader;
     uint32_t constants[ROPE_CONSTANT_COUNT];
     uint32_t push[ROPE_PUSH_WORDS]; /* of a whole part; ropeGetDispatch completes them */
-    uint32_t count[3];              /* batches, tokens, heads; of both tensors of a rotation 1 */
-    uint32_t step[3];               /* of them in one part */
-    uint32_t parts[3];
+    uint32_t count[ROPE_PART_AXES]; /* batches, tokens, heads; of both tensors of a rotation 1 head */
+    uint32_t step[ROPE_PART_AXES];  /* of them in one part */
+    uint32_t parts[ROPE_PART_AXES];
     uint32_t group_size;
     uint32_t heads_per_thread;
     uint32_t tokens_per_thread;
@@ -977,9 +1084,11 @@ typedef struct RopePass {
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
-    uint32_t whole_bindings; /* bit i: binding i is a list of positions or slots, a table, a norm's weights or a cache,
-                                of which every part binds all; its strides are constants and push words */
-    uint32_t pipeline_hash;  /* of shader, constants and bindings: a context finds the pipeline by it */
+    uint32_t whole_bindings; /* bit i: binding i is a list of positions or slots, a table or a norm's weights, of which
+                                every part binds all; its strides are constants and push words */
+    uint32_t
+        cache_bindings;     /* bit i: binding i is a cache, of which a part binds its window; its strides are as well */
+    uint32_t pipeline_hash; /* of shader, constants and bindings: a context finds the pipeline by it */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
@@ -1108,9 +1217,10 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 9 in a fused pass, 11 in one with weights on the device. The layout must have them too, and a host binds
- * there what the nearest bound number below has, or above. It is neither read nor written, but synchronization
- * validation may take another buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
+ * rotation, 9 in a fused pass, 12 in one with weights or biases on the device or with
+ * 16-bit stores of blocks. The layout must have them too, and a
+ * host binds there what the nearest bound number below has, or above. It is neither read nor written, but
+ * synchronization validation may take another buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for
@@ -1244,10 +1354,10 @@ typedef struct RopeHostRotate {
     uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
-/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device. The caches are k_out and
- * v_out (with cache.v_shares_buffer k_out alone); the references have the same elements before they are quantized. With
- * cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place goes to k_out, which may
- * be q itself. */
+/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device, biases with biases.given.
+ * The caches are k_out and v_out (with cache.v_shares_buffer k_out alone); the references have the same elements before
+ * they are quantized. With cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place
+ * goes to k_out, which may be q itself. */
 typedef struct RopeHostFused {
     const void* positions;
     const void* rows;
@@ -1257,6 +1367,7 @@ typedef struct RopeHostFused {
     const void* slot_map;
     const void* q_weights;
     const void* k_weights;
+    const void* biases;
     double* reference_q;
     double* reference_k;
     double* reference_v;
@@ -1264,6 +1375,7 @@ typedef struct RopeHostFused {
     void* k_out;
     void* v_out;
     uint32_t outside; /* out: what COUNTER would count */
+    const void* x;    /* a gradient's */
 } RopeHostFused;
 
 /* A learned table's rows are the reference's too; sinusoids' as a rotation's cos and sin. In place x_out may be x. */

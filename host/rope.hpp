@@ -38,7 +38,7 @@ inline std::string print(const RopePlan& plan) {
 
 // Tensors in the layouts in use, the same on both sides. `tokens` are those of one sequence; strides that only several
 // sequences or tokens need are filled in all the same.
-inline RopeTensor tensorAt(uint32_t heads, const RopeLayout& layout) { return {heads, layout, layout}; }
+inline RopeTensor tensorAt(uint32_t heads, const RopeLayout& layout) { return {heads, layout, layout, 0, 0}; }
 
 // [batch, seq, heads, dim]
 inline RopeTensor bshd(uint64_t tokens, uint32_t heads, uint64_t dim) {

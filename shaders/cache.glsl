@@ -5,19 +5,44 @@ layout(constant_id = ROPE_ID_SHIFT) const uint kShift = 0;
 layout(constant_id = ROPE_ID_SLOT_MAP_WIDE) const uint kSlotMapWide = 0;
 layout(constant_id = ROPE_ID_PAGE_SIZE) const uint kPageSize = 0; // 0: no pages
 layout(constant_id = ROPE_ID_SLOT_MAP_APART) const uint kSlotMapApart = 0;
+layout(constant_id = ROPE_ID_LONG_RING) const uint kLongRing = 0;
+layout(constant_id = ROPE_ID_COUNT_STRIDE) const uint kCountStride = 0;
+layout(constant_id = ROPE_ID_CACHE_SLOTS) const uint kCacheSlots = 0;
+layout(constant_id = ROPE_ID_MOVES) const uint kMoves = 0;
 
 layout(set = 0, binding = ROPE_BINDING_SLOT_MAP) readonly buffer SlotMap {
     uint slot_map[];
 };
 
 uint token_index(uint number) { return push.first_token + number; }
+uint cache_slots() { return choose(kCacheSlots != 0u, kCacheSlots, push.slots); }
 uint sequence_of(Token token) { return kPacked ? token.sequence : gl_WorkGroupID.y; }
+
+// Reads how many tokens the sequence has, as two words.
+uvec2 token_count() {
+    uint at = push.count_at + gl_WorkGroupID.y * kCountStride;
+    uint count = position_word(at, 0u);
+    return uvec2(count, kEightBytes != 0u ? position_word(at, 1u) : uint(int(count) >> 31));
+}
 
 bool is_counted_in(uint number) {
     if (kCounted == 0u) return true;
-    uint count = position_word(push.count_at, 0u);
-    uint high = kEightBytes != 0u ? position_word(push.count_at, 1u) : uint(int(count) >> 31);
-    return int(high) >= 0 && (high != 0u || token_index(number) < count);
+    uvec2 count = token_count();
+    return int(count.y) >= 0 && (count.y != 0u || token_index(number) < count.x);
+}
+
+// Returns true if a ring has the token's slot for a later token of its sequence. The sequence is not that of a part.
+bool is_overtaken(Token token) {
+    if (kLongRing == 0u) return false;
+    uint length = push.ROPE_RING_TOKENS;
+    if (kPacked) {
+        uint begin = push.position_offset + token.sequence;
+        length = position_word(begin + 1u, 0u) - position_word(begin, 0u);
+    } else if (kCounted != 0u) {
+        uvec2 count = token_count();
+        length = count.y != 0u ? length : min(count.x, length);
+    }
+    return token.index + cache_slots() < length;
 }
 
 uint slot_map_word(uint at) {
@@ -33,22 +58,33 @@ uint map_entry(uint element, uint count, out bool skipped) {
     return high == 0u && low < count ? low : ROPE_NOWHERE;
 }
 
+// Returns what a list says of a token's slot, ROPE_NOWHERE if it is none.
+uint listed_slot(uint list_at, uint number, out bool skipped) {
+    uint entry = list_at + gl_WorkGroupID.y * push.slot_map_batch;
+    return map_entry(entry + token_index(number) * push.slot_map_token, cache_slots(), skipped);
+}
+
 // Returns ROPE_NOWHERE if the cache has no slot for a token. `skipped` becomes true if the token wants none.
 uint slot_of(Token token, uint number, out bool skipped) {
     bool ignored;
-    skipped = !token.placed;
+    skipped = !token.placed || is_overtaken(token);
     if (skipped) return ROPE_NOWHERE;
-    if (kCache == ROPE_CACHE_BY_SLOTS) {
-        uint entry = push.slot_map_at + gl_WorkGroupID.y * push.slot_map_batch;
-        return map_entry(entry + token_index(number) * push.slot_map_token, push.slots, skipped);
-    }
+    if (kCache == ROPE_CACHE_BY_SLOTS) return listed_slot(push.slot_map_at, number, skipped);
     uint position = token.whole[0];
     if (!token.first_positioned || int(position) < 0) return ROPE_NOWHERE;
-    if (kCache == ROPE_CACHE_BY_RING) return position % push.slots;
-    if (kCache == ROPE_CACHE_BY_POSITION) return position < push.slots ? position : ROPE_NOWHERE;
+    if (kCache == ROPE_CACHE_BY_RING) return position % cache_slots();
+    if (kCache == ROPE_CACHE_BY_POSITION) return position < cache_slots() ? position : ROPE_NOWHERE;
     uint page = position / kPageSize;
     if (page >= push.slot_map_token) return ROPE_NOWHERE; // the pages of a sequence
     uint entry = push.slot_map_at + sequence_of(token) * push.slot_map_batch;
-    page = map_entry(entry + page, push.slots / kPageSize, ignored);
+    page = map_entry(entry + page, cache_slots() / kPageSize, ignored);
     return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
+}
+
+// Returns the slot that a shift reads, where it is not `slot`, which it writes. Without one of them it has neither.
+uint source_slot_of(uint number, inout uint slot, inout bool skipped) {
+    if (kMoves == 0u || slot == ROPE_NOWHERE) return slot;
+    uint source = listed_slot(push.ROPE_SOURCE_SLOTS_AT, number, skipped);
+    if (source == ROPE_NOWHERE) slot = source;
+    return source;
 }

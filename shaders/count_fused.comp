@@ -22,6 +22,9 @@ void main() {
     if (kCosSin == ROPE_FROM_ROWS) lacks = false; // or nothing turns
     if (kShift != 0u && kSets == 0u) lacks = false;
     bool skipped = false;
-    if (kCache != ROPE_CACHE_OFF && slot_of(token, number, skipped) == ROPE_NOWHERE) lacks = lacks || !skipped;
+    uint slot = 0u;
+    if (kCache != ROPE_CACHE_OFF) slot = slot_of(token, number, skipped);
+    source_slot_of(number, slot, skipped);
+    if (slot == ROPE_NOWHERE) lacks = lacks || !skipped;
     if (lacks) atomicAdd(counter[push.q_to], 1u);
 }

@@ -53,6 +53,54 @@ namespace rope {
 #define ROPE_ID_K_WEIGHT_TOKEN 87
 #define ROPE_ID_Q_WEIGHT_HEAD 88 // and so from head to head
 #define ROPE_ID_K_WEIGHT_HEAD 89
+#define ROPE_ID_CACHE_FORMAT 90 // ROPE_FORMAT_ facts of a format that is for caches alone
+#define ROPE_ID_K_SCALE 91      // a scale that the parameters hold: ROPE_SCALE_; 0: none
+#define ROPE_ID_V_SCALE 92
+#define ROPE_ID_MOVES 93         // 1: a shift reads slots of their own
+#define ROPE_ID_LONG_RING 110    // 1: sequences may be longer than their ring, which keeps their last tokens
+#define ROPE_ID_COUNT_STRIDE 111 // elements from a sequence's count of tokens to the next one's; 0: all have one
+#define ROPE_ID_WINDOW_SLOTS 112 // slots of one window of the cache; 0: the cache is bound whole
+#define ROPE_ID_WINDOW_HEADS 113 // heads of one window; 0: all
+#define ROPE_ID_CACHE_SLOTS 114  // with windows: slots of the cache, of one sequence; 0: push.slots
+// Where heads differ in width. The lanes of the widest are ROPE_ID_HEAD_LANES.
+#define ROPE_ID_Q_LANES 95 // 0: all heads have the same lanes
+#define ROPE_ID_K_LANES 96
+#define ROPE_ID_K_ROTARY_BEGIN 97
+#define ROPE_ID_K_PASS_ELEMENTS 98
+// Quads of a head that its norm takes, in bits 0..15, and the first of them above; 0: no norm.
+#define ROPE_ID_Q_NORM_QUADS 99
+#define ROPE_ID_K_NORM_QUADS 100
+#define ROPE_ID_V_NORM_QUADS 101
+#define ROPE_ID_NORM_BITS 102 // ROPE_NORM_ bits of Q, from bit 8 on of K, from bit 16 on of V
+#define ROPE_ID_V_NORM_SHARE 103
+#define ROPE_ID_V_EPSILON 104
+#define ROPE_ID_V_WEIGHTS 105
+#define ROPE_ID_V_WEIGHT_OFFSET 106
+#define ROPE_ID_CLIP 107         // float32 bits: elements are limited to it; 0: none
+#define ROPE_ID_BIAS_ELEMENT 108 // of the projection's biases: 1 + the element's number; 0: there are none
+#define ROPE_ID_BIAS_VECTORS 109 // 1: they lie at multiples of four elements
+#define ROPE_ID_Q_BIASES 115     // elements before the first bias of a tensor
+#define ROPE_ID_K_BIASES 116
+#define ROPE_ID_V_BIASES 117
+#define ROPE_ID_Q_BIAS_HEAD 118 // elements from one head's biases to the next head's
+#define ROPE_ID_K_BIAS_HEAD 119
+#define ROPE_ID_V_BIAS_HEAD 120
+#define ROPE_ID_V_LANES 121
+// Where V is not like K. Its lanes copy, and its places are its own.
+#define ROPE_ID_V_ELEMENTS 122 // of a head; 0: V is like K
+#define ROPE_ID_V_SOURCE_BATCH 123
+#define ROPE_ID_V_SOURCE_TOKEN 124
+#define ROPE_ID_V_SOURCE_HEAD 125
+#define ROPE_ID_V_DESTINATION_BATCH 126
+#define ROPE_ID_V_DESTINATION_TOKEN 127
+#define ROPE_ID_V_DESTINATION_HEAD 128
+#define ROPE_ID_V_PAGE_STRIDE 129
+
+#define ROPE_NORM_CENTERED 1u // elements less their mean
+#define ROPE_NORM_BIASED 2u   // biases follow the weights in the parameters
+#define ROPE_NORM_PER_HEAD 4u // each head has weights of its own in the parameters
+#define ROPE_NORM_BITS_OF_ALL(bit) ((bit)*0x10101u)
+#define ROPE_NORM_PART 0x1000000u // of all: a norm takes a part of the widest head only, or not every tensor is so wide
 
 #define ROPE_APART_SOURCE_K 1u
 #define ROPE_APART_SOURCE_V 2u
@@ -107,13 +155,24 @@ namespace rope {
 #define ROPE_NORM_LAST 2
 
 #define ROPE_I8 3
-#define ROPE_Q8_0 4
-// Formats of caches alone. Their heads are looked at whole before a word of them is stored, and stored as 32-bit words.
+// Formats of caches alone. Their heads are looked at whole before a word of them is stored, and stored as 32-bit words,
+// or as 16-bit ones.
 #define ROPE_IS_FOR_CACHES(element) ((element) >= ROPE_I8)
-// A block of Q8_0: a float16 scale, then its integers. Two blocks fill whole words.
-#define ROPE_Q8_0_ELEMENTS 32
-#define ROPE_Q8_0_BYTES 34
-#define ROPE_Q8_0_PAIR_WORDS (2 * ROPE_Q8_0_BYTES / 4)
+// What shaders know of such a format, in one word: bits of an integer, or of a float8 below its leading 1; whether a
+// block's least value is taken off its elements first, and kept behind the scale; and the 16-bit numbers that 32
+// elements take, from ROPE_FORMAT_HALVES on. A block has 32 elements: a float16 scale, and then their integers. Without
+// blocks a head has a float32 scale apart, or a given one.
+#define ROPE_FORMAT_BITS 0xFu
+#define ROPE_FORMAT_MINIMUM 0x10u
+#define ROPE_FORMAT_BLOCKS 0x20u
+#define ROPE_FORMAT_FLOAT8 0x40u
+#define ROPE_FORMAT_HALVES 8
+#define ROPE_BLOCK_ELEMENTS 32
+// A given scale: the element of the parameters at which it lies, or the first head's does.
+#define ROPE_SCALE_AT 0xFFFFFFFu
+#define ROPE_SCALE_OF_HEADS 0x10000000u
+#define ROPE_SCALE_MULTIPLIES 0x20000000u
+#define ROPE_SCALE_GIVEN 0x40000000u
 
 #ifndef __cplusplus
 #define ROPE_SELF_TEST_WORDS 20 // rope.h's own in C++
@@ -126,8 +185,8 @@ namespace rope {
     uint delta;    /* by which a cache is shifted; normed: ROPE_WEIGHTS_AT */                                          \
     uint slot_map_at;                                                                                                  \
     uint slot_map_batch;                                                                                               \
-    uint slot_map_token; /* of a block table: pages of a sequence */                                                   \
-    uint slots;                                                                                                        \
+    uint slot_map_token; /* of a block table: pages of a sequence; long rings: ROPE_RING_TOKENS */                     \
+    uint slots;          /* with windows: ROPE_WINDOW */                                                               \
     uint k_from;                                                                                                       \
     uint v_from;                                                                                                       \
     uint kv_from_batch;                                                                                                \
@@ -140,6 +199,12 @@ namespace rope {
 // one.
 #define ROPE_WEIGHTS_AT delta
 #define ROPE_MOST_WEIGHTS_AT 0xFFFFu
+#define ROPE_RING_TOKENS slot_map_token // planned tokens of a sequence
+// The number of the window's first slot times the windows that heads are cut into, plus the number of that of heads.
+#define ROPE_WINDOW slots
+
+// A shift has no V: the element of the list of slots that it reads.
+#define ROPE_SOURCE_SLOTS_AT v_from
 
 struct RopeFusedPush {
     ROPE_PUSH_TOKENS

@@ -3,7 +3,7 @@
 // a head meet in shared memory.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#if ROPE_LANE == 1
+#if ROPE_LANE == 1 || defined(ROPE_HALVES)
 #extension GL_EXT_shader_16bit_storage : require
 #endif
 #ifdef ROPE_INTEGERS
@@ -32,6 +32,9 @@ layout(constant_id = ROPE_ID_ELEMENT_CACHE) const uint kElementCache = ROPE_F32;
 #else
 const uint kNorm = ROPE_NORM_OFF;
 #endif
+const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the slot is known before anything is read
+#include "window.glsl"
+#include "inputs.glsl"
 #ifdef ROPE_INTEGERS
 #include "integers.glsl"
 #endif
@@ -50,59 +53,83 @@ struct Way {
     uint element; // of the destination
 };
 
-// Returns the places of a quad's two halves in its head, counted in quads.
-uvec2 quad_places(Runs runs, uint quad, bool interleaved) {
-    if (!interleaved || kQuads == 1u) return uvec2(runs.low * kQuads + quad, runs.high * kQuads + quad);
-    uint run = choose(quad == 0u, runs.low, runs.high);
-    return uvec2(run * kQuads, run * kQuads + 1u);
-}
 uvec2 places_in(Way way, uint quad) { return quad_places(way.lane.from, quad, way.interleaved_in); }
 uvec2 places_out(Way way, uint quad) { return quad_places(way.lane.to, quad, way.interleaved_out); }
 
 // ---- Where heads lie
 
-const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the slot is known before anything is read
+uint place_in_pages(uint slot, uint page_stride, uint slot_stride) {
+    uint page = choose(kPageSize != 0u, slot / max(kPageSize, 1u), 0u);
+    return page * page_stride + (slot - page * kPageSize) * slot_stride;
+}
 
 // Finds where the token goes. A token that goes nowhere gets slot 0, and its thread stores nothing.
 void find_destination(inout WorkItem item, Token token) {
     bool of_v = item.tensor == kThird;
     uint batch = gl_WorkGroupID.y;
-    uint to = item.token * kKvDestinationToken;
+    uint to_token = kKvDestinationToken;
+    uint to_page = kPageStride;
+    uint to_batch = push.kv_to_batch;
+#ifndef ROPE_INTEGERS
+    if (is_own(item)) {
+        to_token = kVDestinationToken;
+        to_page = kVPageStride;
+        to_batch = kVDestinationBatch;
+    }
+#endif
+    uint to = item.token * to_token;
     uint sequence = batch;
     item.is_there = item.is_there && is_counted_in(item.token);
+    uint from = to;
 #ifdef ROPE_INTEGERS
     item.scale = choose(of_v, push.v_scales, push.k_scales);
 #endif
     if (kCache != ROPE_CACHE_OFF) {
         bool skipped;
         uint slot = slot_of(token, item.token, skipped);
-        item.is_there = item.is_there && (is_q(item) || slot != ROPE_NOWHERE);
-        if (slot == ROPE_NOWHERE) slot = 0u;
+        uint source = source_slot_of(item.token, slot, skipped);
         sequence = sequence_of(token);
-        uint page = choose(kPageSize != 0u, slot / max(kPageSize, 1u), 0u);
-        uint row = slot - page * kPageSize;
-        to = page * kPageStride + row * kKvDestinationToken;
+        find_in_window(sequence, slot);
+        if (kMoves == 0u) source = slot;
+        item.is_there = item.is_there && (is_q(item) || slot != ROPE_NOWHERE);
+        if (slot == ROPE_NOWHERE) slot = source = 0u;
+        to = place_in_pages(slot, to_page, to_token);
+        from = place_in_pages(source, to_page, to_token);
 #ifdef ROPE_INTEGERS
-        item.scale += sequence * push.scale_batch + page * kScalePage + row * kScaleSlot;
+        item.scale += sequence * push.scale_batch;
+        if (kWindowHeads != 0u) item.scale -= first_window_head() * push.scale_head;
+        item.scale_from = item.scale + place_in_pages(source, kScalePage, kScaleSlot);
+        item.scale += place_in_pages(slot, kScalePage, kScaleSlot);
 #endif
+        if (kWindowHeads != 0u) {
+            to -= first_window_head() * item.to_head;
+            from -= first_window_head() * item.to_head;
+        }
     }
-    item.to = sequence * push.kv_to_batch + to;
+    item.to = sequence * to_batch + to;
 #ifndef ROPE_INTEGERS
     item.to += choose(of_v, push.v_to, push.k_to);
     if (is_q(item)) item.to = push.q_to + batch * push.q_to_batch + item.token * kQDestinationToken;
 #endif
-    if (kTurnsCache) item.from = item.to;
+    if (kTurnsCache) item.from = item.to - to + from;
 }
 
 Head loaded[kHeadsPerThread];
 
 void load_heads(WorkItem item, Lane lane) {
+#ifdef ROPE_SHIFTS
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        uint head = readable_head(min(item.head + h, item.heads - 1u));
+        loaded[h] = Head(cached_quad(item, head, lane.from.low), cached_quad(item, head, lane.from.high));
+    }
+#else
     uint buffers = source_of(item);
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        if (buffers == kThird) loaded[h] = load_head(item, lane, kThird, item.head + h);
-        else if (buffers == kSecond) loaded[h] = load_head(item, lane, kSecond, item.head + h);
-        else loaded[h] = load_head(item, lane, kFirst, item.head + h);
+        if (buffers == kThird) loaded[h] = load_head(item, lane, kThird, readable_head(item.head + h));
+        else if (buffers == kSecond) loaded[h] = load_head(item, lane, kSecond, readable_head(item.head + h));
+        else loaded[h] = load_head(item, lane, kFirst, readable_head(item.head + h));
     }
+#endif
 }
 
 void store_runs(WorkItem item, Way way, uint tensor, uint h, Head words) {
@@ -114,7 +141,7 @@ void store_runs(WorkItem item, Way way, uint tensor, uint h, Head words) {
 
 // A return within a loop would keep compilers from unrolling it, and the heads would lie in memory.
 void store_head(WorkItem item, Way way, uint h) {
-    if (item.head + h >= item.heads) return;
+    if (!has_head(item, h)) return;
     uint buffers = destination_of(item);
     Head words;
     for (uint quad = 0u; quad < kQuads; ++quad) {
@@ -140,22 +167,34 @@ Way way_of(WorkItem item, Lane lane) {
     way.interleaved_in = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
     way.interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
     way.element = is_q(item) ? kElementOut : kElementCache;
-    way.as_is = way.element == kElementIn && !lane.turned && (kNorm == ROPE_NORM_OFF || way.is_v);
+    way.as_is = way.element == kElementIn && !lane.turned && kClip == 0u;
+#if ROPE_LANE == 4
+    way.as_is = way.as_is && !is_normed(item);
+#endif
+#ifdef ROPE_WEIGHTS
+    way.as_is = way.as_is && kBiasElement == 0u;
+#endif
 #ifdef ROPE_PARAMETERS
     if (kQueryScale != 0u) way.as_is = way.as_is && !is_q(item);
 #endif
     return way;
 }
 
-void hold_heads(Way way) {
+void hold_heads(WorkItem item, Way way) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uint i = h * kQuads + quad;
             read_quad(loaded[h], quad, way.interleaved_in, way.as_is, held_low[i], held_high[i]);
+#ifdef ROPE_WEIGHTS
+            held_low[i] = biased(item, h, places_in(way, quad).x, held_low[i]);
+            held_high[i] = biased(item, h, places_in(way, quad).y, held_high[i]);
+#endif
+            held_low[i] = clipped(held_low[i]);
+            held_high[i] = clipped(held_high[i]);
 #if ROPE_LANE == 4
             if (kNorm == ROPE_NORM_FIRST) {
-                keep_squares(h, places_in(way, quad).x, held_low[i]);
-                keep_squares(h, places_in(way, quad).y, held_high[i]);
+                keep_sums(item, h, places_in(way, quad).x, held_low[i]);
+                keep_sums(item, h, places_in(way, quad).y, held_high[i]);
             }
 #endif
         }
@@ -163,7 +202,7 @@ void hold_heads(Way way) {
 }
 
 // The turn of one quad at a time is at hand, for all heads: two would take more registers.
-void turn_heads(Way way, Token turning, uint row) {
+void turn_heads(WorkItem item, Way way, Token turning, uint row) {
     for (uint quad = 0u; quad < kQuads; ++quad) {
         CosSin turn = CosSin(VALUES(1.0), VALUES(0.0));
         if (way.lane.turned) turn = cos_sin_of_quad(turning, row, way.lane, quad);
@@ -178,8 +217,8 @@ void turn_heads(Way way, Token turning, uint row) {
             held_high[i] = second;
 #if ROPE_LANE == 4
             if (kNorm == ROPE_NORM_LAST) {
-                keep_squares(h, places_out(way, quad).x, first);
-                keep_squares(h, places_out(way, quad).y, second);
+                keep_sums(item, h, places_out(way, quad).x, first);
+                keep_sums(item, h, places_out(way, quad).y, second);
             }
 #endif
         }
@@ -187,9 +226,29 @@ void turn_heads(Way way, Token turning, uint row) {
 }
 
 #if ROPE_LANE == 4
-void norm_heads(WorkItem item, Way way, Runs runs, bool interleaved) {
-    if (kNormAllHeads != 0u) keep_head_sums();
-    if (way.is_v) return;
+// Takes the means from the elements.
+void center_heads(WorkItem item, Runs runs, bool interleaved) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        float mean = mean_of_head(item, h);
+        for (uint quad = 0u; quad < kQuads; ++quad) {
+            uint i = h * kQuads + quad;
+            uvec2 places = quad_places(runs, quad, interleaved);
+            held_low[i] = centered(item, mean, places.x, held_low[i]);
+            held_high[i] = centered(item, mean, places.y, held_high[i]);
+            keep_squares(item, h, places.x, held_low[i]);
+            keep_squares(item, h, places.y, held_high[i]);
+        }
+    }
+}
+
+void norm_heads(WorkItem item, Runs runs, bool interleaved) {
+    barrier();
+    if (kCentered) {
+        center_heads(item, runs, interleaved);
+        barrier();
+    }
+    if (kNormAllHeads != 0u) keep_head_sums(item);
+    if (!is_normed(item)) return;
     float factor = 0.0;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (h == 0u || kNormAllHeads == 0u) factor = norm_factor(item, h);
@@ -233,26 +292,45 @@ void scale_queries(WorkItem item, Token token) {
 #endif
 
 #ifdef ROPE_INTEGERS
-void store_integers(WorkItem item, Way way) {
+void find_extremes(Way way) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uvec2 places = places_out(way, quad);
-            keep_magnitude(h, places.x, held_low[h * kQuads + quad]);
-            keep_magnitude(h, places.y, held_high[h * kQuads + quad]);
+            keep_extremes(h, places.x, held_low[h * kQuads + quad]);
+            keep_extremes(h, places.y, held_high[h * kQuads + quad]);
         }
     }
     barrier();
-    Share share;
+}
+
+#ifdef ROPE_PARAMETERS
+void scale_heads(WorkItem item) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        Share share = given_share(item, min(item.head + h, item.heads - 1u));
+        for (uint i = h * kQuads; i < (h + 1u) * kQuads; ++i) {
+            held_low[i] = scaled_as_given(item, share, held_low[i]);
+            held_high[i] = scaled_as_given(item, share, held_high[i]);
+        }
+    }
+}
+#endif
+
+void store_integers(WorkItem item, Way way) {
+    if (!kGiven) find_extremes(way);
+#ifdef ROPE_PARAMETERS
+    if (kGiven) scale_heads(item);
+#endif
+    Share share = Share(0u, 0.0, 0u);
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint half_quad = 0u; half_quad < 2u * kQuads; ++half_quad) {
             uint quad = half_quad / 2u;
             bool is_low = half_quad % 2u == 0u;
             uint place = choose(is_low, places_out(way, quad).x, places_out(way, quad).y);
-            if (half_quad == 0u || kBlocks8) share = share_of(h, place / kBlockQuads);
+            if (!kGiven && (half_quad == 0u || kInBlocks)) share = share_of(h, place / kBlockQuads);
             finish_quad(item, h, share, place, is_low ? held_low[h * kQuads + quad] : held_high[h * kQuads + quad]);
         }
     }
-    if (kBlocks8) store_blocks(item);
+    if (kInBlocks) store_blocks(item);
 }
 #endif
 
@@ -277,7 +355,7 @@ void make_angles(Token token, Lane lane) {
 
 void main() {
     WorkItem item = find_work_item();
-    Lane lane = lane_of(item.lane);
+    Lane lane = lane_of(lane_number(item), width_of(item));
     if (item.tensor == kThird) lane.to = lane.from; // V keeps its order
     if (!kTurnsCache) load_heads(item, lane);
 #ifdef ROPE_WEIGHTS
@@ -295,20 +373,17 @@ void main() {
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
     Way way = way_of(item, lane);
-    item.is_there = item.is_there && !(is_in_place(item) && way.as_is); // it stays as it lies
-    hold_heads(way);
-#if ROPE_LANE == 4
-    if (kNorm == ROPE_NORM_FIRST) {
-        barrier();
-        norm_heads(item, way, lane.from, way.interleaved_in);
-    }
+    if (kMoves == 0u) item.is_there = item.is_there && !(is_in_place(item) && way.as_is); // it stays as it lies
+#ifdef ROPE_SHIFTS
+    item.is_there = item.is_there && (kMoves != 0u || (token.turns && known)); // and so does a head that is not turned
 #endif
-    turn_heads(way, turning, row);
+    hold_heads(item, way);
 #if ROPE_LANE == 4
-    if (kNorm == ROPE_NORM_LAST) {
-        barrier();
-        norm_heads(item, way, lane.to, way.interleaved_out);
-    }
+    if (kNorm == ROPE_NORM_FIRST) norm_heads(item, lane.from, way.interleaved_in);
+#endif
+    turn_heads(item, way, turning, row);
+#if ROPE_LANE == 4
+    if (kNorm == ROPE_NORM_LAST) norm_heads(item, lane.to, way.interleaved_out);
 #endif
 #ifdef ROPE_INTEGERS
     store_integers(item, way);

@@ -7,7 +7,7 @@ layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
 layout(constant_id = ROPE_ID_V_HEADS) const uint kVHeads = 0;
 // Q's buffers are the first. K or V may share the buffer of the tensor before it.
 layout(constant_id = ROPE_ID_APART) const uint kApart = 0;
-// Strides in runs. K and V have the same.
+// Strides in runs. V has K's, unless it is not like K.
 layout(constant_id = ROPE_ID_Q_SOURCE_TOKEN) const uint kQSourceToken = 0;
 layout(constant_id = ROPE_ID_Q_SOURCE_HEAD) const uint kQSourceHead = 0;
 layout(constant_id = ROPE_ID_KV_SOURCE_TOKEN) const uint kKvSourceToken = 0;
@@ -17,9 +17,40 @@ layout(constant_id = ROPE_ID_Q_DESTINATION_HEAD) const uint kQDestinationHead = 
 layout(constant_id = ROPE_ID_KV_DESTINATION_TOKEN) const uint kKvDestinationToken = 0; // or from slot to slot
 layout(constant_id = ROPE_ID_PAGE_STRIDE) const uint kPageStride = 0;
 
+// A row of a group has a lane of the widest head for each thread, and so one block, or as many as it holds of a tensor
+// with narrower heads.
+layout(constant_id = ROPE_ID_Q_LANES) const uint kQLanes = 0;
+layout(constant_id = ROPE_ID_K_LANES) const uint kKLanes = 0;
+layout(constant_id = ROPE_ID_K_ROTARY_BEGIN) const uint kKRotaryBegin = 0;
+layout(constant_id = ROPE_ID_V_LANES) const uint kVLanes = 0;
+layout(constant_id = ROPE_ID_K_PASS_ELEMENTS) const uint kKPassElements = 0;
+#ifndef ROPE_INTEGERS
+layout(constant_id = ROPE_ID_V_ELEMENTS) const uint kVElements = 0;
+layout(constant_id = ROPE_ID_V_SOURCE_BATCH) const uint kVSourceBatch = 0;
+layout(constant_id = ROPE_ID_V_SOURCE_TOKEN) const uint kVSourceToken = 0;
+layout(constant_id = ROPE_ID_V_SOURCE_HEAD) const uint kVSourceHead = 0;
+layout(constant_id = ROPE_ID_V_DESTINATION_BATCH) const uint kVDestinationBatch = 0;
+layout(constant_id = ROPE_ID_V_DESTINATION_TOKEN) const uint kVDestinationToken = 0;
+layout(constant_id = ROPE_ID_V_DESTINATION_HEAD) const uint kVDestinationHead = 0;
+layout(constant_id = ROPE_ID_V_PAGE_STRIDE) const uint kVPageStride = 0;
+#else
+const uint kVElements = 0u;
+#endif
+const bool kWidths = kQLanes != 0u;
+const bool kRowHoldsMore = kWidths && kLaneParts == 1u;
+const uint kQRowBlocks = kRowHoldsMore ? kHeadLanes / (kQLanes + uint(kQLanes == 0u)) : 1u;
+const uint kKRowBlocks = kRowHoldsMore ? kHeadLanes / (kKLanes + uint(kKLanes == 0u)) : 1u;
+const uint kVRowBlocks = kRowHoldsMore ? kHeadLanes / (kVLanes + uint(kVLanes == 0u)) : 1u;
+const uint kTurnedRowBlocks = kQRowBlocks > kKRowBlocks ? kQRowBlocks : kKRowBlocks;
+const uint kRowBlocks = kTurnedRowBlocks > kVRowBlocks ? kTurnedRowBlocks : kVRowBlocks; // at most
+
 const uint kQBlocks = (kQHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
-const uint kTurnedBlocks = kQBlocks + (kKHeads + kHeadsPerThread - 1u) / kHeadsPerThread; // V's follow
-const uint kBlocks = kTurnedBlocks + (kVHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
+const uint kKBlocks = (kKHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
+const uint kVBlocks = (kVHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
+const uint kQRows = (kQBlocks + kQRowBlocks - 1u) / kQRowBlocks;
+const uint kTurnedRows = kQRows + (kKBlocks + kKRowBlocks - 1u) / kKRowBlocks; // V's follow
+const uint kItemRows = kTurnedRows + (kVBlocks + kVRowBlocks - 1u) / kVRowBlocks;
+uint row_block = 0u; // the thread's block in its row
 
 struct WorkItem {
     bool is_there; // false: a surplus thread, with clamped values, or a token that goes nowhere
@@ -34,31 +65,60 @@ struct WorkItem {
     uint to_head;
 #ifdef ROPE_INTEGERS
     uint scale; // word of the scale of the token's head 0
+    uint scale_from; // and of the one that a shift reads
 #endif
 };
 
-uint first_block_of_group() { return gl_WorkGroupID.z / kLaneParts * gl_WorkGroupSize.y; }
-bool group_turns() { return first_block_of_group() < kTurnedBlocks; }
+uint first_row_of_group() { return gl_WorkGroupID.z / kLaneParts * gl_WorkGroupSize.y; }
+bool group_turns() { return first_row_of_group() < kTurnedRows; }
 #ifdef ROPE_INTEGERS // K's and V's alone
 bool is_q(WorkItem item) { return false; }
 #else
 bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
 #endif
 
+// True if a tensor's places and lanes are V's own.
+bool is_own(WorkItem item) { return kVElements != 0u && item.tensor == kThird; }
+
+// Finds the lane and the block of a thread in a row of narrower heads. Returns false for a surplus thread.
+bool find_in_row(bool of_q, bool of_v, uint blocks, inout uint block, inout uint lane) {
+    if (!kWidths) return true;
+    uint lanes = choose(of_q, kQLanes, choose(of_v, kVLanes, kKLanes));
+    uint row_blocks = choose(of_q, kQRowBlocks, choose(of_v, kVRowBlocks, kKRowBlocks));
+    uint in_row = lane / lanes;
+    row_block = min(in_row, row_blocks - 1u);
+    lane = choose(in_row == row_block, lane - in_row * lanes, lanes - 1u);
+    block = block * row_blocks + row_block;
+    bool is_there = in_row == row_block && block < blocks;
+    block = min(block, blocks - 1u);
+    return is_there;
+}
+
+Width width_of(WorkItem item) {
+    if (!kWidths) return Width(kRotaryBegin, kPassElements);
+    if (is_own(item)) return Width(ROPE_NOWHERE, kVElements);
+    return Width(choose(is_q(item), kRotaryBegin, kKRotaryBegin), choose(is_q(item), kPassElements, kKPassElements));
+}
+// V's own lanes all copy: those of pairs come before them.
+uint lane_number(WorkItem item) { return item.lane + choose(is_own(item), pair_lanes(), 0u); }
+
 // Surplus threads get the last token, lane or block, so that every thread reaches the barriers.
 WorkItem find_work_item() {
     WorkItem item;
     uint number = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;
-    uint block = first_block_of_group() + gl_LocalInvocationID.y;
+    uint row = first_row_of_group() + gl_LocalInvocationID.y;
     uint lane = gl_WorkGroupID.z % kLaneParts * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-    item.is_there = number < push.tokens && block < kBlocks && lane < kHeadLanes;
+    item.is_there = number < push.tokens && row < kItemRows && lane < kHeadLanes;
     item.token = min(number, push.tokens - 1u);
     item.lane = min(lane, kHeadLanes - 1u);
-    block = min(block, kBlocks - 1u);
-    bool of_q = block < kQBlocks;
-    bool of_v = block >= kTurnedBlocks;
+    row = min(row, kItemRows - 1u);
+    bool of_q = row < kQRows;
+    bool of_v = row >= kTurnedRows;
     item.tensor = choose(of_q, kFirst, choose(of_v, kThird, kSecond));
-    item.head = (block - choose(of_q, 0u, choose(of_v, kTurnedBlocks, kQBlocks))) * kHeadsPerThread;
+    uint block = row - choose(of_q, 0u, choose(of_v, kTurnedRows, kQRows));
+    uint blocks = choose(of_q, kQBlocks, choose(of_v, kVBlocks, kKBlocks));
+    item.is_there = find_in_row(of_q, of_v, blocks, block, item.lane) && item.is_there;
+    item.head = block * kHeadsPerThread;
     item.heads = choose(of_q, kQHeads, choose(of_v, kVHeads, kKHeads));
     uint batch = gl_WorkGroupID.y;
 #ifdef ROPE_INTEGERS
@@ -71,6 +131,11 @@ WorkItem find_work_item() {
     item.from = choose(of_q, q_from, kv_from);
     item.from_head = choose(of_q, kQSourceHead, kKvSourceHead);
     item.to_head = choose(of_q, kQDestinationHead, push.kv_to_head);
+    if (is_own(item)) {
+        item.from = push.v_from + batch * kVSourceBatch + item.token * kVSourceToken;
+        item.from_head = kVSourceHead;
+        item.to_head = kVDestinationHead;
+    }
 #endif
     item.to = 0u;
     return item;

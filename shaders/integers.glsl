@@ -1,88 +1,271 @@
-// Heads as integers: I8 with a float32 scale for each head, or Q8_0 with a float16 scale for each 32 elements. The lanes
-// of a head put their largest magnitudes into shared memory, and each finds the largest of its block.
-const bool kBlocks8 = kElementCache == ROPE_Q8_0;
-const uint kBlockQuads = kBlocks8 ? uint(ROPE_Q8_0_ELEMENTS / 4) : kHeadQuads;
-const uint kBlockFours = kBlocks8 ? kBlockQuads / 4u : kFours;
+// Heads as integers or float8: with a float32 scale for each head, or in blocks of 32, each with a float16 scale of its
+// own. The lanes of a head put what a scale is found by into shared memory, and each finds the scale of its block. A
+// given scale of float8 needs none of that.
+layout(constant_id = ROPE_ID_CACHE_FORMAT) const uint kFormat = 0;
+const uint kBits = kFormat & ROPE_FORMAT_BITS;
+const bool kFloat8 = (kFormat & ROPE_FORMAT_FLOAT8) != 0u;
+const bool kSigned = kFloat8 || kBits == 8u; // to both sides of 0; integers of fewer bits begin at 0
+const bool kMinimum = (kFormat & ROPE_FORMAT_MINIMUM) != 0u;
+const bool kInBlocks = (kFormat & ROPE_FORMAT_BLOCKS) != 0u;
+const uint kBlockHalves = kFormat != 0u ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
+const uint kMostInteger = (1u << kBits) - 1u;
+const uint kBlockQuads = kInBlocks ? uint(ROPE_BLOCK_ELEMENTS / 4) : kHeadQuads;
+const uint kBlockFours = kInBlocks ? kBlockQuads / 4u : kFours;
 const uint kHeadBlocks = kHeadQuads / kBlockQuads;
 layout(constant_id = ROPE_ID_SCALE_PAGE) const uint kScalePage = 0;
 layout(constant_id = ROPE_ID_SCALE_SLOT) const uint kScaleSlot = 0;
+#ifdef ROPE_PARAMETERS
+layout(constant_id = ROPE_ID_K_SCALE) const uint kKScale = 0;
+layout(constant_id = ROPE_ID_V_SCALE) const uint kVScale = 0;
+const bool kGiven = (kKScale | kVScale) != 0u; // scales are, of all tensors of the dispatch
+#else
+const bool kGiven = false;
+#endif
 
-shared uvec4 magnitudes[kEntries * kFours];
-// Of Q8_0: four integers of each quad, and the scales as they are stored.
-shared uint integers[kBlocks8 ? kEntries * kHeadQuads : 1u];
-shared uint scales[kBlocks8 ? kEntries * kHeadBlocks : 1u];
+// Of each quad: the largest magnitude; or, of unsigned integers, the element that has it; or the greatest element and
+// the least.
+shared uvec4 greatest[kGiven ? 1u : kEntries * kFours];
+shared uvec4 least[kMinimum ? kEntries * kFours : 1u];
+// Of blocks: four integers of each quad, and the scales as they are stored, minima in the high halves.
+shared uint integers[kInBlocks ? kEntries * kHeadQuads : 1u];
+shared uint scales[kInBlocks ? kEntries * kHeadBlocks : 1u];
 
-void keep_magnitude(uint h, uint place, WORDS words) {
-    uvec4 sizes = words & 0x7FFFFFFFu;
-    magnitudes[entry_of(h) * kFours + place / 4u][place % 4u] = max(max(sizes.x, sizes.y), max(sizes.z, sizes.w));
+// ---- What a scale is found by
+
+// Of two that are equal, or have one magnitude, the first is returned.
+uint greater(uint first, uint second) {
+    if (kMinimum) return choose(uintBitsToFloat(second) > uintBitsToFloat(first), second, first);
+    return choose(second << 1 > first << 1, second, first);
+}
+uint lesser(uint first, uint second) { return choose(uintBitsToFloat(second) < uintBitsToFloat(first), second, first); }
+
+uint greatest_of(uvec4 words) {
+    if (kSigned) return max(max(words.x, words.y), max(words.z, words.w));
+    return greater(greater(words.x, words.y), greater(words.z, words.w));
+}
+uint least_of(uvec4 words) { return lesser(lesser(words.x, words.y), lesser(words.z, words.w)); }
+
+void keep_extremes(uint h, uint place, WORDS words) {
+    uint at = entry_of(h) * kFours + place / 4u;
+    greatest[at][place % 4u] = greatest_of(kSigned ? words & 0x7FFFFFFFu : words);
+    if (kMinimum) least[at][place % 4u] = least_of(words);
 }
 
 struct Share {
-    uint scale; // float32 bits of a 127th of the largest magnitude, or 0
+    uint scale; // float32 bits, or 0 with their sign
     float inverse;
+    uint minimum;
 };
 
 Share share_of(uint h, uint block) {
     uvec4 most = uvec4(0u);
+    uint value = choose(kMinimum, 0xFF7FFFFFu, 0u);
+    uint minimum = choose(kMinimum, 0x7F7FFFFFu, 0u);
     for (uint i = 0u; i < kBlockFours; ++i) {
         uint four = block * kBlockFours + i;
-        uvec4 sizes = magnitudes[entry_of(h) * kFours + four];
+        uvec4 sizes = greatest[entry_of(h) * kFours + four];
         if (kHeadQuads % 4u != 0u) sizes = mix(uvec4(0u), sizes, are_quads(four));
-        most = max(most, sizes);
+        if (kSigned) most = max(most, sizes);
+        else value = greater(value, greatest_of(sizes));
+        if (kMinimum) minimum = lesser(minimum, least_of(least[entry_of(h) * kFours + four]));
     }
-    uint scale = share_127_bits(max(max(most.x, most.y), max(most.z, most.w)));
-    bool is_normal = scale >= 0x800000u; // otherwise all integers are 0
-    return Share(choose(is_normal, scale, 0u), is_normal ? uintBitsToFloat(reciprocal_bits(scale)) : 0.0);
+    if (kSigned) value = greatest_of(most);
+    if (kMinimum) {
+        precise float range = uintBitsToFloat(value) - uintBitsToFloat(minimum);
+        value = floatBitsToUint(range);
+    }
+    if (kFloat8) {
+        // The largest magnitude over 7 * 2^6 or 7 * 2^13, which float8's largest number is; at least 1e-6.
+        const uint down = (kBits == 3u ? 6u : 13u) << 23;
+        value = max(share_bits(value, 7u), 0x358637BDu + down) - down;
+        return Share(value, uintBitsToFloat(reciprocal_bits(value)), 0u);
+    }
+    uint scale = share_bits(value & 0x7FFFFFFFu, kSigned ? 127u : kMinimum ? kMostInteger : 1u << (kBits - 1u));
+    uint sign = choose(kSigned || kMinimum, 0u, ~value & 0x80000000u);
+    bool is_normal = scale >= 0x800000u; // otherwise all integers are those of 0
+    uint inverse = choose(is_normal, reciprocal_bits(scale) | sign, 0u);
+    return Share(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
 }
 
-// Rounds to the nearest integer, halves away from zero. A byte holds each.
-uint four_integers(float inverse, WORDS words) {
-    precise vec4 x = uintBitsToFloat(words) * inverse;
-    precise vec4 magnitude = abs(x);
-    uvec4 whole = uvec4(magnitude);
-    precise vec4 rest = magnitude - vec4(whole);
-    whole = min(whole + uvec4(greaterThanEqual(rest, vec4(0.5))), uvec4(127u));
-    uvec4 bytes = mix(whole, 0u - whole, lessThan(x, vec4(0.0))) & 0xFFu;
-    return bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24;
+#ifdef ROPE_PARAMETERS
+uint given_scale(WorkItem item) { return choose(item.tensor == kThird, kVScale, kKScale); }
+Share given_share(WorkItem item, uint head) {
+    uint given = given_scale(item);
+    uint at = (given & ROPE_SCALE_AT) + choose((given & ROPE_SCALE_OF_HEADS) != 0u, head, 0u);
+    uint scale = floatBitsToUint(parameters[at / 4u][at % 4u]);
+    return Share(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
+}
+WORDS scaled(Share share, bool multiplies, WORDS words) {
+    precise vec4 x = uintBitsToFloat(words) * uintBitsToFloat(share.scale);
+    if (multiplies) return floatBitsToUint(x);
+    uint inverse = floatBitsToUint(share.inverse);
+    return uvec4(quotient_bits(words.x, share.scale, inverse), quotient_bits(words.y, share.scale, inverse),
+                 quotient_bits(words.z, share.scale, inverse), quotient_bits(words.w, share.scale, inverse));
+}
+WORDS scaled_as_given(WorkItem item, Share share, WORDS words) {
+    return scaled(share, (given_scale(item) & ROPE_SCALE_MULTIPLIES) != 0u, words);
+}
+// Elements as they were before their scale.
+WORDS unscaled_as_given(WorkItem item, uint head, WORDS words) {
+    return scaled(given_share(item, head), (given_scale(item) & ROPE_SCALE_MULTIPLIES) == 0u, words);
+}
+#endif
+
+// ---- Numbers as they are stored
+
+uint four_bytes(uvec4 bytes) { return bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24; }
+
+uint four_float8(Share share, WORDS words) {
+    if (kGiven) return four_bytes(narrow_f8(words, kBits)); // scaled before
+    precise vec4 x = uintBitsToFloat(words) * share.inverse;
+    return four_bytes(narrow_f8(floatBitsToUint(x), kBits));
 }
 
+// Returns four integers, a byte each. Signed ones are rounded to the nearest, halves away from zero.
+uint four_integers(Share share, WORDS words) {
+    vec4 given = uintBitsToFloat(words);
+    if (kMinimum) {
+        precise vec4 above = given - uintBitsToFloat(share.minimum);
+        given = above;
+    }
+    precise vec4 x = given * share.inverse;
+    uvec4 bytes;
+    if (kSigned) {
+        precise vec4 magnitude = abs(x);
+        uvec4 whole = uvec4(magnitude);
+        precise vec4 rest = magnitude - vec4(whole);
+        whole = min(whole + uvec4(greaterThanEqual(rest, vec4(0.5))), uvec4(127u));
+        bytes = mix(whole, 0u - whole, lessThan(x, vec4(0.0))) & 0xFFu;
+    } else {
+        precise vec4 raised = x + ((kMinimum ? 0.0 : float(1u << (kBits - 1u))) + 0.5);
+        bytes = min(uvec4(raised), uvec4(kMostInteger));
+    }
+    return four_bytes(bytes);
+}
+
+#ifdef ROPE_HALVES
+#define PUT_INTEGERS put_number
+const uint kPutHalves = 1u; // of what is stored at a time
+#else
+#define PUT_INTEGERS put_word
+const uint kPutHalves = 2u;
+#endif
 void put_integers(WorkItem item, uint at, uint word) {
-    if (destination_of(item) == kThird) put_word(kThird, at, word);
-    else put_word(kFirst, at, word);
+    if (destination_of(item) == kThird) PUT_INTEGERS(kThird, at, word);
+    else PUT_INTEGERS(kFirst, at, word);
 }
 
-// Stores a quad of I8, with the head's scale if it is the first. The integers of Q8_0 wait for those of other lanes.
+// Stores a quad of a format without blocks, with the head's scale if it is the first. The integers of blocks wait for
+// those of other lanes.
 void finish_quad(WorkItem item, uint h, Share share, uint place, WORDS words) {
-    uint bytes = four_integers(share.inverse, words);
+    uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
     bool is_first = place % kBlockQuads == 0u;
-    if (kBlocks8) {
+    if (kInBlocks) {
         integers[entry_of(h) * kHeadQuads + place] = bytes;
-        if (is_first) scales[entry_of(h) * kHeadBlocks + place / kBlockQuads] = narrow_f16(uvec4(share.scale)).x;
-    } else if (item.is_there && item.head + h < item.heads) {
-        uint words_at = choose(item.tensor == kThird, push.v_to, push.k_to) + (item.to + (item.head + h) * item.to_head) * kQuads;
-        put_integers(item, words_at + place, bytes);
-        if (is_first) put_integers(item, item.scale + (item.head + h) * push.scale_head, share.scale);
+        uvec4 kept = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
+        if (is_first) scales[entry_of(h) * kHeadBlocks + place / kBlockQuads] = kept.x | kept.y << 16;
+    } else if (item.is_there && has_head(item, h)) {
+        uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
+        put_integers(item, begin + (item.to + (item.head + h) * item.to_head) * kQuads + place, bytes);
+        if (is_first && !kGiven) put_integers(item, item.scale + (item.head + h) * push.scale_head, share.scale);
     }
 }
 
-// Two blocks are 17 words: each block's scale, then its eight quads, which in the first lie across words.
-uint block_word(uint h, uint at) {
-    uint two = at / uint(ROPE_Q8_0_PAIR_WORDS);
-    uint word = at % uint(ROPE_Q8_0_PAIR_WORDS);
-    uint quad = entry_of(h) * kHeadQuads + two * 16u + word - choose(word > 8u, 1u, 0u); // that ends in the word
-    uint scale = scales[entry_of(h) * kHeadBlocks + two * 2u + choose(word < 8u, 0u, 1u)];
-    uint before = word == 0u ? scale : integers[quad - 1u] >> 16;
-    uint behind = word == 8u ? scale : integers[quad];
-    return word > 8u ? integers[quad] : before | behind << 16;
+// ---- Blocks as they are stored
+
+// The fifth bits of a block's integers, those of the first in the lowest bit.
+uint fifth_bits(uint quad) {
+    uint all = 0u;
+    for (uint i = 0u; i < 8u; ++i) {
+        uint bits = integers[quad + i] >> 4 & 0x01010101u;
+        all |= ((bits | bits >> 7 | bits >> 14 | bits >> 21) & 0xFu) << 4u * i;
+    }
+    return all;
+}
+
+// Word `at` behind a block's scale. Integers of four bits lie in twos: those of the first half are the low ones.
+uint integer_word(uint quad, uint at) {
+    if (kSigned) return integers[quad + at];
+    if (kBits == 5u && at == 0u) return fifth_bits(quad);
+    uint low = quad + at - choose(kBits == 5u, 1u, 0u);
+    return (integers[low] & 0x0F0F0F0Fu) | (integers[low + 4u] & 0x0F0F0F0Fu) << 4;
+}
+
+// A block has its scale, its minimum where it has one, and its integers. They are counted in 16-bit numbers.
+uint block_half(uint h, uint half_at) {
+    const uint header = kMinimum ? 2u : 1u;
+    uint block = half_at / kBlockHalves;
+    uint at = half_at % kBlockHalves;
+    if (at < header) return scales[entry_of(h) * kHeadBlocks + block] >> 16u * at & 0xFFFFu;
+    uint word = integer_word(entry_of(h) * kHeadQuads + block * kBlockQuads, (at - header) / 2u);
+    return word >> 16u * ((at - header) & 1u) & 0xFFFFu;
 }
 
 void store_blocks(WorkItem item) {
     barrier();
-    const uint words = kHeadQuads / 16u * uint(ROPE_Q8_0_PAIR_WORDS);
+    const uint count = kHeadBlocks * kBlockHalves / kPutHalves;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        if (!item.is_there || item.head + h >= item.heads) return;
+        if (!item.is_there || !has_head(item, h)) continue;
         uint elements = (item.to + (item.head + h) * item.to_head) * kRun;
-        uint at = choose(item.tensor == kThird, push.v_to, push.k_to) + elements / uint(2 * ROPE_Q8_0_ELEMENTS) * uint(ROPE_Q8_0_PAIR_WORDS);
-        for (uint i = item.lane; i < words; i += kHeadLanes) put_integers(item, at + i, block_word(h, i));
+        uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
+        uint at = begin + elements / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
+        for (uint i = item.lane; i < count; i += kHeadLanes) {
+            uint word = block_half(h, i * kPutHalves);
+            if (kPutHalves == 2u) word |= block_half(h, i * 2u + 1u) << 16;
+            put_integers(item, at + i, word);
+        }
     }
 }
+
+#ifdef ROPE_SHIFTS
+// ---- Heads as they are read by a shift
+
+#ifdef ROPE_HALVES
+uint fetch_half(uint at) { return fetch_number(kFirst, at) & 0xFFFFu; }
+#else
+uint fetch_half(uint at) { return fetch_word(kFirst, at / 2u) >> 16u * (at & 1u) & 0xFFFFu; }
+#endif
+
+// Word `at` behind the header of a block that begins at this 16-bit number.
+uint fetch_integers(uint block, uint at) {
+    uint half_at = block + (kMinimum ? 2u : 1u) + 2u * at;
+    return fetch_half(half_at) | fetch_half(half_at + 1u) << 16;
+}
+
+uvec4 bytes_of(uint word) { return uvec4(word, word >> 8, word >> 16, word >> 24) & 0xFFu; }
+
+// Returns the integers of a block's quad.
+ivec4 integers_of(uint block, uint quad) {
+    if (kSigned) return ivec4(bytes_of(fetch_integers(block, quad)) << 24) >> 24;
+    uint word = fetch_integers(block, quad % 4u + choose(kBits == 5u, 1u, 0u)) >> choose(quad < 4u, 0u, 4u);
+    uvec4 integers = bytes_of(word & 0x0F0F0F0Fu);
+    if (kBits == 5u) integers |= (uvec4(fetch_integers(block, 0u)) >> 4u * quad + uvec4(0u, 1u, 2u, 3u) & 1u) << 4;
+    return ivec4(integers) - int(choose(kMinimum, 0u, 1u << (kBits - 1u)));
+}
+
+RUN quad_of_block(uint block, uint quad) {
+    vec4 header = uintBitsToFloat(widen_f16(uvec4(fetch_half(block), kMinimum ? fetch_half(block + 1u) : 0u, 0u, 0u)));
+    precise vec4 x = vec4(integers_of(block, quad)) * header.x;
+    if (kMinimum) {
+        precise vec4 above = x + header.y;
+        x = above;
+    }
+    return floatBitsToUint(x);
+}
+
+RUN cached_quad(WorkItem item, uint head, uint place) {
+    uint elements = (item.from + head * item.from_head) * kRun;
+    if (kInBlocks) {
+        uint block = elements / uint(ROPE_BLOCK_ELEMENTS) + place / kBlockQuads;
+        uint begin = push.k_to * kPutHalves;
+        return quad_of_block(begin + block * kBlockHalves, place % kBlockQuads);
+    }
+    uvec4 bytes = bytes_of(fetch_word(kFirst, push.k_to + elements / 4u + place));
+#ifdef ROPE_PARAMETERS
+    if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
+#endif
+    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale_from + head * push.scale_head));
+    precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
+    return floatBitsToUint(x);
+}
+#endif

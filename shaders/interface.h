@@ -24,7 +24,8 @@ using uint = uint32_t;
 #define ROPE_BINDING_SLOT_MAP 8    // slots or block table, apart from the positions
 #define ROPE_BINDING_Q_WEIGHTS 9   // of Q's norm
 #define ROPE_BINDING_K_WEIGHTS 10  // of K's norm
-#define ROPE_BINDING_PARAMETERS 11 // a uniform buffer
+#define ROPE_BINDING_BIASES 11     // of the projection
+#define ROPE_BINDING_PARAMETERS 12 // a uniform buffer
 
 // Specialization constants hold what a description fixes for all its dispatches. Every family has these.
 #define ROPE_ID_GROUP_SIZE 0

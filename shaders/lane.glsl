@@ -14,9 +14,9 @@ struct Lane {
 };
 
 // Returns lane `number` of a head. All its pairs lie in one chunk.
-Lane lane_of(uint number) {
+Lane lane_of(uint number, Width width) {
     Lane lane;
-    lane.paired = kPassElements == 0u || number < pair_lanes();
+    lane.paired = width.pass_elements == 0u || number < pair_lanes();
     const uint chunk = max(kChunkIn, kChunkOut);
     const uint lanes = (chunk + kRun - 1u) / kRun;
     uint begin = 0u;
@@ -30,10 +30,10 @@ Lane lane_of(uint number) {
     lane.j = choose(lane.paired, begin + first, 0u);
     lane.count = kByWords ? choose(lane.paired, min(kRun, end - first), 1u) : kRun;
     if (lane.paired) {
-        lane.from = pair_runs(lane.j, lane.count, kChunkIn);
-        lane.to = pair_runs(lane.j, lane.count, kChunkOut);
+        lane.from = pair_runs(lane.j, lane.count, kChunkIn, width);
+        lane.to = pair_runs(lane.j, lane.count, kChunkOut, width);
     } else {
-        lane.from = copied_runs(number - pair_lanes());
+        lane.from = copied_runs(number - pair_lanes(), width);
         lane.to = lane.from;
     }
     return lane;
@@ -49,4 +49,11 @@ Head load_head(WorkItem item, Lane lane, uint tensor, uint head) {
 void store_runs(uint at, Lane lane, uint tensor, Head words) {
     store_run(tensor, at + lane.to.low, words.low, lane.to.low_count, kFloatsOut);
     store_run(tensor, at + lane.to.high, words.high, lane.to.high_count, kFloatsOut);
+}
+
+// Returns the places of a quad's two halves in its head, counted in quads.
+uvec2 quad_places(Runs runs, uint quad, bool interleaved) {
+    if (!interleaved || kQuads == 1u) return uvec2(runs.low * kQuads + quad, runs.high * kQuads + quad);
+    uint run = choose(quad == 0u, runs.low, runs.high);
+    return uvec2(run * kQuads, run * kQuads + 1u);
 }

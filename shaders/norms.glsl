@@ -1,42 +1,95 @@
-// Norms of heads. The lanes of a head put their sums of squares into shared memory, and each adds all of them up in the
-// order that rope.h promises: four running sums of every fourth quad, then the sum of the four.
+// Norms of heads. The lanes of a head put their sums into shared memory, and each adds all of them up in the order that
+// rope.h promises: four running sums of every fourth quad, then the sum of the four.
 #include "reciprocal.h"
 
 layout(constant_id = ROPE_ID_HEAD_QUADS) const uint kHeadQuads = 1;
 layout(constant_id = ROPE_ID_NORM) const uint kNorm = ROPE_NORM_OFF;
 layout(constant_id = ROPE_ID_NORM_ALL_HEADS) const uint kNormAllHeads = 0;
+layout(constant_id = ROPE_ID_Q_NORM_QUADS) const uint kQNormQuads = 0;
+layout(constant_id = ROPE_ID_K_NORM_QUADS) const uint kKNormQuads = 0;
+layout(constant_id = ROPE_ID_V_NORM_QUADS) const uint kVNormQuads = 0;
+layout(constant_id = ROPE_ID_NORM_BITS) const uint kNormBits = 0;
 layout(constant_id = ROPE_ID_Q_NORM_SHARE) const uint kQNormShare = 0;
 layout(constant_id = ROPE_ID_K_NORM_SHARE) const uint kKNormShare = 0;
+layout(constant_id = ROPE_ID_V_NORM_SHARE) const uint kVNormShare = 0;
 layout(constant_id = ROPE_ID_Q_EPSILON) const uint kQEpsilon = 0;
 layout(constant_id = ROPE_ID_K_EPSILON) const uint kKEpsilon = 0;
+layout(constant_id = ROPE_ID_V_EPSILON) const uint kVEpsilon = 0;
+
+uint choose_by_tensor(WorkItem item, uint of_q, uint of_k, uint of_v) {
+    return choose(is_q(item), of_q, choose(item.tensor == kThird, of_v, of_k));
+}
+// Of norms. Callers ask for V's only if it has one.
+uint choose_by_norm(WorkItem item, uint of_q, uint of_k, uint of_v) {
+    if (kVNormQuads == 0u) return choose(is_q(item), of_q, of_k);
+    return choose_by_tensor(item, of_q, of_k, of_v);
+}
+bool has_norm_bit(WorkItem item, uint bit) {
+    return (choose_by_norm(item, kNormBits, kNormBits >> 8, kNormBits >> 16) & bit) != 0u;
+}
+
+// The quads of a head that its norm takes. Without kPart those are all, but for tensors that have none.
+const bool kPart = (kNormBits & ROPE_NORM_PART) != 0u;
+const bool kCentered = (kNormBits & ROPE_NORM_BITS_OF_ALL(ROPE_NORM_CENTERED)) != 0u;
+uint norm_range(WorkItem item) { return choose_by_tensor(item, kQNormQuads, kKNormQuads, kVNormQuads); }
+uint norm_quads(WorkItem item) { return kPart ? norm_range(item) & 0xFFFFu : kHeadQuads; }
+bool is_normed(WorkItem item) { return kNorm != ROPE_NORM_OFF && norm_range(item) != 0u; }
+// Returns the place of a quad among those that the norm takes, or more than they are.
+uint place_in_norm(WorkItem item, uint place) { return kPart ? place - (norm_range(item) >> 16) : place; }
 #if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)
 #include "weights.glsl"
 #endif
 
 // An entry is one head of one token of the group.
 const uint kFours = (kHeadQuads + 3u) / 4u; // vectors of a head's quads
-const uint kEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kHeadsPerThread;
+const uint kEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kRowBlocks * kHeadsPerThread;
 uint entry_of(uint h) {
-    return (gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y) * kHeadsPerThread + h;
+    uint row = gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
+    return (row * kRowBlocks + row_block) * kHeadsPerThread + h;
 }
-// Returns which of the four quads from quad 4 * `four` on the head has.
-bvec4 are_quads(uint four) { return lessThan(uvec4(four * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(kHeadQuads)); }
+// Returns which of the four quads from quad 4 * `four` on there are.
+bvec4 are_below(uint four, uint quads) { return lessThan(uvec4(four * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(quads)); }
+bvec4 are_quads(uint four) { return are_below(four, kHeadQuads); }
 
-shared vec4 square_sums[kNorm != ROPE_NORM_OFF ? kEntries * kFours : 1u];
-shared float head_sums[kNormAllHeads != 0u ? kEntries : 1u];
+// Sums of squares; others follow where they are: sums of the elements, of which a norm takes their mean, or in a gradient
+// sums of the products of x with its gradient.
+#ifdef ROPE_GRADIENT
+const uint kSums = 2u;
+#else
+const uint kSums = kCentered ? 2u : 1u;
+#endif
+shared vec4 quad_sums[kNorm != ROPE_NORM_OFF ? kSums * kEntries * kFours : 1u];
+shared float head_sums[kNormAllHeads != 0u ? kSums * kEntries : 1u];
+const uint kOtherSums = kEntries * kFours;
 
-void keep_squares(uint h, uint place, WORDS words) {
+void keep_sum(WorkItem item, uint h, uint begin, uint place, vec4 x) {
+    uint at = place_in_norm(item, place);
+    if (kPart && at >= norm_quads(item)) return;
+    precise float sum = (x.x + x.y) + (x.z + x.w);
+    quad_sums[begin + entry_of(h) * kFours + at / 4u][at % 4u] = sum;
+}
+void keep_squares(WorkItem item, uint h, uint place, WORDS words) {
     vec4 x = uintBitsToFloat(words);
     precise vec4 squares = x * x;
-    precise float sum = (squares.x + squares.y) + (squares.z + squares.w);
-    square_sums[entry_of(h) * kFours + place / 4u][place % 4u] = sum;
+    keep_sum(item, h, 0u, place, squares);
 }
+// What a norm needs first of the elements.
+void keep_sums(WorkItem item, uint h, uint place, WORDS words) {
+    if (kCentered) keep_sum(item, h, kOtherSums, place, uintBitsToFloat(words));
+    else keep_squares(item, h, place, words);
+}
+#ifdef ROPE_GRADIENT
+void keep_products(WorkItem item, uint h, uint place, WORDS a, WORDS b) {
+    precise vec4 products = uintBitsToFloat(a) * uintBitsToFloat(b);
+    keep_sum(item, h, kOtherSums, place, products);
+}
+#endif
 
-float sum_of_head(uint h) {
+float sum_of_head(WorkItem item, uint h, uint begin) {
     precise vec4 totals = vec4(0.0);
     for (uint four = 0u; four < kFours; ++four) {
-        vec4 sums = square_sums[entry_of(h) * kFours + four];
-        if (kHeadQuads % 4u != 0u) sums = mix(vec4(0.0), sums, are_quads(four));
+        vec4 sums = quad_sums[begin + entry_of(h) * kFours + four];
+        if (kPart || kHeadQuads % 4u != 0u) sums = mix(vec4(0.0), sums, are_below(four, norm_quads(item)));
         totals = totals + sums;
     }
     precise float sum = (totals.x + totals.y) + (totals.z + totals.w);
@@ -44,35 +97,74 @@ float sum_of_head(uint h) {
 }
 
 // All heads of a tensor are in one group. Their sums are added up one after the other.
-void keep_head_sums() {
+void keep_head_sums(WorkItem item) {
     if (gl_LocalInvocationID.x == 0u) {
-        for (uint h = 0u; h < kHeadsPerThread; ++h) head_sums[entry_of(h)] = sum_of_head(h);
+        for (uint which = 0u; which < kSums; ++which) {
+            for (uint h = 0u; h < kHeadsPerThread; ++h) {
+                head_sums[which * kEntries + entry_of(h)] = sum_of_head(item, h, which * kOtherSums);
+            }
+        }
     }
     barrier();
 }
-float sum_of_heads(WorkItem item) {
-    uint first = entry_of(0u) - item.head;
+float sum_of_heads(WorkItem item, uint which) {
+    uint first = which * kEntries + entry_of(0u) - item.head;
     precise float sum = head_sums[first];
     for (uint i = 1u; i < item.heads; ++i) sum = sum + head_sums[first + i];
     return sum;
 }
 
+// Returns the sum that the norm of a head goes by: its squares' (0), or that of its products (1).
+float sum_of(WorkItem item, uint h, uint which) {
+    if (kNormAllHeads != 0u) return sum_of_heads(item, which);
+    return sum_of_head(item, h, which * kOtherSums);
+}
+
+float norm_share(WorkItem item) {
+    return uintBitsToFloat(choose_by_norm(item, kQNormShare, kKNormShare, kVNormShare));
+}
+
+bool is_centered(WorkItem item) { return is_normed(item) && has_norm_bit(item, ROPE_NORM_CENTERED); }
+// Returns what is taken from each element of a head.
+float mean_of_head(WorkItem item, uint h) {
+    precise float mean = sum_of_head(item, h, kOtherSums) * norm_share(item);
+    return is_centered(item) ? mean : 0.0;
+}
+WORDS centered(WorkItem item, float mean, uint place, WORDS words) {
+    if (kPart && place_in_norm(item, place) >= norm_quads(item)) return words;
+    precise vec4 x = uintBitsToFloat(words) - mean;
+    return is_centered(item) ? floatBitsToUint(x) : words;
+}
+
 float norm_factor(WorkItem item, uint h) {
-    precise float sum = kNormAllHeads != 0u ? sum_of_heads(item) : sum_of_head(h);
-    precise float mean = sum * uintBitsToFloat(choose(is_q(item), kQNormShare, kKNormShare));
-    precise float root = mean + uintBitsToFloat(choose(is_q(item), kQEpsilon, kKEpsilon));
+    precise float sum = sum_of(item, h, 0u);
+    precise float mean = sum * norm_share(item);
+    precise float root = mean + uintBitsToFloat(choose_by_norm(item, kQEpsilon, kKEpsilon, kVEpsilon));
     return uintBitsToFloat(reciprocal_root_bits(floatBitsToUint(root)));
 }
 
-// `half_quad` numbers the halves of a head's quads in a thread.
-WORDS normed(WorkItem item, uint h, float factor, uint half_quad, uint place, WORDS words) {
-    precise vec4 x = uintBitsToFloat(words) * factor;
+// Multiplies by the weights, if there are any. `half_quad` numbers the halves of a head's quads in a thread, and `at` is the
+// quad's place among those that the norm takes.
+vec4 weighed(WorkItem item, uint h, uint half_quad, uint at, vec4 given_x) {
+    precise vec4 x = given_x;
 #if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)
     if (has_weights(item)) {
-        vec4 given = weights_of(item, h, half_quad, place);
-        precise vec4 weight = given + uintBitsToFloat(choose(is_q(item), kQWeightOffset, kKWeightOffset));
+        vec4 given = weights_of(item, h, half_quad, at);
+        precise vec4 weight =
+            given + uintBitsToFloat(choose_by_norm(item, kQWeightOffset, kKWeightOffset, kVWeightOffset));
         x = x * weight;
     }
+#endif
+    return x;
+}
+
+WORDS normed(WorkItem item, uint h, float factor, uint half_quad, uint place, WORDS words) {
+    uint at = place_in_norm(item, place);
+    if (kPart && at >= norm_quads(item)) return words;
+    precise vec4 x = uintBitsToFloat(words) * factor;
+    x = weighed(item, h, half_quad, at, x);
+#ifdef ROPE_PARAMETERS
+    if (has_norm_bit(item, ROPE_NORM_BIASED)) x = x + norm_biases_of(item, h, at);
 #endif
     return floatBitsToUint(x);
 }

@@ -1,5 +1,5 @@
-// 1/sqrt(x), 1/x and x/127 of positive float32 bits, each the nearest float32, in integers: Newton from a line, and the
-// last bit by the exact remainder. The same text for GLSL and C++ (in namespace rope).
+// 1/sqrt(x), 1/x, x/divisor and x/y of positive float32 bits, each the nearest float32, in integers: Newton from a
+// line, and the last bit by the exact remainder. The same text for GLSL and C++ (in namespace rope).
 #ifndef ROPE_RECIPROCAL_H
 #define ROPE_RECIPROCAL_H
 
@@ -70,12 +70,13 @@ ROPE_FUNCTION uint reciprocal_bits(uint bits) {
     return (uint(126 - x.exponent) << 23) + (quotient - 0x800000u);
 }
 
-ROPE_FUNCTION uint share_127_bits(uint bits) {
+// The divisor is from 2 to 127.
+ROPE_FUNCTION uint share_bits(uint bits, uint divisor) {
     if (bits == 0u || bits >= 0x7F800000u) return bits;
     RopeParts x = parts_of(bits);
     uint dividend = x.significand << 8;
-    uint quotient = dividend / 127u;
-    uint sticky = quotient * 127u != dividend ? 1u : 0u;
+    uint quotient = dividend / divisor;
+    uint sticky = quotient * divisor != dividend ? 1u : 0u;
     uint value = quotient << 1 | sticky;
     uint places = uint(highest_bit(value)) - 23u;
     int field = x.exponent + int(places) + 118;
@@ -88,6 +89,25 @@ ROPE_FUNCTION uint share_127_bits(uint bits) {
     uint half_way = 1u << (places - 1u);
     if (rest > half_way || (rest == half_way && (kept & 1u) != 0u)) kept += 1u;
     return (uint(field - 1) << 23) + kept;
+}
+
+// x / y for the bits of any x and of a positive normal y below 2^126, whose reciprocal_bits are `inverse`. A denormal x
+// counts as 0, and a quotient below 2^-126 is 0.
+ROPE_FUNCTION uint quotient_bits(uint x_bits, uint y_bits, uint inverse) {
+    uint size = x_bits & 0x7FFFFFFFu;
+    uint dividend = (size & 0x7FFFFFu) | 0x800000u;
+    uint divisor = (y_bits & 0x7FFFFFu) | 0x800000u;
+    bool below = dividend < divisor;
+    // The inverse's significand is 2^47 over the divisor, or 2^46 over the least.
+    uint places = choose(below || divisor == 0x800000u, 7u, 8u);
+    uint quotient =
+        (multiply_high(dividend << 8, parts_of(inverse).significand << 8) + (1u << (places - 1u))) >> places;
+    int rest = 2 * int((dividend << choose(below, 24u, 23u)) - quotient * divisor); // twice the remainder
+    quotient += uint(rest > int(divisor) ? 1 : rest < -int(divisor) ? -1 : 0);
+    int field = int(size >> 23) - int(y_bits >> 23) + int(choose(below, 126u, 127u));
+    uint bits = choose(field < 1 || size < 0x800000u, 0u, (uint(field) << 23) + (quotient - 0x800000u));
+    bits = choose(field > 254 || size >= 0x7F800000u, max(size, 0x7F800000u), bits); // a NaN stays
+    return bits | (x_bits & 0x80000000u);
 }
 
 ROPE_DIALECT_END

@@ -52,7 +52,7 @@ void store_head(WorkItem item, Lane lane, uint head, Head words) {
 
 void main() {
     WorkItem item = find_work_item();
-    Lane lane = lane_of(item.lane);
+    Lane lane = lane_of(item.lane, Width(kRotaryBegin, kPassElements));
     Token token;
     lane.turned = lane.paired;
     if (kInline || kFromTable || !kEveryTurns) {

@@ -22,12 +22,16 @@ const uint kQuads = 1u;
 const bool kByWords = true;
 #endif
 const uint kRun = kLane * kQuads; // pairs of a lane, and elements of a run
-#ifdef ROPE_INTEGERS // never in place: no code here may read what is written
+#if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS) // never in place: no code here may read what is written
 const bool kFirstInPlace = false;
 const bool kOthersInPlace = false;
 #else
 const bool kFirstInPlace = (kInPlace & 1u) != 0u;
+#ifdef ROPE_GRADIENT
+const bool kOthersInPlace = false;
+#else
 const bool kOthersInPlace = (kInPlace & 2u) != 0u;
+#endif
 #endif
 const bool kFloatsIn = kElementIn == ROPE_F32;
 const bool kFloatsOut = kElementOut == ROPE_F32;
@@ -67,7 +71,8 @@ VIEW(word, uint, uint)
 #if ROPE_LANE == 4
 VIEW(vector, uvec4, uvec4)
 VIEW(two, uvec2, uvec2)
-#else
+#endif
+#if ROPE_LANE == 1 || defined(ROPE_HALVES) // ROPE_HALVES: quantized heads that lie at any 16-bit number
 VIEW(number, uint16_t, uint)
 #endif
 
@@ -116,10 +121,16 @@ struct Runs {
 };
 uint place_of(uint element) { return kByWords ? element : element / kRun; }
 
+// Width is how wide a head is: where its rotary part starts, and how many other elements its lanes bring over.
+struct Width {
+    uint rotary_begin;
+    uint pass_elements;
+};
+
 // Returns the runs of pairs j to j + count, which lie in one chunk.
-Runs pair_runs(uint j, uint count, uint chunk) {
+Runs pair_runs(uint j, uint count, uint chunk, Width width) {
     bool interleaved = kLane > 1u && ROPE_IS_INTERLEAVED(chunk);
-    uint first = kRotaryBegin + pair_first(j, chunk);
+    uint first = width.rotary_begin + pair_first(j, chunk);
     uint second = first + choose(interleaved, kRun, pair_distance(pair_count(), chunk));
     uint low_count = choose(interleaved, min(2u * count, kRun), count);
     uint high_count = choose(interleaved, 2u * count - low_count, count); // of 0 elements the low run is loaded again
@@ -127,11 +138,11 @@ Runs pair_runs(uint j, uint count, uint chunk) {
 }
 
 // Returns the two runs that copying lane `lane` moves. If only one run is left, both are that run.
-Runs copied_runs(uint lane) {
+Runs copied_runs(uint lane, Width width) {
     const uint word = kFloatsIn && kFloatsOut ? 1u : min(kLane, 2u);
     const uint step = kByWords ? word : kRun;
     uint low = 2u * step * lane;
-    uint high = choose(low + step < kPassElements, low + step, low);
-    return Runs(place_of(pass_element(low, kRotaryBegin, pair_count())),
-                place_of(pass_element(high, kRotaryBegin, pair_count())), step, step);
+    uint high = choose(low + step < width.pass_elements, low + step, low);
+    return Runs(place_of(pass_element(low, width.rotary_begin, pair_count())),
+                place_of(pass_element(high, width.rotary_begin, pair_count())), step, step);
 }

@@ -2,8 +2,10 @@
 // holds them as they lie in memory until the norm.
 layout(constant_id = ROPE_ID_Q_WEIGHTS) const uint kQWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_K_WEIGHTS) const uint kKWeights = ROPE_NOWHERE;
+layout(constant_id = ROPE_ID_V_WEIGHTS) const uint kVWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_Q_WEIGHT_OFFSET) const uint kQWeightOffset = 0;
 layout(constant_id = ROPE_ID_K_WEIGHT_OFFSET) const uint kKWeightOffset = 0;
+layout(constant_id = ROPE_ID_V_WEIGHT_OFFSET) const uint kVWeightOffset = 0;
 
 #ifdef ROPE_WEIGHTS
 layout(constant_id = ROPE_ID_WEIGHT_VECTORS) const uint kWeightVectors = 0;
@@ -50,6 +52,8 @@ uvec4 weight_words(bool of_q, bool floats, uint at) {
 }
 
 void load_weights(WorkItem item, uint h, uint half_quad, uint place) {
+    place = place_in_norm(item, place);
+    if (kPart) place = min(place, max(norm_quads(item), 1u) - 1u);
     uint begin = is_q(item) ? push.ROPE_WEIGHTS_AT & ROPE_MOST_WEIGHTS_AT : push.ROPE_WEIGHTS_AT >> 16;
     uint head = min(item.head + h, item.heads - 1u);
     uint at = begin + token_index(item.token) * choose(is_q(item), kQWeightToken, kKWeightToken) +
@@ -62,8 +66,23 @@ bool has_weights(WorkItem item) {
 #ifdef ROPE_WEIGHTS
     if (weight_element(item) != 0u) return true;
 #endif
-    return choose(is_q(item), kQWeights, kKWeights) != ROPE_NOWHERE;
+    return choose_by_norm(item, kQWeights, kKWeights, kVWeights) != ROPE_NOWHERE;
 }
+
+#ifdef ROPE_PARAMETERS
+// Returns the vector of the parameters that quad 0 of a head meets.
+uint weights_at(WorkItem item, uint h) {
+    bool per_head = kNormAllHeads != 0u || has_norm_bit(item, ROPE_NORM_PER_HEAD);
+    uint head = min(item.head + h, item.heads - 1u);
+    return choose_by_norm(item, kQWeights, kKWeights, kVWeights) / 4u +
+           choose(per_head, head * norm_quads(item), 0u);
+}
+// Biases follow the weights: as many quads.
+vec4 norm_biases_of(WorkItem item, uint h, uint place) {
+    bool per_head = has_norm_bit(item, ROPE_NORM_PER_HEAD);
+    return parameters[weights_at(item, h) + choose(per_head, item.heads, 1u) * norm_quads(item) + place];
+}
+#endif
 
 vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
 #ifdef ROPE_WEIGHTS
@@ -74,9 +93,7 @@ vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
     }
 #endif
 #ifdef ROPE_PARAMETERS
-    uint head = min(item.head + h, item.heads - 1u);
-    uint at = choose(is_q(item), kQWeights, kKWeights) / 4u + choose(kNormAllHeads != 0u, head * kHeadQuads, 0u);
-    return parameters[at + place];
+    return parameters[weights_at(item, h) + place];
 #else
     return vec4(1.0);
 #endif

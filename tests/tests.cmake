@@ -23,6 +23,7 @@ add_executable(vkrope-tests
     tests/gpu/floor_test.cpp
     tests/gpu/frames_test.cpp
     tests/gpu/groups_test.cpp
+    tests/gpu/heads_test.cpp
     tests/gpu/factors_test.cpp
     tests/gpu/fused_test.cpp
     tests/gpu/lacking_test.cpp
@@ -36,6 +37,7 @@ add_executable(vkrope-tests
     tests/gpu/shapes_test.cpp
     tests/gpu/shift_test.cpp
     tests/gpu/table_test.cpp
+    tests/gpu/vectors_caches_test.cpp
     tests/gpu/vectors_libraries_test.cpp
     tests/gpu/vectors_onnx_test.cpp
     tests/plan/add_test.cpp
@@ -51,16 +53,20 @@ add_executable(vkrope-tests
     tests/plan/range_test.cpp
     tests/plan/rotation_test.cpp
     tests/plan/ggml_test.cpp
+    tests/plan/heads_test.cpp
     tests/plan/split_scale_test.cpp
     tests/plan/split_test.cpp
     tests/plan/tuning_test.cpp
     tests/plan/uniform_test.cpp
+    tests/plan/windows_test.cpp
     tests/record/bindings_test.cpp
     tests/record/context_test.cpp
     tests/record/faults_test.cpp
     tests/record/refusal_test.cpp
     tests/record/resubmit_test.cpp
     tests/reference/fused_cache_test.cpp
+    tests/reference/fused_gradient_test.cpp
+    tests/reference/fused_heads_test.cpp
     tests/reference/fused_norm_test.cpp
     tests/reference/fused_query_scale_test.cpp
     tests/reference/fused_refusal_test.cpp

@@ -23,7 +23,7 @@ const RopePass* passOfDispatch(const RopePlan* plan, uint32_t* index) {
     return nullptr;
 }
 
-// The batches, tokens and heads of one dispatch.
+// The batches, tokens and heads of one dispatch, and its window of the cache.
 struct PassPart {
     uint32_t begin[kGridAxes];
     uint32_t count[kGridAxes];
@@ -31,7 +31,7 @@ struct PassPart {
 
 PassPart partOf(const RopePass& pass, uint32_t index) {
     PassPart part;
-    for (int axis = kHead; axis >= 0; --axis) {
+    for (int axis = kGridAxes - 1; axis >= 0; --axis) {
         part.begin[axis] = index % pass.parts[axis] * pass.step[axis];
         index /= pass.parts[axis];
         const uint32_t left = pass.count[axis] - part.begin[axis];
@@ -81,12 +81,24 @@ void setRotationWords(const RopePass& pass, const RopePlace* places, RopePush* p
     memcpy(push, &words, sizeof words);
 }
 
-// Returns the words of a binding that so many elements of a cache of integers take.
-uint32_t integerWords(const RopePass& pass, uint64_t elements) {
-    const bool blocks = pass.constants[ROPE_ID_ELEMENT_CACHE] == ROPE_Q8_0;
-    constexpr uint64_t kPairElements = 2ull * ROPE_Q8_0_ELEMENTS; // two blocks fill whole words
-    const uint64_t words = blocks ? elements / kPairElements * ROPE_Q8_0_PAIR_WORDS : elements / 4;
-    return static_cast<uint32_t>(words);
+// Returns what so many elements of a cache of integers take of its binding, in the binding's elements.
+uint32_t storedElements(const RopePass& pass, uint32_t binding, uint64_t elements) {
+    const uint64_t halves =
+        elements * (pass.constants[ROPE_ID_CACHE_FORMAT] >> ROPE_FORMAT_HALVES) / ROPE_BLOCK_ELEMENTS;
+    return static_cast<uint32_t>(halves * 2 / pass.access[binding].element_bytes);
+}
+
+// Returns the first sequence of the part in a cache that is bound from its first sequence on.
+uint32_t firstSequence(const RopePass& pass, const PassPart& part, uint32_t binding) {
+    return isCache(pass, binding) && pass.access[binding].stride[kBatch] == 0 ? part.begin[kBatch] : 0;
+}
+
+// Tells which window of the cache a dispatch takes, as window.glsl reads it.
+void setWindow(const RopePass& pass, const PassPart& part, RopeFusedPush* words) {
+    if (windowCount(pass) == 1) return;
+    const uint32_t page = part.begin[kSequence] * pass.count[kPage] + part.begin[kPage];
+    const uint32_t first = page * pass.count[kSlot] + part.begin[kSlot];
+    words->ROPE_WINDOW = first * pass.parts[kCacheHead] + part.begin[kCacheHead] / pass.step[kCacheHead];
 }
 
 // Adds to the words that say where a fused pass's tensors begin what their bindings lose to alignment, and where the
@@ -98,21 +110,30 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
     const uint32_t sources[] = {fusedBinding(pass, 0, true), fusedBinding(pass, 1, true), fusedBinding(pass, 2, true)};
     const uint32_t destinations[] = {fusedBinding(pass, 0, false), fusedBinding(pass, 1, false),
                                      fusedBinding(pass, 2, false)};
-    const bool cached = isBoundWhole(pass, destinations[1]);
-    const uint64_t first = uint64_t{part.begin[kBatch]} * words->kv_to_batch * (cached ? unit : 0);
-    const uint32_t shift = integers ? integerWords(pass, first) : static_cast<uint32_t>(first / unit);
+    const bool cached = isCache(pass, destinations[1]);
+    const uint64_t sequence = firstSequence(pass, part, destinations[1]);
+    const uint64_t first = sequence * words->kv_to_batch * unit;
+    const uint32_t shift =
+        integers ? storedElements(pass, destinations[1], first) : static_cast<uint32_t>(first / unit);
     words->k_to += places[destinations[1]].offset / (integers ? 1 : unit) + shift;
-    words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) + shift;
+    const bool own_v = constants[ROPE_ID_V_ELEMENTS] != 0;
+    const uint32_t v_shift = firstSequence(pass, part, destinations[2]) * constants[ROPE_ID_V_DESTINATION_BATCH];
+    words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) + (own_v ? v_shift : shift);
     words->k_from += places[sources[1]].offset / unit;
-    words->v_from += places[sources[2]].offset / unit;
+    if (constants[ROPE_ID_MOVES] != 0) {
+        words->ROPE_SOURCE_SLOTS_AT += part.begin[kBatch] * words->slot_map_batch;
+    } else {
+        words->v_from += places[sources[2]].offset / unit;
+    }
     words->kv_from_batch = places[sources[1]].batch / unit;
     if (!cached) words->kv_to_batch = places[destinations[1]].batch / unit;
     words->slot_map_at += part.begin[kBatch] * words->slot_map_batch;
+    words->count_at += part.begin[kBatch] * constants[ROPE_ID_COUNT_STRIDE];
     if (integers) {
         RopeIntegersPush push;
         memcpy(&push, words, sizeof push);
-        push.k_scales += places[destinations[1]].offset + part.begin[kBatch] * push.scale_batch;
-        push.v_scales += places[destinations[2]].offset + part.begin[kBatch] * push.scale_batch;
+        push.k_scales += places[destinations[1]].offset + static_cast<uint32_t>(sequence) * push.scale_batch;
+        push.v_scales += places[destinations[2]].offset + static_cast<uint32_t>(sequence) * push.scale_batch;
         memcpy(words, &push, sizeof push);
         return;
     }
@@ -134,6 +155,7 @@ void setFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* 
     words.position_batch = planned.position_batch;
     words.position_token = planned.position_token;
     setFusedTensorWords(pass, part, places, &words);
+    setWindow(pass, part, &words);
     const uint32_t in_place = pass.constants[ROPE_ID_IN_PLACE], has_q = pass.constants[ROPE_ID_Q_HEADS] != 0;
     if (has_q && (in_place & 1) != 0) {
         words.q_from = words.q_to;
@@ -141,6 +163,7 @@ void setFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* 
     }
     if ((in_place & (has_q ? 2 : 1)) != 0) {
         words.k_from = words.k_to;
+        if (pass.constants[ROPE_ID_MOVES] == 0) words.v_from = words.v_to;
         words.kv_from_batch = words.kv_to_batch;
     }
     memcpy(push, &words, sizeof words);

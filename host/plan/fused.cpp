@@ -5,20 +5,11 @@
 #include "plan/rows.h"
 #include "plan/tensor.h"
 
-#include <string.h>
-
 namespace rope {
 namespace {
 
-// Specialization constants are words, so a float32 goes in as its bits.
-uint32_t floatConstant(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 bool readsParameters(const FusedTensor& t) {
-    return t.query_scaled || (t.norm.kind != ROPE_NORM_NONE && t.norm.weights != nullptr);
+    return t.query_scaled || t.given_scale.count != 0 || (isNormed(t) && t.norm.weights != nullptr);
 }
 
 // True if a condition holds for any tensor of the dispatch.
@@ -29,39 +20,23 @@ template <typename Condition> bool anyOf(const FusedDispatch& dispatch, Conditio
     return false;
 }
 
-// The ids of one tensor's norm.
-struct NormIds {
-    uint32_t share, epsilon, weights, offset;
-};
-
-void setNormConstants(const FusedTensor& t, const NormIds& ids, uint32_t weights, uint32_t* constants) {
-    const RopeNorm& norm = t.norm;
-    if (norm.kind == ROPE_NORM_NONE) return;
-    const uint32_t count = (norm.all_heads != 0 ? t.heads : 1) * t.d.head_dim;
-    constants[ROPE_ID_NORM] = norm.after != 0 ? ROPE_NORM_LAST : ROPE_NORM_FIRST;
-    constants[ROPE_ID_NORM_ALL_HEADS] = norm.all_heads != 0;
-    constants[ids.share] = floatConstant(norm.kind == ROPE_NORM_RMS ? 1.0f / static_cast<float>(count) : 1.0f);
-    constants[ids.epsilon] = floatConstant(norm.epsilon);
-    if (norm.weights == nullptr && norm.weights_on_device == 0) return;
-    if (norm.weights != nullptr) constants[ids.weights] = weights;
-    constants[ids.offset] = floatConstant(norm.weight_offset);
+uint32_t scaleConstant(const RopeCacheScale& scale, uint32_t at) {
+    if (scale.count == 0) return 0;
+    return ROPE_SCALE_GIVEN | at | (scale.count != 1 ? ROPE_SCALE_OF_HEADS : 0) |
+           (scale.multiplies != 0 ? ROPE_SCALE_MULTIPLIES : 0);
 }
 
-// Sets the constants and the binding of the stages: the norms and the scale of queries.
+// Sets the constants and the binding of the stages: the norms, the scale of queries and given scales.
 void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
     const ParameterLayout parameters = parameterLayout(dispatch.fused);
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_Q_WEIGHTS] = constants[ROPE_ID_K_WEIGHTS] = ROPE_NOWHERE;
+    setNorms(dispatch, parameters, pass);
     constants[ROPE_ID_PARAMETERS] = 1;
-    if (dispatch.has(kQ)) {
-        setNormConstants(*dispatch.tensors[kQ],
-                         {ROPE_ID_Q_NORM_SHARE, ROPE_ID_Q_EPSILON, ROPE_ID_Q_WEIGHTS, ROPE_ID_Q_WEIGHT_OFFSET},
-                         parameters.q_weights, constants);
-    }
     if (dispatch.has(kK)) {
-        setNormConstants(*dispatch.tensors[kK],
-                         {ROPE_ID_K_NORM_SHARE, ROPE_ID_K_EPSILON, ROPE_ID_K_WEIGHTS, ROPE_ID_K_WEIGHT_OFFSET},
-                         parameters.k_weights, constants);
+        constants[ROPE_ID_K_SCALE] = scaleConstant(dispatch.tensors[kK]->given_scale, parameters.k_scales);
+    }
+    if (dispatch.has(kV)) {
+        constants[ROPE_ID_V_SCALE] = scaleConstant(dispatch.tensors[kV]->given_scale, parameters.v_scales);
     }
     const RopeQueryScale& scale = dispatch.fused.filled.query_scale;
     if (dispatch.has(kQ) && dispatch.tensors[kQ]->query_scaled) {
@@ -86,15 +61,27 @@ ShaderVariant chooseFusedVariant(const FusedTensor& t, bool vectors, const Rotat
 
 // Chooses the shader of a dispatch: the widest that fits all of its tensors.
 ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
-    // Integers are K's and V's, of which K alone has weights: they lie in one place.
     static const RotationShaders kShaders[2][2][2] = {
         {{{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_weights, nullptr}},
          {{&rope_shader_fused_wide_parameters, nullptr}, {&rope_shader_fused_wide_parameters_weights, nullptr}}},
         {{{&rope_shader_fused_integers, nullptr}, {&rope_shader_fused_integers_weights, nullptr}},
-         {{&rope_shader_fused_integers_parameters, nullptr}, {nullptr, nullptr}}}};
+         {{&rope_shader_fused_integers_parameters, nullptr},
+          {&rope_shader_fused_integers_parameters_weights, nullptr}}}};
+    static const RotationShaders kOddIntegers[2] = {{&rope_shader_fused_integers_odd, nullptr},
+                                                    {&rope_shader_fused_integers_odd_parameters, nullptr}};
+    static const RotationShaders kShifts[2] = {{&rope_shader_fused_shift, nullptr},
+                                               {&rope_shader_fused_shift_parameters, nullptr}};
+    static const RotationShaders kOddShift = {&rope_shader_fused_shift_odd, nullptr};
+    static const RotationShaders kGradients[2][2] = {
+        {{&rope_shader_fused_gradient, nullptr}, {&rope_shader_fused_gradient_weights, nullptr}},
+        {{&rope_shader_fused_gradient_parameters, nullptr}, {nullptr, nullptr}}};
     const bool integers = anyOf(dispatch, [](const FusedTensor& t) { return isForCaches(t); });
-    const RotationShaders& shaders =
-        kShaders[integers][anyOf(dispatch, readsParameters)][anyOf(dispatch, readsWeights)];
+    const bool parameters = anyOf(dispatch, readsParameters), weights = anyOf(dispatch, readsWeightsOrBiases);
+    const bool odd = storedBytes(dispatch) == 2, shifts = integers && anyOf(dispatch, isShifted);
+    const RotationShaders& shaders = dispatch.first().gradient ? kGradients[parameters][weights]
+                                     : shifts                  ? (odd ? kOddShift : kShifts[parameters])
+                                     : odd                     ? kOddIntegers[parameters]
+                                                               : kShaders[integers][parameters][weights];
     const bool vectors = anyOf(dispatch, needsVectors);
     ShaderVariant chosen = {nullptr, UINT32_MAX, 0, false};
     for (const FusedTensor* t : dispatch.tensors) {
@@ -130,12 +117,19 @@ void setElements(const FusedDispatch& dispatch, const RopeLimits& limits, RopePa
         if (!dispatch.has(role)) continue;
         const RopeRotateDescription& d = dispatch.tensors[role]->d;
         if (role != kQ) constants[ROPE_ID_ELEMENT_CACHE] = shaderElement(d.element_out);
+        if (role != kQ) constants[ROPE_ID_CACHE_FORMAT] = cacheFormatWord(d.element_out);
         if (takesNativeHalves(d, limits)) constants[ROPE_ID_NATIVE_HALVES] = 1;
     }
 }
 
 RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
     const FusedTensor& t = dispatch.first();
+    for (const FusedTensor* tensor : dispatch.tensors) {
+        const bool any_place = (planner->limits().enabled & ROPE_ENABLED_STORAGE_16) != 0;
+        if (tensor == nullptr || any_place) continue;
+        const RopeResult whole = checkWholeWords(*tensor, planner->reason());
+        if (whole != ROPE_SUCCESS) return whole;
+    }
     const ShaderVariant variant = chooseFusedVariant(dispatch, planner->limits());
     if (variant.shader == nullptr) return refuseVariant(t.name, planner->reason());
     RopePass* pass = planner->addPass(*variant.shader, t.d.batch, t.d.tokens, 1);
@@ -150,13 +144,16 @@ RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
     setSource(t, variant, &tokens, pass);
     setElements(dispatch, planner->limits(), pass);
     setPositionBuffer(dispatch.fused, needs, t, dispatch.isCached(), &tokens, &push, pass);
-    setCacheWords(cache, sequencesOf(t.d), &push, pass);
+    setCacheWords(cache, t.d, &push, pass);
     setTensorBindings(dispatch, &push, pass);
     setStageConstants(dispatch, pass);
     setWeights(dispatch, planner->limits(), &push, pass);
+    setInputs(dispatch, planner->limits(), pass);
     RopeResult result = setFusedGroups(dispatch, variant, planner->limits(), pass, planner->reason());
     writeFusedPush(dispatch, tokens, push, pass);
-    if (result == ROPE_SUCCESS) result = checkWholeRanges(*pass, planner->limits(), planner->reason());
+    if (result == ROPE_SUCCESS) result = checkLists(*pass, planner->limits(), planner->reason());
+    if (result == ROPE_SUCCESS) result = checkInputs(*pass, planner->limits(), planner->reason());
+    if (result == ROPE_SUCCESS) result = checkCaches(*pass, planner->limits(), planner->reason());
     return result != ROPE_SUCCESS ? result : checkWeights(dispatch, *pass, planner->limits(), planner->reason());
 }
 
@@ -178,7 +175,7 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     PositionNeeds needs = positionNeeds(fused, t);
     if (cached != nullptr) needs = needs | positionNeeds(fused, *cached);
     setPositionBuffer(fused, needs, t, cached != nullptr, &tokens, &push, pass);
-    setCacheWords(cached != nullptr ? fused.filled.cache : RopeCache{}, sequencesOf(t.d), &push, pass);
+    setCacheWords(cached != nullptr ? fused.filled.cache : RopeCache{}, t.d, &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
     pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? shaderSource(t.d.source) : ROPE_FROM_ROWS;
     pass->constants[ROPE_ID_GROUP_SIZE] = pass->constants[ROPE_ID_GROUP_BLOCKS] = 1;
@@ -191,11 +188,13 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
 
 // Refuses parameters that one uniform binding cannot span.
 RopeResult checkUniformRange(const ResolvedFused& fused, const RopeLimits& limits, RopeReason* reason) {
-    const uint32_t bytes = parameterLayout(fused).end * 4;
+    const uint64_t bytes = uint64_t{parameterLayout(fused).end} * 4;
     if (bytes <= limits.uniform_range) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                  "norm weights and query scale take %u bytes, more than the %u of a uniform binding on this device",
-                  bytes, limits.uniform_range);
+    return refuse(
+        reason, ROPE_ERROR_TOO_LARGE,
+        "norm weights, query scale and given scales take %llu bytes, more than the %u of a uniform binding on "
+        "this device",
+        static_cast<unsigned long long>(bytes), limits.uniform_range);
 }
 
 } // namespace
@@ -208,12 +207,12 @@ namespace {
 // True if Q takes one dispatch with K and V: its lanes and norm are theirs, and nothing becomes integers.
 bool canGoTogether(const FusedDispatch& q, const FusedDispatch& kv, const RopeLimits& limits) {
     if (!takesTensorsTogether(limits) || !q.has(kQ) || !kv.has(kK) || isForCaches(*kv.tensors[kK])) return false;
-    const RopeNorm &a = q.tensors[kQ]->norm, &b = kv.tensors[kK]->norm;
-    const bool none = a.kind == ROPE_NORM_NONE;
-    if (none != (b.kind == ROPE_NORM_NONE)) return false;
-    if (!none && (a.after != b.after || a.all_heads != b.all_heads)) return false;
+    for (const FusedTensor* t : kv.tensors) {
+        if (t != nullptr && !canNormTogether(*q.tensors[kQ], *t)) return false;
+    }
     const ShaderVariant x = chooseFusedVariant(q, limits), y = chooseFusedVariant(kv, limits);
-    return x.lane_pairs == y.lane_pairs && x.by_words == y.by_words && x.copy_step == y.copy_step;
+    if (x.lane_pairs != y.lane_pairs || x.by_words != y.by_words || x.copy_step != y.copy_step) return false;
+    return canShareRows({q.fused, {q.tensors[kQ], kv.tensors[kK], kv.tensors[kV]}}, x, limits);
 }
 
 // Plans the passes of a resolved description. Q goes with K and V if `together` says so and it can.
@@ -223,6 +222,10 @@ RopeResult addTensorPasses(const ResolvedFused& fused, bool together, Planner* p
         const FusedTensor& t = fused.tensors[i];
         if (isIdle(t)) continue;
         (t.role == kQ ? q : t.role == kV && !fused.v_with_k ? v : kv).tensors[t.role] = &t;
+    }
+    if (shareTooLargeCache(kv, planner->limits())) {
+        v.tensors[kV] = kv.tensors[kV];
+        kv.tensors[kV] = nullptr;
     }
     if (together && canGoTogether(q, kv, planner->limits())) {
         kv.tensors[kQ] = q.tensors[kQ];
@@ -237,16 +240,39 @@ RopeResult addTensorPasses(const ResolvedFused& fused, bool together, Planner* p
     return result;
 }
 
+// True if a pass binds its cache in windows, and one of its constants is not 0.
+bool bindsWindows(const RopePlan& plan, uint32_t constant) {
+    for (uint32_t i = 0; i < plan.pass_count; ++i) {
+        const RopePass& pass = plan.passes[i];
+        if (windowCount(pass) != 1 && pass.constants[constant] != 0) return true;
+    }
+    return false;
+}
+
 RopeResult planFused(const RopeFusedDescription& description, bool together, const RopeLimits* limits, RopePlan* plan) {
     Planner planner(limits, plan);
     ResolvedFused fused;
     RopeResult result = resolveFused(description, &fused, planner.reason());
+    const bool has_own_v = result == ROPE_SUCCESS && fused.v_unlike_k;
     if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.rotate.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = checkUniformRange(fused, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = addTensorPasses(fused, together, &planner);
+    if (result == ROPE_SUCCESS) {
+        if (fused.filled.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
+        result = planner.finish();
+    }
+    if (result == ROPE_ERROR_TOO_LARGE && has_own_v) { // a dispatch of its own has windows
+        RopeFusedDescription apart = description;
+        apart.v_separate_dispatch = 1;
+        return planFused(apart, together, limits, plan);
+    }
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    if (fused.filled.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
-    return planner.finish();
+    if (!bindsWindows(*plan, ROPE_ID_MOVES)) return result;
+    return planner.refused(refuse(planner.reason(), ROPE_ERROR_TOO_LARGE,
+                                  "cache.moves is %u, and no binding spans the cache; keys move inside of one binding, "
+                                  "of at most %llu bytes on this device",
+                                  fused.filled.cache.moves,
+                                  static_cast<unsigned long long>(planner.limits().storage_range)));
 }
 
 } // namespace
@@ -254,5 +280,11 @@ RopeResult planFused(const RopeFusedDescription& description, bool together, con
 RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan) {
     if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     return planTogetherOrApart(
-        [&](bool together, RopePlan* to) { return planFused(*description, together, limits, to); }, plan);
+        [&](bool together, RopePlan* to) {
+            const RopeResult result = planFused(*description, together, limits, to);
+            // The dispatch of each window would write Q again.
+            const bool again = together && result == ROPE_SUCCESS && bindsWindows(*to, ROPE_ID_Q_HEADS);
+            return again ? ROPE_ERROR_TOO_LARGE : result;
+        },
+        plan);
 }

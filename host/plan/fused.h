@@ -24,18 +24,27 @@ struct FusedTensor {
     uint64_t source_token;  // the strides from token to token, also where there is one token only
     uint64_t destination_token;
     RopeCacheLayout cache;  // the tensor is written here, and a shift reads it here
-    RopeCacheLayout scales; // the scales, if the format of the cache has them apart
+    RopeCacheLayout scales; // the scales, if the cache stores them apart
+    bool has_scales;        // it does
+    RopeCacheScale given_scale;
     RopeSlot from_slot, to_slot;
     bool turned;
     bool cached;
+    bool moves;        // a shift reads it from slots of their own
     bool query_scaled; // the tensor is multiplied by the scale of queries
+    bool biased;       // the projection's biases are added
+    uint64_t biases_offset;
+    float clip;
     RopeNorm norm;
+    bool gradient; // the tensor is the gradient behind the norm, and x the norm's input
+    RopeLayout x;
+    uint64_t x_token;
 };
 
 // A shifted tensor turns where it lies in the cache.
 inline bool isShifted(const FusedTensor& t) { return t.cached && t.d.out_of_place == 0; }
 inline SideBits fusedSideBits(const FusedTensor& t) {
-    return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
+    return {strideBits(t.source) | strideBits(t.x) | (isShifted(t) ? strideBits(t.cache) : 0),
             strideBits(t.destination) | strideBits(t.cache)};
 }
 inline uint64_t sourceHeadStride(const FusedTensor& t) {
@@ -46,12 +55,14 @@ inline uint64_t destinationHeadStride(const FusedTensor& t) {
 }
 
 struct ResolvedFused {
-    // The description with every default filled in, save for the tensors of rotate. If there is a cache, its page_size
-    // is never 0.
+    // The description with every default filled in, also the widths of tensors that have heads. If there is a cache,
+    // its page_size is never 0.
     RopeFusedDescription filled;
     FusedTensor tensors[3]; // the tensors that have heads, in the order Q, K, V
     uint32_t count;
     bool v_with_k;                     // K and V take one dispatch
+    bool v_unlike_k;                   // and V has a width or strides of its own
+    bool gradient;                     // through a norm
     RopePositionElement count_element; // the count of tokens is INT32 or INT64
 };
 
@@ -59,37 +70,72 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
 
 // Fills in the cache, all but the layouts of its tensors. The counts, head and positions of `d` must be filled in.
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);
+inline RopeElement cacheElement(const RopeCache& cache, bool is_v) { return is_v ? cache.v_element : cache.element; }
+inline const RopeCacheScale& givenScale(const RopeCache& cache, bool is_v) {
+    return is_v ? cache.v_given_scale : cache.k_given_scale;
+}
+// True if a scale of each slot and head is stored beside a tensor's elements.
+inline bool storesScales(const RopeCache& cache, bool is_v) {
+    return formatOf(cacheElement(cache, is_v)).scale == ElementScale::kApart && givenScale(cache, is_v).count == 0;
+}
 // Fills in where the tensors lie in the cache, and refuses two tensors at one place.
-RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
-                               RopeReason* reason);
+RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor& k, const RopeTensor& v,
+                               RopeCache* cache, RopeReason* reason);
+
+// Fills in how wide the heads of each tensor are, and where their rotary part starts.
+RopeResult resolveWidths(RopeFusedDescription* filled, RopeReason* reason);
 
 // Refuses positions, a slot map and a count of tokens that certainly overlap in POSITIONS.
 RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);
 
+// Fills in a norm, and refuses what is wrong with it but for its weights on the device. `name` is "q", "k" or "v".
+RopeResult resolveNorm(const char* name, RopeOperation operation, const RopeTensor& tensor, RopeNorm* norm,
+                       RopeReason* reason);
+// Fills in what becomes of elements as they are loaded: biases and the clip.
+RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason);
 // Fills in where the weights of a norm lie on the device, and refuses what is wrong with them. `name` is "q" or "k".
-// The counts and the head of `d` must be filled in.
-RopeResult resolveNormWeights(const char* name, const RopeRotateDescription& d, uint32_t heads, RopeNorm* norm,
+// The width of the tensor must be filled in.
+RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTensor& tensor, RopeNorm* norm,
                               RopeReason* reason);
 inline bool hasWeightsOnDevice(const RopeNorm& norm) {
     return norm.kind != ROPE_NORM_NONE && norm.weights_on_device != 0;
 }
 
+// True if the description is of a gradient through a norm.
+inline bool isGradient(const RopeFusedDescription& d) {
+    return d.rotate.operation == ROPE_OPERATION_TRANSPOSE &&
+           (d.q_norm.kind != ROPE_NORM_NONE || d.k_norm.kind != ROPE_NORM_NONE || d.v_norm.kind != ROPE_NORM_NONE);
+}
+RopeResult checkGradient(const RopeFusedDescription& given, RopeReason* reason);
+// True if pairing_out is another than pairing_in, before defaults are filled in.
+bool changesPairing(const RopeRotateDescription& r);
+
 // Refuses geometry that cannot be taken in vectors of four elements, or in blocks.
 RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason);
+// Refuses geometry in which the blocks of a head do not fill 32-bit words.
+RopeResult checkWholeWords(const FusedTensor& tensor, RopeReason* reason);
 
 inline bool isForCaches(const FusedTensor& tensor) { return isForCaches(tensor.d.element_out); }
-// Norms, quantizers and the scale of queries take whole vectors of four elements.
+inline bool isNormed(const FusedTensor& tensor) { return tensor.norm.kind != ROPE_NORM_NONE; }
+inline bool normsAllHeads(const FusedTensor& tensor) { return isNormed(tensor) && tensor.norm.all_heads != 0; }
+// True if one dispatch can norm both. `a` comes before `b` in the order Q, K, V.
+bool canNormTogether(const FusedTensor& a, const FusedTensor& b);
+// Norms, quantizers, biases and the scale of queries take whole vectors of four elements.
 inline bool needsVectors(const FusedTensor& tensor) {
-    return isForCaches(tensor) || tensor.norm.kind != ROPE_NORM_NONE || tensor.query_scaled;
+    return isForCaches(tensor) || isNormed(tensor) || tensor.biased || tensor.query_scaled;
 }
 // An idle tensor stays as it lies, and takes no dispatch.
 inline bool isIdle(const FusedTensor& tensor) {
-    return !tensor.turned && tensor.d.out_of_place == 0 && !needsVectors(tensor);
+    return !tensor.turned && tensor.d.out_of_place == 0 && tensor.clip == 0 && !needsVectors(tensor);
 }
 constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, quantized or scaled
 
 inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
 inline bool readsPositionsForSlots(const RopeCache& cache) { return readsSlotMap(cache) && cache.slot_map_apart == 0; }
+// True if a sequence may have more tokens than its ring has slots. The ring then keeps the sequence's last tokens.
+inline bool isLongRing(const RopeCache& cache, const RopeRotateDescription& d) {
+    return cache.kind == ROPE_CACHE_RING && d.tokens > cache.slots;
+}
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
 // The positions that a pass reads. A turn reads every axis, and the set. Slots and the scale of queries read axis 0.
 // Other passes read only the lengths of packed sequences, for a window, or because a token outside every sequence has
@@ -110,9 +156,10 @@ inline void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& 
 }
 
 // ParameterLayout has the element of PARAMETERS at which each part begins. The parts are the weights of Q, the weights
-// of K and the values of the scale, each padded to four elements.
+// of K, those of V, the values of the scale of queries, and the given scales of K and of V, each padded to four
+// elements. Biases of a norm follow its weights.
 struct ParameterLayout {
-    uint32_t q_weights, k_weights, values, end;
+    uint32_t q_weights, k_weights, v_weights, values, k_scales, v_scales, end;
 };
 ParameterLayout parameterLayout(const ResolvedFused& fused);
 

@@ -33,8 +33,8 @@ uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescri
     const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
     switch (cacheKind(cache).map) {
     case SlotMap::kSlots:
-        return listBytes(cache.slot_map_offset, d.batch, cache.slot_map_batch_stride, d.tokens,
-                         cache.slot_map_token_stride, bytes);
+        return listBytes(larger(cache.slot_map_offset, cache.source_map_offset), d.batch, cache.slot_map_batch_stride,
+                         d.tokens, cache.slot_map_token_stride, bytes);
     case SlotMap::kPages:
         return listBytes(cache.slot_map_offset, sequencesOf(d), cache.slot_map_batch_stride, cache.table_pages, 1,
                          bytes);
@@ -75,8 +75,10 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
     }
     if (filled.tokens_counted != 0) {
         pass->constants[ROPE_ID_COUNTED] = 1;
+        pass->constants[ROPE_ID_COUNT_STRIDE] = lowWord(filled.tokens_batch_stride);
         push->count_at = lowWord(filled.tokens_offset);
-        bytes = larger(bytes, (filled.tokens_offset + 1) * ropePositionBytes(fused.count_element));
+        bytes = larger(bytes, listBytes(filled.tokens_offset, d.batch, filled.tokens_batch_stride, 1, 0,
+                                        ropePositionBytes(fused.count_element)));
     }
     pass->family = kFusedFamily;
     pass->joinable = 0;
@@ -84,7 +86,7 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
     if (filled.cache.slot_map_apart != 0) bindLists(ROPE_BINDING_SLOT_MAP, ROPE_SLOT_SLOT_MAP, slot_map_bytes, pass);
 }
 
-void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* push, RopePass* pass) {
+void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, RopePass* pass) {
     uint32_t* constants = pass->constants;
     if (cache.kind == ROPE_CACHE_NONE) return;
     const bool pages = cacheKind(cache).map == SlotMap::kPages;
@@ -94,8 +96,14 @@ void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* pu
     constants[ROPE_ID_PAGE_SIZE] = pages || cache.page_size != cache.slots ? cache.page_size : 0;
     push->slots = cache.slots;
     push->slot_map_at = lowWord(cache.slot_map_offset);
-    push->slot_map_batch = sequences == 1 ? 0 : lowWord(cache.slot_map_batch_stride);
+    push->slot_map_batch = sequencesOf(d) == 1 ? 0 : lowWord(cache.slot_map_batch_stride);
     push->slot_map_token = pages ? cache.table_pages : lowWord(cache.slot_map_token_stride);
+    if (isLongRing(cache, d)) {
+        constants[ROPE_ID_LONG_RING] = 1;
+        push->ROPE_RING_TOKENS = d.tokens;
+    }
+    constants[ROPE_ID_MOVES] = cache.moves != 0;
+    if (cache.moves != 0) push->ROPE_SOURCE_SLOTS_AT = lowWord(cache.source_map_offset);
     if (cache.shift == 0 || cache.delta == 0) return;
     constants[ROPE_ID_SHIFT] = 1;
     memcpy(&push->delta, &cache.delta, sizeof cache.delta);
@@ -103,38 +111,56 @@ void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* pu
 
 namespace {
 
-// Returns the elements from a cache's first to behind its last.
-uint64_t cacheElements(const RopeCache& cache, const FusedTensor& tensor, const RopeCacheLayout& layout, uint32_t dim) {
-    const uint32_t batches = layout.batch_stride != 0 ? sequencesOf(tensor.d) : 1;
-    return (batches - 1) * layout.batch_stride + (cache.slots / cache.page_size - 1ull) * layout.page_stride +
-           (cache.page_size - 1ull) * layout.slot_stride + (tensor.heads - 1ull) * layout.head_stride + dim;
-}
-
-// Returns elements in the units that the shader counts: 32-bit words if integers are stored.
-uint64_t destinationUnits(RopeElement element, uint64_t elements) {
-    return isForCaches(element) ? elementBytes(element, elements) / sizeof(uint32_t) : elements;
-}
-
-// A range of a destination, in the units that the shader counts.
-struct DestinationRange {
-    uint64_t begin, end;
+// One axis of a cache: how many places it has, and how far apart they are.
+struct CacheAxis {
+    GridAxis axis;
+    uint32_t count;
+    uint64_t RopeCacheLayout::*stride;
 };
+constexpr uint32_t kCacheAxes = 4;
 
-// Returns the range that a tensor takes of its cache, its scales among it.
-DestinationRange cacheRange(const FusedDispatch& dispatch, const FusedTensor& tensor) {
-    const RopeCache& cache = dispatch.fused.filled.cache;
-    const RopeElement element = tensor.d.element_out;
-    DestinationRange r;
-    r.begin = destinationUnits(element, tensor.cache.offset);
-    r.end = r.begin + destinationUnits(element, cacheElements(cache, tensor, tensor.cache, tensor.d.head_dim));
-    if (formatOf(element).scale != ElementScale::kApart) return r;
-    const uint64_t scales = cacheElements(cache, tensor, tensor.scales, 1);
-    return {smaller(r.begin, tensor.scales.offset), larger(r.end, tensor.scales.offset + scales)};
+// Lists the axes of a tensor's cache. Sequences that are not packed are the pass's batches.
+void listCacheAxes(const RopeCache& cache, const FusedTensor& t, CacheAxis* axes) {
+    const bool packed = isPacked(t.d.positions);
+    const uint32_t sequences = cacheKind(cache).per_sequence ? sequencesOf(t.d) : 1;
+    axes[0] = {packed ? kSequence : kBatch, sequences, &RopeCacheLayout::batch_stride};
+    axes[1] = {kPage, cache.slots / cache.page_size, &RopeCacheLayout::page_stride};
+    axes[2] = {kSlot, cache.page_size, &RopeCacheLayout::slot_stride};
+    axes[3] = {kCacheHead, t.heads, &RopeCacheLayout::head_stride};
 }
 
-RopeAccess cacheAccess(const FusedTensor& tensor, const DestinationRange& r) {
-    const uint32_t bytes = isForCaches(tensor) ? sizeof(uint32_t) : ropeElementBytes(tensor.d.element_out);
-    return {static_cast<uint32_t>(tensor.to_slot), bytes, r.begin, {0, 0, 0}, r.end - r.begin};
+// Returns elements in the units that the shader counts: what it stores at a time if that is integers.
+uint64_t destinationUnits(const FusedDispatch& dispatch, RopeElement element, uint64_t elements) {
+    return isForCaches(element) ? elementBytes(element, elements) / storedBytes(dispatch) : elements;
+}
+
+// Returns what one head of one slot takes of a cache, its scale among it, and the strides that windows are cut along.
+// Scales that lie apart move with the elements along strides of as many bytes. Along others the range has all of both.
+// A cache whose V is not like its K is taken whole.
+RopeAccess cacheAccess(const FusedDispatch& dispatch, const FusedTensor& t) {
+    const RopeElement element = t.d.element_out;
+    RopeAccess access = {static_cast<uint32_t>(t.to_slot), 0, 0, {}, 0};
+    access.element_bytes = isForCaches(element) ? storedBytes(dispatch) : ropeElementBytes(element);
+    uint64_t elements = t.d.head_dim, scales = 1;
+    CacheAxis axes[kCacheAxes];
+    listCacheAxes(dispatch.fused.filled.cache, t, axes);
+    for (const CacheAxis& axis : axes) {
+        const uint64_t stride = destinationUnits(dispatch, element, t.cache.*axis.stride);
+        if (!dispatch.hasOwnV() && (!t.has_scales || stride == t.scales.*axis.stride)) {
+            access.stride[axis.axis] = stride;
+        } else {
+            elements += (axis.count - 1ull) * t.cache.*axis.stride;
+            scales += (axis.count - 1ull) * t.scales.*axis.stride;
+        }
+    }
+    access.offset = destinationUnits(dispatch, element, t.cache.offset);
+    uint64_t end = access.offset + destinationUnits(dispatch, element, elements);
+    if (t.has_scales) {
+        end = larger(end, t.scales.offset + scales);
+        access.offset = smaller(access.offset, t.scales.offset);
+    }
+    access.extent = end - access.offset;
+    return access;
 }
 
 // Describes all heads of a token as one element range: a fused pass does not split heads between dispatches.
@@ -150,8 +176,7 @@ RopeAccess fusedAccess(const FusedDispatch& dispatch, const FusedTensor& t, bool
     if (source) {
         return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element_in, t) : RopeAccess{};
     }
-    return t.cached ? cacheAccess(t, cacheRange(dispatch, t))
-                    : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
+    return t.cached ? cacheAccess(dispatch, t) : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
 }
 
 // True if one binding takes both: they lie in one buffer, and their tokens are as far apart.
@@ -185,7 +210,7 @@ void bindTensors(const FusedDispatch& dispatch, bool source, RopePass* pass) {
             pass->constants[ROPE_ID_APART] |= apart_bit << (role - kK);
         }
         pass->access[binding] = access;
-        if (!source && dispatch.tensors[role]->cached) pass->whole_bindings |= 1u << binding;
+        if (!source && dispatch.tensors[role]->cached) pass->cache_bindings |= 1u << binding;
         bound = true;
     }
 }
@@ -196,7 +221,9 @@ static_assert(ROPE_BINDING_SOURCE + kV == ROPE_BINDING_SOURCE_V &&
               "K's and V's bindings and bits follow Q's");
 
 // Returns where a tensor's cache begins, in the units that its binding counts.
-uint64_t cacheOffset(const FusedTensor& tensor) { return destinationUnits(tensor.d.element_out, tensor.cache.offset); }
+uint64_t cacheOffset(const FusedDispatch& dispatch, const FusedTensor& tensor) {
+    return destinationUnits(dispatch, tensor.d.element_out, tensor.cache.offset);
+}
 
 // Sets where K or V begins in its bindings. ropeGetDispatch adds what the bindings lose to their alignment.
 void setFirstElements(const FusedDispatch& dispatch, FusedRole role, const RopePass& pass, uint32_t* from,
@@ -206,15 +233,37 @@ void setFirstElements(const FusedDispatch& dispatch, FusedRole role, const RopeP
     const uint32_t unit = pass.address_unit;
     const uint64_t source = t.source.offset - pass.access[fusedBinding(pass, role, true)].offset;
     const uint64_t begin = pass.access[fusedBinding(pass, role, false)].offset;
-    const uint64_t offset = (t.cached ? cacheOffset(t) : t.destination.offset) - begin;
+    const uint64_t offset = (t.cached ? cacheOffset(dispatch, t) : t.destination.offset) - begin;
     *from = t.d.out_of_place != 0 ? lowWord(source / unit) : 0;
     *to = lowWord(isForCaches(t) ? offset : offset / unit);
+}
+
+// Binds the input of a gradient's norm where K has its source.
+void setGradientInput(const FusedTensor& q, RopePass* pass) {
+    uint32_t* constants = pass->constants;
+    pass->access[ROPE_BINDING_SOURCE_K] = allHeadsAccess(ROPE_SLOT_X, q.x, q.d.element_in, q);
+    constants[ROPE_ID_APART] |= ROPE_APART_SOURCE_K;
+    constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(q.x_token / pass->address_unit);
+    constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(q.x.head_stride / pass->address_unit);
 }
 
 // Returns the word of a tensor's first scale in its binding.
 uint32_t firstScale(const FusedDispatch& dispatch, FusedRole role, const RopePass& pass) {
     if (!dispatch.has(role)) return 0;
     return lowWord(dispatch.tensors[role]->scales.offset - pass.access[fusedBinding(pass, role, false)].offset);
+}
+
+// Sets the strides of V that are not K's. Those of sequences are constants, as no push word is left.
+void setOwnPlaces(const FusedTensor& v, uint32_t unit, uint32_t* constants) {
+    constants[ROPE_ID_V_ELEMENTS] = v.d.head_dim;
+    constants[ROPE_ID_V_SOURCE_BATCH] = lowWord(v.source.batch_stride / unit);
+    constants[ROPE_ID_V_SOURCE_TOKEN] = lowWord(v.source_token / unit);
+    constants[ROPE_ID_V_SOURCE_HEAD] = lowWord(sourceHeadStride(v) / unit);
+    const uint64_t batch = v.cached ? v.cache.batch_stride : v.destination.batch_stride;
+    constants[ROPE_ID_V_DESTINATION_BATCH] = lowWord(batch / unit);
+    constants[ROPE_ID_V_DESTINATION_TOKEN] = lowWord((v.cached ? v.cache.slot_stride : v.destination_token) / unit);
+    constants[ROPE_ID_V_DESTINATION_HEAD] = lowWord(destinationHeadStride(v) / unit);
+    constants[ROPE_ID_V_PAGE_STRIDE] = lowWord(v.cache.page_stride / unit);
 }
 
 } // namespace
@@ -234,6 +283,7 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
         constants[ROPE_ID_Q_SOURCE_HEAD] = lowWord(q.source.head_stride / unit);
         constants[ROPE_ID_Q_DESTINATION_TOKEN] = lowWord(q.destination_token / unit);
         constants[ROPE_ID_Q_DESTINATION_HEAD] = lowWord(q.destination.head_stride / unit);
+        if (q.gradient) setGradientInput(q, pass);
     }
     if (!dispatch.has(kK) && !dispatch.has(kV)) return;
     const FusedTensor& kv = *dispatch.tensors[dispatch.has(kK) ? kK : kV];
@@ -242,7 +292,13 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
     constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(sourceHeadStride(kv) / unit);
     constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord((kv.cached ? kv.cache.slot_stride : kv.destination_token) / unit);
     push->kv_to_head = lowWord(destinationHeadStride(kv) / unit);
+    if (dispatch.hasOwnV()) setOwnPlaces(*dispatch.tensors[kV], unit, constants);
     if (!kv.cached) return;
+    CacheAxis axes[kCacheAxes];
+    listCacheAxes(dispatch.fused.filled.cache, kv, axes);
+    for (const CacheAxis& axis : axes) {
+        if (axis.axis != kBatch && !dispatch.hasOwnV()) pass->count[axis.axis] = axis.count;
+    }
     push->kv_to_batch = lowWord(kv.cache.batch_stride / unit);
     constants[ROPE_ID_PAGE_STRIDE] = lowWord(kv.cache.page_stride / unit);
 }
@@ -264,21 +320,64 @@ void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const
     writePush(integers, pass);
 }
 
-RopeResult checkWholeRanges(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
-    constexpr uint32_t kWhole[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_SLOT_MAP, ROPE_BINDING_DESTINATION,
-                                   ROPE_BINDING_DESTINATION_K, ROPE_BINDING_DESTINATION_V};
-    for (const uint32_t binding : kWhole) {
+RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+    constexpr uint32_t kLists[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_SLOT_MAP};
+    for (const uint32_t binding : kLists) {
         const RopeAccess& access = pass.access[binding];
         const unsigned long long bytes = boundedProduct(access.extent, access.element_bytes);
         if (!isBoundWhole(pass, binding) || bytes <= limits.storage_range) continue;
-        const bool list = binding == ROPE_BINDING_POSITIONS || binding == ROPE_BINDING_SLOT_MAP;
         return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                      "%s is bound %s and spans %llu bytes, more than the %llu that a binding may; use %s",
-                      list ? slotName(access.slot) : "a cache", list ? "from its beginning" : "whole", bytes,
-                      static_cast<unsigned long long>(limits.storage_range),
-                      list ? "smaller offsets or strides" : "fewer slots, or K and V in buffers of their own");
+                      "%s is bound from its beginning and spans %llu bytes, more than the %llu that a binding may; use "
+                      "smaller offsets or strides",
+                      slotName(access.slot), bytes, static_cast<unsigned long long>(limits.storage_range));
     }
     return ROPE_SUCCESS;
+}
+
+// Returns the bytes that a binding may have behind what it loses to its alignment.
+static uint64_t roomBehind(uint64_t lost, const RopeLimits& limits) {
+    return limits.storage_range > lost ? limits.storage_range - lost : 0;
+}
+// True if a binding spans so many places of an access along each axis.
+static bool isSpanned(const RopeAccess& access, const uint32_t* counts, const RopeLimits& limits) {
+    const uint64_t word = access.element_bytes == 2 ? 2 : 0;
+    const uint64_t lost = access.offset * access.element_bytes % limits.storage_alignment + word;
+    return spanBytes(access, counts) <= roomBehind(lost, limits);
+}
+
+RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+    for (uint32_t binding = ROPE_BINDING_DESTINATION; binding <= ROPE_BINDING_DESTINATION_V; ++binding) {
+        const RopeAccess& access = pass.access[binding];
+        if (!isCache(pass, binding) || isSpanned(access, pass.count, limits)) continue;
+        if (boundedProduct(access.extent, access.element_bytes) > roomBehind(limits.storage_alignment + 2, limits)) {
+            return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                          "%s: one head of a slot of the cache, with its scale, spans more than the %llu bytes that a "
+                          "binding may; lay scales as far apart as their slots",
+                          slotName(access.slot), static_cast<unsigned long long>(limits.storage_range));
+        }
+        const unsigned long long slots = uint64_t{pass.count[kPage]} * pass.count[kSlot];
+        if (boundedProduct(slots * pass.count[kSequence], pass.count[kCacheHead]) <= INT32_MAX) continue;
+        return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                      "the cache has %u sequences of %llu slots of %u heads, whose windows 31 bits do not count; use "
+                      "fewer",
+                      pass.count[kSequence], slots, pass.count[kCacheHead]);
+    }
+    return ROPE_SUCCESS;
+}
+
+bool shareTooLargeCache(const FusedDispatch& dispatch, const RopeLimits& limits) {
+    if (!dispatch.has(kK) || !dispatch.has(kV) || !dispatch.isCached()) return false;
+    const RopeCache& cache = dispatch.fused.filled.cache;
+    RopeAccess both = cacheAccess(dispatch, *dispatch.tensors[kK]);
+    const RopeAccess of_v = cacheAccess(dispatch, *dispatch.tensors[kV]);
+    if (!shareBinding(both, of_v)) return false;
+    widenAccess(of_v, &both);
+    CacheAxis axes[kCacheAxes];
+    listCacheAxes(cache, *dispatch.tensors[kK], axes);
+    uint32_t counts[kGridAxes];
+    for (uint32_t& count : counts) count = 1;
+    for (const CacheAxis& axis : axes) counts[axis.axis] = axis.count;
+    return !isSpanned(both, counts, limits);
 }
 
 } // namespace rope

@@ -3,6 +3,7 @@
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
 #include "plan/fused.h"
+#include "rules/fixed.h"
 
 #include <string.h>
 
@@ -12,8 +13,9 @@ namespace {
 RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
     const Choice choices[] = {{"cache.kind", cache.kind, kLastCacheKind},
                               {"cache.order", cache.order, ROPE_CACHE_HND},
-                              {"cache.element", cache.element, kLastElement}};
-    return checkChoices(choices, 3, reason);
+                              {"cache.element", cache.element, kLastElement},
+                              {"cache.v_element", cache.v_element, kLastElement}};
+    return checkChoices(choices, 4, reason);
 }
 
 // Fills in the pages of a cache. A cache without pages is one page.
@@ -44,6 +46,7 @@ RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, Rope
     if (!readsSlotMap(*cache)) {
         cache->slot_map_element = ROPE_POSITION_INT32;
         cache->slot_map_offset = cache->slot_map_batch_stride = cache->slot_map_apart = 0;
+        cache->source_map_offset = 0;
         return ROPE_SUCCESS;
     }
     if (cache->slot_map_element != ROPE_POSITION_INT32 && cache->slot_map_element != ROPE_POSITION_INT64) {
@@ -57,6 +60,8 @@ RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, Rope
                       kMaxCount);
     }
     RopeResult result = checkStrideLimit("cache.slot_map_offset", cache->slot_map_offset, reason);
+    if (cache->moves == 0) cache->source_map_offset = 0;
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("cache.source_map_offset", cache->source_map_offset, reason);
     if (result == ROPE_SUCCESS)
         result = checkStrideLimit("cache.slot_map_batch_stride", cache->slot_map_batch_stride, reason);
     if (result == ROPE_SUCCESS)
@@ -192,7 +197,7 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
     const RopeFusedDescription& filled = fused.filled;
     const RopeCache& cache = filled.cache;
     const FusedTensor& last = fused.tensors[fused.count - 1];
-    ByteRegion regions[3 * kMaxPositionRegions + 2];
+    ByteRegion regions[3 * kMaxPositionRegions + 3];
     uint32_t count = 0;
     for (const FusedTensor* t = fused.tensors; t <= &last; ++t) {
         if (!isIdle(*t)) count += addPositionRegions(fused, *t, regions + count);
@@ -203,16 +208,48 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
         const StrideCount entries =
             table ? StrideCount{1, cache.table_pages} : StrideCount{cache.slot_map_token_stride, d.tokens};
         const uint32_t lists = table && isPacked(d.positions) ? d.positions.sequences : d.batch;
-        regions[count++] =
-            positionRegion(table ? "the block table" : "the list of slots", cache.slot_map_offset,
-                           ropePositionBytes(cache.slot_map_element), entries, {cache.slot_map_batch_stride, lists});
+        const StrideCount batches = {cache.slot_map_batch_stride, lists};
+        const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
+        regions[count++] = positionRegion(table ? "the block table" : "the list of slots", cache.slot_map_offset, bytes,
+                                          entries, batches);
+        if (cache.moves != 0 && cache.source_map_offset != cache.slot_map_offset) {
+            regions[count++] =
+                positionRegion("the list of slots to read", cache.source_map_offset, bytes, entries, batches);
+        }
     }
     if (filled.tokens_counted != 0) {
         regions[count++] =
-            positionRegion("the count of tokens", filled.tokens_offset, ropePositionBytes(fused.count_element), {1, 1});
+            positionRegion("the count of tokens", filled.tokens_offset, ropePositionBytes(fused.count_element),
+                           {filled.tokens_batch_stride, filled.tokens_batch_stride != 0 ? last.d.batch : 1});
     }
     return checkRegions(regions, count, reason);
 }
+
+namespace {
+
+RopeResult checkGivenScale(const char* name, RopeElement element, uint32_t heads, const RopeCacheScale& scale,
+                           RopeReason* reason) {
+    if (scale.count == 0) return ROPE_SUCCESS;
+    if (!isFloat8(element)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.%s_given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", name,
+                      scale.count, name, static_cast<int>(element), ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2);
+    }
+    if (scale.values == nullptr || (scale.count != 1 && scale.count != heads)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.%s_given_scale has %u values at %s; it takes 1, or %u for %s's heads, an array", name,
+                      scale.count, scale.values == nullptr ? "null" : "an address", heads, name);
+    }
+    for (uint32_t i = 0; i < scale.count; ++i) {
+        const double value = static_cast<double>(scale.values[i]);
+        if (isFromTo(value, 0x1p-100, 0x1p100)) continue;
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.%s_given_scale.values[%u] is %.9g; it must be from 2^-100 to 2^100", name, i, value);
+    }
+    return ROPE_SUCCESS;
+}
+
+} // namespace
 
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     RopeResult result = checkCacheChoices(*cache, reason);
@@ -221,36 +258,38 @@ RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeRe
         memset(cache, 0, sizeof *cache);
         return result;
     }
-    const bool counts_on = d.positions.kind != ROPE_POSITIONS_PER_TOKEN && !isPacked(d.positions);
-    if (cache->kind == ROPE_CACHE_RING && counts_on && d.tokens > cache->slots) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%u tokens in a row come to a ring of %u slots, two to one; plan the last %u of them", d.tokens,
-                      cache->slots, cache->slots);
-    }
     if (cache->element == ROPE_ELEMENT_DEFAULT) cache->element = d.element_out;
+    if (cache->v_element == ROPE_ELEMENT_DEFAULT) cache->v_element = cache->element;
     if (cache->shift == 0) cache->delta = 0;
     result = resolvePages(cache, reason);
     return result != ROPE_SUCCESS ? result : resolveSlotMap(d, cache, reason);
 }
 
-RopeResult resolveCacheLayouts(const RopeRotateDescription& d, uint32_t k_heads, uint32_t v_heads, RopeCache* cache,
-                               RopeReason* reason) {
+RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor& k, const RopeTensor& v,
+                               RopeCache* cache, RopeReason* reason) {
     const struct {
         const char *name, *scales_name;
-        uint32_t heads;
+        const RopeTensor& given;
         RopeCacheLayout *layout, *scales;
-    } tensors[] = {{"cache.k", "cache.k_scales", k_heads, &cache->k, &cache->k_scales},
-                   {"cache.v", "cache.v_scales", v_heads, &cache->v, &cache->v_scales}};
+    } tensors[] = {{"cache.k", "cache.k_scales", k, &cache->k, &cache->k_scales},
+                   {"cache.v", "cache.v_scales", v, &cache->v, &cache->v_scales}};
     const uint32_t caches = isPacked(d.positions) ? d.positions.sequences : d.batch;
     ByteRegion regions[4];
     uint32_t count = 0;
     for (const auto& tensor : tensors) {
         if (cache->v_shares_buffer == 0) count = 0;
-        if (tensor.heads == 0) continue;
-        const CacheShape shape = {caches, tensor.heads, d.head_dim, cache->element};
-        const CacheShape scale = {caches, tensor.heads, 1, ROPE_ELEMENT_F32};
-        RopeResult result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
-        if (result == ROPE_SUCCESS && formatOf(cache->element).scale == ElementScale::kApart) {
+        const bool is_v = tensor.layout == &cache->v;
+        if (tensor.given.heads == 0) {
+            (is_v ? cache->v_given_scale : cache->k_given_scale) = {};
+            continue;
+        }
+        const CacheShape shape = {caches, tensor.given.heads, tensor.given.head_dim, cacheElement(*cache, is_v)};
+        const CacheShape scale = {caches, tensor.given.heads, 1, ROPE_ELEMENT_F32};
+        RopeResult result =
+            checkGivenScale(is_v ? "v" : "k", shape.element, tensor.given.heads, givenScale(*cache, is_v), reason);
+        if (result == ROPE_SUCCESS)
+            result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
+        if (result == ROPE_SUCCESS && storesScales(*cache, is_v)) {
             result = resolveCacheLayout(tensor.scales_name, *cache, scale, tensor.scales, &regions[count++], reason);
         }
         if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);

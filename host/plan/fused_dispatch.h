@@ -17,18 +17,32 @@ struct FusedDispatch {
     }
     bool has(FusedRole role) const { return tensors[role] != nullptr; }
     uint32_t heads(FusedRole role) const { return has(role) ? tensors[role]->heads : 0; }
+    // True if V has a width or strides of its own beside K.
+    bool hasOwnV() const { return has(kK) && has(kV) && fused.v_unlike_k; }
     bool isCached() const { return (has(kK) && tensors[kK]->cached) || (has(kV) && tensors[kV]->cached); }
 };
 
 inline uint32_t sequencesOf(const RopeRotateDescription& d) {
     return isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
+// Returns the bytes that are stored at a time into a cache of a quantized format: words, or halves of them where the
+// blocks of a tensor may begin in the middle of a word.
+inline uint32_t storedBytes(const FusedDispatch& dispatch) {
+    bool words = true;
+    for (const FusedTensor* t : dispatch.tensors)
+        words = words && (t == nullptr || checkWholeWords(*t, nullptr) == ROPE_SUCCESS);
+    return words ? 4 : 2;
+}
 inline bool readsWeights(const FusedTensor& t) { return hasWeightsOnDevice(t.norm); }
+// True if the shader reads weights or biases in buffers of their own.
+inline bool readsWeightsOrBiases(const FusedTensor& t) { return readsWeights(t) || t.biased; }
 // True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.
-inline bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || needsVectors(t); }
+inline bool movesWholeHead(const FusedTensor& t) {
+    return t.d.out_of_place != 0 || t.moves || t.clip != 0 || needsVectors(t);
+}
 // Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
-inline bool reducesOverHead(const FusedTensor& t) { return isForCaches(t) || t.norm.kind != ROPE_NORM_NONE; }
-inline bool normsAllHeads(const FusedTensor& t) { return t.norm.kind != ROPE_NORM_NONE && t.norm.all_heads != 0; }
+inline bool findsScales(const FusedTensor& t) { return isForCaches(t) && t.given_scale.count == 0; }
+inline bool reducesOverHead(const FusedTensor& t) { return findsScales(t) || isNormed(t); }
 // Returns strides and offsets modulo 2^32, as shaders count.
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 
@@ -37,20 +51,35 @@ inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
                        RopePush* tokens, RopeFusedPush* push, RopePass* pass);
 // Sets the constants and push words that tell the shader where a token goes in the cache.
-void setCacheWords(const RopeCache& cache, uint32_t sequences, RopeFusedPush* push, RopePass* pass);
+void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, RopePass* pass);
 // Binds the tensors and the cache, and sets where the heads lie in these bindings. The pass's address_unit must be set.
 void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass);
 // Writes the push words of a dispatch: those that all families share, and those of fused passes or of integers.
 void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass);
+// Sets the constants of the norms.
+void setNorms(const FusedDispatch& dispatch, const ParameterLayout& parameters, RopePass* pass);
+// Returns the quads of the widest part of a head that a norm takes; 0 without norms.
+uint32_t normQuads(const FusedDispatch& dispatch);
+// Sets the constants of the clip, and binds the projection's biases.
+void setInputs(const FusedDispatch& dispatch, const RopeLimits& limits, RopePass* pass);
+// Refuses biases that one binding cannot span.
+RopeResult checkInputs(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 // Binds the weights of norms that lie in buffers of their own, and sets the constants and the push word of them.
 void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass);
 // Refuses weights that one binding cannot span, and buffers of their own that are more than the device binds together.
 RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
                         RopeReason* reason);
-// Refuses a cache or a list that one binding cannot span. The plan does not know which slots a call writes, so the
-// cache is bound whole.
-RopeResult checkWholeRanges(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+// Refuses a list that one binding cannot span.
+RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+// Refuses a cache that no windows make fit.
+RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+// True if K and V share one buffer, and no binding spans both of their caches. Windows of both would be smaller than
+// those of each.
+bool shareTooLargeCache(const FusedDispatch& dispatch, const RopeLimits& limits);
 
+// True if the threads of one dispatch can take these tensors: their heads are of one width, or the widest have no more
+// lanes than a group has threads.
+bool canShareRows(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits);
 // Decides how many heads a thread takes, and how the threads are cut into groups.
 RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
                           RopePass* pass, RopeReason* reason);

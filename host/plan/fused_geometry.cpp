@@ -6,7 +6,7 @@
 namespace rope {
 namespace {
 
-constexpr char kStagePhrase[] = "a norm, a scale of queries or int8";
+constexpr char kStagePhrase[] = "a norm, biases, a scale of queries or a quantized cache";
 
 // A number of the geometry, and the number that it must be a multiple of.
 struct RequiredMultiple {
@@ -37,8 +37,12 @@ RopeResult refuseNarrowGeometry(const FusedTensor& tensor, RopeReason* reason) {
                                          {"source.offset", source.offset, 4},
                                          {"source.batch_stride", source.batch_stride, 4},
                                          {"source.token_stride", source.token_stride, 4},
-                                         {"source.head_stride", source.head_stride, 4}};
-    return checkMultiples(tensor, measures, 8, kStagePhrase, "", reason);
+                                         {"source.head_stride", source.head_stride, 4},
+                                         {"x.offset", tensor.x.offset, 4},
+                                         {"x.batch_stride", tensor.x.batch_stride, 4},
+                                         {"x.token_stride", tensor.x.token_stride, 4},
+                                         {"x.head_stride", tensor.x.head_stride, 4}};
+    return checkMultiples(tensor, measures, 12, kStagePhrase, "", reason);
 }
 
 RopeResult checkDestinationMultiples(const FusedTensor& tensor, const char* what, const char* why, uint32_t multiple_of,
@@ -68,12 +72,21 @@ RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason) {
     }
     RopeResult result = ROPE_SUCCESS;
     const ElementFormat& format = formatOf(d.element_out);
-    if (format.scale == ElementScale::kInBlock)
-        result = checkDestinationMultiples(tensor, format.type, ", whose blocks fill 32-bit words in twos,",
-                                           elementsOfWords(d.element_out), reason);
+    if (format.scale == ElementScale::kInBlock) {
+        result = checkDestinationMultiples(tensor, format.type, ", whose blocks have 32 elements,", ROPE_BLOCK_ELEMENTS,
+                                           reason);
+    }
     if (result == ROPE_SUCCESS) result = checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
     if (result != ROPE_SUCCESS || fitsWideShader(d, fusedSideBits(tensor))) return result;
     return refuseNarrowGeometry(tensor, reason);
+}
+
+RopeResult checkWholeWords(const FusedTensor& tensor, RopeReason* reason) {
+    const ElementFormat& format = formatOf(tensor.d.element_out);
+    if (format.scale != ElementScale::kInBlock) return ROPE_SUCCESS;
+    return checkDestinationMultiples(tensor, format.type,
+                                     ", whose blocks fill 32-bit words in twos, and without ROPE_ENABLED_STORAGE_16",
+                                     elementsOfWords(tensor.d.element_out), reason);
 }
 
 } // namespace rope

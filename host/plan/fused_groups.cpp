@@ -9,15 +9,74 @@ namespace {
 constexpr uint32_t kMostNormedHeads = 16; // heads of a thread that are normed together: registers hold no more
 constexpr uint32_t kIdleBytes = 64;       // of shared memory: each array of a stage that a dispatch lacks has one entry
 
-uint32_t blocksOf(const FusedDispatch& dispatch, uint32_t heads_per_thread) {
-    uint32_t blocks = 0;
-    for (const FusedRole role : kFusedRoles) blocks += (dispatch.heads(role) + heads_per_thread - 1) / heads_per_thread;
-    return blocks;
+uint32_t divideUp(uint32_t count, uint32_t by) { return (count + by - 1) / by; }
+
+// The elements of a head that its lanes copy, and its lanes: those of pairs, which all tensors have, and those that
+// copy.
+struct HeadLanes {
+    uint32_t copied, lanes;
+};
+
+// The lanes of a dispatch's heads. A row of a group has the lanes of the widest head, and as many blocks of a narrower
+// one as it holds.
+struct DispatchLanes {
+    HeadLanes of[3];
+    uint32_t widest;
+    bool widths; // heads differ, or V has places of its own
+    bool parts;  // the widest head takes several groups
+    uint32_t rowBlocks(FusedRole role) const { return widths && !parts ? widest / of[role].lanes : 1; }
+    uint32_t mostRowBlocks() const {
+        uint32_t most = 1;
+        for (const FusedRole role : kFusedRoles) most = rowBlocks(role) > most ? rowBlocks(role) : most;
+        return most;
+    }
+};
+
+bool differInWidth(const FusedTensor& a, const FusedTensor& b) {
+    return a.d.head_dim != b.d.head_dim || (a.turned && a.d.rotary_begin != b.d.rotary_begin);
+}
+
+// Heads of one width all copy, if those of one tensor do.
+DispatchLanes lanesOf(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits) {
+    DispatchLanes all = {};
+    const bool both = dispatch.has(kQ) && dispatch.has(kK);
+    all.widths = (both && differInWidth(*dispatch.tensors[kQ], *dispatch.tensors[kK])) || dispatch.hasOwnV();
+    bool moves = false;
+    for (const FusedTensor* t : dispatch.tensors) moves = moves || (t != nullptr && movesWholeHead(*t));
+    const bool kv_move = (dispatch.has(kK) && movesWholeHead(*dispatch.tensors[kK])) ||
+                         (dispatch.has(kV) && movesWholeHead(*dispatch.tensors[kV]));
+    const FusedTensor& first = dispatch.first();
+    const uint32_t rotary = first.turned ? first.d.rotary_dim : 0;
+    const uint32_t pair_lanes = first.turned ? pairLanes(first.d, variant) : 0;
+    for (const FusedRole role : kFusedRoles) {
+        if (!dispatch.has(role)) continue;
+        const FusedTensor& t = *dispatch.tensors[role];
+        HeadLanes& lanes = all.of[role];
+        const bool own = role == kV && dispatch.hasOwnV();
+        const bool copies = !all.widths ? moves : role == kQ ? movesWholeHead(t) : kv_move; // V as K, if not its own
+        lanes.copied = own ? t.d.head_dim : copies ? t.d.head_dim - rotary : 0;
+        lanes.lanes = (own ? 0 : pair_lanes) + copyLanes(lanes.copied, variant);
+        if (lanes.lanes > all.widest) all.widest = lanes.lanes;
+    }
+    for (HeadLanes& lanes : all.of) lanes.lanes = lanes.lanes != 0 ? lanes.lanes : all.widest;
+    bool reduces = false; // such a head is never cut
+    for (const FusedTensor* t : dispatch.tensors) reduces = reduces || (t != nullptr && reducesOverHead(*t));
+    all.parts = !reduces && all.widest > largestGroup(first.d, limits);
+    return all;
+}
+
+uint32_t rowsOf(const FusedDispatch& dispatch, const DispatchLanes& lanes, uint32_t heads_per_thread) {
+    uint32_t rows = 0;
+    for (const FusedRole role : kFusedRoles) {
+        if (dispatch.has(role))
+            rows += divideUp(divideUp(dispatch.heads(role), heads_per_thread), lanes.rowBlocks(role));
+    }
+    return rows;
 }
 
 // The stages of a dispatch that take shared memory. Angles take some too.
 struct SharedStages {
-    bool norms, all_heads, integers, blocks;
+    bool norms, all_heads, centered, integers, minima, blocks, gradient;
     bool reduce() const { return norms || integers; }
 };
 
@@ -25,25 +84,37 @@ SharedStages sharedStages(const FusedDispatch& dispatch) {
     SharedStages stages = {};
     for (const FusedTensor* t : dispatch.tensors) {
         if (t == nullptr) continue;
-        stages.norms = stages.norms || t->norm.kind != ROPE_NORM_NONE;
+        stages.norms = stages.norms || isNormed(*t);
+        stages.centered = stages.centered || t->norm.kind == ROPE_NORM_LAYER;
         stages.all_heads = stages.all_heads || normsAllHeads(*t);
-        stages.integers = stages.integers || isForCaches(*t);
+        stages.gradient = t->gradient;
+        stages.integers = stages.integers || findsScales(*t);
+        stages.minima = stages.minima || formatOf(t->d.element_out).minimum;
         stages.blocks = stages.blocks || formatOf(t->d.element_out).scale == ElementScale::kInBlock;
     }
     return stages;
 }
 
+// Returns the quads of a head that meet in shared memory: integers take all of them.
+uint32_t sharedQuads(const FusedDispatch& dispatch, const SharedStages& stages) {
+    if (!stages.reduce()) return 1;
+    return stages.integers ? dispatch.first().d.head_dim / 4 : normQuads(dispatch);
+}
+
 // Returns the bytes of shared memory of a group, as the arrays of norms.glsl, integers.glsl and angles.glsl have them.
-uint64_t sharedBytes(const FusedDispatch& dispatch, const SharedStages& stages, const GroupCut& cut, uint32_t heads) {
+uint64_t sharedBytes(const FusedDispatch& dispatch, const SharedStages& stages, const DispatchLanes& lanes,
+                     const GroupCut& cut, uint32_t heads) {
     const RopeRotateDescription& d = dispatch.first().d;
-    const uint64_t quads = d.head_dim / 4, fours = (quads + 3) / 4;
+    const uint64_t quads = sharedQuads(dispatch, stages), fours = (quads + 3) / 4;
     uint64_t words = 0; // of an entry: a head of a token
-    if (stages.norms) words += fours * 4;
+    if (stages.norms) words += fours * (stages.centered ? 8 : 4);
     if (stages.all_heads) words += 1;
-    if (stages.integers) words += fours * 4;
-    if (stages.blocks) words += quads + d.head_dim / ROPE_Q8_0_ELEMENTS;
+    if (stages.gradient) words *= 2; // and of products
+    if (stages.integers) words += fours * (stages.minima ? 8 : 4);
+    if (stages.blocks) words += quads + d.head_dim / ROPE_BLOCK_ELEMENTS;
     const uint64_t angles = cut.shares ? uint64_t{cut.size[2]} * (d.rotary_dim / 2) * 2 : 0;
-    return (uint64_t{cut.size[1]} * cut.size[2] * heads * words + angles) * sizeof(uint32_t);
+    const uint64_t entries = uint64_t{cut.size[1]} * cut.size[2] * lanes.mostRowBlocks() * heads;
+    return (entries * words + angles) * sizeof(uint32_t);
 }
 
 RopeResult refuseGroup(const FusedDispatch& dispatch, const SharedStages& stages, const RopeLimits& limits,
@@ -61,24 +132,25 @@ RopeResult refuseGroup(const FusedDispatch& dispatch, const SharedStages& stages
 
 // Cuts a dispatch whose heads meet in groups: fewer heads in a group, then fewer in a thread, take less memory. A norm
 // over all heads takes more heads in a thread, until a token is one group.
-bool cutStages(const FusedDispatch& dispatch, const SharedStages& stages, uint32_t lanes, const RopeLimits& limits,
-               uint32_t* heads, GroupCut* cut) {
+bool cutStages(const FusedDispatch& dispatch, const SharedStages& stages, const DispatchLanes& all,
+               const RopeLimits& limits, uint32_t* heads, GroupCut* cut) {
     const RopeRotateDescription& d = dispatch.first().d;
+    const uint32_t lanes = all.widest;
     if (lanes > limits.group_size) return false;
     if (stages.all_heads) {
-        while (lanes * blocksOf(dispatch, *heads) > limits.group_size && *heads < kMostNormedHeads) *heads *= 2;
-        const uint32_t blocks = blocksOf(dispatch, *heads);
+        while (lanes * rowsOf(dispatch, all, *heads) > limits.group_size && *heads < kMostNormedHeads) *heads *= 2;
+        const uint32_t blocks = rowsOf(dispatch, all, *heads);
         if (blocks > kMostGroupBlocks || lanes * blocks > limits.group_size) return false;
         *cut = cutIntoGroups(d, blocks, lanes, lanes * blocks, limits);
         cut->size[1] = blocks;
         cut->size[2] = 1;
-        return sharedBytes(dispatch, stages, *cut, *heads) <= limits.shared_bytes;
+        return sharedBytes(dispatch, stages, all, *cut, *heads) <= limits.shared_bytes;
     }
     for (;; *heads /= 2) {
         for (uint32_t most = largestGroup(d, limits) > lanes ? largestGroup(d, limits) : lanes;; most /= 2) {
             if (most < lanes) most = lanes;
-            *cut = cutIntoGroups(d, blocksOf(dispatch, *heads), lanes, most, limits);
-            if (sharedBytes(dispatch, stages, *cut, *heads) <= limits.shared_bytes) return true;
+            *cut = cutIntoGroups(d, rowsOf(dispatch, all, *heads), lanes, most, limits);
+            if (sharedBytes(dispatch, stages, all, *cut, *heads) <= limits.shared_bytes) return true;
             if (most == lanes) break;
         }
         if (*heads == 1) return false;
@@ -87,41 +159,50 @@ bool cutStages(const FusedDispatch& dispatch, const SharedStages& stages, uint32
 
 } // namespace
 
+bool canShareRows(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits) {
+    const DispatchLanes lanes = lanesOf(dispatch, variant, limits);
+    return !lanes.widths ||
+           (!sharedStages(dispatch).all_heads && lanes.widest <= largestGroup(dispatch.first().d, limits));
+}
+
 RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
                           RopePass* pass, RopeReason* reason) {
     const FusedTensor& t = dispatch.first();
     const SharedStages stages = sharedStages(dispatch);
     RopeLimits left = limits;
     left.shared_bytes -= limits.shared_bytes < kIdleBytes ? limits.shared_bytes : kIdleBytes;
-    bool moves = false;
     uint32_t most_heads = 0;
     for (const FusedTensor* tensor : dispatch.tensors) {
-        if (tensor == nullptr) continue;
-        moves = moves || movesWholeHead(*tensor);
-        if (tensor->heads > most_heads) most_heads = tensor->heads;
+        if (tensor != nullptr && tensor->heads > most_heads) most_heads = tensor->heads;
     }
     const uint32_t pairs = t.turned ? t.d.rotary_dim / 2 : 0;
     const uint32_t pair_lanes = t.turned ? pairLanes(t.d, variant) : 0;
-    const uint32_t copied = moves ? t.d.head_dim - 2 * pairs : 0;
-    const uint32_t lanes = pair_lanes + copyLanes(copied, variant);
+    const DispatchLanes lanes = lanesOf(dispatch, variant, limits);
     uint32_t heads = variant.lane_pairs >= 4 ? chooseRotationHeads(t.d, most_heads, limits) : 1;
+    if (stages.gradient && heads > 1) heads /= 2; // a thread holds two of each
     GroupCut cut;
     if (!stages.reduce()) {
-        cut = cutIntoGroups(t.d, blocksOf(dispatch, heads), lanes, largestGroup(t.d, limits), left);
+        cut = cutIntoGroups(t.d, rowsOf(dispatch, lanes, heads), lanes.widest, largestGroup(t.d, limits), left);
     } else if (!cutStages(dispatch, stages, lanes, left, &heads, &cut)) {
         return refuseGroup(dispatch, stages, limits, reason);
     }
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PAIR_COUNTS] = pairs | pair_lanes << 16;
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;
-    constants[ROPE_ID_PASS_ELEMENTS] = copied;
-    constants[ROPE_ID_HEAD_QUADS] = stages.reduce() ? t.d.head_dim / 4 : 1;
+    constants[ROPE_ID_PASS_ELEMENTS] = lanes.of[t.role].copied;
+    constants[ROPE_ID_HEAD_QUADS] = sharedQuads(dispatch, stages);
     constants[ROPE_ID_Q_HEADS] = dispatch.heads(kQ);
     constants[ROPE_ID_K_HEADS] = dispatch.heads(kK);
     constants[ROPE_ID_V_HEADS] = dispatch.heads(kV);
-    setGroupConstants(cut, variant, lanes, heads, pass);
+    setGroupConstants(cut, variant, lanes.widest, heads, pass);
     constants[ROPE_ID_SHARES] = cut.shares && t.turned && variant.lane_pairs >= 4;
-    pass->blocks = blocksOf(dispatch, heads);
+    pass->blocks = rowsOf(dispatch, lanes, heads);
+    if (!lanes.widths) return ROPE_SUCCESS;
+    constants[ROPE_ID_Q_LANES] = lanes.of[kQ].lanes;
+    constants[ROPE_ID_K_LANES] = lanes.of[kK].lanes;
+    constants[ROPE_ID_V_LANES] = lanes.of[kV].lanes;
+    constants[ROPE_ID_K_ROTARY_BEGIN] = t.turned ? dispatch.tensors[kK]->d.rotary_begin : 0;
+    constants[ROPE_ID_K_PASS_ELEMENTS] = lanes.of[kK].copied;
     return ROPE_SUCCESS;
 }
 

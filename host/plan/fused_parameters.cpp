@@ -1,4 +1,4 @@
-// This file lays out PARAMETERS, the weights of norms and the values of the scale of queries, and writes them:
+// This file lays out PARAMETERS, the weights of norms, the scale of queries and given scales, and writes them:
 // ropeWriteParameters.
 #include "plan/fused.h"
 
@@ -7,9 +7,14 @@
 namespace rope {
 namespace {
 
-uint32_t weightCount(const RopeNorm& norm, uint32_t heads, uint32_t head_dim) {
+uint32_t weightCount(const RopeNorm& norm, const RopeTensor& tensor) {
     if (norm.kind == ROPE_NORM_NONE || norm.weights == nullptr) return 0;
-    return norm.all_heads != 0 ? heads * head_dim : head_dim;
+    return (norm.all_heads != 0 || norm.weights_per_head != 0 ? tensor.heads : 1) * norm.dim;
+}
+
+// Returns the weights and the biases of a norm.
+uint32_t normCount(const RopeNorm& norm, const RopeTensor& tensor) {
+    return weightCount(norm, tensor) * (norm.biases != nullptr ? 2 : 1);
 }
 
 uint32_t roundUpToFour(uint32_t count) { return (count + 3) & ~3u; }
@@ -19,15 +24,22 @@ void writeFloats(const float* values, uint32_t count, uint32_t at, void* destina
     if (count != 0) memcpy(static_cast<char*>(destination) + size_t{at} * sizeof(float), values, count * sizeof(float));
 }
 
+void writeNorm(const RopeNorm& norm, uint32_t count, uint32_t at, void* destination) {
+    writeFloats(norm.weights, count, at, destination);
+    if (norm.biases != nullptr) writeFloats(norm.biases, count, at + count, destination);
+}
+
 } // namespace
 
 ParameterLayout parameterLayout(const ResolvedFused& fused) {
     const RopeFusedDescription& g = fused.filled;
-    const uint32_t head_dim = g.rotate.head_dim;
     ParameterLayout p = {};
-    p.k_weights = p.q_weights + roundUpToFour(weightCount(g.q_norm, g.rotate.q.heads, head_dim));
-    p.values = p.k_weights + roundUpToFour(weightCount(g.k_norm, g.rotate.k.heads, head_dim));
-    p.end = p.values + roundUpToFour(g.query_scale.count);
+    p.k_weights = p.q_weights + roundUpToFour(normCount(g.q_norm, g.rotate.q));
+    p.v_weights = p.k_weights + roundUpToFour(normCount(g.k_norm, g.rotate.k));
+    p.values = p.v_weights + roundUpToFour(normCount(g.v_norm, g.v));
+    p.k_scales = p.values + roundUpToFour(g.query_scale.count);
+    p.v_scales = p.k_scales + roundUpToFour(g.cache.k_given_scale.count);
+    p.end = p.v_scales + roundUpToFour(g.cache.v_given_scale.count);
     return p;
 }
 
@@ -42,12 +54,15 @@ RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* de
     const RopeResult result = resolveFused(*description, &fused, reason);
     if (result != ROPE_SUCCESS) return result;
     const RopeFusedDescription& g = fused.filled;
-    const uint32_t head_dim = g.rotate.head_dim;
     const ParameterLayout p = parameterLayout(fused);
     if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
     if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
-    writeFloats(g.q_norm.weights, weightCount(g.q_norm, g.rotate.q.heads, head_dim), p.q_weights, destination);
-    writeFloats(g.k_norm.weights, weightCount(g.k_norm, g.rotate.k.heads, head_dim), p.k_weights, destination);
+    writeNorm(g.q_norm, weightCount(g.q_norm, g.rotate.q), p.q_weights, destination);
+    writeNorm(g.k_norm, weightCount(g.k_norm, g.rotate.k), p.k_weights, destination);
+    writeNorm(g.v_norm, weightCount(g.v_norm, g.v), p.v_weights, destination);
     writeFloats(g.query_scale.values, g.query_scale.count, p.values, destination);
+    const RopeCacheScale &k_scale = g.cache.k_given_scale, &v_scale = g.cache.v_given_scale;
+    writeFloats(k_scale.values, k_scale.count, p.k_scales, destination);
+    writeFloats(v_scale.values, v_scale.count, p.v_scales, destination);
     return result;
 }

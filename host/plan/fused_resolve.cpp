@@ -11,7 +11,6 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kMaxQueryScales = 1u << 16;
-constexpr uint64_t kMaxNormElements = 1u << 20; // elements that a norm over all heads takes together
 
 bool hasDefaultStrides(const RopeTensor& tensor) {
     const RopeLayout& l = tensor.source;
@@ -21,58 +20,19 @@ bool hasDefaultStrides(const RopeTensor& tensor) {
 // Sets the sources of tensors that are packed as rows of Q, K and V heads. Strides that the caller gives stay.
 RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason) {
     RopeTensor* tensors[] = {&filled->rotate.q, &filled->rotate.k, &filled->v};
-    uint64_t heads = 0;
+    uint64_t row = 0;
     for (const RopeTensor* tensor : tensors) {
         if (!hasDefaultStrides(*tensor)) return ROPE_SUCCESS;
-        heads += tensor->heads;
+        row += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
     }
-    const uint64_t row = heads * d.head_dim;
     RopeResult result = checkElementCount("packed rows", "token", row, d.tokens, reason);
     uint64_t before = 0;
     for (RopeTensor* tensor : tensors) {
         if (result == ROPE_SUCCESS) result = checkOffset("packed rows", tensor->source.offset, reason);
-        tensor->source = {tensor->source.offset + before, d.tokens * row, row, d.head_dim};
-        before += static_cast<uint64_t>(tensor->heads) * d.head_dim;
+        tensor->source = {tensor->source.offset + before, d.tokens * row, row, tensor->head_dim};
+        before += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
     }
     return result;
-}
-
-const char* operationName(RopeOperation operation) {
-    return operation == ROPE_OPERATION_TRANSPOSE ? "transpose"
-           : operation == ROPE_OPERATION_INVERSE ? "inverse"
-                                                 : "shift";
-}
-
-RopeResult checkNorm(const char* name, const RopeNorm& norm, const RopeTensor& tensor, const RopeRotateDescription& d,
-                     RopeReason* reason) {
-    if (norm.kind < ROPE_NORM_NONE || norm.kind > ROPE_NORM_L2) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d; it must be a RopeNormKind, 0 to 2", name,
-                      static_cast<int>(norm.kind));
-    }
-    if (norm.kind == ROPE_NORM_NONE) return ROPE_SUCCESS;
-    if (tensor.heads == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d, and %s has no heads to norm; leave it 0", name,
-                      static_cast<int>(norm.kind), name);
-    }
-    const double epsilon = norm.epsilon;
-    if (!isFromTo(epsilon, 0, 0x1.fffffep127) && magnitudeBits(epsilon) != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.epsilon is %.9g; it must be finite and not negative", name,
-                      epsilon);
-    }
-    if (d.operation == ROPE_OPERATION_TRANSPOSE) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "operation transpose with %s_norm: the gradient through a norm is not computed; transpose "
-                      "without the norm",
-                      name);
-    }
-    if (d.operation != ROPE_OPERATION_FORWARD) {
-        return refuse(reason, ROPE_ERROR_INVALID, "operation %s with %s_norm; a norm goes with the forward operation",
-                      operationName(d.operation), name);
-    }
-    const uint64_t together = static_cast<uint64_t>(tensor.heads) * d.head_dim;
-    if (norm.all_heads == 0 || together <= kMaxNormElements) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s_norm.all_heads of %u heads of %u elements; it takes at most %llu",
-                  name, tensor.heads, d.head_dim, static_cast<unsigned long long>(kMaxNormElements));
 }
 
 RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason) {
@@ -92,21 +52,18 @@ RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason
                   scale.interval, scale.offset);
 }
 
-bool changesPairing(const RopeRotateDescription& r) {
-    const RopePairing in = r.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing_in;
-    return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
-}
-
 // Refuses options that a cache turned where it lies cannot have.
 RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeRotateDescription& r = given.rotate;
-    const char* what = r.q.heads != 0           ? "q has heads"
-                       : given.v.heads != 0     ? "v has heads"
-                       : given.k_norm.kind != 0 ? "k_norm is set"
-                       : given.no_rotation != 0 ? "no_rotation is 1"
-                       : given.packed != 0      ? "packed is 1"
-                       : changesPairing(r)      ? "pairing_out is another than pairing_in"
-                                                : nullptr;
+    const char* what = r.q.heads != 0            ? "q has heads"
+                       : given.v.heads != 0      ? "v has heads"
+                       : given.k_norm.kind != 0  ? "k_norm is set"
+                       : given.no_rotation != 0  ? "no_rotation is 1"
+                       : given.packed != 0       ? "packed is 1"
+                       : given.biases.given != 0 ? "biases are given"
+                       : given.clip != 0         ? "clip is set"
+                       : changesPairing(r)       ? "pairing_out is another than pairing_in"
+                                                 : nullptr;
     if (what != nullptr)
         return refuse(reason, ROPE_ERROR_INVALID, "cache.shift turns K alone where it lies, but %s", what);
     if (r.k.heads == 0 || given.cache.kind == ROPE_CACHE_NONE) {
@@ -122,14 +79,14 @@ RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason
 
 RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeCache& cache = given.cache;
+    if (cache.moves != 0 && (cache.shift == 0 || cache.kind != ROPE_CACHE_SLOTS)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.moves is %u with cache.shift %u and cache.kind %d; keys move with a shift and SLOTS (%d)",
+                      cache.moves, cache.shift, static_cast<int>(cache.kind), ROPE_CACHE_SLOTS);
+    }
     if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (cache.element > kLastTensorElement) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.shift with cache.element %d; what is quantized is not turned, only floats, 1 to 3",
-                      static_cast<int>(cache.element));
-    }
     if (cache.delta == 0 && cache.kind != ROPE_CACHE_SLOTS) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
@@ -153,7 +110,7 @@ RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reas
     if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && r.out_of_place == 0 && given.packed == 0) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
-            "v.heads is %u in place, where nothing is done to V; set rotate.out_of_place to 1, or give a cache",
+            "v.heads is %u in place, not packed and without a cache; set rotate.out_of_place to 1, or give a cache",
             given.v.heads);
     }
     if (given.tokens_counted != 0 && isPacked(r.positions)) {
@@ -170,7 +127,9 @@ RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reas
     RopeResult result = checkHeads(r.q.heads, reason);
     if (result == ROPE_SUCCESS) result = checkHeads(r.k.heads, reason);
     if (result == ROPE_SUCCESS) result = checkHeads(given.v.heads, reason);
-    return result != ROPE_SUCCESS ? result : checkStrideLimit("tokens_offset", given.tokens_offset, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("tokens_offset", given.tokens_offset, reason);
+    if (result != ROPE_SUCCESS || given.tokens_counted == 0) return result;
+    return checkStrideLimit("tokens_batch_stride", given.tokens_batch_stride, reason);
 }
 
 // Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
@@ -181,6 +140,8 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     RopeResult result = checkFusedTensors(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
+    fused->gradient = isGradient(*filled); // before the operation of what does not turn is cleared
+    if (result == ROPE_SUCCESS) result = checkGradient(*filled, reason);
     if (result != ROPE_SUCCESS) return result;
     RopeRotateDescription* d = &filled->rotate;
     const bool wide = ropePositionBytes(d->positions.element) == 8;
@@ -189,14 +150,17 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     d->out_of_place = 1;
     result = resolveWithoutTensors(filled->no_rotation == 0, d, reason);
     d->out_of_place = out_of_place;
-    if (result == ROPE_SUCCESS) result = checkNorm("q", filled->q_norm, d->q, *d, reason);
-    if (result == ROPE_SUCCESS) result = checkNorm("k", filled->k_norm, d->k, *d, reason);
-    if (result == ROPE_SUCCESS) result = resolveNormWeights("q", *d, d->q.heads, &filled->q_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNormWeights("k", *d, d->k.heads, &filled->k_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidths(filled, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("q", d->operation, d->q, &filled->q_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("k", d->operation, d->k, &filled->k_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("v", d->operation, filled->v, &filled->v_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveInputs(filled, reason);
+    if (result == ROPE_SUCCESS) result = resolveNormWeights("q", d->tokens, d->q, &filled->q_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNormWeights("k", d->tokens, d->k, &filled->k_norm, reason);
     if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
     if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
     if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
-    return resolveCacheLayouts(*d, d->k.heads, filled->v.heads, &filled->cache, reason);
+    return resolveCacheLayouts(*d, d->k, filled->v, &filled->cache, reason);
 }
 
 // The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
@@ -211,11 +175,14 @@ struct TensorRole {
 void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     const RopeCacheLayout& l = is_v ? cache.v : cache.k;
     t->cache = l;
-    if (formatOf(cache.element).scale == ElementScale::kApart) t->scales = is_v ? cache.v_scales : cache.k_scales;
-    t->d.element_out = cache.element;
+    t->moves = cache.moves != 0;
+    t->has_scales = storesScales(cache, is_v);
+    if (t->has_scales) t->scales = is_v ? cache.v_scales : cache.k_scales;
+    t->given_scale = givenScale(cache, is_v);
+    t->d.element_out = cacheElement(cache, is_v);
     t->to_slot = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
-    t->d.element_in = cache.element;
+    t->d.element_in = isForCaches(cache.element) ? ROPE_ELEMENT_F32 : cache.element; // what the shader turns
     t->from_slot = t->to_slot;
 }
 
@@ -240,20 +207,33 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     t->role = role.is_q ? kQ : role.is_v ? kV : kK;
     t->d = filled.rotate;
     t->d.q = t->d.k = {};
+    t->d.head_dim = role.tensor->head_dim;
+    t->d.rotary_begin = role.tensor->rotary_begin;
     t->heads = role.tensor->heads;
     t->cached = !role.is_q && filled.cache.kind != ROPE_CACHE_NONE;
     const bool in_place = t->cached ? filled.cache.shift != 0 : filled.rotate.out_of_place == 0;
     t->d.out_of_place = !in_place;
+    if (role.is_v && t->d.head_dim != filled.rotate.head_dim) t->d.rotary_dim = t->d.chunk_dim = 0; // it may not fit
     if (role.is_v || filled.no_rotation != 0) clearFusedRotation(&t->d);
     t->turned = filled.no_rotation == 0 && !role.is_v;
     t->query_scaled = role.is_q && filled.query_scale.count != 0;
-    if (!role.is_v) t->norm = role.is_q ? filled.q_norm : filled.k_norm;
+    t->norm = role.is_q ? filled.q_norm : role.is_v ? filled.v_norm : filled.k_norm;
+    t->biased = filled.biases.given != 0;
+    t->biases_offset = role.is_q ? filled.biases.q_offset : role.is_v ? filled.biases.v_offset : filled.biases.k_offset;
+    t->clip = filled.clip;
     t->from_slot = filled.packed != 0 ? ROPE_SLOT_Q : role.slot;
     t->to_slot = in_place ? t->from_slot : role.slot_out;
     const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
     t->source_token = tokenStride(role.tensor->source, packed_token);
     t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->destination, packed_token);
     RopeResult result = ROPE_SUCCESS;
+    t->gradient = fused->gradient;
+    if (t->gradient) {
+        t->x = filled.x;
+        t->x_token = tokenStride(t->x, packed_token);
+        result = resolveLayout("x", t->d, t->heads, false, &t->x, reason);
+    }
+    if (result != ROPE_SUCCESS) return result;
     if (!t->cached) {
         result = resolveTensor(role.source_name, role.destination_name, t->d, role.tensor, reason);
         t->destination = role.tensor->destination;
@@ -266,16 +246,22 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
         t->source = role.tensor->source;
     }
     if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
-    if (result == ROPE_SUCCESS) result = checkInPlace(t->d, reason);
+    if (result == ROPE_SUCCESS && !isForCaches(*t)) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
 }
 
-// Refuses K and V that one dispatch cannot take. They may differ only in where their first heads lie.
-RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, RopeReason* reason) {
+// Refuses K and V that one dispatch cannot take. As integers or normed over all heads they may differ only in where
+// their first heads lie. *unlike becomes true if they differ in more.
+RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, bool* unlike, RopeReason* reason) {
+    const bool alike =
+        isForCaches(k) || isForCaches(v) || normsAllHeads(k) || normsAllHeads(v) || k.d.element_out != v.d.element_out;
     const struct {
         const char* name;
         uint64_t k, v;
     } measures[] = {{"heads", k.heads, v.heads},
+                    {"element", k.d.element_out, v.d.element_out},
+                    {"given scale", k.given_scale.count != 0, v.given_scale.count != 0},
+                    {"head_dim", k.d.head_dim, v.d.head_dim},
                     {"source.batch_stride", k.source.batch_stride, v.source.batch_stride},
                     {"source.token_stride", k.source.token_stride, v.source.token_stride},
                     {"source.head_stride", k.source.head_stride, v.source.head_stride},
@@ -292,16 +278,30 @@ RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, RopeReason* r
                     {"scales' head_stride", k.scales.head_stride, v.scales.head_stride}};
     for (const auto& measure : measures) {
         if (measure.k == measure.v) continue;
+        *unlike = true;
+        if (!alike) continue;
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "K's %s is %llu and V's %llu; one dispatch takes both alike, so make them so or set "
+                      "K's %s is %llu and V's %llu; one dispatch takes such tensors alike, so make them so or set "
                       "v_separate_dispatch to 1",
                       measure.name, static_cast<unsigned long long>(measure.k),
                       static_cast<unsigned long long>(measure.v));
     }
-    return needsVectors(k) ? checkVectorGeometry(v, reason) : ROPE_SUCCESS;
+    if (!canNormTogether(k, v)) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "k_norm.all_heads is %u and v_norm.all_heads is %u; make them alike or set v_separate_dispatch to 1",
+            k.norm.all_heads, v.norm.all_heads);
+    }
+    const RopeResult result = needsVectors(v) ? checkVectorGeometry(k, reason) : ROPE_SUCCESS;
+    return result == ROPE_SUCCESS && needsVectors(k) ? checkVectorGeometry(v, reason) : result;
 }
 
 } // namespace
+
+bool changesPairing(const RopeRotateDescription& r) {
+    const RopePairing in = r.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing_in;
+    return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
+}
 
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason) {
     memset(fused, 0, sizeof *fused);
@@ -327,7 +327,7 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
     fused->v_with_k = filled->rotate.k.heads != 0 && moves_v && filled->v_separate_dispatch == 0;
     result = checkPositionRegions(*fused, reason);
     if (result != ROPE_SUCCESS || !fused->v_with_k) return result;
-    return checkVWithK(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], reason);
+    return checkVWithK(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], &fused->v_unlike_k, reason);
 }
 
 PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {

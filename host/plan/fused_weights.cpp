@@ -26,8 +26,8 @@ bool readsWeightsOf(const FusedDispatch& dispatch, const WeightPlace& place) {
 }
 
 // Returns the elements from the first weight to behind the last that any token and head reads.
-uint64_t weightElements(const RopeNorm& norm, uint32_t tokens, uint32_t heads, uint32_t head_dim) {
-    return (tokens - 1ull) * norm.weights_token_stride + (heads - 1ull) * norm.weights_head_stride + head_dim;
+uint64_t weightElements(const RopeNorm& norm, uint32_t tokens, uint32_t heads) {
+    return (tokens - 1ull) * norm.weights_token_stride + (heads - 1ull) * norm.weights_head_stride + norm.dim;
 }
 
 // Returns the elements before the first weight in its binding, which begins at the alignment.
@@ -47,7 +47,7 @@ const char* adviseFewerBuffers(const RopePass& pass) {
 
 } // namespace
 
-RopeResult resolveNormWeights(const char* name, const RopeRotateDescription& d, uint32_t heads, RopeNorm* norm,
+RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTensor& tensor, RopeNorm* norm,
                               RopeReason* reason) {
     if (!hasWeightsOnDevice(*norm)) {
         norm->weights_on_device = 0;
@@ -63,7 +63,7 @@ RopeResult resolveNormWeights(const char* name, const RopeRotateDescription& d, 
         return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.weights_element is %d; weights are floats, %d to %d", name,
                       static_cast<int>(norm->weights_element), ROPE_ELEMENT_F32, kLastTensorElement);
     }
-    if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = d.head_dim;
+    if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = norm->dim;
     const struct {
         const char* names[2]; // of Q's norm and of K's
         uint64_t value;
@@ -76,7 +76,7 @@ RopeResult resolveNormWeights(const char* name, const RopeRotateDescription& d, 
         const RopeResult result = checkStrideLimit(distance.names[name[0] != 'q'], distance.value, reason);
         if (result != ROPE_SUCCESS) return result;
     }
-    const uint64_t elements = weightElements(*norm, d.tokens, heads, d.head_dim);
+    const uint64_t elements = weightElements(*norm, tokens, tensor.heads);
     if (elements <= UINT32_MAX - ROPE_MOST_WEIGHTS_AT) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
                   "%s_norm's weights on the device span %llu elements, more than 32 bits count; use smaller strides",
@@ -101,7 +101,7 @@ void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFus
                                        ropeElementBytes(norm.weights_element),
                                        norm.weights_offset,
                                        {0, 0, 0},
-                                       weightElements(norm, t.d.tokens, t.heads, t.d.head_dim)};
+                                       weightElements(norm, t.d.tokens, t.heads)};
         pass->whole_bindings |= 1u << place.binding;
     }
     const bool any = (boundBindings(*pass) & kWeightBindings) != 0;

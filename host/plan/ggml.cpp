@@ -144,7 +144,7 @@ void describeRotation(const RopeGgmlNode& n, RopeRotateDescription* d) {
     d->positions.same_for_all_sequences = 1;
     d->positions.offset = n.positions.offset / sizeof(int32_t);
     d->q = {};
-    d->k = {static_cast<uint32_t>(n.x.ne[1]), layoutOf(n.x, in.bytes), layoutOf(n.out, out.bytes)};
+    d->k = {static_cast<uint32_t>(n.x.ne[1]), layoutOf(n.x, in.bytes), layoutOf(n.out, out.bytes), 0, 0};
     d->out_of_place = n.in_place ? 0 : 1;
 }
 

@@ -135,7 +135,7 @@ const char* ropeResultName(RopeResult result) {
 const char* ropeSlotName(RopeSlot slot) {
     static const char kNames[] =
         "positions\0frequencies\0rows\0q\0k\0q_out\0k_out\0counter\0v\0v_out\0parameters\0x\0x_out\0factors\0"
-        "frequencies_out\0slot_map\0q_weights\0k_weights";
+        "frequencies_out\0slot_map\0q_weights\0k_weights\0biases";
     if (slot < 0 || slot >= ROPE_SLOT_COUNT) return "unknown slot";
     const char* name = kNames;
     for (int i = 0; i < slot; ++i) {

@@ -1,5 +1,6 @@
-// A pass is one shader over one tensor, or over both of a rotation. It has a grid of batches, tokens and heads that it
-// is split along, the needs of its threads and bindings, and push words.
+// A pass is one shader over one tensor, or over both of a rotation. It has a grid of batches, tokens and heads, and a
+// cache's sequences, pages, slots and heads, which it is split along; the needs of its threads and bindings; push
+// words.
 #pragma once
 
 #include "rope.h"
@@ -11,7 +12,8 @@
 
 namespace rope {
 
-enum GridAxis { kBatch, kToken, kHead, kGridAxes };
+enum GridAxis { kBatch, kToken, kHead, kSequence, kPage, kSlot, kCacheHead, kGridAxes };
+static_assert(kGridAxes == ROPE_PART_AXES, "the public arrays have an entry for each axis");
 
 // A shader reads its push words by the names of its family. ropeGetDispatch completes those of fused passes and of
 // rotations in their own ways.
@@ -30,14 +32,17 @@ inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
 // Returns the bytes from element (0, 0, 0) over `counts` entries of each grid axis, without the offset; UINT64_MAX past
 // 64 bits.
 uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]);
-// Rounds up the bytes of rows and weights to words: shaders read their 16-bit elements by whole words.
+// Rounds up the bytes of rows, weights and biases to words: shaders read their 16-bit elements by whole words.
 inline uint64_t inWholeWords(const RopeAccess& access, uint64_t bytes) {
     const bool by_words = access.slot == ROPE_SLOT_ROWS || access.slot >= ROPE_SLOT_Q_WEIGHTS;
     return by_words && bytes < UINT64_MAX - 3 ? (bytes + 3) / 4 * 4 : bytes;
 }
-static_assert(ROPE_SLOT_K_WEIGHTS == ROPE_SLOT_Q_WEIGHTS + 1 && ROPE_SLOT_COUNT == ROPE_SLOT_K_WEIGHTS + 1,
-              "the weights are the last slots");
+static_assert(ROPE_SLOT_K_WEIGHTS == ROPE_SLOT_Q_WEIGHTS + 1 && ROPE_SLOT_COUNT == ROPE_SLOT_BIASES + 1 &&
+                  ROPE_SLOT_BIASES == ROPE_SLOT_K_WEIGHTS + 1,
+              "weights and biases are the last slots");
 
+// True if the binding is a cache, of which a part binds its window.
+inline bool isCache(const RopePass& pass, uint32_t binding) { return (pass.cache_bindings & 1u << binding) != 0; }
 // True if every part of the pass binds the whole of this binding: no split moves it.
 inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }
 
@@ -54,7 +59,14 @@ uint64_t groupCountX(const RopePass& pass, uint32_t tokens);
 uint64_t groupCountZ(const RopePass& pass, uint32_t heads);
 // Returns the dispatches of a pass.
 inline uint64_t partCount(const RopePass& pass) {
-    return static_cast<uint64_t>(pass.parts[kBatch]) * pass.parts[kToken] * pass.parts[kHead];
+    uint64_t parts = 1;
+    for (const uint32_t count : pass.parts) parts = parts * count <= UINT32_MAX ? parts * count : UINT32_MAX;
+    return parts;
+}
+// Returns the windows that the cache of a pass is bound in; 1: it is bound whole.
+inline uint64_t windowCount(const RopePass& pass) {
+    return static_cast<uint64_t>(pass.parts[kSequence]) * pass.parts[kPage] * pass.parts[kSlot] *
+           pass.parts[kCacheHead];
 }
 
 // The push constants of a family: those that all families share, which are given, and its own, which are 0.

@@ -19,12 +19,14 @@ uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t 
     return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
 }
 
-// Returns the first binding of a part that spans more than the device allows, or ROPE_BINDING_COUNT.
-uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits) {
+constexpr uint32_t kAllBindings = UINT32_MAX; // bit i: binding i
+
+// Returns the first of these bindings of a part that spans more than the device allows, or ROPE_BINDING_COUNT.
+uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits, uint32_t bindings = kAllBindings) {
     uint32_t binding = 0;
     for (; binding < ROPE_BINDING_COUNT; ++binding) {
         const RopeAccess& access = pass.access[binding];
-        if (access.extent == 0) continue;
+        if (access.extent == 0 || (bindings >> binding & 1u) == 0) continue;
         const uint64_t lost = alignmentLoss(pass, access, limits.storage_alignment);
         const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
         if (spanBytes(access, pass.step) > room) break;
@@ -39,27 +41,30 @@ bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
            pass.step[kBatch] <= limits.group_count[1] && groupCountZ(pass, pass.step[kHead]) <= kMaxGroupsZ;
 }
 
-bool fitsLimits(const RopePass& pass, const RopeLimits& limits) {
-    return findTooWide(pass, limits) == ROPE_BINDING_COUNT && fitsGroups(pass, limits);
+// Caches alone have no say in the groups.
+bool fitsLimits(const RopePass& pass, const RopeLimits& limits, uint32_t bindings) {
+    return findTooWide(pass, limits, bindings) == ROPE_BINDING_COUNT &&
+           (bindings != kAllBindings || fitsGroups(pass, limits));
 }
 
-// Returns the bytes of the widest stride that any binding has along a grid axis.
-uint64_t widestStride(const RopePass& pass, int axis) {
+// Returns the bytes of the widest stride that any of these bindings has along a grid axis.
+uint64_t widestStride(const RopePass& pass, int axis, uint32_t bindings) {
     uint64_t widest = 0;
-    for (const RopeAccess& access : pass.access) {
+    for (uint32_t binding = 0; binding < ROPE_BINDING_COUNT; ++binding) {
+        const RopeAccess& access = pass.access[binding];
         const uint64_t bytes = access.stride[axis] * access.element_bytes;
-        if (access.extent != 0 && bytes > widest) widest = bytes;
+        if ((bindings >> binding & 1u) != 0 && access.extent != 0 && bytes > widest) widest = bytes;
     }
     return widest;
 }
 
-// Lowers the step of one grid axis as little as it takes to fit, or to 1.
-void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
+// Lowers the step of one grid axis as little as it takes these bindings to fit, or to 1.
+void lowerStep(int axis, const RopeLimits& limits, uint32_t bindings, RopePass* pass) {
     uint32_t low = 1;
     uint32_t high = pass->step[axis];
     while (low < high) {
         pass->step[axis] = low + (high - low + 1) / 2;
-        if (fitsLimits(*pass, limits)) {
+        if (fitsLimits(*pass, limits, bindings)) {
             low = pass->step[axis];
         } else {
             high = pass->step[axis] - 1;
@@ -82,24 +87,49 @@ void alignStep(int axis, uint64_t alignment, RopePass* pass) {
     if (step != pass->count[axis] && step > multiple) step -= static_cast<uint32_t>(step % multiple);
 }
 
-// Splits a pass along the grid axis of the widest stride first: the parts of that axis lie furthest apart. Returns
-// false if no split fits.
-bool splitPass(const RopeLimits& limits, RopePass* pass) {
-    bool lowered[kGridAxes] = {false, false, false};
-    for (int attempt = 0; attempt < kGridAxes && !fitsLimits(*pass, limits); ++attempt) {
+// True if a step may be lowered now. The slots of a window follow each other, so pages are cut when each window has one
+// sequence, and slots when it has one page.
+bool isNext(const RopePass& pass, int axis, const bool* lowered) {
+    if (lowered[axis]) return false;
+    if (axis == kPage) return pass.step[kSequence] == 1;
+    return axis != kSlot || (pass.step[kSequence] == 1 && pass.step[kPage] == 1);
+}
+
+// Splits a pass along the grid axis of the widest stride first, of those up to `last`, until these bindings fit: the
+// parts of that axis lie furthest apart.
+void splitAlong(int last, const RopeLimits& limits, uint32_t bindings, RopePass* pass) {
+    bool lowered[kGridAxes] = {};
+    for (int attempt = 0; attempt <= last && !fitsLimits(*pass, limits, bindings); ++attempt) {
         int axis = -1;
-        for (int candidate = 0; candidate < kGridAxes; ++candidate) {
-            if (lowered[candidate]) continue;
-            if (axis < 0 || widestStride(*pass, candidate) > widestStride(*pass, axis)) axis = candidate;
+        for (int candidate = 0; candidate <= last; ++candidate) {
+            if (!isNext(*pass, candidate, lowered)) continue;
+            if (axis < 0 || widestStride(*pass, candidate, bindings) > widestStride(*pass, axis, bindings))
+                axis = candidate;
         }
+        if (axis < 0) return;
         lowered[axis] = true;
-        lowerStep(axis, limits, pass);
+        if (bindings != kAllBindings && widestStride(*pass, axis, bindings) == 0) continue;
+        lowerStep(axis, limits, bindings, pass);
         alignStep(axis, limits.storage_alignment, pass);
     }
+}
+
+// Splits a pass: a cache into windows, then batches, tokens and heads. Returns false if no split fits.
+bool splitPass(const RopeLimits& limits, RopePass* pass) {
+    if (pass->cache_bindings != 0) splitAlong(kCacheHead, limits, pass->cache_bindings, pass);
+    splitAlong(kHead, limits, kAllBindings, pass);
     for (int axis = 0; axis < kGridAxes; ++axis) {
         pass->parts[axis] = pass->count[axis] / pass->step[axis] + (pass->count[axis] % pass->step[axis] != 0);
     }
-    return fitsLimits(*pass, limits);
+    return fitsLimits(*pass, limits, kAllBindings);
+}
+
+// Tells the shader how a cache is cut into windows.
+void setWindows(RopePass* pass) {
+    if (windowCount(*pass) == 1) return;
+    pass->constants[ROPE_ID_CACHE_SLOTS] = pass->count[kPage] * pass->count[kSlot];
+    pass->constants[ROPE_ID_WINDOW_SLOTS] = pass->step[kSequence] * pass->step[kPage] * pass->step[kSlot];
+    pass->constants[ROPE_ID_WINDOW_HEADS] = pass->parts[kCacheHead] != 1 ? pass->step[kCacheHead] : 0;
 }
 
 // Joins sequences that follow each other as tokens do into one long sequence. The workgroups are then fewer and fuller.
@@ -154,6 +184,7 @@ RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     pass->group_size = kDefaultGroupSize < limits_.group_size ? kDefaultGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
     pass->heads_per_thread = pass->tokens_per_thread = pass->address_unit = pass->head_lanes = 1;
+    for (uint32_t& count : pass->count) count = 1;
     pass->count[kBatch] = batch;
     pass->count[kToken] = tokens;
     pass->count[kHead] = heads;
@@ -211,7 +242,6 @@ RopeResult Planner::finish() {
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
-        pass->pipeline_hash = hashPipeline(*pass);
         result = checkStorageBuffers(*pass, limits_, nullptr, reason());
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
@@ -221,6 +251,8 @@ RopeResult Planner::finish() {
             result = refuseSplit(*pass);
             break;
         }
+        setWindows(pass);
+        pass->pipeline_hash = hashPipeline(*pass);
         dispatches += partCount(*pass);
         if (partCount(*pass) > (1u << 30) || dispatches > (1u << 30)) {
             result = refuse(reason(), ROPE_ERROR_TOO_LARGE,

@@ -52,6 +52,9 @@ void printPass(const RopePass& pass, PlanText* text) {
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
         printTo(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     }
+    if (windowCount(pass) != 1) {
+        printTo(text, ", its cache in %llu windows", static_cast<unsigned long long>(windowCount(pass)));
+    }
     printTo(text, ", group size %u, %u heads a thread", pass.group_size, per_thread);
     if (pass.group[2] > 1) printTo(text, ", %u tokens a group", pass.group[2]);
     if (pass.family == kRotationFamily && pass.constants[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");

@@ -12,6 +12,7 @@ namespace rope {
 uint32_t readRaw(const void* array, RopeElement element, uint64_t at) {
     uint32_t bits;
     uint16_t half;
+    if (isFloat8(element)) return static_cast<const uint8_t*>(array)[at];
     if (ropeElementBytes(element) == 4) {
         memcpy(&bits, static_cast<const char*>(array) + at * 4, 4);
         return bits;
@@ -23,6 +24,8 @@ uint32_t readRaw(const void* array, RopeElement element, uint64_t at) {
 void writeRaw(void* array, RopeElement element, uint64_t at, uint32_t raw) {
     if (ropeElementBytes(element) == 4) {
         memcpy(static_cast<char*>(array) + at * 4, &raw, 4);
+    } else if (isFloat8(element)) {
+        static_cast<uint8_t*>(array)[at] = static_cast<uint8_t>(raw);
     } else {
         const uint16_t half = static_cast<uint16_t>(raw);
         memcpy(static_cast<char*>(array) + at * 2, &half, 2);
@@ -30,10 +33,12 @@ void writeRaw(void* array, RopeElement element, uint64_t at, uint32_t raw) {
 }
 
 uint32_t widened(uint32_t raw, RopeElement element) {
+    if (isFloat8(element)) return widen_f8(raw, static_cast<uint32_t>(formatOf(element).mantissa_bits));
     return ropeElementBytes(element) == 4 ? raw : widen(raw, shaderElement(element));
 }
 
 uint32_t narrowed(uint32_t bits, RopeElement element) {
+    if (isFloat8(element)) return narrow_f8(bits, static_cast<uint32_t>(formatOf(element).mantissa_bits));
     return ropeElementBytes(element) == 4 ? bits : narrow(bits, shaderElement(element));
 }
 
@@ -57,7 +62,8 @@ float readElement(const void* array, RopeElement element, uint64_t at) {
 using namespace rope;
 
 void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element, size_t count) {
-    if (isForCaches(from_element) || isForCaches(to_element) || from == nullptr || to == nullptr) return;
+    const bool floats = !isQuantized(from_element) && !isQuantized(to_element);
+    if (!floats || from == nullptr || to == nullptr) return;
     for (size_t i = 0; i < count; ++i) {
         const uint32_t raw = readRaw(from, from_element, i);
         writeRaw(to, to_element, i,

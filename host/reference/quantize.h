@@ -1,12 +1,19 @@
-// Heads of quantized formats are stored on the CPU with the shaders' own roundings.
+// Heads of formats that are for caches alone are stored on the CPU with the shaders' own roundings.
 #pragma once
 
 #include "reference/rotation.h"
 
 namespace rope {
 
-// Stores one head from element `at` on. `scale` is the place of the float32 scale of a format whose scales lie apart.
-void storeQuantizedHead(void* array, RopeElement element, uint64_t at, uint64_t scale, const ElementValue* values,
-                        uint32_t count);
+// Where a head is stored: its first element, the float32 scale of a format whose scales lie apart, and its number.
+struct HeadPlace {
+    void* array;
+    uint64_t at, scale;
+    uint32_t head;
+    const RopeCacheScale* given;
+};
+void storeCacheHead(RopeElement element, const HeadPlace& place, const ElementValue* values, uint32_t count);
+// Reads a head as float32.
+void readCacheHead(RopeElement element, const HeadPlace& place, ElementValue* values, uint32_t count);
 
 } // namespace rope

@@ -1,6 +1,7 @@
 // This file carries out fused passes on the CPU, a head at a time: the reference in double, and the shaders' own bits.
 #include "plan/element_formats.h"
 #include "plan/fused.h"
+#include "reference/gradient.h"
 #include "reference/quantize.h"
 #include "reference/rotation.h"
 #include "reference/slot.h"
@@ -21,6 +22,8 @@ struct TensorWork {
     TensorArrays arrays;
     const void* slot_map; // slots or block table
     const void* weights;  // of a norm that has them in an array
+    TensorArrays x;       // a gradient's
+    const void* biases;   // of the projection
 };
 
 // One token of a tensor: where it stands on axis 0, by what it turns, and where it goes.
@@ -31,7 +34,9 @@ struct TokenWork {
     uint64_t number;   // the token's number among the tokens of all batches
     uint32_t in_batch; // and among those of its own
     uint64_t from, to; // element 0 of head 0
-    uint64_t scale;    // for I8, the element of head 0's scale
+    uint64_t x;
+    uint64_t scale; // the element of head 0's scale, if scales lie apart
+    uint64_t scale_from;
     CosSin cos_sin[kMaxKeptPairs];
 };
 
@@ -55,6 +60,27 @@ HostToken turningToken(const TensorWork& w, uint32_t batch, uint32_t number, boo
     return token;
 }
 
+// Returns the tokens of a batch, read from its count of tokens if the description has one.
+uint32_t countTokens(const ResolvedFused& fused, const void* positions, uint32_t batch) {
+    const RopeFusedDescription& g = fused.filled;
+    if (g.tokens_counted == 0) return g.rotate.tokens;
+    const int64_t count = readInteger(positions, fused.count_element, g.tokens_offset + batch * g.tokens_batch_stride);
+    return count < 0 ? 0 : count < g.rotate.tokens ? static_cast<uint32_t>(count) : g.rotate.tokens;
+}
+
+// Finds the slot of a token, and the slot that a shift reads. A ring has none for a token that a later one of its
+// sequence overtakes.
+SlotOutcome placeInCache(const TensorWork& w, uint32_t batch, uint32_t number, const HostToken& standing,
+                         uint64_t* slot, uint64_t* source) {
+    const RopeCache& cache = w.fused.filled.cache;
+    if (isLongRing(cache, w.t.d)) {
+        const bool packed = isPacked(w.t.d.positions);
+        const uint32_t left = packed ? standing.left : countTokens(w.fused, w.rotation.positions, batch) - number;
+        if (left > cache.slots) return SlotOutcome::kSkipped;
+    }
+    return findSlots(cache, w.slot_map, batch, number, standing, slot, source);
+}
+
 // Finds where a token goes and by what it turns. Returns false if nothing is written.
 bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWork* token) {
     const RopeRotateDescription& d = w.t.d;
@@ -64,12 +90,14 @@ bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWo
     token->in_batch = number;
     token->from = headElement(w.t.source, batch, number, 0);
     token->to = headElement(w.t.destination, batch, number, 0);
+    token->x = headElement(w.t.x, batch, number, 0);
     if (w.t.cached) {
-        uint64_t slot;
-        if (findSlot(cache, w.slot_map, batch, number, token->standing, &slot) != SlotOutcome::kTaken) return false;
+        uint64_t slot, source;
+        if (placeInCache(w, batch, number, token->standing, &slot, &source) != SlotOutcome::kTaken) return false;
         token->to = slotElement(cache, w.t.cache, token->standing.sequence, slot);
         token->scale = slotElement(cache, w.t.scales, token->standing.sequence, slot);
-        if (isShifted(w.t)) token->from = token->to;
+        token->scale_from = slotElement(cache, w.t.scales, token->standing.sequence, source);
+        if (isShifted(w.t)) token->from = slotElement(cache, w.t.cache, token->standing.sequence, source);
     }
     token->turning = turningToken(w, batch, number, &token->turns);
     token->turns = token->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, token->turning));
@@ -84,41 +112,79 @@ ElementValue scaledValue(const ElementValue& value, double reference, float fact
     return {value.reference * reference, bitsOf(product(floatOf(value.bits), factor))};
 }
 
-// A factor, or a sum of squares, as the reference has it and as the shaders have it.
-struct Factor {
-    double reference;
-    float float32;
-};
+ElementValue raisedValue(const ElementValue& value, double reference, float summand) {
+    return {value.reference + reference, bitsOf(floatOf(value.bits) + summand)};
+}
 
 // One head of a token on its way to its destination.
 struct HeadWork {
     const TensorWork& w;
     const TokenWork& token;
     uint32_t number;
+    Factor mean; // that a norm takes from each element
     Factor norm;
-    bool normed; // norm is known
+    bool normed = false;                   // norm and mean are known
+    const ElementValue* widened = nullptr; // the head's elements, if they are read from a cache of quantized ones
 };
 
-// Returns the weight that an element of the head meets.
+// Returns the place of an element's weight among those in PARAMETERS. `e` counts from the first element of the norm.
+uint32_t placeOfWeight(const HeadWork& h, uint32_t e) {
+    const RopeNorm& norm = h.w.t.norm;
+    return (norm.all_heads != 0 || norm.weights_per_head != 0 ? h.number * norm.dim : 0) + e;
+}
+
 float weightOf(const HeadWork& h, uint32_t e) {
     const RopeNorm& norm = h.w.t.norm;
-    if (norm.weights != nullptr) return norm.weights[(norm.all_heads != 0 ? h.number * h.w.t.d.head_dim : 0) + e];
+    if (norm.weights != nullptr) return norm.weights[placeOfWeight(h, e)];
     return readElement(h.w.weights, norm.weights_element,
                        norm.weights_offset + h.token.in_batch * norm.weights_token_stride +
                            h.number * norm.weights_head_stride + e);
 }
 
+// Multiplies by the weight of an element, if there are any. Its place counts from the first element of the norm.
+ElementValue weighed(const HeadWork& h, uint32_t place, const ElementValue& value) {
+    const RopeNorm& norm = h.w.t.norm;
+    if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return value;
+    const float weight = weightOf(h, place);
+    return scaledValue(value, static_cast<double>(weight) + norm.weight_offset, weight + norm.weight_offset);
+}
+
 ElementValue applyNorm(const HeadWork& h, uint32_t e, const ElementValue& value) {
     const RopeNorm& norm = h.w.t.norm;
-    ElementValue normed = scaledValue(value, h.norm.reference, h.norm.float32);
-    if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return normed;
-    const float weight = weightOf(h, e);
-    return scaledValue(normed, static_cast<double>(weight) + norm.weight_offset, weight + norm.weight_offset);
+    const uint32_t place = e - norm.begin;
+    if (place >= norm.dim) return {value.reference, value.bits}; // before the part, or behind it
+    const ElementValue left =
+        norm.kind == ROPE_NORM_LAYER ? raisedValue(value, -h.mean.reference, -h.mean.float32) : value;
+    const ElementValue normed = weighed(h, place, scaledValue(left, h.norm.reference, h.norm.float32));
+    if (norm.biases == nullptr) return normed;
+    const float bias = norm.biases[placeOfWeight(h, place)];
+    return raisedValue(normed, bias, bias);
+}
+
+// Limits an element as a clip does. NaN stays.
+ElementValue clippedValue(const ElementValue& value, float clip) {
+    const uint32_t size = value.bits & 0x7FFFFFFFu;
+    const bool limited = size > bitsOf(clip) && size <= 0x7F800000u;
+    const double most = value.reference < 0 ? -static_cast<double>(clip) : clip;
+    return {fabs(value.reference) > static_cast<double>(clip) ? most : value.reference,
+            limited ? (value.bits & 0x80000000u) | bitsOf(clip) : value.bits};
+}
+
+// Loads an element with what comes before all norms.
+ElementValue loadInput(const HeadWork& h, uint32_t e) {
+    const FusedTensor& t = h.w.t;
+    ElementValue value = loadValue(h.w.arrays, h.token.from + h.number * sourceHeadStride(t) + e);
+    if (t.biased) {
+        const uint64_t at = t.biases_offset + static_cast<uint64_t>(h.number) * t.d.head_dim + e;
+        const float bias = readElement(h.w.biases, h.w.fused.filled.biases.element, at);
+        value = raisedValue(value, bias, bias);
+    }
+    return t.clip != 0 ? clippedValue(value, t.clip) : value;
 }
 
 // Loads an element, and norms it if the norm comes before the rotation.
 ElementValue valueBeforeRotation(const HeadWork& h, uint32_t e) {
-    const ElementValue value = loadValue(h.w.arrays, h.token.from + h.number * sourceHeadStride(h.w.t) + e);
+    const ElementValue value = h.widened != nullptr ? h.widened[e] : loadInput(h, e);
     return h.normed && h.w.t.norm.after == 0 ? applyNorm(h, e, value) : value;
 }
 
@@ -146,40 +212,39 @@ template <typename Take> void forEachRotated(const HeadWork& h, Take take) {
     }
 }
 
-// Returns the sum of a head's squares as the norm meets the head, in the order that rope.h promises.
-Factor sumOfSquares(const HeadWork& h) {
-    ElementValue values[kMaxVectorHead];
-    const uint32_t count = h.w.t.d.head_dim;
-    if (h.w.t.norm.after != 0) {
-        forEachRotated(h, [&values](uint32_t e, const ElementValue& value) { values[e] = value; });
-    } else {
-        for (uint32_t e = 0; e < count; ++e) values[e] = valueBeforeRotation(h, e);
-    }
-    Factor sum = {};
-    float totals[4] = {};
-    float squares[4];
-    for (uint32_t e = 0; e < count; ++e) {
-        const float x = floatOf(values[e].bits);
-        sum.reference += values[e].reference * values[e].reference;
-        squares[e % 4] = product(x, x);
-        if (e % 4 != 3) continue;
-        const float run = (squares[0] + squares[1]) + (squares[2] + squares[3]);
-        totals[e / 4 % 4] = totals[e / 4 % 4] + run;
-    }
-    sum.float32 = (totals[0] + totals[1]) + (totals[2] + totals[3]);
-    return sum;
+// Collects the elements that the norm takes, as it meets them.
+void meetNorm(const HeadWork& h, ElementValue* values) {
+    const RopeNorm& norm = h.w.t.norm;
+    const auto keep = [&](uint32_t e, const ElementValue& value) {
+        if (e - norm.begin < norm.dim) values[e - norm.begin] = value;
+    };
+    if (norm.after != 0) return forEachRotated(h, keep);
+    for (uint32_t e = norm.begin; e < norm.begin + norm.dim; ++e) keep(e, valueBeforeRotation(h, e));
 }
 
-// The result is correctly rounded. All mantissas of a float32 were tried: the double's own error reaches the float32
-// for none.
-float reciprocalRoot(float value) { return static_cast<float>(1.0 / sqrt(static_cast<double>(value))); }
+// Returns the sum of a head's squares, and of a norm that takes means the mean.
+Factor sumOfSquares(const HeadWork& h, Factor* mean) {
+    ElementValue values[kMaxVectorHead];
+    const RopeNorm& norm = h.w.t.norm;
+    meetNorm(h, values);
+    if (norm.kind == ROPE_NORM_LAYER) {
+        *mean = meanOf(sumOfElements(values, norm.dim), norm.dim);
+        for (uint32_t e = 0; e < norm.dim; ++e) values[e] = raisedValue(values[e], -mean->reference, -mean->float32);
+    }
+    return sumOfProducts(values, values, norm.dim);
+}
+
+// Returns the elements that the mean of a norm is of; 1 if it goes by the sum.
+uint32_t meanCount(const FusedTensor& t) {
+    if (t.norm.kind == ROPE_NORM_L2) return 1;
+    return (t.norm.all_heads != 0 ? t.heads : 1) * t.norm.dim;
+}
 
 Factor normOf(const HeadWork& h, const Factor& sum) {
     const RopeNorm& norm = h.w.t.norm;
-    const uint32_t heads = norm.all_heads != 0 ? h.w.t.heads : 1;
-    const uint32_t count = norm.kind == ROPE_NORM_L2 ? 1 : heads * h.w.t.d.head_dim;
-    const float mean = product(sum.float32, 1.0f / static_cast<float>(count));
-    return {1.0 / sqrt(sum.reference / count + static_cast<double>(norm.epsilon)), reciprocalRoot(mean + norm.epsilon)};
+    const Factor mean = meanOf(sum, meanCount(h.w.t));
+    return {1.0 / sqrt(mean.reference + static_cast<double>(norm.epsilon)),
+            reciprocalRoot(mean.float32 + norm.epsilon)};
 }
 
 Factor queryScale(const HeadWork& h) {
@@ -197,53 +262,102 @@ void storeHead(const HeadWork& h) {
     const uint64_t to = h.token.to + h.number * destinationHeadStride(t);
     const Factor scale = t.query_scaled ? queryScale(h) : Factor{};
     ElementValue values[kMaxVectorHead];
-    const bool quantized = isForCaches(t);
+    const bool whole = isForCaches(t);
     forEachRotated(h, [&](uint32_t e, const ElementValue& behind) {
         ElementValue value = h.normed && t.norm.after != 0 ? applyNorm(h, e, behind) : behind;
         if (t.query_scaled) value = scaledValue(value, scale.reference, scale.float32);
-        if (!quantized) {
+        if (!whole) {
             storeValue(arrays, to + e, value);
             return;
         }
         values[e] = value;
         if (arrays.reference != nullptr) arrays.reference[to + e] = value.reference;
     });
-    if (!quantized || arrays.out == nullptr) return;
-    const uint64_t quant_scale = h.token.scale + h.number * t.scales.head_stride;
-    storeQuantizedHead(arrays.out, t.d.element_out, to, quant_scale, values, t.d.head_dim);
+    if (!whole || arrays.out == nullptr) return;
+    const uint64_t scale_at = h.token.scale + h.number * t.scales.head_stride;
+    storeCacheHead(t.d.element_out, {arrays.out, to, scale_at, h.number, &t.given_scale}, values, t.d.head_dim);
+}
+
+// ---- Gradients
+
+// One head of a gradient, and its x, where the norm met x.
+struct GradientWork {
+    ElementValue gradient[kMaxVectorHead], x[kMaxVectorHead];
+    Factor squares, products;
+};
+
+void meetNorm(const HeadWork& h, GradientWork* g) {
+    const FusedTensor& t = h.w.t;
+    const uint32_t count = t.d.head_dim;
+    const bool after = t.norm.after != 0;
+    for (uint32_t e = 0; e < count; ++e) {
+        g->gradient[e] = loadValue(h.w.arrays, h.token.from + h.number * t.source.head_stride + e);
+        g->x[e] = loadValue(h.w.x, h.token.x + h.number * t.x.head_stride + e);
+    }
+    if (h.token.turns) turnHead(h.w.rotation, h.token.cos_sin, after, after ? g->x : g->gradient);
+    for (uint32_t e = 0; e < count; ++e) g->gradient[e] = weighed(h, e, g->gradient[e]);
+    g->squares = sumOfProducts(g->x, g->x, count);
+    g->products = sumOfProducts(g->x, g->gradient, count);
+}
+
+void moveGradient(const TensorWork& w, const TokenWork& token) {
+    const FusedTensor& t = w.t;
+    GradientWork g;
+    Factor squares = {}, products = {};
+    for (uint32_t head = 0; t.norm.all_heads != 0 && head < t.heads; ++head) {
+        meetNorm({w, token, head, {}, {}}, &g);
+        const bool first = head == 0;
+        squares = {squares.reference + g.squares.reference,
+                   first ? g.squares.float32 : squares.float32 + g.squares.float32};
+        products = {products.reference + g.products.reference,
+                    first ? g.products.float32 : products.float32 + g.products.float32};
+    }
+    for (uint32_t head = 0; head < t.heads; ++head) {
+        const HeadWork h = {w, token, head, {}, {}};
+        meetNorm(h, &g);
+        const bool own = t.norm.all_heads == 0;
+        passNorm(normOf(h, own ? g.squares : squares), own ? g.products : products, meanCount(t), g.x, t.d.head_dim,
+                 g.gradient);
+        if (token.turns && t.norm.after != 0) turnHead(w.rotation, token.cos_sin, false, g.gradient);
+        for (uint32_t e = 0; e < t.d.head_dim; ++e)
+            storeValue(w.arrays, token.to + head * t.destination.head_stride + e, g.gradient[e]);
+    }
 }
 
 // Carries one token of a tensor from its source to its destination.
 void moveToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     TokenWork token;
     if (!makeTokenWork(w, batch, number, &token)) return;
+    if (w.t.gradient) return moveGradient(w, token);
     const bool norms = w.t.norm.kind != ROPE_NORM_NONE;
     const uint32_t heads = w.t.heads;
     Factor all = {};
     for (uint32_t head = 0; norms && w.t.norm.all_heads != 0 && head < heads; ++head) {
-        const Factor sum = sumOfSquares({w, token, head, {}, false});
+        Factor mean;
+        const Factor sum = sumOfSquares({w, token, head, {}, {}}, &mean);
         all = {all.reference + sum.reference, all.float32 + sum.float32};
     }
     for (uint32_t head = 0; head < heads; ++head) {
-        HeadWork h = {w, token, head, {}, false};
-        if (norms) h.norm = normOf(h, w.t.norm.all_heads != 0 ? all : sumOfSquares(h));
+        HeadWork h = {w, token, head, {}, {}};
+        if (norms) h.norm = normOf(h, w.t.norm.all_heads != 0 ? all : sumOfSquares(h, &h.mean));
         h.normed = norms;
+        ElementValue widened[kMaxVectorHead];
+        if (isShifted(w.t) && isForCaches(w.t)) {
+            if (!token.turns && w.fused.filled.cache.moves == 0) continue; // it stays as it lies
+            const uint64_t from = token.from + head * w.t.cache.head_stride;
+            const uint64_t scale = token.scale_from + head * w.t.scales.head_stride;
+            readCacheHead(w.t.d.element_out, {w.arrays.out, from, scale, head, &w.t.given_scale}, widened,
+                          w.t.d.head_dim);
+            h.widened = widened;
+        }
         storeHead(h);
     }
 }
 
 // ---- The whole
 
-// Returns the tokens of a batch, read from the count of tokens if the description has one.
-uint32_t countTokens(const ResolvedFused& fused, const void* positions) {
-    const RopeFusedDescription& g = fused.filled;
-    if (g.tokens_counted == 0) return g.rotate.tokens;
-    const int64_t count = readInteger(positions, fused.count_element, g.tokens_offset);
-    return count < 0 ? 0 : count < g.rotate.tokens ? static_cast<uint32_t>(count) : g.rotate.tokens;
-}
-
 TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, const RopeHostFused& data) {
-    TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}, nullptr, nullptr};
+    TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}, nullptr, nullptr, {}, data.biases};
     w.slot_map = fused.filled.cache.slot_map_apart != 0 ? data.slot_map : data.positions;
     w.weights = t.role == kQ ? data.q_weights : data.k_weights;
     selectFusedPositions(fused, t, &w.rotation.positions_read, &w.rotation.frequencies);
@@ -258,6 +372,8 @@ TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, cons
                                                    : data.v;
     w.arrays.element_in = t.d.element_in;
     w.arrays.element_out = t.d.element_out;
+    w.x = w.arrays;
+    w.x.in = data.x;
     return w;
 }
 
@@ -276,11 +392,18 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
                       "%s_norm.weights_on_device is %u and %s_weights is null; it is an array here", w.t.name,
                       w.t.norm.weights_on_device, w.t.name);
     }
+    if (w.t.biased && w.biases == nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID, "biases.given is %u and biases is null; it is an array here",
+                      g.biases.given);
+    }
     if (w.arrays.in == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s is read from %s, which is null; it is an array here", w.t.name,
                       w.t.from_slot == ROPE_SLOT_K_OUT ? "k_out"
                       : w.t.from_slot == ROPE_SLOT_Q   ? "q"
                                                        : w.t.name);
+    }
+    if (w.t.gradient && w.x.in == nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID, "the gradient's x is null; it is an array here");
     }
     return w.t.turned ? checkAngleSource(w.rotation, reason) : ROPE_SUCCESS;
 }
@@ -288,11 +411,11 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
 // True if a token of this tensor cannot turn though it should, or has no slot.
 bool isMissed(const TensorWork& w, uint32_t batch, uint32_t number) {
     bool turns;
-    uint64_t slot;
+    uint64_t slot, source;
     const HostToken token = turningToken(w, batch, number, &turns);
     if (turns && w.t.d.source != ROPE_SOURCE_ROWS && isOutside(w.t.d, token)) return true;
-    return w.t.cached && findSlot(w.fused.filled.cache, w.slot_map, batch, number, standingToken(w, batch, number),
-                                  &slot) == SlotOutcome::kOutside;
+    return w.t.cached &&
+           placeInCache(w, batch, number, standingToken(w, batch, number), &slot, &source) == SlotOutcome::kOutside;
 }
 
 } // namespace
@@ -308,9 +431,9 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
     for (uint32_t i = 0; result == ROPE_SUCCESS && i < fused.count; ++i)
         result = checkArrays(makeTensorWork(fused, fused.tensors[i], *data), reason);
     if (result != ROPE_SUCCESS) return result;
-    const uint32_t tokens = countTokens(fused, data->positions);
     data->outside = 0;
     for (uint32_t batch = 0; batch < fused.filled.rotate.batch; ++batch) {
+        const uint32_t tokens = countTokens(fused, data->positions, batch);
         for (uint32_t token = 0; token < tokens; ++token) {
             bool missed = false;
             for (uint32_t i = 0; i < fused.count; ++i) {

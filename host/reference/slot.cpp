@@ -48,6 +48,16 @@ SlotOutcome findSlot(const RopeCache& cache, const void* map, uint32_t batch, ui
     }
 }
 
+SlotOutcome findSlots(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, const HostToken& token,
+                      uint64_t* slot, uint64_t* source) {
+    const SlotOutcome outcome = findSlot(cache, map, batch, number, token, slot);
+    *source = *slot;
+    if (cache.moves == 0 || outcome != SlotOutcome::kTaken) return outcome;
+    RopeCache read = cache;
+    read.slot_map_offset = cache.source_map_offset;
+    return findSlot(read, map, batch, number, token, source);
+}
+
 uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint32_t sequence, uint64_t slot) {
     return layout.offset + sequence * layout.batch_stride + slot / cache.page_size * layout.page_stride +
            slot % cache.page_size * layout.slot_stride;

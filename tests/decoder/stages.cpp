@@ -28,7 +28,7 @@ RopeLayout inRow(uint32_t heads_before) { return {heads_before * DIM, 0, QKV_ROW
 
 void setQuery(const Layer& layer, RopeFusedDescription* d) {
     d->packed = 1;
-    d->rotate.q = {HEADS, inRow(0), {}};
+    d->rotate.q = {HEADS, inRow(0), {}, 0, 0};
     d->q_norm.kind = ROPE_NORM_RMS;
     d->q_norm.epsilon = kEpsilon;
     d->q_norm.weights = layer.q_norm.data();
@@ -36,13 +36,13 @@ void setQuery(const Layer& layer, RopeFusedDescription* d) {
 
 void setKey(const Layer& layer, RopeFusedDescription* d) {
     d->packed = 1;
-    d->rotate.k = {KV_HEADS, inRow(HEADS), {}};
+    d->rotate.k = {KV_HEADS, inRow(HEADS), {}, 0, 0};
     d->k_norm.kind = ROPE_NORM_RMS;
     d->k_norm.epsilon = kEpsilon;
     d->k_norm.weights = layer.k_norm.data();
 }
 
-void setValue(RopeFusedDescription* d) { d->v = {KV_HEADS, inRow(HEADS + KV_HEADS), {}}; }
+void setValue(RopeFusedDescription* d) { d->v = {KV_HEADS, inRow(HEADS + KV_HEADS), {}, 0, 0}; }
 
 void setCache(const Options& options, RopeFusedDescription* d) {
     RopeCache& cache = d->cache;

@@ -15,7 +15,7 @@ layout(set = 0, binding = 0) readonly buffer Embeddings { float x[]; };
 layout(set = 0, binding = 1) readonly buffer Frequencies { uvec4 frequencies[]; };           // ropeWriteFrequencies' bytes
 layout(set = 0, binding = 2) readonly buffer Rows { float rows[]; };                         // what the encoding is given
 layout(set = 0, binding = 5) buffer Scores { float scores[]; };
-layout(std140, set = 0, binding = 11) uniform Thresholds { uvec4 thresholds[4]; };            // ropeWriteBuckets' bytes
+layout(std140, set = 0, binding = 12) uniform Thresholds { uvec4 thresholds[4]; };            // ropeWriteBuckets' bytes
 
 // Two neighbours of a query's or a key's elements.
 vec2 pair_of(uint token, uint pair) {

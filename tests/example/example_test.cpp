@@ -53,7 +53,7 @@ RopePlan planExample(uint32_t encoding, const RopeLimits& limits) {
     pass->access[1] = {ROPE_SLOT_FREQUENCIES, 16, 0, {0, 0, 0}, DIM / 2};
     pass->access[2] = {ROPE_SLOT_ROWS, 4, 0, {0, 0, 0}, TOKENS * DIM};
     pass->access[5] = {ROPE_SLOT_X, 4, 0, {0, 0, 0}, TOKENS * TOKENS};
-    pass->access[11] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, 4};
+    pass->access[ROPE_BINDING_UNIFORM] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, 4};
     EXPECT_EQ(planner.finish(), ROPE_SUCCESS) << plan.reason.text;
     return plan;
 }

@@ -1,8 +1,12 @@
 // Fused passes on every device: their bits are the CPU's, and those of the passes that they replace.
+#include "plan/fused.h"
+#include "plan/pass.h"
 #include "support/combinations.hpp"
 #include "support/floor.hpp"
 #include "support/fusion.hpp"
 #include "support/sample.hpp"
+
+#include "plan/element_formats.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -43,17 +47,27 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(k && d.v.heads != 0, d.v_separate_dispatch),
             choiceIf(true, d.tokens_counted),
             choiceIf(q, d.q_norm.kind),
+            choiceIf(d.q_norm.kind != ROPE_NORM_NONE, rope::isGradient(d) ? 1 + d.q_norm.after : 0),
             choiceIf(k, d.k_norm.kind),
             choiceIf(q, d.query_scale.count != 0),
             choiceIf(k, cache.kind),
+            choiceIf(cache.kind == ROPE_CACHE_RING, r.tokens > cache.slots),
+            choiceIf(d.tokens_counted != 0 && r.batch > 1, d.tokens_batch_stride != 0),
             choiceIf(has_cache, cache.order),
             choiceIf(has_cache, cache.element),
+            choiceIf(has_cache && d.v.heads != 0, cache.v_element),
+            choiceIf(has_cache, cache.k_given_scale.count + 2 * cache.k_given_scale.multiplies),
             choiceIf(has_cache && d.v.heads != 0, cache.v_shares_buffer),
-            choiceIf(has_cache, cache.shift),
+            choiceIf(has_cache, cache.shift + cache.moves),
             choiceIf(maps, cache.slot_map_element),
             choiceIf(maps, cache.slot_map_apart),
             choiceIf(d.q_norm.kind != ROPE_NORM_NONE, weightChoice(d.q_norm)),
-            choiceIf(d.k_norm.kind != ROPE_NORM_NONE, weightChoice(d.k_norm))};
+            choiceIf(d.k_norm.kind != ROPE_NORM_NONE, weightChoice(d.k_norm)),
+            choiceIf(d.v.heads != 0, d.v_norm.kind),
+            choiceIf(d.k_norm.kind != ROPE_NORM_NONE, (d.k_norm.begin | d.k_norm.dim) != 0),
+            choiceIf(true, d.clip != 0),
+            choiceIf(d.biases.given != 0, d.biases.element),
+            choiceIf(q && k, r.q.head_dim != r.k.head_dim)};
 }
 
 class FusedOnDevice : public gpu::OnDevice {
@@ -86,7 +100,7 @@ class FusedOnDevice : public gpu::OnDevice {
 uint64_t leastOf(uint64_t count) { return gpu::floorAsked() ? count / 3 : count / 2; }
 
 TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
-    uint32_t ran = 0, taken = 0;
+    uint32_t ran = 0, taken = 0, windowed = 0, gradients = 0;
     const std::vector<uint64_t> all = seeds();
     for (const uint64_t seed : all) {
         if (HasFailure()) break;
@@ -102,16 +116,188 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
             continue;
         }
         ++ran;
+        gradients += rope::isGradient(scene.d);
+        for (uint32_t i = 0; i < plan.pass_count; ++i) windowed += rope::windowCount(plan.passes[i]) != 1;
         const gpu::Slots before = fusion::makeSlots(scene, plan, seed);
         gpu::Slots after = before;
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
         ASSERT_TRUE(fusion::checkHost(scene, plan, before, after));
         // A shift is its own unfused pass: its bits are the CPU's.
-        if (scene.d.cache.shift != 0) continue;
+        if (scene.d.cache.shift != 0 || rope::isGradient(scene.d)) continue; // nor has a gradient any
         ASSERT_TRUE(fusion::checkUnfused(&device(), scene, before, after));
     }
     EXPECT_GT(ran, leastOf(all.size()));
-    std::printf("%s: %u scenes of %zu draws\n", GetParam().name.c_str(), ran, all.size());
+    EXPECT_TRUE(windowed > 1 || all.size() < 50);
+    std::printf("%s: %u scenes of %zu draws, %u passes with windows of a cache, %u gradients\n",
+                GetParam().name.c_str(), ran, all.size(), windowed, gradients);
+}
+
+// Gradients before and behind the rotation, of each head and of all, with weights from everywhere, in place and not.
+TEST_P(FusedOnDevice, GradientsThroughNormsHaveTheCpusBits) {
+    for (uint32_t choice = 0; choice < 16; ++choice) {
+        fusion::Scene scene;
+        scene.frequencies = sample::frequencies(10000, 64);
+        scene.q_weights = sample::values(3 * 80, 7);
+        RopeFusedDescription& d = scene.d;
+        d.rotate.tokens = 5;
+        d.rotate.head_dim = 80;
+        d.rotate.rotary_dim = 64;
+        d.rotate.skip_last = 1;
+        d.rotate.q.heads = 3;
+        d.rotate.frequencies = {scene.frequencies.data(), 32, 1.25, nullptr, 1};
+        d.rotate.operation = ROPE_OPERATION_TRANSPOSE;
+        d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.rotate.positions.first = 9;
+        d.rotate.pairing_in = choice % 3 == 0 ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+        d.rotate.element_in = static_cast<RopeElement>(1 + choice % 3);
+        d.rotate.out_of_place = choice / 4 % 2;
+        d.q_norm.kind = choice % 5 == 0 ? ROPE_NORM_L2 : ROPE_NORM_RMS;
+        d.q_norm.epsilon = 1e-6f;
+        d.q_norm.after = choice % 2;
+        d.q_norm.all_heads = choice / 2 % 2;
+        d.q_norm.weights_on_device = choice % 7 == 0;
+        if (choice % 7 > 2) d.q_norm.weights = scene.q_weights.data();
+        RopePlan plan;
+        const RopePlan* const made = &plan;
+        if (ropePlanFused(&d, &device().limits(), &plan) != ROPE_SUCCESS && device().limits().storage_buffers < 5) {
+            EXPECT_NE(std::string(made->reason.text).find("storage buffers"), std::string::npos) << made->reason.text;
+            continue;
+        }
+        ASSERT_EQ(made->reason.text[0], '\0') << made->reason.text;
+        const gpu::Slots before = fusion::makeSlots(scene, plan, choice);
+        gpu::Slots after = before;
+        ASSERT_TRUE(gpu::run(&device(), plan, &after));
+        ASSERT_TRUE(fusion::checkHost(scene, plan, before, after)) << choice;
+    }
+}
+
+// Windows of pages, of slots in a page, of heads, and of packed sequences, in every kind and order of cache. The CPU
+// knows of no windows.
+TEST_P(FusedOnDevice, CachesInWindowsHaveTheBitsOfWholeOnes) {
+    uint64_t windows = 0, seed = 0;
+    for (const RopeCacheKind kind : {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
+        for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+            for (const uint64_t range : {600u, 1100u, 2500u, 8000u}) {
+                ++seed;
+                fusion::Scene scene;
+                scene.frequencies = sample::frequencies(10000, 64);
+                RopeFusedDescription& d = scene.d;
+                d.rotate.tokens = 12;
+                d.rotate.head_dim = 64;
+                d.rotate.k.heads = 3;
+                d.rotate.count_outside = 1;
+                d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+                d.cache.kind = kind;
+                d.cache.order = order;
+                d.cache.slots = 21;
+                d.cache.page_size = kind == ROPE_CACHE_BLOCK_TABLE || seed % 2 != 0 ? 7 : 0;
+                d.cache.table_pages = 3;
+                const uint64_t page = 7 * 3 * 64 + 64; // with a gap behind it
+                const bool by_head = order == ROPE_CACHE_HND;
+                if (d.cache.page_size != 0)
+                    d.cache.k = {0, 3 * page, page, by_head ? 64u : 3 * 64u, by_head ? 7 * 64u : 64u};
+                d.cache.v = d.cache.k;
+                d.cache.slot_map_offset = 64;
+                d.cache.element = seed % 3 == 0   ? ROPE_ELEMENT_Q8_0
+                                  : seed % 3 == 1 ? ROPE_ELEMENT_F16
+                                                  : ROPE_ELEMENT_F32;
+                d.rotate.batch = 2;
+                if (by_head) {
+                    d.rotate.batch = 1;
+                    d.rotate.positions.kind = ROPE_POSITIONS_PACKED_STARTS;
+                    d.rotate.positions.sequences = 3;
+                }
+                if (seed % 5 != 0) {
+                    d.v.heads = 3;
+                    d.v_separate_dispatch = device().limits().storage_buffers < 6;
+                } else if (d.cache.element != ROPE_ELEMENT_Q8_0) {
+                    d.cache.shift = 1;
+                    d.cache.delta = 9;
+                    d.rotate.operation = ROPE_OPERATION_SHIFT;
+                }
+                RopeLimits limits = device().limits();
+                limits.storage_range = std::max<uint64_t>(range, limits.storage_alignment + 1088);
+                RopePlan plan;
+                ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                windows += rope::windowCount(plan.passes[0]);
+                const gpu::Slots before = fusion::makeSlots(scene, plan, seed);
+                gpu::Slots after = before;
+                ASSERT_TRUE(gpu::run(&device(), plan, &after));
+                ASSERT_TRUE(fusion::checkHost(scene, plan, before, after))
+                    << "kind " << kind << " order " << order << " range " << limits.storage_range;
+            }
+        }
+    }
+    EXPECT_GT(windows, 100u);
+}
+
+// A device may drop what is written behind a binding. Here a slot's scale lies two slots further on, so that the
+// binding of a window reaches into the gap behind its page, where the first slots of the next page would be written.
+TEST_P(FusedOnDevice, AWindowEndsWithItsPage) {
+    fusion::Scene scene;
+    scene.frequencies = sample::frequencies(10000, 64);
+    RopeFusedDescription& d = scene.d;
+    d.rotate.tokens = 40;
+    d.rotate.head_dim = 64;
+    d.rotate.k.heads = 3;
+    d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.slots = 21;
+    d.cache.page_size = 7;
+    d.cache.element = ROPE_ELEMENT_I8;
+    d.cache.k = {0, 0, 3072, 256, 64};
+    d.cache.k_scales = {(2 * 256 + 192) / 4, 0, 3072 / 4, 256 / 4, 1};
+    RopeLimits limits = device().limits();
+    limits.storage_range = 1900 + limits.storage_alignment;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(plan.passes[0].step[rope::kPage], 1u);
+    ASSERT_NE(7 % plan.passes[0].step[rope::kSlot], 0u);
+    const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
+    gpu::Slots after = before;
+    ASSERT_TRUE(gpu::run(&device(), plan, &after));
+    EXPECT_TRUE(fusion::checkHost(scene, plan, before, after));
+}
+
+// A plan of several parts goes by the length of the sequence, and each sequence has its count and its cache.
+TEST_P(FusedOnDevice, PartsOfALongPrefillLeaveTheRingsOfTheWhole) {
+    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8}) { // whose scales lie behind all sequences
+        for (const uint32_t counted : {0u, 1u}) {
+            fusion::Scene scene;
+            scene.frequencies = sample::frequencies(10000, 64);
+            scene.present[0] = 131;
+            scene.present[1] = 68;
+            RopeFusedDescription& d = scene.d;
+            d.rotate.batch = 2;
+            d.rotate.tokens = 150;
+            d.rotate.head_dim = 64;
+            d.rotate.out_of_place = 1;
+            d.rotate.k.heads = 1;
+            d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+            d.tokens_counted = counted;
+            d.tokens_offset = 300;
+            d.tokens_batch_stride = 3;
+            d.cache.kind = ROPE_CACHE_RING;
+            d.cache.slots = 6;
+            d.cache.element = element;
+            d.cache.k_scales.offset = 2 * 6 * 64 / 4;
+            RopeLimits limits = device().limits();
+            limits.group_count[0] = limits.group_count[1] = 1;
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            ASSERT_GT(ropeDispatchCount(&plan), 4u);
+            gpu::Slots before = fusion::makeSlots(scene, plan, 5);
+            std::vector<int32_t> positions = before.get<int32_t>(ROPE_SLOT_POSITIONS);
+            for (int32_t i = 0; i < 300; ++i) positions[static_cast<size_t>(i)] = i;
+            // No token goes where these would, which shows if an earlier one does.
+            for (const size_t lost : {65u, 128u, 147u}) positions[lost] = positions[150 + lost] = -1;
+            before.set(ROPE_SLOT_POSITIONS, positions);
+            gpu::Slots after = before;
+            ASSERT_TRUE(gpu::run(&device(), plan, &after));
+            EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << element << counted;
+        }
+    }
 }
 
 // A cache in the order of its slots is a tensor: turning it there is the rotation by a position for each token.
@@ -149,6 +335,44 @@ TEST_P(FusedOnDevice, AShiftIsTheRotationByItsDelta) {
     ASSERT_TRUE(gpu::run(&device(), plain, &rotated));
     EXPECT_EQ(shifted.bytes[ROPE_SLOT_K_OUT], rotated.bytes[ROPE_SLOT_K]);
     EXPECT_NE(shifted.get<uint16_t>(ROPE_SLOT_K_OUT), keys);
+}
+
+// A shift of every element, in place and from slot to slot, float8 by scales that are found and by given ones.
+TEST_P(FusedOnDevice, KeysOfEveryElementTurnAndMove) {
+    static const float kScale = 0.0123f;
+    for (uint32_t number = 1; number <= 2 * rope::kLastElement; ++number) {
+        const RopeElement element = static_cast<RopeElement>((number - 1) % rope::kLastElement + 1);
+        fusion::Scene scene;
+        scene.frequencies = sample::frequencies(10000, 64);
+        RopeFusedDescription& d = scene.d;
+        d.rotate.tokens = 12;
+        d.rotate.head_dim = 128;
+        d.rotate.rotary_dim = 64;
+        d.rotate.k.heads = 3;
+        d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+        d.rotate.operation = ROPE_OPERATION_SHIFT;
+        d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.rotate.count_outside = 1;
+        d.cache.kind = ROPE_CACHE_SLOTS;
+        d.cache.order = ROPE_CACHE_HND;
+        d.cache.slots = 48;
+        d.cache.page_size = 16;
+        d.cache.element = element;
+        d.cache.k_scales.offset = 48 * 3 * 128 / 4;
+        d.cache.shift = 1;
+        d.cache.delta = -9;
+        d.cache.slot_map_apart = 1;
+        d.cache.moves = number <= rope::kLastElement;
+        d.cache.source_map_offset = 12;
+        if (rope::isFloat8(element) && d.cache.moves == 0) d.cache.k_given_scale = {&kScale, 1, 0};
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
+        gpu::Slots after = before;
+        ASSERT_TRUE(gpu::run(&device(), plan, &after));
+        EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << element << " moves " << d.cache.moves;
+        EXPECT_NE(after.bytes[ROPE_SLOT_K_OUT], before.bytes[ROPE_SLOT_K_OUT]) << element;
+    }
 }
 
 // Slots go by axis 0, whatever stands on the others; and so does the scale of queries.

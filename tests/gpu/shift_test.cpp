@@ -2,24 +2,57 @@
 #include "rope.h"
 #include "support/sample.hpp"
 
+#include "plan/element_formats.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace {
 
 constexpr uint32_t kDim = 128;
 constexpr uint32_t kTokens = 8;
+constexpr uint32_t kSlots = 2 * kTokens;
 constexpr int32_t kFirst = 20000;
+
+// Returns a cache's keys as float32, by the formulas of the formats' publishers. The scales of I8 and float8 lie behind
+// the elements.
+std::vector<float> widened(RopeElement element, const std::vector<uint8_t>& cache) {
+    const rope::ElementFormat& f = rope::formatOf(element);
+    std::vector<float> all(size_t{kSlots} * kDim);
+    if (f.integer_bits == 0) ropeConvertElements(cache.data(), element, all.data(), ROPE_ELEMENT_F32, all.size());
+    for (size_t i = 0; i < all.size() && f.scale == rope::ElementScale::kApart; ++i) {
+        float scale;
+        std::memcpy(&scale, &cache[all.size() + i / kDim * sizeof scale], sizeof scale);
+        all[i] = scale * (f.integer_bits != 0 ? static_cast<float>(static_cast<int8_t>(cache[i])) : all[i]);
+    }
+    for (size_t i = 0; i < all.size() && f.scale == rope::ElementScale::kInBlock; ++i) {
+        const uint8_t* block = &cache[i / 32 * f.block_bytes];
+        float header[2];
+        ropeConvertElements(block, ROPE_ELEMENT_F16, header, ROPE_ELEMENT_F32, 2);
+        const uint32_t j = i % 32;
+        const uint8_t* integers = block + f.block_bytes - (f.integer_bits == 8 ? 32 : 16);
+        int q = f.integer_bits == 8 ? static_cast<int8_t>(integers[j]) : integers[j % 16] >> (j < 16 ? 0 : 4) & 15;
+        if (f.integer_bits == 5) q |= (integers[static_cast<int>(j / 8) - 4] >> j % 8 & 1) << 4;
+        if (f.integer_bits != 8 && !f.minimum) q -= 1 << (f.integer_bits - 1);
+        all[i] = static_cast<float>(double{header[0]} * q + (f.minimum ? double{header[1]} : 0));
+    }
+    return all;
+}
 
 struct Keys {
     std::vector<double> frequencies = sample::frequencies(500000, kDim);
     std::vector<float> values = sample::values(size_t{kTokens} * kDim, 3);
+    std::vector<int32_t> slots = std::vector<int32_t>(kTokens);
     std::vector<uint8_t> cache;
     RopeElement element;
 
-    explicit Keys(RopeElement kind) : cache(size_t{kTokens} * kDim * ropeElementBytes(kind)), element(kind) {}
+    explicit Keys(RopeElement kind)
+        : cache(rope::elementBytes(kind, size_t{kSlots} * kDim) + size_t{kSlots} * sizeof(float)), element(kind) {
+        for (uint32_t i = 0; i < kTokens; ++i) slots[i] = static_cast<int32_t>(i);
+    }
 
     RopeFusedDescription describe() const {
         RopeFusedDescription d = {};
@@ -28,45 +61,57 @@ struct Keys {
         d.rotate.k.heads = 1;
         d.rotate.frequencies = {frequencies.data(), kDim / 2, 1, nullptr, 1};
         d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-        d.cache.kind = ROPE_CACHE_POSITIONS;
-        d.cache.slots = kTokens;
+        d.cache.kind = ROPE_CACHE_SLOTS;
+        d.cache.slots = kSlots;
         d.cache.element = element;
+        d.cache.slot_map_apart = 1;
+        d.cache.k_scales.offset = size_t{kSlots} * kDim / sizeof(float);
         return d;
     }
-    // Fresh at positions first, first + 1 ...; the cache's slots are their order.
-    std::vector<double> rotateAt(int32_t first) {
-        RopeRotateDescription d = describe().rotate;
-        d.positions.first = first;
-        d.out_of_place = 1;
-        d.element_out = element;
-        std::vector<double> reference(values.size());
-        RopeHostRotate data = {};
-        data.k = values.data();
+    void run(const RopeFusedDescription& d, const float* k, double* reference) {
+        RopeHostFused data = {};
+        data.slot_map = slots.data();
+        data.k = k;
         data.k_out = cache.data();
-        data.reference_k = reference.data();
-        EXPECT_EQ(ropeHostRunRotate(&d, &data, nullptr), ROPE_SUCCESS);
+        data.reference_k = reference;
+        RopeReason reason;
+        EXPECT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_SUCCESS) << reason.text;
+    }
+    // Fresh at positions first, first + 1 ...
+    std::vector<double> rotateAt(int32_t first) {
+        RopeFusedDescription d = describe();
+        d.rotate.positions.first = first;
+        std::vector<double> reference(size_t{kSlots} * kDim);
+        run(d, values.data(), reference.data());
         return reference;
     }
-    void shift(int32_t delta) {
+    // Keys as they are, not rotated.
+    void put(const float* keys) {
+        RopeFusedDescription d = describe();
+        d.no_rotation = 1;
+        run(d, keys, nullptr);
+    }
+    RopeFusedDescription describeShift(int32_t delta) const {
         RopeFusedDescription d = describe();
         d.rotate.operation = ROPE_OPERATION_SHIFT;
         d.cache.shift = 1;
         d.cache.delta = delta;
-        RopeHostFused data = {};
-        data.k_out = cache.data();
-        RopeReason reason;
-        EXPECT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_SUCCESS) << reason.text;
+        return d;
     }
-    // The largest error of a pair, in its length.
+    void shift(int32_t delta) { run(describeShift(delta), nullptr, nullptr); }
+    // The largest error of a pair: in its length, or of what is quantized in the head's largest element.
     double worst(const std::vector<double>& reference) const {
-        std::vector<float> now(values.size());
-        ropeConvertElements(cache.data(), element, now.data(), ROPE_ELEMENT_F32, now.size());
+        const std::vector<float> now = widened(element, cache);
         double found = 0;
         for (size_t token = 0; token < kTokens; ++token) {
+            double largest = 0;
+            for (size_t i = token * kDim; i < token * kDim + kDim; ++i)
+                largest = std::fmax(largest, std::fabs(reference[i]));
             for (size_t i = token * kDim; i < token * kDim + kDim / 2; ++i) {
                 const size_t j = i + kDim / 2;
                 const double error = std::hypot(now[i] - reference[i], now[j] - reference[j]);
-                found = std::fmax(found, error / std::hypot(reference[i], reference[j]));
+                const double length = std::hypot(reference[i], reference[j]);
+                found = std::fmax(found, error / (rope::isForCaches(element) ? largest : length));
             }
         }
         return found;
@@ -81,10 +126,31 @@ struct Turns {
 
 class Shift : public testing::TestWithParam<Turns> {};
 
-// What one rotation errs by, at most, in a pair's length: the float32 result, then its rounding to the element.
+// What one rotation errs by, at most: the float32 result, then its rounding to the element. In a block or a head of
+// integers each of two elements errs by a half step, and those of Q4_0 and Q5_0 opposite to the largest by a whole one;
+// the steps are of a largest element that a turn may have made longer by half of it.
 double oneRotation(RopeElement element) {
-    const double narrowing = element == ROPE_ELEMENT_F16 ? 0x1p-11 : element == ROPE_ELEMENT_BF16 ? 0x1p-8 : 0;
-    return 2 * 0x1p-23 + narrowing;
+    switch (element) {
+    case ROPE_ELEMENT_F16:
+        return 2 * 0x1p-23 + 0x1p-11;
+    case ROPE_ELEMENT_BF16:
+        return 2 * 0x1p-23 + 0x1p-8;
+    case ROPE_ELEMENT_I8:
+    case ROPE_ELEMENT_Q8_0:
+        return 2.2 / 254;
+    case ROPE_ELEMENT_Q4_0:
+        return 2.2 / 8;
+    case ROPE_ELEMENT_Q4_1:
+        return 2.2 / 15;
+    case ROPE_ELEMENT_Q5_0:
+        return 2.2 / 16;
+    case ROPE_ELEMENT_F8_E4M3:
+        return 2.2 / 16;
+    case ROPE_ELEMENT_F8_E5M2:
+        return 2.2 / 8;
+    default:
+        return 2 * 0x1p-23;
+    }
 }
 
 // Every turn is one rotation more, and equal turns err alike: their errors add up, they do not average out. By a small
@@ -97,7 +163,8 @@ TEST_P(Shift, ErrsByOneRotationMoreForEachTurn) {
     Keys fresh(turns.element);
     const std::vector<double> reference = fresh.rotateAt(kFirst + turns.count * turns.delta);
     const double error = keys.worst(reference), afresh = fresh.worst(reference);
-    std::printf("%d turns by %d: %.3g of a pair's length, afresh %.3g\n", turns.count, turns.delta, error, afresh);
+    std::printf("%s, %d turns by %d: %.2g, afresh %.2g\n", rope::formatOf(turns.element).name, turns.count, turns.delta,
+                error, afresh);
     EXPECT_LE(error, (turns.count + 1) * oneRotation(turns.element));
     EXPECT_LE(afresh, oneRotation(turns.element));
     EXPECT_GT(error, afresh / 4); // what is measured is rounding, not nothing
@@ -112,8 +179,71 @@ TEST(ShiftOfKeys, OneTurnByTheSumErrsAsOne) {
     EXPECT_LE(keys.worst(reference), 2 * oneRotation(ROPE_ELEMENT_F16));
 }
 
+std::vector<RopeElement> quantizedElements() {
+    std::vector<RopeElement> all;
+    for (uint32_t i = 1; i < rope::kElementCount; ++i) {
+        if (rope::isForCaches(static_cast<RopeElement>(i))) all.push_back(static_cast<RopeElement>(i));
+    }
+    return all;
+}
+
+// What is quantized is widened to float32, turned there, and quantized again: as three passes do it.
+TEST(ShiftOfKeys, AQuantizedKeyTurnsInFloat32) {
+    for (const RopeElement element : quantizedElements()) {
+        Keys keys(element), wanted(element);
+        keys.rotateAt(kFirst);
+        std::vector<float> turned = widened(element, keys.cache);
+        RopeRotateDescription d = keys.describe().rotate;
+        d.operation = ROPE_OPERATION_SHIFT;
+        d.positions.kind = ROPE_POSITIONS_PER_TOKEN;
+        const std::vector<int32_t> deltas(kTokens, -321);
+        RopeHostRotate data = {};
+        data.positions = deltas.data();
+        data.k = data.k_out = turned.data();
+        ASSERT_EQ(ropeHostRunRotate(&d, &data, nullptr), ROPE_SUCCESS);
+        wanted.put(turned.data());
+        const std::vector<uint8_t> before = keys.cache;
+        keys.shift(-321);
+        EXPECT_EQ(keys.cache, wanted.cache) << rope::formatOf(element).name;
+        EXPECT_NE(keys.cache, before);
+    }
+}
+
+// Keys that go to slots of their own are those turned where they lay; what was read stays.
+TEST(ShiftOfKeys, AKeyMovesFromSlotToSlot) {
+    std::vector<RopeElement> all = quantizedElements();
+    all.insert(all.end(), {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16});
+    for (const RopeElement element : all) {
+        for (const int32_t delta : {5, -4096}) {
+            Keys moved(element), turned(element);
+            moved.rotateAt(kFirst);
+            turned.cache = moved.cache;
+            turned.shift(delta);
+            const std::vector<float> before = widened(element, moved.cache);
+            // Token 2 stays where it is, 3 is skipped, and 4 comes from nowhere. The others go behind the last.
+            moved.slots = {8, 9, 2, 11, 12, 13, -1, 15, /* from */ 0, 1, 2, -1, 99, 5, 6, 7};
+            RopeFusedDescription d = moved.describeShift(delta);
+            d.cache.moves = 1;
+            d.cache.source_map_offset = kTokens;
+            moved.run(d, nullptr, nullptr);
+            const std::vector<float> after = widened(element, moved.cache), wanted = widened(element, turned.cache);
+            for (uint32_t slot = 0; slot < kSlots; ++slot) {
+                const uint32_t from = slot - 8;
+                const bool taken = from == 0 || from == 1 || from == 5 || from == 7;
+                for (uint32_t e = 0; e < kDim; ++e) {
+                    const float value = slot == 2 ? wanted[slot * kDim + e]
+                                        : taken   ? wanted[from * kDim + e]
+                                                  : before[slot * kDim + e];
+                    ASSERT_EQ(after[slot * kDim + e], value) << element << " slot " << slot << " element " << e;
+                }
+            }
+        }
+    }
+}
+
 std::string name(const testing::TestParamInfo<Turns>& info) {
-    static const char* const kNames[] = {"", "Float32", "Float16", "Bfloat16"};
+    static const char* const kNames[] = {"",     "Float32", "Float16", "Bfloat16",   "Int8",      "Q8",
+                                         "Q4_0", "Q4_1",    "Q5_0",    "Float8E4M3", "Float8E5M2"};
     return std::string(kNames[info.param.element]) + "Times" + std::to_string(info.param.count) + "By" +
            std::to_string(-info.param.delta);
 }
@@ -122,6 +252,11 @@ std::vector<Turns> allTurns() {
     std::vector<Turns> all;
     for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
         for (const int count : {1, 10, 1000}) {
+            for (const int32_t delta : {-7, -1531}) all.push_back({element, count, delta});
+        }
+    }
+    for (const RopeElement element : quantizedElements()) {
+        for (const int count : {1, 10, 100}) {
             for (const int32_t delta : {-7, -1531}) all.push_back({element, count, delta});
         }
     }

@@ -124,7 +124,7 @@ TEST(PlanFused, RefusesWhatAGroupOrAUniformBindingCannotHold) {
     RopeFusedDescription d = llamaToCache();
     std::vector<float> weights(128 * 128, 1.0f);
     d.rotate.q.heads = 128;
-    d.q_norm = {ROPE_NORM_RMS, 0, 1, 0, weights.data(), 0, 0, {}, 0, 0, 0};
+    d.q_norm = {ROPE_NORM_RMS, 0, 1, 0, weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
     EXPECT_NE(std::string(plan.reason.text).find("65536 bytes, more than the 16384"), std::string::npos)
@@ -246,7 +246,8 @@ TEST(PlanFused, TakesQApartFromKAndVThatBecomeIntegers) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 8;
-    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0}) {
+    for (const RopeElement element :
+         {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_F8_E4M3}) {
         RopeFusedDescription d = llamaToCache();
         d.cache.element = element;
         d.cache.v_shares_buffer = 0;
@@ -262,6 +263,37 @@ TEST(PlanFused, TakesQApartFromKAndVThatBecomeIntegers) {
     }
 }
 
+// Blocks of 34, 18 and 22 bytes fill words in twos. A head of an odd number of them, or a stride, takes 16-bit stores.
+TEST(PlanFused, TakesOddNumbersOfBlocksWith16BitStorageAlone) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    const auto plan = [&limits](RopeElement element, uint32_t head_dim, uint64_t slot_stride, uint64_t offset) {
+        RopeFusedDescription d = {};
+        d.rotate.tokens = 3;
+        d.rotate.head_dim = head_dim;
+        d.v.heads = 1;
+        d.cache.kind = ROPE_CACHE_SLOTS;
+        d.cache.slots = 8;
+        d.cache.element = element;
+        d.cache.v = {offset, 0, 0, slot_stride, head_dim};
+        RopePlan p;
+        return ropePlanFused(&d, &limits, &p) == ROPE_SUCCESS ? std::string(p.passes[0].shader->name) : p.reason.text;
+    };
+    const std::string why = "whose blocks fill 32-bit words in twos, and without ROPE_ENABLED_STORAGE_16 it must be a "
+                            "multiple of 64";
+    for (const uint32_t enabled : {0u, uint32_t{ROPE_ENABLED_STORAGE_16}}) {
+        limits.enabled = enabled;
+        EXPECT_EQ(plan(ROPE_ELEMENT_Q4_0, 64, 64, 0), "fused_integers");
+        EXPECT_EQ(plan(ROPE_ELEMENT_Q4_1, 96, 96, 32), "fused_integers");
+        EXPECT_EQ(plan(ROPE_ELEMENT_Q8_0, 96, 128, 0),
+                  enabled != 0 ? "fused_integers_odd" : "v: head_dim is 96; with Q8_0, " + why);
+        EXPECT_EQ(plan(ROPE_ELEMENT_Q4_0, 64, 96, 0),
+                  enabled != 0 ? "fused_integers_odd" : "v: the cache's slot_stride is 96; with Q4_0, " + why);
+        EXPECT_EQ(plan(ROPE_ELEMENT_Q5_0, 64, 64, 32),
+                  enabled != 0 ? "fused_integers_odd" : "v: the cache's offset is 32; with Q5_0, " + why);
+    }
+}
+
 // Tensors whose norms differ in what a shader is told of them once go apart.
 TEST(PlanFused, TakesQApartFromAKOfAnotherNorm) {
     RopeLimits limits;
@@ -274,9 +306,9 @@ TEST(PlanFused, TakesQApartFromAKOfAnotherNorm) {
         return ropeDispatchCount(&plan);
     };
     const std::vector<float> weights(128, 1.0f);
-    d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0, 0, {}, 0, 0, 0};
-    EXPECT_EQ(dispatches(), 2u);
-    d.k_norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0, 0, {}, 0, 0, 0};
+    d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    EXPECT_EQ(dispatches(), 1u);
+    d.k_norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     EXPECT_EQ(dispatches(), 1u);
     d.k_norm.after = 1;
     EXPECT_EQ(dispatches(), 2u);
@@ -292,7 +324,7 @@ TEST(PlanFused, KeepsHeadsThatAreNormedTogetherInOneGroup) {
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 8;
     RopeFusedDescription d = llamaToCache();
-    d.q_norm = d.k_norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
+    d.q_norm = d.k_norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     for (const uint32_t size : {128u, 256u, 1024u}) {
         limits.group_size = size;
         RopePlan plan;
@@ -314,18 +346,13 @@ void expectRefused(RopeResult wanted, const std::string& piece, const RopeFusedD
 
 TEST(PlanFused, RefusesWhatCannotBe) {
     RopeFusedDescription d = llamaToCache();
-    d.cache.slots = 1 << 19;
-    d.cache.v.offset = uint64_t{1} << 30;
-    expectRefused(ROPE_ERROR_TOO_LARGE, "a cache is bound whole and spans 3221225472 bytes", d);
-    d = llamaToCache();
     d.tokens_counted = 1;
     d.rotate.skip_last = 2;
     expectRefused(ROPE_ERROR_INVALID, "skip_last is 2 with tokens_counted", d);
     d = llamaToCache();
-    d.cache.kind = ROPE_CACHE_RING;
-    d.cache.slots = 256;
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    expectRefused(ROPE_ERROR_INVALID, "512 tokens in a row come to a ring of 256 slots, two to one", d);
+    d.tokens_counted = 1;
+    d.tokens_batch_stride = (uint64_t{1} << 33) + 1;
+    expectRefused(ROPE_ERROR_TOO_LARGE, "tokens_batch_stride is 8589934593", d);
     d = llamaToCache();
     d.rotate.batch = (1 << 28) + 2;
     d.rotate.tokens = 1;
@@ -392,6 +419,7 @@ struct Last {
     const RopeDispatch& dispatch;
     rope::RopeFusedPush push;
     uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
+    bool hasOwn(const rope::FusedTensor& t) const { return t.role == rope::kV && id(ROPE_ID_V_ELEMENTS) != 0; }
     void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
         ASSERT_LE((last + 1) * bytes, dispatch.bindings[binding].range) << "binding " << binding;
     }
@@ -435,7 +463,7 @@ void checkWeights(const Last& l, const rope::FusedTensor& t) {
     const uint64_t token = l.id(q ? ROPE_ID_Q_WEIGHT_TOKEN : ROPE_ID_K_WEIGHT_TOKEN);
     const uint64_t head = l.id(q ? ROPE_ID_Q_WEIGHT_HEAD : ROPE_ID_K_WEIGHT_HEAD);
     const uint64_t last =
-        begin + (l.push.first_token + l.push.tokens - 1ull) * token + (t.heads - 1ull) * head + t.d.head_dim - 1;
+        begin + (l.push.first_token + l.push.tokens - 1ull) * token + (t.heads - 1ull) * head + t.norm.dim - 1;
     const uint32_t binding = q ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
     const uint64_t bytes = ropeElementBytes(t.norm.weights_element);
     ASSERT_EQ(l.id(q ? ROPE_ID_Q_WEIGHT_ELEMENT : ROPE_ID_K_WEIGHT_ELEMENT), uint32_t{t.norm.weights_element});
@@ -446,12 +474,48 @@ void checkWeights(const Last& l, const rope::FusedTensor& t) {
     }
 }
 
+void checkBiases(const Last& l, const rope::FusedTensor& t) {
+    ASSERT_EQ(l.id(ROPE_ID_BIAS_ELEMENT) != 0, t.biased);
+    if (!t.biased) return;
+    const bool q = t.role == rope::kQ, k = t.role == rope::kK;
+    const uint64_t begin = l.id(q ? ROPE_ID_Q_BIASES : k ? ROPE_ID_K_BIASES : ROPE_ID_V_BIASES);
+    const uint64_t last = begin +
+                          uint64_t{t.heads} * l.id(q   ? ROPE_ID_Q_BIAS_HEAD
+                                                   : k ? ROPE_ID_K_BIAS_HEAD
+                                                       : ROPE_ID_V_BIAS_HEAD) -
+                          1;
+    ASSERT_EQ(begin, t.biases_offset);
+    ASSERT_EQ(l.dispatch.bindings[ROPE_BINDING_BIASES].offset, 0u);
+    l.fits(ROPE_BINDING_BIASES, last * (l.id(ROPE_ID_BIAS_ELEMENT) == 1 ? 4 : 2) / 4, 4);
+    if (l.id(ROPE_ID_BIAS_VECTORS) != 0) {
+        ASSERT_EQ(begin % 4, 0u);
+    }
+}
+
 void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
-    const uint64_t rows = l.id(ROPE_ID_PAGE_SIZE) != 0 ? l.id(ROPE_ID_PAGE_SIZE) : l.push.slots;
-    const uint64_t pages = l.push.slots / rows;
+    const bool windowed = l.id(ROPE_ID_WINDOW_SLOTS) != 0;
+    const uint32_t slots = windowed ? l.id(ROPE_ID_CACHE_SLOTS) : l.push.slots;
+    uint64_t rows = l.id(ROPE_ID_PAGE_SIZE) != 0 ? l.id(ROPE_ID_PAGE_SIZE) : slots;
+    uint64_t pages = slots / rows, heads = t.heads;
+    if (windowed) {
+        const uint32_t *step = l.pass.step, *count = l.pass.count, head_parts = l.pass.parts[rope::kCacheHead];
+        const uint32_t first = l.push.ROPE_WINDOW / head_parts;
+        const auto left = [&](rope::GridAxis axis, uint32_t begin) {
+            return std::min(step[axis], count[axis] - begin);
+        };
+        ASSERT_EQ(slots, count[rope::kPage] * count[rope::kSlot]);
+        ASSERT_EQ(l.id(ROPE_ID_WINDOW_SLOTS), step[rope::kSequence] * step[rope::kPage] * step[rope::kSlot]);
+        if (rope::isPacked(t.d.positions)) sequences = left(rope::kSequence, first / slots);
+        pages = left(rope::kPage, first % slots / count[rope::kSlot]);
+        rows = left(rope::kSlot, first % count[rope::kSlot]);
+        heads = left(rope::kCacheHead, l.push.ROPE_WINDOW % head_parts * step[rope::kCacheHead]);
+    }
     const bool is_v = t.role == rope::kV;
-    const uint64_t units = (sequences - 1) * l.push.kv_to_batch + (pages - 1) * l.id(ROPE_ID_PAGE_STRIDE) +
-                           (rows - 1) * l.id(ROPE_ID_KV_DESTINATION_TOKEN) + (t.heads - 1ull) * l.push.kv_to_head;
+    const bool own = l.hasOwn(t);
+    const uint64_t units = (sequences - 1) * (own ? l.id(ROPE_ID_V_DESTINATION_BATCH) : l.push.kv_to_batch) +
+                           (pages - 1) * l.id(own ? ROPE_ID_V_PAGE_STRIDE : ROPE_ID_PAGE_STRIDE) +
+                           (rows - 1) * l.id(own ? ROPE_ID_V_DESTINATION_TOKEN : ROPE_ID_KV_DESTINATION_TOKEN) +
+                           (heads - 1) * (own ? l.id(ROPE_ID_V_DESTINATION_HEAD) : l.push.kv_to_head);
     const uint64_t elements = units * l.pass.address_unit + t.d.head_dim;
     const RopeElement element = t.d.element_out;
     const uint32_t binding = rope::fusedBinding(l.pass, t.role, false);
@@ -460,14 +524,15 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
         l.fits(binding, to * l.pass.address_unit + elements - 1, ropeElementBytes(element));
         return;
     }
-    l.fits(binding, to + (element == ROPE_ELEMENT_I8 ? elements / 4 : elements / 64 * 17) - 1, 4);
-    if (element != ROPE_ELEMENT_I8) return;
+    const uint32_t bytes = l.pass.access[binding].element_bytes;
+    l.fits(binding, to + rope::elementBytes(element, elements) / bytes - 1, bytes);
+    if (!t.has_scales) return;
     rope::RopeIntegersPush push;
     std::memcpy(&push, l.dispatch.push, sizeof push);
     l.fits(binding,
            (is_v ? push.v_scales : push.k_scales) + (sequences - 1) * push.scale_batch +
                (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) + (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) +
-               (t.heads - 1ull) * push.scale_head,
+               (heads - 1) * push.scale_head,
            4);
 }
 
@@ -537,7 +602,7 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
         Reach(t.norm.weights_offset)
             .over(t.d.tokens, t.norm.weights_token_stride)
             .over(t.heads, t.norm.weights_head_stride)
-            .isIn(plan.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS], t.d.head_dim,
+            .isIn(plan.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS], t.norm.dim,
                   ropeElementBytes(t.norm.weights_element));
     }
     if (!t.cached) return tensor(t.to_slot, t.destination, t.d.element_out);
@@ -550,9 +615,9 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
             .over(t.heads, l.head_stride)
             .isIn(plan.bytes[t.to_slot], extent, size, share);
     };
-    const bool blocks = t.d.element_out == ROPE_ELEMENT_Q8_0;
-    cached(t.cache, t.d.head_dim, blocks ? 34 : ropeElementBytes(t.d.element_out), blocks ? 32 : 1);
-    if (t.d.element_out == ROPE_ELEMENT_I8) cached(t.scales, 1, 4, 1);
+    const rope::ElementFormat& format = rope::formatOf(t.d.element_out);
+    cached(t.cache, t.d.head_dim, format.block_bytes, format.block_elements);
+    if (t.has_scales) cached(t.scales, 1, 4, 1);
 }
 
 // Counts and strides whose products pass 64 bits.
@@ -583,9 +648,22 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
     RopeCache& c = d.cache;
     RopePositions& p = d.rotate.positions;
     if (random->below(8) == 0) return spoilProducts(random, &d);
-    uint32_t* words[] = {&d.rotate.batch,    &d.rotate.tokens,  &d.rotate.q.heads, &d.v.heads,
-                         &c.slots,           &c.page_size,      &c.table_pages,    &d.packed,
-                         &c.v_shares_buffer, &d.tokens_counted, &p.sequences};
+    uint32_t* words[] = {&d.rotate.batch,
+                         &d.rotate.tokens,
+                         &d.rotate.q.heads,
+                         &d.v.heads,
+                         &c.slots,
+                         &c.page_size,
+                         &c.table_pages,
+                         &d.packed,
+                         &c.v_shares_buffer,
+                         &d.tokens_counted,
+                         &p.sequences,
+                         &d.rotate.k.head_dim,
+                         &d.rotate.q.rotary_begin,
+                         &d.v.head_dim,
+                         &d.k_norm.begin,
+                         &d.q_norm.dim};
     uint64_t* longs[] = {&c.slot_map_offset,
                          &c.slot_map_batch_stride,
                          &c.slot_map_token_stride,
@@ -610,12 +688,15 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
                          &d.q_norm.weights_offset,
                          &d.q_norm.weights_token_stride,
                          &d.k_norm.weights_offset,
-                         &d.k_norm.weights_head_stride};
+                         &d.k_norm.weights_head_stride,
+                         &d.biases.q_offset,
+                         &d.biases.k_offset,
+                         &d.biases.v_offset};
     for (uint32_t times = random->below(4); times != 0; --times) {
         if (random->below(2) == 0) {
-            *words[random->below(11)] = any();
+            *words[random->below(16)] = any();
         } else {
-            *longs[random->below(25)] = uint64_t{any()} << random->below(4) * 8;
+            *longs[random->below(28)] = uint64_t{any()} << random->below(4) * 8;
         }
     }
     if (random->below(4) == 0) c.v = c.k, c.v.offset += any();
@@ -638,21 +719,35 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
 }
 
 void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
-    const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV;
+    const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV, own = l.hasOwn(t);
     if (t.d.out_of_place != 0) {
         const uint64_t at = is_q ? l.push.q_from : is_v ? l.push.v_from : l.push.k_from;
         checkTensor(l, t,
-                    {rope::fusedBinding(l.pass, t.role, true), at, is_q ? l.push.q_from_batch : l.push.kv_from_batch,
-                     l.id(is_q ? ROPE_ID_Q_SOURCE_TOKEN : ROPE_ID_KV_SOURCE_TOKEN),
-                     l.id(is_q ? ROPE_ID_Q_SOURCE_HEAD : ROPE_ID_KV_SOURCE_HEAD)},
+                    {rope::fusedBinding(l.pass, t.role, true), at,
+                     is_q  ? l.push.q_from_batch
+                     : own ? l.id(ROPE_ID_V_SOURCE_BATCH)
+                           : l.push.kv_from_batch,
+                     l.id(is_q  ? ROPE_ID_Q_SOURCE_TOKEN
+                          : own ? ROPE_ID_V_SOURCE_TOKEN
+                                : ROPE_ID_KV_SOURCE_TOKEN),
+                     l.id(is_q  ? ROPE_ID_Q_SOURCE_HEAD
+                          : own ? ROPE_ID_V_SOURCE_HEAD
+                                : ROPE_ID_KV_SOURCE_HEAD)},
                     t.d.element_in);
     }
     if (t.cached) return checkCache(l, t, sequences);
     const uint64_t at = is_q ? l.push.q_to : is_v ? l.push.v_to : l.push.k_to;
     checkTensor(l, t,
-                {rope::fusedBinding(l.pass, t.role, false), at, is_q ? l.push.q_to_batch : l.push.kv_to_batch,
-                 l.id(is_q ? ROPE_ID_Q_DESTINATION_TOKEN : ROPE_ID_KV_DESTINATION_TOKEN),
-                 is_q ? l.id(ROPE_ID_Q_DESTINATION_HEAD) : l.push.kv_to_head},
+                {rope::fusedBinding(l.pass, t.role, false), at,
+                 is_q  ? l.push.q_to_batch
+                 : own ? l.id(ROPE_ID_V_DESTINATION_BATCH)
+                       : l.push.kv_to_batch,
+                 l.id(is_q  ? ROPE_ID_Q_DESTINATION_TOKEN
+                      : own ? ROPE_ID_V_DESTINATION_TOKEN
+                            : ROPE_ID_KV_DESTINATION_TOKEN),
+                 is_q  ? l.id(ROPE_ID_Q_DESTINATION_HEAD)
+                 : own ? l.id(ROPE_ID_V_DESTINATION_HEAD)
+                       : l.push.kv_to_head},
                 t.d.element_out);
 }
 
@@ -676,6 +771,7 @@ void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const
         *taken |= 1u << t.role;
         if (t.turned) reach::checkCosSin(dispatch, tokens, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
         checkWeights(l, t);
+        checkBiases(l, t);
         checkTensorOf(l, t, sequences);
     }
 }
@@ -692,8 +788,7 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
     if (testing::Test::HasFailure()) return;
     uint32_t first = 0, taken = 0;
     for (uint32_t pass = 0; pass < plan.pass_count; ++pass) {
-        const uint32_t* parts = plan.passes[pass].parts;
-        const uint32_t count = parts[0] * parts[1] * parts[2];
+        const uint32_t count = static_cast<uint32_t>(rope::partCount(plan.passes[pass]));
         for (uint32_t i = 0; i < std::min(count, 100u); ++i) {
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, first + (i < 50 ? i : count - 1 - (i - 50) % count), &dispatch);

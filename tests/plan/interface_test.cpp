@@ -159,7 +159,7 @@ std::vector<uint32_t> offsetsOf(const std::string& shader) {
     using Bias = rope::RopeBiasPush;
     if (shader.find("rotate_") == 0)
         return tensorOffsets<Rotate>({offsetof(Rotate, source_k), offsetof(Rotate, destination_k)});
-    if (shader.find("fused_integers") == 0)
+    if (shader.find("fused_integers") == 0 || shader.find("fused_shift") == 0)
         return fusedOffsets<Integers>({offsetof(Integers, k_scales), offsetof(Integers, v_scales),
                                        offsetof(Integers, scale_batch), offsetof(Integers, scale_head)});
     if (shader.find("fused") != std::string::npos)
@@ -221,16 +221,25 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         {"bias_odd", {0, 1, 2, 5}},
         {"relative_keys", {0, 1, 2, 5}},
         {"relative_values", {0, 1, 2, 5}},
-        {"bias_buckets_wide", {0, 1, 2, 5, 11}},
-        {"bias_buckets_odd", {0, 1, 2, 5, 11}},
+        {"bias_buckets_wide", {0, 1, 2, 5, 12}},
+        {"bias_buckets_odd", {0, 1, 2, 5, 12}},
         {"fused_wide", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
-        {"fused_wide_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 11}},
-        {"fused_wide_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-        {"fused_wide_parameters_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_wide_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 12}},
+        {"fused_wide_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_wide_parameters_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
         {"fused_odd", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
+        {"fused_gradient", {0, 1, 2, 3, 5}},
+        {"fused_gradient_parameters", {0, 1, 2, 3, 5, 12}},
+        {"fused_gradient_weights", {0, 1, 2, 3, 5, 9, 10}},
         {"fused_integers", {0, 1, 2, 3, 4, 5, 7, 8}},
-        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 7, 8, 11}},
-        {"fused_integers_weights", {0, 1, 2, 3, 4, 5, 7, 8, 10}}};
+        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 7, 8, 12}},
+        {"fused_integers_weights", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11}},
+        {"fused_integers_parameters_weights", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12}},
+        {"fused_shift", {0, 1, 2, 5, 7, 8}},
+        {"fused_shift_parameters", {0, 1, 2, 5, 7, 8, 12}},
+        {"fused_shift_odd", {0, 1, 2, 5, 7, 8}},
+        {"fused_integers_odd", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11}},
+        {"fused_integers_odd_parameters", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12}}};
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
@@ -248,9 +257,16 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, rotations);
     for (uint32_t id = 0; id <= ROPE_ID_PARAMETERS; ++id) fused.insert(id);
     for (const uint32_t id : Ids{ROPE_ID_EVERY_TOKEN, ROPE_ID_Q_BLOCKS}) fused.erase(id);
-    fused.insert(ROPE_ID_SLOT_MAP_APART);
+    for (const uint32_t id : Ids{ROPE_ID_SLOT_MAP_APART, ROPE_ID_MOVES, ROPE_ID_LONG_RING, ROPE_ID_COUNT_STRIDE,
+                                 ROPE_ID_WINDOW_SLOTS, ROPE_ID_WINDOW_HEADS, ROPE_ID_CACHE_SLOTS})
+        fused.insert(id);
+    for (uint32_t id = ROPE_ID_Q_LANES; id <= ROPE_ID_CLIP; ++id) fused.insert(id);
+    for (uint32_t id = ROPE_ID_V_LANES; id <= ROPE_ID_V_PAGE_STRIDE; ++id) fused.insert(id);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, fused);
     for (uint32_t id = ROPE_ID_WEIGHT_VECTORS; id <= ROPE_ID_K_WEIGHT_HEAD; ++id) fused.insert(id);
+    for (const uint32_t id : Ids{ROPE_ID_BIAS_ELEMENT, ROPE_ID_BIAS_VECTORS, ROPE_ID_Q_BIASES, ROPE_ID_K_BIASES,
+                                 ROPE_ID_V_BIASES, ROPE_ID_Q_BIAS_HEAD, ROPE_ID_K_BIAS_HEAD, ROPE_ID_V_BIAS_HEAD})
+        fused.insert(id);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters_weights).spec_ids, fused);
     for (uint32_t id = ROPE_ID_QUERY_SCALE; id <= ROPE_ID_PARAMETERS; ++id) fused.erase(id);
     EXPECT_EQ(parse(rope_shader_fused_wide_weights).spec_ids, fused);
@@ -271,8 +287,9 @@ TEST(Interface, NeedsNothingBeyondThePortableFloor) {
         const bool odd = name.find("_odd") != name.npos;
         const std::set<uint32_t> storage_16 = {1, 4433}, shader_alone = {1}; // capabilities
         const uint32_t needs = odd ? ROPE_ENABLED_STORAGE_16 : 0;
-        const bool meets = (name.find("fused") == 0 && !odd) || name == "selftest" || name == "rotate_wide" ||
-                           name.find("relative_") == 0 || name.find("bias_") == 0 || name.find("add_") == 0;
+        const bool meets = (name.find("fused") == 0 && name != "fused_odd") || name == "selftest" ||
+                           name == "rotate_wide" || name.find("relative_") == 0 || name.find("bias_") == 0 ||
+                           name.find("add_") == 0;
         EXPECT_EQ(m.capabilities, odd ? storage_16 : shader_alone) << shader->name;
         EXPECT_EQ(m.widths, odd ? (std::set<uint32_t>{16, 32}) : std::set<uint32_t>{32}) << shader->name;
         EXPECT_EQ(shader->needs, needs) << shader->name;

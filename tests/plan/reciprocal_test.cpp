@@ -1,5 +1,6 @@
 // 1/sqrt(x), 1/x and x/127 in integers: the nearest float32 for every significand.
 #include "../shaders/reciprocal.h"
+#include "support/sample.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +29,7 @@ TEST(Reciprocal, IsTheNearestForEverySignificand) {
             const float x = valueOf(bits);
             ASSERT_EQ(rope::reciprocal_root_bits(bits), bitsOf(static_cast<float>(1.0L / std::sqrt((long double)x))));
             ASSERT_EQ(rope::reciprocal_bits(bits), bitsOf(1.0f / x));
-            ASSERT_EQ(rope::share_127_bits(bits), bitsOf(x / 127.0f));
+            ASSERT_EQ(rope::share_bits(bits, 127), bitsOf(x / 127.0f));
         }
     }
 }
@@ -40,7 +41,9 @@ TEST(Reciprocal, IsTheNearestOverAllExponents) {
             if (bits == 0) continue;
             const float x = valueOf(bits);
             ASSERT_EQ(rope::reciprocal_root_bits(bits), bitsOf(static_cast<float>(1.0L / std::sqrt((long double)x))));
-            ASSERT_EQ(rope::share_127_bits(bits), bitsOf(x / 127.0f));
+            ASSERT_EQ(rope::share_bits(bits, 127), bitsOf(x / 127.0f));
+            for (const uint32_t divisor : {2u, 7u, 8u, 15u, 16u, 31u})
+                ASSERT_EQ(rope::share_bits(bits, divisor), bitsOf(x / static_cast<float>(divisor))) << divisor;
             if (exponent >= 252) continue; // its reciprocal is a denormal
             ASSERT_EQ(rope::reciprocal_bits(bits), bitsOf(1.0f / x)) << x;
         }
@@ -48,6 +51,28 @@ TEST(Reciprocal, IsTheNearestOverAllExponents) {
     EXPECT_EQ(rope::reciprocal_root_bits(0), 0x7F800000u);
     EXPECT_EQ(rope::reciprocal_root_bits(0x7F800000u), 0u);
     EXPECT_TRUE(std::isnan(valueOf(rope::reciprocal_root_bits(0x7FC00000u))));
+}
+
+// Any significands, equal ones, and the first and the last; of every sign and exponent.
+TEST(Reciprocal, QuotientsAreTheNearestOfNormalNumbers) {
+    sample::Random random(5);
+    const auto draw = [&random] {
+        const uint32_t choice = random.below(4), rest = random.next() & 0x7FFFFFu;
+        return choice == 0 ? random.below(4) : choice == 1 ? 0x7FFFFFu - random.below(4) : rest;
+    };
+    for (uint32_t i = 0; i < 4000000; ++i) {
+        const uint32_t y_bits = (1 + random.below(252)) << 23 | draw();
+        const uint32_t x_rest = i % 8 == 0 ? y_bits & 0x7FFFFFu : draw();
+        const uint32_t x_bits = (i % 16 == 0 ? 0 : random.below(255) << 23) | random.below(2) << 31 | x_rest;
+        const float quotient = valueOf(x_bits) / valueOf(y_bits);
+        const bool normal =
+            (x_bits & 0x7F800000u) != 0 && std::fabs(double{valueOf(x_bits)} / double{valueOf(y_bits)}) >= 0x1p-126;
+        ASSERT_EQ(rope::quotient_bits(x_bits, y_bits, rope::reciprocal_bits(y_bits)),
+                  normal ? bitsOf(quotient) : x_bits & 0x80000000u)
+            << valueOf(x_bits) << " / " << valueOf(y_bits);
+    }
+    EXPECT_EQ(rope::quotient_bits(0xFF800000u, 0x40000000u, rope::reciprocal_bits(0x40000000u)), 0xFF800000u);
+    EXPECT_EQ(rope::quotient_bits(0x7FC00000u, 0x40000000u, rope::reciprocal_bits(0x40000000u)), 0x7FC00000u);
 }
 
 } // namespace

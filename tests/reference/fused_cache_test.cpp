@@ -81,6 +81,59 @@ TEST(HostFused, ARingTakesPositionsModuloItsSlots) {
     EXPECT_EQ(r.outside, 1u);
 }
 
+// Token after token, a later one overwrites the slot of the one `slots` before it.
+Outcome tokenAfterToken(RopeFusedDescription d, const std::vector<int32_t>& counts, uint32_t slots) {
+    const uint32_t tokens = d.rotate.tokens, batch = d.rotate.batch;
+    const size_t row = kKeys * kDim;
+    Outcome all = run(d, nullptr, batch * slots * row);
+    all.k_out.assign(all.k_out.size(), kUntouched);
+    all.v_out = all.k_out;
+    for (uint32_t b = 0; b < batch; ++b) {
+        for (uint32_t t = 0; t < static_cast<uint32_t>(counts[b]); ++t) {
+            d.rotate.batch = d.rotate.tokens = 1;
+            d.rotate.positions.first = static_cast<int32_t>(5 + t);
+            RopeHostFused step = {};
+            step.k = &all.k[(b * tokens + t) * row];
+            step.v = &all.v[(b * tokens + t) * row];
+            step.k_out = &all.k_out[b * slots * row];
+            step.v_out = &all.v_out[b * slots * row];
+            EXPECT_EQ(ropeHostRunFused(&d, &step, nullptr), ROPE_SUCCESS);
+        }
+    }
+    return all;
+}
+
+TEST(HostFused, ALongPrefillLeavesInARingWhatTokenAfterTokenLeaves) {
+    for (const uint32_t slots : {1u, 3u, 8u, 10u}) {
+        for (const bool counted : {false, true}) {
+            RopeFusedDescription d = cached(10, ROPE_CACHE_RING, slots);
+            d.rotate.batch = 3;
+            std::vector<int32_t> counts = {10, 10, 10};
+            const Outcome wanted = tokenAfterToken(d, counted ? counts = {10, 2, 7} : counts, slots);
+            const std::vector<int32_t> list = {-9, counts[0], -9, counts[1], -9, counts[2]};
+            d.tokens_counted = counted;
+            d.tokens_offset = 1;
+            d.tokens_batch_stride = 2;
+            const Outcome r = run(d, list.data(), 3 * slots * kKeys * kDim);
+            EXPECT_EQ(r.k_out, wanted.k_out) << slots;
+            EXPECT_EQ(r.v_out, wanted.v_out) << slots;
+            EXPECT_EQ(r.outside, 0u);
+        }
+    }
+}
+
+// Lengths 5, 1, 0 and 4; two tokens behind the last sequence. Each sequence stands from position 0 on.
+TEST(HostFused, PackedSequencesKeepTheirLastTokensInTheirRings) {
+    const std::vector<int32_t> lengths = {0, 5, 6, 6, 10};
+    RopeFusedDescription d = cached(12, ROPE_CACHE_RING, 3);
+    d.rotate.positions = {};
+    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
+    d.rotate.positions.sequences = 4;
+    const Outcome r = run(d, lengths.data(), 4 * 3 * kKeys * kDim);
+    expectSlots(d, r, {-1, -1, 2, 0, 1, 3, -1, 10, 11, 9, -1, -1});
+    EXPECT_EQ(r.outside, 0u);
+}
+
 TEST(HostFused, ABlockTableNamesThePage) {
     for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
         // Positions of two tokens for each of two sequences, then a table of three pages for each.

@@ -51,7 +51,7 @@ TEST(HostFused, RefusesNoTensorsAndAVInPlace) {
 }
 
 TEST(HostFused, RefusesGradientsByName) {
-    expectRefused("operation transpose with q_norm: the gradient through a norm is not computed",
+    expectRefused("operation transpose with a norm is the gradient of q alone, but k has heads",
                   [](RopeFusedDescription* d) {
                       d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
                       d->q_norm.kind = ROPE_NORM_RMS;
@@ -67,7 +67,7 @@ TEST(HostFused, RefusesGradientsByName) {
 }
 
 TEST(HostFused, RefusesNormsThatAreNone) {
-    expectRefused("q_norm.kind is 3", [](RopeFusedDescription* d) { d->q_norm.kind = static_cast<RopeNormKind>(3); });
+    expectRefused("q_norm.kind is 4", [](RopeFusedDescription* d) { d->q_norm.kind = static_cast<RopeNormKind>(4); });
     expectRefused("k_norm.kind is 1, and k has no heads", [](RopeFusedDescription* d) {
         d->rotate.k.heads = 0;
         d->k_norm.kind = ROPE_NORM_RMS;
@@ -86,6 +86,85 @@ TEST(HostFused, RefusesNormsThatAreNone) {
             d->q_norm.all_heads = 1;
         },
         ROPE_ERROR_TOO_LARGE);
+}
+
+TEST(HostFused, RefusesPartsAndBiasesOfNorms) {
+    const auto k_norm = [](const std::string& piece, const std::function<void(RopeNorm*)>& spoil) {
+        expectRefused(piece, [&spoil](RopeFusedDescription* d) {
+            d->k_norm.kind = ROPE_NORM_LAYER;
+            spoil(&d->k_norm);
+        });
+    };
+    k_norm("k_norm.begin is 2 and k_norm.dim is 0; each must be a multiple of 4", [](RopeNorm* n) { n->begin = 2; });
+    k_norm("k_norm.begin is 0 and k_norm.dim is 6", [](RopeNorm* n) { n->dim = 6; });
+    k_norm("a head of 64 elements has no such part", [](RopeNorm* n) { n->begin = 64; });
+    k_norm("k_norm.begin is 32 and k_norm.dim is 36", [](RopeNorm* n) { n->begin = 32, n->dim = 36; });
+    k_norm("k_norm.all_heads is 1 with ROPE_NORM_LAYER", [](RopeNorm* n) { n->all_heads = 1; });
+    k_norm("k_norm.biases is an address", [](RopeNorm* n) { n->kind = ROPE_NORM_RMS, n->biases = n->weights; });
+    k_norm("k_norm.biases is an address", [](RopeNorm* n) { n->biases = n->weights, n->weights = nullptr; });
+    expectRefused(
+        "k_norm.weights_per_head of 32768 heads of 64 elements",
+        [](RopeFusedDescription* d) {
+            d->rotate.k.heads = d->v.heads = 32768;
+            d->k_norm.kind = ROPE_NORM_RMS;
+            d->k_norm.weights_per_head = 1;
+        },
+        ROPE_ERROR_TOO_LARGE);
+    expectRefused("v_norm.weights_on_device is 1", [](RopeFusedDescription* d) {
+        d->v_norm.kind = ROPE_NORM_RMS;
+        d->v_norm.weights_on_device = 1;
+    });
+    expectRefused("v_norm.kind is 1, and v has no heads", [](RopeFusedDescription* d) {
+        d->v.heads = 0;
+        d->v_norm.kind = ROPE_NORM_RMS;
+    });
+    expectRefused("k_norm.all_heads is 1 and v_norm.all_heads is 0", [](RopeFusedDescription* d) {
+        d->k_norm.kind = d->v_norm.kind = ROPE_NORM_RMS;
+        d->k_norm.all_heads = 1;
+    });
+}
+
+TEST(HostFused, RefusesWidths) {
+    expectRefused("k.rotary_begin is 4 and k.head_dim is 0; give both",
+                  [](RopeFusedDescription* d) { d->rotate.k.rotary_begin = 4; });
+    expectRefused("k.head_dim is 96 and k.rotary_begin is 64; a rotary part of 64 elements",
+                  [](RopeFusedDescription* d) {
+                      d->rotate.k.head_dim = 96;
+                      d->rotate.k.rotary_begin = 64;
+                  });
+    expectRefused("q.head_dim is 4294967295", [](RopeFusedDescription* d) { d->rotate.q.head_dim = UINT32_MAX; });
+}
+
+TEST(HostFused, RefusesClipsAndBiases) {
+    for (const float clip : {-1.0f, NAN, INFINITY}) {
+        expectRefused("it must be more than 0 and finite", [clip](RopeFusedDescription* d) { d->clip = clip; });
+    }
+    expectRefused("operation is 1 with a clip", [](RopeFusedDescription* d) {
+        d->clip = 1;
+        d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
+    });
+    expectRefused("operation is 1 with biases", [](RopeFusedDescription* d) {
+        d->biases.given = 1;
+        d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
+    });
+    expectRefused("biases.element is 4", [](RopeFusedDescription* d) { d->biases = {1, ROPE_ELEMENT_I8, 0, 0, 0}; });
+    expectRefused(
+        "biases.v_offset is 4294967296",
+        [](RopeFusedDescription* d) {
+            d->biases = {1, ROPE_ELEMENT_F32, 0, 0, uint64_t{1} << 32};
+        },
+        ROPE_ERROR_TOO_LARGE);
+    expectRefused("cache.shift turns K alone where it lies, but clip is set", [](RopeFusedDescription* d) {
+        d->rotate.q.heads = d->v.heads = 0;
+        d->cache.shift = 1;
+        d->clip = 1;
+    });
+    expectRefused("q: head_dim is 66; with a norm, biases, a scale of queries or a quantized cache",
+                  [](RopeFusedDescription* d) {
+                      d->rotate.head_dim = 66;
+                      d->rotate.rotary_dim = 64;
+                      d->biases.given = 1;
+                  });
 }
 
 TEST(HostFused, RefusesQueryScales) {
@@ -181,16 +260,19 @@ TEST(HostFused, RefusesCachesThatOverlap) {
 }
 
 TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
-    expectRefused("k: head_dim is 96; with Q8_0", [](RopeFusedDescription* d) {
-        d->rotate.head_dim = 96;
+    expectRefused("k: head_dim is 80; with Q8_0", [](RopeFusedDescription* d) {
+        d->rotate.head_dim = 80;
         d->rotate.rotary_dim = 64;
         d->cache.element = ROPE_ELEMENT_Q8_0;
     });
-    expectRefused("k: the cache's slot_stride is 160; with Q8_0", [](RopeFusedDescription* d) {
-        d->cache.k = {0, 0, 0, 160, 64};
-        d->cache.element = ROPE_ELEMENT_Q8_0;
-    });
-    expectRefused("k: the cache's offset is 2; with a norm, a scale of queries or int8 it must be a multiple of 4",
+    expectRefused("k: the cache's slot_stride is 144; with Q4_1, whose blocks have 32 elements, it must be a multiple "
+                  "of 32",
+                  [](RopeFusedDescription* d) {
+                      d->cache.k = {0, 0, 0, 144, 64};
+                      d->cache.element = ROPE_ELEMENT_Q4_1;
+                  });
+    expectRefused("k: the cache's offset is 2; with a norm, biases, a scale of queries or a quantized cache it must be "
+                  "a multiple of 4",
                   [](RopeFusedDescription* d) {
                       d->cache.k.offset = 2;
                       d->k_norm.kind = ROPE_NORM_RMS;
@@ -209,7 +291,7 @@ TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
         d->q_norm.kind = ROPE_NORM_RMS;
     });
     expectRefused(
-        "head_dim is 1028; with a norm, a scale of queries or int8 it may be at most 1024",
+        "head_dim is 1028; with a norm, biases, a scale of queries or a quantized cache it may be at most 1024",
         [](RopeFusedDescription* d) {
             d->rotate.head_dim = 1028;
             d->rotate.rotary_dim = 64;
@@ -224,15 +306,58 @@ TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
 }
 
 TEST(HostFused, RefusesUnlikeKAndVInOneDispatch) {
-    expectRefused("K's heads is 2 and V's 1", [](RopeFusedDescription* d) { d->v.heads = 1; });
-    expectRefused("K's source.token_stride is 128 and V's 256", [](RopeFusedDescription* d) {
+    expectRefused("K's element is 2 and V's 6; one dispatch takes such tensors alike, so make them so or set "
+                  "v_separate_dispatch to 1",
+                  [](RopeFusedDescription* d) {
+                      d->cache.element = ROPE_ELEMENT_F16;
+                      d->cache.v_element = ROPE_ELEMENT_Q4_0;
+                  });
+    const auto of_integers = [](const std::string& piece, const std::function<void(RopeFusedDescription*)>& spoil) {
+        expectRefused(piece, [&spoil](RopeFusedDescription* d) {
+            d->cache.element = ROPE_ELEMENT_I8;
+            d->cache.k_scales.offset = d->cache.v_scales.offset = 1 << 16;
+            spoil(d);
+        });
+    };
+    of_integers("K's heads is 2 and V's 1", [](RopeFusedDescription* d) { d->v.heads = 1; });
+    of_integers("K's source.token_stride is 128 and V's 256", [](RopeFusedDescription* d) {
         d->v.source = {0, 0, 256, 64};
     });
-    expectRefused("set v_separate_dispatch to 1", [](RopeFusedDescription* d) { d->cache.v = {0, 0, 0, 192, 64}; });
+    of_integers("set v_separate_dispatch to 1", [](RopeFusedDescription* d) { d->cache.v = {0, 0, 0, 192, 64}; });
+    of_integers("K's head_dim is 64 and V's 32; one dispatch takes such tensors alike, so make them so or set "
+                "v_separate_dispatch to 1",
+                [](RopeFusedDescription* d) { d->v.head_dim = 32; });
+    expectRefused("K's heads is 2 and V's 1", [](RopeFusedDescription* d) {
+        d->k_norm.kind = ROPE_NORM_RMS;
+        d->k_norm.all_heads = 1;
+        d->v.heads = 1;
+    });
     RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 16);
     d.cache.v = {0, 0, 0, 192, 64};
     d.v_separate_dispatch = 1;
     run(d, nullptr, 16 * 192);
+}
+
+TEST(HostFused, RefusesGivenScalesThatCannotBe) {
+    static const float kScales[2] = {1, 0};
+    const auto given = [](RopeElement element, const float* values, uint32_t count) {
+        return [=](RopeFusedDescription* d) {
+            d->cache.element = element;
+            d->cache.k_given_scale = d->cache.v_given_scale = {values, count, 0};
+        };
+    };
+    expectRefused("cache.k_given_scale has 1 values, and k's element is 4; float8 (9 and 10) takes them",
+                  given(ROPE_ELEMENT_I8, kScales, 1));
+    expectRefused("cache.k_given_scale has 3 values at an address; it takes 1, or 2 for k's heads, an array",
+                  given(ROPE_ELEMENT_F8_E4M3, kScales, 3));
+    expectRefused("cache.k_given_scale has 1 values at null", given(ROPE_ELEMENT_F8_E4M3, nullptr, 1));
+    expectRefused("cache.k_given_scale.values[1] is 0; it must be from 2^-100 to 2^100",
+                  given(ROPE_ELEMENT_F8_E5M2, kScales, 2));
+    expectRefused("K's given scale is 1 and V's 0", [](RopeFusedDescription* d) {
+        d->cache.element = ROPE_ELEMENT_F8_E4M3;
+        d->cache.v_scales.offset = 8192;
+        d->cache.k_given_scale = {kScales, 1, 0};
+    });
 }
 
 TEST(HostFused, RefusesCountsOfPackedSequences) {
@@ -419,7 +544,15 @@ TEST(HostFused, RefusesShiftsThatAreNone) {
     expectShiftRefused("cache.kind 0", [](RopeFusedDescription* d) { d->cache.kind = ROPE_CACHE_NONE; });
     expectShiftRefused("with operation 0",
                        [](RopeFusedDescription* d) { d->rotate.operation = ROPE_OPERATION_FORWARD; });
-    expectShiftRefused("cache.element 5", [](RopeFusedDescription* d) { d->cache.element = ROPE_ELEMENT_Q8_0; });
+    expectShiftRefused("cache.moves is 1 with cache.shift 1 and cache.kind 3", [](RopeFusedDescription* d) {
+        d->cache.kind = ROPE_CACHE_RING;
+        d->cache.moves = 1;
+    });
+    expectRefused("cache.moves is 1 with cache.shift 0", [](RopeFusedDescription* d) { d->cache.moves = 1; });
+    expectShiftRefused("and the list of slots to read bytes 4 to", [](RopeFusedDescription* d) {
+        d->cache.moves = 1;
+        d->cache.source_map_offset = d->cache.slot_map_offset + 1;
+    });
     expectShiftRefused("cache.delta is 0 with cache.kind 3", [](RopeFusedDescription* d) {
         d->cache.kind = ROPE_CACHE_RING;
         d->cache.delta = 0;

@@ -62,7 +62,7 @@ TEST(HostFused, GivesTheBitsOfThePassesThatItReplaces) {
         RopeFusedDescription all = plain(5);
         all.rotate.element_in = ROPE_ELEMENT_BF16;
         all.rotate.element_out = ROPE_ELEMENT_F32;
-        all.q_norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0};
+        all.q_norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         all.query_scale = {values, 1, 1, 0};
         RopeFusedDescription norm = plain(5);
         norm.no_rotation = 1;
@@ -87,7 +87,7 @@ TEST(HostFused, ChangesQInPlace) {
     for (const RopePairing pairing : {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED}) {
         RopeFusedDescription d = plain(3);
         d.rotate.pairing_in = pairing;
-        d.q_norm = {ROPE_NORM_RMS, 1, 1, 0, nullptr, 0, 0, {}, 0, 0, 0};
+        d.q_norm = {ROPE_NORM_RMS, 1, 1, 0, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         std::vector<float> q = sample::values(3 * kQueries * kDim, 12);
         const std::vector<float> wanted = runQ(d, q);
         d.rotate.out_of_place = 0;
@@ -162,8 +162,8 @@ TEST(HostFused, ParametersAreWeightsAndScalesPaddedToFour) {
     const float values[] = {1, 2, 3, 4, 5};
     RopeFusedDescription d = cached(1, ROPE_CACHE_POSITIONS, 8);
     d.rotate.q.heads = kQueries;
-    d.q_norm = {ROPE_NORM_RMS, 0, 0, 0, w.data(), 0, 0, {}, 0, 0, 0};
-    d.k_norm = {ROPE_NORM_RMS, 0, 1, 0, w.data(), 0, 0, {}, 0, 0, 0};
+    d.q_norm = {ROPE_NORM_RMS, 0, 0, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.k_norm = {ROPE_NORM_RMS, 0, 1, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     d.query_scale = {values, 5, 1, 0};
     std::vector<float> got(kDim + kDim * kKeys + 8 + 1, kUntouched);
     std::vector<float> wanted(w.begin(), w.begin() + kDim);

@@ -105,7 +105,15 @@ void fillPositions(const rope::ResolvedFused& fused, sample::Random* random, std
     }
 }
 
-// Each slot at most once; a few are -1 or outside.
+int64_t takeSlot(std::vector<uint32_t>* free, sample::Random* random) {
+    if (free->empty()) return -1;
+    std::swap((*free)[random->below(static_cast<uint32_t>(free->size()))], free->back());
+    const uint32_t slot = free->back();
+    free->pop_back();
+    return slot;
+}
+
+// Each slot at most once, to be read or to be written; a few are -1 or outside.
 void fillSlots(const RopeFusedDescription& d, uint32_t batch, sample::Random* random, std::vector<uint8_t>* to) {
     std::vector<uint32_t> free(d.cache.slots);
     for (uint32_t i = 0; i < free.size(); ++i) free[i] = i;
@@ -115,14 +123,12 @@ void fillSlots(const RopeFusedDescription& d, uint32_t batch, sample::Random* ra
             const uint32_t choice = random->below(8);
             if (choice == 1) slot = d.cache.slots + random->below(3);
             if (choice == 2) slot = d.cache.slot_map_element == ROPE_POSITION_INT64 ? -(int64_t{1} << 32) : -2;
-            if (choice > 2 && !free.empty()) {
-                std::swap(free[random->below(static_cast<uint32_t>(free.size()))], free.back());
-                slot = free.back();
-                free.pop_back();
-            }
-            putInteger(slot, d.cache.slot_map_element,
-                       d.cache.slot_map_offset + b * d.cache.slot_map_batch_stride + i * d.cache.slot_map_token_stride,
-                       to);
+            if (choice > 2) slot = takeSlot(&free, random);
+            const uint64_t at = b * d.cache.slot_map_batch_stride + i * d.cache.slot_map_token_stride;
+            putInteger(slot, d.cache.slot_map_element, d.cache.slot_map_offset + at, to);
+            if (d.cache.moves == 0 || d.cache.source_map_offset == d.cache.slot_map_offset) continue;
+            if (random->below(3) != 0) slot = random->below(8) == 0 ? int64_t{-1} : takeSlot(&free, random);
+            putInteger(slot, d.cache.slot_map_element, d.cache.source_map_offset + at, to);
         }
     }
 }
@@ -152,14 +158,42 @@ const rope::FusedTensor* turnedTensor(const rope::ResolvedFused& fused) {
     return nullptr;
 }
 
+// Fills every slot of K's cache with keys.
+void fillQuantizedCache(const rope::ResolvedFused& fused, uint64_t seed, std::vector<uint8_t>* cache) {
+    const rope::FusedTensor& t = fused.tensors[0];
+    RopeFusedDescription d = {};
+    d.no_rotation = 1;
+    d.cache = fused.filled.cache;
+    d.cache.kind = ROPE_CACHE_POSITIONS;
+    d.cache.shift = d.cache.moves = 0;
+    d.rotate.tokens = d.cache.slots;
+    const uint32_t sequences = std::max(t.d.batch, t.d.positions.sequences);
+    d.rotate.batch = rope::cacheKind(fused.filled.cache).per_sequence ? sequences : 1;
+    d.rotate.head_dim = t.d.head_dim;
+    d.rotate.k.heads = t.heads;
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    const std::vector<float> keys =
+        sample::values(size_t{d.rotate.batch} * d.rotate.tokens * t.heads * t.d.head_dim, seed + 5);
+    RopeHostFused run = {};
+    run.k = keys.data();
+    run.k_out = cache->data();
+    RopeReason reason;
+    EXPECT_EQ(ropeHostRunFused(&d, &run, &reason), ROPE_SUCCESS) << reason.text;
+}
+
 // What outputs hold before: where a pass works in place, values.
 void fillOutputs(const rope::ResolvedFused& fused, const RopePlan& plan, uint64_t seed, gpu::Slots* slots) {
     for (const RopeSlot slot : {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
         slots->bytes[slot].assign(plan.bytes[slot], kUntouched);
     }
     if (fused.filled.cache.shift == 0) return;
-    slots->bytes[ROPE_SLOT_K_OUT] =
-        sample::tensor(fused.tensors[0].d.element_out, plan.bytes[ROPE_SLOT_K_OUT], seed + 5);
+    const RopeElement element = fused.tensors[0].d.element_out;
+    std::vector<uint8_t>& cache = slots->bytes[ROPE_SLOT_K_OUT];
+    if (rope::isForCaches(element)) {
+        fillQuantizedCache(fused, seed, &cache);
+    } else {
+        cache = sample::tensor(element, cache.size(), seed + 5);
+    }
 }
 
 } // namespace
@@ -175,6 +209,7 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V}) {
         slots.bytes[slot] = sample::tensor(d.element_in, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
     }
+    slots.bytes[ROPE_SLOT_X] = sample::tensor(d.element_in, plan.bytes[ROPE_SLOT_X], seed + 11);
     fillOutputs(fused, plan, seed, &slots);
     std::vector<uint8_t>& positions = slots.bytes[ROPE_SLOT_POSITIONS];
     // Rows are made from positions that the pass itself may not read: room for all of them.
@@ -186,6 +221,9 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     std::vector<uint8_t>& slot_map = fused.filled.cache.slot_map_apart != 0 ? apart : positions;
     if (fused.filled.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.filled, d.batch, &random, &slot_map);
     if (fused.filled.cache.kind == ROPE_CACHE_BLOCK_TABLE) fillTable(fused.filled, caches, &random, &slot_map);
+    if (plan.bytes[ROPE_SLOT_BIASES] != 0)
+        slots.bytes[ROPE_SLOT_BIASES] =
+            sample::tensor(fused.filled.biases.element, plan.bytes[ROPE_SLOT_BIASES], seed + 18);
     for (const RopeSlot slot : {ROPE_SLOT_Q_WEIGHTS, ROPE_SLOT_K_WEIGHTS}) {
         const RopeNorm& norm = slot == ROPE_SLOT_Q_WEIGHTS ? fused.filled.q_norm : fused.filled.k_norm;
         if (plan.bytes[slot] != 0)
@@ -193,7 +231,9 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
                 sample::tensor(norm.weights_element, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
     }
     if (scene.d.tokens_counted != 0) {
-        putInteger(scene.present, fused.count_element, scene.d.tokens_offset, &positions);
+        for (uint32_t b = d.batch; b-- > 0;) // the first one last: without a stride all have its count
+            putInteger(scene.present[b], fused.count_element, scene.d.tokens_offset + b * scene.d.tokens_batch_stride,
+                       &positions);
     }
     const rope::FusedTensor* turned = turnedTensor(fused);
     if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0) {
@@ -240,9 +280,11 @@ testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, con
     run.q = data(ROPE_SLOT_Q);
     run.k = data(ROPE_SLOT_K);
     run.v = data(ROPE_SLOT_V);
+    run.x = data(ROPE_SLOT_X);
     run.slot_map = data(ROPE_SLOT_SLOT_MAP);
     run.q_weights = data(ROPE_SLOT_Q_WEIGHTS);
     run.k_weights = data(ROPE_SLOT_K_WEIGHTS);
+    run.biases = data(ROPE_SLOT_BIASES);
     run.q_out = scene.d.rotate.out_of_place != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
     const bool cached = scene.d.cache.kind != ROPE_CACHE_NONE;
     run.k_out = scene.d.rotate.out_of_place != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
@@ -265,13 +307,13 @@ namespace {
 // True if the weights on the device could be given in PARAMETERS as well.
 bool takesGivenWeights(const rope::FusedTensor& t) {
     const RopeNorm& norm = t.norm;
-    const uint64_t packed = norm.all_heads != 0 ? t.d.head_dim : 0;
+    const uint64_t packed = norm.all_heads != 0 ? norm.dim : 0;
     return norm.weights_on_device != 0 && norm.weights_token_stride == 0 && norm.weights_head_stride == packed;
 }
 
 std::vector<float> readWeights(const rope::FusedTensor& t, const std::vector<uint8_t>& from) {
     const RopeNorm& norm = t.norm;
-    std::vector<float> weights((norm.all_heads != 0 ? t.heads : 1) * size_t{t.d.head_dim});
+    std::vector<float> weights((norm.all_heads != 0 ? t.heads : 1) * size_t{norm.dim});
     ropeConvertElements(from.data() + norm.weights_offset * ropeElementBytes(norm.weights_element),
                         norm.weights_element, weights.data(), ROPE_ELEMENT_F32, weights.size());
     return weights;
@@ -287,11 +329,12 @@ class Unfused {
     testing::AssertionResult run(const rope::ResolvedFused& fused, uint32_t index, gpu::Slots* slots) {
         const rope::FusedTensor& t = fused.tensors[index];
         const RopeNorm& norm = t.norm;
-        now_ = {t.heads, t.source, t.destination};
+        now_ = {t.heads, t.source, t.destination, 0, 0};
         element_ = t.d.element_in;
         bytes_ = before_.bytes[t.from_slot];
         testing::AssertionResult ok = testing::AssertionSuccess();
-        if (norm.kind != ROPE_NORM_NONE && norm.after == 0) ok = pass(t, &norm, false);
+        if (t.biased || t.clip != 0) ok = inputs(t);
+        if (ok && norm.kind != ROPE_NORM_NONE && norm.after == 0) ok = pass(t, &norm, false);
         if (ok && t.turned) ok = rotate(t);
         if (ok && norm.kind != ROPE_NORM_NONE && norm.after != 0) ok = pass(t, &norm, false);
         if (ok && t.query_scaled) ok = pass(t, nullptr, true);
@@ -310,7 +353,7 @@ class Unfused {
         d.batch = t.d.batch;
         d.tokens = t.d.tokens;
         d.head_dim = t.d.head_dim;
-        d.rotary_begin = scene_.d.rotate.rotary_begin;
+        d.rotary_begin = t.d.rotary_begin;
         d.rotary_dim = scene_.d.rotate.rotary_dim;
         d.element_in = element_;
         d.element_out = ROPE_ELEMENT_F32;
@@ -340,7 +383,7 @@ class Unfused {
             before_.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS];
         if (norm != nullptr && takesGivenWeights(t)) {
             given = readWeights(t, weights);
-            d.q_norm.weights_on_device = 0;
+            d.q_norm.weights_on_device = d.q_norm.weights_per_head = 0;
             d.q_norm.weights = given.data();
         }
         if (scaled) {
@@ -349,9 +392,26 @@ class Unfused {
             d.rotate.frequencies.axes = scene_.d.rotate.frequencies.axes;
             d.rotate.frequencies.count = scene_.d.rotate.frequencies.count;
         }
+        return carry(d, weights);
+    }
+    // A pass for the biases, and one for the clip.
+    testing::AssertionResult inputs(const rope::FusedTensor& t) {
+        testing::AssertionResult ok = testing::AssertionSuccess();
+        for (const bool clips : {false, true}) {
+            RopeFusedDescription d = {};
+            d.rotate = plain(t);
+            d.no_rotation = 1;
+            if (clips) d.clip = t.clip;
+            if (!clips && t.biased) d.biases = {1, scene_.d.biases.element, t.biases_offset, 0, 0};
+            if (ok && (clips ? t.clip != 0 : t.biased)) ok = carry(d, {});
+        }
+        return ok;
+    }
+    // Carries the tensor through a pass of stages alone.
+    testing::AssertionResult carry(const RopeFusedDescription& d, const std::vector<uint8_t>& weights) {
         RopePlan plan;
         if (ropePlanFused(&d, &device_->limits(), &plan) != ROPE_SUCCESS)
-            return testing::AssertionFailure() << "norm or scale alone: " << plan.reason.text;
+            return testing::AssertionFailure() << "a stage alone: " << plan.reason.text;
         gpu::Slots slots;
         slots.bytes[ROPE_SLOT_Q] = bytes_;
         slots.bytes[ROPE_SLOT_Q_WEIGHTS] = weights;
@@ -369,6 +429,8 @@ class Unfused {
         d.element_out = ROPE_ELEMENT_F32;
         d.out_of_place = 1;
         d.count_outside = 0;
+        d.head_dim = t.d.head_dim;
+        d.rotary_begin = t.d.rotary_begin;
         d.k = {};
         d.q = packed(t);
         RopePlan plan;
@@ -393,6 +455,7 @@ class Unfused {
         d.no_rotation = 1;
         d.tokens_counted = given.tokens_counted;
         d.tokens_offset = given.tokens_offset;
+        d.tokens_batch_stride = given.tokens_batch_stride;
         RopeTensor tensor = packed(t);
         tensor.destination = t.destination;
         if (t.cached) {
@@ -403,7 +466,10 @@ class Unfused {
         if (t.cached && t.name[0] == 'v') {
             d.cache.k = d.cache.v;
             d.cache.k_scales = d.cache.v_scales;
+            d.cache.k_given_scale = d.cache.v_given_scale;
+            d.cache.element = rope::cacheElement(d.cache, true);
         }
+        d.cache.v_given_scale = {};
         (is_q ? d.rotate.q : d.rotate.k) = tensor;
         const RopeSlot from = is_q ? ROPE_SLOT_Q : ROPE_SLOT_K;
         const RopeSlot to = is_q ? ROPE_SLOT_Q_OUT : ROPE_SLOT_K_OUT;
@@ -413,6 +479,9 @@ class Unfused {
         gpu::Slots slots;
         slots.bytes[from] = bytes_;
         slots.bytes[to] = all->bytes[t.to_slot];
+        slots.bytes[ROPE_SLOT_PARAMETERS].resize(plan.bytes[ROPE_SLOT_PARAMETERS]);
+        if (plan.bytes[ROPE_SLOT_PARAMETERS] != 0)
+            ropeWriteParameters(&d, slots.bytes[ROPE_SLOT_PARAMETERS].data(), nullptr);
         fill(plan, &slots);
         const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
         std::copy(slots.bytes[to].begin(), slots.bytes[to].end(), all->bytes[t.to_slot].begin());

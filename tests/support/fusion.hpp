@@ -13,9 +13,9 @@ struct Scene {
     RopeFusedDescription d = {};
     std::vector<double> frequencies;
     std::vector<uint8_t> axes;
-    std::vector<float> q_weights, k_weights, values;
-    int64_t present = 0;  // tokens that are there, with tokens_counted; also what is no count
-    RopeLimits most = {}; // to plan with: at most these of the device's
+    std::vector<float> q_weights, k_weights, values, k_scales, v_scales;
+    int64_t present[2] = {}; // tokens of each sequence that are there, with tokens_counted; also what is no count
+    RopeLimits most = {};    // to plan with: at most these of the device's
 
     Scene() = default;
     Scene(const Scene&) = delete;

@@ -21,7 +21,12 @@ bool fitsRuns(const RopeRotateDescription& r) {
 }
 
 bool takesRuns(const RopeFusedDescription& d) {
-    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.query_scale.count != 0 || rope::isForCaches(d.cache.element);
+    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.v_norm.kind != 0 || d.biases.given != 0 ||
+           d.query_scale.count != 0 || rope::isForCaches(d.cache.element) || rope::isForCaches(d.cache.v_element);
+}
+
+uint32_t dimOf(const RopeRotateDescription& r, const RopeTensor& tensor) {
+    return tensor.head_dim != 0 ? tensor.head_dim : r.head_dim;
 }
 
 uint32_t sequencesOf(const RopeRotateDescription& r) { return std::max(r.batch, r.positions.sequences); }
@@ -34,9 +39,9 @@ uint32_t drawTokens(sample::Random* random) {
 
 void drawShape(sample::Random* random, Scene* scene) {
     RopeRotateDescription& r = scene->d.rotate;
-    static const uint32_t kDims[][3] = {{64, 0, 64}, {64, 0, 32}, {128, 0, 128}, {64, 16, 32},  {80, 0, 40},
-                                        {20, 4, 12}, {35, 3, 10}, {256, 0, 256}, {256, 64, 128}};
-    const uint32_t* dims = kDims[random->below(9)];
+    static const uint32_t kDims[][3] = {{64, 0, 64}, {64, 0, 32}, {128, 0, 128}, {64, 16, 32},   {80, 0, 40},
+                                        {20, 4, 12}, {35, 3, 10}, {256, 0, 256}, {256, 64, 128}, {96, 0, 96}};
+    const uint32_t* dims = kDims[random->below(10)];
     r.head_dim = dims[0];
     r.rotary_begin = dims[1];
     r.rotary_dim = dims[2];
@@ -129,11 +134,13 @@ void drawRows(sample::Random* random, Scene* scene) {
 RopeNorm drawNorm(sample::Random* random, const std::vector<float>& weights) {
     static const float kEpsilons[] = {1e-6f, 1e-6f, 0, 1e4f, 1e30f};
     RopeNorm norm = {};
-    norm.kind = static_cast<RopeNormKind>(random->below(3));
+    norm.kind = static_cast<RopeNormKind>(random->below(4));
     norm.after = random->below(2);
-    norm.all_heads = random->below(3) == 0;
+    norm.all_heads = norm.kind != ROPE_NORM_LAYER && random->below(3) == 0;
     norm.epsilon = kEpsilons[random->below(5)];
     if (random->below(3) != 0) norm.weights = weights.data();
+    norm.weights_per_head = oneIn(3, random);
+    if (norm.kind == ROPE_NORM_LAYER && norm.weights != nullptr && oneIn(2, random)) norm.biases = weights.data() + 3;
     norm.weight_offset = static_cast<float>(random->below(2));
     return norm;
 }
@@ -141,12 +148,20 @@ RopeNorm drawNorm(sample::Random* random, const std::vector<float>& weights) {
 void drawStages(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     const RopeRotateDescription& r = d.rotate;
-    scene->q_weights = sample::values(size_t{r.q.heads} * r.head_dim, 7);
-    scene->k_weights = sample::values(size_t{r.k.heads} * r.head_dim, 8);
+    const size_t most = size_t{std::max({r.q.heads, r.k.heads, 4u})} * 1024; // V has 4 heads at most
+    scene->q_weights = sample::values(most, 7);
+    scene->k_weights = sample::values(most, 8);
     const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0;
     const bool may_norm = runs && r.operation == ROPE_OPERATION_FORWARD;
     if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q_norm = drawNorm(random, scene->q_weights);
     if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k_norm = drawNorm(random, scene->k_weights);
+    if (may_norm && oneIn(3, random)) d.v_norm = drawNorm(random, scene->k_weights);
+    if (may_norm && oneIn(4, random)) {
+        d.biases = {1, static_cast<RopeElement>(random->below(4)), random->below(200), random->below(200),
+                    random->below(200)};
+        if (oneIn(2, random)) d.biases.q_offset = d.biases.k_offset = d.biases.v_offset = 4ull * random->below(40);
+    }
+    if (r.operation == ROPE_OPERATION_FORWARD && oneIn(4, random)) d.clip = oneIn(2, random) ? 0.75f : 1e30f;
     d.no_rotation = random->below(5) == 0;
     if (!runs || r.q.heads == 0 || random->below(2) != 0) return;
     scene->values.resize(9);
@@ -170,12 +185,21 @@ uint64_t setCacheStrides(const RopeFusedDescription& d, uint32_t heads, uint64_t
     return end;
 }
 
-// K's and V's caches and their scales one after the other, in any order.
+uint64_t roundUp(uint64_t count, uint64_t step) { return (count + step - 1) / step * step; }
+bool isBlocks(RopeElement element) { return rope::formatOf(element).scale == rope::ElementScale::kInBlock; }
+
+// The element of K's cache or V's, with its default filled in.
+RopeElement elementOf(const RopeFusedDescription& d, bool is_v) {
+    if (is_v && d.cache.v_element != ROPE_ELEMENT_DEFAULT) return d.cache.v_element;
+    return d.cache.element != ROPE_ELEMENT_DEFAULT ? d.cache.element : d.rotate.element_out;
+}
+
+// K's and V's caches and their scales one after the other, in any order. Places are counted in bytes.
 void drawCachePlaces(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeCache& cache = d.cache;
-    const bool eights = cache.element == ROPE_ELEMENT_I8;
-    const uint32_t finest = cache.element == ROPE_ELEMENT_Q8_0 ? 64 : takesRuns(d) ? 4 : 1u << random->below(3);
+    const bool blocks = isBlocks(elementOf(d, false)) || isBlocks(elementOf(d, true));
+    const uint32_t finest = blocks ? 32u << random->below(2) : takesRuns(d) ? 4 : 1u << random->below(3);
     const uint32_t gap = oneIn(3, random) ? finest : 0;
     const uint32_t scale_gap = oneIn(3, random) ? 1 : 0;
     const uint32_t first = random->below(4) == 0;
@@ -183,17 +207,43 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
     for (uint32_t i = 0; i < 2; ++i) {
         const bool is_k = i == first;
         const uint32_t heads = is_k ? d.rotate.k.heads : std::max(d.v.heads, 1u);
+        const rope::ElementFormat& format = rope::formatOf(elementOf(d, !is_k));
+        const bool scaled =
+            format.scale == rope::ElementScale::kApart && (is_k ? cache.k_given_scale : cache.v_given_scale).count == 0;
         RopeCacheLayout& layout = is_k ? cache.k : cache.v;
         RopeCacheLayout& scales = is_k ? cache.k_scales : cache.v_scales;
-        const uint64_t room = setCacheStrides(d, heads, d.rotate.head_dim, gap, &layout);
-        const uint64_t scale_room = eights ? 4 * setCacheStrides(d, heads, 1, scale_gap, &scales) : 0;
+        const uint64_t room = setCacheStrides(d, heads, dimOf(d.rotate, is_k ? d.rotate.k : d.v), gap, &layout);
+        const uint64_t scale_room = scaled ? 4 * setCacheStrides(d, heads, 1, scale_gap, &scales) : 0;
         const uint64_t before = oneIn(3, random) ? scale_room : 0;
         if (i == 1 && cache.v_shares_buffer == 0) at = 64 * random->below(3);
-        layout.offset = (at + before + 63) / 64 * 64 + gap;
-        const uint64_t end = (layout.offset + room + 63) / 64 * 64;
-        if (eights) scales.offset = (before != 0 ? at : end) / 4;
-        at = before != 0 ? end : (end + scale_room + 63) / 64 * 64;
+        const uint64_t begin = roundUp(at + before, format.block_bytes) / format.block_bytes * format.block_elements;
+        layout.offset = roundUp(begin, 64) + gap;
+        const uint64_t last = roundUp(layout.offset + room, 64);
+        const uint64_t end = roundUp(rope::elementBytes(format.element, last), 64);
+        if (scaled) scales.offset = (before != 0 ? at : end) / 4;
+        at = before != 0 ? end : roundUp(end + scale_room, 64);
     }
+}
+
+// An element that heads of so many elements fit.
+RopeElement drawCacheElement(sample::Random* random, const RopeFusedDescription& d, uint32_t dims) {
+    const RopeRotateDescription& r = d.rotate;
+    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0;
+    const RopeElement element = static_cast<RopeElement>(
+        random->below(1u + static_cast<uint32_t>(runs ? rope::kLastElement : rope::kLastTensorElement)));
+    return dims % ROPE_BLOCK_ELEMENTS != 0 && isBlocks(element) ? ROPE_ELEMENT_I8 : element;
+}
+
+// Given scales of float8, of all heads or of each.
+void drawGivenScales(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    if (oneIn(2, random)) return;
+    const auto give = [random](uint32_t heads, std::vector<float>* values, RopeCacheScale* scale) {
+        for (uint32_t i = 0; i < heads; ++i) values->push_back(0.001f * static_cast<float>(1 + random->below(9000)));
+        *scale = {values->data(), oneIn(2, random) ? 1 : heads, random->below(2)};
+    };
+    if (rope::isFloat8(elementOf(d, false))) give(d.rotate.k.heads, &scene->k_scales, &d.cache.k_given_scale);
+    if (rope::isFloat8(elementOf(d, true)) && d.v.heads != 0) give(d.v.heads, &scene->v_scales, &d.cache.v_given_scale);
 }
 
 void drawCache(sample::Random* random, Scene* scene) {
@@ -205,24 +255,31 @@ void drawCache(sample::Random* random, Scene* scene) {
     if (cache.shift != 0 && cache.delta == 0) cache.kind = ROPE_CACHE_SLOTS;
     if (cache.kind == ROPE_CACHE_NONE) return;
     cache.order = static_cast<RopeCacheOrder>(random->below(2));
-    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0 && cache.shift == 0;
-    cache.element = static_cast<RopeElement>(
-        random->below(1u + static_cast<uint32_t>(runs ? rope::kLastElement : rope::kLastTensorElement)));
-    if (r.head_dim % 64 != 0 && cache.element == ROPE_ELEMENT_Q8_0) cache.element = ROPE_ELEMENT_I8;
+    const uint32_t k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
+    cache.element = drawCacheElement(random, d, k_dim | v_dim);
+    // Integers of K and V in one dispatch are alike.
+    const bool unlike = d.v.heads != 0 && (d.v.heads != r.k.heads || k_dim != v_dim);
+    if (unlike && d.v_separate_dispatch == 0 && rope::isForCaches(cache.element)) cache.element = ROPE_ELEMENT_F16;
+    if (d.v.heads != 0 && d.v_separate_dispatch != 0 && oneIn(2, random))
+        cache.v_element = drawCacheElement(random, d, v_dim);
+    drawGivenScales(random, scene);
     const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
     cache.page_size = table || random->below(2) != 0 ? 4u << random->below(2) : 0;
     cache.slots = (r.tokens * r.batch + 16) / 8 * 8 + 8 * random->below(3);
+    const uint32_t page = std::max(cache.page_size, 1u);
+    if (cache.kind == ROPE_CACHE_RING && oneIn(2, random)) cache.slots = page * (1 + random->below(4 / page + 1));
     cache.table_pages = 3 + r.tokens / 4;
     cache.slot_map_element = static_cast<RopePositionElement>(random->below(2));
     if (random->below(3) == 0) cache.slot_map_token_stride = 2;
     const uint64_t row = table ? cache.table_pages : r.tokens * std::max<uint64_t>(cache.slot_map_token_stride, 1);
     if (random->below(3) == 0) cache.slot_map_batch_stride = row + random->below(3);
     cache.v_shares_buffer = random->below(2);
+    cache.moves = cache.shift != 0 && cache.kind == ROPE_CACHE_SLOTS && oneIn(2, random);
     drawCachePlaces(random, scene);
 }
 
-RopeLayout layOut(const RopeRotateDescription& r, uint32_t heads, uint32_t gap, bool by_head) {
-    const uint64_t inner = r.head_dim + gap;
+RopeLayout layOut(const RopeRotateDescription& r, uint32_t heads, uint32_t dim, uint32_t gap, bool by_head) {
+    const uint64_t inner = dim + gap;
     const uint64_t outer = inner * (by_head ? r.tokens : heads) + gap;
     return {gap, outer * (by_head ? heads : r.tokens) + gap, by_head ? inner : outer, by_head ? outer : inner};
 }
@@ -236,12 +293,15 @@ void drawLayouts(sample::Random* random, Scene* scene) {
         if (!oneIn(3, random)) continue;
         const uint32_t gap = takesRuns(d) ? 4 : 1u << random->below(3);
         const bool by_head = oneIn(3, random);
-        RopeLayout q = layOut(r, r.q.heads, gap, by_head), k = layOut(r, kv_heads, gap, by_head), v = k;
+        const uint64_t q_dim = dimOf(r, r.q), k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
+        RopeLayout q = layOut(r, r.q.heads, dimOf(r, r.q), gap, by_head);
+        RopeLayout k = layOut(r, kv_heads, dimOf(r, r.k), gap, by_head);
+        RopeLayout v = layOut(r, kv_heads, dimOf(r, d.v), gap, by_head); // of one width they go alike
         if (source && d.packed != 0) {
-            const uint64_t row = uint64_t{r.q.heads + r.k.heads + d.v.heads} * r.head_dim + gap;
-            q = k = v = {gap, r.tokens * row, row, r.head_dim};
-            k.offset += uint64_t{r.q.heads} * r.head_dim;
-            v.offset = k.offset + uint64_t{r.k.heads} * r.head_dim;
+            const uint64_t row = r.q.heads * q_dim + r.k.heads * k_dim + d.v.heads * v_dim + gap;
+            q = {gap, r.tokens * row, row, q_dim};
+            k = {q.offset + r.q.heads * q_dim, q.batch_stride, row, k_dim};
+            v = {k.offset + r.k.heads * k_dim, q.batch_stride, row, v_dim};
         }
         (source ? r.q.source : r.q.destination) = q;
         (source ? r.k.source : r.k.destination) = k;
@@ -249,17 +309,83 @@ void drawLayouts(sample::Random* random, Scene* scene) {
     }
 }
 
+// Heads of other widths.
+void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    RopeRotateDescription& r = d.rotate;
+    if (!oneIn(3, random)) return;
+    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0;
+    const uint32_t step = !runs ? 1 : oneIn(2, random) ? 4 : 64;
+    const auto draw_head = [&](RopeTensor* tensor) {
+        tensor->rotary_begin = step * random->below(4);
+        tensor->head_dim = tensor->rotary_begin + r.rotary_dim + step * random->below(4);
+    };
+    if (oneIn(2, random)) draw_head(&r.q);
+    if (!oneIn(4, random)) draw_head(&r.k);
+    if (own_v) {
+        d.v.head_dim = (runs ? 4 : 1) * (1 + random->below(40));
+        if (step == 64) d.v.head_dim = 64 * (1 + random->below(3));
+    } else {
+        d.v.head_dim = dimOf(r, r.k);
+    }
+}
+
+// Norms of a part of their heads; V's together with K's.
+void drawParts(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    const RopeRotateDescription& r = d.rotate;
+    if (d.v.heads == 0) d.v_norm = {};
+    const bool together = d.v_separate_dispatch == 0 && d.k_norm.kind != ROPE_NORM_NONE;
+    if (together && d.v_norm.kind != ROPE_NORM_LAYER) d.v_norm.all_heads = d.k_norm.all_heads;
+    const auto draw_part = [&](const RopeTensor& tensor, RopeNorm* norm) {
+        if (norm->kind == ROPE_NORM_NONE || !oneIn(3, random)) return;
+        const uint32_t quads = dimOf(r, tensor) / 4, begin = random->below(quads);
+        norm->begin = 4 * begin;
+        norm->dim = oneIn(3, random) ? 0 : 4 * (1 + random->below(quads - begin));
+    };
+    draw_part(r.q, &d.q_norm);
+    draw_part(r.k, &d.k_norm);
+    draw_part(d.v, &d.v_norm);
+}
+
 void drawTensors(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     const RopeRotateDescription& r = d.rotate;
     d.v_separate_dispatch = random->below(4) == 0;
     if (d.cache.shift == 0 && random->below(3) != 0) d.v.heads = r.k.heads != 0 ? r.k.heads : 2;
-    if (d.v.heads != 0 && d.v_separate_dispatch != 0 && oneIn(3, random)) d.v.heads = 1 + random->below(4);
+    const bool own_v = d.v_separate_dispatch != 0 || r.k.heads == 0 || oneIn(3, random);
+    if (d.v.heads != 0 && own_v && oneIn(3, random)) d.v.heads = 1 + random->below(4);
+    drawWidths(random, own_v, scene);
+    drawParts(random, scene);
     if (r.k.heads != 0) drawCache(random, scene);
     if (d.cache.kind == ROPE_CACHE_NONE && r.out_of_place == 0) d.v.heads = 0;
     // In place a dispatch reads rows of which another writes a part: no hazard, but validation takes it for one.
     d.packed = r.q.heads != 0 && r.out_of_place != 0 && random->below(2) != 0;
     drawLayouts(random, scene);
+}
+
+// A gradient takes Q alone. What else was drawn goes.
+void drawGradient(sample::Random* random, Scene* scene) {
+    RopeFusedDescription& d = scene->d;
+    RopeRotateDescription& r = d.rotate;
+    if (d.cache.shift != 0 || r.q.heads == 0 || !fitsRuns(r) || r.chunk_dim % 8 != 0 || !oneIn(8, random)) return;
+    d.cache = {};
+    d.v = {};
+    r.k = {};
+    d.k_norm = d.v_norm = {};
+    d.query_scale = {};
+    d.biases = {};
+    d.clip = 0;
+    d.packed = 0;
+    r.operation = ROPE_OPERATION_TRANSPOSE;
+    r.pairing_out = r.pairing_in;
+    d.q_norm = drawNorm(random, scene->q_weights);
+    d.q_norm.kind = oneIn(2, random) ? ROPE_NORM_RMS : ROPE_NORM_L2;
+    d.q_norm.biases = nullptr;
+    if (oneIn(2, random)) d.x = layOut(r, r.q.heads, dimOf(r, r.q), 4, oneIn(2, random));
+    if (!oneIn(3, random)) return;
+    r.q.source = r.q.destination = layOut(r, r.q.heads, dimOf(r, r.q), 8, oneIn(2, random));
+    if (oneIn(2, random)) r.q.destination = {};
 }
 
 // The count of tokens and the slots or table behind the positions.
@@ -269,20 +395,32 @@ void drawCount(sample::Random* random, Scene* scene) {
     const bool may_count = d.rotate.positions.kind < ROPE_POSITIONS_PACKED && d.rotate.skip_last == 0;
     d.tokens_counted = may_count && random->below(3) == 0;
     d.tokens_offset = positionElements(d) + random->below(3);
-    d.cache.slot_map_offset = ((d.tokens_offset + 1) * bytes + 7) / ropePositionBytes(d.cache.slot_map_element);
+    if (oneIn(2, random)) d.tokens_batch_stride = 1 + random->below(3);
+    const uint64_t end = d.tokens_offset + 1 + (d.rotate.batch - 1) * d.tokens_batch_stride;
+    d.cache.slot_map_offset = (end * bytes + 7) / ropePositionBytes(d.cache.slot_map_element);
     static const int64_t kOdd[] = {-1, INT32_MIN, INT32_MAX, (int64_t{1} << 32) + 1, -(int64_t{1} << 40) + 1};
-    scene->present = oneIn(4, random) ? kOdd[random->below(5)] : random->below(d.rotate.tokens + 2);
+    for (int64_t& present : scene->present)
+        present = oneIn(4, random) ? kOdd[random->below(5)] : random->below(d.rotate.tokens + 2);
 }
 
 void drawWeightsOnDevice(sample::Random* random, const RopeFusedDescription& d, RopeNorm* norm) {
     if (norm->kind == ROPE_NORM_NONE || !oneIn(2, random)) return;
-    norm->weights = nullptr;
+    norm->weights = norm->biases = nullptr;
     norm->weights_on_device = 1;
     norm->weights_element = static_cast<RopeElement>(random->below(4));
     const uint64_t finest = oneIn(2, random) ? 4 : 1; // whole vectors, or any place
     norm->weights_offset = random->below(40) * finest;
     if (oneIn(3, random)) norm->weights_head_stride = (d.rotate.head_dim + random->below(3)) * finest;
     if (oneIn(3, random)) norm->weights_token_stride = (1 + random->below(2 * d.rotate.head_dim)) * finest;
+}
+
+// Behind the slot map, or the same list.
+void drawSourceSlots(sample::Random* random, RopeFusedDescription* d) {
+    const RopeCache& cache = d->cache;
+    const uint64_t row = d->rotate.tokens * std::max<uint64_t>(cache.slot_map_token_stride, 1);
+    const uint64_t stride = cache.slot_map_batch_stride != 0 ? cache.slot_map_batch_stride : row;
+    d->cache.source_map_offset = cache.slot_map_offset;
+    if (!oneIn(4, random)) d->cache.source_map_offset += d->rotate.batch * stride + random->below(3);
 }
 
 // Slots and weights in buffers of their own.
@@ -312,6 +450,7 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
     if (d.rotate.out_of_place == 0 || d.cache.shift != 0) return;
+    if (d.cache.kind != ROPE_CACHE_NONE && oneIn(2, random)) most.storage_range = 1024u << random->below(4);
     if (oneIn(3, random)) most.group_count[0] = 2 + d.rotate.tokens / 16;
     if (oneIn(5, random)) most.group_count[1] = 1;
 }
@@ -329,14 +468,17 @@ void draw(uint64_t seed, Scene* scene) {
     drawRows(&random, scene);
     if (cache.shift == 0) drawStages(&random, scene);
     drawTensors(&random, scene);
+    drawGradient(&random, scene);
     drawCount(&random, scene);
     drawLimits(&random, scene);
     drawApart(&random, scene);
+    if (cache.moves != 0) drawSourceSlots(&random, &scene->d);
 }
 
 uint64_t positionElements(const RopeFusedDescription& description) {
     RopeFusedDescription far = description; // where slot map and count lie is found by this
     far.tokens_counted = 0;
+    far.cache.moves = 0;
     far.cache.slot_map_offset = uint64_t{1} << 30;
     rope::ResolvedFused fused;
     if (rope::resolveFused(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
@@ -349,6 +491,7 @@ uint64_t positionElements(const RopeFusedDescription& description) {
 RopeLimits limitsOf(const Scene& scene, const RopeLimits& device) {
     const RopeLimits& most = scene.most;
     RopeLimits limits = device;
+    limits.storage_range = std::min(device.storage_range, most.storage_range);
     limits.group_count[0] = std::min(device.group_count[0], most.group_count[0]);
     limits.group_count[1] = std::min(device.group_count[1], most.group_count[1]);
     limits.group_size = std::min(device.group_size, most.group_size);
@@ -384,6 +527,11 @@ std::string describeRotation(const RopeRotateDescription& r) {
 
 namespace {
 
+std::string describePart(const char* name, const RopeNorm& norm) {
+    return std::string(name) + " part " + std::to_string(norm.begin) + "+" + std::to_string(norm.dim) +
+           (norm.biases != nullptr ? " biased" : "") + (norm.weights_per_head != 0 ? " per head" : "");
+}
+
 std::string describeWeights(const RopeNorm& norm) {
     if (norm.weights_on_device == 0) return norm.weights != nullptr ? " given" : " none";
     return " kind " + std::to_string(norm.weights_element) + " at " + std::to_string(norm.weights_offset) + "." +
@@ -400,23 +548,36 @@ std::string describe(const Scene& scene) {
     char text[512];
     std::snprintf(
         text, sizeof text,
-        " heads %u %u %u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d element "
+        " heads %u.%u+%u %u.%u+%u %u.%u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d "
+        "element "
         "%d gap %llu slots %u page %u slot map %d+%llu.%llu v_shares_buffer %u packed %u v_separate_dispatch %u "
         "no_rotation %u counted "
-        "%u (%lld) shift %u by %d tuning %u.%u.%u limits %d.%d.%d.%d.%d.%x",
-        d.rotate.q.heads, d.rotate.k.heads, d.v.heads, static_cast<unsigned long long>(d.rotate.q.source.offset),
+        "%u (%lld %lld at %llu.%llu) shift %u by %d tuning %u.%u.%u limits %lld.%d.%d.%d.%d.%d.%x",
+        d.rotate.q.heads, d.rotate.q.head_dim, d.rotate.q.rotary_begin, d.rotate.k.heads, d.rotate.k.head_dim,
+        d.rotate.k.rotary_begin, d.v.heads, d.v.head_dim, static_cast<unsigned long long>(d.rotate.q.source.offset),
         static_cast<unsigned long long>(d.rotate.q.destination.offset), d.q_norm.kind, d.q_norm.after,
         d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after, d.k_norm.all_heads,
         static_cast<double>(d.k_norm.epsilon), d.query_scale.count, c.kind, c.order, c.element,
         static_cast<unsigned long long>(c.k.slot_stride), c.slots, c.page_size, c.slot_map_element,
         static_cast<unsigned long long>(c.slot_map_batch_stride),
         static_cast<unsigned long long>(c.slot_map_token_stride), c.v_shares_buffer, d.packed, d.v_separate_dispatch,
-        d.no_rotation, d.tokens_counted, static_cast<long long>(scene.present), c.shift, c.delta, t.group_size, t.heads,
-        t.pairs, static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]),
-        static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers),
-        most.enabled);
-    const std::string weights = " weights" + describeWeights(d.q_norm) + describeWeights(d.k_norm);
-    return describeRotation(d.rotate) + text + " slot map apart " + std::to_string(c.slot_map_apart) + weights;
+        d.no_rotation, d.tokens_counted, static_cast<long long>(scene.present[0]),
+        static_cast<long long>(scene.present[1]), static_cast<unsigned long long>(d.tokens_offset),
+        static_cast<unsigned long long>(d.tokens_batch_stride), c.shift, c.delta, t.group_size, t.heads, t.pairs,
+        static_cast<long long>(most.storage_range), static_cast<int>(most.group_count[0]),
+        static_cast<int>(most.group_count[1]), static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes),
+        static_cast<int>(most.storage_buffers), most.enabled);
+    const std::string weights = " weights" + describeWeights(d.q_norm) + describeWeights(d.k_norm) +
+                                describeWeights(d.v_norm) + describePart(" q", d.q_norm) +
+                                describePart(" k", d.k_norm) + describePart(" v", d.v_norm) + " kind " +
+                                std::to_string(d.v_norm.kind) + "." + std::to_string(d.v_norm.all_heads) + " clip " +
+                                std::to_string(d.clip) + " biases " + std::to_string(d.biases.given) + "." +
+                                std::to_string(d.biases.element) + " at " + std::to_string(d.biases.q_offset) + "." +
+                                std::to_string(d.biases.k_offset) + "." + std::to_string(d.biases.v_offset);
+    return describeRotation(d.rotate) + text + " slot map apart " + std::to_string(c.slot_map_apart) + weights +
+           " moves " + std::to_string(c.moves) + " v element " + std::to_string(c.v_element) + " given scales " +
+           std::to_string(c.k_given_scale.count) + "." + std::to_string(c.k_given_scale.multiplies) + " " +
+           std::to_string(c.v_given_scale.count) + "." + std::to_string(c.v_given_scale.multiplies);
 }
 
 } // namespace fusion

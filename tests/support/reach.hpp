@@ -1,6 +1,7 @@
 // What one dispatch of a plan reaches over, from its constants and push words alone, in 64 bits.
 #pragma once
 
+#include "plan/pass.h"
 #include "rope.h"
 
 #include "../shaders/interface.h"
@@ -216,8 +217,7 @@ inline void checkCount(const Dispatched& of, const rope::RopePush& push) {
 inline const RopePass& passOf(const RopePlan& plan, uint64_t index) {
     uint32_t pass = 0;
     for (;; ++pass) {
-        const uint32_t* parts = plan.passes[pass].parts;
-        const uint64_t count = uint64_t{parts[0]} * parts[1] * parts[2];
+        const uint64_t count = rope::partCount(plan.passes[pass]);
         if (index < count) return plan.passes[pass];
         index -= count;
     }

@@ -1,0 +1,44 @@
+// This file has the sums that norms go by, on the CPU.
+#include "reference/norm_sums.h"
+
+#include <math.h>
+
+namespace rope {
+
+Factor sumOfElements(const ElementValue* values, uint32_t count) {
+    Factor sum = {};
+    float totals[4] = {};
+    float four[4];
+    for (uint32_t e = 0; e < count; ++e) {
+        sum.reference += values[e].reference;
+        four[e % 4] = floatOf(values[e].bits);
+        if (e % 4 != 3) continue;
+        const float run = (four[0] + four[1]) + (four[2] + four[3]);
+        totals[e / 4 % 4] = totals[e / 4 % 4] + run;
+    }
+    sum.float32 = (totals[0] + totals[1]) + (totals[2] + totals[3]);
+    return sum;
+}
+
+Factor meanOf(const Factor& sum, uint32_t count) {
+    return {sum.reference / count, product(sum.float32, 1.0f / static_cast<float>(count))};
+}
+
+Factor sumOfProducts(const ElementValue* a, const ElementValue* b, uint32_t count) {
+    Factor sum = {};
+    float totals[4] = {};
+    float products[4];
+    for (uint32_t e = 0; e < count; ++e) {
+        sum.reference += a[e].reference * b[e].reference;
+        products[e % 4] = product(floatOf(a[e].bits), floatOf(b[e].bits));
+        if (e % 4 != 3) continue;
+        const float run = (products[0] + products[1]) + (products[2] + products[3]);
+        totals[e / 4 % 4] = totals[e / 4 % 4] + run;
+    }
+    sum.float32 = (totals[0] + totals[1]) + (totals[2] + totals[3]);
+    return sum;
+}
+
+float reciprocalRoot(float value) { return static_cast<float>(1.0 / sqrt(static_cast<double>(value))); }
+
+} // namespace rope

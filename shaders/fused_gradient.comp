@@ -1,0 +1,172 @@
+// The gradient of a norm and a rotation with respect to their input x, from the gradient behind them: what fused.comp does
+// to Q, backwards. A thread holds one lane of both. Q has its usual places, and x those of K.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeFusedPush
+#define ROPE_GRADIENT
+#include "families.h"
+#include "start.glsl"
+#include "angle.h"
+#include "position.glsl"
+#include "frequency.glsl"
+#include "runs.glsl"
+#include "rows.glsl"
+#include "cache.glsl"
+#include "fused_item.glsl"
+#include "lane.glsl"
+#include "angles.glsl"
+#ifdef ROPE_PARAMETERS
+#include "parameters.glsl"
+#endif
+#include "norms.glsl"
+
+// The quads of a thread's heads, as float32 bits: the gradient, and x or, behind the rotation, x turned.
+const uint kHeld = kHeadsPerThread * kQuads;
+WORDS gradient_low[kHeld];
+WORDS gradient_high[kHeld];
+WORDS x_low[kHeld];
+WORDS x_high[kHeld];
+
+WorkItem item_of_x(WorkItem item) {
+    item.from = push.k_from + gl_WorkGroupID.y * push.kv_from_batch + item.token * kKvSourceToken;
+    item.from_head = kKvSourceHead;
+    return item;
+}
+
+void load_heads(WorkItem item, Lane lane, bool interleaved) {
+    WorkItem of_x = item_of_x(item);
+    Head gradients[kHeadsPerThread];
+    Head inputs[kHeadsPerThread];
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        gradients[h] = load_head(item, lane, kFirst, item.head + h);
+        inputs[h] = load_head(of_x, lane, kSecond, item.head + h);
+    }
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        for (uint quad = 0u; quad < kQuads; ++quad) {
+            uint i = h * kQuads + quad;
+            read_quad(gradients[h], quad, interleaved, false, gradient_low[i], gradient_high[i]);
+            read_quad(inputs[h], quad, interleaved, false, x_low[i], x_high[i]);
+        }
+    }
+}
+
+#ifdef ROPE_WEIGHTS
+void load_head_weights(WorkItem item, Lane lane, bool interleaved) {
+    if (weight_element(item) == 0u) return;
+    for (uint h = 0u; h < kWeightHeads; ++h) {
+        for (uint quad = 0u; quad < kQuads; ++quad) {
+            uvec2 places = quad_places(lane.from, quad, interleaved);
+            load_weights(item, h, 2u * quad, places.x);
+            load_weights(item, h, 2u * quad + 1u, places.y);
+        }
+    }
+}
+#endif
+
+void turn_quad(CosSin turn, bool interleaved, inout WORDS low, inout WORDS high) {
+    if (interleaved) deinterleave(low, high);
+    turn_pair(low, high, turn.cosine, turn.sine, kScaleGrid);
+    if (interleaved) interleave(low, high);
+}
+
+// The gradient's turn is backward.
+CosSin forward_of(CosSin turn) {
+    return CosSin(turn.cosine, uintBitsToFloat(floatBitsToUint(turn.sine) ^ 0x80000000u));
+}
+
+// Goes back to where the norm met the heads, and through its weights.
+void meet_norm(WorkItem item, Lane lane, Token token, uint row, bool interleaved) {
+    for (uint quad = 0u; quad < kQuads; ++quad) {
+        CosSin turn = CosSin(VALUES(1.0), VALUES(0.0));
+        if (lane.turned) turn = cos_sin_of_quad(token, row, lane, quad);
+        uvec2 places = quad_places(lane.from, quad, interleaved);
+        for (uint h = 0u; h < kHeadsPerThread; ++h) {
+            uint i = h * kQuads + quad;
+            if (lane.turned && kNorm == ROPE_NORM_FIRST) turn_quad(turn, interleaved, gradient_low[i], gradient_high[i]);
+            if (lane.turned && kNorm == ROPE_NORM_LAST) turn_quad(forward_of(turn), interleaved, x_low[i], x_high[i]);
+            gradient_low[i] = floatBitsToUint(weighed(item, h, 2u * quad, places.x, uintBitsToFloat(gradient_low[i])));
+            gradient_high[i] = floatBitsToUint(weighed(item, h, 2u * quad + 1u, places.y, uintBitsToFloat(gradient_high[i])));
+            keep_squares(item, h, places.x, x_low[i]);
+            keep_squares(item, h, places.y, x_high[i]);
+            keep_products(item, h, places.x, x_low[i], gradient_low[i]);
+            keep_products(item, h, places.y, x_high[i], gradient_high[i]);
+        }
+    }
+}
+
+WORDS through_norm(float factor, float share, WORDS gradient, WORDS x) {
+    precise VALUES straight = uintBitsToFloat(gradient) * factor;
+    precise VALUES along = uintBitsToFloat(x) * share;
+    precise VALUES result = straight - along;
+    return floatBitsToUint(result);
+}
+
+void leave_norm(WorkItem item) {
+    if (kNormAllHeads != 0u) keep_head_sums(item);
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        float factor = norm_factor(item, h);
+        precise float square = factor * factor;
+        precise float cube = square * factor;
+        precise float mean = sum_of(item, h, 1u) * norm_share(item);
+        precise float share = cube * mean;
+        for (uint quad = 0u; quad < kQuads; ++quad) {
+            uint i = h * kQuads + quad;
+            gradient_low[i] = through_norm(factor, share, gradient_low[i], x_low[i]);
+            gradient_high[i] = through_norm(factor, share, gradient_high[i], x_high[i]);
+        }
+    }
+}
+
+void turn_back(Lane lane, Token token, uint row, bool interleaved) {
+    if (!lane.turned || kNorm != ROPE_NORM_LAST) return;
+    for (uint quad = 0u; quad < kQuads; ++quad) {
+        CosSin turn = cos_sin_of_quad(token, row, lane, quad);
+        for (uint h = 0u; h < kHeadsPerThread; ++h) {
+            uint i = h * kQuads + quad;
+            turn_quad(turn, interleaved, gradient_low[i], gradient_high[i]);
+        }
+    }
+}
+
+void store_head(WorkItem item, Lane lane, uint h, bool interleaved) {
+    if (item.head + h >= item.heads) return;
+    Head words;
+    for (uint quad = 0u; quad < kQuads; ++quad) {
+        uint i = h * kQuads + quad;
+        write_quad(words, quad, interleaved, false, kElementOut, gradient_low[i], gradient_high[i]);
+    }
+    store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, words);
+}
+
+void make_angles(Token token, Lane lane) {
+    if (!kInline) return;
+    uint round = 0u;
+    do {
+        uint pair = angle_pair(round, lane);
+        make_angle(round, token, pair, frequency_of(token, min(pair, kPairs - 1u)));
+    } while (++round < kRounds);
+}
+
+void main() {
+    WorkItem item = find_work_item();
+    Lane lane = lane_of(item.lane, width_of(item));
+    bool interleaved = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
+    load_heads(item, lane, interleaved);
+#ifdef ROPE_WEIGHTS
+    load_head_weights(item, lane, interleaved);
+#endif
+    Token token = find_token(gl_WorkGroupID.y, item.token);
+    item.is_there = item.is_there && is_counted_in(item.token);
+    item.to = push.q_to + gl_WorkGroupID.y * push.q_to_batch + item.token * kQDestinationToken;
+    bool known = kCosSin == ROPE_FROM_ROWS || is_known(token);
+    lane.turned = lane.paired && token.turns && known;
+    make_angles(token, lane);
+    if (kShared) barrier();
+    uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
+    meet_norm(item, lane, token, row, interleaved);
+    barrier();
+    leave_norm(item);
+    turn_back(lane, token, row, interleaved);
+    if (!item.is_there) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) store_head(item, lane, h, interleaved);
+}

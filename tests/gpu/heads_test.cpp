@@ -1,0 +1,345 @@
+// Decoders whose heads are of other kinds, on every device: prefill and steps over a paged cache, against the same
+// attention in double, which knows nothing of vkrope.
+#include "support/gpu.hpp"
+#include "support/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace {
+
+constexpr uint32_t kPageSize = 4, kPages = 8, kPrefill = 5, kTokens = 14;
+constexpr double kBase = 10000;
+constexpr int32_t kTable[] = {3, 0, 6, 5, 1, 7, 2, 4};
+using Row = std::vector<double>;
+
+// What a decoder does to the heads of one tensor.
+struct Kind {
+    uint32_t heads = 0, dim = 0, begin = 0; // begin: of the rotary part
+    RopeNormKind norm = ROPE_NORM_NONE;
+    uint32_t normed = 0;        // elements, from the first one on; 0: all
+    std::vector<float> weights; // of a norm: none, for one head, or for each
+    std::vector<float> biases;  // of the projection
+    bool turns = true;
+};
+
+struct Toy {
+    Kind q, k, v; // without V's heads, values are the normed part of K: a latent
+    uint32_t rotary = 0;
+    RopePairing pairing = ROPE_PAIRING_HALF;
+    RopeElement element = ROPE_ELEMENT_F32; // of rows and cache
+    float clip = 0;
+    double tolerance = 0;
+};
+
+constexpr double kEpsilon = 0x1p-4;
+
+void normHead(const Kind& kind, uint32_t head, double* x) {
+    const uint32_t count = kind.normed != 0 ? kind.normed : kind.dim;
+    double mean = 0, squares = 0;
+    for (uint32_t e = 0; e < count && kind.norm == ROPE_NORM_LAYER; ++e) mean += x[e] / count;
+    for (uint32_t e = 0; e < count; ++e) squares += (x[e] - mean) * (x[e] - mean) / count;
+    const float* weights = kind.weights.size() > count ? &kind.weights[head * count] : kind.weights.data();
+    for (uint32_t e = 0; e < count; ++e)
+        x[e] = (x[e] - mean) / std::sqrt(squares + kEpsilon) * (weights != nullptr ? weights[e] : 1.0f);
+}
+
+void turnHead(const Toy& toy, uint32_t begin, uint32_t position, double* x) {
+    const bool interleaved = toy.pairing == ROPE_PAIRING_INTERLEAVED;
+    for (uint32_t i = 0; i < toy.rotary / 2; ++i) {
+        double& a = x[begin + (interleaved ? 2 * i : i)];
+        double& b = x[begin + (interleaved ? 2 * i + 1 : i + toy.rotary / 2)];
+        const double angle = position * std::pow(kBase, -2.0 * i / toy.rotary);
+        const double turned = a * std::cos(angle) - b * std::sin(angle);
+        b = a * std::sin(angle) + b * std::cos(angle);
+        a = turned;
+    }
+}
+
+// Carries one tensor of a token from the projection to where attention takes it.
+Row carry(const Toy& toy, const Kind& kind, const double* from, uint32_t position) {
+    Row x(from, from + kind.heads * kind.dim);
+    for (size_t i = 0; i < x.size(); ++i) {
+        if (!kind.biases.empty()) x[i] += kind.biases[i];
+        if (toy.clip != 0) x[i] = std::max<double>(-toy.clip, std::min<double>(toy.clip, x[i]));
+    }
+    for (uint32_t head = 0; head < kind.heads; ++head) {
+        if (kind.norm != ROPE_NORM_NONE) normHead(kind, head, &x[head * kind.dim]);
+        if (kind.turns) turnHead(toy, kind.begin, position, &x[head * kind.dim]);
+    }
+    return x;
+}
+
+struct Token {
+    Row q, k, v;
+};
+
+// Attention of the last token. A latent is met by the elements of Q before its rotary part, made wider by a matrix.
+Row attend(const Toy& toy, const std::vector<Token>& tokens) {
+    const bool latent = toy.v.heads == 0;
+    const uint32_t width = latent ? toy.k.normed : toy.v.dim;
+    const std::vector<float> matrix = sample::values(latent ? size_t{toy.q.begin} * width : 0, 77);
+    Row all;
+    for (uint32_t head = 0; head < toy.q.heads; ++head) {
+        const double* given = &tokens.back().q[head * toy.q.dim];
+        Row q(given, given + toy.q.dim);
+        if (latent) {
+            q.assign(width, 0);
+            for (uint32_t i = 0; i < toy.q.begin; ++i)
+                for (uint32_t e = 0; e < width; ++e) q[e] += given[i] * matrix[i * width + e] / 4;
+            q.insert(q.end(), given + toy.q.begin, given + toy.q.dim);
+        }
+        const uint32_t of_k = head / (toy.q.heads / toy.k.heads);
+        Row sums(width);
+        double total = 0;
+        for (const Token& token : tokens) {
+            double score = 0;
+            for (uint32_t e = 0; e < toy.k.dim; ++e) score += q[e] * token.k[of_k * toy.k.dim + e];
+            const double weight = std::exp(score / std::sqrt(toy.q.dim) / 4);
+            total += weight;
+            const double* value = latent ? token.k.data() : &token.v[of_k * width];
+            for (uint32_t e = 0; e < width; ++e) sums[e] += weight * value[e];
+        }
+        for (const double sum : sums) all.push_back(sum / total);
+    }
+    return all;
+}
+
+class HeadsTest : public gpu::OnDevice {
+  protected:
+    void expectAgreement(const Toy& toy, uint32_t dispatches);
+
+    std::vector<Token> wanted_, cached_;
+
+  private:
+    void makeRows(const Toy& toy);
+    RopeFusedDescription describe(const Toy& toy, uint32_t tokens) const;
+    void step(const Toy& toy, uint32_t first, uint32_t count, uint32_t dispatches);
+    Row read(RopeSlot slot, RopeElement element, uint64_t at, uint64_t count) const;
+
+    uint32_t row_ = 0;
+    std::vector<uint8_t> rows_; // as the projection leaves them
+    std::vector<double> numbers_, frequencies_;
+    gpu::Slots slots_;
+};
+
+void HeadsTest::makeRows(const Toy& toy) {
+    row_ = toy.q.heads * toy.q.dim + toy.k.heads * toy.k.dim + toy.v.heads * toy.v.dim;
+    const uint64_t bytes = uint64_t{kTokens} * row_ * ropeElementBytes(toy.element);
+    rows_ = sample::tensor(toy.element, bytes, 5);
+    std::vector<float> floats(kTokens * row_);
+    ropeConvertElements(rows_.data(), toy.element, floats.data(), ROPE_ELEMENT_F32, floats.size());
+    numbers_.assign(floats.begin(), floats.end());
+    frequencies_ = sample::frequencies(kBase, toy.rotary);
+    const uint64_t slots = uint64_t{kPageSize} * kPages * ropeElementBytes(toy.element);
+    slots_.bytes[ROPE_SLOT_K_OUT].assign(slots * (toy.k.heads * toy.k.dim + toy.v.heads * toy.v.dim), 0);
+    std::vector<float> biases = toy.q.biases;
+    biases.insert(biases.end(), toy.k.biases.begin(), toy.k.biases.end());
+    biases.insert(biases.end(), toy.v.biases.begin(), toy.v.biases.end());
+    slots_.set(ROPE_SLOT_BIASES, biases);
+}
+
+RopeNorm normOf(const Kind& kind) {
+    RopeNorm norm = {};
+    norm.kind = kind.norm;
+    norm.epsilon = static_cast<float>(kEpsilon);
+    norm.dim = kind.normed;
+    norm.weights = kind.weights.empty() ? nullptr : kind.weights.data();
+    norm.weights_per_head = kind.weights.size() > kind.dim;
+    return norm;
+}
+
+RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const {
+    RopeFusedDescription d = {};
+    RopeRotateDescription& r = d.rotate;
+    r.tokens = tokens;
+    r.head_dim = toy.q.dim;
+    r.rotary_begin = toy.q.begin;
+    r.rotary_dim = toy.rotary;
+    r.pairing_in = toy.pairing;
+    r.element_in = toy.element;
+    r.element_out = ROPE_ELEMENT_F32;
+    r.out_of_place = 1;
+    r.frequencies = {frequencies_.data(), toy.rotary / 2, 1, nullptr, 1};
+    r.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+    r.q.heads = toy.q.heads;
+    r.k.heads = toy.k.heads;
+    r.k.head_dim = toy.k.dim;
+    r.k.rotary_begin = toy.k.begin;
+    d.v.heads = toy.v.heads;
+    d.v.head_dim = toy.v.dim;
+    d.packed = 1;
+    d.q_norm = normOf(toy.q);
+    d.k_norm = normOf(toy.k);
+    d.v_norm = normOf(toy.v);
+    d.clip = toy.clip;
+    d.biases = {!toy.q.biases.empty(), ROPE_ELEMENT_F32, 0, toy.q.biases.size(),
+                toy.q.biases.size() + toy.k.biases.size()};
+    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.cache.element = toy.element;
+    d.cache.slots = kPageSize * kPages;
+    d.cache.page_size = kPageSize;
+    d.cache.table_pages = kPages;
+    d.cache.slot_map_offset = 1;
+    d.cache.v_shares_buffer = 1;
+    d.cache.v.offset = uint64_t{d.cache.slots} * toy.k.heads * toy.k.dim;
+    return d;
+}
+
+Row HeadsTest::read(RopeSlot slot, RopeElement element, uint64_t at, uint64_t count) const {
+    std::vector<float> floats(count);
+    ropeConvertElements(slots_.bytes[slot].data() + at * ropeElementBytes(element), element, floats.data(),
+                        ROPE_ELEMENT_F32, count);
+    return Row(floats.begin(), floats.end());
+}
+
+void HeadsTest::step(const Toy& toy, uint32_t first, uint32_t count, uint32_t dispatches) {
+    const RopeFusedDescription d = describe(toy, count);
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    if (device().limits().threads >= 16384) {
+        EXPECT_EQ(ropeDispatchCount(&plan), dispatches);
+    }
+    const uint64_t row_bytes = uint64_t{row_} * ropeElementBytes(toy.element);
+    slots_.bytes[ROPE_SLOT_Q].assign(rows_.data() + first * row_bytes, rows_.data() + (first + count) * row_bytes);
+    slots_.bytes[ROPE_SLOT_Q_OUT].assign(plan.bytes[ROPE_SLOT_Q_OUT], 0);
+    std::vector<int32_t> positions = {static_cast<int32_t>(first)};
+    positions.insert(positions.end(), std::begin(kTable), std::end(kTable));
+    slots_.set(ROPE_SLOT_POSITIONS, positions);
+    slots_.set(ROPE_SLOT_FREQUENCIES, sample::words(frequencies_, ROPE_ANGLE_EXACT));
+    slots_.bytes[ROPE_SLOT_PARAMETERS].resize(plan.bytes[ROPE_SLOT_PARAMETERS]);
+    if (plan.bytes[ROPE_SLOT_PARAMETERS] != 0) {
+        ASSERT_EQ(ropeWriteParameters(&d, slots_.bytes[ROPE_SLOT_PARAMETERS].data(), nullptr), ROPE_SUCCESS);
+    }
+    ASSERT_TRUE(gpu::run(&device(), plan, &slots_));
+    const uint32_t q = toy.q.heads * toy.q.dim, k = toy.k.heads * toy.k.dim, v = toy.v.heads * toy.v.dim;
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t position = first + i;
+        const double* row = &numbers_[position * row_];
+        wanted_.push_back({carry(toy, toy.q, row, position), carry(toy, toy.k, row + q, position),
+                           carry(toy, toy.v, row + q + k, position)});
+        const uint64_t slot = static_cast<uint64_t>(kTable[position / kPageSize]) * kPageSize + position % kPageSize;
+        cached_.push_back({read(ROPE_SLOT_Q_OUT, ROPE_ELEMENT_F32, uint64_t{i} * q, q),
+                           read(ROPE_SLOT_K_OUT, toy.element, slot * k, k),
+                           read(ROPE_SLOT_K_OUT, toy.element, uint64_t{kPageSize} * kPages * k + slot * v, v)});
+    }
+}
+
+void HeadsTest::expectAgreement(const Toy& toy, uint32_t dispatches) {
+    makeRows(toy);
+    for (uint32_t first = 0; first < kTokens; first += first == 0 ? kPrefill : 1) {
+        ASSERT_NO_FATAL_FAILURE(step(toy, first, first == 0 ? kPrefill : 1, dispatches));
+        const Row wanted = attend(toy, wanted_), got = attend(toy, cached_);
+        double largest = 0;
+        for (const double one : wanted) largest = std::max(largest, std::fabs(one));
+        for (size_t i = 0; i < wanted.size(); ++i)
+            ASSERT_NEAR(got[i], wanted[i], toy.tolerance * largest) << "token " << first << " element " << i;
+    }
+}
+
+// DeepSeek: K is the normed latent with the rotary part behind it, and Q's heads are narrower.
+TEST_P(HeadsTest, ALatentAndItsRotaryPartAreOneRow) {
+    for (const RopeElement element : {ROPE_ELEMENT_BF16, ROPE_ELEMENT_F16, ROPE_ELEMENT_F32}) {
+        Toy toy;
+        toy.q.heads = 8;
+        toy.q.dim = 48;
+        toy.q.begin = 32;
+        toy.k.heads = 1;
+        toy.k.dim = 144;
+        toy.k.begin = toy.k.normed = 128;
+        toy.k.norm = ROPE_NORM_RMS;
+        toy.k.weights = sample::values(128, 8);
+        toy.v.turns = false;
+        toy.rotary = 16;
+        toy.pairing = ROPE_PAIRING_INTERLEAVED;
+        toy.element = element;
+        toy.tolerance = element == ROPE_ELEMENT_BF16 ? 0.02 : element == ROPE_ELEMENT_F16 ? 0.002 : 1e-5;
+        ASSERT_NO_FATAL_FAILURE(expectAgreement(toy, 1));
+        wanted_.clear();
+        cached_.clear();
+    }
+}
+
+Toy grouped(RopeNormKind norm, RopeElement element) {
+    Toy toy;
+    toy.q.heads = 4;
+    toy.k.heads = toy.v.heads = 2;
+    toy.q.dim = toy.k.dim = toy.v.dim = 32;
+    toy.q.norm = toy.k.norm = norm;
+    toy.v.turns = false;
+    toy.rotary = 32;
+    toy.element = element;
+    toy.tolerance = element == ROPE_ELEMENT_F32 ? 1e-5 : 0.002;
+    return toy;
+}
+
+// Gemma 4: V has a norm without weights.
+TEST_P(HeadsTest, ValuesAreNormed) {
+    Toy toy = grouped(ROPE_NORM_RMS, ROPE_ELEMENT_F16);
+    toy.q.weights = sample::values(32, 8);
+    toy.k.weights = sample::values(32, 9);
+    toy.v.norm = ROPE_NORM_RMS;
+    expectAgreement(toy, 1);
+}
+
+// Cohere: LayerNorm with weights of each head and no bias, in interleaved pairs.
+TEST_P(HeadsTest, HeadsAreNormedAboutTheirMean) {
+    Toy toy = grouped(ROPE_NORM_LAYER, ROPE_ELEMENT_F32);
+    toy.q.weights = sample::values(4 * 32, 8);
+    toy.k.weights = sample::values(2 * 32, 9);
+    toy.pairing = ROPE_PAIRING_INTERLEAVED;
+    expectAgreement(toy, 1);
+}
+
+// MiMo-V2: V's heads are narrower than K's, whose rotary part is the first third.
+TEST_P(HeadsTest, ValuesAreNarrowerThanKeys) {
+    Toy toy = grouped(ROPE_NORM_NONE, ROPE_ELEMENT_F16);
+    toy.q.dim = toy.k.dim = 48;
+    toy.v.dim = 32;
+    toy.rotary = 16;
+    expectAgreement(toy, 1);
+}
+
+// In place packed rows of Q, K and V are limited where they lie, V's too.
+TEST_P(HeadsTest, PackedRowsAreLimitedInPlace) {
+    constexpr uint32_t kRow = (2 + 1 + 1) * 32;
+    const std::vector<double> frequencies = sample::frequencies(kBase, 32);
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 3;
+    d.rotate.head_dim = 32;
+    d.rotate.frequencies = {frequencies.data(), 16, 1, nullptr, 1};
+    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.rotate.q.heads = 2;
+    d.rotate.k.heads = d.v.heads = 1;
+    d.packed = 1;
+    d.clip = 0.5f;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    gpu::Slots slots;
+    std::vector<float> rows = sample::values(3 * kRow, 3);
+    slots.set(ROPE_SLOT_Q, rows);
+    slots.set(ROPE_SLOT_FREQUENCIES, sample::words(frequencies, ROPE_ANGLE_EXACT));
+    ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+    RopeHostFused data = {};
+    data.q = data.q_out = data.k_out = data.v_out = rows.data();
+    RopeReason reason;
+    ASSERT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_SUCCESS) << reason.text;
+    EXPECT_EQ(slots.get<float>(ROPE_SLOT_Q), rows);
+    for (uint32_t e = 96; e < kRow; ++e) EXPECT_LE(std::fabs(rows[e]), 0.5f);
+}
+
+// Qwen2's biases and OLMo's clip.
+TEST_P(HeadsTest, BiasesAreAddedAndTheSumIsLimited) {
+    if (device().limits().storage_buffers < 5) GTEST_SKIP() << "biases take a storage buffer more";
+    Toy toy = grouped(ROPE_NORM_NONE, ROPE_ELEMENT_F32);
+    toy.q.biases = sample::values(4 * 32, 8);
+    toy.k.biases = sample::values(2 * 32, 9);
+    toy.v.biases = sample::values(2 * 32, 10);
+    toy.clip = 1.5f;
+    expectAgreement(toy, 1);
+}
+
+ROPE_ON_EVERY_DEVICE(HeadsTest);
+
+} // namespace
