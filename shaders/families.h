@@ -158,7 +158,7 @@ namespace rope {
 // Formats of caches alone. Their heads are looked at whole before a word of them is stored, and stored as 32-bit words,
 // or as 16-bit ones.
 #define ROPE_IS_FOR_CACHES(element) ((element) >= ROPE_I8)
-// What shaders know of such a format, in one word: bits of an integer, or of a float8 below its leading 1; whether a
+// Shaders know such a format by one word: bits of an integer, or of a float8 below its leading 1; whether a
 // block's least value is taken off its elements first, and kept behind the scale; and the 16-bit numbers that 32
 // elements take, from ROPE_FORMAT_HALVES on. A block has 32 elements: a float16 scale, and then their integers. Without
 // blocks a head has a float32 scale apart, or a given one.

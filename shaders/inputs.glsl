@@ -1,4 +1,4 @@
-// What becomes of elements as they are loaded: the projection's biases are added, and a clip limits them.
+// Elements are changed as they are loaded: the projection's biases are added, and a clip limits them.
 layout(constant_id = ROPE_ID_CLIP) const uint kClip = 0; // float32 bits; 0: none
 
 #ifdef ROPE_WEIGHTS

@@ -22,17 +22,17 @@ const bool kGiven = (kKScale | kVScale) != 0u; // scales are, of all tensors of 
 const bool kGiven = false;
 #endif
 
-// Of each quad: the largest magnitude; or, of unsigned integers, the element that has it; or the greatest element and
+// They hold for each quad the largest magnitude; or, of unsigned integers, the element that has it; or the greatest element and
 // the least.
 shared uvec4 greatest[kGiven ? 1u : kEntries * kFours];
 shared uvec4 least[kMinimum ? kEntries * kFours : 1u];
-// Of blocks: four integers of each quad, and the scales as they are stored, minima in the high halves.
+// Blocks keep four integers of each quad, and the scales as they are stored, with minima in the high halves.
 shared uint integers[kInBlocks ? kEntries * kHeadQuads : 1u];
 shared uint scales[kInBlocks ? kEntries * kHeadBlocks : 1u];
 
 // ---- What a scale is found by
 
-// Of two that are equal, or have one magnitude, the first is returned.
+// The first is returned of two that are equal, or have one magnitude.
 uint greater(uint first, uint second) {
     if (kMinimum) return choose(uintBitsToFloat(second) > uintBitsToFloat(first), second, first);
     return choose(second << 1 > first << 1, second, first);

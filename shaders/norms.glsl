@@ -19,7 +19,7 @@ layout(constant_id = ROPE_ID_V_EPSILON) const uint kVEpsilon = 0;
 uint choose_by_tensor(WorkItem item, uint of_q, uint of_k, uint of_v) {
     return choose(is_q(item), of_q, choose(item.tensor == kThird, of_v, of_k));
 }
-// Of norms. Callers ask for V's only if it has one.
+// Chooses by the norm's tensor. Callers ask for V's only if it has one.
 uint choose_by_norm(WorkItem item, uint of_q, uint of_k, uint of_v) {
     if (kVNormQuads == 0u) return choose(is_q(item), of_q, of_k);
     return choose_by_tensor(item, of_q, of_k, of_v);
@@ -73,7 +73,7 @@ void keep_squares(WorkItem item, uint h, uint place, WORDS words) {
     precise vec4 squares = x * x;
     keep_sum(item, h, 0u, place, squares);
 }
-// What a norm needs first of the elements.
+// Keeps the sums that a norm needs first.
 void keep_sums(WorkItem item, uint h, uint place, WORDS words) {
     if (kCentered) keep_sum(item, h, kOtherSums, place, uintBitsToFloat(words));
     else keep_squares(item, h, place, words);
