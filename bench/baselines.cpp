@@ -12,6 +12,8 @@ extern "C" {
 
 namespace measure {
 
+static const char kCopyPrefix[] = "copy_";
+
 RopePlan negatePlan(const RopePlan& rotation) {
     RopePlan plan = rotation;
     for (uint32_t i = 0; i < plan.pass_count; ++i) plan.passes[i].shader = &rope_shader_negate;
@@ -46,6 +48,18 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     pass.access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_Q, 16, 0, {0, vectors, 0}, vectors};
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_Q_OUT, 16, 0, {0, vectors, 0}, vectors};
     return plan;
+}
+
+void addCopies(BufferCopies* copies, const RopeBuffers& slots, uint64_t bytes, double share, const RopeLimits& limits,
+               std::vector<Contestant>* contestants) {
+    for (const uint32_t vectors : {1u, 2u, 4u, 8u})
+        contestants->push_back(
+            {kCopyPrefix + std::to_string(vectors), copies->work({copyPlan(bytes, vectors, limits)}, {slots}), share});
+    contestants->push_back({"CopyBuffer", copies->copyCommand(slots, bytes), share});
+}
+
+bool isCopyKernel(const std::string& contestant) {
+    return contestant.compare(0, sizeof kCopyPrefix - 1, kCopyPrefix) == 0;
 }
 
 RopePlan sumPlan(uint64_t bytes, const RopeLimits& limits) {

@@ -47,8 +47,11 @@ std::string caseName(const RotationCase& c) {
            nameIn(elements(), c.element) + "/" + nameIn(pairings(), c.pairing) + "/" + nameIn(sources(), c.source);
 }
 
+uint32_t allTokens(const RotationCase& c) { return c.packed ? c.tokens : c.tokens * c.sequences; }
+
 uint64_t tensorBytes(const RotationCase& c) {
-    return uint64_t{c.tokens} * (c.model->q_heads + c.model->k_heads) * c.model->head_dim * ropeElementBytes(c.element);
+    return uint64_t{allTokens(c)} * (c.model->q_heads + c.model->k_heads) * c.model->head_dim *
+           ropeElementBytes(c.element);
 }
 
 template <typename T> static std::vector<T> valuesOf(const std::vector<Named<T>>& named) {

@@ -32,10 +32,13 @@ struct RotationCase {
     RopeSource source;
     uint32_t tokens;
     RopeTuning tuning = {}; // zeros: the library's own
+    uint32_t sequences = 1;
+    bool packed = false; // sequences of several lengths have `tokens` together; otherwise each has as many
 };
 
 // Names the case without its tokens: "llama3-8b/in-place/f32/half/inline".
 std::string caseName(const RotationCase& c);
+uint32_t allTokens(const RotationCase& c);   // of all sequences
 uint64_t tensorBytes(const RotationCase& c); // Q and K together
 
 // The choices from which cases are made, in the order of the members of RotationCase; the last varies fastest.

@@ -8,7 +8,8 @@
 namespace measure {
 namespace {
 
-constexpr uint32_t kAddDim = 1024, kHeads = 16, kKeys = 2048, kHeadDim = 64;
+constexpr uint32_t kAddDim = 1024, kHeads = 16, kHeadDim = 64;
+constexpr uint32_t kBiasKeys = 2048, kRelativeKeys = 1024;
 
 // ---- Positions added to embeddings ------------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ struct BiasKind {
 
 EncodingBench makeBias(BenchDevice* bench, uint32_t queries, const BiasKind& kind) {
     EncodingBench made(bench);
-    const uint32_t keys = kKeys;
+    const uint32_t keys = kBiasKeys;
     if (queries > keys) throw DoesNotFit("the queries are more than the " + std::to_string(keys) + " keys");
     RopeBiasDescription d = {};
     d.kind = kind.kind;
@@ -122,6 +123,7 @@ EncodingBench makeBias(BenchDevice* bench, uint32_t queries, const BiasKind& kin
     if (ropeHostRunBias(&d, &host, nullptr) != ROPE_SUCCESS) throw WrongResult("the CPU's own run was refused");
     made.verify(wanted);
     made.bytes = (kind.write_only ? 1 : 2) * x.size();
+    made.is_fill = kind.write_only;
     return made;
 }
 
@@ -135,20 +137,21 @@ struct RelativeKind {
 
 EncodingBench makeRelative(BenchDevice* bench, uint32_t queries, const RelativeKind& kind) {
     EncodingBench made(bench);
-    if (queries > kKeys) throw DoesNotFit("the queries are more than the " + std::to_string(kKeys) + " keys");
+    const uint32_t all_keys = kRelativeKeys;
+    if (queries > all_keys) throw DoesNotFit("the queries are more than the " + std::to_string(all_keys) + " keys");
     RopeRelativeDescription d = {};
     d.side = kind.side;
     d.heads = kHeads;
     d.queries = queries;
-    d.keys = kKeys;
+    d.keys = all_keys;
     d.dim = kHeadDim;
     d.least = -16;
     d.most = 16;
     d.element_q = d.element_x = d.rows.element = kind.element;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.positions.first = static_cast<int32_t>(kKeys - queries);
+    d.positions.first = static_cast<int32_t>(all_keys - queries);
     mustPlan(ropePlanRelative(&d, &bench->limits(), &made.plan), made.plan);
-    const size_t rows_of_q = size_t{kHeads} * queries, by_keys = rows_of_q * kKeys, by_dim = rows_of_q * kHeadDim;
+    const size_t rows_of_q = size_t{kHeads} * queries, by_keys = rows_of_q * all_keys, by_dim = rows_of_q * kHeadDim;
     const bool keys = kind.side == ROPE_RELATIVE_KEYS;
     const std::vector<uint8_t> rows =
         noiseBytes(kind.element, made.plan.bytes[ROPE_SLOT_ROWS] / ropeElementBytes(kind.element));
@@ -180,9 +183,12 @@ const BiasKind kBiases[] = {{"bias/t5/f32", ROPE_BIAS_T5, false, f32, counted},
                             {"bias/t5/f16", ROPE_BIAS_T5, false, f16, counted},
                             {"bias/t5/per_query/f32", ROPE_BIAS_T5, false, f32, ROPE_POSITIONS_PER_TOKEN},
                             {"bias/t5/written/f32", ROPE_BIAS_T5, true, f32, counted},
+                            {"bias/t5/written/f16", ROPE_BIAS_T5, true, f16, counted},
                             {"bias/clipped/f32", ROPE_BIAS_CLIPPED, false, f32, counted},
                             {"bias/alibi/f32", ROPE_BIAS_ALIBI, false, f32, counted},
-                            {"bias/alibi/written/f32", ROPE_BIAS_ALIBI, true, f32, counted}};
+                            {"bias/alibi/f16", ROPE_BIAS_ALIBI, false, f16, counted},
+                            {"bias/alibi/written/f32", ROPE_BIAS_ALIBI, true, f32, counted},
+                            {"bias/alibi/written/f16", ROPE_BIAS_ALIBI, true, f16, counted}};
 const RelativeKind kRelatives[] = {{"relative/keys/f32", ROPE_RELATIVE_KEYS, f32},
                                    {"relative/keys/f16", ROPE_RELATIVE_KEYS, f16},
                                    {"relative/values/f32", ROPE_RELATIVE_VALUES, f32},
@@ -216,26 +222,28 @@ std::vector<Contestant> EncodingBench::contestants() {
     copied_ = std::make_unique<BufferCopies>(
         bench_, std::vector<const rope::Buffer*>{&copy_source_, &copy_destination_}, is_sum ? kUsesInPlace : kAnyUses);
     std::vector<Contestant> all = {{"encoding", encoded_->work({plan}, {slots})}};
-    for (const uint32_t vectors : {1u, 2u, 4u, 8u}) {
-        const RopePlan copy = copyPlan(half, vectors, bench_->limits());
-        all.push_back({"copy_" + std::to_string(vectors), copied_->work({copy}, {between}), share});
-    }
+    addCopies(copied_.get(), between, half, share, bench_->limits(), &all);
     if (is_sum) {
         const uint64_t third = std::min(bytes / 3, half) / 128 * 128;
         const double thirds = static_cast<double>(bytes) / 3 / static_cast<double>(third);
         all.push_back({"sum", copied_->work({sumPlan(third, bench_->limits())}, {between}), thirds});
     }
-    all.push_back({"CopyBuffer", copied_->copyCommand(between, half), share});
+    if (is_fill) {
+        const uint64_t filled = std::min(bytes, half) / 4 * 4;
+        const double parts = static_cast<double>(bytes) / static_cast<double>(filled);
+        all.push_back({"FillBuffer", copied_->fillCommand(between, filled), parts});
+    }
     if (encoded_->fitsCache()) all.push_back({kWarm, onOneSet(all[0].work)});
     all.push_back({kEmptyDispatch, onOneSet(encoded_->work({emptyPlan(plan)}, {slots}))});
     return all;
 }
 
 std::vector<EncodingKind> encodingKinds() {
-    const std::string heads = std::to_string(kHeads) + " heads", keys = " and " + std::to_string(kKeys) + " keys";
+    const std::string heads = std::to_string(kHeads) + " heads";
+    const auto keys = [](uint32_t count) { return " and " + std::to_string(count) + " keys"; };
     const std::string embeddings = "embeddings of " + std::to_string(kAddDim) + " elements";
-    const std::string scores = "scores of " + heads + keys;
-    const std::string vectors = heads + " of " + std::to_string(kHeadDim) + keys;
+    const std::string scores = "scores of " + heads + keys(kBiasKeys);
+    const std::string vectors = heads + " of " + std::to_string(kHeadDim) + keys(kRelativeKeys);
     std::vector<EncodingKind> all;
     for (const AddKind& kind : kAdds) {
         const auto make = [&kind](BenchDevice* bench, uint32_t tokens) { return makeAdd(bench, tokens, kind); };

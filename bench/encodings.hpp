@@ -19,8 +19,9 @@ class EncodingBench {
     RopePlan plan;
     RopeBuffers slots = {};
     std::vector<rope::Buffer> buffers;
-    uint64_t bytes = 0;  // read and written
-    bool is_sum = false; // the plan adds as many bytes of float32 as it adds to
+    uint64_t bytes = 0;   // read and written
+    bool is_fill = false; // the plan only writes
+    bool is_sum = false;  // the plan adds as many bytes of float32 as it adds to
 
   private:
     BenchDevice* bench_;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint32_t kHeadDim = 128;
 constexpr uint32_t kPageSize = 16;
+constexpr uint64_t kCopyBytes = 128; // a copy's bytes are a multiple of it
 constexpr int32_t kShiftDelta = -64; // a shift turns by this many positions
 
 // Plans that run one after the other, and the bytes that they read and write, each counted once in each plan.
@@ -323,7 +324,7 @@ BufferCopies* FusedBenchState::copiesOf(const TimedPlans& timed) {
 }
 
 std::vector<Contestant> FusedBenchState::contestants() {
-    const uint64_t half = fused.bytes / 8 * 4;
+    const uint64_t half = std::max<uint64_t>(fused.bytes / 2 / kCopyBytes, 1) * kCopyBytes;
     const rope::Buffer *from = keep(bench_->makeNoise(half, ROPE_ELEMENT_F32)), *to = keep(bench_->make(half));
     TimedPlans copy;
     copy.slots.resize(1);
@@ -331,8 +332,8 @@ std::vector<Contestant> FusedBenchState::contestants() {
     copy.slots[0].slots[ROPE_SLOT_Q_OUT] = to->slot();
     BufferCopies* fused_copies = copiesOf(fused);
     std::vector<Contestant> all = {{"fused", fused_copies->work(fused.plans, fused.slots)},
-                                   {"unfused", copiesOf(unfused)->work(unfused.plans, unfused.slots)},
-                                   {"CopyBuffer", copiesOf(copy)->copyCommand(copy.slots[0], half)}};
+                                   {"unfused", copiesOf(unfused)->work(unfused.plans, unfused.slots)}};
+    addCopies(copiesOf(copy), copy.slots[0], half, 1, bench_->limits(), &all);
     if (fused_copies->fitsCache()) all.push_back({kWarm, onOneSet(all[0].work)});
     const RopePlan empty = emptyPlan(fused.plans[0]);
     all.push_back({kEmptyDispatch, onOneSet(fused_copies->work({empty}, {fused.slots[0]}))});
@@ -366,7 +367,9 @@ const std::vector<FusedKind>& fusedKinds() {
                                                {"kv_q4_1", 0, 8, f32, q41, none, false, false, rows},
                                                {"kv_q5_0", 0, 8, f32, q5, none, false, false, rows},
                                                {"qkv", 32, 8, f32, f16, none, false, false, rows},
+                                               {"qkv_inline", 32, 8, f32, f16, none, false, false, computed},
                                                {"qwen3", 16, 8, f32, f16, before, false, false, rows},
+                                               {"qwen3_inline", 16, 8, f32, f16, before, false, false, computed},
                                                {"hunyuan", 16, 8, f32, f16, after, false, false, rows},
                                                {"olmo2", 32, 32, f32, f16, all_heads, false, false, rows},
                                                {"query_scale", 32, 8, f32, f16, none, true, false, rows},

@@ -1,5 +1,5 @@
 // Measures passes from projection to cache. Each is verified first, and timed beside the passes that it replaces, which
-// have float32 between them in one submission, and beside vkCmdCopyBuffer of as many bytes.
+// have float32 between them in one submission, and beside copies of as many bytes.
 #pragma once
 
 #include "round_robin.hpp"
@@ -18,7 +18,7 @@ struct FusedKind {
     bool shift; // the pass turns whole pages of 16 tokens
     RopeSource source;
 
-    bool takes(uint32_t tokens) const { return !shift || tokens >= 16; }
+    bool takes(uint32_t tokens) const { return !shift || tokens % 16 == 0; }
 };
 const std::vector<FusedKind>& fusedKinds();
 
@@ -29,7 +29,7 @@ class FusedBench {
     FusedBench(BenchDevice* bench, const FusedKind& kind, uint32_t tokens);
     ~FusedBench();
 
-    std::vector<Contestant> contestants(); // fused, unfused, CopyBuffer, empty; they live as long as this
+    std::vector<Contestant> contestants(); // fused, unfused, copies, empty; they live as long as this
     // Bytes read and written: the tokens' share of tensors and cache, and of the other slots what the plans read, once
     // for each plan.
     uint64_t bytes() const;

@@ -3,7 +3,8 @@
 #   gpu.sh [--from-build DIR] [--device D] [--steps LIST] [--rounds N] [--short] [--out DIR]
 #   --from-build DIR  uses the programs that were built into DIR; bash and coreutils are enough then
 #   --device D        a device's index or a part of its name; without it the best there is. The tests take every device.
-#   --steps LIST      some of quickstart,tests,tool,check,rotation,table,fused,encodings,picture; without it all
+#   --steps LIST      some of quickstart,tests,tool,check,rotation,models,table,fused,encodings,picture;
+#                     without it all
 #   --rounds N        of each case that is timed; without it 21
 #   --short           fewer tests, lengths and rounds: half a minute on a CPU's driver
 #   --out DIR         another folder for the report
@@ -14,7 +15,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-readonly all_steps=quickstart,tests,tool,check,rotation,table,fused,encodings,picture
+readonly all_steps=quickstart,tests,tool,check,rotation,models,table,fused,encodings,picture
 build='' device='' steps='' rounds='' short=no out=$root/bench/results
 
 refuse() {
@@ -165,6 +166,16 @@ run_rotation() {
     bench --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place --tokens "$tokens"
 }
 
+# Other models' heads, a batch of sequences, and sequences of several lengths in one.
+run_models() {
+    local models=gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 tokens=4096 sequence=512
+    [ $short = no ] || models=gemma3,vision-72 tokens=32 sequence=4
+    local -a common=(--source rows,inline --element f32,f16,bf16 --place in-place)
+    bench "${common[@]}" --model "$models" --tokens "$tokens" &&
+        bench "${common[@]}" --batch 8 --tokens "$sequence" &&
+        bench "${common[@]}" --packed 8 --tokens "$tokens"
+}
+
 run_table() { bench --table --tokens "$([ $short = yes ] && echo 1,32 || echo 1,32,512,4096,32768)"; }
 
 run_fused() { bench --fused --tokens "$([ $short = yes ] && echo 16 || echo 1,32,512,4096)"; }
@@ -229,6 +240,7 @@ title_of() {
     tool) echo "The program's tests" ;;
     check) echo 'The device against the reference' ;;
     rotation) echo 'Rotations' ;;
+    models) echo 'Rotations of other models, batches and packed sequences' ;;
     table) echo 'Tables of cosines and sines' ;;
     fused) echo 'Fused passes' ;;
     encodings) echo 'Other encodings' ;;

@@ -1,5 +1,6 @@
 // vkrope-bench runs every case as a Google Benchmark. Manual time is the device's own clock. VKROPE_DEVICE names the
 // device.
+#include "baselines.hpp"
 #include "encodings.hpp"
 #include "fused.hpp"
 #include "host_costs.hpp"
@@ -47,7 +48,7 @@ void timeContestants(benchmark::State& state, Bench* bench, std::vector<Contesta
             continue;
         }
         state.counters["to_" + round_robin.name(i)] = round_robin.ratio(i).median;
-        if (!RotationBench::isCopyKernel(round_robin.name(i)) || other >= fastest) continue;
+        if (!isCopyKernel(round_robin.name(i)) || other >= fastest) continue;
         fastest = other;
         state.counters["to_fastest_copy"] = round_robin.ratio(i).median;
     }

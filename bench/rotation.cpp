@@ -12,11 +12,39 @@ namespace {
 
 constexpr int32_t kFirstPosition = 1000; // at position 0 nothing turns, and wrong results would look right
 
+// Returns where a packed sequence begins. Sequence i has i + 1 parts of all tokens, so no two are as long.
+uint32_t packedBegin(const RotationCase& c, uint32_t sequence) {
+    const uint64_t n = c.sequences, before = uint64_t{sequence} * (sequence + 1) / 2;
+    return static_cast<uint32_t>(before * c.tokens / (n * (n + 1) / 2));
+}
+
+// Returns a token's place in its sequence.
+uint32_t placeInSequence(const RotationCase& c, uint32_t token) {
+    if (!c.packed) return token % c.tokens;
+    uint32_t sequence = 0;
+    while (packedBegin(c, sequence + 1) <= token) ++sequence;
+    return token - packedBegin(c, sequence);
+}
+
 // Returns the height or the width of an image's patch; text has one axis.
-int32_t tokenPosition(const RotationCase& c, uint32_t axis, uint32_t token) {
-    if (c.model->axes == 1) return kFirstPosition + static_cast<int32_t>(token);
+int32_t tokenPosition(const RotationCase& c, uint32_t axis, uint32_t all_token) {
+    const uint32_t token = placeInSequence(c, all_token);
+    if (c.model->axes == 1 || c.packed) return kFirstPosition + static_cast<int32_t>(token);
     const auto side = static_cast<uint32_t>(std::ceil(std::sqrt(c.tokens)));
     return kFirstPosition + static_cast<int32_t>(axis == 0 ? token / side : token % side);
+}
+
+// Returns the positions buffer: one for each axis and token or, of packed sequences, where each begins and its start.
+std::vector<int32_t> positionsOf(const RotationCase& c) {
+    std::vector<int32_t> positions;
+    if (c.packed) {
+        for (uint32_t i = 0; i <= c.sequences; ++i) positions.push_back(static_cast<int32_t>(packedBegin(c, i)));
+        positions.insert(positions.end(), c.sequences, kFirstPosition);
+        return positions;
+    }
+    for (uint32_t axis = 0; axis < c.model->axes; ++axis)
+        for (uint32_t token = 0; token < allTokens(c); ++token) positions.push_back(tokenPosition(c, axis, token));
+    return positions;
 }
 
 // Returns the first token, the last and some between them, which is cheap at any length.
@@ -30,14 +58,18 @@ constexpr RopeSlot kInputSlots[] = {ROPE_SLOT_Q, ROPE_SLOT_K}, kOutputSlots[] = 
 
 uint32_t headsOf(const ModelShape& model, int tensor) { return tensor == 0 ? model.q_heads : model.k_heads; }
 
-const char kCopyPrefix[] = "copy_";
-
 } // namespace
 
 CaseDescription::CaseDescription(const RotationCase& c)
     : frequencies_(modelFrequencies(*c.model)), axes_(modelAxes(*c.model)) {
     RopeRotateDescription& d = description;
     d.tokens = c.tokens;
+    if (c.packed) {
+        d.positions.kind = ROPE_POSITIONS_PACKED_STARTS;
+        d.positions.sequences = c.sequences;
+    } else {
+        d.batch = c.sequences;
+    }
     d.head_dim = c.model->head_dim;
     d.q.heads = c.model->q_heads;
     d.k.heads = c.model->k_heads;
@@ -73,8 +105,12 @@ void RotationBench::makeRows() {
     RopeTableDescription table = {};
     table.frequencies = described_.description.frequencies;
     table.tokens = case_.tokens;
+    table.batch = described_.description.batch;
+    table.positions = described_.description.positions;
     if (case_.source == ROPE_SOURCE_TABLE) {
         table.frequencies.axes = nullptr;
+        table.batch = 1;
+        table.positions = {};
         table.positions.kind = ROPE_POSITIONS_COUNTED;
         table.positions.first = kFirstPosition;
     }
@@ -87,9 +123,7 @@ void RotationBench::makeRows() {
 RotationBench::RotationBench(BenchDevice* bench, const RotationCase& c) : bench_(bench), case_(c), described_(c) {
     bench_->mustFit(tensorBytes(c) * (c.out_of_place ? 4 : 2));
     plan_ = planOf(c.tuning);
-    std::vector<int32_t> positions(c.model->axes * size_t{c.tokens});
-    for (size_t i = 0; i < positions.size(); ++i)
-        positions[i] = tokenPosition(c, static_cast<uint32_t>(i / c.tokens), static_cast<uint32_t>(i % c.tokens));
+    const std::vector<int32_t> positions = positionsOf(c);
     keep(ROPE_SLOT_POSITIONS, bench_->make(positions.data(), positions.size() * sizeof positions[0]), &slots_);
     keep(ROPE_SLOT_FREQUENCIES, bench_->makeFrequencies(described_.description.frequencies), &slots_);
     if (c.source != ROPE_SOURCE_INLINE) makeRows();
@@ -104,8 +138,8 @@ std::vector<std::vector<uint8_t>> RotationBench::readTokens(bool results) {
         const VkBuffer wanted = slots_.slots[results && case_.out_of_place ? kOutputSlots[i] : kInputSlots[i]].buffer;
         const auto buffer = std::find_if(buffers_.begin(), buffers_.end(),
                                          [wanted](const rope::Buffer& one) { return one.handle() == wanted; });
-        const uint64_t row = plan_.bytes[kInputSlots[i]] / case_.tokens;
-        for (const uint32_t token : tokensToVerify(case_.tokens))
+        const uint64_t row = plan_.bytes[kInputSlots[i]] / allTokens(case_);
+        for (const uint32_t token : tokensToVerify(allTokens(case_)))
             all.push_back(bench_->read(*buffer, token * row, row));
     }
     return all;
@@ -114,7 +148,8 @@ std::vector<std::vector<uint8_t>> RotationBench::readTokens(bool results) {
 // Returns the CPU's bits of one token. The CPU computes cos and sin, whatever the case reads.
 std::vector<uint8_t> RotationBench::expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const {
     RopeRotateDescription one = described_.description;
-    one.tokens = 1;
+    one.tokens = one.batch = 1;
+    one.positions = {};
     one.source = ROPE_SOURCE_INLINE;
     one.out_of_place = 0;
     one.rows = {};
@@ -166,7 +201,7 @@ void RotationBench::verify(const RopePlan& plan) {
     const std::vector<std::vector<uint8_t>> before = readTokens(false);
     bench_->run(plan, slots_);
     const std::vector<std::vector<uint8_t>> after = readTokens(true);
-    const std::vector<uint32_t> tokens = tokensToVerify(case_.tokens);
+    const std::vector<uint32_t> tokens = tokensToVerify(allTokens(case_));
     for (size_t i = 0; i < after.size(); ++i) {
         const int tensor = i < tokens.size() ? 0 : 1;
         const uint32_t token = tokens[i % tokens.size()];
@@ -207,10 +242,7 @@ void RotationBench::addCopies(std::vector<Contestant>* contestants) {
     keep(ROPE_SLOT_Q, bench_->makeNoise(bytes, case_.element), &slots);
     keep(ROPE_SLOT_Q_OUT, bench_->make(bytes), &slots);
     BufferCopies* copies = copiesOf(slots, kAnyUses);
-    for (const uint32_t vectors : {1u, 2u, 4u, 8u})
-        contestants->push_back({kCopyPrefix + std::to_string(vectors),
-                                copies->work({copyPlan(bytes, vectors, bench_->limits())}, {slots})});
-    contestants->push_back({"CopyBuffer", copies->copyCommand(slots, bytes)});
+    measure::addCopies(copies, slots, bytes, 1, bench_->limits(), contestants);
 }
 
 // Adds a plainer case that this one should not be slower than, or not by much. It is left out if it does not fit beside
@@ -227,10 +259,6 @@ void RotationBench::addCompanion(const std::string& name, const RotationCase& c,
 const std::vector<std::string>& RotationBench::companionNames() {
     static const std::vector<std::string> all = {"float32", "table"};
     return all;
-}
-
-bool RotationBench::isCopyKernel(const std::string& name) {
-    return name.compare(0, sizeof kCopyPrefix - 1, kCopyPrefix) == 0;
 }
 
 Contestant RotationBench::empty() { return {kEmptyDispatch, onOneSet(work(emptyPlan(plan_)))}; }

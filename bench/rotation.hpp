@@ -43,7 +43,6 @@ class RotationBench {
     const RopePlan& plan() const { return plan_; }
     const RopeBuffers& slots() const { return slots_; }
 
-    static bool isCopyKernel(const std::string& name);
     // The names of the plainer cases. Not every case is timed beside them.
     static const std::vector<std::string>& companionNames();
 

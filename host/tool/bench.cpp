@@ -29,7 +29,7 @@ struct BenchOptions {
     std::string device, plot, tuning;
     TimingOptions timing;
     CaseOptions cases;
-    uint32_t rounds = 0;
+    uint32_t rounds = 0, batch = 0, packed = 0;
     bool tables = false, fused = false, encodings = false, costs = false, json = false;
     bool rotations() const { return !tables && !fused && !encodings && !costs; }
 };
@@ -41,6 +41,8 @@ bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
                                                   {"--source", !options.cases.sources.empty()},
                                                   {"--plot", !options.plot.empty()},
                                                   {"--tuning", !options.tuning.empty()},
+                                                  {"--batch", options.batch != 0},
+                                                  {"--packed", options.packed != 0},
                                                   {"--model", !options.cases.models.empty() && !options.tables}};
     for (const auto& option : given) {
         if (option.second && !options.rotations())
@@ -48,6 +50,8 @@ bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
                           std::string(option.first) +
                               " goes with rotations; leave it out, or --table, --fused, --encodings and --costs");
     }
+    if (options.batch != 0 && options.packed != 0)
+        return refuse(failure, "--batch and --packed are two layouts of sequences; give one of them");
     if (!checkDeviceName(options.device, failure)) return false;
     const std::vector<PathOption> plot = {{"--plot", options.plot, "", PathOption::Holds::drawing}};
     return options.plot.empty() || checkPaths({}, plot, failure);
@@ -72,9 +76,13 @@ Measurement rotationMeasurement(const RotationCase& c) {
     const char* pairing = measure::nameIn(measure::pairings(), c.pairing);
     const char* place = measure::nameIn(measure::placements(), c.out_of_place);
     measurement.row.group = measure::describeModel(*c.model) + ", " + pairing + ", " + place;
+    if (c.sequences > 1)
+        measurement.row.group += ", " + std::to_string(c.sequences) + (c.packed ? " packed" : "") + " sequences";
     measurement.row.labels = {{"model", c.model->name},
                               {"pairing", pairing},
                               {"place", place},
+                              {"sequences", c.sequences},
+                              {"packed", c.packed},
                               {"tokens", c.tokens},
                               {"element", measure::nameIn(measure::elements(), c.element)},
                               {"source", measure::nameIn(measure::sources(), c.source)}};
@@ -140,6 +148,8 @@ std::vector<Measurement> measurementsOf(const BenchOptions& options) {
     if (options.rotations()) {
         for (RotationCase c : measure::casesOf(choices)) {
             c.tuning = readTuning(options.tuning);
+            c.packed = options.packed != 0;
+            c.sequences = std::max(1u, std::max(options.batch, options.packed));
             measurements.push_back(rotationMeasurement(c));
         }
     }
@@ -317,6 +327,12 @@ RunCommand addBenchCommand(CLI::App* app) {
     addCaseOptions(app, &options->cases);
     takesCount(app->add_option("--rounds", options->rounds, "of each case; without it as many as fit some seconds"),
                "a whole number of rounds", 1, 100000);
+    takesCount(app->add_option("--batch", options->batch, "sequences of --tokens each; without it 1"),
+               "a whole number of sequences", 1, 1024);
+    takesCount(app->add_option("--packed", options->packed,
+                               "sequences that have --tokens together; the second is twice as long as the first, the "
+                               "third three times, and so on"),
+               "a whole number of sequences", 1, 1024);
     addTimingOptions(app, &options->timing);
     takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see vkrope tune"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");

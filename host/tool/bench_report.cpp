@@ -1,5 +1,6 @@
 #include "tool/bench_report.hpp"
 
+#include "../bench/baselines.hpp"
 #include "../bench/rotation.hpp"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ const BenchRow::Comparison* BenchRow::find(const std::string& name) const {
 const BenchRow::Comparison* BenchRow::fastestCopy() const {
     const Comparison* fastest = nullptr;
     for (const Comparison& comparison : comparisons) {
-        if (!measure::RotationBench::isCopyKernel(comparison.name)) continue;
+        if (!measure::isCopyKernel(comparison.name)) continue;
         if (fastest == nullptr || comparison.seconds.median < fastest->seconds.median) fastest = &comparison;
     }
     return fastest;

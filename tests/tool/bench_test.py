@@ -46,6 +46,41 @@ def bench_stands_beside_kernels_of_the_same_bytes():
 
 
 @test
+def bench_takes_batches_and_packed_sequences():
+    found = vulkan_devices()
+    if not found:
+        sys.exit(77)
+    for arguments, sequences, packed, tokens in [(["--batch", "3"], 3, False, 3 * 7), (["--packed", "4"], 4, True, 7)]:
+        for device in found:
+            text = run("bench", "--tokens", "7", "--rounds", "1", "--model", "llama3-8b,vision-72", "--source", "inline,table,rows",
+                       "--place", "in-place", "--element", "f32", "--device", device, "--json", *arguments)[0]
+            rows = json.loads(text)["rows"]
+            assert len(rows) == 6, rows
+            for row in rows:
+                heads = {"llama3-8b": 40 * 128, "vision-72": 32 * 72}[row["model"]]
+                assert row["verified"] and row["bytes"] == 2 * 4 * heads * tokens, row
+                assert (row["sequences"], row["packed"], row["tokens"]) == (sequences, packed, 7), row
+        text = run("bench", "--tokens", "7", "--rounds", "1", "--element", "f32", *arguments)[0]
+        assert f"in-place, {sequences}{' packed' if packed else ''} sequences\n" in text, text
+
+
+@test
+def bench_has_copies_beside_fused_passes_and_a_fill_beside_what_is_only_written():
+    found = vulkan_devices()
+    if not found:
+        sys.exit(77)
+    rows = json.loads(run("bench", "--fused", "--tokens", "1,33", "--rounds", "1", "--json", "--device", found[0])[0])["rows"]
+    assert not [row["fused"] for row in rows if row["fused"] == "shift"], rows  # whole pages of 16 alone
+    for row in rows:
+        names = [other["name"] for other in row["beside"] if other["name"] != "warm"]
+        assert names == ["unfused", "copy_1", "copy_2", "copy_4", "copy_8", "CopyBuffer", "empty"] and "best_copy" in row, row
+    text = run("bench", "--encodings", "--tokens", "8", "--rounds", "1", "--json", "--device", found[0])[0]
+    for row in json.loads(text)["rows"]:
+        names = [other["name"] for other in row.get("beside", [])]
+        assert ("FillBuffer" in names) == ("written" in row["encoding"]), row
+
+
+@test
 def bench_times_many_dispatches_over_many_buffers():
     found = vulkan_devices()
     if not found:
@@ -157,6 +192,8 @@ def bench_refuses_nonsense_in_one_line():
         ("plot of costs", ["--costs", "--plot", "x.svg"], "--plot goes with rotations"),
         ("model of fused passes", ["--fused", "--model", "gemma3"], "--model goes with rotations"),
         ("element of encodings", ["--encodings", "--element", "f16"], "--element goes with rotations"),
+        ("batch of tables", ["--table", "--batch", "2"], "--batch goes with rotations"),
+        ("two layouts", ["--batch", "2", "--packed", "2"], "--batch and --packed are two layouts of sequences; give one of them"),
         ("the reference", ["--device", "reference"], "--device is reference, which is none"),
         ("three of a tuning", ["--tuning", "64,8"], "--tuning takes group size, heads and pairs as 128,2,8"),
         ("four of a tuning", ["--tuning", "64,8,4,1"], "--tuning takes group size, heads and pairs"),

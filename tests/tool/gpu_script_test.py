@@ -81,7 +81,10 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     lengths = "1,8,32,128,512,4096,32768"
     assert (f"stub: bench --rounds 21 --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place "
             f"--tokens {lengths}") in report, report
-    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 9, report
+    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 10, report
+    for wanted in ["--model gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 --tokens 4096", "--batch 8 --tokens 512",
+                   "--packed 8 --tokens 4096"]:
+        assert f"stub: bench --rounds 21 --source rows,inline --element f32,f16,bf16 --place in-place {wanted}" in report, report
     assert os.path.abspath(".") not in report, "a report has no paths of the machine"
     assert read("out/pretender-9.svg").strip() == PICTURE
 
