@@ -3,6 +3,7 @@
 // a head meet in shared memory.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #if ROPE_LANE == 1 || defined(ROPE_HALVES)
 #extension GL_EXT_shader_16bit_storage : require
 #endif

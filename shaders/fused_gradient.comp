@@ -2,6 +2,7 @@
 // to Q, backwards. A thread holds one lane of both. Q has its usual places, and x those of K.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #define ROPE_PUSH RopeFusedPush
 #define ROPE_GRADIENT
 #include "families.h"

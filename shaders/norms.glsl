@@ -85,12 +85,28 @@ void keep_products(WorkItem item, uint h, uint place, WORDS a, WORDS b) {
 }
 #endif
 
+vec4 with_four(WorkItem item, uint first, uint four, vec4 totals) {
+    vec4 sums = quad_sums[first + four];
+    if (kPart || kHeadQuads % 4u != 0u) sums = mix(vec4(0.0), sums, are_below(four, norm_quads(item)));
+    precise vec4 all = totals + sums;
+    return all;
+}
+
+// Compilers unroll a loop whole, and load everything first. Wide heads would fill the registers, so a step takes four.
 float sum_of_head(WorkItem item, uint h, uint begin) {
-    precise vec4 totals = vec4(0.0);
-    for (uint four = 0u; four < kFours; ++four) {
-        vec4 sums = quad_sums[begin + entry_of(h) * kFours + four];
-        if (kPart || kHeadQuads % 4u != 0u) sums = mix(vec4(0.0), sums, are_below(four, norm_quads(item)));
-        totals = totals + sums;
+    const uint kStep = 4u;
+    uint first = begin + entry_of(h) * kFours;
+    vec4 totals = vec4(0.0);
+    if (kFours <= kStep) {
+        for (uint four = 0u; four < kFours; ++four) totals = with_four(item, first, four, totals);
+    } else {
+        uint step = 0u;
+        [[dont_unroll]] do {
+            for (uint i = 0u; i < kStep; ++i) {
+                if (step + i < kFours) totals = with_four(item, first, step + i, totals);
+            }
+            step += kStep;
+        } while (step < kFours);
     }
     precise float sum = (totals.x + totals.y) + (totals.z + totals.w);
     return sum;
