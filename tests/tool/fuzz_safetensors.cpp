@@ -30,10 +30,34 @@ std::vector<rope::NpyArray> readAll(rope::SafetensorsFile* file, std::vector<std
     return arrays;
 }
 
+// A part of a checkpoint, with one tensor, that a list of parts may name.
+void writePart(const std::string& path) {
+    const rope::NpyArray array = {rope::NpyArray::Type::f32, {2}, {0, 0, 128, 63, 0, 0, 0, 64}};
+    std::string error;
+    size_t failed = 0;
+    require(rope::replaceFiles({rope::safetensorsToWrite(path, {{"a", &array}}, {{"format", "pt"}})}, &failed, &error));
+}
+
+// Reads what a list of parts names.
+void readParts(rope::SafetensorsIndex* index) {
+    std::string error;
+    for (size_t i = 0; i < index->tensors().size(); ++i) {
+        const std::string& part = index->tensors()[i].second;
+        rope::NpyArray header, array;
+        const bool there = index->readHeader(i, &header, &error);
+        require(there || isSentence(error, part));
+        require(index->read(i, &array, &error) == there && (there || isSentence(error, part)));
+        require(!there || (header.shape == array.shape && header.type == array.type && header.data.empty()));
+    }
+    (void)index->metadata();
+}
+
 } // namespace
 
 void fuzzSafetensors(const uint8_t* bytes, size_t size) {
     static const Folder folder;
+    static const bool has_part = (writePart(folder / "part.safetensors"), true);
+    require(has_part);
     const std::string path = folder / "in.safetensors", copy = folder / "out.safetensors";
     std::FILE* stream = std::fopen(path.c_str(), "wb");
     require(stream != nullptr && (size == 0 || std::fwrite(bytes, 1, size, stream) == size));
@@ -41,10 +65,8 @@ void fuzzSafetensors(const uint8_t* bytes, size_t size) {
 
     std::string error;
     rope::SafetensorsIndex index;
-    rope::NpyArray part;
     require(index.open(path, &error) || isSentence(error, path));
-    for (size_t i = 0; i < index.tensors().size(); ++i)
-        require(index.read(i, &part, &error) || isSentence(error, index.tensors()[i].second));
+    readParts(&index);
     rope::SafetensorsFile file, again;
     if (!file.open(path, &error)) return require(isSentence(error, path));
     std::vector<std::string> names, written_names;
