@@ -105,7 +105,7 @@ class Frequencies {
     }
     RopeFrequencies get() const { return {values_.data(), static_cast<uint32_t>(values_.size()), scale_, nullptr, 1}; }
 
-    // What ROPE_SLOT_FREQUENCIES holds; empty where the values are refused.
+    // Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if the values are refused.
     std::vector<uint32_t> words(RopeAngle angle, RopeReason* reason = nullptr) const {
         std::vector<uint32_t> result(ropeFrequencyBytes(static_cast<uint32_t>(values_.size())) / sizeof(uint32_t));
         const RopeFrequencies f = get();
