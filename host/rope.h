@@ -231,9 +231,9 @@ ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, Rop
  * EXACT words hold turns: these are divided by the float32, and the quotient is rounded to the nearest 2^-96, halves
  * up. The words hold a frequency to 2^-97 turns, so the quotient's error is at most 2^-97 / |factor| + 2^-97 turns.
  * COMPATIBLE words hold a float32: the quotient of the two float32s is rounded to the nearest, halves to even, and
- * denormal ones are kept.
+ * denormal quotients are kept.
  *
- * A negative factor turns the other way. An infinite one makes the frequency 0. A frequency of 0 never gets a sign.
+ * A negative factor turns the other way. An infinite factor makes the frequency 0. A frequency of 0 never gets a sign.
  * Four zeros are written, so that cos and sin become NaN, for a factor that is 0 or NaN, for a quotient of 2^28 turns
  * or more (COMPATIBLE: 2^96 radians or more), and for words that lack the mark of `angle`. */
 ROPE_API RopeResult ropeDivideFrequencies(const void* words, const float* factors, uint32_t count, RopeAngle angle,
@@ -495,9 +495,9 @@ typedef struct RopeTuning {
  *
  * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. That scale
  * decides how products are rounded. (If the rows have a scale that frequencies.scale does not say, elements are within
- * 2.28 ulp.) Inverse and shift want another scale unless the scale is 1, so they are refused with such rows. Make rows
- * of the wanted scale and say it in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of
- * 1 the shift. */
+ * 2.28 ulp.) Inverse and shift want another scale, so they are refused from rows unless the scale is 1. Make rows of
+ * the wanted scale and say it in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1
+ * the shift. */
 typedef struct RopeRotateDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
@@ -678,8 +678,9 @@ ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReaso
  * plan reads offset, row_stride (0: heads), pair_stride (from a head to the next; 0: 1) and element of `rows`.
  *
  * Positions are the queries'; they are whole and not packed. For decode take ROPE_POSITIONS_COUNTED with `first`, or
- * ROPE_POSITIONS_START_PER_SEQUENCE from a buffer, so that one recording serves every step. A position per query is
- * slower if it does not follow the last. A query without a position leaves its scores as they are; its bias is 0.
+ * ROPE_POSITIONS_START_PER_SEQUENCE from a buffer, so that one recording serves every step. Positions per query are
+ * slower where a query's position does not follow the last query's. A query without a position leaves its scores as
+ * they are; its bias is 0.
  *
  * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5; ropeWriteBuckets) and X. Writes X. */
 typedef struct RopeBiasDescription {
@@ -765,14 +766,14 @@ typedef struct RopeRelativeDescription {
  *
  * I8 and Q8_0: each head, or block of 32, has d = max |x| / 127, and each element is x * (1/d) rounded to the nearest
  * int, halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. If d is less than
- * 2^-126, all is 0; beyond float16's 65504 it is infinite in Q8_0. A head or block that holds an infinity or a NaN
- * becomes undefined, and nothing else does.
+ * 2^-126, d and all integers are 0. Beyond float16's 65504 d is infinite in Q8_0. A head or block that holds an
+ * infinity or a NaN becomes undefined, and nothing else does.
  *
  * Q4_0, Q4_1 and Q5_0 are llama.cpp's quantize_row_q4_0_ref, _q4_1_ref and _q5_0_ref, float32 with every operation
  * rounded. Q4_0 has d = m / -8 and Q5_0 d = m / -16, where m is the first element of the largest magnitude, and an
  * element is x * (1/d) + 8.5, or + 16.5, cut to an integer of at most 15, or 31. Q4_1 has d = (max - min) / 15, and an
  * element is (x - min) * (1/d) + 0.5, cut to an integer of at most 15. d and min are kept as float16. If d is less than
- * 2^-126, it is kept as 0 of its sign and 1/d is 0; so all elements are 8 (Q4_0), 0 (Q4_1) or 16 (Q5_0). Beyond
+ * 2^-126, d is kept as 0 of its sign and 1/d is 0, so all elements are 8 (Q4_0), 0 (Q4_1) or 16 (Q5_0). Beyond
  * float16's 65504 d and min are infinite. An infinity or a NaN in a block, or a difference max - min beyond float32,
  * makes that block undefined, and nothing else. A denormal element may count as 0.
  *
@@ -824,7 +825,7 @@ typedef enum RopeNormKind {
  * Weights lie in PARAMETERS, or on the device in a buffer of the engine's own. The bits are the same. If weights_offset
  * and both strides are multiples of four elements, a thread loads four weights at a time; otherwise it loads them word
  * by word. Two plans share a pipeline if both load alike, whatever their weights_offset is; elements and strides are
- * constants. So the layers of a model share one. */
+ * constants. So the layers of a model share a pipeline. */
 typedef struct RopeNorm {
     RopeNormKind kind;
     uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
@@ -879,8 +880,8 @@ ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* value
  *
  * A ring takes a prefill of any length in one plan. A token that has `slots` or more tokens behind it in its sequence
  * of this pass writes nothing and is not counted, so that the last `slots` tokens stay. The length of a sequence is
- * that of a packed one, or the count of tokens (tokens_counted), or `tokens`. The tokens of a sequence that is longer
- * than its ring stand at consecutive positions, one after the other. Q is not concerned. */
+ * that of the packed sequence, or the count of tokens (tokens_counted), or `tokens`. The tokens of a sequence that is
+ * longer than its ring stand at consecutive positions, one after the other. Q is not concerned. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
     ROPE_CACHE_SLOTS = 1,       /* a slot for each token, from the slot map at slot_map_offset: [batch][tokens] */
@@ -965,7 +966,7 @@ typedef struct RopeCache {
  * not turned. All three take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a
  * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
  * Q_WEIGHTS and K_WEIGHTS count too. Q takes a dispatch of its own if there is less room, on drivers for CPUs, beside a
- * cache of I8, float8 or blocks, if its elements are moved in other vectors than K's, and if only one of Q and K has a
+ * cache of I8, float8 or blocks, if its elements are moved in other vectors than K's, or if only one of Q and K has a
  * norm of all heads. K and V go together. With a cache of I8, float8 or blocks, or a norm of all heads, they must be
  * alike (heads, head_dim, strides of the source, strides of the cache). In one buffer on each side (packed,
  * cache.v_shares_buffer) they take 4 storage buffers, which every device has. They are refused if they take more than
@@ -984,7 +985,7 @@ typedef struct RopeCache {
  *
  * Reads POSITIONS (positions, slots or block table that are not apart, and the count of tokens; bound from its
  * beginning), SLOT_MAP (slots or block table apart; bound from its beginning), FREQUENCIES or ROWS, PARAMETERS (where a
- * norm has weights that are not on the device, queries have a scale, or float8 has a given one), Q_WEIGHTS and
+ * norm has weights that are not on the device, queries have a scale, or float8 has a given scale), Q_WEIGHTS and
  * K_WEIGHTS (weights on the device), BIASES, Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER
  * where rotate.count_outside is set: one for each token that should turn and has no position, or a position outside the
  * table, or that has no slot in the cache. A gradient through a norm reads X too. */
@@ -1231,16 +1232,16 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * dispatch->shader->bytes. The call returns the bytes written, 0 for a shader that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 9 in a fused pass, 12 in one with weights or biases on the device or with
- * 16-bit stores of blocks. The layout must have them too. A host binds there what the nearest bound number below has,
- * or the nearest above. That buffer is neither read nor written there, but synchronization validation may take another
- * buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
+ * rotation, 9 in a fused pass, 12 in a fused pass with weights or biases on the device or with 16-bit stores of blocks.
+ * The layout must have them too. A host binds there what the nearest bound number below has, or the nearest above. That
+ * buffer is neither read nor written there, but synchronization validation may take another buffer for a hazard. A
+ * device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were
- * planned. For more tokens it takes as many groups as for all. It writes 0 groups if none of the dispatch's tokens are
- * there, or if there is no such dispatch. Plans of tables and plain rotations take sequences that lie one after the
- * other as one sequence: they always take as many groups as for all. */
+ * planned. For more tokens the dispatch takes as many groups as for all. The call writes 0 groups if none of the
+ * dispatch's tokens are there, or if there is no such dispatch. Plans of tables and plain rotations take sequences that
+ * lie one after the other as one sequence: they always take as many groups as for all. */
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
 /* ---- Context: pipelines on a borrowed device ----------------------------------------------------------------------
@@ -1317,8 +1318,8 @@ ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* p
  * slot's offset plus the layout's. Caches are not compared.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
  *           and what last touched those that it writes available to VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
- *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. A table is such a write,
- *           a rotation that reads it such a read: a barrier belongs between them.
+ *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. Making a table is such a write:
+ *           a rotation that reads the table needs a barrier behind it.
  *   Clobbers: the compute bind point's pipeline, its set 0 and layout, and the push constants. */
 ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                                    const RopeBuffers* buffers);
