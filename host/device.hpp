@@ -1,5 +1,5 @@
-// A device for programs that have no Vulkan: choose one, make buffers, upload, run plans, read back. An optional
-// target, vkrope-device; engines that own a device use rope.h alone.
+// This header gives programs without Vulkan a device: choose one, make buffers, upload, run plans, read back. It is an
+// optional target, vkrope-device. Engines that own a device use rope.h alone.
 //
 //     std::string error;
 //     rope::Device device = rope::Device::open({}, &error);
@@ -8,8 +8,9 @@
 //               device.upload(q, 0, values, bytes, &error) && device.run(&plan, 1, &buffers, &error) &&
 //               device.download(q, 0, values, bytes, &error);
 //
-// No exceptions: what fails returns false or an empty object and writes one sentence to *error, which is never null.
-// A device and its buffers belong to one thread at a time. Nothing links a Vulkan loader: it is opened at run time.
+// There are no exceptions. A call that fails returns false or an empty object, and writes one sentence to *error, which
+// is never null. A device and its buffers belong to one thread at a time. Nothing links a Vulkan loader: it is opened
+// at run time.
 #pragma once
 
 #include "loader.hpp"
@@ -36,18 +37,19 @@ std::string describe(const DeviceInfo& info);
 
 struct DeviceOptions {
     std::string select;           // an index, part of a name or driver in any case, or empty for the best:
-                                  // discrete, then integrated, virtual, cpu; of equals the newer Vulkan
+                                  // discrete, then integrated, virtual, cpu; then the newer Vulkan
     bool validate = false;        // VK_LAYER_KHRONOS_validation with synchronization validation, an error if missing
-    bool debug_utils = true;      // with validate: VK_EXT_debug_utils brings the messages, and names for tools; else
-                                  // VK_EXT_debug_report brings them, and nothing is named
+    bool debug_utils = true;      // with validate: VK_EXT_debug_utils brings the messages, and names for tools; if
+                                  // false, VK_EXT_debug_report brings them, and nothing is named
     bool push_descriptors = true; // use them where the device has them
-    bool storage_16 = true;       // so too storageBuffer16BitAccess
+    bool storage_16 = true;       // use storageBuffer16BitAccess where the device has it
     double timeout_seconds = 60;  // how long a submission may take
     std::shared_ptr<Messages> messages;                         // where messages go; null: the device makes its own
     PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr; // null: the system's loader is opened
 };
 
-// Every device that the loader finds, those that open() would refuse too. Empty with *error where there is none.
+// Returns every device that the loader finds, also those that open() would refuse. If there is none, the result is
+// empty and *error says so.
 std::vector<DeviceInfo> listDevices(std::string* error);
 
 struct DeviceState;
@@ -61,7 +63,7 @@ struct Allocation {
     bool coherent = false;
 };
 
-// A buffer with its memory, usable as storage buffer and by copies and fills. Keeps its device alive.
+// A Buffer owns its memory. It serves as a storage buffer, and for copies and fills. It keeps its device alive.
 class Buffer {
   public:
     Buffer();
@@ -84,9 +86,9 @@ class Buffer {
 
 class Device {
   public:
-    // Opens a device of Vulkan 1.1 or more with one compute queue, makes a RopeContext on it and runs the self-test:
-    // the context has its rounding, and limits() says whether its conversion of float16 is proven. An empty device on
-    // failure.
+    // Opens a device of Vulkan 1.1 or more with one compute queue, makes a RopeContext on it and runs the self-test.
+    // The context then has the device's rounding, and limits() says whether the device's conversion of float16 is
+    // proven. On failure the device is empty.
     static Device open(const DeviceOptions& options, std::string* error);
 
     Device();
@@ -100,7 +102,7 @@ class Device {
     RopeContext* context() const;
     std::shared_ptr<const Messages> messages() const; // complete once the device and its buffers are gone
 
-    // For programs that record commands of their own.
+    // These are for programs that record commands of their own.
     const VulkanFunctions& vk() const;
     VkInstance instance() const;
     VkPhysicalDevice physicalDevice() const;
@@ -116,13 +118,14 @@ class Device {
     bool fill(const Buffer& buffer, uint8_t value, std::string* error); // every byte
 
     // Prepares the plans, then submits them in order with a barrier between them, and waits. `buffers` has one element
-    // per plan; descriptor sets are made where the device needs them and `sets` is null. *gpu_seconds: the time of
-    // the plans between two timestamps, negative where the queue has none.
+    // per plan. Descriptor sets are made if the device needs them and `sets` is null. *gpu_seconds receives the time of
+    // the plans between two timestamps. It is negative if the queue has no timestamps.
     bool run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffers, std::string* error,
              double* gpu_seconds = nullptr);
 
-    // The same for commands of the caller's: `record` is called once with a command buffer that is being recorded.
-    // Earlier work is visible to it, and its writes are visible afterwards to the host and to later submissions.
+    // Does the same with the caller's commands: `record` is called once with a command buffer that is being recorded.
+    // Earlier work is visible to the commands, and their writes are visible afterwards to the host and to later
+    // submissions.
     bool submit(const std::function<void(VkCommandBuffer)>& record, std::string* error, double* gpu_seconds = nullptr);
 
   private:

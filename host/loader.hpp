@@ -1,5 +1,5 @@
-// The Vulkan loader opened at run time, the functions taken from it, and an instance. Part of the device target; a
-// program needs it only where it calls Vulkan itself, through Device::vk().
+// This header opens the Vulkan loader at run time, takes the functions from it, and makes an instance. It is part of
+// the device target. A program needs it only if the program calls Vulkan itself, through Device::vk().
 #pragma once
 
 #include "rope.h"
@@ -11,7 +11,7 @@
 
 namespace rope {
 
-// Functions that need no instance, an instance, a device.
+// These lists have the functions that need no instance, an instance, and a device.
 #define ROPE_GLOBAL_FUNCTIONS(X)                                                                                       \
     X(EnumerateInstanceVersion)                                                                                        \
     X(EnumerateInstanceExtensionProperties)                                                                            \
@@ -81,7 +81,7 @@ namespace rope {
     X(CmdResetQueryPool)                                                                                               \
     X(CmdWriteTimestamp)
 
-// Vulkan's functions without the prefix vk.
+// Its members are Vulkan's functions, without the prefix vk.
 struct VulkanFunctions {
     PFN_vkGetInstanceProcAddr GetInstanceProcAddr = nullptr;
 #define ROPE_MEMBER(name) PFN_vk##name name = nullptr;
@@ -91,7 +91,8 @@ struct VulkanFunctions {
 #undef ROPE_MEMBER
 };
 
-// The validation layer's warnings and errors. Outlives the device for whoever keeps the pointer; safe from any thread.
+// Messages has the validation layer's warnings and errors. Whoever keeps the pointer may read them after the device is
+// gone. It is safe from any thread.
 class Messages {
   public:
     uint32_t count() const;
@@ -107,9 +108,9 @@ class Messages {
 // A Vulkan instance, destroyed with the object.
 class Instance {
   public:
-    // `get_instance_proc_addr` null: the system's loader is opened. `messages` null: no validation. On failure null,
-    // and *error says what to do. Messages come by VK_EXT_debug_utils, or where that is not wanted by
-    // VK_EXT_debug_report.
+    // With a null `get_instance_proc_addr` the system's loader is opened. With null `messages` there is no validation.
+    // On failure the result is null, and *error says what to do. Messages come by VK_EXT_debug_utils, or by
+    // VK_EXT_debug_report if `debug_utils` is false.
     static std::unique_ptr<Instance> open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                           std::shared_ptr<Messages> messages, std::string* error,
                                           bool debug_utils = true);

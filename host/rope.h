@@ -1,27 +1,28 @@
 /* vkrope: position encodings of transformer models as Vulkan compute, RoPE first. MIT licence.
  *
- * This header is the manual. C99 and C++, no other header of vkrope needed. Include it as <vkrope/rope.h>.
+ * This header is the manual. It is C99 and C++, and needs no other header of vkrope. Include it as <vkrope/rope.h>.
  *
  *   rule --ropeMakeFrequencies--> doubles --ropeWriteFrequencies--> bytes for a storage buffer
  *   description + limits --ropePlan...--> RopePlan (a value) --ropeCmdExecute--> dispatches in your command buffer
  *
- * What is computed. For token t and pair j of the rotary part, with x and y the pair's two elements:
+ * Formulas. These hold for token t and pair j of the rotary part; x and y are the pair's two elements:
  *
  *     angle = position[axis[j]][t] * frequency[j]             frequency in radians per position, a double
  *     c = scale * cos(angle)      s = scale * sin(angle)      rounded to float32 once
  *     x' = x*c - y*s              y' = x*s + y*c              float32, every operation rounded, none fused; with a
  *                                                             scale that is no power of two, products nearly exact
  *
- * What is promised.
- *   - Cos and sin are within 0.51 ulp of the true values at every position, whole or in 2^-32ths, wherever these are
- *     2^-30 or more, and within 2^-24.9 everywhere; with a scale, which is kept to 32 bits, within 0.515 ulp. Their
- *     bits are the same on every device and on the CPU.
- *   - Each element of a rotated pair is within 2 ulp of the pair's length from the true one: 0.72 from the roundings of
- *     cos and sin, 0.75 from those of the products and 0.5 from that of the sum, 1.97 in all. A scale that is no power
- *     of two makes 1.03 of the first and 0.004 of the second, 1.54 in all (1.8 of an element below 2^-8 of the length,
- *     whose products may be rounded). So of every finite pair whose elements and results are zero or normal.
+ * Promises.
+ *   - Cos and sin are within 0.51 ulp of the true values at every position, whole or in 2^-32ths, wherever the true
+ *     values are 2^-30 or more. They are within 2^-24.9 everywhere. With a scale, which is kept to 32 bits, 0.51
+ *     becomes 0.515. Their bits are the same on every device and on the CPU.
+ *   - Each element of a rotated pair is within 2 ulp of the pair's length from the true element: 0.72 from the
+ *     roundings of cos and sin, 0.75 from those of the products and 0.5 from that of the sum, 1.97 in all. With a scale
+ *     that is no power of two the first is 1.03 and the second 0.004, 1.54 in all (1.8 for an element below 2^-8 of the
+ *     length, whose products may be rounded). This holds for every finite pair whose elements and results are zero or
+ *     normal.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
- *     inputs, products and results that are zero or normal. What passes through moves as integers, bit for bit.
+ *     inputs, products and results that are zero or normal. Elements that pass through move as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
  *   - The library allocates only where a call says so, never submits, waits, inserts a barrier or throws, and calls
  *     Vulkan only through the functions that it asks your vkGetDeviceProcAddr for.
@@ -31,20 +32,20 @@
  * members only give an enumeration its width.
  *
  * Threads. Functions without a context, and those that take a `const RopeContext*`, may run on any number of threads at
- * once, and so may ropePrepare, beside them too: a plan is not prepared, and then it is. Only ropeSetRounding and
- * ropeDestroyContext want the context to themselves. Command buffers and descriptor pools are yours to keep apart, as
- * Vulkan asks. Your allocator is called on whichever thread calls.
+ * once. ropePrepare may too, also beside these functions: they find a plan prepared or not prepared, and nothing
+ * between. Only ropeSetRounding and ropeDestroyContext need the context to themselves. Command buffers and descriptor
+ * pools are yours to keep apart, as Vulkan asks. Your allocator is called on whichever thread calls.
  *
  * Frames. Descriptions, plans and RopeBuffers, with all that they point at, may change or go as soon as the call that
  * was given them returns; a context keeps only the device, the pipeline cache and the pointer to the allocator. Any
- * number of frames may be in flight by one context, plan, table and frequencies: these are only read. What a frame
- * writes it has for itself, or you order it. Preparing takes nothing away from what is pending. Descriptor sets,
- * buffers (a table is one) and the context may go when no command buffer that uses them is pending; what is recorded
- * with them is then not to be submitted again.
+ * number of frames in flight may share one context, plan, table and frequencies: these are only read. Each frame writes
+ * to buffers of its own, or you order the writes. Preparing takes nothing away from what is pending. Descriptor sets,
+ * buffers (a table is one) and the context may go when no command buffer that uses them is pending. A command buffer
+ * that was recorded with them must then not be submitted again.
  *
  * Null and out of range. A call that has a result refuses a null pointer, except where a comment says that it may be
- * null. A call that has no result then does nothing, and returns zero or null. An index past the end makes a call write
- * zeros.
+ * null. A call that has no result does nothing with a null pointer, and returns zero or null. An index past the end
+ * makes a call write zeros.
  *
  * Vulkan's header. This header includes vulkan_core.h, with the prototypes unless VK_NO_PROTOTYPES is defined. volk
  * declares pointers of the same names, and two such declarations contradict each other. So a host of volk includes
@@ -122,11 +123,11 @@ typedef enum RopeRuleKind {
 
 /* Members that a rule does not name are not read.
  *
- * A rule that takes `length` (the largest position so far plus 1) gives other frequencies as it grows: keys rotated
- * before, and kept in a cache, are then of another rotation than the queries to come. Either choose the length that
- * will be reached at the start, or rotate the cached keys anew (ROPE_OPERATION_INVERSE by the old, forward by the new);
- * models that recompute it for each forward pass, as Hugging Face's dynamic and longrope do, live with the mixture.
- * ropeLengthOfPositions says which length given positions ask for. */
+ * A rule that takes `length` (the largest position so far plus 1) gives other frequencies as `length` grows. Keys that
+ * were rotated before, and lie in a cache, then have another rotation than the queries to come. Either choose at the
+ * start the length that will be reached, or rotate the cached keys anew (ROPE_OPERATION_INVERSE by the old frequencies,
+ * forward by the new ones). Models that recompute `length` for each forward pass, as Hugging Face's dynamic and
+ * longrope do, live with the mixture. ropeLengthOfPositions says which length given positions ask for. */
 typedef struct RopeRule {
     RopeRuleKind kind;
     uint32_t rotary_dim;     /* even, 2 to 2 * ROPE_MAX_PAIRS */
@@ -155,18 +156,18 @@ typedef struct RopeRule {
 
 #define ROPE_MAX_PAIRS 4096u
 
-/* Writes rotary_dim / 2 doubles (radians per position) and the scale on cos and sin. The same doubles on every
- * platform and compiler: the default rule's correctly rounded, every other's within 1e-15 of themselves. A refused rule
- * writes nothing. `reason` may be null. */
+/* Writes rotary_dim / 2 doubles (radians per position) and the scale on cos and sin. The doubles are the same on every
+ * platform and compiler. Those of the default rule are correctly rounded; those of every other rule are within 1e-15 of
+ * themselves. A refused rule writes nothing. `reason` may be null. */
 ROPE_API RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason);
 
 /* "default", "linear", "ntk", "dynamic", "yarn", "longrope", "llama3", "proportional", "yarn_ramped",
  * "yarn_temperature", "ntk_mixed"; null for any other kind. */
 ROPE_API const char* ropeRuleName(RopeRuleKind kind);
 
-/* Frequencies as the plans and the shaders take them, from a rule or your own. A negative frequency turns the other
- * way; 0 leaves a pair where it is. Taken as exact: written out with 17 digits and read back they give the same bits.
- */
+/* RopeFrequencies has the frequencies that the plans and the shaders take, from a rule or your own. A negative
+ * frequency turns the other way; 0 leaves a pair where it is. The doubles are taken as exact: written out with 17
+ * digits and read back, they give the same bits. */
 typedef struct RopeFrequencies {
     const double* values; /* radians per position, `count` for each set, finite, each less than 2^28 turns. Only
                              ropeWriteFrequencies and the CPU's own runs need them: plans take null. A plan that
@@ -175,14 +176,16 @@ typedef struct RopeFrequencies {
     double scale;         /* factor on cos and sin (YaRN, LongRoPE), 2^-20 to 2^20 or -2^20 to -2^-20, of all sets; 0
                              means 1 */
     const uint8_t* axes;  /* the axis of each pair, 0 to ROPE_MAX_AXES - 1; null: all 0 */
-    uint32_t sets;        /* 0 or 1: one. Else each token names the one it takes, see RopePositions */
+    uint32_t sets;        /* 0 or 1: one. Else each token names the set that it takes, see RopePositions */
 } RopeFrequencies;
 
-/* Positions of several axes (M-RoPE's t, h and w, rows and columns of an image) may turn so many pairs. */
+/* At most ROPE_MAX_AXIS_PAIRS pairs turn by positions of several axes (M-RoPE's t, h and w, rows and columns of an
+ * image). */
 #define ROPE_MAX_AXES 4u
 #define ROPE_MAX_AXIS_PAIRS 256u
 
-/* How sections become axes: `sections` tells how many pairs each axis has, `axes` receives the axis of each pair. */
+/* The order tells how sections become axes: `sections` has how many pairs each axis has, `axes` receives the axis of
+ * each pair. */
 typedef enum RopeAxesOrder {
     ROPE_AXES_CONTIGUOUS = 0,  /* all of the first axis, then all of the second: Qwen2-VL, Wan */
     ROPE_AXES_INTERLEAVED = 1, /* axis a of n has the pairs i with i % n = a and i / n < sections[a], and the first axis
@@ -193,7 +196,7 @@ typedef enum RopeAxesOrder {
 ROPE_API RopeResult ropeSetAxes(RopeAxesOrder order, const uint32_t* sections, uint32_t section_count, uint32_t pairs,
                                 uint8_t* axes, RopeReason* reason);
 
-/* How the angle is formed. */
+/* The choice tells how the angle is formed. */
 typedef enum RopeAngle {
     ROPE_ANGLE_EXACT = 0,      /* position times the double, no rounding before the sine */
     ROPE_ANGLE_COMPATIBLE = 1, /* float32(position) * float32(frequency), rounded once to float32, as PyTorch does it
@@ -202,9 +205,9 @@ typedef enum RopeAngle {
     ROPE_ANGLE_MAX_ENUM = 0x7FFFFFFF
 } RopeAngle;
 
-/* Frequencies as the shaders read them: 16 bytes a pair, for ROPE_SLOT_FREQUENCIES. They depend on nothing else, so
- * one buffer serves every plan of a layer type. Writes ropeFrequencyBytes(count of one set, or of all) bytes to
- * `destination`.
+/* Writes frequencies as the shaders read them, for ROPE_SLOT_FREQUENCIES: 16 bytes a pair, ropeFrequencyBytes(count
+ * of one set, or of all) bytes at `destination`. The bytes depend on values, count, sets and angle alone, so one buffer
+ * serves every plan of a layer type.
  *
  * A pair is four uint32, for EXACT and for COMPATIBLE angles:
  *
@@ -213,8 +216,8 @@ typedef enum RopeAngle {
  *     word 1    EXACT: the turns' fraction in 2^-96ths, its highest word; COMPATIBLE: the bits of float32 |frequency|
  *     2 and 3   EXACT: the fraction's other two words; COMPATIBLE: 0
  *
- * A plan's `angle` must be that of its frequencies. Cos and sin are NaN, and so is all that they turn or are added to,
- * where a pair bears the mark of the other angle or, as memory full of zeros, none. */
+ * A plan's `angle` must be that of its frequencies. If a pair has the mark of the other angle or, as memory full of
+ * zeros, no mark, its cos and sin are NaN, and everything that they turn or are added to becomes NaN. */
 ROPE_API size_t ropeFrequencyBytes(uint32_t count);
 ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                          RopeReason* reason);
@@ -228,9 +231,9 @@ ROPE_API RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, Rop
  * EXACT words hold turns: these are divided by the float32, and the quotient is rounded to the nearest 2^-96, halves
  * up. The words hold a frequency to 2^-97 turns, so the quotient's error is at most 2^-97 / |factor| + 2^-97 turns.
  * COMPATIBLE words hold a float32: the quotient of the two float32s is rounded to the nearest, halves to even, and
- * denormal ones are kept.
+ * denormal quotients are kept.
  *
- * A negative factor turns the other way. An infinite one makes the frequency 0. A frequency of 0 never gets a sign.
+ * A negative factor turns the other way. An infinite factor makes the frequency 0. A frequency of 0 never gets a sign.
  * Four zeros are written, so that cos and sin become NaN, for a factor that is 0 or NaN, for a quotient of 2^28 turns
  * or more (COMPATIBLE: 2^96 radians or more), and for words that lack the mark of `angle`. */
 ROPE_API RopeResult ropeDivideFrequencies(const void* words, const float* factors, uint32_t count, RopeAngle angle,
@@ -256,8 +259,8 @@ typedef struct RopeLimits {
     uint32_t uniform_alignment; /* bytes a uniform binding's offset must be a multiple of, a power of two; 0: 256 */
 } RopeLimits;
 
-/* These bits tell what is enabled on the device beyond Vulkan 1.1. None is needed, but for odd 16-bit geometry. The
- * last bit is no feature: the self-test finds it. */
+/* These bits tell what is enabled on the device beyond Vulkan 1.1. None is needed, but odd 16-bit geometry takes
+ * ROPE_ENABLED_STORAGE_16. The last bit is no feature: the self-test finds it. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor, or the feature pushDescriptor of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_DEBUG_UTILS 8u      /* VK_EXT_debug_utils, which is enabled on the instance: names and labels */
@@ -269,20 +272,20 @@ ROPE_API void ropeMinimumLimits(RopeLimits* limits);
  * device need not take the shaders, which are SPIR-V 1.3. */
 ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties, uint32_t enabled, RopeLimits* limits);
 
-/* The library asks Vulkan 1.1 and no feature of a device. The function writes those names of `available` (from
+/* The library asks for Vulkan 1.1 and for no feature of a device. This call writes those names of `available` (from
  * vkEnumerateDeviceExtensionProperties) that are worth enabling to `names`, which has room for ROPE_MAX_EXTENSIONS, and
- * returns how many they are. None of them is needed. The list of vkEnumerateInstanceExtensionProperties may
- * be given too: it can have VK_EXT_debug_utils, for hosts that want names and labels. */
+ * returns how many there are. None of them is needed. The list of vkEnumerateInstanceExtensionProperties may be given
+ * too: it can have VK_EXT_debug_utils, for hosts that want names and labels. */
 #define ROPE_API_VERSION VK_API_VERSION_1_1
 #define ROPE_MAX_EXTENSIONS 4u
 ROPE_API uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count,
                                        const char** names);
 
-/* The ROPE_ENABLED_ bits of the extensions that a host enabled, by their names; the instance's and the device's are
- * taken alike, and a name that the library has no use for adds nothing. Features have no name: their bits are added by
- * the host. */
+/* Returns the ROPE_ENABLED_ bits of the extensions that a host enabled, by their names. Names of the instance's and
+ * of the device's extensions are taken alike. A name that the library has no use for adds nothing. Features have no
+ * name: the host adds their bits. */
 ROPE_API uint32_t ropeEnabledByExtensions(const char* const* names, uint32_t name_count);
-/* The extension of one ROPE_ENABLED_ bit; null for a feature's, and for any other value. */
+/* Returns the name of one ROPE_ENABLED_ bit's extension, and null for a feature's bit and for any other value. */
 ROPE_API const char* ropeExtensionName(uint32_t enabled_bit);
 
 /* ---- Descriptions --------------------------------------------------------------------------------------------- */
@@ -294,30 +297,30 @@ typedef enum RopePositionKind {
     ROPE_POSITIONS_COUNTED = 2,            /* first plus the token's index, on every axis; no buffer */
     ROPE_POSITIONS_PACKED = 3,        /* the index in its sequence, where sequences of any lengths follow each other in
                                          one batch: the buffer holds their cumulative lengths, sequences + 1 of them,
-                                         from 0 up. A token behind the last one turns not at all. If the lengths
-                                         do not rise from 0, it is open which tokens turn */
-    ROPE_POSITIONS_PACKED_STARTS = 4, /* and so plus a start for each sequence, in the row behind the lengths */
+                                         from 0 up. A token behind the last sequence does not turn. If the lengths do
+                                         not rise from 0, it is undefined which tokens turn */
+    ROPE_POSITIONS_PACKED_STARTS = 4, /* as PACKED, plus a start for each sequence, in the row behind the lengths */
     ROPE_POSITION_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopePositionKind;
 
 /* Positions in 2^-32ths, as the angles take them: Q32.32. */
 #define ROPE_WHOLE_POSITION(position) ((int64_t)(position)*4294967296)
 
-/* The element tells what the buffer holds. A token with a value that is no position is left unchanged and counted, as
- * one outside a table is (a row made for it is 1 and 0). */
+/* The element tells what the buffer holds. A token with a value that is no position is left unchanged and counted, as a
+ * token outside a table is. (A row that is made for it is 1 and 0.) */
 typedef enum RopePositionElement {
     ROPE_POSITION_INT32 = 0,
-    ROPE_POSITION_INT64 = 1,   /* PyTorch's own; one that int32 does not hold is no position */
-    ROPE_POSITION_FLOAT32 = 2, /* whole or not, what lies below 2^-32 cut off; 2^31 or more and NaN are no positions */
+    ROPE_POSITION_INT64 = 1,   /* PyTorch's own; a value that int32 does not hold is no position */
+    ROPE_POSITION_FLOAT32 = 2, /* whole or not, cut to 2^-32ths; 2^31 or more and NaN are no positions */
     ROPE_POSITION_FIXED64 = 3, /* Q32.32 in an int64: exact */
     ROPE_POSITION_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopePositionElement;
 ROPE_API uint32_t ropePositionBytes(RopePositionElement element); /* 4 or 8 */
 
-/* The length that positions ask for, which is a RopeRule's `length`: the largest plus 1, in 2^-32ths too. `positions`
- * are the `count` entries of a buffer without gaps, of all axes and sequences together. A value that is no position is
- * left out. The length is 0 where no position is 0 or more; a rule takes 0 for the original length. A length of more
- * than 53 bits is rounded up. The last position of a range asks for the length of the whole range:
+/* Returns the length that positions ask for, which is a RopeRule's `length`: the largest plus 1, in 2^-32ths too.
+ * `positions` are the `count` entries of a buffer without gaps, of all axes and sequences together. A value that is no
+ * position is left out. The length is 0 if no position is 0 or more; a rule takes 0 for the original length. A length
+ * of more than 53 bits is rounded up. The last position of a range asks for the length of the whole range:
  *
  *     const int32_t last = first + (int32_t)tokens - 1;
  *     rule.length = ropeLengthOfPositions(&last, ROPE_POSITION_INT32, 1); */
@@ -326,7 +329,7 @@ ROPE_API double ropeLengthOfPositions(const void* positions, RopePositionElement
 /* The buffer holds rows of positions, one for each axis that the frequencies name: [axes][batch][tokens], or
  * [axes][batch] of starts, unless strides say otherwise. Packed sequences have the same positions on every axis, and a
  * row of cumulative lengths before any starts. If the frequencies have several sets, one more row follows, with the
- * token's, start's or sequence's set (a plain integer, int32 where positions are float32); a token whose set does not
+ * token's, start's or sequence's set (a plain integer, int32 if positions are float32). A token whose set does not
  * exist is left unchanged and counted. */
 typedef struct RopePositions {
     RopePositionKind kind;
@@ -340,11 +343,11 @@ typedef struct RopePositions {
     uint32_t sequences; /* packed kinds: how many; batch is 1 */
 } RopePositions;
 
-/* Elements of tensors and of given rows. 16-bit results are the float32 result rounded to nearest even:
- * what is too large becomes infinite, a NaN stays one, denormals are kept. float16 is rounded by a float32 sum, or by
- * the device where that is proven (ROPE_ENABLED_NATIVE_HALVES), so on a device whose sums do not round to nearest
- * (ROPE_ROUNDING_OTHER) its last bit may differ. (A denormal bfloat16 is a denormal float32,
- * which a device's arithmetic may take for 0.) */
+/* Elements of tensors and of given rows. 16-bit results are the float32 result rounded to nearest even: a number that
+ * is too large becomes infinite, a NaN stays a NaN, denormals are kept. A float32 sum rounds float16, or the device
+ * does if its conversion is proven (ROPE_ENABLED_NATIVE_HALVES). So on a device whose sums do not round to nearest
+ * (ROPE_ROUNDING_OTHER) the last bit of float16 may differ. (A denormal bfloat16 is a denormal float32, which a
+ * device's arithmetic may take for 0.) */
 typedef enum RopeElement {
     ROPE_ELEMENT_DEFAULT = 0, /* in, and of rows: float32; out: the same as in */
     ROPE_ELEMENT_F32 = 1,
@@ -362,14 +365,14 @@ typedef enum RopeElement {
 ROPE_API uint32_t ropeElementBytes(RopeElement element); /* 4, 2 or 1; 0: blocks, whose 32 elements take 34 bytes
                                                               (Q8_0), 18 (Q4_0), 20 (Q4_1) or 22 (Q5_0) */
 
-/* Elements from one kind to another, rounded as the shaders do; `to` may be `from` where both are of one size.
- * Nothing is done with I8 and blocks. float8 is saturated, as in a cache with a scale of 1. */
+/* Converts elements from one kind to another, and rounds them as the shaders do. `to` may be `from` if both kinds
+ * have one size. Nothing is done with I8 and blocks. float8 is saturated, as in a cache with a scale of 1. */
 ROPE_API void ropeConvertElements(const void* from, RopeElement from_element, void* to, RopeElement to_element,
                                   size_t count);
 
-/* Rows of cos and sin. All zeros: the native row, `pairs` float32 cosines and then `pairs` sines; ropeSetRows fills in
- * the other formats in use. Any row is read that strides describe; cosines and sines of two arrays lie in one buffer.
- */
+/* RopeRows describes rows of cos and sin. All zeros mean the native row, `pairs` float32 cosines and then `pairs`
+ * sines; ropeSetRows fills in the other formats in use. Any row is read that strides describe. Cosines and sines of two
+ * arrays lie in one buffer. */
 typedef struct RopeRows {
     uint64_t offset;        /* elements before row 0's first cosine */
     uint64_t row_stride;    /* elements; 0: 2 * pairs */
@@ -395,9 +398,9 @@ typedef enum RopeRowsFormat {
  * sines are two arrays, row_count tells where the second begins. */
 ROPE_API void ropeSetRows(RopeRowsFormat format, uint32_t pairs, uint32_t row_count, RopeRows* rows);
 
-/* This makes rows of cos and sin. Rows by position take positions.kind ROPE_POSITIONS_COUNTED: they are `tokens` rows
- * from positions.first on. Rows by token are one per entry of the positions buffer, row batch * tokens + token; fill
- * them once per step and use them for Q, K and every layer.
+/* The plan makes rows of cos and sin. Rows by position take positions.kind ROPE_POSITIONS_COUNTED: they are `tokens`
+ * rows from positions.first on. Rows by token are one per entry of the positions buffer, row batch * tokens + token;
+ * fill them once per step and use them for Q, K and every layer.
  *
  * Reads POSITIONS (unless counted) and FREQUENCIES; writes ROWS. */
 typedef struct RopeTableDescription {
@@ -409,8 +412,8 @@ typedef struct RopeTableDescription {
     RopeRows rows;
 } RopeTableDescription;
 
-/* This divides frequencies by factors that lie on the device, as ropeDivideFrequencies says. Every set is divided by
- * the same `count` factors.
+/* The plan divides frequencies by factors that lie on the device, as ropeDivideFrequencies says. Every set is
+ * divided by the same `count` factors.
  *
  * The plan reads FREQUENCIES and FACTORS, and writes FREQUENCIES_OUT, which must not overlap them. Bind it as
  * FREQUENCIES of the plans that follow, behind a barrier as before a table's readers. Their RopeFrequencies.values may
@@ -425,7 +428,7 @@ typedef struct RopeFactorsDescription {
 typedef enum RopePairing {
     ROPE_PAIRING_DEFAULT = 0,     /* in: half; out: the same as in */
     ROPE_PAIRING_HALF = 1,        /* pair i is elements (i, i + rotary_dim/2): GPT-NeoX, Hugging Face Llama; with
-                                     chunk_dim so in each chunk of the rotary part */
+                                     chunk_dim: inside each chunk of the rotary part */
     ROPE_PAIRING_INTERLEAVED = 2, /* pair i is elements (2i, 2i + 1): GPT-J, the original Llama */
     ROPE_PAIRING_MAX_ENUM = 0x7FFFFFFF
 } RopePairing;
@@ -440,10 +443,10 @@ typedef enum RopeOperation {
 
 typedef enum RopeSource {
     ROPE_SOURCE_INLINE = 0, /* computed in the kernel from FREQUENCIES; no table */
-    ROPE_SOURCE_TABLE = 1, /* row (position - first_position) of ROWS, whole positions; one outside the table leaves its
-                              token unchanged (out of place: copied, in pairing_out) */
-    ROPE_SOURCE_ROWS = 2,  /* row (batch * tokens + token) of ROWS; no position is read, and of packed
-                               sequences with a window only the lengths */
+    ROPE_SOURCE_TABLE = 1,  /* row (position - first_position) of ROWS, whole positions; a position outside the table
+                               leaves its token unchanged (out of place: copied, in pairing_out) */
+    ROPE_SOURCE_ROWS = 2,   /* row (batch * tokens + token) of ROWS; no position is read, and of packed
+                                sequences with a window only the lengths */
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
@@ -451,7 +454,7 @@ typedef enum RopeSource {
  * is packed, [batch, token, head, element]; otherwise a stride may be 0 only where its count is 1.
  *
  * 16-bit elements are moved in pairs, as whole words. If an offset, a stride or the distance of a pair's elements is
- * odd, that needs ROPE_ENABLED_STORAGE_16, and is refused without it. */
+ * odd, the tensor needs ROPE_ENABLED_STORAGE_16, and is refused without it. */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;
 } RopeLayout;
@@ -465,16 +468,17 @@ typedef struct RopeTensor {
     uint32_t rotary_begin; /* with head_dim: element of this tensor's heads where the rotary part starts; V: not read */
 } RopeTensor;
 
-/* This cuts the work into threads. The library chooses each value that is 0 by the limits and the shape. `vkrope tune`
- * finds better values by measurement. No bit of a result depends on them. */
+/* RopeTuning cuts the work into threads. The library chooses each value that is 0 by the limits and the shape.
+ * `vkrope tune` finds better values by measurement. No bit of a result depends on them. */
 typedef struct RopeTuning {
     uint32_t group_size; /* threads of a group, up to limits.group_size; for a rotation the maximum */
     uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most
                             ROPE_MAX_ROTATED_HEADS, all of which it loads before it stores the first. Norms and
                             integers: at most 8, and what shared memory holds */
-    uint32_t pairs; /* of one thread, at most: 8, 4, 2 or 1. Fewer where the geometry asks for it (four: all multiples
-                       of four elements; eight: rotations from 16 bits to 16 bits, all multiples of eight), more where
-                       nothing is so narrow: a rotation takes four, word by word, for 2 and without STORAGE_16 for 1 */
+    uint32_t pairs; /* the most of one thread: 8, 4, 2 or 1. A thread takes fewer if the geometry asks for it (four: all
+                       multiples of four elements; eight: rotations from 16 bits to 16 bits, all multiples of eight). It
+                       takes more if nothing is so narrow: a rotation takes four, word by word, for 2 and without
+                       STORAGE_16 for 1 */
 } RopeTuning;
 #define ROPE_MAX_ROTATED_HEADS 8u
 #define ROPE_MAX_TUNED_HEADS 1024u
@@ -482,17 +486,18 @@ typedef struct RopeTuning {
 /* Rotates Q and K, or one of them, in place or out of place. Both take one dispatch if one binding spans each tensor's
  * heads, if the same lanes fit both (all multiples of eight 16-bit elements, of four elements, or neither), and if
  * limits.storage_buffers has room for the tensors' two (out of place four) buffers, the frequencies or rows, and the
- * positions. Otherwise each takes its own.
+ * positions. Otherwise each takes a dispatch of its own.
  *
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
  * ROWS, and Q, K. Writes Q, K, or out of place Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can
- * be without a position: with a table, unless positions are counted and all inside it; with INT64 or FLOAT32 positions,
- * with several sets; never where the source is rows.
+ * be without a position: with a table, unless positions are counted and all inside it; with INT64 or FLOAT32 positions;
+ * with several sets. With rows as source nothing is counted.
  *
- * The source's rows hold frequencies.scale, which decides how products are rounded (rows of a scale that is not said:
- * within 2.28 ulp), and are used as they are: a second factor would round twice. Inverse and
- * shift want another scale unless it is 1, so from rows they are refused then. Make rows of the wanted scale and say it
- * in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1 the shift. */
+ * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. That scale
+ * decides how products are rounded. (If the rows have a scale that frequencies.scale does not say, elements are within
+ * 2.28 ulp.) Inverse and shift want another scale, so they are refused from rows unless the scale is 1. Make rows of
+ * the wanted scale and say it in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1
+ * the shift. */
 typedef struct RopeRotateDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
@@ -515,8 +520,8 @@ typedef struct RopeRotateDescription {
     RopeRows rows; /* table and rows */
     RopeTensor q, k;
     uint32_t out_of_place;  /* 0: in place. 1: to destination, in Q_OUT and K_OUT; must not overlap the source */
-    uint32_t count_outside; /* add to COUNTER (a uint32, cleared by you) one for each token that should turn and has no
-                               position, or one outside the table */
+    uint32_t count_outside; /* add 1 to COUNTER (a uint32 that you clear) for each token that should turn and has no
+                               position, or a position outside the table */
     RopeTuning tuning;
 } RopeRotateDescription;
 
@@ -552,8 +557,9 @@ typedef struct RopeGgml {
  * a row for each axis, as ggml has them, and ggml has one row of each for the whole batch
  * (positions.same_for_all_sequences).
  *
- * The call refuses what ggml asserts against, a logarithm of 0 or of a negative number, an attn_factor of 0, which
- * makes ggml write zeros, and a frequency of 2^28 turns or more, which every plan refuses. A refusal writes nothing. */
+ * The call refuses what ggml asserts against, and a logarithm of 0 or of a negative number. It refuses an attn_factor
+ * of 0, which makes ggml write zeros, and a frequency of 2^28 turns or more, which every plan refuses. A refusal writes
+ * nothing. */
 ROPE_API RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* values, uint8_t* axes,
                                  RopeRotateDescription* description, RopeReason* reason);
 
@@ -587,9 +593,9 @@ typedef struct RopeGgmlNode {
  *
  *     x' = x * scale + E[m]      E[m]: sines and cosines, or a row of a learned table
  *
- * float32, both operations rounded, none fused; without a scale nothing is multiplied. The bits are promised as a
- * rotation's are. A token without a position, or with one outside the table, is given nothing: without a scale it
- * stays, or goes on, bit for bit. Sines are within 2^-24.9, as all are. */
+ * Both operations are float32 and rounded, and none is fused. Without a scale nothing is multiplied. The bits are
+ * promised as a rotation's are. Nothing is added to a token without a position, or with a position outside the table:
+ * without a scale the token stays, or is copied, bit for bit. Sines are within 2^-24.9, as everywhere. */
 
 typedef enum RopeSinusoidOrder {
     ROPE_SINUSOIDS_INTERLEAVED = 0, /* pair i: the sine to element 2i, the cosine to 2i + 1; Vaswani et al. */
@@ -601,13 +607,13 @@ typedef enum RopeSinusoidOrder {
  *
  * Sinusoids take the frequencies of dim / 2 pairs: the default rule with rotary_dim `dim` and a base of your own, or
  * any others (fairseq's: base^(-i / (dim/2 - 1))), of several axes too, and a factor on them in frequencies.scale.
- * Computed in the kernel they are bound by arithmetic; where the same positions come again, make rows with
- * ropePlanTable and read these, by position or by token, for the same bits.
+ * Sinusoids that the kernel computes are bound by arithmetic. If the same positions come again, make rows with
+ * ropePlanTable and read the rows, by position or by token, for the same bits.
  *
  * A learned table is [rows.count][dim], its first row for position rows.first_position (OPT, whose table has two rows
  * more at its beginning: -2), in rows.element. The plan reads offset, row_stride (0: dim), element, first_position
  * and count of `rows`, and positions must be whole; frequencies, order, source and angle are not read. A table of token
- * types is one more: positions are then the types.
+ * types is a learned table too: positions are then the types.
  *
  * Reads POSITIONS (unless counted; by rows nothing), FREQUENCIES (sinusoids, inline) or ROWS, and X. Writes X, or
  * out of place X_OUT. Adds to COUNTER as a rotation does. */
@@ -638,8 +644,8 @@ typedef struct RopeAddDescription {
  *
  *     score' = score + bias[h][distance]      distance = first_key + j - p, as int32 (sums wrap)
  *
- * one float32 sum, or the bias alone is written out. Bits are promised as a rotation's are; T5's and clipped biases
- * are the given values, bit for bit. */
+ * score' is one float32 sum, or the bias alone is written out. Bits are promised as a rotation's are; T5's and clipped
+ * biases are the given values, bit for bit. */
 
 typedef enum RopeBiasKind {
     ROPE_BIAS_T5 = 0,      /* W[bucket(distance)][h] */
@@ -648,32 +654,33 @@ typedef enum RopeBiasKind {
     ROPE_BIAS_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeBiasKind;
 
-/* T5's bucket of a distance (key less query), decided in integers: the formula in exact arithmetic. With n = max(0,
- * -distance), S = buckets and E = S / 2, n itself below E, else
+/* Returns T5's bucket of a distance (key less query). Integers decide it, as the formula in exact arithmetic does.
+ * With n = max(0, -distance), S = buckets and E = S / 2, the bucket is n itself if n is below E, else
  *
  *     min(S - 1, E + floor(ln(n/E) / ln(max_distance/E) * (S - E)))
  *
  * bidirectional: n = |distance|, S = buckets / 2, and keys after their query have the second half of the buckets. (T5's
  * own code rounds logarithms to float32; with 32 buckets and a distance of 128 its buckets are the same.)
- * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30; with others
- * every bucket is 0. */
+ * `buckets` is 2 to ROPE_MAX_BUCKETS, bidirectional 4 or more, max_distance more than E and less than 2^30. With other
+ * numbers every bucket is 0. */
 #define ROPE_MAX_BUCKETS 1024u
 ROPE_API uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance, uint32_t bidirectional);
 
-/* ALiBi's slopes of so many heads, up to 65536: 2^(-8 (h+1) / heads) where that is a power of two; otherwise those of
- * the power of two below, n, and then of 2n heads the first, third, fifth and so on, as published. Each rounded once,
- * the same on every platform. */
+/* Writes ALiBi's slopes of `heads` heads, up to 65536. If `heads` is a power of two, they are 2^(-8 (h+1) / heads).
+ * Otherwise they are those of the power of two below, n, and then the first, third, fifth and so on of 2n heads, as
+ * published. Each is rounded once, and is the same on every platform. */
 ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReason* reason);
 
 /* Adds a bias to scores in place, or writes it out.
  *
- * `rows` is what is given. T5: a row for each bucket of a value for each head, as [buckets][heads] (PyTorch's
- * Embedding). Clipped: most - least + 1 such rows, that of query - key = least first. ALiBi: one row, the slopes.
- * Its offset, row_stride (0: heads), pair_stride (from a head to the next; 0: 1) and element are read.
+ * `rows` has the given values. T5: a row for each bucket, with a value for each head, as [buckets][heads] (PyTorch's
+ * Embedding). Clipped: most - least + 1 such rows, the first for query - key = least. ALiBi: one row, the slopes. The
+ * plan reads offset, row_stride (0: heads), pair_stride (from a head to the next; 0: 1) and element of `rows`.
  *
- * Positions are the queries'; whole, not packed. For decode ROPE_POSITIONS_COUNTED with `first`, or
- * ROPE_POSITIONS_START_PER_SEQUENCE from a buffer, so that one recording serves every step; one per query is slower
- * where it does not follow the last. A query without a position leaves its scores as they are; its bias is 0.
+ * Positions are the queries'; they are whole and not packed. For decode take ROPE_POSITIONS_COUNTED with `first`, or
+ * ROPE_POSITIONS_START_PER_SEQUENCE from a buffer, so that one recording serves every step. Positions per query are
+ * slower where a query's position does not follow the last query's. A query without a position leaves its scores as
+ * they are; its bias is 0.
  *
  * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5; ropeWriteBuckets) and X. Writes X. */
 typedef struct RopeBiasDescription {
@@ -698,19 +705,20 @@ typedef struct RopeBiasDescription {
 /* Writes what PARAMETERS holds for T5: plan.bytes[ROPE_SLOT_PARAMETERS] bytes, the same for every plan of the same
  * buckets, distance and sides. */
 ROPE_API RopeResult ropeWriteBuckets(const RopeBiasDescription* description, void* destination, RopeReason* reason);
-/* Vectors of four words in these bytes: thresholds, rising, and what no distance reaches. For shaders/bias.glsl. */
+/* Returns how many vectors of four words these bytes are: rising thresholds, then words that no distance reaches. It
+ * is for shaders/bias.glsl. */
 ROPE_API uint32_t ropeBucketVectors(uint32_t buckets, uint32_t bidirectional);
 
 /* ---- Relative vectors ----------------------------------------------------------------------------------------
  *
- * Shaw et al.: vectors of the clipped distance from query to key, of `dim` elements each,
+ * Shaw et al. add vectors of the clipped distance from query to key, of `dim` elements each:
  *
  *     keys:   score[i][j] += scale * (q[i] . R[row])              row = clip(first_key + j - p, least, most) - least
  *     values: output[i] += sum over j of weight[i][j] * R[row]
  *
- * float32, every operation rounded, in one order: a dot product from element 0 up, then the scale. Values: keys of
- * neither end one after the other, then the first row times the sum of its keys' weights, then so the last; that is
- * added to the output. */
+ * Every operation is float32 and rounded, in one order: a dot product from element 0 up, then the scale. Values are
+ * summed in this order: keys of neither end one after the other, then the first row times the sum of its keys' weights,
+ * then the last row times the sum of its keys' weights. That sum is added to the output. */
 
 typedef enum RopeRelativeSide {
     ROPE_RELATIVE_KEYS = 0,
@@ -720,10 +728,10 @@ typedef enum RopeRelativeSide {
 
 /* Adds relative vectors' terms to scores, or to an attention's output, in place.
  *
- * `rows` is [most - least + 1][dim], the first row for key - query = least; of it offset, row_stride (0: dim),
- * pair_stride (from a head's rows to the next head's; 0: all heads have the same) and element are read. Positions are
- * the queries', as a bias takes them; a query without one is left as it is. 16-bit elements of Q and X lie at even
- * offsets and strides, an even number of them in a row.
+ * `rows` is [most - least + 1][dim], the first row for key - query = least. The plan reads offset, row_stride (0: dim),
+ * pair_stride (from a head's rows to the next head's; 0: all heads have the same) and element of `rows`. Positions are
+ * the queries', as a bias takes them. A query without a position is left as it is. 16-bit elements of Q and X lie at
+ * even offsets and strides, an even number of them in a row.
  *
  * Reads POSITIONS (unless counted), ROWS, Q and X. Writes X. */
 typedef struct RopeRelativeDescription {
@@ -758,29 +766,29 @@ typedef struct RopeRelativeDescription {
  *
  * I8 and Q8_0: each head, or block of 32, has d = max |x| / 127, and each element is x * (1/d) rounded to the nearest
  * int, halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. If d is less than
- * 2^-126, all is 0; beyond float16's 65504 it is infinite in Q8_0. A head or block that holds an infinity or a NaN
- * comes out undefined, and nothing else with it.
+ * 2^-126, d and all integers are 0. Beyond float16's 65504 d is infinite in Q8_0. A head or block that holds an
+ * infinity or a NaN becomes undefined, and nothing else does.
  *
  * Q4_0, Q4_1 and Q5_0 are llama.cpp's quantize_row_q4_0_ref, _q4_1_ref and _q5_0_ref, float32 with every operation
  * rounded. Q4_0 has d = m / -8 and Q5_0 d = m / -16, where m is the first element of the largest magnitude, and an
  * element is x * (1/d) + 8.5, or + 16.5, cut to an integer of at most 15, or 31. Q4_1 has d = (max - min) / 15, and an
  * element is (x - min) * (1/d) + 0.5, cut to an integer of at most 15. d and min are kept as float16. If d is less than
- * 2^-126, it is kept as 0 of its sign and 1/d is 0; so all elements are 8 (Q4_0), 0 (Q4_1) or 16 (Q5_0). Beyond
+ * 2^-126, d is kept as 0 of its sign and 1/d is 0, so all elements are 8 (Q4_0), 0 (Q4_1) or 16 (Q5_0). Beyond
  * float16's 65504 d and min are infinite. An infinity or a NaN in a block, or a difference max - min beyond float32,
- * leaves that block undefined, and nothing else. A denormal element may count as 0.
+ * makes that block undefined, and nothing else. A denormal element may count as 0.
  *
- * float8 is rounded to nearest even. A number beyond 448 (e4m3fn) or 57344 (e5m2), an infinity too, becomes that number
- * of its sign, and a NaN becomes 0x7F, as __nv_cvt_float_to_fp8 does with __NV_SATFINITE. An element is multiplied or
- * divided by a scale first:
+ * float8 is rounded to nearest even. A number beyond 448 (e4m3fn) or 57344 (e5m2), an infinity too, becomes 448 or
+ * 57344 with its sign, and a NaN becomes 0x7F, as __nv_cvt_float_to_fp8 does with __NV_SATFINITE. An element is
+ * multiplied or divided by a scale first:
  *   - with a given scale of the tensor, or of each head: x / scale, as vLLM writes it (reshape_and_cache_flash), or
  *     x * scale, as FlashInfer does (rope_quantize_fp8); the nearest float32;
  *   - without one: x * (1/d), where d = max |x| / 448 (or / 57344) of each slot and head, but at least 1e-6; every
  *     operation is rounded. d is kept as float32 where I8 has its scale: vLLM's per-token-head kernel of fp8. A head
- *     that holds an infinity or a NaN comes out undefined, and nothing else with it.
+ *     that holds an infinity or a NaN becomes undefined, and nothing else does.
  *
- * Blocks lie one after the other; head_dim and the cache's offset and strides are multiples of 32. A cache of Q8_0,
- * Q4_0 or Q5_0 in which one of them is no multiple of 64 takes ROPE_ENABLED_STORAGE_16, as its heads may begin in the
- * middle of a 32-bit word; it is refused without that bit. */
+ * Blocks lie one after the other; head_dim and the cache's offset and strides are multiples of 32. If one of these is
+ * no multiple of 64, a cache of Q8_0, Q4_0 or Q5_0 takes ROPE_ENABLED_STORAGE_16, because its heads may begin in the
+ * middle of a 32-bit word. It is refused without that bit. */
 
 typedef enum RopeNormKind {
     ROPE_NORM_NONE = 0,
@@ -791,31 +799,33 @@ typedef enum RopeNormKind {
     ROPE_NORM_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeNormKind;
 
-/* y = (x * factor) * (weight + weight_offset), float32, every operation rounded; factor = 1/sqrt rounded once, of a sum
- * in an order that depends on nothing but `dim`: of every four elements (a*a + b*b) + (c*c + d*d), those sums in
- * turns on four totals, (t0 + t1) + (t2 + t3), and of several heads one after the other; a mean is the sum times
- * float32(1 / count). LAYER: the mean of x comes first, of every four elements (a + b) + (c + d) and so on. x - mean
- * takes the place of x in all that follows, and the bias is added last: y = ((x - mean) * factor) * weight + bias.
+/* y = (x * factor) * (weight + weight_offset), float32, every operation rounded; factor = 1/sqrt of a sum, rounded
+ * once. The order of the sum depends on nothing but `dim`. Every four elements give (a*a + b*b) + (c*c + d*d). These
+ * sums are added in turns to four totals, and the totals as (t0 + t1) + (t2 + t3). Several heads are added one after
+ * the other. A mean is the sum times float32(1 / count). LAYER: the mean of x comes first, from (a + b) + (c + d) and
+ * so on. x - mean takes the place of x in all that follows, and the bias is added last: y = ((x - mean) * factor) *
+ * weight + bias.
  *
  * A norm may take a part of the head: `dim` elements from `begin` on, which are counted from 0 in the order of the sum.
- * The others pass as if there were no norm. With k.head_dim 576, k.rotary_begin 512 and a norm of 512 elements K is the
- * row of DeepSeek's cache: the normed latent, and the rotary part behind it.
+ * The other elements pass as if there were no norm. With k.head_dim 576, k.rotary_begin 512 and a norm of 512 elements
+ * K is the row of DeepSeek's cache: the normed latent, and the rotary part behind it.
  *
  * The gradient of a norm and a rotation: operation ROPE_OPERATION_TRANSPOSE with q_norm. Slot Q holds the gradient
- * behind both (in place the result goes there too), and slot X what was normed, x, in the elements of Q. The weights,
- * epsilon and positions are those of the forward pass. K's gradient is described as Q's; one plan takes one tensor,
- * without a cache. Before the rotation (after 0), with g the gradient turned back and then times the weights, and
- * without weights g alone, and share 1 with L2, float32(1 / count) with RMS:
+ * behind both (in place the result goes there too). Slot X holds x, which was normed, in the elements of Q. The
+ * weights, epsilon and positions are those of the forward pass. K's gradient is described as Q's; one plan takes one
+ * tensor, without a cache. For a norm before the rotation (after 0), g is the gradient turned back, and then times the
+ * weights if there are any; share is 1 with L2, and float32(1 / count) with RMS:
  *
  *     dx = g * factor - x * (factor^3 * (sum of x*g * share))
  *
- * float32, every operation rounded, factor^3 as (factor*factor)*factor, sums in the norm's order. After the rotation
- * (after 1) x is turned first, g is the gradient times the weights, and the result is turned back.
+ * Every operation is float32 and rounded, factor^3 is (factor*factor)*factor, and sums have the norm's order. For a
+ * norm after the rotation (after 1) x is turned first, g is the gradient times the weights, and the result is turned
+ * back.
  *
  * Weights lie in PARAMETERS, or on the device in a buffer of the engine's own. The bits are the same. If weights_offset
  * and both strides are multiples of four elements, a thread loads four weights at a time; otherwise it loads them word
  * by word. Two plans share a pipeline if both load alike, whatever their weights_offset is; elements and strides are
- * constants. So the layers of a model share one. */
+ * constants. So the layers of a model share a pipeline. */
 typedef struct RopeNorm {
     RopeNormKind kind;
     uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
@@ -848,8 +858,8 @@ typedef struct RopeProjectionBiases {
     uint64_t q_offset, k_offset, v_offset; /* elements before the first bias of each tensor */
 } RopeProjectionBiases;
 
-/* Queries times values[(position + offset) / interval], the position on axis 0 without its fraction, before the first
- * value and without a position the first, behind the last the last. */
+/* Queries are multiplied by values[(position + offset) / interval], with the position on axis 0 without its fraction.
+ * Before the first value, and without a position, the first value is taken; behind the last value the last one is. */
 typedef struct RopeQueryScale {
     const float* values;
     uint32_t count;    /* 0: no such scale */
@@ -857,19 +867,21 @@ typedef struct RopeQueryScale {
     uint32_t offset;   /* Llama 4: 1; Ministral 3: 0; less than 2^31 */
 } RopeQueryScale;
 
-/* values[i] = 1 + beta * ln(1 + i), each rounded once, the same on every platform: both models' formula, beta being
- * Llama 4's attn_scale and Ministral 3's llama_4_scaling_beta, |beta| at most 2^20; count from 1 to 65536. */
+/* Writes values[i] = 1 + beta * ln(1 + i), each rounded once, the same on every platform. It is both models' formula:
+ * beta is Llama 4's attn_scale and Ministral 3's llama_4_scaling_beta. |beta| is at most 2^20, and count is from 1 to
+ * 65536. */
 ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason);
 
-/* The kind tells where a token's K and V go. A slot outside the cache writes nothing and is counted, and so is a
- * negative position, or one that is none, where slots go by it; a slot of -1 (SLOTS) writes nothing and is not. A token
- * of no packed sequence has no slot. Two tokens of one pass must not take one slot. Each packed sequence has its cache,
- * or its row of the table.
+/* The kind tells where a token's K and V go. A token whose slot is outside the cache writes nothing and is counted. If
+ * slots go by the position, a token with a negative position, or with a value that is no position, writes nothing and
+ * is counted too. A token with a slot of -1 (SLOTS) writes nothing and is not counted. A token of no packed sequence
+ * has no slot. Two tokens of one pass must not take one slot. Each packed sequence has its cache, or its row of the
+ * table.
  *
  * A ring takes a prefill of any length in one plan. A token that has `slots` or more tokens behind it in its sequence
  * of this pass writes nothing and is not counted, so that the last `slots` tokens stay. The length of a sequence is
- * that of a packed one, or the count of tokens (tokens_counted), or `tokens`. The tokens of a sequence that is longer
- * than its ring stand at consecutive positions, one after the other. Q is not concerned. */
+ * that of the packed sequence, or the count of tokens (tokens_counted), or `tokens`. The tokens of a sequence that is
+ * longer than its ring stand at consecutive positions, one after the other. Q is not concerned. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
     ROPE_CACHE_SLOTS = 1,       /* a slot for each token, from the slot map at slot_map_offset: [batch][tokens] */
@@ -887,8 +899,8 @@ typedef enum RopeCacheOrder {
     ROPE_CACHE_ORDER_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheOrder;
 
-/* One tensor of a cache. Elements; all strides 0: packed in the cache's order. Blocks: as many elements as they hold,
- * multiples of 32. */
+/* This is the layout of one tensor of a cache, in elements. If all strides are 0, it is packed in the cache's order.
+ * With blocks, the numbers count the elements that the blocks hold, and are multiples of 32. */
 typedef struct RopeCacheLayout {
     uint64_t offset;
     uint64_t batch_stride; /* POSITIONS and RING: from a sequence's cache to the next; else not read */
@@ -897,7 +909,7 @@ typedef struct RopeCacheLayout {
     uint64_t head_stride;
 } RopeCacheLayout;
 
-/* The scale of a float8 tensor, given by the host. It lies in PARAMETERS: layers share a plan. */
+/* The host gives this scale of a float8 tensor. It lies in PARAMETERS, so layers share a plan. */
 typedef struct RopeCacheScale {
     const float* values;
     uint32_t count;      /* 0: each slot and head has a scale of its own, which the pass finds and stores; 1: all heads
@@ -905,17 +917,17 @@ typedef struct RopeCacheScale {
     uint32_t multiplies; /* 0: elements are x / scale. 1: x * scale */
 } RopeCacheScale;
 
-/* A cache of any size is taken. One that no binding spans (limits.storage_range) is bound in windows: a few of its
+/* A cache may have any size. If no binding spans it (limits.storage_range), it is bound in windows: a few of its
  * sequences, pages, slots or heads, which lie together. Each window takes a dispatch, which looks at all tokens and
- * writes those whose slots the window has. Q then has a dispatch of its own, and so has V where K and V share a buffer.
- * No bit depends on it. So has V where it is not like K. Keys move (`moves`) inside of one binding alone. A cache is
- * refused if no binding spans a head of one slot, with its scale, or if its slots, of
- * all packed sequences and times its heads, are 2^31 or more. */
+ * writes those whose slots the window has. Q then has a dispatch of its own, and so has V if K and V share a buffer, or
+ * if V is not like K. No bit depends on the windows. Keys move (`moves`) inside of one binding alone. A cache is
+ * refused if no binding spans a head of one slot, with its scale, or if its slots, of all packed sequences and times
+ * its heads, are 2^31 or more. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
     RopeElement element;   /* 0: the rotation's element_out */
-    RopeElement v_element; /* V's; 0: the same. Another one takes a dispatch of V's own: v_separate_dispatch */
+    RopeElement v_element; /* V's; 0: the same. Another element takes a dispatch of V's own: v_separate_dispatch */
     uint32_t slots;        /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
     uint32_t page_size;    /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
     RopePositionElement slot_map_element; /* INT32 or INT64, of slots or table */
@@ -936,10 +948,10 @@ typedef struct RopeCache {
     RopeCacheScale k_given_scale, v_given_scale; /* float8 */
     uint32_t v_shares_buffer;                    /* 1: V's cache is in K_OUT too, else in V_OUT */
     uint32_t shift; /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
-                       positions; operation SHIFT, no V. What is quantized is widened to float32 (an integer times
-                       d, plus the minimum; float8 times its scale, or over it), turned, and quantized again as
-                       above, with new scales or the given ones; a token that does not turn is left as it lies. Each
-                       shift rounds once more, and equal ones err alike: shift seldom and far */
+                       positions; operation SHIFT, no V. Quantized elements are widened to float32 (an integer times d,
+                       plus the minimum; float8 times its scale, or over it), turned, and quantized again as above, with
+                       new scales or the given ones; a token that does not turn is left as it lies. Each shift rounds
+                       once more, and equal shifts err alike: shift seldom and far */
     int32_t delta;
     uint32_t moves; /* with shift and SLOTS. 1: a token's key is read from a slot of its own, and turned on the way to
                        the slot of the slot map. The slots that are read are a second list, which lies as the slot map
@@ -950,15 +962,16 @@ typedef struct RopeCache {
     uint64_t source_map_offset;
 } RopeCache;
 
-/* Q in place or out of place (rotate.out_of_place), K and V to the cache or, without one, as Q; V is not turned. All
- * take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a cache that K and V
- * share, where positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES, Q_WEIGHTS and
- * K_WEIGHTS count too. Q goes apart where there is less room, on drivers for CPUs, beside a cache of I8, float8 or
- * blocks, and where its elements are moved in other vectors than K's, or one of them has a norm of all heads that the
- * other has not. K and V go together. With such a cache, or a norm of all heads, they must be alike (heads, head_dim,
- * strides of the source, strides of the cache). In one buffer on each side (packed, cache.v_shares_buffer) they take
- * the floor's 4 storage buffers; with more than limits.storage_buffers they are refused. Set v_separate_dispatch then:
- * V takes a dispatch of its own, which moves the same bytes and has the same bits.
+/* Q goes in place or out of place (rotate.out_of_place). K and V go to the cache or, without a cache, as Q does. V is
+ * not turned. All three take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a
+ * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
+ * Q_WEIGHTS and K_WEIGHTS count too. Q takes a dispatch of its own if there is less room, on drivers for CPUs, beside a
+ * cache of I8, float8 or blocks, if its elements are moved in other vectors than K's, or if only one of Q and K has a
+ * norm of all heads. K and V go together. With a cache of I8, float8 or blocks, or a norm of all heads, they must be
+ * alike (heads, head_dim, strides of the source, strides of the cache). In one buffer on each side (packed,
+ * cache.v_shares_buffer) they take 4 storage buffers, which every device has. They are refused if they take more than
+ * limits.storage_buffers. Set v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and
+ * has the same bits.
  *
  * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0), from slot K
  * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe
@@ -972,14 +985,14 @@ typedef struct RopeCache {
  *
  * Reads POSITIONS (positions, slots or block table that are not apart, and the count of tokens; bound from its
  * beginning), SLOT_MAP (slots or block table apart; bound from its beginning), FREQUENCIES or ROWS, PARAMETERS (where a
- * norm has weights that are not on the device, queries have a scale, or float8 has a given one), Q_WEIGHTS and
+ * norm has weights that are not on the device, queries have a scale, or float8 has a given scale), Q_WEIGHTS and
  * K_WEIGHTS (weights on the device), BIASES, Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER
- * where rotate.count_outside is set: one for each token that should turn and has no position, or one outside the table,
- * or that has no slot in the cache. A gradient through a norm reads X too. */
+ * where rotate.count_outside is set: one for each token that should turn and has no position, or a position outside the
+ * table, or that has no slot in the cache. A gradient through a norm reads X too. */
 typedef struct RopeFusedDescription {
     RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
     uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
-                          are not read, but that a transpose with a norm is its gradient */
+                             are not read, except that a transpose with a norm is the norm's gradient */
     RopeTensor v;
     RopeNorm q_norm, k_norm;
     RopeNorm v_norm; /* Gemma 3n, Gemma 4: RMS without weights; weights lie in PARAMETERS alone */
@@ -993,10 +1006,10 @@ typedef struct RopeFusedDescription {
                         without a cache, V stays as it lies, but for biases, clip and
                         v_norm */
     uint32_t v_separate_dispatch; /* 1: V by a dispatch of its own */
-    uint32_t tokens_counted; /* 1: how many of `tokens` are there, in each sequence, is read from POSITIONS, a plain
-                                integer of positions.element (int32 for floats), at element tokens_offset: none where it
-                                is negative, all where it is more. The rest is not touched, and not counted. Not with
-                                packed positions, whose lengths say it */
+    uint32_t tokens_counted; /* 1: POSITIONS has the count of tokens that are there in each sequence, a plain integer of
+                                positions.element (int32 for floats), at element tokens_offset. A negative count is
+                                none, a count above `tokens` is all. The other tokens are not touched, and not counted.
+                                Packed positions take no count: their lengths say it */
     uint64_t tokens_offset;
     uint64_t tokens_batch_stride; /* elements from one sequence's count of tokens to the next one's; 0: all have the
                                      same count */
@@ -1051,9 +1064,9 @@ typedef struct RopeShader {
     uint32_t needs; /* ROPE_ENABLED_ bits that the device must have */
 } RopeShader;
 
-/* One binding of one pass: the slot it takes, and where it lies for each batch, token and head. Without an extent the
- * pass neither reads nor writes it, and nothing is bound there. A pass in place binds its tensor once, as what it
- * writes. */
+/* This is one binding of one pass: the slot that it takes, and where its elements lie for each batch, token and head.
+ * Without an extent the pass neither reads nor writes it, and nothing is bound there. A pass in place binds its tensor
+ * once, as what it writes. */
 typedef struct RopeAccess {
     uint32_t slot;
     uint32_t element_bytes;
@@ -1062,9 +1075,9 @@ typedef struct RopeAccess {
     uint64_t extent;                 /* elements that one batch, token and head reaches over, and one slot of a cache */
 } RopeAccess;
 
-/* One shader over one tensor, both of a rotation, or all of a fused pass. It becomes as many dispatches
- * as the product of its parts, more than one where a tensor or a cache spans more than a binding or a dispatch may
- * hold. */
+/* A pass is one shader over one tensor, over both of a rotation, or over all of a fused pass. It becomes as many
+ * dispatches as the product of its parts: more than one if a tensor or a cache spans more than a binding or a dispatch
+ * may hold. */
 typedef struct RopePass {
     const RopeShader* shader;
     uint32_t constants[ROPE_CONSTANT_COUNT];
@@ -1093,32 +1106,33 @@ typedef struct RopePass {
 } RopePass;
 
 /* A plan is a value: zero-padded, comparable, copyable, needing no release. It points at the library's shaders, so it
- * serves in the process that made it, as long as the library is loaded; another version's plan is refused by its first
- * word. */
+ * serves in the process that made it, as long as the library is loaded. A plan of another version is refused by its
+ * first word. */
 typedef struct RopePlan {
     uint32_t version; /* ROPE_VERSION of the library that made it; 0: refused, or never made */
     uint32_t pass_count;
     RopePass passes[ROPE_MAX_PASSES];
-    RopeLimits limits; /* that it was made for. A context refuses a plan that takes more than it has: bytes, groups,
-                          threads of a group, buffers or `enabled` bits; and one that was made for a smaller
-                          storage_alignment than its own. uniform_alignment is not compared: recording checks the
-                          offset of PARAMETERS by the context's. `enabled` has the bits that the plan's shaders need,
-                          never NATIVE_HALVES; `threads` is 0 */
+    RopeLimits limits; /* that it was made for. A context refuses a plan that takes more than the context has: bytes,
+                          groups, threads of a group, buffers or `enabled` bits. It also refuses a plan for a smaller
+                          storage_alignment than its own. uniform_alignment is not compared: recording checks the offset
+                          of PARAMETERS by the context's. `enabled` has the bits that the plan's shaders need, never
+                          NATIVE_HALVES; `threads` is 0 */
     uint64_t bytes[ROPE_SLOT_COUNT]; /* what each slot's buffer must offer from its offset on; 0: not used */
     RopeReason reason;               /* why it was refused; empty on success */
 } RopePlan;
 
-/* Fill *plan, or refuse with a result and plan->reason; a refused plan has no pass. `limits` null: ropeMinimumLimits.
- */
+/* These fill *plan, or refuse with a result and plan->reason. A refused plan has no pass. Null `limits` are
+ * ropeMinimumLimits' own. */
 ROPE_API RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanFactors(const RopeFactorsDescription* description, const RopeLimits* limits,
                                     RopePlan* plan);
 ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan);
-/* Plans for ropePrepare before the first token: together they take every pipeline that ropePlanRotate's plans take for
- * the description with any number of tokens from `least` to `most`, whatever description->tokens says. Writes up to
- * ROPE_MAX_RANGE_PLANS plans, and their number to *plan_count. Refused where a plan of `least` or of `most` tokens is,
- * with the reason in plans[0]. Most models take one pipeline, or one for Q and one for K, at any number of tokens. One
- * token alone may fit wider lanes, a counted token may leave the table, and tensors may go apart: each adds some. */
+/* Makes plans for ropePrepare before the first token. Together they take every pipeline that ropePlanRotate's plans
+ * take for the description with any number of tokens from `least` to `most`, whatever description->tokens says. The
+ * call writes up to ROPE_MAX_RANGE_PLANS plans, and their number to *plan_count. It refuses if a plan of `least` or of
+ * `most` tokens is refused, with the reason in plans[0]. Most models take one pipeline, or one for Q and one for K, at
+ * any number of tokens. One token alone may fit wider lanes, a counted token may leave the table, and tensors may go
+ * apart: each of these adds some. */
 #define ROPE_MAX_RANGE_PLANS 4u
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
@@ -1135,11 +1149,12 @@ ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const R
 ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits,
                                      RopePlan* plan);
 
-/* A few float32 operations whose results tell how the device rounds: sums, products, and pairs turned as a rotation
- * turns them, by the units that turn them. The dispatch also converts every float16 to float32 by unpackHalf2x16, and
- * 800 000 floats, sums and products to float16 by packHalf2x16: some compilers make one operation of a sum and its
- * conversion, which rounds once. It counts the results that are not the library's. Writes ROPE_SELF_TEST_WORDS uint32
- * to COUNTER. Read them back and give them to ropeReadSelfTest and to ropeEnabledBySelfTest. */
+/* The self-test does a few float32 operations whose results tell how the device rounds: sums, products, and pairs
+ * turned as a rotation turns them, by the units that turn them. The dispatch also converts every float16 to float32 by
+ * unpackHalf2x16, and 800 000 floats, sums and products to float16 by packHalf2x16: some compilers make one operation
+ * of a sum and its conversion, which rounds once. It counts the results that are not the library's. Writes
+ * ROPE_SELF_TEST_WORDS uint32 to COUNTER. Read them back and give them to ropeReadSelfTest and to
+ * ropeEnabledBySelfTest. */
 #define ROPE_SELF_TEST_WORDS 20u
 ROPE_API RopeResult ropePlanSelfTest(const RopeLimits* limits, RopePlan* plan);
 
@@ -1152,18 +1167,18 @@ typedef enum RopeRounding {
 /* Returns what the self-test's words say of the device's rounding, for ropeSetRounding. They say nothing of denormal
  * float32s, which a device may take for 0: no bit of these is promised. */
 ROPE_API RopeRounding ropeReadSelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
-/* ROPE_ENABLED_NATIVE_HALVES where the words say that the device converted everything as the library does, else 0. Add
- * the bit to limits.enabled before you plan. Plans then may let the device convert float16, which is faster. No bit of
- * a result changes, but for the payload of a NaN. A context need not know the bit: no plan keeps it in its limits, so a
- * context made before the self-test takes these plans. No context refuses them either: a plan made with one device's
- * bit is for that device, with the driver that was tested. */
+/* Returns ROPE_ENABLED_NATIVE_HALVES if the words say that the device converted everything as the library does, else 0.
+ * Add the bit to limits.enabled before you plan. Plans then may let the device convert float16, which is faster. No bit
+ * of a result changes, but for the payload of a NaN. A context need not know the bit: no plan keeps it in its limits,
+ * so a context made before the self-test takes these plans. No context refuses them either: a plan made with one
+ * device's bit is for that device, with the driver that was tested. */
 ROPE_API uint32_t ropeEnabledBySelfTest(const uint32_t words[ROPE_SELF_TEST_WORDS]);
 
-/* 1 where both plans are the same in every byte, 0 where not and where either is null. */
+/* Returns 1 if both plans are the same in every byte, 0 if not, and 0 if either is null. */
 ROPE_API int ropePlansEqual(const RopePlan* a, const RopePlan* b);
 
-/* The plan as text, a few lines ending in a newline; writes at most `size` bytes, the terminating zero among them,
- * and returns how many the whole text takes without it, as snprintf does. */
+/* Prints the plan as text, a few lines that end in a newline. It writes at most `size` bytes, the terminating zero
+ * among them, and returns how many bytes the whole text takes without the zero, as snprintf does. */
 ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
 
 /* ---- A dispatch as plain data, for engines that own their pipelines and descriptors ------------------------------
@@ -1202,31 +1217,31 @@ typedef struct RopeDispatch {
     uint32_t groups[3];
 } RopeDispatch;
 
-/* The dispatches of a plan may run in any order and need no barrier between them. (Where Q and K in dispatches of their
- * own, or the parts of one tensor, lie interleaved in one buffer, their bindings overlap, though no byte does:
- * synchronization validation may take that for a hazard. Plans of Q and of K alone, with a barrier between them, keep
- * it quiet.) From the count on there is no dispatch: *dispatch is then zeroed. A plan that was refused, and one of
- * another version, has none. */
+/* The dispatches of a plan may run in any order and need no barrier between them. (If Q and K have dispatches of their
+ * own and lie interleaved in one buffer, or if the parts of one tensor do, their bindings overlap, though no byte does.
+ * Synchronization validation may take that for a hazard. Plans of Q and of K alone, with a barrier between them, keep
+ * it quiet.) There is no dispatch at an index from the count on: *dispatch is then zeroed. A plan that was refused, or
+ * a plan of another version, has no dispatch. */
 ROPE_API uint32_t ropeDispatchCount(const RopePlan* plan);
 ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch);
 
-/* The SPIR-V of a dispatch with its constants folded in, for engines that know no specialization constants and for
- * compilers that keep what one rules out (a context's pipelines are made of it). A layout of the dispatch's own
- * bindings serves it: storage buffers that the dispatch does not bind, which only code names that a constant rules out,
- * get a number that it binds. `words` has room for dispatch->shader->bytes; returns the bytes written, 0 for a shader
- * that is not the library's.
+/* Writes the SPIR-V of a dispatch with its constants folded in. It is for engines that know no specialization
+ * constants, and for compilers that keep code which a constant rules out. A context's pipelines are made of it. A
+ * layout of the dispatch's own bindings serves it: a storage buffer that the dispatch does not bind is named only by
+ * code that a constant rules out, and gets a number that the dispatch binds. `words` has room for
+ * dispatch->shader->bytes. The call returns the bytes written, 0 for a shader that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 9 in a fused pass, 12 in one with weights or biases on the device or with
- * 16-bit stores of blocks. The layout must have them too, and a
- * host binds there what the nearest bound number below has, or above. It is neither read nor written, but
- * synchronization validation may take another buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
+ * rotation, 9 in a fused pass, 12 in a fused pass with weights or biases on the device or with 16-bit stores of blocks.
+ * The layout must have them too. A host binds there what the nearest bound number below has, or the nearest above. That
+ * buffer is neither read nor written there, but synchronization validation may take another buffer for a hazard. A
+ * device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
-/* The groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were planned; for
- * more of them, as many as for all. 0 groups where none of its tokens are there, and where there is no such dispatch.
- * Plans of tables and plain rotations take sequences that lie one after the other as one: there it is always as many as
- * for all. */
+/* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were
+ * planned. For more tokens the dispatch takes as many groups as for all. The call writes 0 groups if none of the
+ * dispatch's tokens are there, or if there is no such dispatch. Plans of tables and plain rotations take sequences that
+ * lie one after the other as one sequence: they always take as many groups as for all. */
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
 /* ---- Context: pipelines on a borrowed device ----------------------------------------------------------------------
@@ -1255,15 +1270,15 @@ ROPE_API VkResult ropeCreateContext(const RopeContextInfo* info, RopeContext** c
 ROPE_API void ropeDestroyContext(RopeContext* context);
 
 /* Makes the pipelines that the plans will use and that are not there yet, each with a descriptor set layout and a
- * pipeline layout of the bindings that its dispatches have; allocates, and compiles for milliseconds each: at start-up
- * or on a worker thread, not in a frame. Plans of other sizes often share them. A plan that recording would refuse is
- * refused here: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the context's limits,
- * VK_ERROR_INITIALIZATION_FAILED where it was refused or is of another version; `reason`, which may be null, says so.
- * Plans before it are then prepared. Any other result is Vulkan's, or VK_ERROR_OUT_OF_HOST_MEMORY where the host's
- * allocation failed. */
+ * pipeline layout of the bindings that its dispatches have. The call allocates, and compiles each pipeline for
+ * milliseconds: make it at start-up or on a worker thread, not in a frame. Plans of other sizes often share pipelines.
+ * A plan that recording would refuse is refused here: VK_ERROR_FEATURE_NOT_PRESENT where it takes more than the
+ * context's limits, VK_ERROR_INITIALIZATION_FAILED where it was refused or is of another version; `reason`, which may
+ * be null, says so. The plans before that plan are then prepared. Any other result is Vulkan's, or
+ * VK_ERROR_OUT_OF_HOST_MEMORY where the host's allocation failed. */
 ROPE_API VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_count, RopeReason* reason);
 
-/* For ropeReadSelfTest's finding; the context only keeps it. */
+/* These set and return ropeReadSelfTest's finding. The context only keeps it. */
 ROPE_API void ropeSetRounding(RopeContext* context, RopeRounding rounding);
 ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
 
@@ -1298,22 +1313,22 @@ ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* p
 
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
  * Nothing is recorded unless the result is ROPE_SUCCESS. The plan, the buffers and their offsets are checked first, in
- * some nanoseconds. The host keeps what they cannot show: the buffers' sizes, and all overlaps but one: a tensor that
- * goes out of place is refused where its source and destination begin at one byte of one buffer, which is the slot's
- * offset plus the layout's. Caches are not compared.
+ * some nanoseconds. The host answers for what these cannot show: the buffers' sizes, and all overlaps but one: a tensor
+ * that goes out of place is refused where its source and destination begin at one byte of one buffer, which is the
+ * slot's offset plus the layout's. Caches are not compared.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
  *           and what last touched those that it writes available to VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
- *   After:  what it wrote is to be made visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. A table is such a write,
- *           a rotation that reads it such a read: a barrier belongs between them.
+ *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. Making a table is such a write:
+ *           a rotation that reads the table needs a barrier behind it.
  *   Clobbers: the compute bind point's pipeline, its set 0 and layout, and the push constants. */
 ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                                    const RopeBuffers* buffers);
 
-/* The same with the group counts in a buffer (with VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT): a VkDispatchIndirectCommand
- * for each dispatch of the plan from `offset` on, a multiple of 4, written with ropeGroups before the command buffer is
- * executed. So one recording serves every step of a decoder. The first count may be more than the plan's, as long as
- * threads are fewer than 2^31: no token beyond the planned ones is touched, nor, with tokens_counted, beyond the count.
- * The second and third must be those of ropeGroups.
+/* Does the same with the group counts in a buffer (with VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT). The buffer has a
+ * VkDispatchIndirectCommand for each dispatch of the plan, from `offset` on, a multiple of 4. Write them with
+ * ropeGroups before the command buffer is executed. So one recording serves every step of a decoder. The first count
+ * may be more than the plan's, as long as threads are fewer than 2^31: no token beyond the planned ones is touched,
+ * nor, with tokens_counted, beyond the count. The second and third must be those of ropeGroups.
  *   Before also: make the counts visible to VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_ACCESS_INDIRECT_COMMAND_READ_BIT.
  */
 ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const RopeContext* context,
@@ -1323,17 +1338,18 @@ ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const
 /* ---- On the CPU
  * ------------------------------------------------------------------------------------------------------- */
 
-/* The shaders' own cos and sin of one pair, bit for bit, from integers. `position` is in 2^-32ths, `frequency` one pair
- * of ropeWriteFrequencies: 4 words. cos_sin[0] is the cosine. Both are NaN where the words are not of that angle. */
+/* Computes the shaders' own cos and sin of one pair, bit for bit, in integers. `position` is in 2^-32ths, `frequency`
+ * one pair of ropeWriteFrequencies: 4 words. cos_sin[0] is the cosine. Both are NaN if the words are not of that
+ * angle. */
 ROPE_API void ropeShaderAngle(int64_t position, const uint32_t frequency[4], double scale, RopeAngle angle,
                               float cos_sin[2]);
 
-/* The descriptions carried out on the CPU, pair by pair, in both ways at once, each optional:
+/* The CPU carries out a description pair by pair, in two ways at once, each optional:
  *   - the reference: exactly reduced angles and plain double arithmetic, sharing no line with the shaders;
  *   - the shaders' own bits: ropeShaderAngle and float32 arithmetic, for hosts without a device.
  * Arrays stand in the place of the slots, as long as the plan of the same description says in `bytes`. Elements that
- * the description does not touch are left as they were. Refuses what the plans refuse, in the same words, save for
- * what only a device's limits forbid. A run that makes angles refuses frequencies.values that are null. */
+ * the description does not touch are left as they were. A run refuses what the plans refuse, in the same words, except
+ * for what only a device's limits forbid. A run that makes angles refuses frequencies.values that are null. */
 typedef struct RopeHostTable {
     const void* positions;
     double* reference_rows; /* in the description's row layout */
@@ -1378,7 +1394,8 @@ typedef struct RopeHostFused {
     const void* x;    /* a gradient's */
 } RopeHostFused;
 
-/* A learned table's rows are the reference's too; sinusoids' as a rotation's cos and sin. In place x_out may be x. */
+/* The reference takes the rows of a learned table too, and makes sinusoids as a rotation's cos and sin. In place x_out
+ * may be x. */
 typedef struct RopeHostAdd {
     const void* positions;
     const void* rows;
@@ -1388,7 +1405,7 @@ typedef struct RopeHostAdd {
     uint32_t outside; /* out: what COUNTER would count */
 } RopeHostAdd;
 
-/* x: the scores, not read where the bias is written; x_out may be x. */
+/* x has the scores. It is not read if the bias is written out. x_out may be x. */
 typedef struct RopeHostBias {
     const void* positions;
     const void* rows;
@@ -1407,8 +1424,8 @@ typedef struct RopeHostRelative {
     void* x_out;
 } RopeHostRelative;
 
-/* Carries the description out on the arrays of `data`: what of the results is null is left out. `reason` may be null.
- */
+/* These carry out the description on the arrays of `data`. A result whose pointer is null is left out.
+ * `reason` may be null. */
 ROPE_API RopeResult ropeHostRunTable(const RopeTableDescription* description, const RopeHostTable* data,
                                      RopeReason* reason);
 ROPE_API RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostRotate* data,
@@ -1419,13 +1436,13 @@ ROPE_API RopeResult ropeHostRunBias(const RopeBiasDescription* description, Rope
 ROPE_API RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeHostRelative* data,
                                         RopeReason* reason);
 
-/* For weights made for the other pairing: element i of the new order is element permutation[i] of the old. `to` is the
- * new pairing; only the rotary part moves. Writes head_dim entries. */
+/* Writes the permutation of weights that were made for the other pairing: element i of the new order is element
+ * permutation[i] of the old. `to` is the new pairing; only the rotary part moves. There are head_dim entries. */
 ROPE_API RopeResult ropePairPermutation(uint32_t head_dim, uint32_t rotary_begin, uint32_t rotary_dim, RopePairing to,
                                         uint32_t* permutation, RopeReason* reason);
 
-/* The true cos and sin of position * frequency (ROPE_ANGLE_COMPATIBLE: of the float32 angle), within 2^-51. `position`
- * is in 2^-32ths. */
+/* Computes the true cos and sin of position * frequency (ROPE_ANGLE_COMPATIBLE: of the float32 angle), within 2^-51.
+ * `position` is in 2^-32ths. */
 ROPE_API void ropeReferenceAngle(int64_t position, double frequency, RopeAngle angle, double cos_sin[2]);
 
 #ifdef __cplusplus

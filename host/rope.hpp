@@ -1,5 +1,5 @@
-// A thin C++ face of rope.h: a move-only context, frequencies in a vector, plans by their description's type. No
-// exceptions; what can fail says so with rope.h's results.
+// This header is a thin C++ face of rope.h: a move-only context, frequencies in a vector, plans by their description's
+// type. It throws no exceptions of its own. A call that can fail returns rope.h's results.
 #pragma once
 
 #include "rope.h"
@@ -36,8 +36,8 @@ inline std::string print(const RopePlan& plan) {
     return text;
 }
 
-// Tensors in the layouts in use, the same on both sides. `tokens` are those of one sequence; strides that only several
-// sequences or tokens need are filled in all the same.
+// These make tensors in the layouts in use, with the same layout on both sides. `tokens` are those of one sequence.
+// Strides that only several sequences or tokens need are filled in all the same.
 inline RopeTensor tensorAt(uint32_t heads, const RopeLayout& layout) { return {heads, layout, layout, 0, 0}; }
 
 // [batch, seq, heads, dim]
@@ -55,15 +55,15 @@ struct QueryAndKey {
     RopeTensor q, k;
 };
 
-// Q and K inside rows of [Q heads | K heads | V heads], one row a token.
+// Returns Q and K inside rows of [Q heads | K heads | V heads], one row a token.
 inline QueryAndKey packedQkv(uint64_t tokens, uint32_t q_heads, uint32_t kv_heads, uint64_t dim) {
     const uint64_t row = (q_heads + 2ull * kv_heads) * dim;
     return {tensorAt(q_heads, {0, tokens * row, row, dim}),
             tensorAt(kv_heads, {q_heads * dim, tokens * row, row, dim})};
 }
 
-// Multi-head latent attention: of each query head the last rope_dim elements behind nope_dim others, and one key head
-// for all, behind the latent of kv_rank. The description's head_dim is rope_dim.
+// Returns Q and K of multi-head latent attention: the last rope_dim elements of each query head, behind nope_dim
+// others, and one key head for all, behind the latent of kv_rank. The description's head_dim is rope_dim.
 inline QueryAndKey latent(uint64_t tokens, uint32_t heads, uint64_t nope_dim, uint64_t rope_dim, uint64_t kv_rank) {
     const uint64_t head = nope_dim + rope_dim;
     const uint64_t row = kv_rank + rope_dim;
@@ -72,10 +72,10 @@ inline QueryAndKey latent(uint64_t tokens, uint32_t heads, uint64_t nope_dim, ui
 }
 
 // Describes the rotation of latent attention, as DeepSeek's code lays its tensors: Q of [batch, tokens, heads, nope_dim
-// + rope_dim] and the one shared key head of [batch, tokens, kv_rank + rope_dim], in place; a kv_rank of 0 is a key
-// head by itself. Frequencies and positions are left to the caller. Pairs are interleaved, as the weights have them.
-// The code of DeepSeek-V3 writes them in halves, which changes no score: pairing_out HALF with out_of_place writes the
-// same, and only the elements that turn.
+// + rope_dim] and the one shared key head of [batch, tokens, kv_rank + rope_dim], in place. A kv_rank of 0 means a key
+// head by itself. The caller adds frequencies and positions. Pairs are interleaved, as the weights have them. The code
+// of DeepSeek-V3 writes them in halves, which changes no score: pairing_out HALF with out_of_place writes the same, and
+// only the elements that turn.
 inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uint32_t heads, uint32_t nope_dim,
                                             uint32_t rope_dim, uint32_t kv_rank) {
     const QueryAndKey tensors = latent(tokens, heads, nope_dim, rope_dim, kv_rank);
@@ -89,12 +89,12 @@ inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uin
     return d;
 }
 
-// A rule's frequencies with the memory they lie in.
+// Frequencies owns a rule's frequencies.
 class Frequencies {
   public:
     RopeResult make(const RopeRule& rule, RopeReason* reason = nullptr) {
         const bool fits = rule.rotary_dim >= 2 && rule.rotary_dim <= 2 * ROPE_MAX_PAIRS;
-        values_.assign(fits ? rule.rotary_dim / 2 : 1, 0.0); // what does not fit is refused
+        values_.assign(fits ? rule.rotary_dim / 2 : 1, 0.0); // a rotary_dim that does not fit is refused
         const RopeResult result = ropeMakeFrequencies(&rule, values_.data(), &scale_, reason);
         if (result != ROPE_SUCCESS) values_.clear();
         return result;
@@ -105,7 +105,7 @@ class Frequencies {
     }
     RopeFrequencies get() const { return {values_.data(), static_cast<uint32_t>(values_.size()), scale_, nullptr, 1}; }
 
-    // What ROPE_SLOT_FREQUENCIES holds; empty where the values are refused.
+    // Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if the values are refused.
     std::vector<uint32_t> words(RopeAngle angle, RopeReason* reason = nullptr) const {
         std::vector<uint32_t> result(ropeFrequencyBytes(static_cast<uint32_t>(values_.size())) / sizeof(uint32_t));
         const RopeFrequencies f = get();

@@ -1,7 +1,8 @@
-// Cos and sin of an angle in 32-bit integers: the same bits in GLSL, HLSL and C++ (in namespace rope).
+// This file computes cos and sin of an angle in 32-bit integers, with the same bits in GLSL, HLSL and C++ (in namespace
+// rope).
 //
-// An angle is a phase, a fraction of a turn in Q0.96. Its quadrant is counted off, the rest r (at most 1/8 turn) goes
-// through two polynomials in u = (r / (1/8 turn))^2, and the result is rounded to float32 once, the scale inside.
+// An angle is a phase: a fraction of a turn in Q0.96. Its quadrant is counted off. The rest r, at most 1/8 turn, goes
+// through two polynomials in u = (r / (1/8 turn))^2. Their result times the scale is rounded to float32 once.
 #ifndef ROPE_ANGLE_H
 #define ROPE_ANGLE_H
 
@@ -14,14 +15,14 @@ struct RopePhase {
     uint sign; // bit 31: negate the sine
 };
 
-// A nonnegative number, high and low together Q0.64, times 2^exponent.
+// A scaled number is nonnegative: high and low, which are Q0.64 together, times 2^exponent.
 struct RopeScaled {
     uint high;
     uint low;
     int exponent;
 };
 
-// A position's magnitude, in Q32.32, and in bit 31 its sign.
+// A distance is a position's magnitude in Q32.32, and its sign in bit 31.
 struct RopeDistance {
     uint whole;
     uint fraction;
@@ -37,7 +38,7 @@ ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
     return d;
 }
 
-// The four words of a frequency. Bits 28 to 30 of x are the mark of the angle it was written for, and bit 31 is its
+// A frequency has four words. Bits 28 to 30 of x are the mark of the angle that it was written for, and bit 31 is its
 // sign.
 //   exact:      x bits 0 to 27, y, z, w: |frequency| in turns, whole ones and then Q0.96, the highest word first
 //   compatible: y: the bits of float32 |frequency|; the rest is 0
@@ -45,7 +46,7 @@ ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
 #define ROPE_MARK_EXACT 0x20000000u
 #define ROPE_MARK_COMPATIBLE 0x40000000u
 
-// position.whole * frequency, whole turns dropped. Whole turns of the frequency itself are dropped with them.
+// Returns position.whole * frequency without whole turns. Whole turns of the frequency itself are dropped with them.
 ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
     uint p = position.whole;
     RopePhase phase;
@@ -57,7 +58,8 @@ ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
     return phase;
 }
 
-// phase + position.fraction * frequency, whose whole turns count here: 28 bits in the word of the sign.
+// Returns phase + position.fraction * frequency. The frequency's whole turns count here: 28 bits in the word of the
+// sign.
 ROPE_FUNCTION RopePhase add_fraction(RopePhase phase, RopeDistance position, uvec4 frequency) {
     uint p = position.fraction;
     uint term = p * frequency.z;
@@ -78,7 +80,8 @@ ROPE_FUNCTION RopePhase add_fraction(RopePhase phase, RopeDistance position, uve
     return phase;
 }
 
-// value * 2^-count rounded to nearest even, count 1 to 31; `below` is not zero where more bits follow the value's.
+// Returns value * 2^-count rounded to nearest even, for counts from 1 to 31. `below` is not zero if more bits follow
+// the value's.
 ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
     uint kept = value >> count;
     uint rest = value * (1u << (32u - count));
@@ -86,7 +89,7 @@ ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
     return kept + uint(rest - 1u + sticky >= 0x80000000u && rest != 0u);
 }
 
-// 1/(2 pi) in binary, behind four words of zeros: word (e + 128) / 32 starts at the bit of weight 2^-e.
+// These words are 1/(2 pi) in binary, behind four words of zeros. Word (e + 128) / 32 starts at the bit of weight 2^-e.
 ROPE_CONSTANT uint kInverseTurn[13] = {0u,          0u,          0u,          0u,          0x28BE60DBu,
                                        0x9391054Au, 0x7F09D5F4u, 0x7D4D3770u, 0x36D8A566u, 0x4F10E410u,
                                        0x7F9458EAu, 0xF7AEF158u, 0x6DC91B8Eu};
@@ -95,7 +98,8 @@ ROPE_FUNCTION uint inverse_turn_word(uint word, uint shift) {
     return (kInverseTurn[word] << shift) | ((kInverseTurn[word + 1u] >> 1) >> (31u - shift));
 }
 
-// A float32 as two's complement Q32.32, what lies below cut off; false where it is none below 2^31 in magnitude.
+// Makes a float32 two's complement Q32.32, and cuts off the bits below. Returns false unless its magnitude is below
+// 2^31.
 ROPE_FUNCTION bool fixed_from_float(uint bits, ROPE_OUT(uint) whole, ROPE_OUT(uint) fraction) {
     uint places = 157u - ((bits >> 23) & 0xFFu); // to shift 2^30 and what follows it
     uint high = (bits << 7 & 0x3FFFFFFFu) | 0x40000000u;
@@ -109,7 +113,7 @@ ROPE_FUNCTION bool fixed_from_float(uint bits, ROPE_OUT(uint) whole, ROPE_OUT(ui
     return places < 158u;
 }
 
-// float32(position) * float32(frequency), rounded once to float32, then reduced exactly.
+// Returns float32(position) * float32(frequency), which is rounded once to float32 and then reduced exactly.
 ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency) {
     RopePhase phase;
     phase.high = 0u;
@@ -130,12 +134,12 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
         high = multiply_high(mantissa, f);
         low = mantissa * f;
     }
-    // The angle is low * 2^exponent. Of 1/(2 pi) the bits above 2^-exponent make whole turns.
+    // The angle is low * 2^exponent. The bits of 1/(2 pi) above 2^-exponent make whole turns.
     low = choose(exponent < -128 || exponent > 127, 0u, mantissa);
     uint word = (uint(exponent + 128) >> 5) & 7u;
     uint shift = uint(exponent + 128) & 31u;
     uint carry = 0u;
-    for (uint i = 4u; i > 0u; --i) { // of the last word the carry alone stays
+    for (uint i = 4u; i > 0u; --i) { // the last word leaves only its carry
         uint w = inverse_turn_word(word + i - 1u, shift);
         phase.low = phase.middle;
         phase.middle = phase.high;
@@ -145,7 +149,7 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
     return phase;
 }
 
-// value * mantissa * 2^-31, cut to 64 bits.
+// Returns value * mantissa * 2^-31, cut to 64 bits.
 ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
     RopeScaled product;
     product.low = value.high * mantissa;
@@ -156,7 +160,7 @@ ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
     return product;
 }
 
-// The bits of the nearest float32; high is at least 2^29.
+// Returns the bits of the nearest float32. value.high is at least 2^29.
 ROPE_FUNCTION uint to_float_bits(RopeScaled value) {
     uint once = choose(int(value.high) < 0, 0u, value.high); // doubled twice at most it has bit 31
     uint high = value.high + once;
@@ -199,7 +203,7 @@ ROPE_FUNCTION uint scale_grid(uint mantissa, int exponent) {
     return choose(mantissa == 0x80000000u, 0u, (uint(exponent + 140) << 23) | 0x400000u);
 }
 
-// The bits of float32 scale * cos and scale * sin of a phase. A zero is always +0.
+// Gives the bits of float32 scale * cos and scale * sin of a phase. A zero is always +0.
 ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_exponent, ROPE_OUT(uint) cosine,
                                 ROPE_OUT(uint) sine) {
     uint quadrant = phase.high + 0x20000000u; // in its two highest bits
@@ -227,7 +231,7 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
         c = s;
         s = to_float_bits(value);
     }
-    // The quadrants have (c, s), (-s, c), (-c, -s), (s, -c), s with the sign of r. The signs come first, so that a zero
+    // The quadrants have (c, s), (-s, c), (-c, -s), (s, -c); s has the sign of r. The signs come first, so that a zero
     // has none.
     bool swap = (quadrant & 0x40000000u) != 0u;
     uint turned = quadrant & 0x80000000u;
@@ -237,9 +241,10 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     sine = choose(swap, c, s);
 }
 
-// The float32 bits of scale * cos and scale * sin, |scale| = mantissa * 2^(exponent - 31) with bit 31 of the mantissa
-// set. A negative scale has an exponent of 256 more, which adds 2^31 to the bits. `compatible`: ROPE_ANGLE_COMPATIBLE,
-// and frequencies written for it; those of the other angle make both NaN. `whole`: the position has no fraction.
+// Returns the float32 bits of scale * cos and scale * sin. |scale| is mantissa * 2^(exponent - 31), with bit 31 of the
+// mantissa set. A negative scale has an exponent of 256 more, which adds 2^31 to the bits. `compatible` asks for
+// ROPE_ANGLE_COMPATIBLE, and takes frequencies written for it; frequencies of the other angle make both NaN. `whole`:
+// the position has no fraction.
 ROPE_FUNCTION uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bool compatible, bool whole,
                                       uint mantissa, int exponent) {
     RopePhase phase;

@@ -1,5 +1,5 @@
-// The cosines and sines of a lane's pairs. A group makes them once in shared memory, or each thread makes its own, or they
-// are read from rows.
+// This file has the cosines and sines of a lane's pairs. A group makes them once in shared memory, or each thread makes
+// its own, or they are read from rows.
 layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
 #include "pair.h"

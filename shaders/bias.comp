@@ -2,8 +2,9 @@
 // key's position less its query's. A thread takes one run of keys (see runs.glsl) of a few queries of one head.
 //
 // Queries that follow each other have most of their distances in common. So a group makes the value of each distance
-// once, in shared memory, while the threads' scores are loaded. Then each thread adds, masks and stores. Where tuning
-// says that a group shares nothing, a thread finds the values of its first query, and one more for each that follows.
+// once, in shared memory, while the threads' scores are loaded. Then each thread adds, masks and stores. If tuning says
+// that a group shares nothing, a thread finds the values of its first query, and one more value for each query that
+// follows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #if ROPE_LANE == 1
@@ -90,7 +91,7 @@ float near_value(int distance) {
     return kShares ? shared_values[SPREAD(uint(distance - shared_begin))] : value_of(distance);
 }
 
-// Values has those of a run.
+// Values has the values of a run.
 struct Values {
     VALUES low;
     VALUES high; // of a second quad

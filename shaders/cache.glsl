@@ -58,7 +58,7 @@ uint map_entry(uint element, uint count, out bool skipped) {
     return high == 0u && low < count ? low : ROPE_NOWHERE;
 }
 
-// Returns what a list says of a token's slot, ROPE_NOWHERE if it is none.
+// Returns the slot that a list has for a token, ROPE_NOWHERE if the entry is no slot.
 uint listed_slot(uint list_at, uint number, out bool skipped) {
     uint entry = list_at + gl_WorkGroupID.y * push.slot_map_batch;
     return map_entry(entry + token_index(number) * push.slot_map_token, cache_slots(), skipped);
@@ -81,7 +81,7 @@ uint slot_of(Token token, uint number, out bool skipped) {
     return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
 }
 
-// Returns the slot that a shift reads, where it is not `slot`, which it writes. Without one of them it has neither.
+// Returns the slot that a shift reads. The shift writes `slot`. If either of them is ROPE_NOWHERE, both become so.
 uint source_slot_of(uint number, inout uint slot, inout bool skipped) {
     if (kMoves == 0u || slot == ROPE_NOWHERE) return slot;
     uint source = listed_slot(push.ROPE_SOURCE_SLOTS_AT, number, skipped);

@@ -1,5 +1,5 @@
-// This shader counts the tokens of a fused pass that should turn and cannot, or that have no slot in their cache: one token
-// in each thread.
+// This shader counts the tokens of a fused pass that should turn and cannot, or that have no slot in their cache. A
+// thread takes one token.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFusedPush

@@ -1,5 +1,5 @@
-// The few words that let one text be GLSL, HLSL (where rope.hlsl defines ROPE_HLSL) and C++. Every header that includes
-// it ends with ROPE_DIALECT_END.
+// These few words let one text be GLSL, HLSL (where rope.hlsl defines ROPE_HLSL) and C++. Every header that includes
+// this file ends with ROPE_DIALECT_END.
 #ifdef __cplusplus
 #include "dialect_cpp.h"
 namespace rope {

@@ -1,4 +1,4 @@
-// The C++ side of dialect.h: what GLSL has and the shared text takes.
+// This is the C++ side of dialect.h: it has the functions of GLSL that the shared text takes.
 #ifndef ROPE_DIALECT_H
 #define ROPE_DIALECT_H
 
@@ -27,8 +27,8 @@ inline int highest_bit(uint a) {
     for (; a != 0; a >>= 1) ++bit;
     return bit;
 }
-// A float32 each of whose operations is rounded by itself: volatile, so that no compiler fuses a product into a sum or
-// cancels what was added, whatever flags a host builds this with.
+// Rounded is a float32 whose every operation is rounded by itself. It is volatile: no compiler fuses a product into a
+// sum, or cancels an addition, whatever flags a host builds this with.
 struct Rounded {
     float value;
 };

@@ -1,4 +1,5 @@
-// The HLSL side of dialect.h: what GLSL has and the shared text takes. rope.hlsl takes the words of GLSL away again.
+// This is the HLSL side of dialect.h: it has the words of GLSL that the shared text takes. rope.hlsl takes these words
+// away again.
 #ifndef ROPE_DIALECT_H
 #define ROPE_DIALECT_H
 

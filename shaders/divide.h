@@ -1,18 +1,18 @@
-// The four words of a frequency, divided by a float32 in 32-bit integers: the same bits in GLSL and C++ (in namespace
-// rope).
+// This file divides the four words of a frequency by a float32 in 32-bit integers. The bits are the same in GLSL and
+// C++ (in namespace rope).
 #ifndef ROPE_DIVIDE_H
 #define ROPE_DIVIDE_H
 
 #include "angle.h"
 #include "dialect.h"
 
-// Five words, the highest first.
+// A long number has five words, the highest first.
 struct RopeLong {
     uvec4 high;
     uint low;
 };
 
-// a * 2^count, count from 0 to 31.
+// Returns a * 2^count, for counts from 0 to 31.
 ROPE_FUNCTION RopeLong shifted_up(RopeLong a, uint count) {
     uint rest = 31u - count;
     RopeLong b;
@@ -24,7 +24,7 @@ ROPE_FUNCTION RopeLong shifted_up(RopeLong a, uint count) {
     return b;
 }
 
-// a * 2^-count, cut off.
+// Returns a * 2^-count, cut off.
 ROPE_FUNCTION RopeLong shifted_down(RopeLong a, uint count) {
     RopeLong b = a;
     for (uint i = 0u; i < 5u; ++i) { // whole words
@@ -60,7 +60,8 @@ ROPE_FUNCTION RopeLong quotient_of(RopeLong dividend, uint divisor, ROPE_OUT(uin
     return quotient;
 }
 
-// The magnitude of a float32 that is neither 0, infinite nor NaN is the mantissa, 2^23 and more, times 2^exponent.
+// Splits the magnitude of a float32 that is neither 0, infinite nor NaN into the mantissa, 2^23 and more, and
+// 2^exponent.
 ROPE_FUNCTION uint mantissa_of(uint bits, ROPE_OUT(int) exponent) {
     uint field = (bits >> 23) & 0xFFu;
     uint mantissa = (bits & 0x7FFFFFu) | choose(field != 0u, 0x800000u, 0u);
@@ -69,8 +70,8 @@ ROPE_FUNCTION uint mantissa_of(uint bits, ROPE_OUT(int) exponent) {
     return mantissa << left;
 }
 
-// The quotient of turns; false where it is 2^28 or more. A dividend that fills its words makes the quotient 2^135 or
-// more, and less than 2^137.
+// Divides turns. Returns false if the quotient is 2^28 turns or more. A dividend that fills its words makes the long
+// quotient 2^135 or more, and less than 2^137.
 ROPE_FUNCTION bool divide_turns(uvec4 turns, uint mantissa, int exponent, ROPE_OUT(uvec4) quotient) {
     RopeLong n;
     n.high = turns;
@@ -107,8 +108,8 @@ ROPE_FUNCTION bool divide_turns(uvec4 turns, uint mantissa, int exponent, ROPE_O
     return quotient.x < 0x10000000u;
 }
 
-// The bits of the nearest float32, or the even one; false where it is 2^96 or more, of which a position might make an
-// infinity. `bits` is a float32 of 0 or more, and finite.
+// Gives the bits of the nearest float32, or of the even one. Returns false if the quotient is 2^96 or more, because a
+// position might make an infinity of it. `bits` is a finite float32 of 0 or more.
 ROPE_FUNCTION bool divide_radians(uint bits, uint mantissa, int exponent, ROPE_OUT(uint) quotient) {
     quotient = bits;
     if (bits == 0u) return true;
@@ -123,7 +124,7 @@ ROPE_FUNCTION bool divide_radians(uint bits, uint mantissa, int exponent, ROPE_O
     n = shifted_up(quotient_of(n, mantissa, below), 23u);
     uint once = uint(int(n.high.x) >= 0);
     uint value = (n.high.x << once) | ((n.high.y >> 31) & once);
-    int biased = places - exponent + 127 - int(once); // the value, from 2^31 up, is of the binade 2^(biased - 127)
+    int biased = places - exponent + 127 - int(once); // the value, 2^31 or more, is of the binade 2^(biased - 127)
     uint cut = uint(max(1 - biased, 0));
     cut = choose(cut > 31u, 31u, cut); // a denormal, of fewer bits
     below |= (value << 1) << (31u - cut);
@@ -132,8 +133,8 @@ ROPE_FUNCTION bool divide_radians(uint bits, uint mantissa, int exponent, ROPE_O
     return biased < 224 && quotient < 0x6F800000u;
 }
 
-// The words of frequency / factor, whose float32 bits are given; zeros where there are none (see ropeDivideFrequencies
-// in rope.h).
+// Returns the words of frequency / factor, or zeros if there are none (see ropeDivideFrequencies in rope.h). `factor`
+// has float32 bits.
 ROPE_FUNCTION uvec4 divided_frequency(uvec4 frequency, uint factor, bool compatible) {
     uint mark = choose(compatible, ROPE_MARK_COMPATIBLE, ROPE_MARK_EXACT);
     uint size = factor & 0x7FFFFFFFu;

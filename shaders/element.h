@@ -1,13 +1,13 @@
-// Elements: 16-bit floats to and from the bits of a float32. Every 16-bit number goes there and back unchanged, a NaN
-// as some NaN. The same text serves GLSL and C++ (in namespace rope), one element or a vector of them: ROPE_BITS is
-// uint, or a vector of them, and ROPE_VALUES float; ROPE_LESS (of what is below 2^31) and ROPE_SELECT compare and
-// choose each by itself.
+// This file converts 16-bit floats to and from the bits of a float32. Every 16-bit number goes there and back
+// unchanged, and a NaN becomes some NaN. The same text serves GLSL and C++ (in namespace rope), one element or a
+// vector. ROPE_BITS is uint or a vector of it, and ROPE_VALUES is float or a vector of it. ROPE_LESS (of numbers below
+// 2^31) and ROPE_SELECT compare and choose each component by itself.
 #ifndef ROPE_ELEMENT_H
 #define ROPE_ELEMENT_H
 
 #include "dialect.h"
 
-// A select, where masks and logic would be five operations on a driver that does as it is told.
+// This is a select: masks and logic would be five operations on a driver that does not optimize them.
 ROPE_FUNCTION ROPE_BITS where_less(ROPE_BITS a, ROPE_BITS b, ROPE_BITS yes, ROPE_BITS no) {
     return ROPE_SELECT(ROPE_LESS(a, b), yes, no);
 }
@@ -33,8 +33,8 @@ ROPE_FUNCTION ROPE_BITS high_narrowed_bf16(ROPE_BITS bits) {
     return where_less(ROPE_BITS(0x7F800000u), bits & 0x7FFFFFFFu, bits | 0x400000u, rounded);
 }
 
-// float8 with 3 bits below the leading 1 (e4m3fn) or 2 (e5m2), rounded as narrow_f16 rounds. What is too large becomes
-// the largest number, and a NaN 0x7F.
+// Returns float8 with 3 bits below the leading 1 (e4m3fn) or 2 (e5m2), rounded as narrow_f16 rounds. A number that is
+// too large becomes the largest number, and a NaN becomes 0x7F.
 ROPE_FUNCTION ROPE_BITS narrow_f8(ROPE_BITS bits, uint mantissa) {
     uint least = choose(mantissa == 3u, 0x3C800000u, 0x38800000u); // the smallest normal number
     uint most = choose(mantissa == 3u, 0x43E00000u, 0x47600000u);
@@ -47,7 +47,7 @@ ROPE_FUNCTION ROPE_BITS narrow_f8(ROPE_BITS bits, uint mantissa) {
     return where_less(ROPE_BITS(0x7F800000u), rest, ROPE_BITS(0x7Fu), code | ((bits >> 24) & 0x80u));
 }
 
-// float16 has e5m2 in its upper half, and e4m3 a 256th of it, one place lower.
+// The upper half of a float16 is an e5m2. An e4m3 one place lower makes a float16 that is a 256th of it.
 ROPE_FUNCTION ROPE_BITS widen_f8(ROPE_BITS bits, uint mantissa) {
     if (mantissa == 2u) return widen_f16(bits << 8);
     ROPE_BITS size = bits & 0x7Fu;

@@ -11,7 +11,7 @@ layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
     uvec4 frequencies[];
 };
-// Bits, for a device may take a denormal float32 for 0.
+// The factors are bits, because a device may take a denormal float32 for 0.
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Factors {
     uint factors[];
 };

@@ -9,7 +9,7 @@
 namespace rope {
 #endif
 
-// Fused passes. They have the rotation's constants of lanes and heads too.
+// Fused passes have these, and the rotation's constants of lanes and heads.
 #define ROPE_ID_V_HEADS 48
 #define ROPE_ID_APART 49          // ROPE_APART_ bits: K or V does not share the buffer of the tensor before it
 #define ROPE_ID_ELEMENT_CACHE 50  // K's and V's; ROPE_ID_ELEMENT_OUT is Q's
@@ -44,10 +44,9 @@ namespace rope {
 #define ROPE_ID_PARAMETERS 79 // vectors of four
 #define ROPE_ID_SCALE_PAGE 80 // strides of I8's scales
 #define ROPE_ID_SCALE_SLOT 81
-#define ROPE_ID_SLOT_MAP_APART 82 // 1: slots or table lie in a buffer of their own
-#define ROPE_ID_WEIGHT_VECTORS 83 // 1: weights in buffers of their own lie at multiples of four elements
-#define ROPE_ID_Q_WEIGHT_ELEMENT                                                                                       \
-    84 // of weights in a buffer of their own, 1 + the element's number; 0: they are not there
+#define ROPE_ID_SLOT_MAP_APART 82   // 1: slots or table lie in a buffer of their own
+#define ROPE_ID_WEIGHT_VECTORS 83   // 1: weights in buffers of their own lie at multiples of four elements
+#define ROPE_ID_Q_WEIGHT_ELEMENT 84 // of weights in a buffer of their own: 1 + the element's number; 0: there are none
 #define ROPE_ID_K_WEIGHT_ELEMENT 85
 #define ROPE_ID_Q_WEIGHT_TOKEN 86 // elements from a token's weights to the next token's; 0: they are the same
 #define ROPE_ID_K_WEIGHT_TOKEN 87
@@ -62,12 +61,12 @@ namespace rope {
 #define ROPE_ID_WINDOW_SLOTS 112 // slots of one window of the cache; 0: the cache is bound whole
 #define ROPE_ID_WINDOW_HEADS 113 // heads of one window; 0: all
 #define ROPE_ID_CACHE_SLOTS 114  // with windows: slots of the cache, of one sequence; 0: push.slots
-// Where heads differ in width. The lanes of the widest are ROPE_ID_HEAD_LANES.
+// These are for heads that differ in width. The lanes of the widest are ROPE_ID_HEAD_LANES.
 #define ROPE_ID_Q_LANES 95 // 0: all heads have the same lanes
 #define ROPE_ID_K_LANES 96
 #define ROPE_ID_K_ROTARY_BEGIN 97
 #define ROPE_ID_K_PASS_ELEMENTS 98
-// Quads of a head that its norm takes, in bits 0..15, and the first of them above; 0: no norm.
+// Bits 0..15 have how many quads of a head its norm takes, and the bits above have the first of them; 0: no norm.
 #define ROPE_ID_Q_NORM_QUADS 99
 #define ROPE_ID_K_NORM_QUADS 100
 #define ROPE_ID_V_NORM_QUADS 101
@@ -86,7 +85,7 @@ namespace rope {
 #define ROPE_ID_K_BIAS_HEAD 119
 #define ROPE_ID_V_BIAS_HEAD 120
 #define ROPE_ID_V_LANES 121
-// Where V is not like K. Its lanes copy, and its places are its own.
+// These are for a V that is not like K. V's lanes copy, and its places are its own.
 #define ROPE_ID_V_ELEMENTS 122 // of a head; 0: V is like K
 #define ROPE_ID_V_SOURCE_BATCH 123
 #define ROPE_ID_V_SOURCE_TOKEN 124
@@ -107,12 +106,12 @@ namespace rope {
 #define ROPE_APART_DESTINATION_K 4u
 #define ROPE_APART_DESTINATION_V 8u
 
-// Additions have ids 40 to 44 of the rotation, and these. A pair's first element is given the sine; or, with 1, the
-// cosine, or a row's first half.
+// Additions have ids 40 to 44 of the rotation, and these. A pair's first element is given the sine, or with 1 the
+// cosine or a row's first half.
 #define ROPE_ID_COSINE_FIRST 45
 #define ROPE_ID_SCALED 46 // 1: elements times push.factor first
 
-// Biases. They have the rotation's ROPE_ID_QUADS, ROPE_ID_BY_WORDS and ROPE_ID_SHARES too.
+// Biases have these, and the rotation's ROPE_ID_QUADS, ROPE_ID_BY_WORDS and ROPE_ID_SHARES.
 #define ROPE_ID_BIAS 40       // the kind
 #define ROPE_ID_WRITES 44     // 1: nothing is read, the bias alone is written
 #define ROPE_ID_CAUSAL 45     // 1: keys behind their query are masked
@@ -121,7 +120,7 @@ namespace rope {
 #define ROPE_ID_BUCKETS 48    // T5's, of both sides
 #define ROPE_ID_MAX_DISTANCE 49
 
-// Relative vectors. A quad is four elements. Ids 41 and 42 are those of runs.glsl.
+// Relative vectors have these. A quad is four elements. Ids 41 and 42 are those of runs.glsl.
 #define ROPE_ID_DIM 40
 #define ROPE_ID_HELD 43       // 16 bytes of scores, or quads of weights, that a thread loads at a time
 #define ROPE_ID_TILE_QUADS 44 // quads of a query, or of its weights, in shared memory
@@ -155,20 +154,20 @@ namespace rope {
 #define ROPE_NORM_LAST 2
 
 #define ROPE_I8 3
-// Formats of caches alone. Their heads are looked at whole before a word of them is stored, and stored as 32-bit words,
-// or as 16-bit ones.
+// These formats are for caches alone. A whole head is looked at before a word of it is stored. Its words have 32 bits,
+// or 16.
 #define ROPE_IS_FOR_CACHES(element) ((element) >= ROPE_I8)
-// Shaders know such a format by one word: bits of an integer, or of a float8 below its leading 1; whether a
-// block's least value is taken off its elements first, and kept behind the scale; and the 16-bit numbers that 32
-// elements take, from ROPE_FORMAT_HALVES on. A block has 32 elements: a float16 scale, and then their integers. Without
-// blocks a head has a float32 scale apart, or a given one.
+// Shaders know such a format by one word. It has the bits of an integer, or of a float8 below its leading 1. It says if
+// a block's least value is taken off its elements first, and kept behind the scale. Its bits from ROPE_FORMAT_HALVES on
+// have how many 16-bit numbers 32 elements take. A block is a float16 scale, and then the integers of 32 elements.
+// Without blocks a head has a float32 scale apart, or a given scale.
 #define ROPE_FORMAT_BITS 0xFu
 #define ROPE_FORMAT_MINIMUM 0x10u
 #define ROPE_FORMAT_BLOCKS 0x20u
 #define ROPE_FORMAT_FLOAT8 0x40u
 #define ROPE_FORMAT_HALVES 8
 #define ROPE_BLOCK_ELEMENTS 32
-// A given scale: the element of the parameters at which it lies, or the first head's does.
+// A given scale is a word: the element of the parameters at which the scale lies, or the first head's scale.
 #define ROPE_SCALE_AT 0xFFFFFFFu
 #define ROPE_SCALE_OF_HEADS 0x10000000u
 #define ROPE_SCALE_MULTIPLIES 0x20000000u
@@ -195,15 +194,16 @@ namespace rope {
     uint kv_to_batch;                                                                                                  \
     uint kv_to_head;
 
-// Elements of the bindings before the weights that lie in buffers of their own: Q's in the low half, K's in the high
-// one.
+// These are the elements of the bindings before weights in buffers of their own: Q's in the low half, K's in the high
+// half.
 #define ROPE_WEIGHTS_AT delta
 #define ROPE_MOST_WEIGHTS_AT 0xFFFFu
 #define ROPE_RING_TOKENS slot_map_token // planned tokens of a sequence
-// The number of the window's first slot times the windows that heads are cut into, plus the number of that of heads.
+// This is the number of the window's first slot, times the windows that heads are cut into, plus the number of the
+// heads' window.
 #define ROPE_WINDOW slots
 
-// A shift has no V: the element of the list of slots that it reads.
+// A shift has no V. Its word is the element at which the list of slots that the shift reads begins.
 #define ROPE_SOURCE_SLOTS_AT v_from
 
 struct RopeFusedPush {
@@ -215,7 +215,7 @@ struct RopeFusedPush {
     uint q_to_batch;
 };
 
-// K and V alone become integers.
+// These are the push constants of passes to integers, which K and V alone take.
 struct RopeIntegersPush {
     ROPE_PUSH_TOKENS
     ROPE_PUSH_FUSED
@@ -287,7 +287,7 @@ struct RopeSelfTestPush {
 };
 
 #ifdef __cplusplus
-// The push constants as the host completes them: those that families share, then a family's own.
+// The host completes the push constants in this form: those that families share, then a family's own.
 struct RopePush {
     ROPE_PUSH_TOKENS
     ROPE_PUSH_TENSOR

@@ -1,4 +1,4 @@
-// Cos and sin of one pair from its frequency.
+// This file makes cos and sin of one pair from its frequency.
 #include "angle.h"
 
 layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {

@@ -1,6 +1,6 @@
-// One pass from projection to cache: what rotate.comp does, between the other stages of a decoder's Q, K and V. A thread
-// loads one lane of a few heads once, and holds them until they are stored. Where a stage needs whole heads, the lanes of
-// a head meet in shared memory.
+// This shader is one pass from projection to cache. It does what rotate.comp does, and the other stages of a decoder's
+// Q, K and V before and behind it. A thread loads one lane of a few heads once, and holds them until they are stored.
+// If a stage needs whole heads, the lanes of a head meet in shared memory.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -44,7 +44,7 @@ const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the
 WORDS held_low[kHeadsPerThread * kQuads];
 WORDS held_high[kHeadsPerThread * kQuads];
 
-// How a thread's heads pass: the places of their quads, and what becomes of them.
+// A way tells how a thread's heads pass: the places of their quads, and what becomes of them.
 struct Way {
     Lane lane;
     bool interleaved_in;
@@ -202,7 +202,7 @@ void hold_heads(WorkItem item, Way way) {
     }
 }
 
-// The turn of one quad at a time is at hand, for all heads: two would take more registers.
+// One quad's cosines and sines at a time turn all heads: those of two quads would take more registers.
 void turn_heads(WorkItem item, Way way, Token turning, uint row) {
     for (uint quad = 0u; quad < kQuads; ++quad) {
         CosSin turn = CosSin(VALUES(1.0), VALUES(0.0));
@@ -227,7 +227,7 @@ void turn_heads(WorkItem item, Way way, Token turning, uint row) {
 }
 
 #if ROPE_LANE == 4
-// Takes the means from the elements.
+// Subtracts the means from the elements.
 void center_heads(WorkItem item, Runs runs, bool interleaved) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         float mean = mean_of_head(item, h);

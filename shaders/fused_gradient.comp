@@ -1,5 +1,6 @@
-// The gradient of a norm and a rotation with respect to their input x, from the gradient behind them: what fused.comp does
-// to Q, backwards. A thread holds one lane of both. Q has its usual places, and x those of K.
+// This shader makes the gradient of a norm and a rotation with respect to their input x, from the gradient behind them.
+// It goes backwards through what fused.comp does to Q. A thread holds one lane of both. Q has its usual places, and x
+// those of K.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require

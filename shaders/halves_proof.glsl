@@ -1,4 +1,4 @@
-// This file holds the device's own conversions of float16 against the library's, for the self-test and `vkrope check`.
+// This file compares the device's own conversions of float16 with the library's, for the self-test and `vkrope check`.
 #define ROPE_LANE 4
 const bool kNativeHalves = true;
 #include "halves.glsl"
@@ -14,7 +14,7 @@ uint count_wrong(uvec4 found, uvec4 wanted, uint infinity, uint magnitude) {
     return wrong.x + wrong.y + wrong.z + wrong.w;
 }
 
-// Widens four halves. The numbers below 2^15 together bring every half, in the low and in the high half of a word.
+// Widens four halves. All numbers below 2^15 together make every half, in the low and in the high half of a word.
 uint wrongly_widened(uint number) {
     uvec2 run = (number | number << 16) ^ uvec2(0x80000000u, 0x7FFFFFFFu);
     return count_wrong(widen_run(run, ROPE_F16), widen_f16(low_halves(run)), kInfinity, 0x7FFFFFFFu);

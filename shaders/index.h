@@ -1,4 +1,4 @@
-// Integer index arithmetic, the same text for GLSL and C++ (in namespace rope).
+// This file is integer index arithmetic, the same text for GLSL and C++ (in namespace rope).
 #ifndef ROPE_INDEX_H
 #define ROPE_INDEX_H
 

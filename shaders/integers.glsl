@@ -1,5 +1,5 @@
-// Heads as integers or float8: with a float32 scale for each head, or in blocks of 32, each with a float16 scale of its
-// own. The lanes of a head put what a scale is found by into shared memory, and each finds the scale of its block. A
+// This file makes heads integers or float8, with a float32 scale for each head, or in blocks of 32 with a float16 scale
+// for each. The lanes of a head put their extremes into shared memory, and each lane finds the scale of its block. A
 // given scale of float8 needs none of that.
 layout(constant_id = ROPE_ID_CACHE_FORMAT) const uint kFormat = 0;
 const uint kBits = kFormat & ROPE_FORMAT_BITS;
@@ -22,8 +22,8 @@ const bool kGiven = (kKScale | kVScale) != 0u; // scales are, of all tensors of 
 const bool kGiven = false;
 #endif
 
-// They hold for each quad the largest magnitude; or, of unsigned integers, the element that has it; or the greatest element and
-// the least.
+// For each quad these hold the largest magnitude, or, for unsigned integers, the element that has it, or the greatest
+// element and the least.
 shared uvec4 greatest[kGiven ? 1u : kEntries * kFours];
 shared uvec4 least[kMinimum ? kEntries * kFours : 1u];
 // Blocks keep four integers of each quad, and the scales as they are stored, with minima in the high halves.
@@ -32,7 +32,7 @@ shared uint scales[kInBlocks ? kEntries * kHeadBlocks : 1u];
 
 // ---- What a scale is found by
 
-// The first is returned of two that are equal, or have one magnitude.
+// If two are equal, or have one magnitude, the first is returned.
 uint greater(uint first, uint second) {
     if (kMinimum) return choose(uintBitsToFloat(second) > uintBitsToFloat(first), second, first);
     return choose(second << 1 > first << 1, second, first);
@@ -105,7 +105,7 @@ WORDS scaled(Share share, bool multiplies, WORDS words) {
 WORDS scaled_as_given(WorkItem item, Share share, WORDS words) {
     return scaled(share, (given_scale(item) & ROPE_SCALE_MULTIPLIES) != 0u, words);
 }
-// Elements as they were before their scale.
+// Returns elements as they were before their scale.
 WORDS unscaled_as_given(WorkItem item, uint head, WORDS words) {
     return scaled(given_share(item, head), (given_scale(item) & ROPE_SCALE_MULTIPLIES) == 0u, words);
 }
@@ -173,7 +173,7 @@ void finish_quad(WorkItem item, uint h, Share share, uint place, WORDS words) {
 
 // ---- Blocks as they are stored
 
-// The fifth bits of a block's integers, those of the first in the lowest bit.
+// Returns the fifth bits of a block's integers. The first integer's is the lowest bit.
 uint fifth_bits(uint quad) {
     uint all = 0u;
     for (uint i = 0u; i < 8u; ++i) {
@@ -183,7 +183,8 @@ uint fifth_bits(uint quad) {
     return all;
 }
 
-// Word `at` behind a block's scale. Integers of four bits lie in twos: those of the first half are the low ones.
+// Returns word `at` behind a block's scale. Integers of four bits lie in twos: those of the block's first half are the
+// low ones.
 uint integer_word(uint quad, uint at) {
     if (kSigned) return integers[quad + at];
     if (kBits == 5u && at == 0u) return fifth_bits(quad);
@@ -226,7 +227,7 @@ uint fetch_half(uint at) { return fetch_number(kFirst, at) & 0xFFFFu; }
 uint fetch_half(uint at) { return fetch_word(kFirst, at / 2u) >> 16u * (at & 1u) & 0xFFFFu; }
 #endif
 
-// Word `at` behind the header of a block that begins at this 16-bit number.
+// Returns word `at` behind the header of a block that begins at this 16-bit number.
 uint fetch_integers(uint block, uint at) {
     uint half_at = block + (kMinimum ? 2u : 1u) + 2u * at;
     return fetch_half(half_at) | fetch_half(half_at + 1u) << 16;

@@ -1,19 +1,20 @@
-// Pairs turned by their cosines and sines, as float32 bits. The same text for GLSL, for one pair or a vector of them,
-// and for C++ (in namespace rope). ROPE_BITS is uint or a vector, ROPE_VALUES float or a vector; ROPE_LESS (of
-// what is below 2^31) and ROPE_SELECT compare and choose each by itself. GLSL may include it once for each.
+// This file turns pairs by their cosines and sines, as float32 bits. The same text serves GLSL, for one pair or a
+// vector of pairs, and C++ (in namespace rope). ROPE_BITS is uint or a vector of it, ROPE_VALUES float or a vector of
+// it. ROPE_LESS (of numbers below 2^31) and ROPE_SELECT compare and choose each component by itself. GLSL may include
+// this file once for each type.
 #if !defined(__cplusplus) || !defined(ROPE_PAIR_H)
 #define ROPE_PAIR_H
 
 #include "dialect.h"
 
-// The multiple of grid's last place that is nearest to value; grid is 1.5 times a power of two, and far larger.
+// Returns the multiple of grid's last place that is nearest to value. grid is 1.5 times a power of two, and far larger.
 ROPE_FUNCTION ROPE_VALUES leading(ROPE_VALUES value, ROPE_VALUES grid) {
     ROPE_PRECISE ROPE_VALUES raised = value + grid;
     ROPE_PRECISE ROPE_VALUES lead = raised - grid;
     return lead;
 }
 
-// x*c - y*s and x*s + y*c, every operation rounded.
+// These return x*c - y*s and x*s + y*c, with every operation rounded.
 ROPE_FUNCTION ROPE_VALUES first_turned(ROPE_VALUES x, ROPE_VALUES y, ROPE_VALUES c, ROPE_VALUES s) {
     ROPE_PRECISE ROPE_VALUES value = x * c - y * s;
     return value;
@@ -39,7 +40,7 @@ ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) 
     first = floatBitsToUint(left);
     second = floatBitsToUint(right);
     if (grid != 0u) {
-        ROPE_VALUES to_two = uintBitsToFloat(0x7F800000u - binade); // 0 where one is not finite: no lead
+        ROPE_VALUES to_two = uintBitsToFloat(0x7F800000u - binade); // 0 if an element is not finite: then nothing leads
         ROPE_VALUES from_two = uintBitsToFloat(binade - 0x00800000u);
         ROPE_VALUES pair_grid = ROPE_VALUES(uintBitsToFloat(0x46400000u)); // 2^-10
         ROPE_VALUES turn_grid = ROPE_VALUES(uintBitsToFloat(grid));
@@ -55,7 +56,7 @@ ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) 
         right = right_lead + (((x - xh) * sh + (y - yh) * ch) + (x * (s - sh) + y * (c - ch)));
         left = left * from_two;
         right = right * from_two;
-        // Magnitudes one binade up, so that those not finite are the least; 2^-46 is 0x29000000.
+        // Magnitudes go one binade up, so that those that are not finite become the least; 2^-46 is 0x29000000.
         ROPE_BITS least = ROPE_BITS(0x29000000u);
         ROPE_BITS left_size = (floatBitsToUint(left_lead) + 0x00800000u) & 0x7FFFFFFFu;
         ROPE_BITS right_size = (floatBitsToUint(right_lead) + 0x00800000u) & 0x7FFFFFFFu;

@@ -3,7 +3,7 @@ struct Head {
     RUN low;
     RUN high;
 };
-// part returns one quad's 16-bit elements of a run.
+// part() returns one quad's 16-bit elements of a run.
 #if ROPE_LANE == 4
 HALVES part(Head head, uint run, uint quad) {
     RUN words = run == 0u ? head.low : head.high;

@@ -1,11 +1,12 @@
-// 1/sqrt(x), 1/x, x/divisor and x/y of positive float32 bits, each the nearest float32, in integers: Newton from a
-// line, and the last bit by the exact remainder. The same text for GLSL and C++ (in namespace rope).
+// This file computes 1/sqrt(x), 1/x, x/divisor and x/y of positive float32 bits in integers. Each result is the nearest
+// float32: Newton's steps begin with a line, and the exact remainder decides the last bit. The same text serves GLSL
+// and C++ (in namespace rope).
 #ifndef ROPE_RECIPROCAL_H
 #define ROPE_RECIPROCAL_H
 
 #include "dialect.h"
 
-// x = significand * 2^(exponent - 23), the significand's highest bit bit 23; x > 0 and finite.
+// x is significand * 2^(exponent - 23). The significand's highest bit is bit 23, and x is finite and above 0.
 struct RopeParts {
     uint significand;
     int exponent;
@@ -23,7 +24,7 @@ ROPE_FUNCTION RopeParts parts_of(uint bits) {
     return parts;
 }
 
-// Of root^2 * m - 2^73, whose magnitude is below 2^63: whether it is negative.
+// Returns true if root^2 * m - 2^73 is negative. Its magnitude is below 2^63.
 ROPE_FUNCTION bool is_below_root(uint root, uint m) {
     uint low = root * root;
     uint high = multiply_high(root, root) * m + multiply_high(low, m);
@@ -50,7 +51,7 @@ ROPE_FUNCTION uint reciprocal_root_bits(uint bits) {
     return (uint(126 - (x.exponent >> 1)) << 23) + (root - 0x800000u);
 }
 
-// Infinite where 1/x is 2^128 or more; x less than 2^126.
+// The result is infinite if 1/x is 2^128 or more. x is less than 2^126.
 ROPE_FUNCTION uint reciprocal_bits(uint bits) {
     RopeParts x = parts_of(bits);
     if (bits == 0u || x.exponent < -128) return 0x7F800000u;
@@ -91,8 +92,8 @@ ROPE_FUNCTION uint share_bits(uint bits, uint divisor) {
     return (uint(field - 1) << 23) + kept;
 }
 
-// x / y for the bits of any x and of a positive normal y below 2^126, whose reciprocal_bits are `inverse`. A denormal x
-// counts as 0, and a quotient below 2^-126 is 0.
+// Returns x / y for the bits of any x and of a positive normal y below 2^126, whose reciprocal_bits are `inverse`. A
+// denormal x counts as 0, and a quotient below 2^-126 is 0.
 ROPE_FUNCTION uint quotient_bits(uint x_bits, uint y_bits, uint inverse) {
     uint size = x_bits & 0x7FFFFFFFu;
     uint dividend = (size & 0x7FFFFFu) | 0x800000u;

@@ -1,5 +1,6 @@
-// Scores. A group holds a tile of the scores of its queries. It stages the rows that the tile's keys have, and its
-// queries, through shared memory, and makes each product of a query and a row once. Then it adds them by distance.
+// This file adds to scores. A group holds a tile of the scores of its queries. It stages the rows that the tile's keys
+// have, and its queries, through shared memory, and makes each product of a query and a row once. Then it adds them by
+// distance.
 layout(constant_id = ROPE_ID_TERM_SCALE) const uint kTermScale = 0x3F800000u;
 layout(constant_id = ROPE_ID_TILE_QUADS) const uint kTileQuads = 1; // quads of elements that are staged together
 layout(constant_id = ROPE_ID_ROW_SLOTS) const uint kSlots = 1;      // rows that are staged together
@@ -14,7 +15,7 @@ shared vec4 shared_queries[2u * kPairs * kStride];
 shared float shared_terms[2u * kPairs * kSlots];
 shared uint shared_known[kQueries];
 
-// The rows that a tile's keys have, from all known queries of the group.
+// A range has the rows of a tile's keys, from all known queries of the group.
 struct RowRange {
     uint first;
     uint count; // 0: no query is known
@@ -97,7 +98,7 @@ void make_terms(Query query, RowRange rows) {
     barrier();
 }
 
-// A thread's own product, where the rows of a tile do not fit into shared memory.
+// Returns a thread's own product, if the rows of a tile do not fit into shared memory.
 float product_with(Query query, uint row) {
     precise float sum = 0.0;
     uint at = query.rows + row * push.row_stride;
@@ -146,7 +147,7 @@ void add_round(Query query, RowRange rows, uint first_key) {
     }
 }
 
-// Adds a word of scores at a time, wherever they lie, and also where the rows do not fit.
+// Adds a word of scores at a time, wherever the scores lie, and also if the rows do not fit.
 void add_words(Query query, RowRange rows, uint first_key, uint last_key) {
     const uint halves = uint(!kFloatsOut);
     const uint keys = 1u << halves; // of a word

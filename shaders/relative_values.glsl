@@ -1,6 +1,6 @@
-// An attention's output. A group stages a tile of its queries' weights through shared memory. Keys behind either end
-// share a row: one thread for each query and end sums their weights in the keys' order. The keys between add their rows
-// to the elements that the threads hold.
+// This file adds to an attention's output. A group stages a tile of its queries' weights through shared memory. Keys
+// behind either end share a row: one thread for each query and end sums their weights in the keys' order. The keys
+// between add their rows to the elements that the threads hold.
 layout(constant_id = ROPE_ID_TILE_QUADS) const uint kTileQuads = 1; // quads of keys that are staged together
 layout(constant_id = ROPE_ID_DIM_PARTS) const uint kDimParts = 1;   // groups that one query's elements take
 layout(constant_id = ROPE_ID_ITEMS) const uint kItems = 1;          // quads of elements of one thread
@@ -44,7 +44,7 @@ void stage_weights(Query query, uint first_key) {
     }
 }
 
-// Keys of no end add 0 to a sum, which is never -0: it begins with 0.
+// Keys of no end add 0 to a sum. The sum is never -0, because it begins with 0.
 void sum_ends(uint first_key) {
     for (uint chain = gl_LocalInvocationIndex; chain < kChains; chain += kThreads) {
         uint slot = chain % kQueries;

@@ -1,5 +1,5 @@
-// vkrope's rotation inside a shader in HLSL, with the bits of the plans' rotation. It is rope.glsl, read as HLSL: the functions
-// and their arguments are the same, with float2, uint2 and uint4 for vec2, uvec2 and uvec4.
+// This file gives a shader in HLSL vkrope's rotation, with the bits of the plans' rotation. It is rope.glsl, read as
+// HLSL. The functions and their arguments are the same, with float2, uint2 and uint4 for vec2, uvec2 and uvec4.
 //
 //     #include "rope.hlsl"
 //     [[vk::binding(3, 0)]] StructuredBuffer<uint4> frequencies; // ropeWriteFrequencies' bytes
@@ -9,8 +9,8 @@
 // Give the compiler this folder with -I. The tests compile it to SPIR-V with glslc -x hlsl. Each float operation of a rotation is
 // `precise`, which SPIR-V calls NoContraction; `vkrope check-spirv` finds what a driver may fuse. DXC has not been tried.
 //
-// Include it before macros of your own with the names vec2, uvec2, uvec4, uintBitsToFloat and floatBitsToUint: these words are
-// taken while the file is read, and free after it.
+// Include it before macros of your own with the names vec2, uvec2, uvec4, uintBitsToFloat and floatBitsToUint. The file
+// takes these words while it is read, and frees them at its end.
 #ifndef ROPE_HLSL
 #define ROPE_HLSL
 

@@ -1,4 +1,4 @@
-// One entry by itself, as a float.
+// Returns one entry by itself, as a float.
 float row_value(uint at) {
     uint bits = row_entry(at);
     WORDS one = WORDS(bits);

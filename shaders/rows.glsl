@@ -18,7 +18,7 @@ WORDS four_entries(uint at) {
 }
 #endif
 
-// Not yet widened. Two entries of 16 bits are in one word.
+// Returns an entry that is not widened yet. Two entries of 16 bits are in one word.
 uint row_entry(uint at) {
     const uint halves = uint(kRowElement != ROPE_F32);
     return (rows[at >> halves] >> 16u * (at & halves)) & choose(halves != 0u, 0xFFFFu, 0xFFFFFFFFu);

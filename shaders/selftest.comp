@@ -2,10 +2,10 @@
 //
 // The first words are float32 products and sums whose last bits tell how the device rounds: single ones, and pairs
 // turned by the rotation's own text, four at a time. The other words are counts. The device converts float16 by its
-// own functions, again by the rotation's own text. It widens every half, and multiplies what it widened. It narrows every half as a float, every
-// middle between two halves, the two floats beside each middle, and some floats of every binade. It narrows sums and
-// products too, since some compilers make one operation of a conversion and of the sum or product before it. The
-// shader counts these conversions, and those of them that do not give the library's bits.
+// own functions, again by the rotation's own text. It widens every half, and multiplies the result. It narrows every
+// half as a float, every middle between two halves, the two floats beside each middle, and some floats of every binade.
+// It narrows sums and products too, since some compilers make one operation of a conversion and of the sum or product
+// before it. The shader counts these conversions, and those of them that do not give the library's bits.
 //
 // Some devices have a second unit for what all threads share, which turns no pair. Every operand therefore depends on
 // the thread, and the sums and products are computed before any thread leaves. Push constants and index together give
@@ -24,7 +24,8 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
 #include "halves_proof.glsl"
 #include "pair.h"
 
-// The numbers of halves widened, of those that are wrong, of floats narrowed, and of those that are wrong.
+// These count the halves that were widened, the wrong ones of them, the floats that were narrowed, and the wrong ones
+// of them.
 shared uint counts[4];
 
 // Returns the middle between each finite half and the next one.
@@ -89,7 +90,7 @@ uint wrong_of_rounded(uint index, uint way, float one) {
            wrongly_narrowed(floatBitsToUint(products), wanted);
 }
 
-// Each of the loops has none inside: a compiler would unroll it, and take longer.
+// No loop has another loop inside: a compiler would unroll it, and take longer.
 void count_halves(uint thread) {
     float one = uintBitsToFloat(push.one + (gl_GlobalInvocationID.x >> 16)); // 1 in each of these few threads
     uvec4 own = uvec4(0u);
@@ -128,7 +129,7 @@ void main() {
                              next * third - one,           // 4 * 2^-23 unless fused: the product's tail is dropped
                              one + tiny * third,           // just above a tie: up
                              less * half_more);            // and so downward, away from zero
-    // Pairs: of the first two a difference cancels all but the products' tails, if one is fused; the third rounds
+    // In the first two pairs a difference cancels all but the products' tails, if a product is fused; the third rounds
     // products up, the fourth its sums.
     uvec4 first = floatBitsToUint(vec4(next, next, next, one));
     uvec4 second = floatBitsToUint(vec4(next, less, zero, tiny));

@@ -2,7 +2,8 @@
 # that VKROPE_SPIRV takes, made of a build's numbers:
 #   cmake -DNUMBERS=folder -DFOLDER=folder -P spirv.cmake list.def...
 
-# Of every file that the list's shaders may include, and of how they are compiled; line ends do not count.
+# The fingerprint is that of every file that the list's shaders may include, and of how they are compiled. Line ends do
+# not count.
 function(vkrope_fingerprint list fingerprint)
     get_filename_component(folder ${list} DIRECTORY)
     get_filename_component(root ${folder} DIRECTORY)

@@ -1,5 +1,6 @@
-// The cosines and sines, or the two halves of a learned row, that the pairs of an addition's lane are given. A group with
-// several sequences computes them once in shared memory, or each thread computes its own, or they are read from rows.
+// This file has the cosines and sines, or the two halves of a learned row, that the pairs of an addition's lane are
+// given. A group with several sequences computes them once in shared memory, or each thread computes its own, or they
+// are read from rows.
 layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
 const bool kShared = kShares != 0u;
 const uint kPairs = kPairCounts & 0xFFFFu;
@@ -12,7 +13,7 @@ struct Terms {
     VALUES cosine;
     VALUES sine;
 };
-// Those of a lane's first quad and of its second. If a lane has one quad, both are its.
+// LaneTerms has the terms of a lane's first quad and of its second. If a lane has one quad, both are that quad's.
 struct LaneTerms {
     Terms first;
     Terms second;
@@ -26,7 +27,7 @@ uint pair_in_lane(Lane lane, uint i) { return lane.j + (kByWords ? min(i, lane.c
 const uint kComputedQuads = kShared ? 1u : kQuads;
 const uint kRounds = kShared ? (kGroupPairs + kTokenThreads - 1u) / kTokenThreads : kLane;
 
-// Computes what a thread has to. No pair of a token is computed twice in a group.
+// Computes a thread's part of the terms. No pair of a token is computed twice in a group.
 LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
     LaneTerms terms;
     bool token_is_there = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z < push.tokens;

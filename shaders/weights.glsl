@@ -1,5 +1,5 @@
-// The weights of norms lie in the parameters, or in buffers of their own. A thread loads the latter beside its heads, and
-// holds them as they lie in memory until the norm.
+// The weights of norms lie in the parameters, or in buffers of their own. A thread loads weights of a buffer of their
+// own beside its heads. It holds them as they lie in memory until the norm.
 layout(constant_id = ROPE_ID_Q_WEIGHTS) const uint kQWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_K_WEIGHTS) const uint kKWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_V_WEIGHTS) const uint kVWeights = ROPE_NOWHERE;
@@ -36,8 +36,8 @@ uint weight_element(WorkItem item) {
     return choose(is_q(item), kQWeightElement, choose(item.tensor == kThird, 0u, kKWeightElement));
 }
 
-// Returns the four weights from element `at` on: four words, or two of 16-bit elements. No word is read that has none of
-// them.
+// Returns the four weights from element `at` on: four words, or two of 16-bit elements. Only words that have some of
+// these weights are read.
 uvec4 weight_words(bool of_q, bool floats, uint at) {
     if (kWeightVectors != 0u) {
         if (floats) return weights_vector(of_q, at / 4u);
@@ -77,7 +77,7 @@ uint weights_at(WorkItem item, uint h) {
     return choose_by_norm(item, kQWeights, kKWeights, kVWeights) / 4u +
            choose(per_head, head * norm_quads(item), 0u);
 }
-// Biases follow the weights: as many quads.
+// Biases follow the weights, with as many quads.
 vec4 norm_biases_of(WorkItem item, uint h, uint place) {
     bool per_head = has_norm_bit(item, ROPE_NORM_PER_HEAD);
     return parameters[weights_at(item, h) + choose(per_head, item.heads, 1u) * norm_quads(item) + place];

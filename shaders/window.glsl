@@ -9,15 +9,15 @@ const uint kWindowedHeads = kKHeads != 0u ? kKHeads : kVHeads;
 const uint kHeadsOfWindow = kWindowHeads != 0u ? kWindowHeads : kWindowedHeads + 1u;
 const uint kHeadWindows = (kWindowedHeads + kHeadsOfWindow - 1u) / kHeadsOfWindow;
 const bool kNumbersSequences = kPacked && (kCache == ROPE_CACHE_BY_POSITION || kCache == ROPE_CACHE_BY_RING);
-// The window's numbers lie in one run of so many.
+// The window's numbers lie in one run of this length.
 const uint kNumberedSlots = kCacheSlots != 0u ? kCacheSlots : 1u;
 const uint kWindowPage = kPageSize != 0u ? kPageSize : kNumberedSlots;
 const uint kWindowRun = kWindowSlots < kWindowPage ? kWindowPage : kWindowSlots < kNumberedSlots ? kNumberedSlots : ROPE_NOWHERE;
 
 uint first_window_head() { return push.ROPE_WINDOW % kHeadWindows * kWindowHeads; }
 
-// Counts a slot, and a packed sequence, from the window's first. Outside the window the slot becomes ROPE_NOWHERE, and the
-// sequence 0: what is read there is thrown away, but lies in the binding.
+// Counts a slot, and a packed sequence, from the window's first. Outside the window the slot becomes ROPE_NOWHERE, and
+// the sequence becomes 0: the words read there are thrown away, but lie in the binding.
 void find_in_window(inout uint sequence, inout uint slot) {
     if (kWindowSlots == 0u) return;
     uint first = push.ROPE_WINDOW / kHeadWindows;

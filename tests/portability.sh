@@ -20,12 +20,12 @@
 #   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see docs/engines.md  5 minutes
 #
 # Times are of two cores. The compilers, cross, glslc and floor belong into every run that changes a shader; all of it once a
-# week, and before a release. What is downloaded goes into the build folder (VKROPE_BUILD, else build/), and the packages of
-# the vendors' compilers, whose versions tests/portability/packages.lock names, into ~/.cache/vkrope; the system's own drivers
-# and its list of architectures stay as they are. --install first installs the packages that the rows take
+# week, and before a release. Downloads go into the build folder (VKROPE_BUILD, else build/), and the packages of the
+# vendors' compilers, whose versions tests/portability/packages.lock names, into ~/.cache/vkrope; the system's own
+# drivers and its list of architectures stay as they are. --install first installs the packages that the rows take
 # (host/package/install_packages.sh portability), and fetches those of packages.lock. --whole takes every combination of
-# choices, as tests/run.sh --whole does. The newest result of each row is kept in bench/results/portability.md, with its date
-# and commit. The exit status is 1 where a row fails; "not here" is no failure.
+# choices, as tests/run.sh --whole does. The newest result of each row is kept in bench/results/portability.md, with its
+# date and commit. The exit status is 1 where a row fails; "not here" is no failure.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -294,7 +294,7 @@ endif()
 
 include(tests/engine/engine.cmake)
 
-# What reads the sources and runs nothing. tests/style.sh tidy build --all looks at more than the libraries.
+# These tests read the sources and run nothing. tests/style.sh tidy build --all looks at more than the libraries.
 if(NOT CMAKE_CROSSCOMPILING)
     get_target_property(VKROPE_TIDIED vkrope SOURCES)
     if(TARGET vkrope-device)
@@ -317,6 +317,8 @@ if(NOT CMAKE_CROSSCOMPILING)
         add_test(NAME Style.OptionsAreAllInTheManual
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/options.py)
         add_test(NAME Style.LinksLeadSomewhere COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/links.py)
+        add_test(NAME Style.SentencesBeginWithTheirSubject
+            COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/words.py)
         add_test(NAME Docs.RenderWithoutWarnings
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/reference.py ${VKROPE_DOXYGEN}
                 ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)

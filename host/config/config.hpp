@@ -1,4 +1,4 @@
-// A model's position encoding, from its Hugging Face config.json.
+// This header reads a model's position encoding from its Hugging Face config.json.
 #pragma once
 
 #include "rope.h"
@@ -12,10 +12,10 @@ namespace rope {
 
 constexpr double kMaxHeadDim = 65536; // elements; a configuration or a file with more is refused
 
-// Overrides. A member of 0, or empty, keeps what the configuration has.
+// ConfigRequest overrides the configuration. A member that is 0 or empty keeps what the configuration has.
 struct ConfigRequest {
     uint32_t rotary_dim = 0; // elements
-    // The layers to read where they differ by type. Empty: full_attention (main, hybrid), or the only type.
+    // The type of the layers to read, if layers differ by type. Empty: full_attention (main, hybrid), or the only type.
     std::string layer_type;
     double length = 0; // the largest position so far plus 1, for rules that depend on it; 0: within the original length
     // One layer by its number, from 0 on; with a layer_type it must be of that type.
@@ -28,7 +28,8 @@ struct ModelLayer {
     bool answered = true; // the encoding is that of this layer
 };
 
-// Queries times 1 + beta * ln(1 + floor((position + offset) / interval)): no rotation, but a part of the model.
+// Queries are multiplied by 1 + beta * ln(1 + floor((position + offset) / interval)). This is no rotation, but a part
+// of the model.
 struct QueryScaling {
     double beta = 0; // 0: there is none
     uint32_t interval = 0, offset = 0;
@@ -63,10 +64,11 @@ struct ModelEncoding {
 };
 
 // Reads a configuration's text. A key that cannot be honoured is refused by name: the result is false, and *error has
-// one sentence. Throws nothing but std::bad_alloc.
+// one sentence. The call throws nothing but std::bad_alloc.
 bool readConfig(const std::string& text, const ConfigRequest& request, ModelEncoding* model, std::string* error);
 
-// Says which layers the encoding is for, which have another, and which do not rotate. Empty: all layers are alike.
+// Says which layers the encoding is for, which layers have another encoding, and which do not rotate. The text is empty
+// if all layers are alike.
 std::string describeLayers(const ModelEncoding& model);
 
 } // namespace rope

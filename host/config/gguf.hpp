@@ -1,4 +1,4 @@
-// A model's position encoding, from the header of its .gguf file.
+// This header reads a model's position encoding from the header of its .gguf file.
 #pragma once
 
 #include "config/config.hpp"
@@ -16,8 +16,8 @@ struct GgufRequest {
     std::optional<uint32_t> layer = std::nullopt;
 };
 
-// Bytes that are read piece by piece. `read` copies `count` bytes from `offset` on, all within `size`, or returns
-// false.
+// GgufSource has bytes that are read piece by piece. `read` copies `count` bytes from `offset` on, all within `size`,
+// or returns false.
 struct GgufSource {
     uint64_t size = 0;
     std::function<bool(uint64_t offset, size_t count, uint8_t* to)> read;
@@ -26,11 +26,11 @@ struct GgufSource {
 // Reads versions 2 and 3, little endian: the metadata, the list of tensors, and the data of the frequencies' factors.
 // No other tensor's data is read. model->rule holds what the keys say; factors go into the frequencies alone, and the
 // rule's lists are null. A key that cannot be honoured is refused by name: the result is false, and *error has one
-// sentence. Throws nothing but std::bad_alloc.
+// sentence. The call throws nothing but std::bad_alloc.
 bool parseGguf(const GgufSource& source, const GgufRequest& request, ModelEncoding* model, std::string* error);
 bool parseGguf(const uint8_t* bytes, size_t size, const GgufRequest& request, ModelEncoding* model, std::string* error);
 
-// The sentence begins with the path.
+// Reads a file. A refusal's sentence begins with the path.
 bool readGguf(const std::string& path, const GgufRequest& request, ModelEncoding* model, std::string* error);
 
 } // namespace rope

@@ -53,7 +53,7 @@ bool refuseTooMany(const char* key, size_t count, std::string* error) {
                              " entries; there may be " + std::to_string(kMaxLayers) + " layers at most");
 }
 
-// Checks the lists of numbers. Where no layers are counted yet, the lists count them, and must be of one length.
+// Checks the lists of numbers. If no layers are counted yet, the lists count them, and must be of one length.
 bool countByLists(const Source& source, uint32_t* count, std::string* error) {
     const uint32_t counted = *count;
     const char* first = nullptr;

@@ -45,10 +45,10 @@ const char kCosmosAxes[] = R"({"mrope_section": [24, 20, 20], "rope_theta": 1000
 const char kQwen35Axes[] = R"({"mrope_section": [11, 11, 10]})";
 
 // The rows are taken from the configuration and modeling files of Hugging Face Transformers c49429ed1f, those of
-// apertus1p5_text (077352d9f1) and esmc (1772d2680d) from later ones. What a type's code ignores was found by running
-// the classes of its commit c7e57f7934. qwen is taken from its own modeling_qwen.py; the bases of arctic and exaone are
-// from their own configuration files; mimo's class is Qwen 2's. These rows are from general knowledge of the models'
-// code, unchecked: RefinedWeb, RefinedWebModel, Yi, apriel, aquila, baichuan, bailing_moe, bailing_moe_v2, chatglm,
+// apertus1p5_text (077352d9f1) and esmc (1772d2680d) from later ones. The classes of commit c7e57f7934 were run to find
+// what a type's code ignores. qwen is taken from its own modeling_qwen.py; the bases of arctic and exaone are from
+// their own configuration files; mimo's class is Qwen 2's. These rows are from general knowledge of the models' code,
+// unchecked: RefinedWeb, RefinedWebModel, Yi, apriel, aquila, baichuan, bailing_moe, bailing_moe_v2, chatglm,
 // codeshell, deci, deepseek, ernie4_5_moe_vl, hf_olmo, hunyuan, internlm, internlm2, internlm3, kimi_k2, minicpm,
 // minicpmo, minicpmv, minimax_m1, minimax_text_01, nemotron-nas, new (GTE), orion, phi-msft, phi3_v, phi4mm, skywork,
 // solar, stablelm_epoch, xverse.

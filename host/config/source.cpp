@@ -54,8 +54,8 @@ bool enterPart(Keys parts, Source* source, bool* found, std::string* error) {
     return true;
 }
 
-// Goes down in a model of several parts. Where nothing of a text is there, and the model itself is not known, the part
-// that reads sound is taken.
+// Goes down in a model of several parts. If no text part is there, and the model itself is not known, the part that
+// reads sound is taken.
 bool enterParts(bool sound, Source* source, std::string* error) {
     bool any = false;
     for (bool found = true; found; any = any || found) {

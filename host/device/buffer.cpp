@@ -126,8 +126,8 @@ VkMappedMemoryRange DeviceState::mappedRange(const Allocation& allocation, VkDev
     return range;
 }
 
-// A flush brings whole atoms to the device. What the device wrote into the rest of the first and the last is fetched
-// before, or the host's old bytes would take its place.
+// A flush brings whole atoms to the device. The rest of the first and of the last atom is fetched before, or the host's
+// old bytes would replace what the device wrote there.
 bool DeviceState::writeMapped(const Allocation& allocation, VkDeviceSize offset, const void* data, VkDeviceSize bytes,
                               std::string* error) const {
     const VkMappedMemoryRange range = mappedRange(allocation, offset, bytes);

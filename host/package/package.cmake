@@ -1,4 +1,4 @@
-# What is installed, and the Debian package.
+# This file says what is installed, and makes the Debian package.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

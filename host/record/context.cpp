@@ -90,7 +90,7 @@ VkResult createShaderModule(const RopeContext& c, const RopeDispatch& dispatch, 
     return result;
 }
 
-// Makes a pipeline and its layouts. What was made before a failure is in the node.
+// Makes a pipeline and its layouts. The node has what was made before a failure.
 VkResult createPipeline(const RopeContext& c, const RopeDispatch& dispatch, PipelineNode* node) {
     VkResult result = createLayouts(c, dispatch, node);
     if (result != VK_SUCCESS) return result;

@@ -174,8 +174,8 @@ uint32_t specializationId(const RopeShader& shader, uint32_t id) {
 }
 
 // Returns the binding of a buffer. A storage buffer that the dispatch does not bind stands only in code that a constant
-// rules out. What is read goes to the first binding that the dispatch has. What is written goes to the destination,
-// which every dispatch has: elsewhere validation would see a write of what other dispatches read.
+// rules out. A buffer that is read goes to the first binding that the dispatch has. A buffer that is written goes to
+// the destination, which every dispatch has: elsewhere validation would see a write of what other dispatches read.
 uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
     if (binding >= ROPE_BINDING_UNIFORM || dispatch.bindings[binding].range != 0) return binding;
     const bool written = binding > ROPE_BINDING_DESTINATION && binding <= ROPE_BINDING_DESTINATION_V;

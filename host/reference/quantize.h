@@ -5,7 +5,8 @@
 
 namespace rope {
 
-// Where a head is stored: its first element, the float32 scale of a format whose scales lie apart, and its number.
+// HeadPlace tells where a head is stored: its first element, the float32 scale of a format whose scales lie apart, and
+// its number.
 struct HeadPlace {
     void* array;
     uint64_t at, scale;

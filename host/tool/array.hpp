@@ -51,8 +51,8 @@ struct ArrayType {
     uint8_t bits;
     uint8_t swapped_bytes; // that lie together in the order of bytes
 };
-// In the order of the enumerators. What a format calls by one name is read as the first of that name: NumPy has no
-// bfloat16, which travels as uint16.
+// The rows have the order of the enumerators. If a format has one name for several types, the first of them is read:
+// NumPy has no bfloat16, which travels as uint16.
 inline constexpr ArrayType kArrayTypes[] = {
     {NpyArray::Type::f32, "float32", "f4", "F32", 32, 4},
     {NpyArray::Type::f64, "float64", "f8", "F64", 64, 8},

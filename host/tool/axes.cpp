@@ -77,12 +77,11 @@ bool axesFromList(const std::string& text, uint32_t pairs, PairAxes* axes, Failu
 
 void addAxesOptions(CLI::App* app, AxesOptions* options) {
     app->add_option("--sections", options->sections,
-                    "where positions have several axes how many pairs turn by each, such as 16,24,24; without it the "
-                    "model's");
+                    "how many pairs turn by each axis of the positions, such as 16,24,24; without it the model's");
     app->add_option(
         "--axes", options->axes,
-        "how the sections' pairs lie: contiguous or interleaved, without it contiguous; or without sections "
-        "the axis of each pair, such as 0,0,1,2");
+        "how the sections' pairs lie: contiguous or interleaved; or, without sections, the axis of each pair, such "
+        "as 0,0,1,2; without it contiguous");
 }
 
 bool areAxesGiven(const AxesOptions& options) { return !options.sections.empty() || !options.axes.empty(); }

@@ -183,12 +183,13 @@ const char kBiasExample[] = "examples, one of a decoder's step whose query stand
 
 void addSizeOptions(CLI::App* app, BiasOptions* options) {
     const uint64_t most = 1u << 30;
-    takesCount(app->add_option("--heads", options->heads, "alibi without --scores: how many"), "a whole number", 1,
-               kMaxSlopes);
-    takesCount(app->add_option("--queries", options->queries, "without --scores: how many"), "a whole number", 1, most);
-    takesCount(app->add_option("--keys", options->keys, "without --scores: how many"), "a whole number", 1, most);
+    takesCount(app->add_option("--heads", options->heads, "alibi without --scores: how many heads"), "a whole number",
+               1, kMaxSlopes);
+    takesCount(app->add_option("--queries", options->queries, "without --scores: how many queries"), "a whole number",
+               1, most);
+    takesCount(app->add_option("--keys", options->keys, "without --scores: how many keys"), "a whole number", 1, most);
     takesWhole(app->add_option("--first-query", options->first_query,
-                               "the position of the first query, where that of the first key is 0; without it 0"),
+                               "the position of the first query; the first key is at position 0; without it 0"),
                INT32_MIN, INT32_MAX);
 }
 
@@ -201,14 +202,14 @@ RunCommand addBiasCommand(CLI::App* app) {
         ->required()
         ->check(CLI::IsMember({"t5", "clipped", "alibi"}));
     app->add_option("--weights", options->weights,
-                    "[buckets, heads], or of clipped [distances, heads], the first for the least");
+                    "t5: [buckets, heads]; clipped: [distances, heads], the first row for the least");
     app->add_option("--scores", options->scores,
-                    "[batch, heads, queries, keys] that the bias is added to; without it the bias alone is "
-                    "written, as [heads, queries, keys]");
+                    "the scores that the bias is added to, [batch, heads, queries, keys]; without them the bias "
+                    "alone is written, as [heads, queries, keys]");
     app->add_option("--out", options->out, "the file to write")->required();
     addSizeOptions(app, options.get());
     takesWhole(app->add_option("--least", options->least,
-                               "clipped: the query's position less the key's that the first row is for; without it 0"),
+                               "clipped: the query's position less the key's, for the first row; without it 0"),
                -(1 << 30), 1 << 30);
     takesCount(
         app->add_option("--max-distance", options->max_distance, "t5: where the last bucket begins; without it 128"),

@@ -276,11 +276,10 @@ std::string checkFooter() {
            "; in turn from one to the next: " + listOptions(true) + ".\n--quick: the tables, and " +
            std::to_string(quickChoices(all).size()) +
            " rotations in which every three choices meet that ever do.\n"
-           "Without --quick also every float16 widened and every float32 narrowed by the device's own conversion, "
-           "where\n"
-           "the self-test has proven it.\n"
-           "Errors are in ulps: a table's of the value, a rotation's of the pair's length, in the element written.\n"
-           "Exit status 1 where anything misses.\n\nexample:\n  vkrope check --quick";
+           "Without --quick the device's own conversion also widens every float16 and narrows every float32, if the\n"
+           "self-test has proven the conversion.\n"
+           "Errors are in ulps of the element written: a table's of the value, a rotation's of the pair's length.\n"
+           "The exit status is 1 if any case misses.\n\nexample:\n  vkrope check --quick";
 }
 
 } // namespace

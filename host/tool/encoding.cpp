@@ -109,15 +109,15 @@ RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& p
 void addLayerOptions(CLI::App* app, ModelOptions* options) {
     app->add_option(
         "--layer-type", options->layer_type,
-        "where a model's layers differ, which of them: full_attention, sliding_attention, ...; vision or audio for "
+        "which type of layers, if a model's layers differ: full_attention, sliding_attention, ...; vision or audio for "
         "the part of a model that reads images or sounds; without it full_attention, or the type that rotates");
     takesCount(app->add_option("--layer", options->layer,
                                "one layer by its number, from 0 on, where layers differ; --layer-type may be left out"),
                "a whole number", 0, 65535);
     CLI::Option* length = app->add_option(
         "--length", options->length,
-        "for rules that depend on it the largest position so far plus 1, a whole number; without it table and rotate "
-        "take it from --positions, and other commands take the model's original length");
+        "the largest position so far plus 1, a whole number, for rules that depend on it; without it table and rotate "
+        "take the length from --positions, and other commands take the model's original length");
     takesNumber(length, "a whole number of positions", 1, 0x1p53, true);
 }
 
@@ -147,7 +147,7 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
                                           "a model's config.json, as Hugging Face has it, or its .gguf");
     addLayerOptions(app, &options->model);
     app->get_option("--length")
-        ->description("for rules that depend on it the largest position so far plus 1; without it the largest of "
+        ->description("the largest position so far plus 1, for rules that depend on it; without it the largest of "
                       "--positions plus 1");
     for (const char* name : {"--layer-type", "--layer", "--length"}) app->get_option(name)->needs(config);
     app->add_option("--frequencies", options->frequencies,

@@ -75,17 +75,17 @@ struct Command {
 const Command kCommands[] = {
     {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevicesCommand},
     {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequenciesCommand},
-    {"models", "list the models that are known, and what is known of them", tool::addModelsCommand},
+    {"models", "list the known models, and what is known of each", tool::addModelsCommand},
     {"plot", "draw models' frequencies and other encodings as an SVG", tool::addPlotCommand},
     {"table", "make the cos and sin of every position and pair", tool::addTableCommand},
     {"rotate", "rotate Q and K", tool::addRotateCommand},
     {"add-positions", "add sinusoids or a learned table to embeddings", tool::addAddPositionsCommand},
     {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBiasCommand},
     {"permute", "permute weights made for one pairing to the other", tool::addPermuteCommand},
-    {"check", "hold a device against the reference, over the whole option matrix", tool::addCheckCommand},
+    {"check", "compare a device with the reference, over the whole option matrix", tool::addCheckCommand},
     {"check-spirv", "find what a driver may fuse in a shader of your own", tool::addCheckSpirvCommand},
     {"bench", "time a device's rotations beside copies of the same bytes", tool::addBenchCommand},
-    {"tune", "find out how a device is best given its threads", tool::addTuneCommand},
+    {"tune", "find how a device's threads are best cut", tool::addTuneCommand},
 };
 
 struct AddedCommand {

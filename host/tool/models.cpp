@@ -141,7 +141,7 @@ bool runModels(const ModelsOptions& options, Failure* failure) {
 
 const char kModelsFooter[] =
     "A row has the pairing and what the model's own code decides; a configuration may say another base. A model_type\n"
-    "that is not here is read by its configuration's keys alone, and that is said.\n\n"
+    "that is not here is read by its configuration's keys alone, and the program says so.\n\n"
     "example:\n"
     "  vkrope models gemma3";
 
@@ -150,8 +150,8 @@ const char kModelsFooter[] =
 RunCommand addModelsCommand(CLI::App* app) {
     const auto options = std::make_shared<ModelsOptions>();
     app->add_option("name", options->name,
-                    "a model_type of a config.json, or a _class_name of diffusers; without it all that are known");
-    app->add_flag("--gguf", options->gguf, "the architectures of .gguf files in their place");
+                    "a model_type of a config.json, or a _class_name of diffusers; without it all known ones");
+    app->add_flag("--gguf", options->gguf, "list the architectures of .gguf files instead");
     app->add_flag("--json", options->json, "print JSON");
     app->footer(kModelsFooter);
     return [options](Failure* failure) { return runModels(*options, failure); };

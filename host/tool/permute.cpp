@@ -177,8 +177,8 @@ RunCommand addPermuteCommand(CLI::App* app) {
         "a whole number", 0, UINT32_MAX);
     app->add_option(
            "weights", options->input,
-           "an array of any type, [heads * head_dim, ...]; of a checkpoint FILE.safetensors:NAME, and with * in "
-           "NAME all tensors whose names have any text there")
+           "an array of any type, [heads * head_dim, ...]; in a checkpoint FILE.safetensors:NAME; a * in NAME takes "
+           "all tensors whose names have any text there")
         ->required();
     app->add_option("-o,--output", options->output,
                     "the file to write; a .safetensors gets the permuted tensors by their names, and nothing else")

@@ -144,7 +144,8 @@ bool checkBounds(const Positions& positions, uint32_t first, uint32_t last, cons
 
 const char kPositionsHelp[] =
     "first:last, last excluded, or a file of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
-    "batch, tokens]; of several axes also [axes, tokens], unless the batch is of as many; without axes they serve all";
+    "batch, tokens]; with several axes also [axes, tokens], unless the batch has as many; positions without axes serve "
+    "all axes";
 
 void addOutside(CLI::App* app, std::string* outside, const char* what_passes) {
     app->add_option("--outside", *outside,

@@ -25,7 +25,7 @@ OutputArray rotateOutput(const char* option, const std::string& path, const Rota
     return output;
 }
 
-// Where an array has as many tokens as heads, no position tells that its axes are in another order.
+// If an array has as many tokens as heads, no position tells that its axes are in another order.
 void noteOrder(const RotateOptions& options, const Tensor& q) {
     const std::vector<uint64_t>& shape = q.array.shape;
     const bool one_head = shape.size() == 3;
@@ -83,10 +83,10 @@ bool runRotate(RotateOptions options, Failure* failure) {
 void addFileOptions(CLI::App* app, RotateOptions* options) {
     app->add_option("--positions", options->positions, kPositionsHelp);
     CLI::Option* cos = app->add_option("--cos", options->cos,
-                                       "in place of frequencies a given table, [max positions, pairs], read by "
-                                       "position; or, without --positions, with --source rows or as [batch, tokens, "
-                                       "pairs], one row per token");
-    CLI::Option* sin = app->add_option("--sin", options->sin, "the table's sines, alike");
+                                       "a given table in place of frequencies, [max positions, pairs], read by "
+                                       "position; or, without --positions, one row per token, with --source rows or "
+                                       "as [batch, tokens, pairs]");
+    CLI::Option* sin = app->add_option("--sin", options->sin, "the table's sines, of the same shape");
     addOutside(app, &options->outside, "leaves their tokens as they are and counts them");
     cos->needs(sin)->excludes(app->get_option("--config"))->excludes(app->get_option("--frequencies"));
     sin->needs(cos);
@@ -101,14 +101,14 @@ void addFileOptions(CLI::App* app, RotateOptions* options) {
 void addChoiceOptions(CLI::App* app, RotateOptions* options) {
     const CLI::IsMember pairing(pairingNames()), element(elementNames());
     app->add_option("--order", options->order,
-                    "the axes: batch, seq, heads, dim as bshd or bhsd, without a batch shd or hsd, of one head bsd; "
-                    "without it bshd, and bsd where the rank is 3")
+                    "the axes: batch, seq, heads, dim as bshd or bhsd; without a batch shd or hsd; with one head bsd; "
+                    "without it bshd, and bsd if the rank is 3")
         ->check(CLI::IsMember({"bshd", "bhsd", "bsd", "shd", "hsd"}));
     app->add_option("--pairing", options->pairing,
                     "half or interleaved; without it the model's, which must be known, and with other frequencies half")
         ->check(pairing);
     app->add_option("--pairing-out", options->pairing_out,
-                    "that of the output; without it the model's, else the input's")
+                    "the pairing of the output; without it the model's, else the input's")
         ->check(pairing);
     takesCount(
         app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
@@ -120,12 +120,12 @@ void addChoiceOptions(CLI::App* app, RotateOptions* options) {
     CLI::Option* transpose =
         app->add_flag("--transpose", options->transpose, "turn back, keeping the scale: the gradient");
     CLI::Option* inverse = app->add_flag("--inverse", options->inverse, "turn back and undo the scale");
-    app->add_flag("--shift", options->shift, "turn without scale: by a delta, what is rotated already")
+    app->add_flag("--shift", options->shift, "turn rotated elements once more, by a delta, without scale")
         ->excludes(transpose)
         ->excludes(inverse);
     inverse->excludes(transpose);
     app->add_option("--source", options->source,
-                    "inline: cos and sin computed in the kernel; table: one by position; rows: one per token; without "
+                    "inline: the kernel computes cos and sin; table: a row by position; rows: a row per token; without "
                     "it inline")
         ->check(CLI::IsMember({"table", "rows", "inline"}));
     app->add_option("--element", options->element, kElementHelp)->check(element);
@@ -139,10 +139,11 @@ void addChoiceOptions(CLI::App* app, RotateOptions* options) {
 
 void addSkipOptions(CLI::App* app, RotateOptions* options) {
     takesCount(app->add_option("--skip-first", options->skip_first,
-                               "tokens at each sequence's begin that are not turned; --positions may leave them out. "
-                               "Without it the model's, where they do"),
+                               "tokens at each sequence's begin that are not turned; --positions may leave them out; "
+                               "without it the model's, if --positions leaves them out"),
                "a whole number", 0, UINT32_MAX);
-    takesCount(app->add_option("--skip-last", options->skip_last, "and at its end"), "a whole number", 0, UINT32_MAX);
+    takesCount(app->add_option("--skip-last", options->skip_last, "tokens at each sequence's end, alike"),
+               "a whole number", 0, UINT32_MAX);
 }
 
 // The examples need nothing but a shell: they write an array of 0.747s, and positions of 4 x 4 patches.

@@ -16,7 +16,7 @@
 #define CACHE_PAGES 11                                        // some belong to nobody
 #define CACHE_V_AT (CACHE_PAGES * PAGE_SIZE * KV_HEADS * DIM) // V lies behind all of K
 
-// What changes from step to step, int32 in one buffer.
+// These change from step to step. They are int32 in one buffer.
 #define STEP_START 0 // position of the first token
 #define STEP_COUNT 1 // of tokens
 #define STEP_TABLE 2 // pages of the sequence

@@ -1,4 +1,4 @@
-// What vkrope does in each layer of the decoder, from the packed projection to the cache.
+// vkrope does these steps in each layer of the decoder, from the packed projection to the cache.
 #pragma once
 
 #include "model.hpp"
@@ -16,7 +16,7 @@ enum class Submission {
     kRecordedOnce,     // for MOST_TOKENS; the kernels stop at the count that they read
     kIndirect,         // recorded once too; the host writes the group counts
 };
-// What is wrong, to see that the comparison finds it.
+// A fault that is made on purpose: the comparison must find it.
 enum class Fault {
     kNone,
     kSlot,  // of one token

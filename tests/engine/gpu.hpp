@@ -14,7 +14,7 @@ namespace engine {
 void require(bool condition, const char* what);
 void require(VkResult result, const char* what);
 
-// What the validation layer said so far, each of it also printed.
+// Counts the messages of the validation layer so far. Each is also printed.
 uint32_t messages();
 
 // Exit code of a program whose device or layer is not on the machine.

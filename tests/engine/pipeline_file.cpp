@@ -45,7 +45,7 @@ std::vector<char> readWhole(const std::string& path) {
     return data;
 }
 
-// What the file holds for this device and driver; else nothing.
+// Returns the file's data if it is of this device and driver, else nothing.
 std::vector<char> readData(const Gpu& gpu, const std::string& path) {
     const std::vector<char> file = readWhole(path);
     if (file.size() < sizeof(Header)) return {};

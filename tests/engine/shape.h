@@ -1,4 +1,4 @@
-// What the engine's shaders and its host share.
+// The engine's shaders and its host share this file.
 #ifndef ENGINE_SHAPE_H
 #define ENGINE_SHAPE_H
 

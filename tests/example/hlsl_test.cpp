@@ -54,7 +54,7 @@ std::vector<float> turnedOnHost(double scale, double factor = 1) {
     return out;
 }
 
-// What the shader writes for each pair, in its order.
+// Returns what the shader writes for each pair, in the shader's order.
 std::vector<float> wanted(const std::vector<uint32_t>& words) {
     const std::vector<float> plain = turnedOnHost(1), scaled = turnedOnHost(SCALE), slower = turnedOnHost(1, FACTOR);
     std::vector<float> out(kResults * TOKENS * DIM);

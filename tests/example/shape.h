@@ -1,4 +1,4 @@
-// What the examples' shaders and their tests agree on.
+// The examples' shaders and their tests share this file.
 #define TOKENS 20
 #define DIM 8
 #define BUCKETS 8

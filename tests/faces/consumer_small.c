@@ -1,4 +1,4 @@
-/* What a host takes that makes tables and rotations on its device and nothing else: linked for its size, not run. */
+/* This host makes tables and rotations on its device and nothing else. It is linked for its size, and never run. */
 #include <vkrope/rope.h>
 
 int main(int argc, char** argv) {

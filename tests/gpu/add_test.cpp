@@ -18,7 +18,7 @@ using sample::Random;
 
 constexpr uint8_t kUntouched = 0xFE;
 
-// What a description needs beside itself.
+// A description needs these arrays beside itself.
 struct Inputs {
     std::vector<double> frequencies;
     std::vector<uint8_t> axes;
@@ -441,7 +441,8 @@ TEST_P(Add, GivesTheSinusoidalTableOfTheFormula) {
     std::printf("%s: sinusoidal table within 2^%.4f\n", GetParam().name.c_str(), std::log2(worst));
 }
 
-// From 2^-95 to 2^29 radians at positions of every length: sines whose first bits lie in each of a phase's words.
+// The angles go from 2^-95 to 2^29 radians, at positions of every length. The sines' first bits lie in each of a
+// phase's words.
 TEST_P(Add, HasTheCpusBitsForAnglesOfEveryLength) {
     constexpr uint32_t kDim = 2 * ROPE_MAX_PAIRS, kTokens = 67;
     Random random(1);

@@ -1,4 +1,4 @@
-// Biases in groups: partly empty, of queries whose positions follow each other and of others. What is expected is
+// Biases in groups: partly empty, of queries whose positions follow each other and of others. The expected values are
 // written out of the rows alone.
 #include "support/buckets.hpp"
 #include "support/gpu.hpp"

@@ -1,4 +1,4 @@
-// What rope.h says of frames: what may be in flight together, and when what was handed over may go.
+// These tests hold what rope.h says of frames: what may be in flight together, and when what was handed over may go.
 #include "support/recording.hpp"
 #include "support/sample.hpp"
 
@@ -144,7 +144,7 @@ TEST_P(Frames, InFlightDoNotMindThatMoreIsPrepared) {
     expectRotated(0);
 }
 
-// The layer would tell of anything that is destroyed too early. What was recorded is not executed again.
+// The layer would tell of anything that is destroyed too early. The recorded commands are not executed again.
 TEST_P(Frames, ContextSetsAndTableMayGoWhenNothingIsPending) {
     ASSERT_NO_FATAL_FAILURE(record(0));
     ASSERT_NO_FATAL_FAILURE(recordings_[0]->submit());

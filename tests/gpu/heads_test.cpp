@@ -14,7 +14,7 @@ constexpr double kBase = 10000;
 constexpr int32_t kTable[] = {3, 0, 6, 5, 1, 7, 2, 4};
 using Row = std::vector<double>;
 
-// What a decoder does to the heads of one tensor.
+// A Kind says what a decoder does to the heads of one tensor.
 struct Kind {
     uint32_t heads = 0, dim = 0, begin = 0; // begin: of the rotary part
     RopeNormKind norm = ROPE_NORM_NONE;

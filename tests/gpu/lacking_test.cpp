@@ -173,7 +173,7 @@ TEST_P(Lacking, TimestampsAreSaidToBeAbsent) {
     }
 }
 
-// What the device wrote beside the bytes of a transfer stays, though both share an atom.
+// A transfer keeps what the device wrote beside the transfer's bytes, though both share an atom.
 TEST_P(Lacking, CoherentMemoryKeepsWhatLiesBesideATransfer) {
     for (const uint32_t discrete : {0u, uint32_t{gpu::kDiscrete}}) {
         rope::Device device = open(gpu::kNotCoherent | discrete);

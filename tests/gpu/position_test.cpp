@@ -26,7 +26,7 @@ RopeRotateDescription describe() {
 
 class Positions : public gpu::OnDevice {
   protected:
-    // What the case number leaves open is chosen by it, so that all of it meets all the rest in time.
+    // The case number also chooses the other options, so that in time each of them meets all the rest.
     void checkCase(uint32_t kind, uint32_t element, uint32_t source, bool axes, bool sets) {
         RopeRotateDescription d = describe();
         d.positions.kind = static_cast<RopePositionKind>(kind);

@@ -134,8 +134,8 @@ TEST_P(Relative, HasTheCpusBitsOverAllItsChoices) {
     }
 }
 
-// Of queries (8 and 16 in a group), keys (512 or 1024 scores and 128 weights in a tile) and elements (64 in a tile, 128
-// of an output in a group).
+// The edges are those of queries (8 and 16 in a group), of keys (512 or 1024 scores and 128 weights in a tile) and of
+// elements (64 in a tile, 128 of an output in a group).
 TEST_P(Relative, EdgesOfTilesHaveTheCpusBits) {
     const struct {
         uint32_t dim;

@@ -11,7 +11,7 @@ namespace {
 using gpu::OnDevice;
 
 // In ulps of the pair's length: at most 0.72 from the roundings of cos and sin, 0.75 from the two products (only one of
-// them can reach the length's binade), 0.5 from the sum: 1.97. What a scale makes of it stands in scale_test.cpp.
+// them can reach the length's binade), 0.5 from the sum: 1.97. scale_test.cpp says what a scale makes of it.
 constexpr double kTolerance = 2.0;
 
 constexpr double kScale = 1.3465735902799727;

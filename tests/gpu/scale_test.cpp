@@ -76,7 +76,7 @@ std::vector<float> hardValues(uint32_t tokens, double scale, int magnitude, samp
     return q;
 }
 
-// Of pairs of about 2^magnitude.
+// The pairs are of about 2^magnitude.
 double worstOnHost(double scale, int magnitude, sample::Random* random) {
     const uint32_t tokens = 4;
     const std::vector<double> frequencies = sample::frequencies(10000, 2 * kPairs);

@@ -1,4 +1,5 @@
-// What a context shift is worth: keys in a cache turned again and again, beside keys rotated afresh to where they end.
+// These tests measure a context shift: keys in a cache are turned again and again, and compared with keys rotated
+// afresh to where they end.
 #include "rope.h"
 #include "support/sample.hpp"
 
@@ -126,9 +127,9 @@ struct Turns {
 
 class Shift : public testing::TestWithParam<Turns> {};
 
-// What one rotation errs by, at most: the float32 result, then its rounding to the element. In a block or a head of
-// integers each of two elements errs by a half step, and those of Q4_0 and Q5_0 opposite to the largest by a whole one;
-// the steps are of a largest element that a turn may have made longer by half of it.
+// Returns how much one rotation errs at most: the float32 result, then its rounding to the element. In a block or a
+// head of integers each of two elements errs by a half step, and those of Q4_0 and Q5_0 opposite to the largest err by
+// a whole step. The steps are of a largest element that a turn may have made longer by half of it.
 double oneRotation(RopeElement element) {
     switch (element) {
     case ROPE_ELEMENT_F16:
@@ -187,7 +188,7 @@ std::vector<RopeElement> quantizedElements() {
     return all;
 }
 
-// What is quantized is widened to float32, turned there, and quantized again: as three passes do it.
+// Quantized keys are widened to float32, turned there, and quantized again, as three passes do it.
 TEST(ShiftOfKeys, AQuantizedKeyTurnsInFloat32) {
     for (const RopeElement element : quantizedElements()) {
         Keys keys(element), wanted(element);

@@ -31,7 +31,7 @@ enum class Rows {
     kSinCos    // [row][sines, cosines]
 };
 
-// What the manifest says in prose.
+// The manifest says this in prose.
 struct Given {
     const char* name;
     const char* in;
@@ -227,8 +227,8 @@ std::vector<double> inOrder(const std::vector<double>& prerotated) {
     return values;
 }
 
-// What the case has, or by the rule that the manifest names: Pixtral's rows take every second of the frequencies and
-// its columns the others; each of Wan's axes has all of its own.
+// Returns the case's own frequencies, or those of the rule that the manifest names: Pixtral's rows take every second of
+// the frequencies and its columns the others; each of Wan's axes has all of its own.
 std::vector<double> frequenciesOf(const std::string& name, const Tensors& tensors, uint32_t pairs) {
     if (tensors.has("inv_freq")) return valuesOf(tensors.get("inv_freq"));
     if (tensors.has("inv_freq_prerotated")) return inOrder(valuesOf(tensors.get("inv_freq_prerotated")));

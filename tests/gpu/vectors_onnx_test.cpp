@@ -10,7 +10,7 @@ namespace {
 // As ONNX Runtime's own tests allow: numbers printed with 4 digits, inputs among them.
 constexpr Tolerance kPrinted = {2e-3, 0};
 
-// What both manifests say, in their own words.
+// Both manifests say this, in their own words.
 struct Node {
     std::string name;
     uint32_t heads = 0, rotary_dim = 0; // 0: the input's shape says

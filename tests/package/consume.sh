@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # consume.sh FOLDER [ARGUMENT...]: configures the consumer there with these arguments, builds it, runs it, and compares what it
-# prints with what the library under test prints. From the environment: the test's CMAKE, SOURCE, EXPECTED, GENERATOR.
+# prints with what the library under test prints. The environment has the test's CMAKE, SOURCE, EXPECTED, GENERATOR.
 set -euo pipefail
 folder=$1
 shift

@@ -95,7 +95,7 @@ TEST(PlanAdd, GivesEachKindOfDeviceItsGroups) {
     EXPECT_EQ(cutOf(planOf(sinusoids(1024, f32, 16), 64)), (Cut{64, 1, 1, 2, 8, 4, 0, 0})) << "another CPU's";
 }
 
-// What a group shares fits the shared memory.
+// The values that a group shares fit the shared memory.
 TEST(PlanAdd, SharesNoMoreThanTheDeviceHolds) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);

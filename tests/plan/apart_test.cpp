@@ -92,7 +92,7 @@ TEST(PlanApart, CountedPositionsTakeNoPositionsBuffer) {
     }
 }
 
-// What lies in POSITIONS may not meet, what lies apart is another buffer.
+// Lists inside POSITIONS may not meet. A list that lies apart is in another buffer.
 TEST(PlanApart, SlotsBesideThePositionsMeetNothing) {
     RopeFusedDescription d = keysOfAnEngine();
     EXPECT_EQ(planOf(d, limitsOf(6)).bytes[ROPE_SLOT_SLOT_MAP], 32u * 8);

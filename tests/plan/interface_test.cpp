@@ -298,7 +298,7 @@ TEST(Interface, NeedsNothingBeyondThePortableFloor) {
     }
 }
 
-// What makes the rotation's bits the same on every driver, those that fuse or rearrange among them.
+// This makes the rotation's bits the same on every driver, also on those that fuse or rearrange.
 TEST(Interface, NoFloatingPointSumOrProductMayBeContracted) {
     for (const RopeShader* shader : shaders()) {
         const bool adds = std::strstr(shader->name, "add_") != nullptr ||
@@ -334,8 +334,8 @@ TEST(Interface, IsValidSpirvForVulkan11) {
     for (const RopeShader* shader : shaders()) expectValid(shader->name, shader->words, shader->bytes);
 }
 
-// Folded in with values that a plan might choose, and with others. What is read and not bound goes to the first binding
-// that is, and what is written to the destination.
+// Constants are folded in with values that a plan might choose, and with others. A buffer that is read and not bound
+// goes to the first bound one, and a buffer that is written goes to the destination.
 TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
     const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
     for (const RopeShader* shader : shaders()) {

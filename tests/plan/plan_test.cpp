@@ -1,4 +1,4 @@
-// What plans ask for and say, and which rounding a self-test shows. No device needed.
+// These tests hold what plans ask for and say, and which rounding a self-test shows. They need no device.
 #include "support/llama.hpp"
 
 #include "../shaders/interface.h"
@@ -122,7 +122,7 @@ TEST(Plan, TellsWhatAxesSetsAndLengthsTakeOfThePositions) {
     EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], (6u + 6 + 5) * 8) << "lengths, starts and sets";
 }
 
-// What cannot be otherwise takes no branch in the shader, and no count.
+// If every token must turn, the shader has no branch for it, and nothing is counted.
 void expectEveryToken(const RopeRotateDescription& d, bool every, bool counts, const char* of) {
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << of << ": " << plan.reason.text;

@@ -11,7 +11,7 @@ using sample::llama;
 
 namespace {
 
-// What a pipeline is made of.
+// Returns what a pipeline is made of.
 std::string pipelineOf(const RopePass& pass) {
     std::string key = pass.shader->name;
     key.append(reinterpret_cast<const char*>(pass.constants), sizeof pass.constants);

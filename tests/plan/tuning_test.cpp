@@ -114,7 +114,7 @@ TEST(Tuning, FillsGroupsWithTokensAndBlocks) {
     EXPECT_EQ(cutOf(d, 0), (Cut{128, 1, 1, 8, 1, 4, 0, 0})) << "a head in eight groups";
 }
 
-// What a group shares fits the shared memory.
+// The angles that a group shares fit the shared memory.
 TEST(Tuning, SharesNoMoreAnglesThanTheDeviceHolds) {
     const RopeRotateDescription d = llama(1);
     RopeLimits limits;

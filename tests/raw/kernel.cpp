@@ -27,7 +27,8 @@ Kernel::~Kernel() {
     vkDestroyDescriptorSetLayout(gpu_.device, set_layout_, nullptr);
 }
 
-// What this dispatch binds, and where the constants are beside the shader also what else the shader declares.
+// The layout has what this dispatch binds. If the constants are beside the shader, it also has what else the shader
+// declares.
 void Kernel::makeLayouts(Constants constants) {
     VkDescriptorSetLayoutBinding bindings[ROPE_BINDING_COUNT];
     uint32_t count = 0;

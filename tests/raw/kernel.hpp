@@ -1,4 +1,4 @@
-// What an engine makes of one of vkrope's dispatches when it owns its pipelines and descriptors.
+// An engine that owns its pipelines and descriptors makes this of one of vkrope's dispatches.
 #pragma once
 
 #include "arena.hpp"

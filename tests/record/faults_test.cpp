@@ -21,7 +21,7 @@ struct Troubles {
 PFN_vkGetInstanceProcAddr real_instance_functions = nullptr;
 PFN_vkGetDeviceProcAddr real_device_functions = nullptr;
 
-// Result calls of which any may fail. (What vkWaitForFences does is told apart.)
+// Result calls of which any may fail. (vkWaitForFences has a function of its own below.)
 #define FAULTS_CALLS(X)                                                                                                \
     X(CreateInstance)                                                                                                  \
     X(CreateDevice)                                                                                                    \

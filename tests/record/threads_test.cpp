@@ -1,4 +1,5 @@
-// What rope.h says of threads, under ThreadSanitizer: the core alone, on a device that only counts.
+// These tests hold what rope.h says of threads, under ThreadSanitizer. They take the core alone, on a device that only
+// counts.
 #include "rope.h"
 #include "support/sample.hpp"
 

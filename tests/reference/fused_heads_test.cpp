@@ -77,7 +77,7 @@ TEST(HostHeads, LayerNormWithBiasesBeforeAndBehindTheRotation) {
     }
 }
 
-// What rope.h says about the order and the roundings, in its own words.
+// This test has the order and the roundings as rope.h says them.
 TEST(HostHeads, LayerNormRoundsInThePromisedOrder) {
     const std::vector<float> w = weights(kDim), b = sample::values(kDim, 21);
     RopeFusedDescription d = plain(16);

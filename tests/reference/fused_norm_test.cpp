@@ -86,7 +86,7 @@ TEST(HostFused, AllHeadsAreNormedTogetherAsInOlmo2) {
     }
 }
 
-// What rope.h says about the order and the roundings, in its own words.
+// This test has the order and the roundings as rope.h says them.
 TEST(HostFused, NormsRoundInThePromisedOrder) {
     constexpr uint32_t kTokens = 64;
     const std::vector<float> w = weights(kDim * kQueries);

@@ -117,7 +117,7 @@ TEST(GgmlRefusal, OfScalesThatNoRotationHas) {
     }
 }
 
-// What is refused here is what a plan of the same frequencies refuses.
+// A plan of the same frequencies refuses what is refused here.
 TEST(GgmlRefusal, OfFrequenciesThatNoPlanTakes) {
     EXPECT_EQ(refusalOf(2, [](RopeGgml* p) { p->freq_scale = 0x1p28f, p->ext_factor = 1024; }),
               "freq_scale is 268435456 and ext_factor 1024, which make a frequency of -2.7460947e+11; it must be less "

@@ -16,7 +16,7 @@ enum Mode : int32_t { kNormal = 0, kNeox = 2, kMrope = 8, kVision = 24, kImrope 
 
 static_assert(sizeof(RopeGgml) == 16 * sizeof(int32_t), "op_params' own bytes, without padding");
 
-// What ropeReadGgml gives, and the arrays that it points at.
+// Reading has what ropeReadGgml gives, and the arrays that the description points at.
 struct Reading {
     RopeRotateDescription d = {};
     std::vector<double> values;

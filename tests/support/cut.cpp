@@ -37,7 +37,7 @@ constexpr char kPortabilitySubset[] = "VK_KHR_portability_subset";
 
 #define CUT_GLOBAL_FUNCTIONS(X) X(CreateInstance)
 
-// What the host sees of mapped memory: the memory, or a copy that changes when it is told to.
+// The host sees mapped memory itself, or a copy that changes when it is told to.
 struct Mapping {
     VkDeviceSize bytes = 0;
     char* real = nullptr;

@@ -19,7 +19,7 @@ void putInteger(int64_t value, RopePositionElement element, uint64_t at, std::ve
     std::memcpy(to->data() + at * bytes, &value, bytes); // the low word comes first
 }
 
-// What is no position, or lies in no cache: two tokens of one pass must not meet there.
+// Writes a value that is no position, or lies in no cache: two tokens of one pass must not meet there.
 void putOddPosition(bool places, RopePositionElement element, uint64_t at, sample::Random* random,
                     std::vector<uint8_t>* to) {
     static const float kFloats[] = {std::nanf(""), HUGE_VALF, -3e9f, 4e9f, -0.5f, 0x1p30f};
@@ -181,7 +181,7 @@ void fillQuantizedCache(const rope::ResolvedFused& fused, uint64_t seed, std::ve
     EXPECT_EQ(ropeHostRunFused(&d, &run, &reason), ROPE_SUCCESS) << reason.text;
 }
 
-// What outputs hold before: where a pass works in place, values.
+// Fills the outputs before the pass. If the pass works in place, they have values.
 void fillOutputs(const rope::ResolvedFused& fused, const RopePlan& plan, uint64_t seed, gpu::Slots* slots) {
     for (const RopeSlot slot : {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
         slots->bytes[slot].assign(plan.bytes[slot], kUntouched);

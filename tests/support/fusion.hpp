@@ -27,7 +27,8 @@ void draw(uint64_t seed, Scene* scene);
 RopeLimits limitsOf(const Scene& scene, const RopeLimits& device);
 std::string describe(const Scene& scene);
 
-// From the beginning of POSITIONS to behind the last position, length or set; 0 where there is none, or no plan.
+// Returns the elements from the beginning of POSITIONS to behind the last position, length or set. It is 0 if there is
+// none, or no plan.
 uint64_t positionElements(const RopeFusedDescription& description);
 
 // Every slot that the plan uses, filled: slots of a cache are taken once, some are -1 or outside.

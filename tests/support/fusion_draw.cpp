@@ -364,7 +364,7 @@ void drawTensors(sample::Random* random, Scene* scene) {
     drawLayouts(random, scene);
 }
 
-// A gradient takes Q alone. What else was drawn goes.
+// A gradient takes Q alone. All else that was drawn is cleared.
 void drawGradient(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeRotateDescription& r = d.rotate;

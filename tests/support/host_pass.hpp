@@ -19,7 +19,7 @@ RopeFusedDescription plain(uint32_t tokens);
 // K and V to a cache of float32.
 RopeFusedDescription cached(uint32_t tokens, RopeCacheKind kind, uint32_t slots);
 
-// What one run gave; untouched elements stay at kUntouched.
+// An Outcome has the results of one run. Untouched elements stay at kUntouched.
 constexpr float kUntouched = -77;
 struct Outcome {
     std::vector<float> q, k, v; // inputs

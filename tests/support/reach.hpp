@@ -1,4 +1,4 @@
-// What one dispatch of a plan reaches over, from its constants and push words alone, in 64 bits.
+// This file finds what one dispatch of a plan reaches over, from its constants and push words alone, in 64 bits.
 #pragma once
 
 #include "plan/pass.h"
@@ -150,7 +150,7 @@ inline void checkGroups(const Dispatched& of, const RopeLimits& limits, uint64_t
     ASSERT_LE(groups[2], 65535u);
 }
 
-// What a group of a rotation shares has all pairs of its tokens.
+// The shared memory of a rotation's group has room for all pairs of its tokens.
 inline void checkShared(const Dispatched& of, const RopeLimits& limits) {
     if (of.id(ROPE_ID_SHARES) == 0) return;
     ASSERT_EQ(of.id(ROPE_ID_LANE_PARTS), 1u) << "all threads of a token are in one group";

@@ -1,4 +1,4 @@
-// What the tests ask of the validation layer by its environment. Newer layers leave out what shaders access unless they
+// The tests ask this of the validation layer by its environment. Newer layers leave out what shaders access unless they
 // are asked, since they take the whole of a binding for accessed, and fall silent after ten messages of a kind.
 #pragma once
 

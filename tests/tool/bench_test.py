@@ -93,7 +93,7 @@ def bench_times_many_dispatches_over_many_buffers():
             few, many = report["rows"]
             beside = {other["name"]: other for other in few["beside"]}
             assert ("warm" in beside) == (working_set != 0) and "warm" not in [o["name"] for o in many["beside"]], report
-            # What is fast is done often in a submission; a dispatch that takes long by itself is alone.
+            # A fast dispatch is repeated in a submission. A dispatch that takes long by itself is alone.
             assert few["dispatches"] >= 1 and beside["CopyBuffer"]["dispatches"] > 5, few
             assert many["dispatches"] == 1 or many["us"]["median"] < 1000, many
             watch = report["clock_watch"]

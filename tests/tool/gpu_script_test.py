@@ -107,7 +107,7 @@ def gpu_script_reports_what_failed():
         report = read("out/pretender-9.md")
         assert f"- failed: {failed}\n" in report and f"| {failed} | " in report and "**failed**, exit status" in report, report
         assert all(any(line.startswith(word) for line in report.splitlines()) for word in words), report
-    # What installs and builds finds no program at all.
+    # The steps that install and build find no program at all.
     script("--out", "unbuilt", status=1, path=os.path.abspath("path"), VKROPE_BUILD=os.path.abspath("fresh"))
     report = read("unbuilt/no-device.md")
     assert "- failed: build\n" in report and "| build | " in report and "| check | " not in report, report

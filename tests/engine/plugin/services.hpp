@@ -1,4 +1,4 @@
-// What a host of native plugins gives them functions for: memory, buffers, pipelines and dispatches, counted.
+// A host of native plugins gives them functions for these: memory, buffers, pipelines and dispatches. They are counted.
 #pragma once
 
 #include "arena.hpp"
