@@ -465,8 +465,8 @@ typedef struct RopeTensor {
     uint32_t rotary_begin; /* with head_dim: element of this tensor's heads where the rotary part starts; V: not read */
 } RopeTensor;
 
-/* This cuts the work into threads. The library chooses each value that is 0 by the limits and the shape. `vkrope tune`
- * finds better values by measurement. No bit of a result depends on them. */
+/* This cuts the work into threads. The library chooses each value that is 0 by the limits and the shape.
+ * `vkrope bench --tune` finds better values by measurement. No bit of a result depends on them. */
 typedef struct RopeTuning {
     uint32_t group_size; /* threads of a group, up to limits.group_size; for a rotation the maximum */
     uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most

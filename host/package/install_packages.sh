@@ -52,7 +52,7 @@ missing_packages() {
     has glslc || wanted+=(glslc)
     has ninja || has make || wanted+=(ninja-build)
     if [ "$1" != build ]; then
-        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
+        wanted+=(vulkan-validationlayers libgtest-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
         has spirv-val || wanted+=(spirv-tools)
         has pkg-config || wanted+=(pkg-config)
         has groff || wanted+=(groff-base)
@@ -143,7 +143,7 @@ name_missing() {
     say "the program vkrope also needs CLI11 and nlohmann-json, or -DVKROPE_BUILD_TOOL=OFF"
     say "no apt here; a Vulkan loader and a driver are needed to run anything"
     if [ "$1" != build ]; then
-        say "the tests also need: GoogleTest, Google Benchmark, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
+        say "the tests also need: GoogleTest, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
     fi
     if [ "${#absent[@]}" -gt 0 ]; then
         local list

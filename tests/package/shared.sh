@@ -6,7 +6,7 @@ complain() { echo "$1" && exit 1; }
 rm -rf "$STAGE/shared" "$STAGE/shared-installed"
 if ! { "$CMAKE" -S "$SOURCE" -B "$STAGE/shared" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
     ${LAUNCHER:+-DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER"} -DCMAKE_BUILD_TYPE=Release \
-    -DBUILD_SHARED_LIBS=ON -DVKROPE_BUILD_DEVICE=OFF -DVKROPE_BUILD_TOOL=OFF -DVKROPE_BUILD_BENCH=OFF \
+    -DBUILD_SHARED_LIBS=ON -DVKROPE_BUILD_DEVICE=OFF -DVKROPE_BUILD_TOOL=OFF \
     -DVKROPE_GLSLC=OFF -DVKROPE_SPIRV="$SPIRV" -DCMAKE_INSTALL_LIBDIR=lib &&
     "$CMAKE" --build "$STAGE/shared" --parallel 2 &&
     "$CMAKE" --install "$STAGE/shared" --prefix "$STAGE/shared-installed"; } >"$STAGE/shared.log" 2>&1; then
