@@ -1,5 +1,8 @@
 find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
+# The system's Python is the one that has the distribution's numpy.
+find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(VKROPE_PYTHON python3)
 if(NOT WIN32)
     find_library(VKROPE_MPFR mpfr REQUIRED DOC "The judge of the frequencies (Debian: libmpfr-dev)")
     find_library(VKROPE_GMP gmp REQUIRED)
@@ -249,10 +252,6 @@ if(TARGET vkrope-tool)
         endforeach()
     endif()
 endif()
-
-# The system's Python is the one that has the distribution's numpy.
-find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
-find_program(VKROPE_PYTHON python3)
 
 # The program, as a stranger uses it. run.py lists the functions of tests/tool that are marked as tests.
 if(TARGET vkrope-tool AND VKROPE_PYTHON)

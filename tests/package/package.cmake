@@ -38,6 +38,12 @@ vkrope_package_test(IsTakenByAddSubdirectory ${VKROPE_PACKAGE_TESTS}/subdirector
 vkrope_package_test(IsTakenByFindPackage ${VKROPE_PACKAGE_TESTS}/installed.sh)
 vkrope_package_test(IsTakenByPkgConfig ${VKROPE_PACKAGE_TESTS}/pkgconfig.sh ${VKROPE_STAGE}/moved)
 vkrope_package_test(RunsReadmesFirstProgram ${VKROPE_PACKAGE_TESTS}/readme.sh ${VKROPE_STAGE}/moved)
+# The public interface is compared with api.txt, which the target vkrope-api renews.
+if(VKROPE_PYTHON AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    set(api ${VKROPE_PYTHON} ${VKROPE_PACKAGE_TESTS}/api.py)
+    vkrope_package_test(HasTheInterfaceOfApiTxt ${api} ${CMAKE_C_COMPILER} ${VKROPE_VULKAN_INCLUDE})
+    add_custom_target(vkrope-api COMMAND ${api} --renew ${CMAKE_C_COMPILER} ${VKROPE_VULKAN_INCLUDE} VERBATIM)
+endif()
 vkrope_package_test(IsOfOneVersion ${VKROPE_PACKAGE_TESTS}/version.sh)
 vkrope_package_test(IsSharedWithoutGlslc ${VKROPE_PACKAGE_TESTS}/shared.sh)
 vkrope_package_test(GoesInsideAnotherLibrary ${VKROPE_PACKAGE_TESTS}/inside.sh)
