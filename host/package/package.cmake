@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(VKROPE_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/vkrope)
 set(VKROPE_GLSL ${CMAKE_INSTALL_DATADIR}/vkrope/shaders)
 set(VKROPE_PACKAGE ${CMAKE_INSTALL_LIBDIR}/cmake/vkrope)
-target_include_directories(vkrope PUBLIC "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR};${VKROPE_HEADERS}>")
+target_include_directories(vkrope PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_include_directories(vkrope-glsl INTERFACE $<INSTALL_INTERFACE:${VKROPE_GLSL}>)
 
 # A pkg-config file that finds its prefix from where it lies, so that an installed tree can be moved.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the files of a release: release.sh FOLDER [TAG]
 #   FOLDER  receives the Debian package of this machine, and the SPIR-V with which vkrope builds without glslc
-#   TAG     v and the version, as v0.1.0; another version than rope.h's is refused
+#   TAG     v and the version, as v0.2.0; another version than rope.h's is refused
 # It installs what is missing, and builds in build-release (VKROPE_BUILD names another folder).
 set -euo pipefail
 
