@@ -57,6 +57,7 @@ missing_packages() {
         has pkg-config || wanted+=(pkg-config)
         has groff || wanted+=(groff-base)
         has dpkg-shlibdeps || wanted+=(dpkg-dev)
+        has lintian || wanted+=(lintian)
         has file || wanted+=(file) # CPack's Debian package asks it what is a program
         has clang-format || wanted+=(clang-format)
         has clang-tidy || wanted+=(clang-tidy)

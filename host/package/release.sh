@@ -25,7 +25,7 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 
 "$root/host/package/install_packages.sh" test
-cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=OFF
+cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DVKROPE_BUILD_TESTS=OFF
 cmake --build "$build" --parallel "$(getconf _NPROCESSORS_ONLN)"
 cmake --build "$build" --target vkrope-spirv
 (cd "$build" && cpack -G DEB -B "$build/packages")

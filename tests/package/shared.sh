@@ -33,5 +33,8 @@ if command -v dpkg-shlibdeps >/dev/null; then
     package=$(echo "$STAGE"/shared-deb/*.deb)
     contents=$(dpkg-deb -c "$package")
     grep -q " ./usr/lib/libvkrope.so.${VERSION%.*} -> libvkrope.so.$VERSION\$" <<<"$contents" || complain "$package lacks the SONAME's link"
-    [[ $(dpkg-deb -I "$package" postinst) == *ldconfig* ]] || complain "$package does not call ldconfig"
+    [[ $(dpkg-deb -I "$package" triggers) == *ldconfig* ]] || complain "$package does not call ldconfig"
+    if command -v lintian >/dev/null && lintian --version | grep -qF 'v2.116.'; then
+        lintian --allow-root --fail-on error,warning "$package" || complain "$package has what lintian finds"
+    fi
 fi
