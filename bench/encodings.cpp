@@ -111,7 +111,8 @@ EncodingBench makeBias(BenchDevice* bench, uint32_t queries, const BiasKind& kin
     const std::vector<float> rows = noise(made.plan.bytes[ROPE_SLOT_ROWS] / 4, &state);
     std::vector<uint8_t> thresholds(made.plan.bytes[ROPE_SLOT_PARAMETERS]);
     const std::vector<uint8_t> x = noiseBytes(kind.element, size_t{kHeads} * queries * keys);
-    if (made.plan.bytes[ROPE_SLOT_POSITIONS] != 0) made.add(ROPE_SLOT_POSITIONS, positions.data(), queries * 4);
+    if (made.plan.bytes[ROPE_SLOT_POSITIONS] != 0)
+        made.add(ROPE_SLOT_POSITIONS, positions.data(), uint64_t{queries} * 4);
     made.add(ROPE_SLOT_ROWS, rows.data(), rows.size() * 4);
     if (!thresholds.empty()) {
         if (ropeWriteBuckets(&d, thresholds.data(), nullptr) != ROPE_SUCCESS) throw WrongResult("buckets");

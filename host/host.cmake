@@ -87,7 +87,7 @@ add_library(vkrope ${type} ${VKROPE_SOURCES})
 add_library(vkrope::vkrope ALIAS vkrope)
 
 # A user's build reaches copies of the public headers and no other file of host/, as <vkrope/rope.h>, which is where an
-# installation has them too. The plain "rope.h" is the name of old; it stays valid for 0.1.
+# installation has them too.
 set(VKROPE_PUBLIC_HEADERS rope.h rope.hpp)
 if(VKROPE_BUILD_DEVICE)
     set(VKROPE_DEVICE_HEADERS device.hpp loader.hpp)
@@ -95,7 +95,7 @@ endif()
 foreach(header IN LISTS VKROPE_PUBLIC_HEADERS VKROPE_DEVICE_HEADERS)
     configure_file(host/${header} include/vkrope/${header} COPYONLY)
 endforeach()
-set(VKROPE_INCLUDE ${CMAKE_CURRENT_BINARY_DIR}/include ${CMAKE_CURRENT_BINARY_DIR}/include/vkrope)
+set(VKROPE_INCLUDE ${CMAKE_CURRENT_BINARY_DIR}/include)
 target_include_directories(vkrope PUBLIC "$<BUILD_INTERFACE:${VKROPE_INCLUDE}>" PRIVATE host)
 if(TARGET Vulkan::Headers)
     target_link_libraries(vkrope PUBLIC $<BUILD_INTERFACE:Vulkan::Headers>)

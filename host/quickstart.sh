@@ -18,7 +18,7 @@ make_program() {
         command -v ninja >/dev/null && generator=(-G Ninja)
         echo "quickstart: building, half a minute the first time"
         cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_DEVICE=ON \
-            -DVKROPE_BUILD_TESTS=OFF -DVKROPE_BUILD_BENCH=OFF -DVKROPE_BUILD_TOOL=OFF >"$log" 2>&1 || return
+            -DVKROPE_BUILD_TESTS=OFF -DVKROPE_BUILD_TOOL=OFF >"$log" 2>&1 || return
     fi
     cmake --build "$build" --target vkrope-quickstart --parallel "$(getconf _NPROCESSORS_ONLN)" >"$log" 2>&1
 }

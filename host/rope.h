@@ -59,7 +59,7 @@
 #include <vulkan/vulkan_core.h>
 
 #define ROPE_VERSION_MAJOR 0
-#define ROPE_VERSION_MINOR 1
+#define ROPE_VERSION_MINOR 2
 #define ROPE_VERSION_PATCH 0
 #define ROPE_VERSION (ROPE_VERSION_MAJOR * 0x400000u + ROPE_VERSION_MINOR * 0x1000u + ROPE_VERSION_PATCH)
 
@@ -469,7 +469,7 @@ typedef struct RopeTensor {
 } RopeTensor;
 
 /* RopeTuning cuts the work into threads. The library chooses each value that is 0 by the limits and the shape.
- * `vkrope tune` finds better values by measurement. No bit of a result depends on them. */
+ * `vkrope bench --tune` finds better values by measurement. No bit of a result depends on them. */
 typedef struct RopeTuning {
     uint32_t group_size; /* threads of a group, up to limits.group_size; for a rotation the maximum */
     uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most

@@ -62,7 +62,7 @@ seconds_since() { echo "$(($(date +%s) - $1)) s"; }
 native_build() { # [TARGET]: all, or this one
     if [ "${built:-}" = all ] || [ "${built:-}" = "${1:-all}" ]; then return; fi
     cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DVKROPE_BUILD_DEVICE=ON \
-        -DVKROPE_BUILD_TOOL=ON -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_BENCH=ON >"$work/build.log" 2>&1 || return 1
+        -DVKROPE_BUILD_TOOL=ON -DVKROPE_BUILD_TESTS=ON >"$work/build.log" 2>&1 || return 1
     cmake --build "$build" --parallel "$jobs" ${1:+--target "$1"} >>"$work/build.log" 2>&1 || return 1
     built=${1:-all}
 }
@@ -218,7 +218,7 @@ arm64_build() { # FOLDER
     copy_headers "$sys/usr"
     write_emulator "$1/emulator" "$sys"
     configure_cross "$root" "$1/build" "$sys" Linux aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ \
-        -DCMAKE_CROSSCOMPILING_EMULATOR="$1/emulator" -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_BENCH=OFF \
+        -DCMAKE_CROSSCOMPILING_EMULATOR="$1/emulator" -DVKROPE_BUILD_TESTS=ON \
         -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath-link,$sys/usr/lib/aarch64-linux-gnu:$sys/lib/aarch64-linux-gnu" &&
         CPLUS_INCLUDE_PATH=$sys/usr/include/aarch64-linux-gnu cmake --build "$1/build" --parallel "$jobs" # gmp.h
 }
@@ -244,7 +244,7 @@ windows_build() { # FOLDER
     copy_headers "$1/prefix" || return 1
     configure_cross /usr/src/googletest "$1/googletest" "$1/prefix" "${target[@]}" -DBUILD_GMOCK=OFF \
         -DCMAKE_INSTALL_PREFIX="$1/prefix" && cmake --build "$1/googletest" --target install || return 1
-    configure_cross "$root" "$1/build" "$1/prefix" "${target[@]}" -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_BENCH=OFF \
+    configure_cross "$root" "$1/build" "$1/prefix" "${target[@]}" -DVKROPE_BUILD_TESTS=ON \
         -DCMAKE_EXE_LINKER_FLAGS=-static && cmake --build "$1/build" --parallel "$jobs"
 }
 
@@ -273,7 +273,7 @@ row_windows() {
 row_cross() {
     local folder=$work/cross log=$work/cross.log shader count=0 wrong=0 title="MSL and HLSL (spirv-cross)"
     if ! has spirv-cross; then not_here "$title" spirv-cross && return; fi
-    native_build || { row "$title" FAILED "does not build: $work/build.log" && return; }
+    native_build vkrope-modules || { row "$title" FAILED "does not build: $work/build.log" && return; }
     rm -rf "$folder" && mkdir -p "$folder" && : >"$log"
     "$build/vkrope-modules" "$folder" || { row "$title" FAILED "vkrope-modules failed" && return; }
     for shader in "$folder"/*.spv; do

@@ -1,5 +1,8 @@
 find_package(GTest REQUIRED)
 find_package(nlohmann_json REQUIRED)
+# The system's Python is the one that has the distribution's numpy.
+find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+find_program(VKROPE_PYTHON python3)
 if(NOT WIN32)
     find_library(VKROPE_MPFR mpfr REQUIRED DOC "The judge of the frequencies (Debian: libmpfr-dev)")
     find_library(VKROPE_GMP gmp REQUIRED)
@@ -218,11 +221,13 @@ add_test(NAME Frequencies.AreTheSameDoublesFromEveryCompiler
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/rules/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
         -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 
+if(TARGET vkrope-measure)
+    add_dependencies(vkrope-tests vkrope-measure) # whose shaders the tests read too
+endif()
 if(TARGET vkrope-tool)
     target_sources(vkrope-tests PRIVATE tests/tool/check_halves_test.cpp tests/tool/matrix_test.cpp
         host/tool/check_halves.cpp host/tool/format_names.cpp host/tool/matrix.cpp
         ${CMAKE_CURRENT_BINARY_DIR}/shaders/halves.c)
-    add_dependencies(vkrope-tests vkrope-measure) # which makes the shader too
 
     # The program with one plan spoiled, to see that its check finds it.
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
@@ -247,10 +252,6 @@ if(TARGET vkrope-tool)
         endforeach()
     endif()
 endif()
-
-# The system's Python is the one that has the distribution's numpy.
-find_program(VKROPE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
-find_program(VKROPE_PYTHON python3)
 
 # The program, as a stranger uses it. run.py lists the functions of tests/tool that are marked as tests.
 if(TARGET vkrope-tool AND VKROPE_PYTHON)

@@ -69,8 +69,8 @@ void noteLogn(const Source& source, double length, ModelEncoding* model) {
     const Json* from = findKey(source.config, "seq_length");
     const bool given = logn != nullptr ? *logn == true : source.has(kSteppedNtk);
     if (!given || length <= (from != nullptr ? from->get<double>() : 0)) return;
-    model->notes.push_back("the configuration's use_logn_attn scales queries beyond its seq_length too, which is no "
-                           "rotation and is left to the caller");
+    model->notes.emplace_back("the configuration's use_logn_attn scales queries beyond its seq_length too, which is no "
+                              "rotation and is left to the caller");
 }
 
 bool readTextConfig(const Json& config, const ConfigRequest& request, ModelEncoding* model, std::string* error) {

@@ -66,7 +66,7 @@ bool readDiffusersModel(const Grid& grid, ModelEncoding* model, std::string* err
     if (row.split == AxisSplit::cogvideo) read = {"use_rotary_positional_embeddings"};
     if (wan) read = {cosmos ? "rope_scale" : "rope_max_seq_len", "rope_temporal_skip_len"};
     if (row.dims_key != nullptr) read = {row.dims_key, "use_layer3d_rope"};
-    if (row.base_key != nullptr) read.push_back(row.base_key);
+    if (row.base_key != nullptr) read.emplace_back(row.base_key);
     GridFrequencies frequencies;
     frequencies.base = row.base;
     model->axis_names = splitWords(row.axes);
@@ -83,7 +83,7 @@ bool readDiffusersModel(const Grid& grid, ModelEncoding* model, std::string* err
     if (row.split == AxisSplit::thirds) frequencies.dims = {third, third, third};
     if (row.split == AxisSplit::listed && !readAxisDims(grid, model, &frequencies.dims, error)) return false;
     if (row.split == AxisSplit::thirds) model->chunk_dim = third;
-    if (const char* note = positionNote(grid.type)) model->notes.push_back(note);
+    if (const char* note = positionNote(grid.type)) model->notes.emplace_back(note);
     return makeGridFrequencies(frequencies, model, error);
 }
 

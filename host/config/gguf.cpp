@@ -67,12 +67,13 @@ bool readGgufHead(const ArchitectureKeys& keys, const std::string& architecture,
             return refuse(error, "the header has neither " + keys.name("attention.key_length") + " nor both " +
                                      keys.name("embedding_length") + " and " + keys.name("attention.head_count"));
         }
-        if (width % heads != 0 || width / heads > kMaxHeadDim) {
+        const uint32_t whole = width / heads;
+        if (width % heads != 0 || whole > kMaxHeadDim) {
             return refuse(error, "an " + keys.name("embedding_length") + " of " + std::to_string(width) + " and an " +
                                      keys.name("attention.head_count") + " of " + std::to_string(heads) +
                                      " make no head of whole elements up to " + shown(kMaxHeadDim));
         }
-        *head_dim = width / heads;
+        *head_dim = whole;
     }
     *rotary_dim = *head_dim;
     return keys.count("rope.dimension_count", kMaxHeadDim, rotary_dim, error);

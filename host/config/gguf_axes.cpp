@@ -58,7 +58,7 @@ bool setGgufAxes(const ArchitectureKeys& keys, const std::string& architecture, 
     const uint32_t count = sections[3] != 0 ? 4 : 3;
     model->axes.resize(pairs);
     model->axis_names = {"t", "h", "w"};
-    if (count == 4) model->axis_names.push_back("e");
+    if (count == 4) model->axis_names.emplace_back("e");
     model->pairing = ROPE_PAIRING_HALF;
     RopeReason reason;
     return ropeSetAxes(round_robin ? ROPE_AXES_INTERLEAVED : ROPE_AXES_CONTIGUOUS, sections.data(), count, pairs,

@@ -115,7 +115,10 @@ bool readSlides(const ArchitectureKeys& keys, const GgufPlan& plan, std::vector<
         return true;
     }
     if (pattern != nullptr && !keys.count(key, kMaxLayers, &period, error)) return false;
-    if (period == 0) slides->clear();
+    if (period == 0) {
+        slides->clear();
+        return true;
+    }
     for (size_t i = 0; i < slides->size(); ++i) (*slides)[i] = (i + (plan.first ? 0 : 1)) % period != 0;
     return true;
 }
@@ -172,7 +175,7 @@ bool takeGgufLayer(const GgufRequest& request, const LayerRotation& full, bool d
     for (const char* type : {kFullType, kSlidingType}) {
         const bool has =
             std::any_of(layers.begin(), layers.end(), [&](const ModelLayer& one) { return one.type == type; });
-        if (has || model->types_differ) model->layer_types.push_back(type);
+        if (has || model->types_differ) model->layer_types.emplace_back(type);
     }
     if (!model->layer_types.empty()) model->layer_type = sliding ? kSlidingType : kFullType;
     for (ModelLayer& one : layers)

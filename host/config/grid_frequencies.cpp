@@ -76,7 +76,7 @@ bool makeGridFrequencies(const GridFrequencies& wanted, ModelEncoding* model, st
     const size_t axes = wanted.dims.size();
     uint64_t elements = 0;
     for (const uint32_t dim : wanted.dims) elements += dim;
-    if (elements > model->head_dim || elements > 2 * ROPE_MAX_PAIRS) {
+    if (elements > model->head_dim || elements > uint64_t{2} * ROPE_MAX_PAIRS) {
         return refuse(error, "axes of " + std::to_string(elements) + " elements do not fit into a head of " +
                                  std::to_string(model->head_dim) + ", or one of " + std::to_string(2 * ROPE_MAX_PAIRS));
     }

@@ -163,8 +163,11 @@ bool setByList(const Source& source, std::vector<ModelLayer>* layers, std::strin
                                  " entries for " + std::to_string(count) + " layers; it must have one per layer");
     }
     for (uint32_t i = 0; i < count; ++i) {
-        const bool listed = list != nullptr && !list->empty();
-        const bool still = listed ? (*list)[i] == 0 || (*list)[i] == false : isRare(Rare::last, period, i, count);
+        bool still = isRare(Rare::last, period, i, count);
+        if (list != nullptr && !list->empty()) {
+            const Json& rotates = (*list)[i];
+            still = rotates.is_boolean() ? !rotates.get<bool>() : rotates == 0;
+        }
         (*layers)[i].rotates = !still;
         // The types of Llama 4 follow that list.
         if (plan != nullptr && plan->rare_type != nullptr && findKey(source.config, "layer_types") == nullptr)

@@ -32,7 +32,7 @@ bool checkRuleKinds(const Json& rule, std::string* error) {
     for (const char* key : {"type", "rope_type"}) {
         const Json* name = findKey(rule, key);
         if (!checkKind(rule, key, JsonKind::text, error)) return false;
-        if (name != nullptr && *name == "")
+        if (name != nullptr && name->is_string() && name->get_ref<const std::string&>().empty())
             return refuse(error, std::string("the configuration's ") + key + " is empty; it must be a rule's name");
     }
     return true;

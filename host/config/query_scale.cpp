@@ -26,7 +26,7 @@ bool readTuning(const Source& source, const ModelEncoding& model, QueryScaling* 
     if (tuning != nullptr && !tuning->is_boolean() && !tuning->is_number())
         return refuse(error, "the configuration's attn_temperature_tuning is " + shown(*tuning) +
                                  "; it must be true or false");
-    const bool on = tuning == nullptr || (*tuning != false && *tuning != 0);
+    const bool on = tuning == nullptr || (tuning->is_boolean() ? tuning->get<bool>() : *tuning != 0);
     if (!on || nameStillLayers(model.layers).empty()) return true;
     *scaling = {0.1, 8192, 1, true};
     return readNumber(source.config, "attn_scale", -1e6, 1e6, &scaling->beta, error) &&

@@ -52,11 +52,12 @@ missing_packages() {
     has glslc || wanted+=(glslc)
     has ninja || has make || wanted+=(ninja-build)
     if [ "$1" != build ]; then
-        wanted+=(vulkan-validationlayers libgtest-dev libbenchmark-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
+        wanted+=(vulkan-validationlayers libgtest-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
         has spirv-val || wanted+=(spirv-tools)
         has pkg-config || wanted+=(pkg-config)
         has groff || wanted+=(groff-base)
         has dpkg-shlibdeps || wanted+=(dpkg-dev)
+        has lintian || wanted+=(lintian)
         has file || wanted+=(file) # CPack's Debian package asks it what is a program
         has clang-format || wanted+=(clang-format)
         has clang-tidy || wanted+=(clang-tidy)
@@ -143,7 +144,7 @@ name_missing() {
     say "the program vkrope also needs CLI11 and nlohmann-json, or -DVKROPE_BUILD_TOOL=OFF"
     say "no apt here; a Vulkan loader and a driver are needed to run anything"
     if [ "$1" != build ]; then
-        say "the tests also need: GoogleTest, Google Benchmark, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
+        say "the tests also need: GoogleTest, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
     fi
     if [ "${#absent[@]}" -gt 0 ]; then
         local list

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the files of a release: release.sh FOLDER [TAG]
 #   FOLDER  receives the Debian package of this machine, and the SPIR-V with which vkrope builds without glslc
-#   TAG     v and the version, as v0.1.0; another version than rope.h's is refused
+#   TAG     v and the version, as v0.2.0; another version than rope.h's is refused
 # It installs what is missing, and builds in build-release (VKROPE_BUILD names another folder).
 set -euo pipefail
 
@@ -21,11 +21,12 @@ esac
 if [ $# -gt 2 ]; then refuse "there are $# arguments; a folder and a tag are taken"; fi
 version=$(awk '/^#define ROPE_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' "$root/host/rope.h")
 if [ "${2:-v$version}" != "v$version" ]; then refuse "the tag is '$2', and rope.h is of version $version: v$version would be right"; fi
+grep -q "\"version\": \"$version\"" "$root/host/package/vcpkg/vcpkg.json" || refuse "host/package/vcpkg/vcpkg.json is not of version $version"
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 
 "$root/host/package/install_packages.sh" test
-cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=OFF -DVKROPE_BUILD_BENCH=OFF
+cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX=/usr -DVKROPE_BUILD_TESTS=OFF
 cmake --build "$build" --parallel "$(getconf _NPROCESSORS_ONLN)"
 cmake --build "$build" --target vkrope-spirv
 (cd "$build" && cpack -G DEB -B "$build/packages")

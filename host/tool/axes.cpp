@@ -10,7 +10,7 @@
 namespace tool {
 namespace {
 
-constexpr size_t kMaxNumbers = 2 * ROPE_MAX_PAIRS; // more than any list may have
+constexpr size_t kMaxNumbers = size_t{2} * ROPE_MAX_PAIRS; // more than any list may have
 
 // Reads a list such as "16,24,24": whole numbers, each of at most 9 digits.
 bool readNumberList(const std::string& text, std::vector<uint32_t>* numbers) {

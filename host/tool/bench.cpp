@@ -6,6 +6,7 @@
 #include "tool/progress.hpp"
 #include "tool/target.hpp"
 #include "tool/tool.hpp"
+#include "tool/tune.hpp"
 
 #include "../bench/allocations.hpp"
 #include "../bench/encodings.hpp"
@@ -26,15 +27,29 @@ using measure::BenchDevice;
 using measure::RotationCase;
 
 struct BenchOptions {
-    std::string device, plot, tuning;
+    std::string device, only, plot, tuning;
     TimingOptions timing;
     CaseOptions cases;
     uint32_t rounds = 0, batch = 0, packed = 0;
-    bool tables = false, fused = false, encodings = false, costs = false, json = false;
+    bool tables = false, fused = false, encodings = false, costs = false, json = false, tune = false;
     bool rotations() const { return !tables && !fused && !encodings && !costs; }
 };
 
+bool checkTuneOptions(const BenchOptions& options, Failure* failure) {
+    const std::pair<const char*, bool> given[] = {
+        {"--table", options.tables},           {"--fused", options.fused},
+        {"--encodings", options.encodings},    {"--costs", options.costs},
+        {"--tuning", !options.tuning.empty()}, {"--only", !options.only.empty()},
+        {"--plot", !options.plot.empty()}};
+    for (const auto& option : given) {
+        if (option.second)
+            return refuse(failure, std::string(option.first) + " does not go with --tune; leave one out");
+    }
+    return true;
+}
+
 bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
+    if (options.tune && !checkTuneOptions(options, failure)) return false;
     const std::pair<const char*, bool> given[] = {{"--element", !options.cases.elements.empty()},
                                                   {"--pairing", !options.cases.pairings.empty()},
                                                   {"--place", !options.cases.places.empty()},
@@ -121,6 +136,7 @@ Measurement fusedMeasurement(const measure::FusedKind& kind, uint32_t tokens) {
     measurement.makeAndTime = [&kind, tokens](BenchDevice* bench, BenchRow* row, const auto& time) {
         measure::FusedBench fused(bench, kind, tokens);
         row->bytes = static_cast<double>(fused.bytes());
+        row->unfused_bytes = static_cast<double>(fused.unfusedBytes());
         time(fused.contestants());
     };
     return measurement;
@@ -167,6 +183,8 @@ std::vector<Measurement> measurementsOf(const BenchOptions& options) {
             for (const uint32_t size : options.cases.tokens.empty() ? kind.sizes : options.cases.tokens)
                 measurements.push_back(encodingMeasurement(kind, size));
     }
+    const auto unwanted = [&](const Measurement& one) { return one.name.find(options.only) == one.name.npos; };
+    measurements.erase(std::remove_if(measurements.begin(), measurements.end(), unwanted), measurements.end());
     return measurements;
 }
 
@@ -265,8 +283,15 @@ bool checkTuningOption(const BenchOptions& options, const BenchDevice& bench, Fa
            refuse(failure, "--tuning: " + std::string(plan.reason.text));
 }
 
+bool checkOnlyOption(const BenchOptions& options, Failure* failure) {
+    return options.only.empty() || !measurementsOf(options).empty() ||
+           refuse(failure, "--only: none of the measurements has '" + options.only + "' in its name");
+}
+
 bool runBench(const BenchOptions& options, Failure* failure) try {
-    if (!checkBenchOptions(options, failure)) return false;
+    if (!checkBenchOptions(options, failure) || !checkOnlyOption(options, failure)) return false;
+    if (options.tune)
+        return runTune({options.device, options.timing, options.cases, options.rounds, options.json}, failure);
     BenchDevice bench = openTimedDevice(options.device, options.timing);
     if (!checkTuningOption(options, bench, failure)) return false;
     const rope::DeviceInfo& info = bench.device().info();
@@ -312,10 +337,15 @@ const char kBenchFooter[] =
     "together (--working-set); warm us is the time on one set, where one fits a cache. A line at the end says so if "
     "the "
     "device's clock moved.\n"
+    "--tune times each case with up to twenty tunings: 1, 2, 4 and 8 heads and 8 and 4 pairs of a thread, then groups "
+    "of at most 64 to 512 threads for the best of these. They take turns with the library's own; the best few are "
+    "timed once more, and --rounds are theirs. No bit depends on a tuning. \"keep\": none is faster than the noise "
+    "explains. `take` is a RopeTuning for a description, and with its commas for --tuning.\n"
     "Exit status 1 where results are wrong.\n\n"
     "examples:\n"
     "  vkrope bench --tokens 1,32 --element f16\n"
     "  vkrope bench --tokens 1,32,512 --element f32 --plot bandwidth.svg\n"
+    "  vkrope bench --tune --tokens 1,64 --element f32\n"
     "  vkrope bench --costs";
 
 } // namespace
@@ -334,13 +364,15 @@ RunCommand addBenchCommand(CLI::App* app) {
                                "third three times, and so on"),
                "a whole number of sequences", 1, 1024);
     addTimingOptions(app, &options->timing);
-    takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see vkrope tune"));
+    takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see --tune"));
     app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
     app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
     app->add_flag(
         "--encodings", options->encodings,
         "instead, what is added to embeddings, and biases on scores (--tokens are their queries), beside copies, and "
         "additions beside a kernel that only adds, sum");
+    app->add_option("--only", options->only, "those measurements alone whose names have this in them, as kv_q8_0");
+    app->add_flag("--tune", options->tune, "instead, how the device's threads are best cut, by trying");
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
     app->add_flag("--json", options->json, "as JSON");
     app->add_option(

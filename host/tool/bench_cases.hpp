@@ -1,4 +1,4 @@
-// The options of `vkrope bench` and `vkrope tune` that choose cases, tuning and how times are taken.
+// The options of `vkrope bench` that choose cases, tuning and how times are taken.
 #pragma once
 
 #include "../bench/cases.hpp"

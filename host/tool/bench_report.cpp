@@ -140,6 +140,7 @@ Json rowJson(const BenchRow& row) {
     }
     result["verified"] = true;
     result["bytes"] = static_cast<uint64_t>(row.bytes);
+    if (row.unfused_bytes != 0) result["unfused_bytes"] = static_cast<uint64_t>(row.unfused_bytes);
     result["rounds"] = row.rounds;
     result["dispatches"] = row.dispatches;
     result["us"] = quartilesJson(row.seconds);

@@ -21,6 +21,7 @@ struct BenchRow {
     Json labels;       // the case; each of the last `shown` labels is a column of the table
     size_t shown = 0;
     double bytes = 0;           // read and written
+    double unfused_bytes = 0;   // fused passes: by the passes that one replaces
     std::string untimed_reason; // why it was not timed
     bool wrong = false;         // its results were wrong, and nothing was timed
     size_t rounds = 0;

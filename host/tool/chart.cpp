@@ -90,7 +90,7 @@ std::vector<double> tickPlaces(const ChartAxis& axis, double low, double high) {
 
 // Fits the axis to the points that both axes show. With `round` the axis begins and ends at a mark.
 void fitAxis(const std::vector<ChartLine>& lines, bool round, const ChartAxis& other, bool of_x, ChartAxis* axis) {
-    double low = INFINITY, high = -INFINITY;
+    double low = HUGE_VAL, high = -HUGE_VAL;
     for (const ChartLine& line : lines) {
         for (size_t i = 0; i < line.x.size() && i < line.y.size(); ++i) {
             const double value = of_x ? line.x[i] : line.y[i];

@@ -170,7 +170,8 @@ bool makeCaseRows(const RopeRotateDescription& d, uint64_t bytes, CaseInputs* in
     table.tokens = d.tokens;
     table.positions = d.positions;
     const size_t count = static_cast<size_t>(bytes / ropeElementBytes(d.rows.element));
-    std::vector<float> values(count + 2 * d.frequencies.count); // a table's last row may reach beyond what is read
+    std::vector<float> values(count +
+                              size_t{2} * d.frequencies.count); // a table's last row may reach beyond what is read
     const RopeHostTable data = {inputs->slots.bytes[ROPE_SLOT_POSITIONS].data(), nullptr, values.data()};
     RopeReason reason;
     const bool by_position = d.source == ROPE_SOURCE_TABLE;

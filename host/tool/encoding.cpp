@@ -124,7 +124,7 @@ void addLayerOptions(CLI::App* app, ModelOptions* options) {
 void addRotaryDim(CLI::App* app, uint32_t* rotary_dim) {
     CLI::Option* option =
         app->add_option("--rotary-dim", *rotary_dim, "elements of the head that are rotated, an even number");
-    takesCount(option, "a whole number", 2, 2 * ROPE_MAX_PAIRS);
+    takesCount(option, "a whole number", 2, uint64_t{2} * ROPE_MAX_PAIRS);
 }
 
 bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {

@@ -85,7 +85,6 @@ const Command kCommands[] = {
     {"check", "compare a device with the reference, over the whole option matrix", tool::addCheckCommand},
     {"check-spirv", "find what a driver may fuse in a shader of your own", tool::addCheckSpirvCommand},
     {"bench", "time a device's rotations beside copies of the same bytes", tool::addBenchCommand},
-    {"tune", "find how a device's threads are best cut", tool::addTuneCommand},
 };
 
 struct AddedCommand {

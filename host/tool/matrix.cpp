@@ -341,7 +341,7 @@ uint32_t draw(uint64_t* number, uint32_t choices) {
 std::vector<TableCase> tableCases() {
     constexpr uint32_t kPairCounts[] = {1, 5, 32, 64};
     std::vector<TableCase> cases;
-    for (uint64_t index = 0; index < 2 * 3 * 5 * 4 * 2; ++index) {
+    for (uint64_t index = 0; index < uint64_t{2} * 3 * 5 * 4 * 2; ++index) {
         uint64_t number = index;
         TableCase made;
         RopeTableDescription& d = made.description;

@@ -171,7 +171,7 @@ RunCommand addPermuteCommand(CLI::App* app) {
     takesCount(heads, "a whole number", 1, 1u << 30);
     takesCount(head_dim, "a whole number", 2, 1u << 30);
     takesCount(app->add_option("--rotary-dim", options->rotary_dim, "rotated elements of each head; without it all"),
-               "a whole number", 2, 2 * ROPE_MAX_PAIRS);
+               "a whole number", 2, uint64_t{2} * ROPE_MAX_PAIRS);
     takesCount(
         app->add_option("--rotary-offset", options->rotary_offset, "element of the head where the rotary part starts"),
         "a whole number", 0, UINT32_MAX);

@@ -116,7 +116,7 @@ void addChoiceOptions(CLI::App* app, RotateOptions* options) {
     takesCount(app->add_option("--chunk-dim", options->chunk_dim,
                                "half pairing inside chunks of so many elements; without it the model's, else of the "
                                "whole rotary part"),
-               "a whole number", 2, 2 * ROPE_MAX_PAIRS);
+               "a whole number", 2, uint64_t{2} * ROPE_MAX_PAIRS);
     CLI::Option* transpose =
         app->add_flag("--transpose", options->transpose, "turn back, keeping the scale: the gradient");
     CLI::Option* inverse = app->add_flag("--inverse", options->inverse, "turn back and undo the scale");

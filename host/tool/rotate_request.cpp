@@ -209,7 +209,7 @@ bool placeRows(const RotateOptions& options, const GivenRows& given, RotateReque
                                    " x " + std::to_string(d.tokens) +
                                    " tokens; give a row per token, or --positions with a table");
     }
-    if (count != d.tokens) padSkippedRows(d, count, 2 * given.pairs, &request->given_rows);
+    if (count != d.tokens) padSkippedRows(d, count, size_t{2} * given.pairs, &request->given_rows);
     if (sequences != d.batch) repeatRows(d.batch, &request->given_rows);
     return true;
 }
@@ -229,7 +229,8 @@ bool checkRotaryPart(const RotateOptions& options, uint32_t rotary_dim, RotateRe
 
 // Given rows may hold a scale. An operation that undoes a scale would leave it in, unless --scale tells it.
 void warnAboutScale(const RotateOptions& options, const GivenRows& given) {
-    if (options.encoding.scale != 0 || (!options.inverse && !options.shift) || given.values.size() < 2 * given.pairs)
+    if (options.encoding.scale != 0 || (!options.inverse && !options.shift) ||
+        given.values.size() < size_t{2} * given.pairs)
         return;
     const double scale = std::hypot(given.values[0], given.values[given.pairs]);
     if (std::fabs(scale - 1) < 1e-2) return;

@@ -188,7 +188,7 @@ RunCommand addTableCommand(CLI::App* app) {
     app->add_option("--sin", options->sin, "the file to write the sines to");
     app->add_option("--out", options->out, "the file to write both to, in a format of one array");
     std::vector<std::string> names;
-    for (const TableFormat& format : kTableFormats) names.push_back(format.name);
+    for (const TableFormat& format : kTableFormats) names.emplace_back(format.name);
     app->add_option(
            "--format", options->format,
            "two-arrays: cos and sin apart, as in ONNX; duplicated: the same with each row twice side by side, as in "

@@ -34,7 +34,6 @@ RunCommand addBiasCommand(CLI::App* app);
 RunCommand addCheckCommand(CLI::App* app);
 RunCommand addCheckSpirvCommand(CLI::App* app);
 RunCommand addBenchCommand(CLI::App* app);
-RunCommand addTuneCommand(CLI::App* app);
 
 // Prints one line on stderr, whatever the text holds: "vkrope rotate: warning: ...".
 void warn(const char* command, const std::string& text);

@@ -1,14 +1,11 @@
-// vkrope tune: finds out how a device is best given its threads.
-#include "tool/bench_cases.hpp"
+#include "tool/tune.hpp"
+
 #include "tool/bench_report.hpp"
-#include "tool/option_values.hpp"
 #include "tool/progress.hpp"
 #include "tool/target.hpp"
-#include "tool/tool.hpp"
 
 #include "../bench/tuner.hpp"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -19,14 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using measure::RotationCase;
 using measure::TuningResult;
-
-struct TuneOptions {
-    std::string device;
-    TimingOptions timing;
-    CaseOptions cases;
-    uint32_t rounds = 0;
-    bool json = false;
-};
 
 std::string initializer(const RopeTuning& t) {
     return "{" + std::to_string(t.group_size) + ", " + std::to_string(t.heads) + ", " + std::to_string(t.pairs) + "}";
@@ -72,6 +61,8 @@ void printTuneHead(const rope::DeviceInfo& info) {
                 "noise", "take");
 }
 
+} // namespace
+
 bool runTune(const TuneOptions& options, Failure* failure) try {
     if (!checkDeviceName(options.device, failure)) return false;
     measure::BenchDevice bench = openTimedDevice(options.device, options.timing);
@@ -116,32 +107,6 @@ bool runTune(const TuneOptions& options, Failure* failure) try {
                                            " cases have wrong results with some tuning; vkrope check says more");
 } catch (const std::invalid_argument& refused) {
     return refuse(failure, refused.what());
-}
-
-const char kTuneFooter[] =
-    "Each case is timed with up to twenty tunings: 1, 2, 4 and 8 heads and 8 and 4 pairs of a thread, then groups of "
-    "at "
-    "most 64 to 512 threads for the best of these. They are verified against the CPU's bits and take turns with the "
-    "library's own, as in vkrope bench; the best few are timed once more. No bit depends on a tuning. \"keep\": none "
-    "is "
-    "faster than the noise explains.\n"
-    "`take` is a RopeTuning for a description, and with its commas for vkrope bench --tuning.\n\n"
-    "example:\n"
-    "  vkrope tune --tokens 1,64 --element f32";
-
-} // namespace
-
-RunCommand addTuneCommand(CLI::App* app) {
-    const auto options = std::make_shared<TuneOptions>();
-    app->add_option("--device", options->device,
-                    "a device's index or a part of its name; without it the best there is");
-    addCaseOptions(app, &options->cases);
-    addTimingOptions(app, &options->timing);
-    takesCount(app->add_option("--rounds", options->rounds, "of the last few; without it as many as fit some seconds"),
-               "a whole number of rounds", 1, 100000);
-    app->add_flag("--json", options->json, "as JSON");
-    app->footer(kTuneFooter);
-    return [options](Failure* failure) { return runTune(*options, failure); };
 }
 
 } // namespace tool

@@ -1,6 +1,5 @@
 // A program with no Vulkan of its own: rotates on the device present and compares with the CPU.
-// It names one header plainly, as hosts did before the headers lay in vkrope/.
-#include "device.hpp"
+#include <vkrope/device.hpp>
 #include <vkrope/rope.hpp>
 
 #include <cmath>

@@ -19,6 +19,10 @@ trap 'rm -rf "$work"' EXIT
 "$CC" -std=c99 -pedantic -Wall -Wextra -Werror ${VULKAN:+-I"$VULKAN"} $CFLAGS "$SOURCE/tests/package/consumer.c" \
     -o "$work/consumer" $(pkg-config --cflags --libs vkrope)
 [ "$("$work/consumer")" = "$("$EXPECTED")" ] || { echo "other bits" && exit 1; }
+# shellcheck disable=SC2046,SC2086
+if echo '#include "rope.h"' | "$CC" -fsyntax-only ${VULKAN:+-I"$VULKAN"} $(pkg-config --cflags vkrope) -xc - 2>/dev/null; then
+    echo "rope.h is found by its plain name, which may be another library's" && exit 1
+fi
 if [ -z "$CFLAGS" ] && readelf -d "$work/consumer" | grep libstdc++; then
     echo "a C host was given the C++ runtime" && exit 1
 fi

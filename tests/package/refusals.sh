@@ -4,7 +4,7 @@ set -euo pipefail
 configure() {
     rm -rf "$STAGE/refused"
     "$CMAKE" -S "$SOURCE" -B "$STAGE/refused" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" -DVKROPE_GLSLC=OFF \
-        -DVKROPE_BUILD_DEVICE=OFF -DVKROPE_BUILD_TESTS=OFF -DVKROPE_BUILD_BENCH=OFF "$@" 2>&1 | tr -s '\n ' ' '
+        -DVKROPE_BUILD_DEVICE=OFF -DVKROPE_BUILD_TESTS=OFF "$@" 2>&1 | tr -s '\n ' ' '
 }
 refuses() {
     local wanted=$1 said

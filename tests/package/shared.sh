@@ -6,7 +6,7 @@ complain() { echo "$1" && exit 1; }
 rm -rf "$STAGE/shared" "$STAGE/shared-installed"
 if ! { "$CMAKE" -S "$SOURCE" -B "$STAGE/shared" -G "$GENERATOR" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
     ${LAUNCHER:+-DCMAKE_C_COMPILER_LAUNCHER="$LAUNCHER" -DCMAKE_CXX_COMPILER_LAUNCHER="$LAUNCHER"} -DCMAKE_BUILD_TYPE=Release \
-    -DBUILD_SHARED_LIBS=ON -DVKROPE_BUILD_DEVICE=OFF -DVKROPE_BUILD_TOOL=OFF -DVKROPE_BUILD_BENCH=OFF \
+    -DBUILD_SHARED_LIBS=ON -DVKROPE_BUILD_DEVICE=OFF -DVKROPE_BUILD_TOOL=OFF \
     -DVKROPE_GLSLC=OFF -DVKROPE_SPIRV="$SPIRV" -DCMAKE_INSTALL_LIBDIR=lib &&
     "$CMAKE" --build "$STAGE/shared" --parallel 2 &&
     "$CMAKE" --install "$STAGE/shared" --prefix "$STAGE/shared-installed"; } >"$STAGE/shared.log" 2>&1; then
@@ -33,5 +33,8 @@ if command -v dpkg-shlibdeps >/dev/null; then
     package=$(echo "$STAGE"/shared-deb/*.deb)
     contents=$(dpkg-deb -c "$package")
     grep -q " ./usr/lib/libvkrope.so.${VERSION%.*} -> libvkrope.so.$VERSION\$" <<<"$contents" || complain "$package lacks the SONAME's link"
-    [[ $(dpkg-deb -I "$package" postinst) == *ldconfig* ]] || complain "$package does not call ldconfig"
+    [[ $(dpkg-deb -I "$package" triggers) == *ldconfig* ]] || complain "$package does not call ldconfig"
+    if command -v lintian >/dev/null && lintian --version | grep -qF 'v2.116.'; then
+        lintian --allow-root --fail-on error,warning "$package" || complain "$package has what lintian finds"
+    fi
 fi

@@ -66,8 +66,7 @@ row_intel() {
 mali_build() { # FOLDER
     copy_headers "$1/headers" &&
         configure_cross "$root" "$1/build" "$1/headers" Linux aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ \
-            -Dbenchmark_DIR="$vendors_root/usr/lib/aarch64-linux-gnu/cmake/benchmark" -DVKROPE_BUILD_TOOL=OFF \
-            -DVKROPE_BUILD_TESTS=OFF -DVKROPE_BUILD_BENCH=ON &&
+            -DVKROPE_BUILD_TOOL=OFF -DVKROPE_BUILD_TESTS=OFF &&
         cmake --build "$1/build" --parallel "$jobs" --target vkrope-compilers
 }
 

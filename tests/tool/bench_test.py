@@ -1,11 +1,13 @@
 import json
 import os
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree
 
-from program import RUN_SPOILED, SPOILED, expect_refusal, run, test, vulkan_devices
+from program import PROGRAM, RUNNER, RUN_SPOILED, SPOILED, expect_refusal, run, test, vulkan_devices
 
+COMPARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/compare.py")
 SMALL_BENCH = ["bench", "--tokens", "1", "--rounds", "2"]
 
 
@@ -114,9 +116,27 @@ def bench_understands_the_old_name_of_a_place_and_shows_the_new_one():
     places = [json.loads(run(*SMALL_BENCH, "--place", place, "--json")[0])["rows"][0]["place"]
               for place in ("elsewhere", "out-of-place")]
     assert places == ["out-of-place"] * 2, places
-    for command in ("bench", "tune"):
-        text = run(command, "--help")[0]
-        assert "out-of-place" in text and "elsewhere" not in text, text
+    text = run("bench", "--help")[0]
+    assert "out-of-place" in text and "elsewhere" not in text, text
+
+
+@test
+def bench_measures_only_what_is_named():
+    if not vulkan_devices():
+        sys.exit(77)
+    fused = json.loads(run(*SMALL_BENCH, "--fused", "--only", "kv_q8_0", "--json")[0])["rows"]
+    assert fused and all("kv_q8_0" in row["fused"] for row in fused) and fused[0]["unfused_bytes"] > fused[0]["bytes"], fused
+    rows = json.loads(run(*SMALL_BENCH, "--only", "out-of-place/f16", "--json")[0])["rows"]
+    assert [(row["place"], row["element"]) for row in rows] == [("out-of-place", "f16")], rows
+
+
+@test
+def compare_runs_two_programs_in_turns():
+    if RUNNER or not vulkan_devices():
+        sys.exit(77)
+    done = subprocess.run([sys.executable, COMPARE, PROGRAM, PROGRAM, "--pairs", "1", "--limit", "1000", *SMALL_BENCH[1:],
+                           "--element", "f32", "--place", "in-place"], capture_output=True, text=True)
+    assert done.returncode == 0 and re.fullmatch(r"llama3-8b half in-place 1 f32 inline .* ratio [0-9.]+\n", done.stdout), done
 
 
 @test
@@ -199,10 +219,16 @@ def bench_refuses_nonsense_in_one_line():
         ("four of a tuning", ["--tuning", "64,8,4,1"], "--tuning takes group size, heads and pairs"),
         ("tuning of costs", ["--costs", "--tuning", "64,8,4"], "--tuning goes with rotations"),
         ("tuning that is none", ["--tuning", "64,8,3"], "pairs is 3"),
+        ("only nothing", ["--fused", "--only", "voodoo"], "--only: none of the measurements has 'voodoo' in its name"),
+        ("only costs", ["--costs", "--only", "plan"], "--only: none of the measurements has 'plan' in its name"),
         ("no such device", ["--device", "Voodoo", "--plot", "x.svg"], "Voodoo"),
     ]:
         if what in ("no such device", "tuning that is none") and not vulkan_devices():
             continue
         expect_refusal(what, ["bench", *arguments], sentence, before)
     for arguments, sentence in [(["--tokens", "x"], "--tokens takes"), (["--device", "reference"], "a Vulkan device")]:
-        expect_refusal("tune", ["tune", *arguments], sentence, before)
+        expect_refusal("tune", ["bench", "--tune", *arguments], sentence, before)
+    for other in [["--table"], ["--fused"], ["--encodings"], ["--costs"], ["--tuning", "64,8,4"], ["--only", "kv"],
+                  ["--plot", "x.svg"]]:
+        expect_refusal(f"tune with {other[0]}", ["bench", "--tune", *other],
+                       f"vkrope bench: {other[0]} does not go with --tune; leave one out\n", before)

@@ -13,11 +13,11 @@ def examples_in_help_run():
     has_device = vulkan_devices() != []
     assert re.fullmatch(r"vkrope \d+\.\d+\.\d+\n", run("--version")[0])
     assert "devices" in run("--help")[0]
-    for command in ["devices", "frequencies", "models", "plot", "table", "rotate", "add-positions", "bias", "permute", "check", "check-spirv", "bench", "tune"]:
+    for command in ["devices", "frequencies", "models", "plot", "table", "rotate", "add-positions", "bias", "permute", "check", "check-spirv", "bench"]:
         text = run(command, "--help")[0]
         lines = re.search(r"example.*:\n((?:  .*\n?)+)", text).group(1)
         assert "vkrope " + command in lines, lines
-        if command == "check" or (not has_device and command in ("table", "rotate", "add-positions", "bias", "bench", "tune")):
+        if command == "check" or (not has_device and command in ("table", "rotate", "add-positions", "bias", "bench")):
             continue  # the one has a test of its own, the others need a device
         # One of the name must be the program, whatever it is called here.
         _, errors = run(shell=f'set -e\nvkrope() {{ {shlex.join(COMMAND)} "$@"; }}\n{lines}')

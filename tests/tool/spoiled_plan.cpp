@@ -1,5 +1,5 @@
 // This file is linked into the program with --wrap=ropePlanRotate, and turns interleaved bfloat16 the wrong way.
-#include "rope.h"
+#include <vkrope/rope.h>
 
 constexpr uint32_t kBackward = 7; // ROPE_ID_BACKWARD in shaders/interface.h
 

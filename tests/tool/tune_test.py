@@ -12,7 +12,7 @@ def tune_takes_what_is_surely_faster():
     found = vulkan_devices()
     if not found:
         sys.exit(77)
-    arguments = ["tune", "--tokens", "2", "--element", "f32", "--model", "qwen3-0.6b", "--rounds", "3", "--device", found[-1]]
+    arguments = ["bench", "--tune", "--tokens", "2", "--element", "f32", "--model", "qwen3-0.6b", "--rounds", "3", "--device", found[-1]]
     report = json.loads(run(*arguments, "--json")[0])
     row, = report["rows"]
     assert report["clock_watch"]["warm_ups"] >= 1, report
@@ -34,6 +34,6 @@ def tune_finds_a_spoiled_plan():
     found = vulkan_devices()
     if not found or not os.path.exists(SPOILED):
         sys.exit(77)
-    command = f"{RUN_SPOILED} tune --tokens 1 --rounds 1 --element bf16 --pairing interleaved --device {found[-1]}"
+    command = f"{RUN_SPOILED} bench --tune --tokens 1 --rounds 1 --element bf16 --pairing interleaved --device {found[-1]}"
     text, errors = run(shell=command, status=1)
     assert "WRONG, not timed" in text and "1 of 1 cases have wrong results" in errors, text + errors
