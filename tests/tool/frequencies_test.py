@@ -40,7 +40,8 @@ def frequencies_tell_the_axes():
     told = ["axes", "axis_names", "skip_first", "skip_last", "chunk_dim"]
     wan = {"_class_name": "WanTransformer3DModel", "attention_head_dim": 12}
     cases = [
-        (dict(model_type="qwen2_vl"), [], dict(axes=[0] * 16 + [1] * 24 + [2] * 24, axis_names=["t", "h", "w"])),
+        (dict(model_type="qwen2_vl", rope_scaling=dict(mrope_section=[16, 24, 24])), [],
+         dict(axes=[0] * 16 + [1] * 24 + [2] * 24, axis_names=["t", "h", "w"])),
         (wan, [], dict(axes=[0, 0, 1, 1, 2, 2], axis_names=["t", "h", "w"])),
         (dict(model_type="llama4", vision_config=dict(hidden_size=128)), ["--layer-type", "vision"],
          dict(axes=[0, 0, 1, 1], axis_names=["x", "y"], skip_last=1)),
@@ -80,7 +81,7 @@ def frequencies_tell_the_length():
 
 @test
 def one_row_of_positions_serves_the_axes_of_a_text_alone():
-    config = dict(model_type="qwen2_vl", head_dim=128,
+    config = dict(model_type="qwen2_vl", head_dim=128, rope_scaling=dict(mrope_section=[16, 24, 24]),
                   vision_config=dict(model_type="qwen2_vl", embed_dim=64, num_heads=2))
     with open("config.json", "w") as file:
         json.dump(config, file)
