@@ -157,9 +157,13 @@ struct Encoding {
     std::string model_type;
     bool on_a_grid = false;           // an image's or a video's tokens, with an axis for each side
     bool unknown_pairing = false;     // the configuration does not tell
+    std::string length;               // the length that the frequencies depend on; empty: they do not
     std::vector<std::string> notes;   // the model's
     std::vector<std::string> remarks; // what the answer is for
 };
+
+// Says for which length a rule that depends on it was made: "short factors up to a length of 4096". Empty: it does not.
+std::string describeLength(const RopeRule& rule);
 
 // Reads --config, or --frequencies and --scale.
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure);
