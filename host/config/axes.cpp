@@ -33,6 +33,11 @@ bool findSections(const Source& source, uint32_t pairs, Sections* sections, std:
         *sections = {rest, rest, of_t};
         return true;
     }
+    if (source.has(kNeedsSections)) {
+        return refuse(error, "the configuration has no mrope_section, which the code of the model type " +
+                                 shown(source.type) + " reads from its " + source.rules.key +
+                                 " and has no default for");
+    }
     const Json implied = Json::parse(source.has(kHasPositionAxes) ? source.known->parameters : "{}");
     if (implied.contains("mrope_section")) return readSections(implied["mrope_section"], sections, error);
     return refuse(error, "the configuration's " + source.rules.key + " has the rule 'mrope' without its mrope_section");

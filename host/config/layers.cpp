@@ -111,6 +111,53 @@ bool hasName(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+std::string listed(const std::vector<std::string>& names) {
+    constexpr size_t kMostNames = 8;
+    std::string text;
+    for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) text += (i == 0 ? "" : ", ") + shown(names[i]);
+    return names.size() <= kMostNames ? text : text + " and " + std::to_string(names.size() - kMostNames) + " others";
+}
+
+// Transformers' own list, and the names that were in it before. Its classes refuse any other.
+constexpr Keys kLayerTypeNames = {"full_attention",
+                                  "sliding_attention",
+                                  "chunked_attention",
+                                  "linear_attention",
+                                  "compressed_sparse_attention",
+                                  "heavily_compressed_attention",
+                                  "deepseek_sparse_attention",
+                                  "minimax_m3_sparse",
+                                  "conv",
+                                  "hybrid",
+                                  "hybrid_sliding",
+                                  "sparse",
+                                  "dense",
+                                  "moe",
+                                  "attention",
+                                  "mamba",
+                                  "mamba2",
+                                  "recurrent"};
+
+// The names that layer_types may have: where layers differ those that have a rule, else those of Transformers.
+std::vector<std::string> listKnownTypes(const Source& source) {
+    std::vector<std::string> names = listRuledTypes(source);
+    if (source.has(kLayerTypes) && !source.has(kCompressLayers)) return names;
+    for (const char* name : kLayerTypeNames) addOnce(&names, name);
+    return names;
+}
+
+bool checkTypeNames(const Source& source, std::string* error) {
+    const Json* types = findKey(source.config, "layer_types");
+    if (types == nullptr || source.known == nullptr || source.has(kOtherCode)) return true;
+    const std::vector<std::string> known = listKnownTypes(source);
+    for (const Json& type : *types) {
+        if (hasName(known, type.get<std::string>())) continue;
+        return refuse(error, "the configuration's layer_types has " + shown(type) + ", which the model type " +
+                                 shown(source.type) + " does not have; it may have " + listed(known));
+    }
+    return true;
+}
+
 // Lists the types, and says whether they differ. Layers of types that no rule names are forgotten: which of them has
 // which rule is not known.
 void listTypes(const Source& source, ModelEncoding* model) {
@@ -145,13 +192,6 @@ bool occurs(const ModelEncoding& model, const std::string& type) {
         typed = typed || !layer.type.empty();
     }
     return !typed;
-}
-
-std::string listed(const std::vector<std::string>& names) {
-    constexpr size_t kMostNames = 8;
-    std::string text;
-    for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) text += (i == 0 ? "" : ", ") + shown(names[i]);
-    return names.size() <= kMostNames ? text : text + " and " + std::to_string(names.size() - kMostNames) + " others";
 }
 
 bool chooseLayerName(const Source& source, const ModelEncoding& model, const std::string& wanted, std::string* name,
@@ -257,7 +297,7 @@ bool findRules(Source* source, std::string* error) {
 }
 
 bool chooseTextLayer(const ConfigRequest& request, Source* source, ModelEncoding* model, std::string* error) {
-    if (!listLayers(*source, &model->layers, error)) return false;
+    if (!listLayers(*source, &model->layers, error) || !checkTypeNames(*source, error)) return false;
     listTypes(*source, model);
     if (!checkTypeCount(model->layer_types.size(), error)) return false;
     if (request.layer && !checkOneLayer(request, *model, error)) return false;

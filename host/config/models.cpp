@@ -5,6 +5,7 @@ namespace {
 
 constexpr unsigned kLayersOfGemma4 = kLayerTypes | kGlobalHeadDim | kScaledPartial;
 constexpr unsigned kAxesOfErnie = kHasPositionAxes | kErnieAxes;
+constexpr unsigned kAxesOfQwen2 = kHasPositionAxes | kNeedsSections;
 // The model's code implies the configuration key mrope_interleaved.
 constexpr unsigned kMropeInterleaved = kHasPositionAxes | kRoundRobinAxes;
 
@@ -39,7 +40,6 @@ const char kMistral4[] = R"({"rope_type": "yarn", "factor": 128, "original_max_p
 
 const char kGlmAxes[] = R"({"mrope_section": [8, 12, 12]})";
 const char kErnieAxesOfHwt[] = R"({"mrope_section": [22, 22, 20]})";
-const char kQwen2Axes[] = R"({"mrope_section": [16, 24, 24]})"; // as in the published files; the code has no default
 const char kQwen3Axes[] = R"({"mrope_section": [24, 20, 20]})";
 const char kCosmosAxes[] = R"({"mrope_section": [24, 20, 20], "rope_theta": 100000000})";
 const char kQwen35Axes[] = R"({"mrope_section": [11, 11, 10]})";
@@ -239,7 +239,7 @@ constexpr Model kModels[] = {
     {"olmo_hybrid", kHalf, 10000, 0, 1, {0, 3840, 30, 0}, 0, nullptr},
     {"olmoe", kHalf, 10000, 0, 1, {0, 2048, 16, 0}, 0, nullptr},
     {"openai_privacy_filter", kInterleaved, 150000, 0, 1, {64, 640, 14, 0}, 0, kGptOss},
-    {"paddleocr_vl_text", kHalf, 500000, 0, 1, {128, 1024, 16, 0}, kHasPositionAxes, kQwen2Axes},
+    {"paddleocr_vl_text", kHalf, 500000, 0, 1, {128, 1024, 16, 0}, kAxesOfQwen2, nullptr},
     {"orion", kHalf, 10000, 0, 1, {0, 4096, 32, 0}, kOtherCode, nullptr},
     {"pe_audio_encoder", kInterleaved, 10000, 0, 1, {128, 1792, 14, 0}, 0, kPeAudio},
     {"pe_audio_video_encoder", kInterleaved, 10000, 0, 1, {128, 1792, 14, 0}, 0, kPeAudio},
@@ -247,19 +247,19 @@ constexpr Model kModels[] = {
     {"persimmon", kHalf, 10000, 0, 0.5, {0, 4096, 64, 0}, kPartialHead | kClassPartial, nullptr},
     {"phi", kHalf, 10000, 0, 0.5, {0, 2048, 32, 0}, kPartialHead | kClassPartial, nullptr},
     {"phi-msft", kHalf, 10000, 0, 1, {0, 2048, 32, 0}, kPartialHead | kRotaryDim | kOtherCode, nullptr},
-    {"phi3", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kSuIsLongrope, nullptr},
-    {"phi3_v", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kSuIsLongrope | kOtherCode, nullptr},
-    {"phi4_multimodal", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kSuIsLongrope, nullptr},
-    {"phi4mm", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kSuIsLongrope | kOtherCode, nullptr},
+    {"phi3", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kPhisLongrope, nullptr},
+    {"phi3_v", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kPhisLongrope | kOtherCode, nullptr},
+    {"phi4_multimodal", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kPhisLongrope, nullptr},
+    {"phi4mm", kHalf, 10000, 0, 1, {0, 3072, 32, 0}, kPartialHead | kPhisLongrope | kOtherCode, nullptr},
     {"phimoe", kHalf, 1000000, 0, 1, {0, 4096, 32, 0}, kShortLongMscale, nullptr},
     {"qwen", kHalf, 10000, 0, 1, {0, 4096, 32, 0}, kPartialHead | kSteppedNtk | kOtherCode, nullptr},
     {"qwen2", kHalf, 10000, 0, 1, {0, 4096, 32, 0}, 0, nullptr},
-    {"qwen2_5_omni_talker", kHalf, 1000000, 0, 1, {128, 3584, 28, 0}, kHasPositionAxes, kQwen2Axes},
+    {"qwen2_5_omni_talker", kHalf, 1000000, 0, 1, {128, 3584, 28, 0}, kAxesOfQwen2, nullptr},
     {"qwen2_5_omni_dit", kInterleavedToHalf, 10000, 0, 1, {64, 1024, 16, 0}, 0, nullptr},
-    {"qwen2_5_omni_text", kHalf, 1000000, 0, 1, {0, 3584, 28, 0}, kHasPositionAxes, kQwen2Axes},
-    {"qwen2_5_vl_text", kHalf, 1000000, 0, 1, {0, 8192, 64, 0}, kHasPositionAxes, kQwen2Axes},
+    {"qwen2_5_omni_text", kHalf, 1000000, 0, 1, {0, 3584, 28, 0}, kAxesOfQwen2, nullptr},
+    {"qwen2_5_vl_text", kHalf, 1000000, 0, 1, {0, 8192, 64, 0}, kAxesOfQwen2, nullptr},
     {"qwen2_moe", kHalf, 10000, 0, 1, {0, 2048, 16, 0}, 0, nullptr},
-    {"qwen2_vl_text", kHalf, 1000000, 0, 1, {0, 8192, 64, 0}, kHasPositionAxes, kQwen2Axes},
+    {"qwen2_vl_text", kHalf, 1000000, 0, 1, {0, 8192, 64, 0}, kAxesOfQwen2, nullptr},
     {"qwen3", kHalf, 10000, 0, 1, {128, 4096, 32, 0}, 0, nullptr},
     {"qwen3_5_moe_text",
      kHalf,

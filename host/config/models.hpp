@@ -23,8 +23,9 @@ enum ModelTraits : unsigned {
     kRotaryLast = 32,                 // the rotary part is the head's end
     kBackwards = 64,                  // turns the other way
     kHasPositionAxes = 128,           // positions of three axes, t, h and w; each axis has contiguous pairs
+    kNeedsSections = 33554432,        // with kHasPositionAxes: there is no default for mrope_section
     kRotary64 = 256,                  // 64 elements rotate where rotary_dim is absent
-    kSuIsLongrope = 512,              // su and yarn are names of longrope
+    kPhisLongrope = 512,              // no other rule, by the names su and yarn too; its original length is beside it
     kDynamicAlpha = 1024,             // the dynamic rule may have an alpha
     kShortLongMscale = 2048,          // longrope always by short_factor, scaled by short_mscale or long_mscale
     kEmbeddingTypeDecides = 4096,     // rotates only where position_embedding_type says so

@@ -85,7 +85,7 @@ bool readPositions(const Source& source, double* count, std::string* error) {
 
 bool readOriginalLength(const Source& source, double* length, std::string* error) {
     const char* key = "original_max_position_embeddings";
-    double outer = NAN, inner = NAN;
+    double outer = source.has(kPhisLongrope) ? 4096 : NAN, inner = NAN;
     return readPositions(source, length, error) && readNumber(source.config, key, 1, kMaxLength, &outer, error) &&
            readNumber(source.layer.rule, key, 1, kMaxLength, &inner, error) &&
            chooseOuterOrInner(source, key, outer, inner, length, error);

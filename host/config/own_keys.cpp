@@ -169,6 +169,8 @@ bool saysAnother(const IgnoredKey& key, const Source& source, const ModelEncodin
         return value != model.rule.base;
     case IgnoredKey::head:
         return value != model.head_dim;
+    case IgnoredKey::length:
+        return model.rule.original_length != 0 && value != model.rule.original_length;
     case IgnoredKey::partial:
         return std::floor(value * model.head_dim) != model.rotary_dim;
     default:
@@ -184,6 +186,8 @@ std::string insteadOf(const IgnoredKey& key, const ModelEncoding& model) {
     case IgnoredKey::size:
     case IgnoredKey::head:
         return "; a head has " + std::to_string(model.head_dim) + " elements";
+    case IgnoredKey::length:
+        return "; the original length is " + std::to_string(static_cast<uint64_t>(model.rule.original_length));
     case IgnoredKey::rule:
         return std::string("; the rule is '") + ropeRuleName(model.rule.kind) + "'";
     default:
@@ -202,6 +206,14 @@ std::string plainReading(const Source& source, const ModelEncoding& model) {
            (model.rotary_dim == model.head_dim
                 ? "the whole head of " + dims + " elements turns"
                 : dims + " of a head's " + std::to_string(model.head_dim) + " elements turn");
+}
+
+// The value at the top, or the class's default for it, goes before one in the rule.
+void dropInnerLength(Source* source) {
+    for (const char* key : {"rope_parameters", "rope_scaling"}) {
+        if (findKey(source->config, key) != nullptr)
+            ignore(source, &source->config[key], "original_max_position_embeddings", IgnoredKey::length);
+    }
 }
 
 void dropAliases(Source* source) {
@@ -232,8 +244,9 @@ void dropKeys(Source* source) {
 } // namespace
 
 bool dropIgnoredKeys(Source* source, std::string* error) {
-    if (source->known == nullptr || source->has(kOtherCode)) return true;
-    dropKeys(source);
+    if (source->known == nullptr) return true;
+    if (source->has(kPhisLongrope)) dropInnerLength(source);
+    if (!source->has(kOtherCode)) dropKeys(source);
     if (source->ignored.empty()) return true;
     source->rules = {};
     return findRules(source, error);

@@ -8,7 +8,8 @@ namespace rope {
 namespace config {
 
 // Takes out the keys that the type's own code ignores, and finds the rules again where it took any. A type that is not
-// known, or whose code is not that of Transformers, keeps all of them.
+// known keeps all of them. One whose code is not that of Transformers does too, but for the original length in a Phi's
+// rule.
 bool dropIgnoredKeys(Source* source, std::string* error);
 
 // Adds a note for each key that was taken out and says another thing than what was read, and one for a type that is not

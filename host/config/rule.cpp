@@ -46,7 +46,7 @@ bool readRuleName(const Source& source, std::string* name, std::string* error) {
                                  " has a factor and no rope_type; 'linear' would take one");
     }
     if (name->empty()) *name = "default";
-    if (source.has(kSuIsLongrope) && (*name == "su" || *name == "yarn")) *name = "longrope";
+    if (source.has(kPhisLongrope) && (*name == "su" || *name == "yarn")) *name = "longrope";
     return true;
 }
 
@@ -73,6 +73,11 @@ bool readRuleKind(const Source& source, RopeRule* rule, std::string* error) {
     for (const RuleName& known : kRuleNames) {
         if (name != known.name) continue;
         rule->kind = known.kind;
+        const bool taken = rule->kind == ROPE_RULE_DEFAULT || rule->kind == ROPE_RULE_LONGROPE;
+        if (source.has(kPhisLongrope) && !taken) {
+            return refuse(error, "the configuration's rule is '" + name + "'; the code of the model type " +
+                                     shown(source.type) + " takes none but 'default' and 'longrope'");
+        }
         return checkRuleKeys(source, known, error);
     }
     return refuse(error, "the configuration's rule " + shown(name) +
@@ -103,6 +108,12 @@ bool readRuleFactor(const Source& source, RopeRule* rule, std::string* error) {
         double positions = 0;
         if (!readPositions(source, &positions, error)) return false;
         rule->factor = positions / rule->original_length; // a 0 is refused below, or by the rule
+    }
+    if (rule->factor == 0 && rule->kind == ROPE_RULE_LONGROPE && !source.has(kShortLongMscale) &&
+        findKey(source.layer.rule, "attention_factor") == nullptr) {
+        return refuse(error, "the configuration has no max_position_embeddings, which gives the rule 'longrope' its "
+                             "scale where the " +
+                                 source.rules.key + " has neither factor nor attention_factor");
     }
     const bool optional =
         rule->kind == ROPE_RULE_DEFAULT || rule->kind == ROPE_RULE_PROPORTIONAL || rule->kind == ROPE_RULE_LONGROPE;
@@ -162,7 +173,9 @@ bool readSteppedNtk(const Source& source, double length, RopeRule* rule, std::st
     if (!readBool(source.config, "use_dynamic_ntk", &stepped, error) ||
         !readNumber(source.config, "seq_length", 1, 1e9, &original, error))
         return false;
-    if (!stepped || length == 0) return true;
+    if (!stepped) return true;
+    rule->original_length = original;
+    if (length == 0) return true;
     if (original == 0)
         return refuse(error, "the configuration's use_dynamic_ntk is true, and it has no seq_length from which on the "
                              "base is stretched");

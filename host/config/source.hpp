@@ -25,7 +25,7 @@ struct Layer {
 // A key that the model type's own code does not read.
 struct IgnoredKey {
     // In other types' code the key stands for this. The first base is that of the full layers.
-    enum Means { base, first_base, second_base, partial, size, head, rule };
+    enum Means { base, first_base, second_base, partial, size, head, rule, length };
     std::string name;
     Json value;
     Means means;

@@ -130,7 +130,8 @@ const char kArrayFilesHelp[] =
     "Arrays are read from .npy, from .npz without compression and from .safetensors. FILE.npz:NAME and\n"
     "FILE.safetensors:NAME choose one of several, and so does model.safetensors.index.json:NAME of a checkpoint\n"
     "in parts. Arrays are written to .npy and .safetensors; options that name one .safetensors share it, and\n"
-    "without :NAME each array is named as its option is: q, k, cos, sin, out.\n\n";
+    "without :NAME each array is named as its option is: q, k, cos, sin, out. A .safetensors that is there is\n"
+    "replaced as a whole, and refused if it holds tensors of other names.\n\n";
 
 ArrayPath::Kind kindOfFile(const std::string& file) {
     const struct {

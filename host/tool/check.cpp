@@ -70,10 +70,8 @@ constexpr size_t kCasesPerDevice = 1024;
 constexpr size_t kMostThreads = 4;
 
 bool openCheckDevice(const std::string& name, CheckDevice* device, Failure* failure) {
-    Target target;
-    if (!openTarget(name, &target, failure)) return false;
-    device->nearest = ropeGetRounding(target.device.context()) == ROPE_ROUNDING_NEAREST;
-    device->opened = std::move(target.device);
+    if (!openDevice(name, &device->opened, failure)) return false;
+    device->nearest = ropeGetRounding(device->opened.context()) == ROPE_ROUNDING_NEAREST;
     return true;
 }
 

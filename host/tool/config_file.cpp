@@ -32,11 +32,13 @@ bool readUpTo(size_t most, std::ifstream* file, std::string* bytes) {
 bool readConfigFile(const std::string& path, ConfigFile* config, Failure* failure) {
     errno = 0;
     std::ifstream file(path, std::ios::binary);
-    if (!file) return refuse(failure, "--config: " + path + ": " + std::strerror(errno));
+    std::error_code ignored;
+    if (!file)
+        return refuse(failure, "--config: " + path + ": " +
+                                   (fs::exists(path, ignored) ? std::strerror(errno) : "there is no such file"));
     std::string bytes;
     readUpTo(kMagicBytes, &file, &bytes);
     config->is_gguf = bytes == kGgufMagic;
-    std::error_code ignored;
     if (config->is_gguf && fs::is_regular_file(path, ignored)) return true;
     const size_t most = config->is_gguf ? kMaxPipedGgufBytes : kMaxJsonBytes;
     config->is_cut = readUpTo(most, &file, &bytes) && file.peek() != std::ifstream::traits_type::eof();

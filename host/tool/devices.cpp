@@ -84,7 +84,7 @@ void printListedDevice(const ListedDevice& listed) {
 bool runDevices(bool json, Failure* failure) {
     std::string error;
     const std::vector<ListedDevice> all = openEach(&error);
-    if (all.empty()) return refuse(failure, error + " (--device reference needs none)");
+    if (all.empty()) return refuse(failure, error + "; other commands need none with --device cpu");
     if (!json) {
         for (const ListedDevice& listed : all) printListedDevice(listed);
         return true;

@@ -13,6 +13,12 @@
 namespace tool {
 namespace {
 
+std::string exactly(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", number);
+    return text;
+}
+
 bool readGgufModel(const ModelOptions& options, uint32_t rotary_dim, const ConfigFile& file, rope::ModelEncoding* model,
                    Failure* failure) {
     rope::GgufRequest request;
@@ -50,6 +56,7 @@ bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Fail
     encoding->skip_last = model.skip_last;
     encoding->on_a_grid = model.on_a_grid;
     encoding->unknown_pairing = model.pairing == ROPE_PAIRING_DEFAULT;
+    encoding->length = describeLength(model.rule);
     return true;
 }
 
@@ -93,6 +100,18 @@ bool checkFrequencyValues(const Encoding& encoding, bool compatible, Failure* fa
 }
 
 } // namespace
+
+std::string describeLength(const RopeRule& rule) {
+    const RopeRuleKind kind = rule.kind;
+    // HunYuan's alpha and Qwen's steps have a length though their rule reads none.
+    const bool stretched = (kind == ROPE_RULE_NTK || kind == ROPE_RULE_DEFAULT) && rule.original_length != 0;
+    const bool factors = kind == ROPE_RULE_LONGROPE;
+    if (!factors && !stretched && kind != ROPE_RULE_DYNAMIC_NTK && kind != ROPE_RULE_YARN_RAMPED) return "";
+    const bool beyond = rule.length > rule.original_length;
+    const std::string length = "a length of " + exactly(beyond ? rule.length : rule.original_length);
+    if (factors) return (beyond ? "long factors, of " : "short factors up to ") + length;
+    return (beyond ? "of " : "up to ") + length;
+}
 
 std::vector<uint8_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngle angle) {
     std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
@@ -172,17 +191,26 @@ bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* f
 namespace {
 
 bool readForLength(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure) {
-    const double length = lengthOfPositions(positions);
-    if (options.model.config.empty() || options.model.length != 0 || length == 0) return true;
+    const double length = lengthOfPositions(positions), given = options.model.length;
+    std::vector<std::string>* remarks = &encoding->remarks;
+    if (options.model.config.empty()) return true;
+    if (given != 0) {
+        if (given < length && !encoding->length.empty())
+            remarks->push_back("--length is " + exactly(given) + ", and the largest position plus one is " +
+                               exactly(length) + "; the frequencies are those of --length");
+        return true;
+    }
     EncodingOptions asked = options;
     asked.model.length = length;
-    const Encoding before = std::move(*encoding);
-    if (!readEncoding(asked, encoding, failure)) return false;
-    if (encoding->frequencies == before.frequencies && encoding->scale == before.scale) return true;
-    char text[32];
-    std::snprintf(text, sizeof text, "%.17g", length);
-    encoding->remarks.push_back(std::string("the frequencies are those of a length of ") + text +
-                                ", the largest position plus one; --length N chooses another");
+    const Encoding before = *encoding;
+    if (length != 0 && !readEncoding(asked, encoding, failure)) return false;
+    if (encoding->frequencies != before.frequencies || encoding->scale != before.scale) {
+        remarks->push_back("the frequencies are those of a length of " + exactly(length) +
+                           ", the largest position plus one; --length N chooses another");
+    } else if (!encoding->length.empty()) {
+        remarks->push_back("the frequencies depend on the length (these: " + encoding->length +
+                           "); --length N chooses another");
+    }
     return true;
 }
 

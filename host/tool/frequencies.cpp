@@ -24,17 +24,6 @@ struct FrequenciesOptions {
     std::string npy;
 };
 
-// Says which length a rule that depends on it was made for.
-void printLength(const RopeRule& rule) {
-    const bool beyond = rule.length > rule.original_length;
-    const double length = beyond ? rule.length : rule.original_length;
-    if (rule.kind == ROPE_RULE_LONGROPE)
-        std::printf(beyond ? ", long factors, of a length of %.17g" : ", short factors up to a length of %.17g",
-                    length);
-    if (rule.kind == ROPE_RULE_DYNAMIC_NTK || rule.kind == ROPE_RULE_YARN_RAMPED)
-        std::printf(beyond ? ", of a length of %.17g" : ", up to a length of %.17g", length);
-}
-
 void printSkip(const char* end, uint32_t tokens) {
     if (tokens == 1) std::printf(", not the %s token", end);
     if (tokens > 1) std::printf(", not the %s %u tokens", end, tokens);
@@ -55,7 +44,8 @@ void printSplit(const rope::ModelEncoding& model) {
 
 void printModelText(const rope::ModelEncoding& model) {
     std::printf("rule %s", ropeRuleName(model.rule.kind));
-    printLength(model.rule);
+    const std::string length = describeLength(model.rule);
+    if (!length.empty()) std::printf(", %s", length.c_str());
     std::printf(", rotary_dim %u from element %u of %u, pairing %s", model.rotary_dim, model.rotary_begin,
                 model.head_dim, pairingName(model.pairing));
     if (model.pairing_out != ROPE_PAIRING_DEFAULT && model.pairing_out != model.pairing)
@@ -90,6 +80,52 @@ rope::NpyArray frequencyArray(const std::vector<double>& frequencies) {
     return array;
 }
 
+// Returns the options by which pairs get their axes.
+std::string axesOptions(const rope::ModelEncoding& model) {
+    std::vector<uint32_t> sections(model.axis_names.size(), 0);
+    std::string list, counts;
+    for (const uint8_t axis : model.axes) {
+        if (axis < sections.size()) ++sections[axis];
+        list += (list.empty() ? "" : ",") + std::to_string(axis);
+    }
+    for (const uint32_t count : sections) counts += (counts.empty() ? "" : ",") + std::to_string(count);
+    for (const RopeAxesOrder order : {ROPE_AXES_CONTIGUOUS, ROPE_AXES_INTERLEAVED}) {
+        std::vector<uint8_t> axes(model.axes.size());
+        const uint32_t pairs = static_cast<uint32_t>(axes.size()), count = static_cast<uint32_t>(sections.size());
+        if (ropeSetAxes(order, sections.data(), count, pairs, axes.data(), nullptr) == ROPE_SUCCESS &&
+            axes == model.axes)
+            return " --sections " + counts + (order == ROPE_AXES_INTERLEAVED ? " --axes interleaved" : "");
+    }
+    return " --axes " + list;
+}
+
+// Returns the options that `rotate` wants beside --frequencies, where they differ from what it takes without them.
+std::string otherOptions(const rope::ModelEncoding& model) {
+    std::string text;
+    char scale[32];
+    std::snprintf(scale, sizeof scale, "%.17g", model.scale);
+    const auto add = [&text](const char* option, uint32_t value) {
+        if (value != 0) text += std::string(" ") + option + " " + std::to_string(value);
+    };
+    if (model.scale != 1) text += std::string(" --scale ") + scale;
+    if (model.pairing == ROPE_PAIRING_INTERLEAVED) text += " --pairing interleaved";
+    if (model.pairing_out != ROPE_PAIRING_DEFAULT && model.pairing_out != model.pairing)
+        text += std::string(" --pairing-out ") + pairingName(model.pairing_out);
+    add("--rotary-offset", model.rotary_begin);
+    add("--chunk-dim", model.chunk_dim);
+    add("--skip-first", model.skip_first);
+    add("--skip-last", model.skip_last);
+    return model.axes.empty() ? text : text + axesOptions(model);
+}
+
+void remarkOptions(const std::string& path, const rope::ModelEncoding& model) {
+    std::string options = otherOptions(model);
+    if (model.nope_dim != 0)
+        options += ", and for whole heads of " + std::to_string(model.nope_dim + model.head_dim) +
+                   " with --rotary-offset " + std::to_string(model.nope_dim + model.rotary_begin) + " too";
+    if (!options.empty()) remark("frequencies", "rotate takes these with --frequencies " + path + options);
+}
+
 bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     if (options.schema) {
         std::fputs(frequenciesSchema(), stdout);
@@ -106,6 +142,7 @@ bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     for (const std::string& note : model.notes) warn("frequencies", note);
     const std::vector<OutputArray> arrays = {{npy, frequencyArray(model.frequencies)}};
     if (!options.npy.empty() && !writeArrays(arrays, failure)) return false;
+    if (!options.npy.empty()) remarkOptions(options.npy, model);
     if (options.json) {
         std::printf("%s\n", encodingJson(model).c_str());
     } else {
@@ -127,10 +164,10 @@ RunCommand addFrequenciesCommand(CLI::App* app) {
     addLayerOptions(app, &options->model);
     addRotaryDim(app, &options->rotary_dim);
     app->add_flag("--json", options->json, "print JSON");
-    app->add_option("--npy", options->npy,
-                    "write the frequencies to an .npy of float64; --frequencies with it gives the same bits, with the "
-                    "--scale, --pairing "
-                    "and --sections that this command prints");
+    app->add_option(
+        "--npy", options->npy,
+        "write the frequencies to an .npy of float64; `rotate --frequencies` with it gives the same bits, with "
+        "the other options that a line names: --scale, --pairing, --pairing-out, --rotary-offset, --sections ...");
     const std::vector<CLI::Option*> others = app->get_options([](CLI::Option* o) { return !o->check_lname("help"); });
     CLI::Option* schema =
         app->add_flag("--json-schema", options->schema, "print the JSON schema of what --json prints, by itself");

@@ -33,7 +33,6 @@ struct Positions {
     uint32_t axes = 1;  // 1: the same on every axis
     uint32_t batch = 0; // 0: the same for every sequence
     uint32_t tokens = 0;
-    bool ambiguous = false;      // two dimensions fit both meanings and are taken as [batch, tokens]
     bool whole = true;           // false: values are in units of 2^-32
     std::vector<int64_t> values; // [axes, batch, tokens], unless counted
 };
@@ -41,10 +40,13 @@ struct Positions {
 extern const char kPositionsHelp[];
 
 // Reads "first:last" or the file at a path. A range fits int32; int64 beyond it is no position. `axes` and `batch` tell
-// what two dimensions mean: [axes, tokens] if the first dimension equals `axes` and not `batch`, else [batch, tokens].
-// `check` judges the counts of *positions before there is memory for the values.
+// what two dimensions mean: [axes, tokens] if the first dimension equals `axes`, else [batch, tokens]; if it equals
+// both they are refused. `check` judges the counts of *positions before there is memory for the values.
 bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure,
                          const std::function<bool(Failure*)>& check = nullptr);
+
+// Hints at a row of a text's positions before those of the axes. Empty: there is none too many.
+std::string hintAtTextRow(uint32_t rows, uint32_t axes);
 
 // Makes each sequence's positions as long as the sequence: the skipped tokens get places around those that turn, and
 // their values are not read. The given positions may be those of all tokens or of the turning ones alone.
@@ -157,9 +159,13 @@ struct Encoding {
     std::string model_type;
     bool on_a_grid = false;           // an image's or a video's tokens, with an axis for each side
     bool unknown_pairing = false;     // the configuration does not tell
+    std::string length;               // the length that the frequencies depend on; empty: they do not
     std::vector<std::string> notes;   // the model's
     std::vector<std::string> remarks; // what the answer is for
 };
+
+// Says for which length a rule that depends on it was made: "short factors up to a length of 4096". Empty: it does not.
+std::string describeLength(const RopeRule& rule);
 
 // Reads --config, or --frequencies and --scale.
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure);

@@ -6,7 +6,7 @@
 
 namespace tool {
 
-// Lists a few names, first those that hold the wanted one, then those that begin as it does.
+// Lists a few names, first those that hold the wanted one, then those that begin as it does but for a few letters.
 std::string nearestNames(std::vector<std::string> names, const std::string& wanted);
 
 } // namespace tool

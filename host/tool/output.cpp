@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 namespace tool {
 namespace {
@@ -84,7 +86,59 @@ bool checkOutput(const PathOption& output, Failure* failure) {
     return true;
 }
 
+bool isNameUnknown(const PathOption& output) { return output.name && output.name->empty(); }
+
+bool refuseLoss(const PathOption& output, const std::vector<std::string>& lost, Failure* failure) {
+    constexpr size_t kNamesShown = 3;
+    std::string names;
+    for (size_t i = 0; i < std::min(lost.size(), kNamesShown); ++i)
+        names += (i == 0 ? "" : ", ") + rope::quotedText(lost[i], 96);
+    if (lost.size() > kNamesShown) names += " and " + std::to_string(lost.size() - kNamesShown) + " more";
+    return refuse(failure, output.option + " would replace " + placeOf(output).file + ", and its " +
+                               (lost.size() == 1 ? "tensor " : "tensors ") + names +
+                               " would be lost; name another file, or delete it first");
+}
+
+// `written` are the names of all tensors that the output's file gets.
+bool checkReplaced(const PathOption& output, const std::set<std::string>& written, Failure* failure) {
+    std::error_code ignored;
+    const std::string file = placeOf(output).file;
+    if (!fs::exists(file, ignored) || fs::file_size(file, ignored) == 0) return true;
+    rope::SafetensorsFile before;
+    std::string error;
+    if (!before.open(file, &error)) {
+        return refuse(failure, output.option + " would replace " + error +
+                                   "; what it holds is not known, so name another file, or delete it first");
+    }
+    std::vector<std::string> lost;
+    for (const rope::SafetensorsEntry& entry : before.header().tensors) {
+        if (written.count(entry.name) == 0) lost.push_back(entry.name);
+    }
+    return lost.empty() || refuseLoss(output, lost, failure);
+}
+
 } // namespace
+
+bool checkNothingLost(const std::vector<PathOption>& outputs, Failure* failure) {
+    std::map<std::string, std::set<std::string>> written; // by the file
+    const auto isCollected = [](const PathOption& output) {
+        return placeOf(output).kind == ArrayPath::Kind::safetensors;
+    };
+    const auto fileOf = [](const PathOption& output) {
+        return fs::absolute(placeOf(output).file).lexically_normal().string();
+    };
+    for (const PathOption& output : outputs) {
+        if (isCollected(output)) written[fileOf(output)].insert(nameOf(output));
+    }
+    for (const PathOption& output : outputs) {
+        if (!isCollected(output)) continue;
+        const auto names = written.find(fileOf(output));
+        if (names == written.end()) continue; // it is checked already
+        if (!checkReplaced(output, names->second, failure)) return false;
+        written.erase(names);
+    }
+    return true;
+}
 
 bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOption>& outputs, Failure* failure) {
     std::vector<PathOption> before;
@@ -108,7 +162,7 @@ bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOpt
         }
         before.push_back(output);
     }
-    return true;
+    return std::any_of(outputs.begin(), outputs.end(), isNameUnknown) || checkNothingLost(outputs, failure);
 }
 
 bool writeFiles(const std::vector<OutputFile>& outputs, Failure* failure) {

@@ -17,13 +17,16 @@ struct PathOption {
     std::string may_replace;                                    // for an output: the input that it is made from
     enum class Holds { arrays, drawing } holds = Holds::arrays; // for an output
     // For an output: the array's name in the file, where `path` is the file's alone. Without it, `path` may be
-    // FILE:NAME.
+    // FILE:NAME. Empty: the name is not known yet.
     std::optional<std::string> name = std::nullopt;
 };
 
 // Checks paths before anything is computed: an output may replace its own input and nothing else that is read or
-// written.
+// written. It also does what checkNothingLost does.
 bool checkPaths(const std::vector<PathOption>& inputs, const std::vector<PathOption>& outputs, Failure* failure);
+
+// Refuses a .safetensors that is there already and holds tensors besides those that are written: they would be lost.
+bool checkNothingLost(const std::vector<PathOption>& outputs, Failure* failure);
 
 struct OutputFile {
     PathOption file;

@@ -125,13 +125,17 @@ bool runPermute(const PermuteOptions& options, Failure* failure) {
                                    options.output + " takes one; a FILE.safetensors without :NAME takes all");
     }
     std::vector<OutputArray> results(indices.size());
+    std::vector<PathOption> outputs;
+    outputs.reserve(indices.size());
+    for (const size_t index : indices) outputs.push_back(outputOf(options, set->names()[index]));
+    if (!checkNothingLost(outputs, failure)) return false;
     if (!judgeAll(options, from, set.get(), indices, failure)) return false;
     std::string lines;
     for (size_t i = 0; i < indices.size(); ++i) {
         const std::string& name = set->names()[indices[i]];
         const std::string shown = shownName(options, from, name);
         OutputArray& result = results[i];
-        result.file = outputOf(options, name);
+        result.file = outputs[i];
         std::vector<uint32_t> permutation;
         std::string error;
         size_t row_bytes = 0;
@@ -180,8 +184,10 @@ RunCommand addPermuteCommand(CLI::App* app) {
            "an array of any type, [heads * head_dim, ...]; in a checkpoint FILE.safetensors:NAME; a * in NAME takes "
            "all tensors whose names have any text there")
         ->required();
-    app->add_option("-o,--output", options->output,
-                    "the file to write; a .safetensors gets the permuted tensors by their names, and nothing else")
+    app->add_option(
+           "-o,--output", options->output,
+           "the file to write; a .safetensors gets the permuted tensors by their names, and nothing else; one that "
+           "is there and holds other tensors is refused")
         ->required();
     app->footer(kArrayFilesHelp + std::string(kPermuteExample));
     return [options](Failure* failure) { return runPermute(*options, failure); };

@@ -111,15 +111,21 @@ bool takePositionShape(const std::string& path, const rope::NpyArray& array, uin
     }
     const uint32_t first = static_cast<uint32_t>(array.shape[0]);
     positions->tokens = static_cast<uint32_t>(array.shape.back());
-    const bool by_axis = rank == 2 && axes > 1 && first == axes && first != batch;
+    const bool by_axis = rank == 2 && axes > 1 && first == axes;
+    if (by_axis && first == batch) {
+        const std::string tokens = std::to_string(positions->tokens) + "]", count = std::to_string(first);
+        return refuse(failure, "--positions: " + path + " has the shape " + shapeText(array) +
+                                   ", which may be [axes, tokens] or [batch, tokens]; [" + count + ", 1, " + tokens +
+                                   " says the first, and [1, " + count + ", " + tokens + " the second");
+    }
     if (rank == 3 || by_axis) positions->axes = first;
     if (rank == 3) positions->batch = static_cast<uint32_t>(array.shape[1]);
     if (rank == 2 && !by_axis) positions->batch = first;
-    positions->ambiguous = rank == 2 && axes > 1 && first == axes && !by_axis;
     if (positions->axes == 1 || positions->axes == axes) return true;
     return refuse(failure, "--positions: " + path + " has the shape " + shapeText(array) + ", positions of " +
                                std::to_string(first) + " axes, but the pairs turn by " + std::to_string(axes) +
-                               (axes == 1 ? "; --sections or --axes say which pair turns by which" : ""));
+                               (axes == 1 ? "; --sections or --axes say which pair turns by which" : "") +
+                               hintAtTextRow(first, axes));
 }
 
 bool checkBounds(const Positions& positions, uint32_t first, uint32_t last, const std::string& where, int64_t low,
@@ -146,6 +152,13 @@ const char kPositionsHelp[] =
     "first:last, last excluded, or a file of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
     "batch, tokens]; with several axes also [axes, tokens], unless the batch has as many; positions without axes serve "
     "all axes";
+
+std::string hintAtTextRow(uint32_t rows, uint32_t axes) {
+    return axes == 1 || rows != axes + 1 ? ""
+                                         : "; if the first of the " + std::to_string(rows) +
+                                               " rows has the text's positions, as recent versions of Transformers "
+                                               "put them there, leave it out";
+}
 
 void addOutside(CLI::App* app, std::string* outside, const char* what_passes) {
     app->add_option("--outside", *outside,

@@ -91,7 +91,9 @@ void addFileOptions(CLI::App* app, RotateOptions* options) {
     cos->needs(sin)->excludes(app->get_option("--config"))->excludes(app->get_option("--frequencies"));
     sin->needs(cos);
     app->add_option("--q", options->q, "an array in the order of --order")->required();
-    app->add_option("--q-out", options->q_out, "the file to write, of the same shape")->required();
+    app->add_option("--q-out", options->q_out,
+                    "the file to write, of the same shape; a .safetensors that holds other tensors is refused")
+        ->required();
     CLI::Option* k = app->add_option("--k", options->k, "K beside Q, with heads of its own");
     CLI::Option* k_out = app->add_option("--k-out", options->k_out, "the file to write");
     k->needs(k_out);

@@ -89,8 +89,12 @@ void takeModelSkips(const RotateOptions& options, RotateRequest* request) {
 
 uint32_t turningTokens(const RopeRotateDescription& d) { return d.tokens - d.skip_first - d.skip_last; }
 
-// Tokens and heads in each other's place are told by positions of as many as there seem to be heads.
+// Tokens and heads in each other's place are told by positions of as many as there seem to be heads. A Q of rank 3 and
+// without --order may have its tokens in the place of the batch.
 std::string hintAtOrder(const RotateOptions& options, const RotateRequest& request) {
+    const bool one_head = options.order.empty() && request.q.array.shape.size() == 3;
+    if (one_head && request.positions.tokens == request.q.batch)
+        return "; if --q is [seq, heads, dim], say --order shd";
     const std::string order = options.order.empty() ? "bshd" : options.order;
     if (request.q.array.shape.size() != order.size() || request.positions.tokens != request.q.heads) return "";
     const size_t tokens = order.find('s'), heads = order.find('h');
@@ -107,23 +111,20 @@ bool refusePositionShape(const RotateOptions& options, const RotateRequest& requ
     const std::string shape = (positions.axes == 1 ? "" : std::to_string(positions.axes) + " x ") +
                               (positions.batch == 0 ? "" : std::to_string(positions.batch) + " x ");
     const uint32_t axes = request.encoding.axes.count;
+    const std::string hint = hintAtOrder(options, request) + hintAtTextRow(positions.batch, axes);
     return refuse(failure,
                   "--positions has " + shape + std::to_string(positions.tokens) + " positions, but --q has " +
                       std::to_string(d.batch) + " x " + std::to_string(d.tokens) + " tokens" +
                       (turningTokens(d) == d.tokens ? "" : ", of which " + std::to_string(turningTokens(d)) + " turn") +
-                      (axes == 1 ? ""
-                                 : "; [axes, batch, tokens] gives them for each of the " + std::to_string(axes) +
-                                       " axes, [batch, tokens] for all") +
-                      hintAtOrder(options, request));
+                      (axes == 1 || !hint.empty() ? ""
+                                                  : "; [axes, batch, tokens] gives them for each of the " +
+                                                        std::to_string(axes) + " axes, [batch, tokens] for all") +
+                      hint);
 }
 
 bool fitPositions(const RotateOptions& options, RotateRequest* request, Failure* failure) {
     const RopeRotateDescription& d = request->description;
     Positions& positions = request->positions;
-    if (positions.ambiguous) {
-        warn("rotate", "--positions has as many rows as there are sequences and axes, and is taken as [batch, tokens]; "
-                       "[axes, batch, tokens] says the other");
-    }
     if (positions.batch == 1) positions.batch = 0; // [1, tokens] serves every sequence
     takeModelSkips(options, request);
     const bool fits = (positions.tokens == d.tokens || positions.tokens == turningTokens(d)) &&

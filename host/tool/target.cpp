@@ -7,14 +7,19 @@ namespace tool {
 const char kDeviceHelp[] = "a device's index or a part of its name; 'cpu' for the shaders' own bits, computed on the "
                            "CPU; 'reference' for the CPU in double precision; without it the best device there is";
 
-bool openTarget(const std::string& name, Target* target, Failure* failure) {
-    target->reference = name == "reference";
-    if (target->reference || name == "cpu") return true;
+bool openDevice(const std::string& name, rope::Device* device, Failure* failure) {
     rope::DeviceOptions options;
     options.select = name;
     std::string error;
-    target->device = rope::Device::open(options, &error);
-    return target->device || refuse(failure, error);
+    *device = rope::Device::open(options, &error);
+    return *device || refuse(failure, error);
+}
+
+bool openTarget(const std::string& name, Target* target, Failure* failure) {
+    target->reference = name == "reference";
+    if (target->reference || name == "cpu" || openDevice(name, &target->device, failure)) return true;
+    if (name.empty()) failure->text += "; --device cpu needs no driver and gives the same bits";
+    return false;
 }
 
 bool checkDeviceName(const std::string& name, Failure* failure) {

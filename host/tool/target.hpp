@@ -16,6 +16,9 @@ struct Target {
 // `name` is an index, a part of a name, "cpu", "reference", or empty for the best device.
 bool openTarget(const std::string& name, Target* target, Failure* failure);
 
+// Opens a Vulkan device, by an index, a part of a name, or empty for the best one.
+bool openDevice(const std::string& name, rope::Device* device, Failure* failure);
+
 // Refuses the names of the CPU, for the commands that time and check devices.
 bool checkDeviceName(const std::string& name, Failure* failure);
 

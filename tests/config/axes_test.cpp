@@ -12,7 +12,6 @@ TEST(Config, TextsAxesTakeTheirSections) {
         const char* config;
         std::string axes;
     } rows[] = {
-        {R"({"model_type": "qwen2_vl"})", "16*0 24*1 24*2"},
         {R"({"model_type": "qwen2_vl", "rope_scaling": {"type": "mrope", "mrope_section": [20, 22, 22]}})",
          "20*0 22*1 22*2"},
         {R"({"model_type": "qwen2_5_vl", "text_config": {"model_type": "qwen2_5_vl_text", "rope_parameters": {"rope_type": "default", "mrope_section": [16, 24, 24], "rope_theta": 1000000}}})",
@@ -50,6 +49,21 @@ TEST(Config, TextsAxesTakeTheirSections) {
     }
 }
 
+// The code of these types reads the key without a default.
+TEST(Config, SectionsThatHaveNoDefaultAreAskedFor) {
+    for (const std::string type :
+         {"qwen2_vl", "qwen2_5_vl", "qwen2_5_omni_text", "qwen2_5_omni_talker", "paddleocr_vl"}) {
+        const std::string head = R"({"model_type": ")" + type + "\"";
+        for (const char* rest :
+             {"}", R"(, "rope_scaling": {"type": "mrope"}})",
+              R"(, "rope_scaling": {"type": "yarn", "factor": 4}, "max_position_embeddings": 64})"}) {
+            const std::string error = refusal(head + rest);
+            EXPECT_NE(error.find("has no mrope_section, which the code of the model type"), std::string::npos) << error;
+        }
+        read(head + R"(, "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 24]}})");
+    }
+}
+
 TEST(Config, SectionsThatDoNotFitAreRefusedByName) {
     const char* const cases[][2] = {
         {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_section": [16, 24, 23]}})", "63 pairs, but 64 turn"},
@@ -59,7 +73,8 @@ TEST(Config, SectionsThatDoNotFitAreRefusedByName) {
         {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_section": [72, -4, -4]}})", "three counts"},
         {R"({"model_type": "qwen2", "rope_scaling": {"mrope_section": [16, 24, 24]}})", "one axis"},
         {R"({"head_dim": 16, "rope_theta": 500, "rope_scaling": {"type": "mrope"}})", "without its mrope_section"},
-        {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_interleaved": true}})", "mrope_interleaved"},
+        {R"({"model_type": "qwen2_vl", "rope_scaling": {"mrope_section": [16, 24, 24], "mrope_interleaved": true}})",
+         "mrope_interleaved"},
         {R"({"model_type": "qwen3_vl", "rope_scaling": {"mrope_interleaved": false}})", "mrope_interleaved"},
         {R"({"model_type": "qwen3_vl", "rope_scaling": {"mrope_interleaved": true, "interleaved": false}})",
          "interleaved"},

@@ -156,6 +156,34 @@ TEST(Config, IgnoredKeysAreNamedWithWhatHoldsInstead) {
     }
 }
 
+// The class has an original length of its own beside the rule, and that one goes first: sqrt(1 + ln(32) / ln(4096)).
+TEST(Config, PhisOriginalLengthStandsBesideTheRule) {
+    const auto config = [](const std::string& type, const std::string& beside, const std::string& within) {
+        return R"({"model_type": ")" + type + R"(", "head_dim": 8, "max_position_embeddings": 131072, )" + beside +
+               R"("rope_scaling": {"type": "longrope", )" + within +
+               R"("short_factor": [1, 1, 1, 1], "long_factor": [2, 2, 2, 2]}})";
+    };
+    const std::string key = R"("original_max_position_embeddings": )";
+    for (const char* type : {"phi3", "phi3_v", "phi4_multimodal", "phi4mm"}) {
+        for (const std::string& text :
+             {config(type, "", ""), config(type, key + "4096, ", ""), config(type, "", key + "8192, "),
+              config(type, key + "4096, ", key + "8192, ")}) {
+            EXPECT_NEAR(read(text).scale, std::sqrt(1 + std::log(32.0) / std::log(4096.0)), 1e-12) << text;
+            EXPECT_EQ(read(text, "", 4096).frequencies.at(0), 1) << text;
+            EXPECT_EQ(read(text, "", 4097).frequencies.at(0), 0.5) << text;
+            EXPECT_EQ(notesOf(text).empty(), text.find("8192") == text.npos) << text << notesOf(text);
+        }
+        EXPECT_NE(notesOf(config(type, "", key + "8192, "))
+                      .find("original_max_position_embeddings of 8192 is ignored, because the code of the model type"),
+                  std::string::npos);
+        EXPECT_NE(notesOf(config(type, "", key + "8192, ")).find("the original length is 4096\n"), std::string::npos);
+        EXPECT_EQ(read(config(type, key + "2048, ", ""), "", 2049).frequencies.at(0), 0.5);
+        EXPECT_EQ(notesOf(config(type, key + "2048, ", key + "2048, ")), "");
+    }
+    const std::string plain = R"({"model_type": "phi3", "rope_scaling": {"type": "default", )" + key + "64}}";
+    EXPECT_EQ(notesOf(plain), "");
+}
+
 TEST(Config, KeysThatSayWhatHoldsAnywayAreNotNamed) {
     for (
         const char* text :

@@ -242,7 +242,37 @@ TEST(Layers, ListsHaveAnEntryForEach) {
              "partial_rotary_factors": [1, 1, 1, 1, 1, 1]})",
           R"({"head_dim": 64, "num_hidden_layers": 0, "rope_theta": [1e4, 1e4], "partial_rotary_factors": [1, 1, 1]})"})
         EXPECT_NE(refusal(text).find("one per layer"), std::string::npos) << text << ": " << refusal(text);
-    EXPECT_EQ(read(R"({"model_type": "llama", "num_hidden_layers": 1, "layer_types": ["a", "b"]})").layers.size(), 1u);
+    EXPECT_EQ(read(R"({"model_type": "llama", "num_hidden_layers": 1, "layer_types": ["full_attention",
+        "sliding_attention"]})")
+                  .layers.size(),
+              1u);
+}
+
+TEST(Layers, HaveNamesThatTheModelTypeKnows) {
+    const std::string gemma = R"({"model_type": "gemma3_text", "num_hidden_layers": 2, "layer_types": )";
+    const std::string end = "\"foo\", which the model type \"gemma3_text\" does not have; it may have "
+                            "\"full_attention\", \"sliding_attention\"";
+    EXPECT_EQ(refusal(gemma + R"(["foo", "foo"]})"), "the configuration's layer_types has " + end);
+    EXPECT_EQ(refusal(gemma + R"(["full_attention", "sliding_attention", "foo"]})"),
+              "the configuration's layer_types has " + end);
+    EXPECT_NE(refusal(gemma + R"(["full_attention", "chunked_attention"]})").find("chunked"), std::string::npos);
+    read(gemma + R"(["full_attention", "full_attention"]})");
+    read(gemma +
+         R"(["full_attention", "foo"], "rope_parameters": {"full_attention": {}, "foo": {}}})"); // it has a rule
+    const std::string llama = refusal(R"({"model_type": "llama", "num_hidden_layers": 1, "layer_types": ["a\nb"]})");
+    EXPECT_NE(llama.find("\"a\\nb\", which the model type \"llama\" does not have"), std::string::npos) << llama;
+    const char* const passing[][2] = {{"deepseek_v4", R"("sliding_attention", "heavily_compressed_attention")"},
+                                      {"granitemoehybrid", R"("mamba", "attention")"},
+                                      {"minimax_m3_vl_text", R"("full_attention", "minimax_m3_sparse")"},
+                                      {"zaya", R"("hybrid", "hybrid_sliding")"},
+                                      {"glm_moe_dsa", R"("deepseek_sparse_attention")"},
+                                      {"Yi", R"("words", "of its own code")"},
+                                      {"unheard-of", R"("a", "b")"}};
+    for (const auto& row : passing) {
+        read(std::string(R"({"model_type": ")") + row[0] + R"(", "head_dim": 64, "rope_theta": 10000,
+            "position_embedding_type": "rope", "layer_types": [)" +
+             row[1] + "]}");
+    }
 }
 
 // A list of `count` entries, each of them `before`, its number and `after`.

@@ -74,6 +74,28 @@ TEST(Config, KeysOfAnotherKindAreRefusedByName) {
     }
 }
 
+TEST(Config, PhisTakeNoRuleButLongrope) {
+    for (const std::string type : {"phi3", "phi3_v", "phi4_multimodal", "phi4mm"}) {
+        for (const char* rule : {"linear", "dynamic", "llama3"}) {
+            const std::string error = refusal(R"({"model_type": ")" + type + R"(", "max_position_embeddings": 64,
+                "rope_scaling": {"type": ")" + rule +
+                                              R"(", "factor": 4}})");
+            EXPECT_EQ(error, std::string("the configuration's rule is '") + rule + "'; the code of the model type \"" +
+                                 type + "\" takes none but 'default' and 'longrope'");
+        }
+    }
+}
+
+TEST(Config, MissingLengthsAreNamed) {
+    const std::string factors = R"("short_factor": [1, 1, 2, 2], "long_factor": [1, 1, 2, 2])";
+    const std::string phi = R"({"model_type": "phi3", "head_dim": 8, "rope_scaling": {"type": "longrope", )" + factors;
+    const std::string error = refusal(phi + "}}");
+    EXPECT_NE(error.find("has no max_position_embeddings"), std::string::npos) << error;
+    EXPECT_NE(error.find("neither factor nor attention_factor"), std::string::npos) << error;
+    EXPECT_EQ(read(phi + R"(, "attention_factor": 1.5}})").scale, 1.5);
+    EXPECT_GT(read(phi + R"(, "factor": 32}})").scale, 1.19);
+}
+
 TEST(Config, KeysOfARuleOfAnotherKindAreRefusedByName) {
     const char* const rules[][2] = {
         {"type", R"("")"},

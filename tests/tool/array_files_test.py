@@ -55,20 +55,60 @@ def every_option_of_an_array_takes_a_name():
                                          "t": ("BF16", table), "w": ("F32", random((32, 3))),
                                          "s": ("F16", random((1, 3, 4, 4), "f16"))})
     run("add-positions", "--x", "all.safetensors:x", "--positions", "all.safetensors:p", "--frequencies",
-        "all.safetensors:f", "--out", "o.safetensors:placed", "--device", "cpu")
-    expect_close(load_safetensors("o.safetensors")[0]["placed"][1], widen(x) + sinusoids(np.arange(4), 64), "f32", "x")
+        "all.safetensors:f", "--out", "placed.safetensors:placed", "--device", "cpu")
+    expect_close(load_safetensors("placed.safetensors")[0]["placed"][1], widen(x) + sinusoids(np.arange(4), 64), "f32", "x")
     run("add-positions", "--x", "all.safetensors:x", "--positions", "all.safetensors:p", "--table", "all.safetensors:t",
         "--out", "o.npy", "--device", "cpu")
     expect_close(np.load("o.npy"), widen(x) + widen(table[:4]), "f32", "a table of bfloat16")
-    run("bias", "t5", "--weights", "all.safetensors:w", "--scores", "all.safetensors:s", "--out", "o.safetensors",
+    run("bias", "t5", "--weights", "all.safetensors:w", "--scores", "all.safetensors:s", "--out", "out.safetensors",
         "--device", "cpu")
-    assert load_safetensors("o.safetensors")[0]["out"][0] == "F16"
+    assert load_safetensors("out.safetensors")[0]["out"][0] == "F16"
     run("table", "--frequencies", "all.safetensors:f", "--positions", "all.safetensors:p", "--cos",
         "o.safetensors:a.cos", "--sin", "o.safetensors", "--device", "cpu")
     got, cos = load_safetensors("o.safetensors")[0], angles(np.arange(4), values)[0]
     assert sorted(got) == ["a.cos", "sin"] and np.abs(got["a.cos"][1] - cos).max() < 1.2e-7
     run("rotate", "--cos", "o.safetensors:a.cos", "--sin", "o.safetensors:sin", "--q", "all.safetensors:x", "--q-out",
         "o.npy", "--device", "cpu")
+
+
+@test
+def tensors_of_other_names_are_not_lost():
+    write_config()
+    x = random((1, 5, 2, 64))
+    np.save("q.npy", x)
+    np.save("w.npy", np.zeros((64, 2), np.float32))
+    np.save("f.npy", frequencies())
+    save_safetensors("victim.safetensors", {name: ("F32", x) for name in ["a", "b", "z"]})
+    save_safetensors("w.safetensors", {name: ("F32", np.zeros((64, 2), np.float32)) for name in ["a.w", "b.w"]})
+    save_safetensors("many.safetensors", {f"t{i}": ("F32", x) for i in range(7)})
+    os.symlink("victim.safetensors", "link.safetensors")
+    with open("text.safetensors", "w") as file:
+        file.write("no header")
+    before, kept = sorted(os.listdir(".")), open("victim.safetensors", "rb").read()
+    end = "would be lost; name another file, or delete it first\n"
+    rotation = ["rotate", "--config", "config.json", "--positions", "0:5", "--device", "cpu", "--q", "q.npy", "--q-out"]
+    permute = ["permute", "--to", "half", "--heads", "1"]
+    table = ["table", "--config", "config.json", "--positions", "0:5", "--device", "cpu", "--cos", "victim.safetensors:a",
+             "--sin", "./victim.safetensors:b"]
+    for arguments, sentence in [
+            (rotation + ["victim.safetensors:z"], "--q-out would replace victim.safetensors, and its tensors 'a', 'b' " + end),
+            (rotation + ["link.safetensors:z"], "--q-out would replace link.safetensors, and its tensors 'a', 'b' " + end),
+            (rotation + ["victim.safetensors:a", "--k", "q.npy", "--k-out", "victim.safetensors:b"], "its tensor 'z' " + end),
+            (rotation + ["many.safetensors"], "its tensors 't0', 't1', 't2' and 4 more " + end),
+            (rotation + ["text.safetensors"], "what it holds is not known, so name another file, or delete it first\n"),
+            (table, "its tensor 'z' " + end),
+            (["frequencies", "--config", "config.json", "--npy", "victim.safetensors"], "its tensors 'a', 'b', 'z' " + end),
+            (["add-positions", "--x", "q.npy", "--positions", "0:5", "--out", "victim.safetensors:a"], "'b', 'z' " + end),
+            (permute + ["w.npy", "-o", "victim.safetensors:a"], "--output would replace victim.safetensors, and its tensors 'b'"),
+            (permute + ["w.safetensors:*.w", "-o", "victim.safetensors"], "'a', 'b', 'z' " + end)]:
+        expect_refusal(" ".join(arguments[-3:]), arguments, sentence, before)
+        assert open("victim.safetensors", "rb").read() == kept
+    open("empty.safetensors", "w").close()
+    for names in [["q", "k"], ["k", "q"]]:  # a file of the same names is replaced
+        run(*rotation, "new.safetensors:" + names[0], "--k", "q.npy", "--k-out", "new.safetensors:" + names[1])
+        run(*permute, "w.safetensors:*.w", "-o", "empty.safetensors")
+    assert sorted(load_safetensors("new.safetensors")[0]) == ["k", "q"]
+    assert sorted(load_safetensors("empty.safetensors")[0]) == ["a.w", "b.w"]
 
 
 @test
@@ -97,6 +137,7 @@ def a_checkpoint_is_permuted_by_name_without_the_rest():
                    status=0 if count else 2)
         if count:
             assert len(load_safetensors("p.safetensors")[0]) == count, pattern
+            os.remove("p.safetensors")
     # The tensor lies in a file of 8 GiB, of which the disk has the ends and the memory nothing else.
     rest = 1 << 33
     header = {"rest": {"dtype": "U8", "shape": [rest], "data_offsets": [0, rest]},

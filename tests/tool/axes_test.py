@@ -43,16 +43,26 @@ def positions_of_every_shape_turn_as_numpys():
         rotate_both(name, given + ["--positions", "p.npy"], q, k, lambda x: rotate(x, cos, sin), "f32")
     cos, sin = axis_angles(np.broadcast_to(np.arange(-2, 5), (3, 2, 7)), axes, values)
     rotate_both("a range", given + ["--positions", "-2:5"], q, k, lambda x: rotate(x, cos, sin), "f32")
-    # As many axes as sequences: [batch, tokens] is meant, and said.
-    np.save("q.npy", random((3, 7, 2, 32)))
-    np.save("p.npy", positions_of_axes(3, 1, 7)[:, 0])
-    for options, warned in [([], 1), (["--axes", "1,0," * 7 + "0,1"], 0)]:
-        arguments = ["--frequencies", "f.npy"] + (options or ["--sections", "4,6,6"])
-        _, errors = run("rotate", *arguments, "--positions", "p.npy", "--q", "q.npy", "--q-out", "o.npy", "--device",
-                        "reference")
-        assert errors.count("\n") == warned and ("[axes, batch, tokens]" in errors) == bool(warned), errors
-        cos, sin = angles(np.load("p.npy"), values)
-        expect_close(np.load("o.npy"), rotate(widen(np.load("q.npy")), cos, sin), "f32", "a batch of as many as axes")
+
+
+@test
+def positions_of_as_many_sequences_as_axes_say_which_they_are():
+    np.save("f.npy", frequencies(10000, 32))
+    axes, values = axes_of("contiguous", [4, 6, 6]), frequencies(10000, 32)
+    q, rows = random((3, 7, 2, 32)), positions_of_axes(3, 1, 7)[:, 0]
+    np.save("q.npy", q)
+    rotation = ["rotate", "--frequencies", "f.npy", "--positions", "p.npy", "--q", "q.npy", "--q-out", "o.npy", "--device",
+                "reference"]
+    three, two = ["--sections", "4,6,6"], ["--axes", "1,0," * 7 + "0,1"]
+    for options, positions, meant in [(three, rows[:, None], rows[:, None].repeat(3, 1)), (three, rows[None], rows[None].repeat(3, 0)),
+                                      (two, rows, rows[None].repeat(3, 0))]:
+        np.save("p.npy", positions)
+        assert run(*rotation, *options)[1] == ""
+        cos, sin = axis_angles(meant, axes, values)
+        expect_close(np.load("o.npy"), rotate(widen(q), cos, sin), "f32", str(positions.shape))
+    np.save("p.npy", rows)
+    expect_refusal("both", rotation + three, "p.npy has the shape [3, 7], which may be [axes, tokens] or [batch, tokens]; "
+                   "[3, 1, 7] says the first, and [1, 3, 7] the second", sorted(os.listdir(".")))
 
 
 @test
@@ -157,12 +167,13 @@ def nonsense_about_axes_is_refused_in_one_line():
         (given + ["--axes", "0," * 31 + "4"] + by(), "axis 4"), (given + ["--axes", "0," * 31 + "x"] + by(), "0,0,1,2"),
         (given + ["--axes", "0," * 32] + by(), "0,0,1,2"), (given + ["--axes", "Interleaved"] + by(), "Interleaved"),
         (given + by(), "--sections or --axes"), (model + by(), "positions of 3 axes, but the pairs turn by 1"),
-        (given + sections + by("p4.npy"), "positions of 4 axes, but the pairs turn by 3"),
-        (given + sections + by("p5.npy"), "[5, 2, 6]"),
+        (given + sections + by("p4.npy"), "positions of 4 axes, but the pairs turn by 3; if the first of the 4 rows has "
+         "the text's positions, as recent versions of Transformers put them there, leave it out"),
+        (given + sections + by("p5.npy"), "[5, 2, 6], positions of 5 axes, but the pairs turn by 3\n"),
         (given + ["--sections", "16,16"] + by(), "positions of 3 axes, but the pairs turn by 2"),
         (given + ["--axes", "0," * 31 + "1"] + by(), "turn by 2"),
         (given + sections + by("pb.npy"), "3 x 3 x 6 positions"), (given + sections + by("pt.npy"), "3 x 2 x 5"),
-        (given + sections + by("p46.npy"), "4 x 6"), (given + by("p36.npy"), "3 x 6"),
+        (given + sections + by("p46.npy"), "4 x 6 positions, but --q has 2 x 6 tokens; if the first of the 4 rows"), (given + by("p36.npy"), "3 x 6"),
         (given + sections + by("p1111.npy"), "[1, 1, 2, 6]"), (given + sections + by("p0.npy"), "not empty"),
         (given + sections + by("0:5"), "[axes, batch, tokens]"),
         (given + sections + by("nan.npy"), "nan"), (given + sections + by("inf.npy"), "-inf"),

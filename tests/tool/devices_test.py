@@ -1,7 +1,25 @@
 import json
+import os
+import subprocess
 import sys
 
-from program import run, test, vulkan_devices
+import numpy as np
+
+from program import COMMAND, LIMIT, run, test, vulkan_devices
+
+
+@test
+def without_a_driver_the_cpu_is_named():
+    np.save("f.npy", np.ones(4))
+    table = ["table", "--frequencies", "f.npy", "--positions", "0:4", "--cos", "c.npy", "--sin", "s.npy"]
+    for command, sentence in [(table, "; --device cpu needs no driver and gives the same bits\n"),
+                              (["devices"], "; other commands need none with --device cpu\n"),
+                              (["check", "--quick"], "GPU's driver\n")]:  # it takes no CPU
+        done = subprocess.run([*COMMAND, *command], capture_output=True, text=True, timeout=LIMIT,
+                              env={**os.environ, "VK_ICD_FILENAMES": "none.json", "VK_DRIVER_FILES": "none.json"})
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and done.stderr.endswith(sentence), done.stderr
+        assert "install" in done.stderr, done.stderr
+    run(*table, "--device", "cpu")
 
 
 @test

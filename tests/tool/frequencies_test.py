@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 
+from model import positions_of_axes, random
 from program import devices, run, test
 from vectors import cases_of
 
@@ -40,7 +41,8 @@ def frequencies_tell_the_axes():
     told = ["axes", "axis_names", "skip_first", "skip_last", "chunk_dim"]
     wan = {"_class_name": "WanTransformer3DModel", "attention_head_dim": 12}
     cases = [
-        (dict(model_type="qwen2_vl"), [], dict(axes=[0] * 16 + [1] * 24 + [2] * 24, axis_names=["t", "h", "w"])),
+        (dict(model_type="qwen2_vl", rope_scaling=dict(mrope_section=[16, 24, 24])), [],
+         dict(axes=[0] * 16 + [1] * 24 + [2] * 24, axis_names=["t", "h", "w"])),
         (wan, [], dict(axes=[0, 0, 1, 1, 2, 2], axis_names=["t", "h", "w"])),
         (dict(model_type="llama4", vision_config=dict(hidden_size=128)), ["--layer-type", "vision"],
          dict(axes=[0, 0, 1, 1], axis_names=["x", "y"], skip_last=1)),
@@ -80,7 +82,7 @@ def frequencies_tell_the_length():
 
 @test
 def one_row_of_positions_serves_the_axes_of_a_text_alone():
-    config = dict(model_type="qwen2_vl", head_dim=128,
+    config = dict(model_type="qwen2_vl", head_dim=128, rope_scaling=dict(mrope_section=[16, 24, 24]),
                   vision_config=dict(model_type="qwen2_vl", embed_dim=64, num_heads=2))
     with open("config.json", "w") as file:
         json.dump(config, file)
@@ -105,6 +107,37 @@ def tables_of_configs_are_those_of_transformers():
                 assert share <= 1, f"{case['name']} on {device}: {name} off by {share} of what is allowed"
                 worst = max(worst, share)
     print(f"worst share of the allowed error: {worst:.3g}")
+
+
+@test
+def frequencies_written_are_rotated_with_the_options_that_are_named():
+    cases = [(dict(model_type="llama", head_dim=32), 32, None),
+             (dict(model_type="cohere", head_dim=32), 32, "--pairing interleaved"),
+             (dict(model_type="deepseek_v3"), 64, "--pairing interleaved --pairing-out half, and for whole heads of 192 with "
+              "--rotary-offset 128 too"),
+             (dict(model_type="deepseek_v4", head_dim=128, partial_rotary_factor=0.25), 128,
+              "--pairing interleaved --rotary-offset 96"),
+             (dict(model_type="gpt_oss", head_dim=32), 32, "--scale 1.3465735902799727"),
+             (dict(model_type="qwen2_vl", head_dim=32, rope_scaling=dict(mrope_section=[4, 6, 6])), 32, "--sections 4,6,6"),
+             (dict(model_type="qwen3_vl", head_dim=32, rope_scaling=dict(mrope_section=[6, 5, 5])), 32, "--sections 6,5,5 --axes interleaved"),
+             (dict(model_type="ernie4_5_vl_moe_text", head_dim=16, rope_scaling=dict(mrope_section=[2, 2, 4])), 16,
+              "--pairing interleaved --axes 1,2,1,2,0,0,0,0"),
+             (dict(model_type="gemma4_vision", head_dim=8), 8, "--chunk-dim 4 --sections 2,2")]
+    for config, head, named in cases:
+        with open("config.json", "w") as file:
+            json.dump(config, file)
+        errors = run("frequencies", "--config", "config.json", "--npy", "f.npy", "--json")[1]
+        line = f"vkrope frequencies: note: rotate takes these with --frequencies f.npy {named}\n"
+        assert errors == (line if named else ""), errors
+        for dim, and_too in [(head, ""), (192, " --rotary-offset 128")] if "whole" in errors else [(head, "")]:
+            axes = 2 if "vision" in config["model_type"] else 3 if "vl" in config["model_type"] else 1
+            np.save("q.npy", random((1, 5, 2, dim)))
+            np.save("p.npy", positions_of_axes(axes, 1, 5))
+            rotation = ["rotate", "--positions", "p.npy", "--q", "q.npy", "--device", "cpu"]
+            run(*rotation, "--config", "config.json", "--q-out", "o.npy")
+            run(*rotation, "--frequencies", "f.npy", *((named or "").split(", and")[0] + and_too).split(),
+                "--q-out", "o2.npy")
+            assert open("o.npy", "rb").read() == open("o2.npy", "rb").read(), config
 
 
 @test

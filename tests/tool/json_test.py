@@ -68,7 +68,7 @@ CASES = [  # a configuration, options, what the answer must hold
     (dict(model_type="deepseek_v3"), [], dict(nope_dim=128, head_dim=64, pairing="interleaved", pairing_out="half")),
     (dict(model_type="deepseek_v4"), [], dict(head_dim=512, rotary_dim=64, rotary_offset=448)),
     (dict(model_type="gemma4_text"), [], dict(rule="proportional", rule_parameters=dict(rotating_pairs=64))),
-    (dict(model_type="qwen2_vl"), [], dict(axis_names=["t", "h", "w"])),
+    (dict(model_type="qwen3_vl"), [], dict(axis_names=["t", "h", "w"])),
     (dict(model_type="dinov3_vit", hidden_size=48, num_register_tokens=4), [], dict(skip_first=5)),
     (dict(model_type="llama4_vision_model", hidden_size=128), [], dict(skip_last=1)),
     (dict(model_type="gemma4_vision", head_dim=8), [], dict(chunk_dim=4)),

@@ -49,7 +49,10 @@ def architectures_are_listed():
 @test
 def models_that_are_not_known_are_refused_with_the_nearest():
     before = sorted(os.listdir("."))
-    for arguments, sentence in [(["gema3"], "the model 'gema3' is not known; there are 'gemma', 'gemma2', 'gemma3_text'"),
+    for arguments, sentence in [(["gema3"], "the model 'gema3' is not known; there are 'gemma3_text', 'gemma3n_text', 'gemma', "),
+                                (["DeepseekV3ForCausalLM"], "there are 'deepseek_v3', 'deepseek_v32', "),
+                                (["Qwen2_5_VLForConditionalGeneration"], "there are 'qwen2_5_vl_text', "),
+                                (["mistrall"], "there are 'mistral', "),
                                 (["--gguf", "lama"], "the architecture 'lama' is not known; there are 'llama', "),
                                 (["bert"], "the model 'bert' has no rotation that is read: a table of its checkpoint"),
                                 (["LTXVideoTransformer3DModel"], "has no rotation that is read: each head"),

@@ -9,6 +9,7 @@ from model import angles, random, rotate, widen
 from program import devices, expect_refusal, run, test
 from vectors import cases_of
 
+WITHIN = "the frequencies depend on the length (these: {}); --length N chooses another"
 SAID = "the frequencies are those of a length of {}, the largest position plus one; --length N chooses another"
 
 
@@ -48,11 +49,13 @@ def positions_beyond_the_original_length_take_the_long_factors():
         first = int(text.split(":")[0])
         got = table(positions=text)
         expect_table(got, np.arange(first, last + 1), frequencies, scale, text)
-        assert (SAID.format(last + 1) in got[2]) == (frequencies is long), f"{text}: {got[2]}"
-    for length, frequencies in [("4096", short), ("131072", long)]:  # --length says otherwise
+        said = SAID.format(last + 1) if frequencies is long else WITHIN.format("short factors up to a length of 4096")
+        assert got[2] == f"vkrope table: note: {said}\n", f"{text}: {got[2]}"
+    less = "vkrope table: note: --length is 4096, and the largest position plus one is 5000; the frequencies are those of --length\n"
+    for length, frequencies, said in [("4096", short, less), ("5000", long, ""), ("131072", long, "")]:  # --length says otherwise
         got = table("--length", length, positions="0:5000")
         expect_table(got, np.arange(5000), frequencies, scale, f"--length {length}")
-        assert got[2] == "", got[2]
+        assert got[2] == said, got[2]
     np.save("p.npy", np.array([[3, 1], [4095.5, 2]]))  # 4095.5 asks for 4096.5 positions
     got = table(positions="p.npy")
     assert SAID.format("4096.5") in got[2], got[2]
@@ -69,7 +72,8 @@ def positions_choose_the_factors_of_a_gguf():
     for end in (64, 65):
         got = table(positions=f"0:{end}")
         expect_table(got[:2], np.arange(end), plain / factors["long" if end > 64 else "short"], got[0][0, 0], f"0:{end}")
-        assert got[2] == ("" if end == 64 else f"vkrope table: note: {SAID.format(65)}\n"), got[2]
+        said = WITHIN.format("short factors up to a length of 64") if end == 64 else SAID.format(65)
+        assert got[2] == f"vkrope table: note: {said}\n", got[2]
 
 
 @test
@@ -99,11 +103,14 @@ def every_rule_that_grows_takes_the_positions():
         frequencies, scale = case_of(name)
         got = table(positions=positions)
         expect_table(got, np.arange(int(positions[2:])), frequencies, scale, name)
-        assert ("note" in got[2]) == name.endswith("8192"), got[2]
+        said = SAID.format(8192) if name.endswith("8192") else WITHIN.format("up to a length of 2048")
+        assert got[2] == f"vkrope table: note: {said}\n", got[2]
     hunyuan, scale = case_of("hunyuan_alpha1000")
-    expect_table(table(positions="0:300"), np.arange(300), hunyuan, scale, "HunYuan's alpha within its length")
+    got = table(positions="0:300")
+    expect_table(got, np.arange(300), hunyuan, scale, "HunYuan's alpha within its length")
     with open("config.json") as file:
         beyond = int(json.load(file)["max_position_embeddings"]) + 1
+    assert WITHIN.format(f"up to a length of {beyond - 1}") in got[2], got[2]
     assert SAID.format(beyond) in table(positions=f"{beyond - 2}:{beyond}")[2]  # the alpha is ignored there
     with open("config.json", "w") as file:  # Qwen's first: the base grows by steps, and queries are scaled
         json.dump(dict(model_type="qwen", seq_length=2048, max_position_embeddings=32768), file)
@@ -111,7 +118,8 @@ def every_rule_that_grows_takes_the_positions():
         got = table(positions=f"0:{end}")
         base = 10000.0 * times ** (128 / 126)
         expect_table(got, np.arange(end), base ** (-np.arange(0, 128, 2) / 128), 1.0, f"Qwen's {end}")
-        assert (SAID.format(end) in got[2]) == (times > 1) and ("use_logn_attn" in got[2]) == (times > 1), got[2]
+        said = SAID.format(end) if times > 1 else WITHIN.format("up to a length of 2048")
+        assert said in got[2] and ("use_logn_attn" in got[2]) == (times > 1), got[2]
     with open("config.json", "w") as file:
         json.dump(dict(model_type="qwen"), file)
     before = sorted(os.listdir("."))

@@ -9,6 +9,8 @@ from program import expect_refusal, run, test
 def write_hostile_files():
     np.save("q.npy", random((1, 4, 2, 64)))
     np.save("rank2.npy", random((4, 64)))
+    np.save("q3.npy", random((3, 4, 64)))
+    np.save("hw.npy", np.zeros((2, 3), np.int32))
     np.save("f64.npy", np.zeros((1, 4, 2, 64)))
     np.save("unsplit.npy", random((1, 4, 128)))
     np.save("u16.npy", np.zeros((1, 4, 2, 64), np.uint16))
@@ -53,7 +55,8 @@ def nonsense():
         ("no command", [], "command"),
         ("unknown command", ["rotat"], "rotat"),
         ("unknown option", rotation + ["--qq", "1"], "--qq"),
-        ("missing file", but(q="none.npy"), "none.npy"),
+        ("missing file", but(q="none.npy"), "none.npy: there is no such file"),
+        ("missing configuration", but(config="none.json"), "--config: none.json: there is no such file"),
         ("folder", but(q="folder"), "folder"),
         ("cut file", but(q="cut.npy"), "cut.npy"),
         ("cut header", but(q="header.npy"), "header.npy"),
@@ -74,6 +77,10 @@ def nonsense():
         ("range beyond int32", but(positions="2147483646:2147483650"), "int32"),
         ("other count", but(positions="0:5"), "4"),
         ("heads before tokens", but(positions="0:2"), "if --q has its heads before its tokens, say --order bhsd"),
+        ("tokens before heads of rank 3", but(q="q3.npy", positions="0:3"),
+         "3 x 4 tokens; if --q is [seq, heads, dim], say --order shd\n"),
+        ("tokens of an image before heads", but(q="q3.npy", positions="hw.npy", axes="0,1," * 15 + "0,1"),
+         "2 x 3 positions, but --q has 3 x 4 tokens; if --q is [seq, heads, dim], say --order shd\n"),
         ("tokens before heads", but(positions="0:4", order="bhsd"), "its tokens before its heads, say --order bshd"),
         ("heads side by side", but(q="unsplit.npy"), "--config says 64; if these are the heads of a token side by side, "
                                                      "reshape it to [1, 4, 2, 64]"),
