@@ -40,7 +40,8 @@ bool checkTuneOptions(const BenchOptions& options, Failure* failure) {
         {"--table", options.tables},           {"--fused", options.fused},
         {"--encodings", options.encodings},    {"--costs", options.costs},
         {"--tuning", !options.tuning.empty()}, {"--only", !options.only.empty()},
-        {"--plot", !options.plot.empty()}};
+        {"--plot", !options.plot.empty()},     {"--batch", options.batch != 0},
+        {"--packed", options.packed != 0}};
     for (const auto& option : given) {
         if (option.second)
             return refuse(failure, std::string(option.first) + " does not go with --tune; leave one out");
