@@ -30,6 +30,7 @@ class PassCollector {
     void addPlan(const std::string& name, const RopeFusedDescription& d);
     void addShift(const std::string& name, RopeFusedDescription d);
     void addCaches();
+    void addOddHeads();
     void addEngines();
     void addGradientsAndWindows();
     void addLatents();
@@ -179,6 +180,19 @@ void PassCollector::addCaches() {
     d.k_norm = norm;
     d.k_norm.weights = ones_.data();
     addPlan("cache-q8_0-odd-norm", d);
+}
+
+// Adds heads of 16 bits whose pairs do not lie in quads, and that begin at odd places.
+void PassCollector::addOddHeads() {
+    RopeFusedDescription d = describeFused(80, ROPE_ELEMENT_F16, false);
+    d.rotate.rotary_dim = 20;
+    d.rotate.frequencies.count = 10;
+    d.rotate.q.source.offset = 1;
+    d.q_norm.kind = ROPE_NORM_RMS;
+    d.q_norm.epsilon = 1e-6f;
+    addPlan("heads-odd", d);
+    d.q_norm.weights = ones_.data();
+    addPlan("heads-odd-weights", d);
 }
 
 // Adds K's passes with weights and slots in an engine's own buffers, and Q's with a scale of queries beside them.
@@ -361,6 +375,7 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
         collector.addFused((name + "-f16-of-6").c_str(), 6, f16, packed, false);
     }
     collector.addCaches();
+    collector.addOddHeads();
     collector.addEngines();
     collector.addGradientsAndWindows();
     collector.addLatents();

@@ -56,6 +56,7 @@ namespace rope {
 #define ROPE_ID_K_SCALE 91      // a scale that the parameters hold: ROPE_SCALE_; 0: none
 #define ROPE_ID_V_SCALE 92
 #define ROPE_ID_MOVES 93         // 1: a shift reads slots of their own
+#define ROPE_ID_RELAYED 94       // elements of the widest head, if pairs go through shared memory; 0: none does
 #define ROPE_ID_LONG_RING 110    // 1: sequences may be longer than their ring, which keeps their last tokens
 #define ROPE_ID_COUNT_STRIDE 111 // elements from a sequence's count of tokens to the next one's; 0: all have one
 #define ROPE_ID_WINDOW_SLOTS 112 // slots of one window of the cache; 0: the cache is bound whole

@@ -39,6 +39,12 @@ const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the
 #ifdef ROPE_INTEGERS
 #include "integers.glsl"
 #endif
+#if ROPE_LANE == 4 && !defined(ROPE_SHIFTS)
+#define RELAYS
+#include "relay.glsl"
+#else
+const bool kRelays = false;
+#endif
 
 // The quads of a thread's heads, as float32 bits or, if they are moved as they are, as 16-bit numbers.
 WORDS held_low[kHeadsPerThread * kQuads];
@@ -217,7 +223,7 @@ void turn_heads(WorkItem item, Way way, Token turning, uint row) {
             held_low[i] = first;
             held_high[i] = second;
 #if ROPE_LANE == 4
-            if (kNorm == ROPE_NORM_LAST) {
+            if (kNorm == ROPE_NORM_LAST && !kRelays) {
                 keep_sums(item, h, places_out(way, quad).x, first);
                 keep_sums(item, h, places_out(way, quad).y, second);
             }
@@ -225,6 +231,33 @@ void turn_heads(WorkItem item, Way way, Token turning, uint row) {
         }
     }
 }
+
+#ifdef RELAYS
+// Turns the pairs of lanes that hold quads, and gives them back.
+void turn_relayed(WorkItem item, Way quads, Way pairs, Token turning, uint row) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) give_runs(h, quads.lane.from, held_low[h], held_high[h]);
+    barrier();
+    if (pairs.lane.paired) {
+        for (uint h = 0u; h < kHeadsPerThread; ++h) {
+            held_low[h] = taken(h, pairs.lane.from.low, pairs.lane.from.low_count);
+            held_high[h] = taken(h, pairs.lane.from.high, pairs.lane.from.high_count);
+        }
+    }
+    barrier();
+    if (pairs.lane.paired) {
+        turn_heads(item, pairs, turning, row);
+        for (uint h = 0u; h < kHeadsPerThread; ++h) give_runs(h, pairs.lane.to, held_low[h], held_high[h]);
+    }
+    barrier();
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        held_low[h] = taken(h, quads.lane.from.low, 4u);
+        held_high[h] = taken(h, quads.lane.from.high, 4u);
+        if (kNorm != ROPE_NORM_LAST) continue;
+        keep_sums(item, h, places_out(quads, 0u).x, held_low[h]);
+        keep_sums(item, h, places_out(quads, 0u).y, held_high[h]);
+    }
+}
+#endif
 
 #if ROPE_LANE == 4
 // Subtracts the means from the elements.
@@ -326,6 +359,7 @@ void store_integers(WorkItem item, Way way) {
         for (uint half_quad = 0u; half_quad < 2u * kQuads; ++half_quad) {
             uint quad = half_quad / 2u;
             bool is_low = half_quad % 2u == 0u;
+            if (kRelays && choose(is_low, way.lane.to.low_count, way.lane.to.high_count) == 0u) continue;
             uint place = choose(is_low, places_out(way, quad).x, places_out(way, quad).y);
             if (!kGiven && (half_quad == 0u || kInBlocks)) share = share_of(h, place / kBlockQuads);
             finish_quad(item, h, share, place, is_low ? held_low[h * kQuads + quad] : held_high[h * kQuads + quad]);
@@ -358,33 +392,44 @@ void main() {
     WorkItem item = find_work_item();
     Lane lane = lane_of(lane_number(item), width_of(item));
     if (item.tensor == kThird) lane.to = lane.from; // V keeps its order
-    if (!kTurnsCache) load_heads(item, lane);
+    Lane held = lane;
+#ifdef RELAYS
+    if (kRelays) held = quads_of(item);
+#endif
+    if (!kTurnsCache) load_heads(item, held);
 #ifdef ROPE_WEIGHTS
-    load_head_weights(item, lane);
+    load_head_weights(item, held);
 #endif
     Token token = find_token(gl_WorkGroupID.y, item.token);
     find_destination(item, token);
-    if (kTurnsCache) load_heads(item, lane);
+    if (kTurnsCache) load_heads(item, held);
     lane.paired = lane.paired && item.tensor != kThird;
     Token turning = token;
     take_delta(turning);
     bool known = kCosSin == ROPE_FROM_ROWS || is_known(turning);
     lane.turned = lane.paired && token.turns && known;
+    held.paired = !kRelays && lane.paired;
+    held.turned = (kRelays ? item.tensor != kThird && pair_count() != 0u : lane.paired) && token.turns && known;
     if (kShared ? group_turns() : item.tensor != kThird) make_angles(turning, lane);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
-    Way way = way_of(item, lane);
+    Way way = way_of(item, held);
     if (kMoves == 0u) item.is_there = item.is_there && !(is_in_place(item) && way.as_is); // it stays as it lies
 #ifdef ROPE_SHIFTS
     item.is_there = item.is_there && (kMoves != 0u || (token.turns && known)); // and so does a head that is not turned
 #endif
     hold_heads(item, way);
 #if ROPE_LANE == 4
-    if (kNorm == ROPE_NORM_FIRST) norm_heads(item, lane.from, way.interleaved_in);
+    if (kNorm == ROPE_NORM_FIRST) norm_heads(item, held.from, way.interleaved_in);
 #endif
+#ifdef RELAYS
+    if (kRelays) turn_relayed(item, way, way_of(item, lane), turning, row);
+    else turn_heads(item, way, turning, row);
+#else
     turn_heads(item, way, turning, row);
+#endif
 #if ROPE_LANE == 4
-    if (kNorm == ROPE_NORM_LAST) norm_heads(item, lane.to, way.interleaved_out);
+    if (kNorm == ROPE_NORM_LAST) norm_heads(item, held.to, way.interleaved_out);
 #endif
 #ifdef ROPE_INTEGERS
     store_integers(item, way);

@@ -144,15 +144,24 @@ uint four_integers(Share share, WORDS words) {
 }
 
 #ifdef ROPE_HALVES
-#define PUT_INTEGERS put_number
-const uint kPutHalves = 1u; // of what is stored at a time
+const uint kPutHalves = kInBlocks ? 1u : 2u; // of what is stored at a time
 #else
-#define PUT_INTEGERS put_word
 const uint kPutHalves = 2u;
 #endif
 void put_integers(WorkItem item, uint at, uint word) {
-    if (destination_of(item) == kThird) PUT_INTEGERS(kThird, at, word);
-    else PUT_INTEGERS(kFirst, at, word);
+    bool of_v = destination_of(item) == kThird;
+#ifdef ROPE_HALVES
+    if (kPutHalves == 1u && of_v) put_number(kThird, at, word);
+    else if (kPutHalves == 1u) put_number(kFirst, at, word);
+    if (kPutHalves == 1u) return;
+#endif
+    if (of_v) put_word(kThird, at, word);
+    else put_word(kFirst, at, word);
+}
+
+// Returns the elements of the cache before a head. Places count runs or, if runs are loaded by words, elements.
+uint elements_before(WorkItem item, uint h) {
+    return (item.to + (item.head + h) * item.to_head) * (kByWords ? 1u : kRun);
 }
 
 // Stores a quad of a format without blocks, with the head's scale if it is the first. The integers of blocks wait for
@@ -166,7 +175,7 @@ void finish_quad(WorkItem item, uint h, Share share, uint place, WORDS words) {
         if (is_first) scales[entry_of(h) * kHeadBlocks + place / kBlockQuads] = kept.x | kept.y << 16;
     } else if (item.is_there && has_head(item, h)) {
         uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
-        put_integers(item, begin + (item.to + (item.head + h) * item.to_head) * kQuads + place, bytes);
+        put_integers(item, begin + elements_before(item, h) / 4u + place, bytes);
         if (is_first && !kGiven) put_integers(item, item.scale + (item.head + h) * push.scale_head, share.scale);
     }
 }
@@ -207,9 +216,8 @@ void store_blocks(WorkItem item) {
     const uint count = kHeadBlocks * kBlockHalves / kPutHalves;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (!item.is_there || !has_head(item, h)) continue;
-        uint elements = (item.to + (item.head + h) * item.to_head) * kRun;
         uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
-        uint at = begin + elements / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
+        uint at = begin + elements_before(item, h) / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
         for (uint i = item.lane; i < count; i += kHeadLanes) {
             uint word = block_half(h, i * kPutHalves);
             if (kPutHalves == 2u) word |= block_half(h, i * 2u + 1u) << 16;

@@ -78,12 +78,29 @@ VIEW(number, uint16_t, uint)
 
 // These load and store a run of `count` elements. A place counts runs, or elements if runs are loaded by words.
 #if ROPE_LANE == 4
+#ifdef ROPE_HALVES
+RUN numbers_of(uint tensor, uint place, uint count) {
+    uint last = max(count, 1u) - 1u;
+    RUN run = RUN(0u);
+    for (uint i = 0u; i < 4u; ++i)
+        run[i / 2u] |= (fetch_number(tensor, place + min(i, last)) & 0xFFFFu) << 16u * (i % 2u);
+    return run;
+}
+void put_numbers(uint tensor, uint place, RUN run, uint count) {
+    for (uint i = 0u; i < 4u; ++i) {
+        if (i < count) put_number(tensor, place + i, run[i / 2u] >> 16u * (i % 2u) & 0xFFFFu);
+    }
+}
+#endif
 RUN load_run(uint tensor, uint place, uint count) {
     if (kByWords) {
         const uint halves = uint(!kFloatsIn);
         const uint words = kLane >> halves;
         uint last = max(count >> halves, 1u) - 1u;
         RUN run = RUN(0u);
+#ifdef ROPE_HALVES
+        if (!kFloatsIn) return numbers_of(tensor, place, count);
+#endif
         for (uint i = 0u; i < words; ++i) run[i] = fetch_word(tensor, (place >> halves) + min(i, last));
         return run;
     }
@@ -93,6 +110,12 @@ RUN load_run(uint tensor, uint place, uint count) {
 void store_run(uint tensor, uint place, RUN run, uint count, bool floats) {
     if (kByWords) {
         uint halves = uint(!floats);
+#ifdef ROPE_HALVES
+        if (!floats) {
+            put_numbers(tensor, place, run, count);
+            return;
+        }
+#endif
         for (uint i = 0u; i < kLane >> halves; ++i) {
             if (i < count >> halves) put_word(tensor, (place >> halves) + i, run[i]);
         }

@@ -69,6 +69,7 @@ ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits
           {&rope_shader_fused_integers_parameters_weights, nullptr}}}};
     static const RotationShaders kOddIntegers[2] = {{&rope_shader_fused_integers_odd, nullptr},
                                                     {&rope_shader_fused_integers_odd_parameters, nullptr}};
+    static const RopeShader* const kAnywhere[2] = {&rope_shader_fused_wide_odd, &rope_shader_fused_wide_odd_parameters};
     static const RotationShaders kShifts[2] = {{&rope_shader_fused_shift, nullptr},
                                                {&rope_shader_fused_shift_parameters, nullptr}};
     static const RotationShaders kOddShift = {&rope_shader_fused_shift_odd, nullptr};
@@ -82,11 +83,16 @@ ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits
                                      : shifts                  ? (odd ? kOddShift : kShifts[parameters])
                                      : odd                     ? kOddIntegers[parameters]
                                                                : kShaders[integers][parameters][weights];
-    const bool vectors = anyOf(dispatch, needsVectors);
+    const bool vectors = anyOf(dispatch, needsVectors), odd_heads = hasOddHeads(dispatch);
+    const RopeShader* anywhere = !odd_heads ? shaders.wide
+                                 : integers ? kOddIntegers[parameters].wide
+                                            : kAnywhere[parameters];
+    if (odd_heads && (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0) anywhere = nullptr;
     ShaderVariant chosen = {nullptr, UINT32_MAX, 0, false};
     for (const FusedTensor* t : dispatch.tensors) {
         if (t == nullptr) continue;
         const ShaderVariant variant = chooseFusedVariant(*t, vectors, shaders, limits);
+        if (vectors && (variant.by_words || hasOddHeads(dispatch))) return {anywhere, 4, 4, true};
         if (variant.shader == nullptr) return variant;
         const bool narrower =
             variant.lane_pairs < chosen.lane_pairs || (variant.lane_pairs == chosen.lane_pairs && variant.by_words);
@@ -212,6 +218,7 @@ bool canGoTogether(const FusedDispatch& q, const FusedDispatch& kv, const RopeLi
     }
     const ShaderVariant x = chooseFusedVariant(q, limits), y = chooseFusedVariant(kv, limits);
     if (x.lane_pairs != y.lane_pairs || x.by_words != y.by_words || x.copy_step != y.copy_step) return false;
+    if (relaysPairs(q, x) != relaysPairs(kv, y)) return false;
     return canShareRows({q.fused, {q.tensors[kQ], kv.tensors[kK], kv.tensors[kV]}}, x, limits);
 }
 

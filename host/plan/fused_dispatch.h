@@ -25,13 +25,32 @@ struct FusedDispatch {
 inline uint32_t sequencesOf(const RopeRotateDescription& d) {
     return isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
+// True if heads of 16-bit elements may begin in the middle of a word.
+inline bool hasOddHeads(const FusedDispatch& dispatch) {
+    for (const FusedTensor* t : dispatch.tensors) {
+        if (t == nullptr || !needsVectors(*t)) continue;
+        const SideBits sides = fusedSideBits(*t);
+        if (ropeElementBytes(t->d.element_in) == 2 && (sides.source & 1) != 0) return true;
+        if (ropeElementBytes(t->d.element_out) == 2 && (sides.destination & 1) != 0) return true;
+    }
+    return false;
+}
 // Returns the bytes that are stored at a time into a cache of a quantized format: words, or halves of them where the
-// blocks of a tensor may begin in the middle of a word.
+// blocks of a tensor, or the heads that become blocks, may begin in the middle of a word.
 inline uint32_t storedBytes(const FusedDispatch& dispatch) {
-    bool words = true;
-    for (const FusedTensor* t : dispatch.tensors)
-        words = words && (t == nullptr || checkWholeWords(*t, nullptr) == ROPE_SUCCESS);
-    return words ? 4 : 2;
+    for (const FusedTensor* t : dispatch.tensors) {
+        if (t == nullptr || formatOf(t->d.element_out).scale != ElementScale::kInBlock) continue;
+        if (hasOddHeads(dispatch) || checkWholeWords(*t, nullptr) != ROPE_SUCCESS) return 2;
+    }
+    return 4;
+}
+// True if lanes hold quads of a head, and its pairs come and go through shared memory.
+inline bool relaysPairs(const FusedDispatch& dispatch, const ShaderVariant& variant) {
+    if (!variant.by_words || variant.lane_pairs == 1) return false;
+    for (const FusedTensor* t : dispatch.tensors) {
+        if (t != nullptr && needsVectors(*t)) return true;
+    }
+    return false;
 }
 inline bool readsWeights(const FusedTensor& t) { return hasWeightsOnDevice(t.norm); }
 // True if the shader reads weights or biases in buffers of their own.

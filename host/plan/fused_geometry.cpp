@@ -76,8 +76,12 @@ RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason) {
         result = checkDestinationMultiples(tensor, format.type, ", whose blocks have 32 elements,", ROPE_BLOCK_ELEMENTS,
                                            reason);
     }
-    if (result == ROPE_SUCCESS) result = checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
-    if (result != ROPE_SUCCESS || fitsWideShader(d, fusedSideBits(tensor))) return result;
+    const bool by_vectors = tensor.gradient || isShifted(tensor); // others may lie anywhere
+    const RequiredMultiple width = {"head_dim", d.head_dim, 4};
+    if (result == ROPE_SUCCESS) result = checkMultiples(tensor, &width, 1, kStagePhrase, "", reason);
+    if (result == ROPE_SUCCESS && (by_vectors || isForCaches(tensor)))
+        result = checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
+    if (result != ROPE_SUCCESS || !by_vectors || fitsWideShader(d, fusedSideBits(tensor))) return result;
     return refuseNarrowGeometry(tensor, reason);
 }
 

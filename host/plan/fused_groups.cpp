@@ -36,6 +36,12 @@ bool differInWidth(const FusedTensor& a, const FusedTensor& b) {
     return a.d.head_dim != b.d.head_dim || (a.turned && a.d.rotary_begin != b.d.rotary_begin);
 }
 
+// Returns the lanes of a head that hold two quads each, of which some turn pairs too.
+uint32_t lanesOfQuads(const FusedTensor& t, uint32_t pair_lanes) {
+    const uint32_t lanes = divideUp(t.d.head_dim, 8);
+    return lanes > pair_lanes ? lanes : pair_lanes;
+}
+
 // Heads of one width all copy, if those of one tensor do.
 DispatchLanes lanesOf(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits) {
     DispatchLanes all = {};
@@ -48,6 +54,7 @@ DispatchLanes lanesOf(const FusedDispatch& dispatch, const ShaderVariant& varian
     const FusedTensor& first = dispatch.first();
     const uint32_t rotary = first.turned ? first.d.rotary_dim : 0;
     const uint32_t pair_lanes = first.turned ? pairLanes(first.d, variant) : 0;
+    const bool relays = relaysPairs(dispatch, variant);
     for (const FusedRole role : kFusedRoles) {
         if (!dispatch.has(role)) continue;
         const FusedTensor& t = *dispatch.tensors[role];
@@ -56,10 +63,11 @@ DispatchLanes lanesOf(const FusedDispatch& dispatch, const ShaderVariant& varian
         const bool copies = !all.widths ? moves : role == kQ ? movesWholeHead(t) : kv_move; // V as K, if not its own
         lanes.copied = own ? t.d.head_dim : copies ? t.d.head_dim - rotary : 0;
         lanes.lanes = (own ? 0 : pair_lanes) + copyLanes(lanes.copied, variant);
+        if (relays) lanes.lanes = lanesOfQuads(t, own ? 0 : pair_lanes);
         if (lanes.lanes > all.widest) all.widest = lanes.lanes;
     }
     for (HeadLanes& lanes : all.of) lanes.lanes = lanes.lanes != 0 ? lanes.lanes : all.widest;
-    bool reduces = false; // such a head is never cut
+    bool reduces = relays; // such a head is never cut
     for (const FusedTensor* t : dispatch.tensors) reduces = reduces || (t != nullptr && reducesOverHead(*t));
     all.parts = !reduces && all.widest > largestGroup(first.d, limits);
     return all;
@@ -77,10 +85,11 @@ uint32_t rowsOf(const FusedDispatch& dispatch, const DispatchLanes& lanes, uint3
 // The stages of a dispatch that take shared memory. Angles take some too.
 struct SharedStages {
     bool norms, all_heads, centered, integers, minima, blocks, gradient;
-    bool reduce() const { return norms || integers; }
+    uint32_t relayed; // elements of the widest head whose pairs go through shared memory
+    bool reduce() const { return norms || integers || relayed != 0; }
 };
 
-SharedStages sharedStages(const FusedDispatch& dispatch) {
+SharedStages sharedStages(const FusedDispatch& dispatch, const ShaderVariant& variant) {
     SharedStages stages = {};
     for (const FusedTensor* t : dispatch.tensors) {
         if (t == nullptr) continue;
@@ -88,6 +97,7 @@ SharedStages sharedStages(const FusedDispatch& dispatch) {
         stages.centered = stages.centered || t->norm.kind == ROPE_NORM_LAYER;
         stages.all_heads = stages.all_heads || normsAllHeads(*t);
         stages.gradient = t->gradient;
+        if (relaysPairs(dispatch, variant) && t->d.head_dim > stages.relayed) stages.relayed = t->d.head_dim;
         stages.integers = stages.integers || findsScales(*t);
         stages.minima = stages.minima || formatOf(t->d.element_out).minimum;
         stages.blocks = stages.blocks || formatOf(t->d.element_out).scale == ElementScale::kInBlock;
@@ -97,7 +107,7 @@ SharedStages sharedStages(const FusedDispatch& dispatch) {
 
 // Returns the quads of a head that meet in shared memory: integers take all of them.
 uint32_t sharedQuads(const FusedDispatch& dispatch, const SharedStages& stages) {
-    if (!stages.reduce()) return 1;
+    if (!stages.norms && !stages.integers) return 1;
     return stages.integers ? dispatch.first().d.head_dim / 4 : normQuads(dispatch);
 }
 
@@ -112,6 +122,7 @@ uint64_t sharedBytes(const FusedDispatch& dispatch, const SharedStages& stages, 
     if (stages.gradient) words *= 2; // and of products
     if (stages.integers) words += fours * (stages.minima ? 8 : 4);
     if (stages.blocks) words += quads + d.head_dim / ROPE_BLOCK_ELEMENTS;
+    words += stages.relayed;
     const uint64_t angles = cut.shares ? uint64_t{cut.size[2]} * (d.rotary_dim / 2) * 2 : 0;
     const uint64_t entries = uint64_t{cut.size[1]} * cut.size[2] * lanes.mostRowBlocks() * heads;
     return (entries * words + angles) * sizeof(uint32_t);
@@ -121,12 +132,14 @@ RopeResult refuseGroup(const FusedDispatch& dispatch, const SharedStages& stages
                        RopeReason* reason) {
     const FusedTensor* tensor = nullptr; // that takes the most together
     for (const FusedTensor* t : dispatch.tensors) {
-        if (t != nullptr && reducesOverHead(*t) && (tensor == nullptr || t->heads > tensor->heads)) tensor = t;
+        const bool meets = t != nullptr && (stages.relayed != 0 || reducesOverHead(*t));
+        if (meets && (tensor == nullptr || t->heads > tensor->heads)) tensor = t;
     }
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                  "%s: %llu elements normed or quantized together take more than the %u threads or %u bytes of shared "
+                  "%s: %llu elements %s together take more than the %u threads or %u bytes of shared "
                   "memory of a group; use fewer heads or smaller ones",
-                  tensor->name, (stages.all_heads ? tensor->heads : 1ull) * tensor->d.head_dim, limits.group_size,
+                  tensor->name, (stages.all_heads ? tensor->heads : 1ull) * tensor->d.head_dim,
+                  stages.norms || stages.integers ? "normed or quantized" : "exchanged", limits.group_size,
                   limits.shared_bytes);
 }
 
@@ -162,13 +175,13 @@ bool cutStages(const FusedDispatch& dispatch, const SharedStages& stages, const 
 bool canShareRows(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits) {
     const DispatchLanes lanes = lanesOf(dispatch, variant, limits);
     return !lanes.widths ||
-           (!sharedStages(dispatch).all_heads && lanes.widest <= largestGroup(dispatch.first().d, limits));
+           (!sharedStages(dispatch, variant).all_heads && lanes.widest <= largestGroup(dispatch.first().d, limits));
 }
 
 RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
                           RopePass* pass, RopeReason* reason) {
     const FusedTensor& t = dispatch.first();
-    const SharedStages stages = sharedStages(dispatch);
+    const SharedStages stages = sharedStages(dispatch, variant);
     RopeLimits left = limits;
     left.shared_bytes -= limits.shared_bytes < kIdleBytes ? limits.shared_bytes : kIdleBytes;
     uint32_t most_heads = 0;
@@ -190,6 +203,7 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
     constants[ROPE_ID_PAIR_COUNTS] = pairs | pair_lanes << 16;
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;
     constants[ROPE_ID_PASS_ELEMENTS] = lanes.of[t.role].copied;
+    constants[ROPE_ID_RELAYED] = stages.relayed;
     constants[ROPE_ID_HEAD_QUADS] = sharedQuads(dispatch, stages);
     constants[ROPE_ID_Q_HEADS] = dispatch.heads(kQ);
     constants[ROPE_ID_K_HEADS] = dispatch.heads(kK);

@@ -112,7 +112,9 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
         const RopeLimits limits = fusion::limitsOf(scene, device().limits());
         if (ropePlanFused(&scene.d, &limits, &plan) != ROPE_SUCCESS) {
             EXPECT_NE(std::string(plan.reason.text), "");
-            EXPECT_EQ(std::string(plan.reason.text).find("of one buffer"), std::string::npos) << plan.reason.text;
+            // Where the positions end is unknown of a scene that is refused for another reason too.
+            const bool overlaps = std::string(plan.reason.text).find("of one buffer") != std::string::npos;
+            EXPECT_TRUE(!overlaps || fusion::positionElements(scene.d) == 0) << plan.reason.text;
             continue;
         }
         ++ran;

@@ -228,6 +228,8 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         {"fused_wide_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
         {"fused_wide_parameters_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
         {"fused_odd", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
+        {"fused_wide_odd", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_wide_odd_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
         {"fused_gradient", {0, 1, 2, 3, 5}},
         {"fused_gradient_parameters", {0, 1, 2, 3, 5, 12}},
         {"fused_gradient_weights", {0, 1, 2, 3, 5, 9, 10}},
@@ -258,7 +260,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     for (uint32_t id = 0; id <= ROPE_ID_PARAMETERS; ++id) fused.insert(id);
     for (const uint32_t id : Ids{ROPE_ID_EVERY_TOKEN, ROPE_ID_Q_BLOCKS}) fused.erase(id);
     for (const uint32_t id : Ids{ROPE_ID_SLOT_MAP_APART, ROPE_ID_MOVES, ROPE_ID_LONG_RING, ROPE_ID_COUNT_STRIDE,
-                                 ROPE_ID_WINDOW_SLOTS, ROPE_ID_WINDOW_HEADS, ROPE_ID_CACHE_SLOTS})
+                                 ROPE_ID_WINDOW_SLOTS, ROPE_ID_WINDOW_HEADS, ROPE_ID_CACHE_SLOTS, ROPE_ID_RELAYED})
         fused.insert(id);
     for (uint32_t id = ROPE_ID_Q_LANES; id <= ROPE_ID_CLIP; ++id) fused.insert(id);
     for (uint32_t id = ROPE_ID_V_LANES; id <= ROPE_ID_V_PAGE_STRIDE; ++id) fused.insert(id);

@@ -275,19 +275,12 @@ TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
                   "a multiple of 4",
                   [](RopeFusedDescription* d) {
                       d->cache.k.offset = 2;
-                      d->k_norm.kind = ROPE_NORM_RMS;
+                      d->cache.element = ROPE_ELEMENT_I8;
                   });
-    expectRefused("q: source.token_stride is 258", [](RopeFusedDescription* d) {
-        d->rotate.q.source = {0, 0, 258, 64};
-        d->q_norm.kind = ROPE_NORM_RMS;
-    });
-    expectRefused("q: rotary_dim is 60", [](RopeFusedDescription* d) {
-        d->rotate.rotary_dim = 60;
-        d->rotate.frequencies.count = 30;
-        d->q_norm.kind = ROPE_NORM_RMS;
-    });
-    expectRefused("q: chunk_dim is 4", [](RopeFusedDescription* d) {
-        d->rotate.chunk_dim = 4;
+    expectRefused("q: head_dim is 62", [](RopeFusedDescription* d) { // a norm's sums are those of quads
+        d->rotate.head_dim = 62;
+        d->rotate.rotary_dim = 62;
+        d->rotate.frequencies.count = 31;
         d->q_norm.kind = ROPE_NORM_RMS;
     });
     expectRefused(
@@ -298,11 +291,6 @@ TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
             d->q_norm.kind = ROPE_NORM_RMS;
         },
         ROPE_ERROR_TOO_LARGE);
-    // One dispatch with K, which is normed.
-    expectRefused("v: the cache's offset is 2", [](RopeFusedDescription* d) {
-        d->cache.v.offset = 2;
-        d->k_norm.kind = ROPE_NORM_RMS;
-    });
 }
 
 TEST(HostFused, RefusesUnlikeKAndVInOneDispatch) {

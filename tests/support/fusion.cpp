@@ -423,6 +423,12 @@ class Unfused {
         took(slots);
         return ok;
     }
+    void widen() {
+        std::vector<uint8_t> wide(bytes_.size() / ropeElementBytes(element_) * sizeof(float));
+        ropeConvertElements(bytes_.data(), element_, wide.data(), ROPE_ELEMENT_F32, wide.size() / sizeof(float));
+        bytes_ = wide;
+        element_ = ROPE_ELEMENT_F32;
+    }
     testing::AssertionResult rotate(const rope::FusedTensor& t) {
         RopeRotateDescription d = scene_.d.rotate;
         d.element_in = element_;
@@ -434,6 +440,10 @@ class Unfused {
         d.k = {};
         d.q = packed(t);
         RopePlan plan;
+        if (ropePlanRotate(&d, &device_->limits(), &plan) != ROPE_SUCCESS && element_ != ROPE_ELEMENT_F32) {
+            widen(); // a fused pass brings odd pairs of 16 bits together without 16-bit storage
+            d.element_in = element_;
+        }
         if (ropePlanRotate(&d, &device_->limits(), &plan) != ROPE_SUCCESS)
             return testing::AssertionFailure() << "rotation alone: " << plan.reason.text;
         gpu::Slots slots;

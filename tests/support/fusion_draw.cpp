@@ -16,13 +16,11 @@ namespace {
 bool oneIn(uint32_t count, sample::Random* random) { return random->below(count) == 0; }
 
 // Norms, quantizers and scales take no other heads.
-bool fitsRuns(const RopeRotateDescription& r) {
-    return r.head_dim % 4 == 0 && r.rotary_begin % 4 == 0 && r.rotary_dim % 8 == 0;
-}
+bool fitsQuads(const RopeRotateDescription& r) { return r.head_dim % 4 == 0; }
 
-bool takesRuns(const RopeFusedDescription& d) {
-    return d.q_norm.kind != 0 || d.k_norm.kind != 0 || d.v_norm.kind != 0 || d.biases.given != 0 ||
-           d.query_scale.count != 0 || rope::isForCaches(d.cache.element) || rope::isForCaches(d.cache.v_element);
+// Shifts of integers and gradients take no others.
+bool fitsRuns(const RopeRotateDescription& r) {
+    return r.head_dim % 4 == 0 && r.rotary_begin % 4 == 0 && r.rotary_dim % 8 == 0 && r.chunk_dim % 8 == 0;
 }
 
 uint32_t dimOf(const RopeRotateDescription& r, const RopeTensor& tensor) {
@@ -39,9 +37,10 @@ uint32_t drawTokens(sample::Random* random) {
 
 void drawShape(sample::Random* random, Scene* scene) {
     RopeRotateDescription& r = scene->d.rotate;
-    static const uint32_t kDims[][3] = {{64, 0, 64}, {64, 0, 32}, {128, 0, 128}, {64, 16, 32},   {80, 0, 40},
-                                        {20, 4, 12}, {35, 3, 10}, {256, 0, 256}, {256, 64, 128}, {96, 0, 96}};
-    const uint32_t* dims = kDims[random->below(10)];
+    static const uint32_t kDims[][3] = {{64, 0, 64},    {64, 0, 32}, {128, 0, 128}, {64, 16, 32},
+                                        {80, 0, 40},    {20, 4, 12}, {35, 3, 10},   {256, 0, 256},
+                                        {256, 64, 128}, {96, 0, 96}, {80, 0, 20},   {64, 5, 22}};
+    const uint32_t* dims = kDims[random->below(12)];
     r.head_dim = dims[0];
     r.rotary_begin = dims[1];
     r.rotary_dim = dims[2];
@@ -151,7 +150,7 @@ void drawStages(sample::Random* random, Scene* scene) {
     const size_t most = size_t{std::max({r.q.heads, r.k.heads, 4u})} * 1024; // V has 4 heads at most
     scene->q_weights = sample::values(most, 7);
     scene->k_weights = sample::values(most, 8);
-    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0;
+    const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
     const bool may_norm = runs && r.operation == ROPE_OPERATION_FORWARD;
     if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q_norm = drawNorm(random, scene->q_weights);
     if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k_norm = drawNorm(random, scene->k_weights);
@@ -199,7 +198,8 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeCache& cache = d.cache;
     const bool blocks = isBlocks(elementOf(d, false)) || isBlocks(elementOf(d, true));
-    const uint32_t finest = blocks ? 32u << random->below(2) : takesRuns(d) ? 4 : 1u << random->below(3);
+    const bool integers = rope::isForCaches(elementOf(d, false)) || rope::isForCaches(elementOf(d, true));
+    const uint32_t finest = blocks ? 32u << random->below(2) : integers ? 4 : 1u << random->below(3);
     const uint32_t gap = oneIn(3, random) ? finest : 0;
     const uint32_t scale_gap = oneIn(3, random) ? 1 : 0;
     const uint32_t first = random->below(4) == 0;
@@ -228,7 +228,7 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
 // An element that heads of so many elements fit.
 RopeElement drawCacheElement(sample::Random* random, const RopeFusedDescription& d, uint32_t dims) {
     const RopeRotateDescription& r = d.rotate;
-    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0;
+    const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
     const RopeElement element = static_cast<RopeElement>(
         random->below(1u + static_cast<uint32_t>(runs ? rope::kLastElement : rope::kLastTensorElement)));
     return dims % ROPE_BLOCK_ELEMENTS != 0 && isBlocks(element) ? ROPE_ELEMENT_I8 : element;
@@ -291,7 +291,7 @@ void drawLayouts(sample::Random* random, Scene* scene) {
     const uint32_t kv_heads = std::max(r.k.heads, d.v.heads);
     for (const bool source : {true, false}) {
         if (!oneIn(3, random)) continue;
-        const uint32_t gap = takesRuns(d) ? 4 : 1u << random->below(3);
+        const uint32_t gap = 1u << random->below(3);
         const bool by_head = oneIn(3, random);
         const uint64_t q_dim = dimOf(r, r.q), k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
         RopeLayout q = layOut(r, r.q.heads, dimOf(r, r.q), gap, by_head);
@@ -314,11 +314,13 @@ void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeRotateDescription& r = d.rotate;
     if (!oneIn(3, random)) return;
-    const bool runs = fitsRuns(r) && r.chunk_dim % 8 == 0;
+    const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
     const uint32_t step = !runs ? 1 : oneIn(2, random) ? 4 : 64;
+    const uint32_t begin_step = d.cache.shift == 0 && oneIn(4, random) ? 1 : step;
     const auto draw_head = [&](RopeTensor* tensor) {
-        tensor->rotary_begin = step * random->below(4);
-        tensor->head_dim = tensor->rotary_begin + r.rotary_dim + step * random->below(4);
+        tensor->rotary_begin = begin_step * random->below(4);
+        const uint64_t end = tensor->rotary_begin + r.rotary_dim;
+        tensor->head_dim = static_cast<uint32_t>(roundUp(end, runs ? 4 : 1)) + step * random->below(4);
     };
     if (oneIn(2, random)) draw_head(&r.q);
     if (!oneIn(4, random)) draw_head(&r.k);
@@ -368,7 +370,7 @@ void drawTensors(sample::Random* random, Scene* scene) {
 void drawGradient(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeRotateDescription& r = d.rotate;
-    if (d.cache.shift != 0 || r.q.heads == 0 || !fitsRuns(r) || r.chunk_dim % 8 != 0 || !oneIn(8, random)) return;
+    if (d.cache.shift != 0 || r.q.heads == 0 || !fitsRuns(r) || !oneIn(8, random)) return;
     d.cache = {};
     d.v = {};
     r.k = {};
