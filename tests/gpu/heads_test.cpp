@@ -28,12 +28,15 @@ struct Toy {
     Kind q, k, v; // without V's heads, values are the normed part of K: a latent
     uint32_t rotary = 0;
     RopePairing pairing = ROPE_PAIRING_HALF;
-    RopeElement element = ROPE_ELEMENT_F32; // of rows and cache
+    RopeElement element = ROPE_ELEMENT_F32;    // of rows and cache
+    RopeElement float8 = ROPE_ELEMENT_DEFAULT; // of the cache, if it has another: K alone, with kScale
+    RopeElement cached() const { return float8 != ROPE_ELEMENT_DEFAULT ? float8 : element; }
     float clip = 0;
     double tolerance = 0;
 };
 
 constexpr double kEpsilon = 0x1p-4;
+constexpr float kScale = 0.0625f;
 
 void normHead(const Kind& kind, uint32_t head, double* x) {
     const uint32_t count = kind.normed != 0 ? kind.normed : kind.dim;
@@ -132,7 +135,7 @@ void HeadsTest::makeRows(const Toy& toy) {
     ropeConvertElements(rows_.data(), toy.element, floats.data(), ROPE_ELEMENT_F32, floats.size());
     numbers_.assign(floats.begin(), floats.end());
     frequencies_ = sample::frequencies(kBase, toy.rotary);
-    const uint64_t slots = uint64_t{kPageSize} * kPages * ropeElementBytes(toy.element);
+    const uint64_t slots = uint64_t{kPageSize} * kPages * ropeElementBytes(toy.cached());
     slots_.bytes[ROPE_SLOT_K_OUT].assign(slots * (toy.k.heads * toy.k.dim + toy.v.heads * toy.v.dim), 0);
     std::vector<float> biases = toy.q.biases;
     biases.insert(biases.end(), toy.k.biases.begin(), toy.k.biases.end());
@@ -177,7 +180,8 @@ RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const 
     d.biases = {!toy.q.biases.empty(), ROPE_ELEMENT_F32, 0, toy.q.biases.size(),
                 toy.q.biases.size() + toy.k.biases.size()};
     d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
-    d.cache.element = toy.element;
+    d.cache.element = toy.cached();
+    if (toy.float8 != ROPE_ELEMENT_DEFAULT) d.cache.k_given_scale = {&kScale, 1, 0};
     d.cache.slots = kPageSize * kPages;
     d.cache.page_size = kPageSize;
     d.cache.table_pages = kPages;
@@ -189,8 +193,11 @@ RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const 
 
 Row HeadsTest::read(RopeSlot slot, RopeElement element, uint64_t at, uint64_t count) const {
     std::vector<float> floats(count);
-    ropeConvertElements(slots_.bytes[slot].data() + at * ropeElementBytes(element), element, floats.data(),
-                        ROPE_ELEMENT_F32, count);
+    const uint64_t bytes = ropeElementBytes(element);
+    ropeConvertElements(slots_.bytes[slot].data() + at * bytes, element, floats.data(), ROPE_ELEMENT_F32, count);
+    if (bytes == 1) {
+        for (float& one : floats) one *= kScale;
+    }
     return Row(floats.begin(), floats.end());
 }
 
@@ -221,8 +228,8 @@ void HeadsTest::step(const Toy& toy, uint32_t first, uint32_t count, uint32_t di
                            carry(toy, toy.v, row + q + k, position)});
         const uint64_t slot = static_cast<uint64_t>(kTable[position / kPageSize]) * kPageSize + position % kPageSize;
         cached_.push_back({read(ROPE_SLOT_Q_OUT, ROPE_ELEMENT_F32, uint64_t{i} * q, q),
-                           read(ROPE_SLOT_K_OUT, toy.element, slot * k, k),
-                           read(ROPE_SLOT_K_OUT, toy.element, uint64_t{kPageSize} * kPages * k + slot * v, v)});
+                           read(ROPE_SLOT_K_OUT, toy.cached(), slot * k, k),
+                           read(ROPE_SLOT_K_OUT, toy.cached(), uint64_t{kPageSize} * kPages * k + slot * v, v)});
     }
 }
 
@@ -240,7 +247,8 @@ void HeadsTest::expectAgreement(const Toy& toy, uint32_t dispatches) {
 
 // DeepSeek: K is the normed latent with the rotary part behind it, and Q's heads are narrower.
 TEST_P(HeadsTest, ALatentAndItsRotaryPartAreOneRow) {
-    for (const RopeElement element : {ROPE_ELEMENT_BF16, ROPE_ELEMENT_F16, ROPE_ELEMENT_F32}) {
+    for (const RopeElement element :
+         {ROPE_ELEMENT_BF16, ROPE_ELEMENT_F16, ROPE_ELEMENT_F32, ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2}) {
         Toy toy;
         toy.q.heads = 8;
         toy.q.dim = 48;
@@ -255,7 +263,12 @@ TEST_P(HeadsTest, ALatentAndItsRotaryPartAreOneRow) {
         toy.pairing = ROPE_PAIRING_INTERLEAVED;
         toy.element = element;
         toy.tolerance = element == ROPE_ELEMENT_BF16 ? 0.02 : element == ROPE_ELEMENT_F16 ? 0.002 : 1e-5;
-        ASSERT_NO_FATAL_FAILURE(expectAgreement(toy, 1));
+        if (ropeElementBytes(element) == 1) {
+            toy.element = ROPE_ELEMENT_BF16;
+            toy.float8 = element;
+            toy.tolerance = element == ROPE_ELEMENT_F8_E4M3 ? 0.12 : 0.25; // 3 or 2 bits of mantissa
+        }
+        ASSERT_NO_FATAL_FAILURE(expectAgreement(toy, ropeElementBytes(element) == 1 ? 2 : 1));
         wanted_.clear();
         cached_.clear();
     }

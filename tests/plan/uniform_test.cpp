@@ -278,6 +278,8 @@ TEST(Uniform, EveryBarrierIsMetByAllThreadsOfAGroup) {
                                                     "fused_integers_parameters_weights",
                                                     "fused_integers_odd",
                                                     "fused_integers_odd_parameters",
+                                                    "fused_wide_odd",
+                                                    "fused_wide_odd_parameters",
                                                     "relative_keys",
                                                     "relative_values",
                                                     "bias_wide",

@@ -275,6 +275,7 @@ TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
                   "a multiple of 4",
                   [](RopeFusedDescription* d) {
                       d->cache.k.offset = 2;
+                      d->cache.k_scales.offset = d->cache.v_scales.offset = 4096;
                       d->cache.element = ROPE_ELEMENT_I8;
                   });
     expectRefused("q: head_dim is 62", [](RopeFusedDescription* d) { // a norm's sums are those of quads
