@@ -230,9 +230,9 @@ std::vector<Contestant> EncodingBench::contestants() {
         all.push_back({"sum", copied_->work({sumPlan(third, bench_->limits())}, {between}), thirds});
     }
     if (is_fill) {
-        const uint64_t filled = std::min(bytes, half) / 4 * 4;
-        const double parts = static_cast<double>(bytes) / static_cast<double>(filled);
-        all.push_back({"FillBuffer", copied_->fillCommand(between, filled), parts});
+        RopeBuffers filled = {};
+        filled.slots[ROPE_SLOT_Q_OUT] = buffers.back().slot();
+        all.push_back({"FillBuffer", encoded_->fillCommand(filled, bytes)});
     }
     if (encoded_->fitsCache()) all.push_back({kWarm, onOneSet(all[0].work)});
     all.push_back({kEmptyDispatch, onOneSet(encoded_->work({emptyPlan(plan)}, {slots}))});

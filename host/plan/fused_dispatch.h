@@ -28,7 +28,7 @@ inline uint32_t sequencesOf(const RopeRotateDescription& d) {
 // True if heads of 16-bit elements may begin in the middle of a word.
 inline bool hasOddHeads(const FusedDispatch& dispatch) {
     for (const FusedTensor* t : dispatch.tensors) {
-        if (t == nullptr || !needsVectors(*t)) continue;
+        if (t == nullptr) continue; // also those that only lie beside one that is normed
         const SideBits sides = fusedSideBits(*t);
         if (ropeElementBytes(t->d.element_in) == 2 && (sides.source & 1) != 0) return true;
         if (ropeElementBytes(t->d.element_out) == 2 && (sides.destination & 1) != 0) return true;

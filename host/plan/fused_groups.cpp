@@ -7,7 +7,7 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kMostNormedHeads = 16; // heads of a thread that are normed together: registers hold no more
-constexpr uint32_t kIdleBytes = 64;       // of shared memory: each array of a stage that a dispatch lacks has one entry
+constexpr uint32_t kIdleBytes = 80;       // of shared memory: each array of a stage that a dispatch lacks has one entry
 
 uint32_t divideUp(uint32_t count, uint32_t by) { return (count + by - 1) / by; }
 

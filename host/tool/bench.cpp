@@ -285,6 +285,9 @@ bool checkTuningOption(const BenchOptions& options, const BenchDevice& bench, Fa
 }
 
 bool checkOnlyOption(const BenchOptions& options, Failure* failure) {
+    const bool times = options.rotations() || options.tables || options.fused || options.encodings;
+    if (!times && !options.only.empty())
+        return refuse(failure, "--only chooses measurements, and --costs alone has none; leave one out");
     return options.only.empty() || !measurementsOf(options).empty() ||
            refuse(failure, "--only: none of the measurements has '" + options.only + "' in its name");
 }

@@ -56,7 +56,7 @@ bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Fail
     encoding->skip_last = model.skip_last;
     encoding->on_a_grid = model.on_a_grid;
     encoding->unknown_pairing = model.pairing == ROPE_PAIRING_DEFAULT;
-    encoding->length = describeLength(model.rule);
+    encoding->length = describeLength(model);
     return true;
 }
 
@@ -101,11 +101,12 @@ bool checkFrequencyValues(const Encoding& encoding, bool compatible, Failure* fa
 
 } // namespace
 
-std::string describeLength(const RopeRule& rule) {
+std::string describeLength(const rope::ModelEncoding& model) {
+    const RopeRule& rule = model.rule;
     const RopeRuleKind kind = rule.kind;
     // HunYuan's alpha and Qwen's steps have a length though their rule reads none.
     const bool stretched = (kind == ROPE_RULE_NTK || kind == ROPE_RULE_DEFAULT) && rule.original_length != 0;
-    const bool factors = kind == ROPE_RULE_LONGROPE;
+    const bool factors = kind == ROPE_RULE_LONGROPE || !model.long_factors.empty();
     if (!factors && !stretched && kind != ROPE_RULE_DYNAMIC_NTK && kind != ROPE_RULE_YARN_RAMPED) return "";
     const bool beyond = rule.length > rule.original_length;
     const std::string length = "a length of " + exactly(beyond ? rule.length : rule.original_length);

@@ -44,7 +44,7 @@ void printSplit(const rope::ModelEncoding& model) {
 
 void printModelText(const rope::ModelEncoding& model) {
     std::printf("rule %s", ropeRuleName(model.rule.kind));
-    const std::string length = describeLength(model.rule);
+    const std::string length = describeLength(model);
     if (!length.empty()) std::printf(", %s", length.c_str());
     std::printf(", rotary_dim %u from element %u of %u, pairing %s", model.rotary_dim, model.rotary_begin,
                 model.head_dim, pairingName(model.pairing));

@@ -165,7 +165,7 @@ struct Encoding {
 };
 
 // Says for which length a rule that depends on it was made: "short factors up to a length of 4096". Empty: it does not.
-std::string describeLength(const RopeRule& rule);
+std::string describeLength(const rope::ModelEncoding& model);
 
 // Reads --config, or --frequencies and --scale.
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure);

@@ -300,6 +300,30 @@ TEST(PlanFused, NormsHeadsThatLieAnywhere) {
     }
 }
 
+// V lies at odd places and has no stage, or K does. One dispatch takes it with the tensor that has one.
+TEST(PlanFused, TakesAnOddTensorBesideANormedOneByItsPlaces) {
+    for (const bool of_v : {true, false}) {
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        RopeFusedDescription d = {};
+        d.rotate.tokens = 3;
+        d.rotate.head_dim = 64;
+        d.rotate.k.heads = d.v.heads = 2;
+        d.no_rotation = 1;
+        d.rotate.out_of_place = 1;
+        d.rotate.element_in = d.rotate.element_out = ROPE_ELEMENT_F16;
+        (of_v ? d.v : d.rotate.k).source.offset = 1;
+        (of_v ? d.k_norm : d.v_norm).kind = ROPE_NORM_RMS;
+        RopePlan plan;
+        EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
+        EXPECT_NE(std::string(plan.reason.text).find("16-bit elements at an odd offset"), std::string::npos);
+        limits.enabled = ROPE_ENABLED_STORAGE_16;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(std::string(plan.passes[0].shader->name), "fused_wide_odd");
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_RELAYED], 64u);
+    }
+}
+
 TEST(PlanFused, TakesOddNumbersOfBlocksWith16BitStorageAlone) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);

@@ -213,6 +213,7 @@ def bench_refuses_nonsense_in_one_line():
         ("model of fused passes", ["--fused", "--model", "gemma3"], "--model goes with rotations"),
         ("element of encodings", ["--encodings", "--element", "f16"], "--element goes with rotations"),
         ("batch of tables", ["--table", "--batch", "2"], "--batch goes with rotations"),
+        ("costs of some", ["--costs", "--only", "x"], "--only chooses measurements, and --costs alone has none"),
         ("two layouts", ["--batch", "2", "--packed", "2"], "--batch and --packed are two layouts of sequences; give one of them"),
         ("the reference", ["--device", "reference"], "--device is reference, which is none"),
         ("three of a tuning", ["--tuning", "64,8"], "--tuning takes group size, heads and pairs as 128,2,8"),
