@@ -169,7 +169,7 @@ run_rotation() {
 # Other models' heads, a batch of sequences, and sequences of several lengths in one.
 run_models() {
     local models=gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 tokens=4096 sequence=512
-    [ $short = no ] || models=gemma3,vision-72 tokens=32 sequence=4
+    [ $short = no ] || models=gemma3,vision-72 tokens=16 sequence=4
     local -a common=(--source rows,inline --element f32,f16,bf16 --place in-place)
     bench "${common[@]}" --model "$models" --tokens "$tokens" &&
         bench "${common[@]}" --batch 8 --tokens "$sequence" &&

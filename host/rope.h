@@ -761,10 +761,11 @@ typedef struct RopeRelativeDescription {
  *
  * Every step that the description leaves at 0 is switched off. Each pass gives the bits of the passes that it
  * replaces with float32 between them. Norms, biases, the scale of queries and caches of I8, float8 and blocks take
- * heads of at most 1024 elements, of any float element, with head_dim a multiple of 4. A pass is fastest where rotary_dim
- * (and chunk_dim) is a multiple of 8 and rotary_begin, offsets and strides are multiples of 4. Where they are not, pairs
- * pass through shared memory, and 16-bit elements at odd places need ROPE_ENABLED_STORAGE_16. A cache of I8 or float8
- * has offsets and strides that are multiples of 4. Gradients and shifts of such caches refuse any other geometry.
+ * heads of at most 1024 elements, of any float element, with head_dim a multiple of 4. A pass is fastest where
+ * rotary_dim (and chunk_dim) is a multiple of 8 and rotary_begin, offsets and strides are multiples of 4. Where they
+ * are not, pairs pass through shared memory, and 16-bit elements at odd places need ROPE_ENABLED_STORAGE_16. A cache of
+ * I8 or float8 has offsets and strides that are multiples of 4. Gradients and shifts of such caches refuse any other
+ * geometry.
  *
  * I8 and Q8_0: each head, or block of 32, has d = max |x| / 127, and each element is x * (1/d) rounded to the nearest
  * int, halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. If d is less than

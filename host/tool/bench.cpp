@@ -97,11 +97,14 @@ Measurement rotationMeasurement(const RotationCase& c) {
     measurement.row.labels = {{"model", c.model->name},
                               {"pairing", pairing},
                               {"place", place},
-                              {"sequences", c.sequences},
-                              {"packed", c.packed},
                               {"tokens", c.tokens},
                               {"element", measure::nameIn(measure::elements(), c.element)},
                               {"source", measure::nameIn(measure::sources(), c.source)}};
+    if (c.sequences > 1) {
+        Json all = {{"sequences", c.sequences}, {"packed", c.packed}};
+        all.update(measurement.row.labels);
+        measurement.row.labels = all;
+    }
     measurement.row.shown = 3;
     measurement.makeAndTime = [c](BenchDevice* bench, BenchRow* row, const auto& time) {
         measure::RotationBench rotation(bench, c);

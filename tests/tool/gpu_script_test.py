@@ -147,7 +147,7 @@ def gpu_script_leaves_a_report_of_a_device():
     names = sorted(os.listdir("out"))
     assert len(names) == 2 and names[0].endswith(".md") and names[1] == names[0].replace(".md", ".svg"), names
     report = read(os.path.join("out", names[0]))
-    assert "- failed: nothing" in report and report.count("| done |") == 8, report
+    assert "- failed: nothing" in report and report.count("| done |") == 9, report
     assert re.search(r"\n[1-9]\d* tests passed, \d+ were skipped, 0 failed\n", report), report
     for words in ["bits equal to the CPU's: yes", "none missed", "out-of-place", "FillBuffer", "unfused", "empty us", "sum"]:
         assert words in report, f"{words} is not in {report}"
