@@ -92,7 +92,7 @@ ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits
     for (const FusedTensor* t : dispatch.tensors) {
         if (t == nullptr) continue;
         const ShaderVariant variant = chooseFusedVariant(*t, vectors, shaders, limits);
-        if (vectors && (variant.by_words || hasOddHeads(dispatch))) return {anywhere, 4, 4, true};
+        if (vectors && (variant.by_words || odd_heads)) return {anywhere, 4, 4, true};
         if (variant.shader == nullptr) return variant;
         const bool narrower =
             variant.lane_pairs < chosen.lane_pairs || (variant.lane_pairs == chosen.lane_pairs && variant.by_words);

@@ -45,9 +45,6 @@ extern const char kPositionsHelp[];
 bool readPositionsOption(const std::string& text, uint32_t axes, uint32_t batch, Positions* positions, Failure* failure,
                          const std::function<bool(Failure*)>& check = nullptr);
 
-// Hints at a row of a text's positions before those of the axes. Empty: there is none too many.
-std::string hintAtTextRow(uint32_t rows, uint32_t axes);
-
 // Makes each sequence's positions as long as the sequence: the skipped tokens get places around those that turn, and
 // their values are not read. The given positions may be those of all tokens or of the turning ones alone.
 void padSkippedTokens(uint32_t tokens, uint32_t skip_first, uint32_t skip_last, Positions* positions);

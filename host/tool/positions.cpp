@@ -102,6 +102,14 @@ bool takePositions(const std::string& path, const rope::NpyArray& array, Positio
                                    : takeFloatPositions(path, array, positions, failure);
 }
 
+// Hints at a row of a text's positions before those of the axes. Empty: there is none too many.
+std::string hintAtTextRow(uint32_t rows, uint32_t axes) {
+    return axes == 1 || rows != axes + 1 ? ""
+                                         : "; if the first of the " + std::to_string(rows) +
+                                               " rows has the text's positions, as recent versions of Transformers "
+                                               "put them there, leave it out";
+}
+
 bool takePositionShape(const std::string& path, const rope::NpyArray& array, uint32_t axes, uint32_t batch,
                        Positions* positions, Failure* failure) {
     const size_t rank = array.shape.size();
@@ -117,6 +125,13 @@ bool takePositionShape(const std::string& path, const rope::NpyArray& array, uin
         return refuse(failure, "--positions: " + path + " has the shape " + shapeText(array) +
                                    ", which may be [axes, tokens] or [batch, tokens]; [" + count + ", 1, " + tokens +
                                    " says the first, and [1, " + count + ", " + tokens + " the second");
+    }
+    if (rank == 2 && first != batch && !hintAtTextRow(first, axes).empty()) { // and no tensor has as many sequences
+        return refuse(failure, "--positions: " + path + " has the shape " + shapeText(array) +
+                                   ", but the pairs turn by " + std::to_string(axes) + " axes" +
+                                   hintAtTextRow(first, axes) + "; [1, " + std::to_string(first) + ", " +
+                                   std::to_string(positions->tokens) + "] says " + std::to_string(first) +
+                                   " sequences");
     }
     if (rank == 3 || by_axis) positions->axes = first;
     if (rank == 3) positions->batch = static_cast<uint32_t>(array.shape[1]);
@@ -152,13 +167,6 @@ const char kPositionsHelp[] =
     "first:last, last excluded, or a file of int32, int64, float32 or float64: [tokens], [batch, tokens] or [axes, "
     "batch, tokens]; with several axes also [axes, tokens], unless the batch has as many; positions without axes serve "
     "all axes";
-
-std::string hintAtTextRow(uint32_t rows, uint32_t axes) {
-    return axes == 1 || rows != axes + 1 ? ""
-                                         : "; if the first of the " + std::to_string(rows) +
-                                               " rows has the text's positions, as recent versions of Transformers "
-                                               "put them there, leave it out";
-}
 
 void addOutside(CLI::App* app, std::string* outside, const char* what_passes) {
     app->add_option("--outside", *outside,

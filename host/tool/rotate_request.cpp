@@ -111,7 +111,7 @@ bool refusePositionShape(const RotateOptions& options, const RotateRequest& requ
     const std::string shape = (positions.axes == 1 ? "" : std::to_string(positions.axes) + " x ") +
                               (positions.batch == 0 ? "" : std::to_string(positions.batch) + " x ");
     const uint32_t axes = request.encoding.axes.count;
-    const std::string hint = hintAtOrder(options, request) + hintAtTextRow(positions.batch, axes);
+    const std::string hint = hintAtOrder(options, request);
     return refuse(failure,
                   "--positions has " + shape + std::to_string(positions.tokens) + " positions, but --q has " +
                       std::to_string(d.batch) + " x " + std::to_string(d.tokens) + " tokens" +

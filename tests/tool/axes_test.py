@@ -173,7 +173,7 @@ def nonsense_about_axes_is_refused_in_one_line():
         (given + ["--sections", "16,16"] + by(), "positions of 3 axes, but the pairs turn by 2"),
         (given + ["--axes", "0," * 31 + "1"] + by(), "turn by 2"),
         (given + sections + by("pb.npy"), "3 x 3 x 6 positions"), (given + sections + by("pt.npy"), "3 x 2 x 5"),
-        (given + sections + by("p46.npy"), "4 x 6 positions, but --q has 2 x 6 tokens; if the first of the 4 rows"), (given + by("p36.npy"), "3 x 6"),
+        (given + sections + by("p46.npy"), "[4, 6], but the pairs turn by 3 axes; if the first of the 4 rows has"), (given + by("p36.npy"), "3 x 6"),
         (given + sections + by("p1111.npy"), "[1, 1, 2, 6]"), (given + sections + by("p0.npy"), "not empty"),
         (given + sections + by("0:5"), "[axes, batch, tokens]"),
         (given + sections + by("nan.npy"), "nan"), (given + sections + by("inf.npy"), "-inf"),
