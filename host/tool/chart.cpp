@@ -135,17 +135,22 @@ std::string drawTicks(const ChartAxis& axis, bool of_x, const ChartAxis& other) 
     return svg;
 }
 
+// A point without a neighbour becomes a dot, as a path of one point shows nothing.
 std::string drawLine(const ChartLine& line, const ChartAxis& x, const ChartAxis& y, const char* colour) {
-    std::string path;
-    bool down = false;
-    for (size_t i = 0; i < line.x.size() && i < line.y.size(); ++i) {
-        const bool shown = x.canShow(line.x[i]) && y.canShow(line.y[i]);
-        if (shown) path += (down ? "L" : "M") + svgNumber(x.place(line.x[i])) + " " + svgNumber(y.place(line.y[i]));
-        down = shown;
+    const size_t count = std::min(line.x.size(), line.y.size());
+    const auto is_shown = [&](size_t i) { return i < count && x.canShow(line.x[i]) && y.canShow(line.y[i]); };
+    std::string path, dots;
+    for (size_t i = 0; i < count; ++i) {
+        if (!is_shown(i)) continue;
+        const bool follows = i > 0 && is_shown(i - 1);
+        const std::string at_x = svgNumber(x.place(line.x[i])), at_y = svgNumber(y.place(line.y[i]));
+        path += (follows ? "L" : "M") + at_x + " " + at_y;
+        if (follows || is_shown(i + 1)) continue;
+        dots += "<circle cx=\"" + at_x + "\" cy=\"" + at_y + "\" r=\"4\" fill=\"" + colour + "\"/>\n";
     }
     return "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour +
            "\" stroke-width=\"2\" stroke-linejoin=\"round\"" + (line.dashed ? " stroke-dasharray=\"6 4\"" : "") +
-           "/>\n";
+           "/>\n" + dots;
 }
 
 size_t legendColumns(const std::vector<ChartLine>& lines) {

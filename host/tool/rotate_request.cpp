@@ -52,9 +52,13 @@ bool readTensors(const RotateOptions& options, RotateRequest* request, Failure* 
     if (!readTensorFile("--k", options.k, options.order, element, &k, failure)) return false;
     const bool may_differ = !options.encoding.model.config.empty(); // as the heads of latent attention do
     if (k.batch != q.batch || k.tokens != q.tokens || (k.head_dim != q.head_dim && !may_differ)) {
-        return refuse(failure, "--q has the shape " + shapeText(q.array) + " and --k " + shapeText(k.array) +
-                                   (options.order.empty() ? "" : " in the order " + options.order) +
-                                   "; batch, tokens and head must be alike");
+        const bool heads_first =
+            options.order.empty() && k.batch == q.batch && k.heads == q.heads && q.array.shape.size() == 4;
+        return refuse(failure,
+                      "--q has the shape " + shapeText(q.array) + " and --k " + shapeText(k.array) +
+                          (options.order.empty() ? "" : " in the order " + options.order) +
+                          "; batch, tokens and head must be alike" +
+                          (heads_first ? "; if both have their heads before their tokens, say --order bhsd" : ""));
     }
     if (k.element != q.element) {
         return refuse(failure, std::string("--q holds ") + rope::npyTypeName(q.array.type) + " and --k " +

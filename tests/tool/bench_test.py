@@ -172,11 +172,13 @@ def bench_draws_bandwidth():
     run(*SMALL_BENCH, "--place", "in-place", "--plot", "out.svg")
     words = "".join(xml.etree.ElementTree.parse("out.svg").getroot().itertext())
     assert "the fastest copy kernel" in words and "negated in place" in words, words
+    assert open("out.svg").read().count("<circle ") == 3, "one length of each of three elements is a dot"
     run(*SMALL_BENCH, "--tokens", "2,4", "--plot", "out.svg")
     text = open("out.svg").read()
     root = xml.etree.ElementTree.fromstring(text)
     words = "".join(root.itertext())
     assert all(word in words for word in ["f16", "bf16", "the fastest copy kernel", "vkCmdCopyBuffer", "GB/s"]), words
+    assert "<circle " not in text, "points with neighbours need no dots"
     assert "nan" not in text and "inf" not in text and os.listdir(".") == ["out.svg"]
 
 

@@ -69,7 +69,8 @@ def nonsense():
         ("empty tensor", but(q="empty.npy"), "[1, 0, 2, 64]"),
         ("k without k-out", but(k="q.npy"), "--k-out"),
         ("k-out without k", but(k_out="o2.npy"), "--k"),
-        ("k of other length", but(k="k3.npy", k_out="o2.npy"), "[1, 3, 2, 64]"),
+        ("k of other length", but(k="k3.npy", k_out="o2.npy"), "[1, 3, 2, 64]; batch, tokens and head must be alike; if both "
+         "have their heads before their tokens, say --order bhsd\n"),
         ("k of other type", but(k="k_f16.npy", k_out="o2.npy"), "float16"),
         ("no positions", but(positions=None), "--positions"),
         ("empty range", but(positions="4:4"), "4:4"),
