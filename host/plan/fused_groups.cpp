@@ -130,10 +130,10 @@ uint64_t sharedBytes(const FusedDispatch& dispatch, const SharedStages& stages, 
 
 RopeResult refuseGroup(const FusedDispatch& dispatch, const SharedStages& stages, const RopeLimits& limits,
                        RopeReason* reason) {
-    const FusedTensor* tensor = nullptr; // that takes the most together
+    const auto meets = [&](const FusedTensor& t) { return stages.relayed != 0 || reducesOverHead(t); };
+    const FusedTensor* tensor = &dispatch.first(); // that takes the most together
     for (const FusedTensor* t : dispatch.tensors) {
-        const bool meets = t != nullptr && (stages.relayed != 0 || reducesOverHead(*t));
-        if (meets && (tensor == nullptr || t->heads > tensor->heads)) tensor = t;
+        if (t != nullptr && meets(*t) && (!meets(*tensor) || t->heads > tensor->heads)) tensor = t;
     }
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
                   "%s: %llu elements %s together take more than the %u threads or %u bytes of shared "
