@@ -40,9 +40,9 @@ void fuzzConfig(const uint8_t* bytes, size_t size) {
     read(text, {}, &model);
     std::vector<std::string> types = model.layer_types;
     types.resize(types.size() < 4 ? types.size() : 4);
-    types.push_back("");
-    types.push_back("none");
-    types.push_back("vision");
+    types.emplace_back();
+    types.emplace_back("none");
+    types.emplace_back("vision");
     for (const std::string& type : types) {
         rope::ConfigRequest request;
         request.layer_type = type;

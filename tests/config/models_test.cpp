@@ -396,7 +396,7 @@ TEST(Config, GtesNtkIsOfItsOwn) {
     const std::string text = R"({"model_type": "new", "head_dim": 64, "rope_theta": 500, "rope_scaling": )";
     const rope::ModelEncoding model = read(text + R"({"type": "ntk", "factor": 8}})");
     for (int i = 0; i < 32; ++i)
-        EXPECT_NEAR(model.frequencies.data()[i] * std::pow(4000, i / 32.0) * std::pow(8, 1 / 32.0), 1, 1e-14) << i;
+        EXPECT_NEAR(model.frequencies[i] * std::pow(4000, i / 32.0) * std::pow(8, 1 / 32.0), 1, 1e-14) << i;
     const rope::ModelEncoding mixed = read(text + R"({"type": "ntk", "factor": 8, "mixed_b": 0.625}})");
     EXPECT_NEAR(mixed.frequencies[31] * std::pow(500, 31 / 32.0) * 8, 1, 1e-14);
     EXPECT_NE(refusal(R"({"model_type": "llama", "rope_scaling": {"type": "ntk", "factor": 8, "mixed_b": 0.6}})"), "");

@@ -30,7 +30,7 @@ class Gpu {
     // The first device with `name` in its own name, and with timeline semaphores; false where there is none.
     bool choose(const std::string& name, bool validate);
     std::vector<VkExtensionProperties> extensions() const;
-    void open(const std::vector<const char*>& extensions);
+    void open(const std::vector<const char*>& names);
     const std::vector<const char*>& enabled() const { return enabled_; } // extensions of the instance and the device
 
     VkPhysicalDevice physical_device = VK_NULL_HANDLE;

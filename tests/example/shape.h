@@ -16,4 +16,4 @@
 #define CLIPPED 6
 #define ALIBI 7
 #define DIVIDED 8 // turned by frequencies that are divided by FACTOR
-#define FACTOR -2.0
+#define FACTOR (-2.0)

@@ -45,7 +45,7 @@ static int checkOwn() {
     const Real one = {1}, two = {2}, three = one + two;
     int wrong = check(three.value == 3 && (three - one).value == 2 && (two * three).value == 6, "1 + 2");
     wrong += check(one < two && !(two < one), "1 < 2");
-    wrong += check(realToDouble(realFromInteger(4)) == 4 && realIsZero(one - one), "the host's numbers");
+    wrong += check(realToDouble(realFromInteger(4)) == 4 && realIsZero(three - (one + two)), "the host's numbers");
     wrong += check(strcmp(reason.text, "the host's") == 0, "the host's clear");
     wrong += check(refuse(&reason, ROPE_ERROR_INVALID, "%d", 1) == ROPE_SUCCESS, "the host's refuse");
     wrong += check(checkChoice("name", 0, 1, &reason) == ROPE_ERROR_TOO_LARGE, "the host's checkChoice");

@@ -116,7 +116,7 @@ struct Plugin {
           event(library.get(&rope_plugin_event, "rope_plugin_event")),
           unload(library.get(&rope_plugin_unload, "rope_plugin_unload")) {
         require(version && load && prepare && event && unload, "the plugin has its five functions");
-        require(version() == ROPE_PLUGIN_VERSION, "the plugin is of this version");
+        require(version != nullptr && version() == ROPE_PLUGIN_VERSION, "the plugin is of this version");
     }
     decltype(&rope_plugin_version) version;
     decltype(&rope_plugin_load) load;

@@ -31,8 +31,8 @@ class Services {
     RopePluginBuffer makeBuffer(const void* contents, size_t bytes);
     Pipeline* makePipeline(const RopePluginShader& shader);
     void destroyPipeline(Pipeline* pipeline);
-    VkDescriptorSet makeSet(VkDescriptorSetLayout layout, const RopePluginDispatch& dispatch);
-    void dispatch(VkCommandBuffer commands, const RopePluginDispatch& dispatch);
+    VkDescriptorSet makeSet(VkDescriptorSetLayout layout, const RopePluginDispatch& call);
+    void dispatch(VkCommandBuffer commands, const RopePluginDispatch& call);
 
     const engine::Gpu& gpu_;
     engine::Arena* arena_;
