@@ -31,8 +31,11 @@ class Outline : public Json::json_sax_t {
         return keys_.back().insert(name).second ||
                refuse(&refused, "the configuration has the key " + shown(name) + " twice; it must be there once");
     }
-    bool parse_error(size_t, const std::string&, const Json::exception& exception) override {
+    bool parse_error(size_t position, const std::string&, const Json::exception& exception) override {
         const std::string what = exception.what();
+        if (what.find("unexpected end of input") != what.npos)
+            return refuse(&refused, "the configuration is not whole: its JSON ends after " +
+                                        std::to_string(position - (position != 0 ? 1 : 0)) + " bytes");
         const size_t after = what.find("] "); // the library's own name of the error ends here
         return refuse(&refused,
                       "the configuration is not JSON: " + (after == what.npos ? what : what.substr(after + 2)));

@@ -379,7 +379,7 @@ RunCommand addBenchCommand(CLI::App* app) {
         "instead, what is added to embeddings, and biases on scores (--tokens are their queries), beside copies, and "
         "additions beside a kernel that only adds, sum");
     app->add_option("--only", options->only, "those measurements alone whose names have this in them, as kv_q8_0");
-    app->add_flag("--tune", options->tune, "instead, how the device's threads are best cut, by trying");
+    app->add_flag("--tune", options->tune, "instead, try how the device's threads are best cut");
     app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
     app->add_flag("--json", options->json, "as JSON");
     app->add_option(

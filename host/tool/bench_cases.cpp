@@ -95,7 +95,7 @@ void addCaseOptions(CLI::App* app, CaseOptions* options) {
     alsoTakes(takesNames(app, "--place", namesOf(measure::placements()), &options->places, "where the result goes"),
               "elsewhere", "out-of-place");
     takesNames(app, "--source", namesOf(measure::sources()), &options->sources, "of cos and sin");
-    app->add_flag("--all", options->all, "all of what no option chooses from: hours on a CPU's driver");
+    app->add_flag("--all", options->all, "take every value of each option that is not given: hours on a CPU's driver");
 }
 
 void addTimingOptions(CLI::App* app, TimingOptions* options) {

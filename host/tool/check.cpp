@@ -286,7 +286,7 @@ RunCommand addCheckCommand(CLI::App* app) {
     const auto device = std::make_shared<std::string>();
     const auto quick = std::make_shared<bool>(false);
     app->add_option("--device", *device, "a device's index or a part of its name; without it the best there is");
-    app->add_flag("--quick", *quick, "far fewer cases: seconds instead of minutes on a CPU's driver");
+    app->add_flag("--quick", *quick, "far fewer cases: less than a minute on a CPU's driver, not ten");
     app->footer(checkFooter);
     return [device, quick](Failure* failure) { return runCheck(*device, *quick, failure); };
 }

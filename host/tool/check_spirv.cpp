@@ -115,7 +115,7 @@ const char kCheckSpirvExample[] =
 
 RunCommand addCheckSpirvCommand(CLI::App* app) {
     const auto options = std::make_shared<CheckSpirvOptions>();
-    app->add_option("files", options->files, "SPIR-V modules, as glslc -o writes them")->required();
+    app->add_option("FILE", options->files, "SPIR-V modules, as glslc -o writes them")->required();
     app->add_option("--within", options->within,
                     "count only what comes from a source file or function whose name holds this: pair.h is the\n"
                     "rotation's; the module must be compiled with glslc -g");

@@ -30,9 +30,11 @@ bool readUpTo(size_t most, std::ifstream* file, std::string* bytes) {
 }
 
 bool readConfigFile(const std::string& path, ConfigFile* config, Failure* failure) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored))
+        return refuse(failure, "--config: " + path + " is a folder; name a config.json or a .gguf in it");
     errno = 0;
     std::ifstream file(path, std::ios::binary);
-    std::error_code ignored;
     if (!file)
         return refuse(failure, "--config: " + path + ": " +
                                    (fs::exists(path, ignored) ? std::strerror(errno) : "there is no such file"));

@@ -7,9 +7,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <vector>
 
@@ -145,6 +147,11 @@ int main(int count, char** values) {
         commands.push_back({sub, command.add(sub)});
         tool::refuseEmpty(sub);
     }
+    const auto named = [&](const Command& command) { return std::strcmp(values[1], command.name) == 0; };
+    if (count > 1 && values[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), named)) {
+        const std::string wrong = std::string("there is no command '") + values[1] + "'; there are " + commandNames();
+        return complain("vkrope", {2, wrong}); // the parser would let a --help behind it pass
+    }
     try {
         app.parse(count, values);
     } catch (const CLI::ParseError& error) {
@@ -153,9 +160,7 @@ int main(int count, char** values) {
             app.exit(error);
             if (flushOutput(&failure)) return 0;
         } else {
-            const bool unknown = count > 1 && parsedCommand(commands) == "vkrope" && values[1][0] != '-';
-            failure.text = unknown ? std::string("there is no command '") + values[1] + "'; there are " + commandNames()
-                                   : tool::sentenceOf(error);
+            failure.text = tool::sentenceOf(error);
         }
         return complain(parsedCommand(commands), failure);
     }

@@ -140,7 +140,7 @@ bool runModels(const ModelsOptions& options, Failure* failure) {
 }
 
 const char kModelsFooter[] =
-    "A row has the pairing and what the model's own code decides; a configuration may say another base. A model_type\n"
+    "A row has the pairing and what the model's own code decides; a configuration may name another base. A model_type\n"
     "that is not here is read by its configuration's keys alone, and the program says so.\n\n"
     "example:\n"
     "  vkrope models gemma3";

@@ -81,6 +81,24 @@ void refuseEmpty(CLI::App* app) {
     }
 }
 
+// Returns the parser's "--name: word not in {a,b,c}" as a sentence.
+static std::string choiceSentence(const std::string& name, const std::string& text) {
+    const size_t brace = text.find(" not in {");
+    std::string choices = textBetween(text, "{", "}");
+    for (size_t comma = choices.find(','); comma != choices.npos; comma = choices.find(',', comma + 2))
+        choices.insert(comma + 1, " ");
+    const std::string given = text.substr(name.size() + 2, brace - name.size() - 2);
+    return name + " takes one of " + choices + ", not '" + given + "'";
+}
+
+// The words that no option took come in any order, and an option's value is among them.
+static std::string unexpectedSentence(const std::string& words) {
+    const size_t option = words.find(" -");
+    if (option != words.npos)
+        return "there is no option '" + textBetween(words.substr(option), " ", " ") + "'; --help lists what is taken";
+    return "'" + textBetween(words, " ", " ") + "' is one word too many; --help lists what is taken";
+}
+
 std::string sentenceOf(const CLI::ParseError& error) {
     const std::string text = error.what(), first = text.substr(0, text.find('\n')); // further lines hold hints
     const std::string name = textBetween(first, "", ":");
@@ -88,6 +106,11 @@ std::string sentenceOf(const CLI::ParseError& error) {
         return textBetween(first, ": ", " = ") + " does not take '" + first.substr(first.find(" = ") + 3) + "'";
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
         return first.find(" missing") != first.npos ? name + " needs a value" : name + " is given more than once";
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+        return unexpectedSentence(textBetween(first, ":", "\n"));
+    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first.find(" is required") != first.npos)
+        return textBetween(first, "", " is required") + " is missing; --help lists what is taken";
+    if (first.find(" not in {") != first.npos) return choiceSentence(name, first);
     const bool ours = first.compare(0, name.size() + 7, name + ": takes") == 0 ||
                       first.compare(0, name.size() + 10, name + ": is empty") == 0;
     return ours ? name + first.substr(name.size() + 1) : first;

@@ -144,7 +144,7 @@ void addSkipOptions(CLI::App* app, RotateOptions* options) {
                                "tokens at each sequence's begin that are not turned; --positions may leave them out; "
                                "without it the model's, if --positions leaves them out"),
                "a whole number", 0, UINT32_MAX);
-    takesCount(app->add_option("--skip-last", options->skip_last, "tokens at each sequence's end, alike"),
+    takesCount(app->add_option("--skip-last", options->skip_last, "tokens at each sequence's end that are not turned"),
                "a whole number", 0, UINT32_MAX);
 }
 

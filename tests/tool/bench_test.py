@@ -199,10 +199,10 @@ def bench_counts_costs():
 def bench_refuses_nonsense_in_one_line():
     before = sorted(os.listdir("."))
     for what, arguments, sentence in [
-        ("model", ["--model", "llama3-8b,llama9"], "--model: llama9 not in {llama3-8b,"),
+        ("model", ["--model", "llama3-8b,llama9"], "--model takes one of llama3-8b, "),
         ("tokens", ["--tokens", "1,0"], "--tokens takes a whole number of tokens from 1 to 1048576, not '0'"),
         ("no tokens", ["--tokens"], "--tokens needs a value"),
-        ("element", ["--element", "f64"], "--element: f64 not in {f32,f16,bf16}"),
+        ("element", ["--element", "f64"], "--element takes one of f32, f16, bf16, not 'f64'"),
         ("pairing", ["--pairing", "thirds"], "thirds"),
         ("place", ["--place", "here"], "in-place"),
         ("source", ["--source", "memory"], "memory"),

@@ -72,7 +72,7 @@ def nonsense_about_biases_is_refused_in_one_line():
     size = ["--queries", "4", "--keys", "4"]
     end = ["--out", "o.npy", "--device", "reference"]
     for what, arguments, sentence in [
-        ("no kind", size, "kind is required"),
+        ("no kind", size, "kind is missing"),
         ("unknown kind", ["t6"] + size, "t6"),
         ("no weights", ["t5"] + size, "--weights is missing"),
         ("weights of alibi", ["alibi", "--weights", "w.npy"] + size, "--weights goes with"),

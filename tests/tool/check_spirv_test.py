@@ -57,7 +57,7 @@ def check_spirv_finds_what_a_driver_may_fuse():
     os.mkdir("folder")
     before = sorted(os.listdir("."))
     for what, arguments, sentence in [
-        ("no file", [], "files is required"),
+        ("no file", [], "FILE is missing"),
         ("missing file", ["none.spv"], "none.spv cannot be read"),
         ("folder", ["folder"], "folder cannot be read"),
         ("odd size", ["odd.spv"], "odd.spv is no SPIR-V: it has 5 bytes"),

@@ -124,7 +124,7 @@ def the_schema_is_printed():
     before = sorted(os.listdir("."))
     for option in (["--config", "config.json"], ["--npy", "f.npy"], ["--json"], ["--layer", "1"]):
         expect_refusal(str(option), ["frequencies", "--json-schema", *option], "excludes", before)
-    expect_refusal("neither", ["frequencies", "--json"], "--config is required", before)
+    expect_refusal("neither", ["frequencies", "--json"], "--config is missing", before)
 
 
 @test

@@ -62,7 +62,7 @@ def a_configuration_comes_from_a_pipe():
 
 @test
 def a_pipe_that_gives_no_configuration_is_refused():
-    for content, sentence in ((b"", "pipe: the configuration is not JSON"), (b"GGUF", "pipe: the file ends"),
+    for content, sentence in ((b"", "pipe: the configuration is not whole"), (b"GGUF", "pipe: the file ends"),
                               (gguf()[:-1], "pipe: the tensor 'rope_freqs.weight' lies outside the file"),
                               (b" " * (16 << 20) + b"{}", "pipe is no .gguf, and no file of at most 16 MiB")):
         done = through_pipe(content, "frequencies")

@@ -54,7 +54,11 @@ def nonsense():
     yield from [
         ("no command", [], "command"),
         ("unknown command", ["rotat"], "rotat"),
-        ("unknown option", rotation + ["--qq", "1"], "--qq"),
+        ("unknown command that asks for help", ["rotat", "--help"], "there is no command 'rotat'"),
+        ("unknown option", rotation + ["--qq", "1"], "there is no option '--qq'"),
+        ("a word too many", ["devices", "all"], "'all' is one word too many"),
+        ("a choice that is none", rotation + ["--pairing", "sideways"], "--pairing takes one of half, interleaved, not 'sideways'"),
+        ("a folder as the configuration", but(config="folder"), "--config: folder is a folder; name a config.json"),
         ("missing file", but(q="none.npy"), "none.npy: there is no such file"),
         ("missing configuration", but(config="none.json"), "--config: none.json: there is no such file"),
         ("folder", but(q="folder"), "folder"),
