@@ -24,10 +24,12 @@ struct Copy {
     RopeFusedDescription d = {};
     std::vector<uint8_t> input, wanted;
 
-    Copy(RopeElement element, uint32_t dim, std::vector<uint8_t> values, std::vector<uint8_t> bytes, uint32_t heads = 1)
+    Copy(RopeElement element, uint32_t dim, std::vector<uint8_t> values, std::vector<uint8_t> bytes, uint32_t heads = 1,
+         RopeElement from = ROPE_ELEMENT_F32)
         : input(std::move(values)), wanted(std::move(bytes)) {
         d.rotate.head_dim = dim;
-        d.rotate.tokens = static_cast<uint32_t>(input.size() / (dim * heads * sizeof(float)));
+        d.rotate.tokens = static_cast<uint32_t>(input.size() / (dim * heads * ropeElementBytes(from)));
+        d.rotate.element_in = from;
         d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
         d.v.heads = heads;
         d.cache.kind = ROPE_CACHE_POSITIONS;
@@ -125,9 +127,89 @@ struct Float8Copies {
     }
 };
 
+// The content of float8_others.bin: what AMD's code and ml_dtypes make of the numbers of float8.bin, what each
+// publisher widens the codes to, and heads of 16-bit elements with a scale of each head.
+struct Float8Others {
+    struct Format {
+        RopeElement element;
+        std::vector<uint8_t> amd, ml_dtypes;
+        std::vector<float> wide[3]; // by CUDA, AMD, ml_dtypes
+    };
+    std::vector<Format> formats = {{ROPE_ELEMENT_F8_E4M3, {}, {}, {}}, {ROPE_ELEMENT_F8_E5M2, {}, {}, {}}};
+    std::vector<float> scales;
+    std::vector<Copy> copies;
+
+    Float8Others() {
+        Reader file("float8_others.bin");
+        const std::vector<uint32_t> counts = file.all<uint32_t>(3);
+        const uint32_t heads = counts[1], dim = counts[2];
+        for (Format& f : formats) f.amd = file.bytes(counts[0]), f.ml_dtypes = file.bytes(counts[0]);
+        for (Format& f : formats) {
+            for (std::vector<float>& wide : f.wide) wide = file.all<float>(256);
+        }
+        scales = file.all<float>(heads);
+        for (const RopeElement from : {ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
+            const std::vector<uint8_t> input = file.bytes(heads * dim * sizeof(uint16_t));
+            for (const Format& f : formats) {
+                for (const uint32_t multiplies : {0u, 1u}) {
+                    copies.emplace_back(f.element, dim, input, file.bytes(heads * dim), heads, from);
+                    copies.back().d.cache.v_given_scale = {scales.data(), heads, multiplies};
+                }
+            }
+        }
+        EXPECT_TRUE(file.isAtEnd());
+    }
+};
+
 TEST(CacheVectors, Float8IsCudasOnTheCpu) {
     const Float8Copies all;
     for (const Copy& c : all.copies) expectBytes(onCpu(c), c, "CPU");
+    const Float8Others others;
+    for (const Copy& c : others.copies) expectBytes(onCpu(c), c, "CPU, 16 bits");
+}
+
+// AMD's code and ml_dtypes keep the sign of a NaN, and ml_dtypes keeps an infinity, or makes it a NaN, where it
+// saturates numbers. All else is CUDA's and this library's.
+TEST(CacheVectors, Float8IsAmdsAndMlDtypesOnTheCpu) {
+    const Float8Copies all;
+    const Float8Others others;
+    for (const Float8Others::Format& f : others.formats) {
+        const uint8_t infinity = f.element == ROPE_ELEMENT_F8_E5M2 ? 0x7C : 0x7F;
+        const std::vector<uint8_t>& input = all.copies.front().input;
+        std::vector<float> numbers(input.size() / sizeof(float));
+        std::memcpy(numbers.data(), input.data(), input.size());
+        std::vector<uint8_t> got(numbers.size());
+        ropeConvertElements(numbers.data(), ROPE_ELEMENT_F32, got.data(), f.element, got.size());
+        ASSERT_EQ(f.amd.size(), got.size());
+        for (size_t i = 0; i < got.size(); ++i) {
+            const int amd = f.amd[i], ml_dtypes = f.ml_dtypes[i], sign = std::signbit(numbers[i]) ? 0x80 : 0;
+            if (std::isnan(numbers[i])) {
+                ASSERT_EQ(int{got[i]}, 0x7F);
+                ASSERT_EQ(amd, 0x7F | sign);
+                ASSERT_EQ(ml_dtypes, (f.element == ROPE_ELEMENT_F8_E5M2 ? 0x7E : 0x7F) | sign);
+                continue;
+            }
+            ASSERT_EQ(int{got[i]}, amd) << numbers[i];
+            ASSERT_EQ(std::isinf(numbers[i]) ? infinity | sign : int{got[i]}, ml_dtypes) << numbers[i];
+        }
+    }
+}
+
+TEST(CacheVectors, Float8WidensAsItsPublishersDo) {
+    const Float8Others others;
+    for (const Float8Others::Format& f : others.formats) {
+        for (uint32_t code = 0; code < 256; ++code) {
+            const uint8_t byte = static_cast<uint8_t>(code);
+            float wide = 0;
+            ropeConvertElements(&byte, f.element, &wide, ROPE_ELEMENT_F32, 1);
+            for (const std::vector<float>& publisher : f.wide) {
+                if (std::isnan(publisher[code]))
+                    EXPECT_TRUE(std::isnan(wide)) << code;
+                else
+                    EXPECT_EQ(std::memcmp(&wide, &publisher[code], sizeof wide), 0) << code;
+            }
+        }
+    }
 }
 
 // Every float8 is the same after it was widened, but for the sign of a NaN; and ropeConvertElements narrows as a cache.
@@ -189,6 +271,15 @@ class CacheVectorsOnDevice : public gpu::OnDevice {
 TEST_P(CacheVectorsOnDevice, Float8IsCudas) {
     const Float8Copies all;
     for (const Copy& c : all.copies) {
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&c.d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        expectOnDevice(c, plan);
+    }
+}
+
+TEST_P(CacheVectorsOnDevice, Float8OfSixteenBitsIsCudas) {
+    const Float8Others others;
+    for (const Copy& c : others.copies) {
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&c.d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         expectOnDevice(c, plan);
