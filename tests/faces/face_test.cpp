@@ -75,10 +75,14 @@ TEST(FaceOnTheCpu, LatentAttentionTurnsTheEndsOfItsRows) {
     EXPECT_EQ(turned, k_pe);
     EXPECT_NE(q, q_before);
     for (size_t i = 0; i < q.size(); ++i) {
-        if (i % (kNope + kRope) < kNope) ASSERT_EQ(q[i], q_before[i]) << i;
+        if (i % (kNope + kRope) < kNope) {
+            ASSERT_EQ(q[i], q_before[i]) << i;
+        }
     }
     for (size_t i = 0; i < k.size(); ++i) {
-        if (i % (kRank + kRope) < kRank) ASSERT_EQ(k[i], k_before[i]) << i;
+        if (i % (kRank + kRope) < kRank) {
+            ASSERT_EQ(k[i], k_before[i]) << i;
+        }
     }
 }
 
@@ -94,7 +98,7 @@ TEST_P(Face, AContextIsMovedNotCopied) {
     EXPECT_EQ(other.get(), made);
     const rope::Context last(std::move(other));
     EXPECT_EQ(last.get(), made);
-    EXPECT_FALSE(other);
+    EXPECT_FALSE(other); // NOLINT(bugprone-use-after-move): what a move leaves is the point
 }
 
 ROPE_ON_EVERY_DEVICE(Face);

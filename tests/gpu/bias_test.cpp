@@ -279,7 +279,7 @@ TEST_P(Bias, OfAlibiIsTheFormulaAndMasksWhatComesAfter) {
         for (int i = 0; i < 3; ++i) {
             for (int j = 0; j < 5; ++j) {
                 const float slope = h == 0 ? 0.5f : 0.25f, behind = static_cast<float>(i + 2 - j);
-                EXPECT_EQ(got.data()[(h * 3 + i) * 5 + j], behind < 0 ? -HUGE_VALF : 1 - slope * behind) << h << i << j;
+                EXPECT_EQ(got[(h * 3 + i) * 5 + j], behind < 0 ? -HUGE_VALF : 1 - slope * behind) << h << i << j;
             }
         }
     }

@@ -127,8 +127,8 @@ TEST_P(Frames, PlansAndBuffersMayGoOnceRecorded) {
 
 TEST_P(Frames, InFlightShareContextPlanAndTable) {
     for (uint32_t frame = 0; frame < kFrames; ++frame) ASSERT_NO_FATAL_FAILURE(record(frame));
-    for (uint32_t frame = 0; frame < kFrames; ++frame) ASSERT_NO_FATAL_FAILURE(recordings_[frame]->start());
-    for (uint32_t frame = 0; frame < kFrames; ++frame) ASSERT_NO_FATAL_FAILURE(recordings_[frame]->wait());
+    for (auto& recording : recordings_) ASSERT_NO_FATAL_FAILURE(recording->start());
+    for (auto& recording : recordings_) ASSERT_NO_FATAL_FAILURE(recording->wait());
     for (uint32_t frame = 0; frame < kFrames; ++frame) expectRotated(frame);
 }
 

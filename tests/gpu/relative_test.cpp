@@ -291,14 +291,14 @@ TEST_P(Relative, AreTheFormulas) {
     const std::vector<float> output = runSmall(&device(), s, ROPE_RELATIVE_VALUES);
     for (int i = 0; i < Small::kQueries; ++i) {
         for (int j = 0; j < Small::kKeys; ++j) {
-            float wanted = s.scores.data()[i * Small::kKeys + j];
-            for (int e = 0; e < Small::kDim; ++e) wanted += s.q.data()[i * Small::kDim + e] * s.row(i, j)[e];
-            EXPECT_EQ(scores.data()[i * Small::kKeys + j], wanted) << i << ", " << j;
+            float wanted = s.scores[i * Small::kKeys + j];
+            for (int e = 0; e < Small::kDim; ++e) wanted += s.q[i * Small::kDim + e] * s.row(i, j)[e];
+            EXPECT_EQ(scores[i * Small::kKeys + j], wanted) << i << ", " << j;
         }
         for (int e = 0; e < Small::kDim; ++e) {
-            float wanted = s.output.data()[i * Small::kDim + e];
-            for (int j = 0; j < Small::kKeys; ++j) wanted += s.weights.data()[i * Small::kKeys + j] * s.row(i, j)[e];
-            EXPECT_EQ(output.data()[i * Small::kDim + e], wanted) << i << ", " << e;
+            float wanted = s.output[i * Small::kDim + e];
+            for (int j = 0; j < Small::kKeys; ++j) wanted += s.weights[i * Small::kKeys + j] * s.row(i, j)[e];
+            EXPECT_EQ(output[i * Small::kDim + e], wanted) << i << ", " << e;
         }
     }
 }

@@ -144,7 +144,6 @@ double oneRotation(RopeElement element) {
     case ROPE_ELEMENT_Q4_1:
         return 2.2 / 15;
     case ROPE_ELEMENT_Q5_0:
-        return 2.2 / 16;
     case ROPE_ELEMENT_F8_E4M3:
         return 2.2 / 16;
     case ROPE_ELEMENT_F8_E5M2:

@@ -202,7 +202,7 @@ TEST(Frequencies, DefaultRuleIsCorrectlyRoundedForEveryDimensionUpTo256) {
 TEST(Frequencies, DefaultRuleGivesPowersOfTwoExactly) {
     const std::vector<double> frequencies = made(ruleOf(ROPE_RULE_DEFAULT, 32, 65536.0, 0));
     for (int i = 0; i < 16; ++i) {
-        EXPECT_EQ(frequencies.data()[i], std::ldexp(1.0, -i));
+        EXPECT_EQ(frequencies[i], std::ldexp(1.0, -i));
     }
 }
 

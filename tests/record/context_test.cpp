@@ -38,16 +38,18 @@ VkResult made(VkResult result) {
     return result;
 }
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types stand without
 #define CREATE(Name, Info, Handle)                                                                                     \
     VKAPI_ATTR VkResult VKAPI_CALL create##Name(VkDevice d, const Info* info, const VkAllocationCallbacks* a,          \
                                                 Handle* h) {                                                           \
-        wire.log.push_back("vkCreate" #Name);                                                                          \
+        wire.log.emplace_back("vkCreate" #Name);                                                                       \
         return wire.fails() ? wire.failure : made(wire.vk->Create##Name(d, info, wire.allocator(a), h));               \
     }                                                                                                                  \
     VKAPI_ATTR void VKAPI_CALL destroy##Name(VkDevice d, Handle h, const VkAllocationCallbacks* a) {                   \
         if (h != VK_NULL_HANDLE) --wire.alive;                                                                         \
         wire.vk->Destroy##Name(d, h, wire.allocator(a));                                                               \
     }
+// NOLINTEND(bugprone-macro-parentheses)
 CREATE(DescriptorSetLayout, VkDescriptorSetLayoutCreateInfo, VkDescriptorSetLayout)
 CREATE(PipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
 CREATE(ShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
@@ -56,7 +58,7 @@ CREATE(ShaderModule, VkShaderModuleCreateInfo, VkShaderModule)
 VKAPI_ATTR VkResult VKAPI_CALL createPipelines(VkDevice d, VkPipelineCache c, uint32_t n,
                                                const VkComputePipelineCreateInfo* i, const VkAllocationCallbacks* a,
                                                VkPipeline* p) {
-    wire.log.push_back("vkCreateComputePipelines");
+    wire.log.emplace_back("vkCreateComputePipelines");
     return wire.fails() ? wire.failure : made(wire.vk->CreateComputePipelines(d, c, n, i, wire.allocator(a), p));
 }
 VKAPI_ATTR void VKAPI_CALL destroyPipeline(VkDevice d, VkPipeline p, const VkAllocationCallbacks* a) {
@@ -69,26 +71,26 @@ VKAPI_ATTR VkResult VKAPI_CALL allocateSets(VkDevice d, const VkDescriptorSetAll
 }
 VKAPI_ATTR void VKAPI_CALL bindPipeline(VkCommandBuffer, VkPipelineBindPoint, VkPipeline pipeline) {
     wire.bound.push_back(pipeline);
-    wire.log.push_back("vkCmdBindPipeline");
+    wire.log.emplace_back("vkCmdBindPipeline");
 }
 VKAPI_ATTR void VKAPI_CALL bindSets(VkCommandBuffer, VkPipelineBindPoint, VkPipelineLayout, uint32_t, uint32_t,
                                     const VkDescriptorSet*, uint32_t, const uint32_t*) {
-    wire.log.push_back("vkCmdBindDescriptorSets");
+    wire.log.emplace_back("vkCmdBindDescriptorSets");
 }
 VKAPI_ATTR void VKAPI_CALL pushSet(VkCommandBuffer, VkPipelineBindPoint, VkPipelineLayout, uint32_t, uint32_t,
                                    const VkWriteDescriptorSet*) {
-    wire.log.push_back("vkCmdPushDescriptorSetKHR");
+    wire.log.emplace_back("vkCmdPushDescriptorSetKHR");
 }
 VKAPI_ATTR void VKAPI_CALL pushConstants(VkCommandBuffer, VkPipelineLayout, VkShaderStageFlags, uint32_t, uint32_t size,
                                          const void*) {
     wire.log.push_back("vkCmdPushConstants " + std::to_string(size));
 }
 VKAPI_ATTR void VKAPI_CALL dispatch(VkCommandBuffer, uint32_t, uint32_t, uint32_t) {
-    wire.log.push_back("vkCmdDispatch");
+    wire.log.emplace_back("vkCmdDispatch");
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL nameObject(VkDevice d, const VkDebugUtilsObjectNameInfoEXT* info) {
-    wire.names.push_back(info->pObjectName);
+    wire.names.emplace_back(info->pObjectName);
     if (!wire.named_below) return VK_SUCCESS;
     const auto real = reinterpret_cast<PFN_vkSetDebugUtilsObjectNameEXT>(
         wire.vk->GetDeviceProcAddr(d, "vkSetDebugUtilsObjectNameEXT"));
@@ -97,7 +99,7 @@ VKAPI_ATTR VkResult VKAPI_CALL nameObject(VkDevice d, const VkDebugUtilsObjectNa
 VKAPI_ATTR void VKAPI_CALL beginLabel(VkCommandBuffer, const VkDebugUtilsLabelEXT* label) {
     wire.log.push_back(std::string("vkCmdBeginDebugUtilsLabelEXT ") + label->pLabelName);
 }
-VKAPI_ATTR void VKAPI_CALL endLabel(VkCommandBuffer) { wire.log.push_back("vkCmdEndDebugUtilsLabelEXT"); }
+VKAPI_ATTR void VKAPI_CALL endLabel(VkCommandBuffer) { wire.log.emplace_back("vkCmdEndDebugUtilsLabelEXT"); }
 
 template <typename Function> PFN_vkVoidFunction untyped(Function function) {
     return reinterpret_cast<PFN_vkVoidFunction>(function);
@@ -122,7 +124,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL wiredProcAddr(VkDevice device, const ch
         {"vkSetDebugUtilsObjectNameEXT", untyped(nameObject)},
         {"vkCmdBeginDebugUtilsLabelEXT", untyped(beginLabel)},
         {"vkCmdEndDebugUtilsLabelEXT", untyped(endLabel)}};
-    wire.asked.push_back(name);
+    wire.asked.emplace_back(name);
     if (!wire.named && std::strstr(name, "DebugUtils") != nullptr) return nullptr;
     const auto found = kWired.find(name);
     return found != kWired.end() ? found->second : wire.vk->GetDeviceProcAddr(device, name);
@@ -410,13 +412,13 @@ TEST_P(Context, RecordsTheAnnouncedCallsAndNoOther) {
     ASSERT_EQ(ropeCmdExecute(VK_NULL_HANDLE, context, &plans.plans[1], &buffers), ROPE_SUCCESS);
     std::vector<std::string> wanted = {"vkCmdBeginDebugUtilsLabelEXT vkrope rotate_wide"};
     for (int i = 0; i < 2; ++i) {
-        wanted.push_back("vkCmdBindPipeline");
-        wanted.push_back(info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS ? "vkCmdPushDescriptorSetKHR"
-                                                                              : "vkCmdBindDescriptorSets");
-        wanted.push_back("vkCmdPushConstants 128");
-        wanted.push_back("vkCmdDispatch");
+        wanted.emplace_back("vkCmdBindPipeline");
+        wanted.emplace_back(info_.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS ? "vkCmdPushDescriptorSetKHR"
+                                                                                 : "vkCmdBindDescriptorSets");
+        wanted.emplace_back("vkCmdPushConstants 128");
+        wanted.emplace_back("vkCmdDispatch");
     }
-    wanted.push_back("vkCmdEndDebugUtilsLabelEXT");
+    wanted.emplace_back("vkCmdEndDebugUtilsLabelEXT");
     EXPECT_EQ(wire.log, wanted);
     ropeDestroyContext(context);
 }

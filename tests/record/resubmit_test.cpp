@@ -118,7 +118,9 @@ TEST_P(Resubmit, OneSetServesOtherBuffers) {
         ASSERT_NO_FATAL_FAILURE(expectTurned(d, q[step], input, position));
         ASSERT_NO_FATAL_FAILURE(expectTurned(d, q[0], sample::values(192, 0), 7));
     }
-    if (!takesSets()) EXPECT_EQ(ropeUpdateSets(device().context(), &plan, &buffers), ROPE_ERROR_INVALID);
+    if (!takesSets()) {
+        EXPECT_EQ(ropeUpdateSets(device().context(), &plan, &buffers), ROPE_ERROR_INVALID);
+    }
 }
 
 ROPE_ON_EVERY_DEVICE(Resubmit);

@@ -81,7 +81,7 @@ TEST(Alibi, SlopesAreThePublishedOnes) {
     ASSERT_EQ(ropeMakeAlibiSlopes(112, many.data(), &reason), ROPE_SUCCESS); // BLOOM's
     for (int h = 0; h < 112; ++h) {
         const double exponent = h < 64 ? -8.0 * (h + 1) / 64 : -8.0 * (2 * (h - 64) + 1) / 128;
-        EXPECT_EQ(many.data()[h], static_cast<float>(std::exp2(exponent))) << h;
+        EXPECT_EQ(many[h], static_cast<float>(std::exp2(exponent))) << h;
     }
     EXPECT_EQ(ropeMakeAlibiSlopes(0, slopes, &reason), ROPE_ERROR_INVALID);
     EXPECT_NE(std::string(reason.text).find("heads is 0"), std::string::npos);
