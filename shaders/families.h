@@ -216,15 +216,17 @@ struct RopeFusedPush {
     uint q_to_batch;
 };
 
-// These are the push constants of passes to integers, which K and V alone take.
-struct RopeIntegersPush {
-    ROPE_PUSH_TOKENS
-    ROPE_PUSH_FUSED
-    uint k_scales; // words of the first scales
-    uint v_scales;
-    uint scale_batch;
-    uint scale_head;
-};
+// A cache that stores scales apart from its elements needs four words more: how many words K's and V's first scales lie
+// behind k_to and v_to, modulo 2^32, and two strides. A dispatch without Q has them where Q has its places. A dispatch
+// with Q has them where rows have theirs, and then makes its angles itself, or turns nothing.
+#define ROPE_K_SCALES q_from
+#define ROPE_V_SCALES q_from_batch
+#define ROPE_SCALE_BATCH q_to
+#define ROPE_SCALE_HEAD q_to_batch
+#define ROPE_K_SCALES_BESIDE_Q rows.offset
+#define ROPE_V_SCALES_BESIDE_Q sin_offset
+#define ROPE_SCALE_BATCH_BESIDE_Q rows.token
+#define ROPE_SCALE_HEAD_BESIDE_Q rows.head
 
 // The push constants of relative vectors. rows.head is from a head's rows to the next head's.
 struct RopeRelativePush {

@@ -7,11 +7,7 @@
 #if ROPE_LANE == 1 || defined(ROPE_HALVES)
 #extension GL_EXT_shader_16bit_storage : require
 #endif
-#ifdef ROPE_INTEGERS
-#define ROPE_PUSH RopeIntegersPush
-#else
 #define ROPE_PUSH RopeFusedPush
-#endif
 #include "families.h"
 #include "start.glsl"
 #include "angle.h"
@@ -89,7 +85,8 @@ void find_destination(inout WorkItem item, Token token) {
     item.is_there = item.is_there && is_counted_in(item.token);
     uint from = to;
 #ifdef ROPE_INTEGERS
-    item.scale = choose(of_v, push.v_scales, push.k_scales);
+    ScalePlaces scales = scale_places();
+    item.scale = choose(of_v, push.v_to + scales.of_v, push.k_to + scales.of_k);
 #endif
     if (kCache != ROPE_CACHE_OFF) {
         bool skipped;
@@ -103,8 +100,8 @@ void find_destination(inout WorkItem item, Token token) {
         to = place_in_pages(slot, to_page, to_token);
         from = place_in_pages(source, to_page, to_token);
 #ifdef ROPE_INTEGERS
-        item.scale += sequence * push.scale_batch;
-        if (kWindowHeads != 0u) item.scale -= first_window_head() * push.scale_head;
+        item.scale += sequence * scales.batch;
+        if (kWindowHeads != 0u) item.scale -= first_window_head() * scales.head;
         item.scale_from = item.scale + place_in_pages(source, kScalePage, kScaleSlot);
         item.scale += place_in_pages(slot, kScalePage, kScaleSlot);
 #endif
@@ -116,8 +113,8 @@ void find_destination(inout WorkItem item, Token token) {
     item.to = sequence * to_batch + to;
 #ifndef ROPE_INTEGERS
     item.to += choose(of_v, push.v_to, push.k_to);
-    if (is_q(item)) item.to = push.q_to + batch * push.q_to_batch + item.token * kQDestinationToken;
 #endif
+    if (is_q(item)) item.to = push.q_to + batch * push.q_to_batch + item.token * kQDestinationToken;
     if (kTurnsCache) item.from = item.to - to + from;
 }
 
@@ -334,7 +331,6 @@ void find_extremes(Way way) {
             keep_extremes(h, places.y, held_high[h * kQuads + quad]);
         }
     }
-    barrier();
 }
 
 #ifdef ROPE_PARAMETERS
@@ -349,8 +345,7 @@ void scale_heads(WorkItem item) {
 }
 #endif
 
-void store_integers(WorkItem item, Way way) {
-    if (!kGiven) find_extremes(way);
+void finish_heads(WorkItem item, Way way) {
 #ifdef ROPE_PARAMETERS
     if (kGiven) scale_heads(item);
 #endif
@@ -365,6 +360,16 @@ void store_integers(WorkItem item, Way way) {
             finish_quad(item, h, share, place, is_low ? held_low[h * kQuads + quad] : held_high[h * kQuads + quad]);
         }
     }
+}
+
+// Q stays floats. Its threads only reach the barriers.
+void store_integers(WorkItem item, Way way) {
+    if (!kGiven) {
+        if (!is_q(item)) find_extremes(way);
+        barrier();
+    }
+    if (is_q(item)) store_heads(item, way);
+    else finish_heads(item, way);
     if (kInBlocks) store_blocks(item);
 }
 #endif
@@ -431,12 +436,12 @@ void main() {
 #if ROPE_LANE == 4
     if (kNorm == ROPE_NORM_LAST) norm_heads(item, held.to, way.interleaved_out);
 #endif
-#ifdef ROPE_INTEGERS
-    store_integers(item, way);
-#else
 #ifdef ROPE_PARAMETERS
     scale_queries(item, token);
 #endif
+#ifdef ROPE_INTEGERS
+    store_integers(item, way);
+#else
     store_heads(item, way);
 #endif
 }

@@ -61,7 +61,7 @@ struct WorkItem {
     uint heads;  // of the tensor
     uint from;   // place of the token's head 0 in the source
     uint from_head;
-    uint to; // in the destination; of integers, from the tensor's first word
+    uint to; // in the destination; in a cache of integers, from the tensor's first word
     uint to_head;
 #ifdef ROPE_INTEGERS
     uint scale; // word of the scale of the token's head 0
@@ -71,7 +71,7 @@ struct WorkItem {
 
 uint first_row_of_group() { return gl_WorkGroupID.z / kLaneParts * gl_WorkGroupSize.y; }
 bool group_turns() { return first_row_of_group() < kTurnedRows; }
-#ifdef ROPE_INTEGERS // K's and V's alone
+#ifdef ROPE_SHIFTS // K's alone
 bool is_q(WorkItem item) { return false; }
 #else
 bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
@@ -121,16 +121,15 @@ WorkItem find_work_item() {
     item.head = block * kHeadsPerThread;
     item.heads = choose(of_q, kQHeads, choose(of_v, kVHeads, kKHeads));
     uint batch = gl_WorkGroupID.y;
-#ifdef ROPE_INTEGERS
     item.from = choose(of_v, push.v_from, push.k_from) + batch * push.kv_from_batch + item.token * kKvSourceToken;
     item.from_head = kKvSourceHead;
     item.to_head = push.kv_to_head;
-#else
-    uint kv_from = choose(of_v, push.v_from, push.k_from) + batch * push.kv_from_batch + item.token * kKvSourceToken;
-    uint q_from = push.q_from + batch * push.q_from_batch + item.token * kQSourceToken;
-    item.from = choose(of_q, q_from, kv_from);
-    item.from_head = choose(of_q, kQSourceHead, kKvSourceHead);
-    item.to_head = choose(of_q, kQDestinationHead, push.kv_to_head);
+    if (is_q(item)) {
+        item.from = push.q_from + batch * push.q_from_batch + item.token * kQSourceToken;
+        item.from_head = kQSourceHead;
+        item.to_head = kQDestinationHead;
+    }
+#ifndef ROPE_INTEGERS
     if (is_own(item)) {
         item.from = push.v_from + batch * kVSourceBatch + item.token * kVSourceToken;
         item.from_head = kVSourceHead;
@@ -142,7 +141,11 @@ WorkItem find_work_item() {
 }
 
 // K and V are read where they are written, if Q alone has the first buffer by the second bit.
+#if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)
+const bool kKvInPlace = false; // no code may read a cache that is written
+#else
 const bool kKvInPlace = kQHeads != 0u ? kOthersInPlace : kFirstInPlace;
+#endif
 bool is_in_place(WorkItem item) { return is_q(item) ? kFirstInPlace : kKvInPlace; }
 
 // These return the buffer that a tensor is written to, or read from.

@@ -9,9 +9,13 @@ const bool kMinimum = (kFormat & ROPE_FORMAT_MINIMUM) != 0u;
 const bool kInBlocks = (kFormat & ROPE_FORMAT_BLOCKS) != 0u;
 const uint kBlockHalves = kFormat != 0u ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
 const uint kMostInteger = (1u << kBits) - 1u;
-const uint kBlockQuads = kInBlocks ? uint(ROPE_BLOCK_ELEMENTS / 4) : kHeadQuads;
-const uint kBlockFours = kInBlocks ? kBlockQuads / 4u : kFours;
-const uint kHeadBlocks = kHeadQuads / kBlockQuads;
+// K and V have these quads. Q beside them may have others, and takes no part in what this file does.
+const uint kCacheElements = 2u * (kPairCounts & 0xFFFFu) + (kWidths ? kKPassElements : kPassElements);
+const uint kCacheQuads = kCacheElements / 4u + uint(kCacheElements < 4u); // no array has no entry
+const uint kCacheFours = (kCacheQuads + 3u) / 4u;
+const uint kBlockQuads = kInBlocks ? uint(ROPE_BLOCK_ELEMENTS / 4) : kCacheQuads;
+const uint kBlockFours = kInBlocks ? kBlockQuads / 4u : kCacheFours;
+const uint kHeadBlocks = kCacheQuads / kBlockQuads;
 layout(constant_id = ROPE_ID_SCALE_PAGE) const uint kScalePage = 0;
 layout(constant_id = ROPE_ID_SCALE_SLOT) const uint kScaleSlot = 0;
 #ifdef ROPE_PARAMETERS
@@ -22,13 +26,36 @@ const bool kGiven = (kKScale | kVScale) != 0u; // scales are, of all tensors of 
 const bool kGiven = false;
 #endif
 
+// An entry is one head of K or V of one token of the group.
+const uint kCacheRowBlocks = kKRowBlocks > kVRowBlocks ? kKRowBlocks : kVRowBlocks;
+const uint kCacheEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kCacheRowBlocks * kHeadsPerThread;
+uint cache_entry_of(uint h) {
+    uint row = gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
+    return (row * kCacheRowBlocks + row_block) * kHeadsPerThread + h;
+}
+
 // For each quad these hold the largest magnitude, or, for unsigned integers, the element that has it, or the greatest
 // element and the least.
-shared uvec4 greatest[kGiven ? 1u : kEntries * kFours];
-shared uvec4 least[kMinimum ? kEntries * kFours : 1u];
+shared uvec4 greatest[kGiven ? 1u : kCacheEntries * kCacheFours];
+shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
 // Blocks keep four integers of each quad, and the scales as they are stored, with minima in the high halves.
-shared uint integers[kInBlocks ? kEntries * kHeadQuads : 1u];
-shared uint scales[kInBlocks ? kEntries * kHeadBlocks : 1u];
+shared uint integers[kInBlocks ? kCacheEntries * kCacheQuads : 1u];
+shared uint block_scales[kInBlocks ? kCacheEntries * kHeadBlocks : 1u];
+
+// The words from each tensor's first word to its first scale, where scales are stored apart, and their strides from
+// sequence to sequence and head to head.
+struct ScalePlaces {
+    uint of_k;
+    uint of_v;
+    uint batch;
+    uint head;
+};
+ScalePlaces scale_places() {
+    ScalePlaces alone = ScalePlaces(push.ROPE_K_SCALES, push.ROPE_V_SCALES, push.ROPE_SCALE_BATCH, push.ROPE_SCALE_HEAD);
+    if (kQHeads == 0u) return alone;
+    return ScalePlaces(push.ROPE_K_SCALES_BESIDE_Q, push.ROPE_V_SCALES_BESIDE_Q, push.ROPE_SCALE_BATCH_BESIDE_Q,
+                       push.ROPE_SCALE_HEAD_BESIDE_Q);
+}
 
 // ---- What a scale is found by
 
@@ -46,7 +73,7 @@ uint greatest_of(uvec4 words) {
 uint least_of(uvec4 words) { return lesser(lesser(words.x, words.y), lesser(words.z, words.w)); }
 
 void keep_extremes(uint h, uint place, WORDS words) {
-    uint at = entry_of(h) * kFours + place / 4u;
+    uint at = cache_entry_of(h) * kCacheFours + place / 4u;
     greatest[at][place % 4u] = greatest_of(kSigned ? words & 0x7FFFFFFFu : words);
     if (kMinimum) least[at][place % 4u] = least_of(words);
 }
@@ -63,11 +90,11 @@ Share share_of(uint h, uint block) {
     uint minimum = choose(kMinimum, 0x7F7FFFFFu, 0u);
     for (uint i = 0u; i < kBlockFours; ++i) {
         uint four = block * kBlockFours + i;
-        uvec4 sizes = greatest[entry_of(h) * kFours + four];
-        if (kHeadQuads % 4u != 0u) sizes = mix(uvec4(0u), sizes, are_quads(four));
+        uvec4 sizes = greatest[cache_entry_of(h) * kCacheFours + four];
+        if (kCacheQuads % 4u != 0u) sizes = mix(uvec4(0u), sizes, are_below(four, kCacheQuads));
         if (kSigned) most = max(most, sizes);
         else value = greater(value, greatest_of(sizes));
-        if (kMinimum) minimum = lesser(minimum, least_of(least[entry_of(h) * kFours + four]));
+        if (kMinimum) minimum = lesser(minimum, least_of(least[cache_entry_of(h) * kCacheFours + four]));
     }
     if (kSigned) value = greatest_of(most);
     if (kMinimum) {
@@ -149,13 +176,17 @@ const uint kPutHalves = kInBlocks ? 1u : 2u; // of what is stored at a time
 const uint kPutHalves = 2u;
 #endif
 void put_integers(WorkItem item, uint at, uint word) {
-    bool of_v = destination_of(item) == kThird;
+    uint buffers = destination_of(item);
 #ifdef ROPE_HALVES
-    if (kPutHalves == 1u && of_v) put_number(kThird, at, word);
-    else if (kPutHalves == 1u) put_number(kFirst, at, word);
-    if (kPutHalves == 1u) return;
+    if (kPutHalves == 1u) {
+        if (buffers == kThird) put_number(kThird, at, word);
+        else if (buffers == kSecond) put_number(kSecond, at, word);
+        else put_number(kFirst, at, word);
+        return;
+    }
 #endif
-    if (of_v) put_word(kThird, at, word);
+    if (buffers == kThird) put_word(kThird, at, word);
+    else if (buffers == kSecond) put_word(kSecond, at, word);
     else put_word(kFirst, at, word);
 }
 
@@ -170,13 +201,13 @@ void finish_quad(WorkItem item, uint h, Share share, uint place, WORDS words) {
     uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
     bool is_first = place % kBlockQuads == 0u;
     if (kInBlocks) {
-        integers[entry_of(h) * kHeadQuads + place] = bytes;
+        integers[cache_entry_of(h) * kCacheQuads + place] = bytes;
         uvec4 kept = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
-        if (is_first) scales[entry_of(h) * kHeadBlocks + place / kBlockQuads] = kept.x | kept.y << 16;
+        if (is_first) block_scales[cache_entry_of(h) * kHeadBlocks + place / kBlockQuads] = kept.x | kept.y << 16;
     } else if (item.is_there && has_head(item, h)) {
         uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
         put_integers(item, begin + elements_before(item, h) / 4u + place, bytes);
-        if (is_first && !kGiven) put_integers(item, item.scale + (item.head + h) * push.scale_head, share.scale);
+        if (is_first && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
     }
 }
 
@@ -206,8 +237,8 @@ uint block_half(uint h, uint half_at) {
     const uint header = kMinimum ? 2u : 1u;
     uint block = half_at / kBlockHalves;
     uint at = half_at % kBlockHalves;
-    if (at < header) return scales[entry_of(h) * kHeadBlocks + block] >> 16u * at & 0xFFFFu;
-    uint word = integer_word(entry_of(h) * kHeadQuads + block * kBlockQuads, (at - header) / 2u);
+    if (at < header) return block_scales[cache_entry_of(h) * kHeadBlocks + block] >> 16u * at & 0xFFFFu;
+    uint word = integer_word(cache_entry_of(h) * kCacheQuads + block * kBlockQuads, (at - header) / 2u);
     return word >> 16u * ((at - header) & 1u) & 0xFFFFu;
 }
 
@@ -215,7 +246,7 @@ void store_blocks(WorkItem item) {
     barrier();
     const uint count = kHeadBlocks * kBlockHalves / kPutHalves;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        if (!item.is_there || !has_head(item, h)) continue;
+        if (!item.is_there || is_q(item) || !has_head(item, h)) continue;
         uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
         uint at = begin + elements_before(item, h) / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
         for (uint i = item.lane; i < count; i += kHeadLanes) {
@@ -273,7 +304,7 @@ RUN cached_quad(WorkItem item, uint head, uint place) {
 #ifdef ROPE_PARAMETERS
     if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
 #endif
-    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale_from + head * push.scale_head));
+    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale_from + head * scale_places().head));
     precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
     return floatBitsToUint(x);
 }

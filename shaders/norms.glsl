@@ -49,7 +49,6 @@ uint entry_of(uint h) {
 }
 // Returns which of the four quads from quad 4 * `four` on there are.
 bvec4 are_below(uint four, uint quads) { return lessThan(uvec4(four * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(quads)); }
-bvec4 are_quads(uint four) { return are_below(four, kHeadQuads); }
 
 // Sums of squares; others follow where they are: sums of the elements, of which a norm takes their mean, or in a gradient
 // sums of the products of x with its gradient.

@@ -22,16 +22,11 @@ const uint kQuads = 1u;
 const bool kByWords = true;
 #endif
 const uint kRun = kLane * kQuads; // pairs of a lane, and elements of a run
-#if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS) // never in place: no code here may read what is written
-const bool kFirstInPlace = false;
-const bool kOthersInPlace = false;
-#else
 const bool kFirstInPlace = (kInPlace & 1u) != 0u;
-#ifdef ROPE_GRADIENT
+#if defined(ROPE_GRADIENT) || (defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)) // Q alone may be in place
 const bool kOthersInPlace = false;
 #else
 const bool kOthersInPlace = (kInPlace & 2u) != 0u;
-#endif
 #endif
 const bool kFloatsIn = kElementIn == ROPE_F32;
 const bool kFloatsOut = kElementOut == ROPE_F32;

@@ -129,12 +129,10 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
     if (!cached) words->kv_to_batch = places[destinations[1]].batch / unit;
     words->slot_map_at += part.begin[kBatch] * words->slot_map_batch;
     words->count_at += part.begin[kBatch] * constants[ROPE_ID_COUNT_STRIDE];
-    if (integers) {
-        RopeIntegersPush push;
-        memcpy(&push, words, sizeof push);
-        push.k_scales += places[destinations[1]].offset + static_cast<uint32_t>(sequence) * push.scale_batch;
-        push.v_scales += places[destinations[2]].offset + static_cast<uint32_t>(sequence) * push.scale_batch;
-        memcpy(words, &push, sizeof push);
+    if (integers && constants[ROPE_ID_Q_HEADS] == 0) {
+        const uint32_t scale_shift = static_cast<uint32_t>(sequence) * words->ROPE_SCALE_BATCH - shift;
+        words->ROPE_K_SCALES += scale_shift;
+        words->ROPE_V_SCALES += scale_shift;
         return;
     }
     words->q_from += places[sources[0]].offset / unit;

@@ -210,9 +210,9 @@ using namespace rope;
 
 namespace {
 
-// True if Q takes one dispatch with K and V: its lanes and norm are theirs, and nothing becomes integers.
+// True if Q takes one dispatch with K and V: its lanes and norm are theirs, and push words are left for scales.
 bool canGoTogether(const FusedDispatch& q, const FusedDispatch& kv, const RopeLimits& limits) {
-    if (!takesTensorsTogether(limits) || !q.has(kQ) || !kv.has(kK) || isForCaches(*kv.tensors[kK])) return false;
+    if (!takesTensorsTogether(limits) || !q.has(kQ) || !kv.has(kK) || !hasWordsForScales(*kv.tensors[kK])) return false;
     for (const FusedTensor* t : kv.tensors) {
         if (t != nullptr && !canNormTogether(*q.tensors[kQ], *t)) return false;
     }
@@ -256,6 +256,20 @@ bool bindsWindows(const RopePlan& plan, uint32_t constant) {
     return false;
 }
 
+// True if a pass of Q beside scales that are stored apart has parts that begin at other sequences than the first. The
+// words of these scales are not moved from part to part.
+bool movesScalesBesideQ(const RopePlan& plan) {
+    for (uint32_t i = 0; i < plan.pass_count; ++i) {
+        const RopePass& pass = plan.passes[i];
+        const uint32_t* constants = pass.constants;
+        const bool is_given = (constants[ROPE_ID_K_SCALE] | constants[ROPE_ID_V_SCALE]) != 0;
+        const uint32_t format = constants[ROPE_ID_CACHE_FORMAT];
+        const bool apart = format != 0 && (format & ROPE_FORMAT_BLOCKS) == 0 && !is_given;
+        if (constants[ROPE_ID_Q_HEADS] != 0 && apart && pass.parts[kBatch] != 1) return true;
+    }
+    return false;
+}
+
 RopeResult planFused(const RopeFusedDescription& description, bool together, const RopeLimits* limits, RopePlan* plan) {
     Planner planner(limits, plan);
     ResolvedFused fused;
@@ -290,8 +304,9 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
         [&](bool together, RopePlan* to) {
             const RopeResult result = planFused(*description, together, limits, to);
             // The dispatch of each window would write Q again.
-            const bool again = together && result == ROPE_SUCCESS && bindsWindows(*to, ROPE_ID_Q_HEADS);
-            return again ? ROPE_ERROR_TOO_LARGE : result;
+            const bool apart =
+                together && result == ROPE_SUCCESS && (bindsWindows(*to, ROPE_ID_Q_HEADS) || movesScalesBesideQ(*to));
+            return apart ? ROPE_ERROR_TOO_LARGE : result;
         },
         plan);
 }

@@ -247,10 +247,32 @@ void setGradientInput(const FusedTensor& q, RopePass* pass) {
     constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(q.x.head_stride / pass->address_unit);
 }
 
-// Returns the word of a tensor's first scale in its binding.
-uint32_t firstScale(const FusedDispatch& dispatch, FusedRole role, const RopePass& pass) {
+// Returns how many words a tensor's first scale lies behind its first word, modulo 2^32.
+uint32_t firstScale(const FusedDispatch& dispatch, FusedRole role) {
     if (!dispatch.has(role)) return 0;
-    return lowWord(dispatch.tensors[role]->scales.offset - pass.access[fusedBinding(pass, role, false)].offset);
+    const FusedTensor& t = *dispatch.tensors[role];
+    return lowWord(t.scales.offset - cacheOffset(dispatch, t));
+}
+
+// Sets where the scales lie that are stored apart. The angles of such a dispatch read no rows where it takes Q too, so
+// that the words of rows are free.
+void setScaleWords(const FusedDispatch& dispatch, const FusedTensor& kv, RopeFusedPush* push, RopePass* pass) {
+    const uint32_t of_k = firstScale(dispatch, kK), of_v = firstScale(dispatch, kV);
+    const uint32_t batch = lowWord(kv.scales.batch_stride), head = lowWord(kv.scales.head_stride);
+    pass->constants[ROPE_ID_SCALE_PAGE] = lowWord(kv.scales.page_stride);
+    pass->constants[ROPE_ID_SCALE_SLOT] = lowWord(kv.scales.slot_stride);
+    if (dispatch.has(kQ)) {
+        push->ROPE_K_SCALES_BESIDE_Q = of_k;
+        push->ROPE_V_SCALES_BESIDE_Q = of_v;
+        push->ROPE_SCALE_BATCH_BESIDE_Q = batch;
+        push->ROPE_SCALE_HEAD_BESIDE_Q = head;
+        pass->whole_bindings |= 1u << ROPE_BINDING_COS_SIN; // no token moves the frequencies, nor these words
+    } else {
+        push->ROPE_K_SCALES = of_k;
+        push->ROPE_V_SCALES = of_v;
+        push->ROPE_SCALE_BATCH = batch;
+        push->ROPE_SCALE_HEAD = head;
+    }
 }
 
 // Sets the strides of V that are not K's. Those of sequences are constants, as no push word is left.
@@ -306,18 +328,9 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
 void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass) {
     RopeFusedPush words = push;
     writeTokenWords(tokens, &words);
-    writePush(words, pass);
     const FusedTensor& last = *dispatch.tensors[dispatch.has(kV) ? kV : dispatch.has(kK) ? kK : kQ];
-    if (!isForCaches(last)) return;
-    RopeIntegersPush integers;
-    memcpy(&integers, &words, sizeof integers);
-    integers.k_scales = firstScale(dispatch, kK, *pass);
-    integers.v_scales = firstScale(dispatch, kV, *pass);
-    integers.scale_batch = lowWord(last.scales.batch_stride);
-    integers.scale_head = lowWord(last.scales.head_stride);
-    pass->constants[ROPE_ID_SCALE_PAGE] = lowWord(last.scales.page_stride);
-    pass->constants[ROPE_ID_SCALE_SLOT] = lowWord(last.scales.slot_stride);
-    writePush(integers, pass);
+    if (last.has_scales) setScaleWords(dispatch, last, &words, pass);
+    writePush(words, pass);
 }
 
 RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {

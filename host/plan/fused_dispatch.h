@@ -62,6 +62,12 @@ inline bool movesWholeHead(const FusedTensor& t) {
 // Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
 inline bool findsScales(const FusedTensor& t) { return isForCaches(t) && t.given_scale.count == 0; }
 inline bool reducesOverHead(const FusedTensor& t) { return findsScales(t) || isNormed(t); }
+// True if a dispatch that takes Q beside K and V has push words left for the scales that they store apart: those of
+// rows, where angles are made or nothing turns. Rows and tables need these words, and 128 bytes are all that a device
+// promises. Strides cannot be constants instead: some grow with the cache, whose size makes no pipeline.
+inline bool hasWordsForScales(const FusedTensor& kv) {
+    return !kv.has_scales || !kv.turned || kv.d.source == ROPE_SOURCE_INLINE;
+}
 // Returns strides and offsets modulo 2^32, as shaders count.
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 
@@ -73,7 +79,7 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
 void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, RopePass* pass);
 // Binds the tensors and the cache, and sets where the heads lie in these bindings. The pass's address_unit must be set.
 void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass);
-// Writes the push words of a dispatch: those that all families share, and those of fused passes or of integers.
+// Writes the push words of a dispatch: those that all families share, those of fused passes, and those of scales.
 void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass);
 // Sets the constants of the norms.
 void setNorms(const FusedDispatch& dispatch, const ParameterLayout& parameters, RopePass* pass);

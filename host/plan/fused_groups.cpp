@@ -105,27 +105,28 @@ SharedStages sharedStages(const FusedDispatch& dispatch, const ShaderVariant& va
     return stages;
 }
 
-// Returns the quads of a head that meet in shared memory: integers take all of them.
-uint32_t sharedQuads(const FusedDispatch& dispatch, const SharedStages& stages) {
-    if (!stages.norms && !stages.integers) return 1;
-    return stages.integers ? dispatch.first().d.head_dim / 4 : normQuads(dispatch);
+// Returns the words that the heads of K or V in a row take to become integers: those of Q beside them take none.
+uint64_t cacheWords(const FusedDispatch& dispatch, const SharedStages& stages, const DispatchLanes& lanes) {
+    if (!stages.integers) return 0;
+    const FusedRole role = dispatch.has(kK) ? kK : kV;
+    const uint64_t head_dim = dispatch.tensors[role]->d.head_dim, quads = head_dim / 4;
+    uint64_t words = (quads + 3) / 4 * (stages.minima ? 8 : 4);
+    if (stages.blocks) words += quads + head_dim / ROPE_BLOCK_ELEMENTS;
+    return words * lanes.rowBlocks(role);
 }
 
 // Returns the bytes of shared memory of a group, as the arrays of norms.glsl, integers.glsl and angles.glsl have them.
 uint64_t sharedBytes(const FusedDispatch& dispatch, const SharedStages& stages, const DispatchLanes& lanes,
                      const GroupCut& cut, uint32_t heads) {
-    const RopeRotateDescription& d = dispatch.first().d;
-    const uint64_t quads = sharedQuads(dispatch, stages), fours = (quads + 3) / 4;
     uint64_t words = 0; // of an entry: a head of a token
-    if (stages.norms) words += fours * (stages.centered ? 8 : 4);
+    if (stages.norms) words += (normQuads(dispatch) + 3) / 4 * (stages.centered ? 8 : 4);
     if (stages.all_heads) words += 1;
     if (stages.gradient) words *= 2; // and of products
-    if (stages.integers) words += fours * (stages.minima ? 8 : 4);
-    if (stages.blocks) words += quads + d.head_dim / ROPE_BLOCK_ELEMENTS;
     words += stages.relayed;
-    const uint64_t angles = cut.shares ? uint64_t{cut.size[2]} * (d.rotary_dim / 2) * 2 : 0;
-    const uint64_t entries = uint64_t{cut.size[1]} * cut.size[2] * lanes.mostRowBlocks() * heads;
-    return (entries * words + angles) * sizeof(uint32_t);
+    const uint64_t row_heads = uint64_t{cut.size[1]} * cut.size[2] * heads; // where each row has one block
+    const uint64_t angles = cut.shares ? uint64_t{cut.size[2]} * (dispatch.first().d.rotary_dim / 2) * 2 : 0;
+    const uint64_t all = row_heads * (lanes.mostRowBlocks() * words + cacheWords(dispatch, stages, lanes)) + angles;
+    return all * sizeof(uint32_t);
 }
 
 RopeResult refuseGroup(const FusedDispatch& dispatch, const SharedStages& stages, const RopeLimits& limits,
@@ -204,7 +205,7 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;
     constants[ROPE_ID_PASS_ELEMENTS] = lanes.of[t.role].copied;
     constants[ROPE_ID_RELAYED] = stages.relayed;
-    constants[ROPE_ID_HEAD_QUADS] = sharedQuads(dispatch, stages);
+    constants[ROPE_ID_HEAD_QUADS] = stages.norms ? normQuads(dispatch) : 1;
     constants[ROPE_ID_Q_HEADS] = dispatch.heads(kQ);
     constants[ROPE_ID_K_HEADS] = dispatch.heads(kK);
     constants[ROPE_ID_V_HEADS] = dispatch.heads(kV);

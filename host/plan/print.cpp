@@ -35,9 +35,12 @@ void printStages(const RopePass& pass, PlanText* text) {
     static const char* const kLast[] = {"", "", "norm, "};
     const uint32_t* c = pass.constants;
     const bool turns = (c[ROPE_ID_PAIR_COUNTS] & 0xFFFFu) != 0;
-    printTo(text, ": %s%s%s%sto %s%s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
-            c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElementFormats[c[ROPE_ID_ELEMENT_OUT] + 1].type,
-            kCacheKinds[c[ROPE_ID_CACHE]].phrase);
+    const uint32_t out = c[ROPE_ID_ELEMENT_OUT], cached = c[ROPE_ID_ELEMENT_CACHE];
+    printTo(text, ": %s%s%s%sto %s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
+            c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElementFormats[out + 1].type);
+    if (c[ROPE_ID_CACHE] != ROPE_CACHE_OFF && cached != out)
+        printTo(text, ", K and V to %s", kElementFormats[cached + 1].type);
+    printTo(text, "%s", kCacheKinds[c[ROPE_ID_CACHE]].phrase);
 }
 
 void printPass(const RopePass& pass, PlanText* text) {

@@ -96,11 +96,15 @@ class FusedOnDevice : public gpu::OnDevice {
     }
 };
 
+bool takesQBesideIntegers(const RopePass& pass) {
+    return pass.constants[ROPE_ID_Q_HEADS] != 0 && pass.constants[ROPE_ID_CACHE_FORMAT] != 0;
+}
+
 // More than half of them fit a device, and of one at the floor, which has four storage buffers, more than a third.
 uint64_t leastOf(uint64_t count) { return gpu::floorAsked() ? count / 3 : count / 2; }
 
 TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
-    uint32_t ran = 0, taken = 0, windowed = 0, gradients = 0;
+    uint32_t ran = 0, taken = 0, windowed = 0, gradients = 0, beside_integers = 0;
     const std::vector<uint64_t> all = seeds();
     for (const uint64_t seed : all) {
         if (HasFailure()) break;
@@ -119,7 +123,10 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
         }
         ++ran;
         gradients += rope::isGradient(scene.d);
-        for (uint32_t i = 0; i < plan.pass_count; ++i) windowed += rope::windowCount(plan.passes[i]) != 1;
+        for (uint32_t i = 0; i < plan.pass_count; ++i) {
+            windowed += rope::windowCount(plan.passes[i]) != 1;
+            beside_integers += takesQBesideIntegers(plan.passes[i]);
+        }
         const gpu::Slots before = fusion::makeSlots(scene, plan, seed);
         gpu::Slots after = before;
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
@@ -130,8 +137,83 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
     }
     EXPECT_GT(ran, leastOf(all.size()));
     EXPECT_TRUE(windowed > 1 || all.size() < 50);
-    std::printf("%s: %u scenes of %zu draws, %u passes with windows of a cache, %u gradients\n",
-                GetParam().name.c_str(), ran, all.size(), windowed, gradients);
+    EXPECT_TRUE(beside_integers > 1 || all.size() < 50 || gpu::floorAsked());
+    std::printf("%s: %u scenes of %zu draws, %u passes with windows of a cache, %u with Q beside a cache of integers, "
+                "%u gradients\n",
+                GetParam().name.c_str(), ran, all.size(), windowed, beside_integers, gradients);
+}
+
+// What stands beside Q in the scene below.
+struct BesideQ {
+    RopeElement element;
+    uint32_t given;        // the cache's scale is
+    uint32_t latent;       // K alone, three times as wide as Q, and the part of it that does not turn normed
+    uint32_t out_of_place; // of Q
+    uint32_t batch;
+    RopeElement element_in;
+};
+
+void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
+    scene->frequencies = sample::frequencies(10000, 64);
+    scene->k_scales = {0.0625f, 0.125f};
+    RopeFusedDescription& d = scene->d;
+    d.rotate.batch = b.batch;
+    d.rotate.tokens = 9;
+    d.rotate.head_dim = b.latent != 0 ? 192 : 128;
+    d.rotate.rotary_begin = b.latent != 0 ? 128 : 0;
+    d.rotate.rotary_dim = 64;
+    d.rotate.element_in = d.rotate.element_out = b.element_in;
+    d.rotate.out_of_place = b.out_of_place;
+    d.rotate.pairing_in = ROPE_PAIRING_INTERLEAVED;
+    d.rotate.frequencies = {scene->frequencies.data(), 32, 1.25, nullptr, 1};
+    d.rotate.q.heads = 5;
+    d.rotate.k.heads = d.v.heads = 2;
+    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.cache.element = b.element;
+    d.cache.slots = 64;
+    d.cache.page_size = 16;
+    d.cache.table_pages = 2;
+    d.cache.slot_map_offset = uint64_t{b.batch} * 9;
+    d.cache.k_scales.offset = d.cache.v_scales.offset = 64 * 2 * 128 / 4 + 3;
+    if (b.given != 0) d.cache.k_given_scale = d.cache.v_given_scale = {scene->k_scales.data(), 2, 0};
+    if (b.latent == 0) return;
+    scene->q_weights = sample::values(192, 7);
+    scene->k_weights = sample::values(512, 8);
+    d.v.heads = 0;
+    d.cache.v_given_scale = {};
+    d.rotate.k = {1, {}, {}, 576, 512};
+    d.cache.k_scales.offset = 64 * 576 / 4;
+    if (b.given != 0) d.cache.k_given_scale.count = 1;
+    d.k_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->k_weights.data(), 0, 0, {}, 0, 0, 0, 0, 512, nullptr, 0};
+    if (b.out_of_place != 0)
+        d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->q_weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+}
+
+// Q takes one dispatch with K and V that become integers, float8 or blocks, as the plans of GPUs have it, with the bits
+// that it has alone.
+TEST_P(FusedOnDevice, QGoesBesideCachesOfIntegers) {
+    RopeLimits limits = device().limits();
+    if (limits.storage_buffers < 8) GTEST_SKIP() << "Q, K and V have eight buffers";
+    limits.threads = 16384;
+    for (uint32_t number = 0; number < 4 * (rope::kLastElement - ROPE_ELEMENT_I8 + 1); ++number) {
+        BesideQ b = {static_cast<RopeElement>(ROPE_ELEMENT_I8 + number / 4), 0, number % 2, number / 2 % 2, 1, {}};
+        b.given = rope::isFloat8(b.element) && number % 4 < 3;
+        b.batch = 1 + number % 3 / 2;
+        b.element_in = static_cast<RopeElement>(1 + number % 3);
+        SCOPED_TRACE(std::string(rope::formatOf(b.element).name) + " given " + std::to_string(b.given) + " latent " +
+                     std::to_string(b.latent) + " out of place " + std::to_string(b.out_of_place));
+        fusion::Scene scene;
+        describeBesideQ(b, &scene);
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&scene.d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        ASSERT_EQ(ropeDispatchCount(&plan), 1u);
+        ASSERT_TRUE(takesQBesideIntegers(plan.passes[0]));
+        const gpu::Slots before = fusion::makeSlots(scene, plan, number);
+        gpu::Slots after = before;
+        ASSERT_TRUE(gpu::run(&device(), plan, &after));
+        ASSERT_TRUE(fusion::checkHost(scene, plan, before, after));
+        ASSERT_TRUE(fusion::checkUnfused(&device(), scene, before, after));
+    }
 }
 
 // Gradients before and behind the rotation, of each head and of all, with weights from everywhere, in place and not.

@@ -283,7 +283,8 @@ TEST(PlanApart, TakesTheShaderOfWhatADispatchReads) {
     d.query_scale = {weights.data(), 4, 1, 0};
     EXPECT_EQ(shaders(d, 8), "fused_wide_parameters_weights ");
     d.cache.element = ROPE_ELEMENT_Q8_0;
-    EXPECT_EQ(shaders(d, 8), "fused_wide_parameters_weights fused_integers_weights ");
+    EXPECT_EQ(shaders(d, 8), "fused_integers_parameters_weights ");
+    EXPECT_EQ(shaders(d, 6), "fused_wide_parameters_weights fused_integers_weights ");
 }
 
 TEST(PlanApart, SlotsHaveNames) {

@@ -83,6 +83,13 @@ TEST(PlanFused, SaysWhatItDoes) {
     EXPECT_NE(said.find("1 x 512 x 32 (batches, tokens, heads): turn, to float32,"), std::string::npos) << said;
     EXPECT_NE(said.find("1 x 512 x 16 (batches, tokens, heads): norm, turn, to float16 at slots,"), std::string::npos)
         << said;
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 8;
+    d.cache.element = ROPE_ELEMENT_Q8_0;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ropePrintPlan(&plan, text, sizeof text);
+    EXPECT_NE(std::string(text).find("norm, turn, to float32, K and V to Q8_0 at slots,"), std::string::npos) << text;
 }
 
 TEST(PlanFused, BuffersOfTheirOwnGoTogetherOrApartOrAreRefused) {
@@ -203,63 +210,107 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     EXPECT_TRUE(ropePlansEqual(&plain, &other));
 }
 
+std::set<uint32_t> pipelinesOf(RopeCacheKind kind, RopeCacheOrder order, RopeElement element, uint32_t buffers) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = buffers;
+    std::set<uint32_t> pipelines;
+    for (const uint32_t slots : {1024u, 4096u, 8192u}) {
+        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 512u}) {
+            for (const uint32_t layer : {0u, 1u}) {
+                RopeFusedDescription d = llamaToCache();
+                d.cache.kind = kind;
+                d.cache.order = order;
+                d.cache.element = element;
+                d.cache.slots = slots;
+                if (kind != ROPE_CACHE_BLOCK_TABLE) d.cache.page_size = 0;
+                if (kind == ROPE_CACHE_BLOCK_TABLE) d.cache.table_pages = slots / 16;
+                d.cache.k.offset = layer * 2ull * slots * 8 * 128;
+                d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
+                d.cache.k_scales.offset = slots * 8ull * 128 + layer * 2ull * slots * 8;
+                d.cache.v_scales.offset = d.cache.k_scales.offset + slots * 8ull;
+                d.cache.slot_map_offset = d.rotate.tokens = tokens;
+                RopePlan plan;
+                EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                EXPECT_EQ(plan.pass_count, buffers == 4 ? 2u : 1u);
+                for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
+            }
+        }
+    }
+    return pipelines;
+}
+
 // Layers of one cache in one buffer, steps of other sizes and caches of other sizes take the same pipelines: one for Q,
 // K and V, or one for Q and one for K and V where the device binds four buffers.
 TEST(PlanFused, SharesPipelinesBetweenLayersStepsAndCaches) {
-    RopeLimits limits;
-    ropeMinimumLimits(&limits);
-    for (const uint32_t buffers : {4u, 8u}) {
-        for (const RopeCacheKind kind :
-             {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
-            for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
-                SCOPED_TRACE("kind " + std::to_string(kind) + ", order " + std::to_string(order));
-                limits.storage_buffers = buffers;
-                std::set<uint32_t> pipelines;
-                for (const uint32_t slots : {1024u, 4096u, 8192u}) {
-                    for (const uint32_t tokens : {1u, 2u, 7u, 64u, 512u}) {
-                        for (const uint32_t layer : {0u, 1u}) {
-                            RopeFusedDescription d = llamaToCache();
-                            d.cache.kind = kind;
-                            d.cache.order = order;
-                            d.cache.slots = slots;
-                            if (kind != ROPE_CACHE_BLOCK_TABLE) d.cache.page_size = 0;
-                            if (kind == ROPE_CACHE_BLOCK_TABLE) d.cache.table_pages = slots / 16;
-                            d.cache.k.offset = layer * 2ull * slots * 8 * 128;
-                            d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
-                            d.cache.slot_map_offset = d.rotate.tokens = tokens;
-                            RopePlan plan;
-                            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-                            ASSERT_EQ(plan.pass_count, buffers == 4 ? 2u : 1u);
-                            for (uint32_t i = 0; i < plan.pass_count; ++i)
-                                pipelines.insert(plan.passes[i].pipeline_hash);
-                        }
-                    }
+    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q4_0}) {
+        for (const uint32_t buffers : {4u, 8u}) {
+            for (const RopeCacheKind kind :
+                 {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
+                for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+                    SCOPED_TRACE("kind " + std::to_string(kind) + ", order " + std::to_string(order) + ", to " +
+                                 rope::formatOf(element).name);
+                    EXPECT_EQ(pipelinesOf(kind, order, element, buffers).size(), buffers == 4 ? 2u : 1u);
                 }
-                EXPECT_EQ(pipelines.size(), buffers == 4 ? 2u : 1u);
             }
         }
     }
 }
 
-// Integers keep Q apart: a dispatch's push words do not hold the places of Q and of the scales.
-TEST(PlanFused, TakesQApartFromKAndVThatBecomeIntegers) {
+// Scales that are stored apart, neither given nor in blocks, take the words of rows: with rows or a table Q goes apart.
+TEST(PlanFused, TakesQWithKAndVThatBecomeIntegersWhereWordsAreLeft) {
+    static const float kScale = 0.5f;
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    for (uint32_t number = ROPE_ELEMENT_F16; number <= rope::kLastElement; ++number) {
+        const RopeElement element = static_cast<RopeElement>(number);
+        for (const bool given : {false, true}) {
+            if (given && !rope::isFloat8(element)) continue;
+            for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
+                SCOPED_TRACE(std::string(rope::formatOf(element).name) + (given ? ", given" : "") + ", source " +
+                             std::to_string(source));
+                RopeFusedDescription d = llamaToCache();
+                d.rotate.source = source;
+                d.rotate.rows.count = source == ROPE_SOURCE_TABLE ? 512 : 0;
+                d.cache.element = element;
+                d.cache.k_scales.offset = 1 << 22;
+                d.cache.v_scales.offset = (1 << 22) + 4096 * 8;
+                if (given) d.cache.k_given_scale = d.cache.v_given_scale = {&kScale, 1, 0};
+                const auto dispatches = [&] {
+                    RopePlan plan;
+                    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                    return ropeDispatchCount(&plan);
+                };
+                const bool stores_scales = rope::formatOf(element).scale == rope::ElementScale::kApart && !given;
+                limits.storage_buffers = 8;
+                EXPECT_EQ(dispatches(), stores_scales && source != ROPE_SOURCE_INLINE ? 2u : 1u);
+                limits.threads = 64;
+                EXPECT_EQ(dispatches(), 2u) << "a driver for CPUs";
+                limits.threads = 16384;
+                limits.storage_buffers = 4;
+                EXPECT_EQ(dispatches(), 2u) << "the floor";
+            }
+        }
+    }
+}
+
+// Each dispatch of sequences of their own begins at other scales, and the words beside Q stay where they are.
+TEST(PlanFused, TakesQApartFromScalesOfManyDispatches) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 8;
-    for (const RopeElement element :
-         {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_F8_E4M3}) {
-        RopeFusedDescription d = llamaToCache();
+    limits.group_count[1] = 1;
+    RopeFusedDescription d = llamaToCache();
+    d.rotate.batch = 2;
+    d.cache.kind = ROPE_CACHE_POSITIONS;
+    d.cache.v.offset *= 2;
+    d.cache.k_scales.offset = 1 << 23;
+    d.cache.v_scales.offset = (1 << 23) + 2 * 4096 * 8;
+    for (const RopeElement element : {ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_I8}) {
         d.cache.element = element;
-        d.cache.v_shares_buffer = 0;
-        d.cache.v.offset = 0;
-        d.cache.k_scales.offset = d.cache.v_scales.offset = 1 << 20;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(ropeDispatchCount(&plan), element == ROPE_ELEMENT_F16 ? 1u : 2u) << element;
-        limits.threads = 64;
-        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(ropeDispatchCount(&plan), 2u) << "a driver for CPUs";
-        limits.threads = 16384;
+        EXPECT_EQ(plan.pass_count, element == ROPE_ELEMENT_Q8_0 ? 1u : 2u);
     }
 }
 
@@ -527,12 +578,17 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const uint32_t bytes = l.pass.access[binding].element_bytes;
     l.fits(binding, to + rope::elementBytes(element, elements) / bytes - 1, bytes);
     if (!t.has_scales) return;
-    rope::RopeIntegersPush push;
-    std::memcpy(&push, l.dispatch.push, sizeof push);
+    const rope::RopeFusedPush& p = l.push;
+    const bool beside_q = l.id(ROPE_ID_Q_HEADS) != 0;
+    const uint32_t behind = beside_q ? is_v ? p.ROPE_V_SCALES_BESIDE_Q : p.ROPE_K_SCALES_BESIDE_Q
+                            : is_v   ? p.ROPE_V_SCALES
+                                     : p.ROPE_K_SCALES;
+    const uint32_t first = static_cast<uint32_t>(to) + behind; // modulo 2^32, as the shader counts
+    const uint64_t batch = beside_q ? p.ROPE_SCALE_BATCH_BESIDE_Q : p.ROPE_SCALE_BATCH;
+    const uint64_t head = beside_q ? p.ROPE_SCALE_HEAD_BESIDE_Q : p.ROPE_SCALE_HEAD;
     l.fits(binding,
-           (is_v ? push.v_scales : push.k_scales) + (sequences - 1) * push.scale_batch +
-               (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) + (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) +
-               (heads - 1) * push.scale_head,
+           first + (sequences - 1) * batch + (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) +
+               (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) + (heads - 1) * head,
            4);
 }
 

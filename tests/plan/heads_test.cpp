@@ -1,6 +1,8 @@
 // Plans of fused passes whose heads are of other widths, or have stages of other kinds.
 #include "support/sample.hpp"
 
+#include "plan/element_formats.h"
+
 #include "../shaders/interface.h"
 
 #include <gtest/gtest.h>
@@ -63,6 +65,24 @@ TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
     ASSERT_EQ(ropeDispatchCount(&plan), 1u);
     EXPECT_EQ(plan.passes[0].constants[ROPE_ID_Q_LANES], 4u);
     EXPECT_EQ(plan.passes[0].blocks, 15u + 1);
+}
+
+// A latent of float8 or of blocks goes with Q as one of 16 bits does.
+TEST(PlanHeads, QAndALatentOfAnyFormatTakeOneDispatch) {
+    static const float kScale = 0.5f;
+    const RopeLimits limits = limitsOf(8);
+    for (uint32_t number = ROPE_ELEMENT_I8; number <= rope::kLastElement; ++number) {
+        for (const bool given : {false, true}) {
+            RopeFusedDescription d = latent();
+            d.cache.element = static_cast<RopeElement>(number);
+            d.cache.k_scales.offset = 4096 * 576 / 4;
+            if (given && !rope::isFloat8(d.cache.element)) continue;
+            if (given) d.cache.k_given_scale = {&kScale, 1, 0};
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_EQ(ropeDispatchCount(&plan), 1u) << rope::formatOf(d.cache.element).name << given;
+        }
+    }
 }
 
 TEST(PlanHeads, ShapesThatNoRowHoldsGoApart) {

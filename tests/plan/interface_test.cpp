@@ -154,14 +154,10 @@ std::vector<uint32_t> offsetsOf(const std::string& shader) {
     if (shader == "count") return tensorOffsets<rope::RopeCountPush>({});
     using Rotate = rope::RopeRotatePush;
     using Fused = rope::RopeFusedPush;
-    using Integers = rope::RopeIntegersPush;
     using Relative = rope::RopeRelativePush;
     using Bias = rope::RopeBiasPush;
     if (shader.find("rotate_") == 0)
         return tensorOffsets<Rotate>({offsetof(Rotate, source_k), offsetof(Rotate, destination_k)});
-    if (shader.find("fused_integers") == 0 || shader.find("fused_shift") == 0)
-        return fusedOffsets<Integers>({offsetof(Integers, k_scales), offsetof(Integers, v_scales),
-                                       offsetof(Integers, scale_batch), offsetof(Integers, scale_head)});
     if (shader.find("fused") != std::string::npos)
         return fusedOffsets<Fused>({offsetof(Fused, q_from), offsetof(Fused, q_from_batch), offsetof(Fused, q_to),
                                     offsetof(Fused, q_to_batch)});
@@ -233,15 +229,15 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
         {"fused_gradient", {0, 1, 2, 3, 5}},
         {"fused_gradient_parameters", {0, 1, 2, 3, 5, 12}},
         {"fused_gradient_weights", {0, 1, 2, 3, 5, 9, 10}},
-        {"fused_integers", {0, 1, 2, 3, 4, 5, 7, 8}},
-        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 7, 8, 12}},
-        {"fused_integers_weights", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11}},
-        {"fused_integers_parameters_weights", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12}},
-        {"fused_shift", {0, 1, 2, 5, 7, 8}},
-        {"fused_shift_parameters", {0, 1, 2, 5, 7, 8, 12}},
-        {"fused_shift_odd", {0, 1, 2, 5, 7, 8}},
-        {"fused_integers_odd", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11}},
-        {"fused_integers_odd_parameters", {0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12}}};
+        {"fused_integers", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
+        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 12}},
+        {"fused_integers_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_integers_parameters_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+        {"fused_shift", {0, 1, 2, 5, 6, 7, 8}},
+        {"fused_shift_parameters", {0, 1, 2, 5, 6, 7, 8, 12}},
+        {"fused_shift_odd", {0, 1, 2, 5, 6, 7, 8}},
+        {"fused_integers_odd", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_integers_odd_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}};
     for (const RopeShader* shader : shaders()) {
         const Module m = parse(*shader);
         EXPECT_EQ(m.bindings, bindings.at(shader->name)) << shader->name;
