@@ -272,9 +272,11 @@ void PassCollector::addLatents() {
         d.k_norm.epsilon = 1e-6f;
         d.k_norm.dim = 512;
         d.k_norm.weights_on_device = 1;
-        RopePlan plan;
-        const RopeResult result = ropePlanFused(&d, &limits_, &plan);
-        add(element == ROPE_ELEMENT_F32 ? "latent-f32" : "latent-bf16", result, plan);
+        addPlan(element == ROPE_ELEMENT_F32 ? "latent-f32" : "latent-bf16", d);
+        if (element == ROPE_ELEMENT_F32) continue;
+        d.cache.element = ROPE_ELEMENT_F8_E4M3;
+        d.cache.k_given_scale = {ones_.data(), 1, 0};
+        addPlan("latent-f8-given", d);
     }
 }
 
