@@ -1304,14 +1304,16 @@ typedef struct RopeBuffers {
  * many descriptors as its dispatch binds: at most ROPE_BINDING_COUNT - 1 of type storage buffer and one of type uniform
  * buffer. The sets live as long as your pool, also those made before a failure. The result is
  * VK_ERROR_INITIALIZATION_FAILED where recording would refuse the plan or the buffers, also a plan that is not
- * prepared, and VK_ERROR_FEATURE_NOT_PRESENT where push descriptors are enabled. `buffers->sets` is not read. */
+ * prepared, and VK_ERROR_FEATURE_NOT_PRESENT where push descriptors are enabled. `buffers->sets` is not read.
+ * rope::KeptSets in rope.hpp makes the pools too, keeps the sets and uses them again. */
 ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers,
                                    VkDescriptorPool pool, VkDescriptorSet* sets);
 
 /* Points sets of ropeAllocateSets at other buffers, which costs less than new sets. They are `buffers->sets`, and were
- * allocated for this plan or for one whose dispatches have the same pipelines. No command buffer in which they are
- * bound may be pending; those still to be submitted are invalid from then on, as vkUpdateDescriptorSets says. The
- * result is as ropeCmdExecute's, and ROPE_ERROR_INVALID where push descriptors are enabled. */
+ * allocated for this plan or for others: a set serves every dispatch that binds the same bindings, those whose range is
+ * not 0 (ropeGetDispatch). No command buffer in which they are bound may be pending; those still to be submitted are
+ * invalid from then on, as vkUpdateDescriptorSets says. The result is as ropeCmdExecute's, and ROPE_ERROR_INVALID where
+ * push descriptors are enabled. */
 ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
 
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.

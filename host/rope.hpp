@@ -1,9 +1,12 @@
-// This header is a thin C++ face of rope.h: a move-only context, frequencies in a vector, plans by their description's
-// type. It throws no exceptions of its own. A call that can fail returns rope.h's results.
+// This header is a thin C++ face of rope.h: a move-only context, descriptor sets that are kept, frequencies in a
+// vector, plans by their description's type. It throws no exceptions of its own. A call that can fail returns rope.h's
+// results.
 #pragma once
 
 #include "rope.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +92,13 @@ inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uin
     return d;
 }
 
+// Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if the values are refused.
+inline std::vector<uint32_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngle angle, RopeReason* reason) {
+    std::vector<uint32_t> result(ropeFrequencyBytes(frequencies.count) / sizeof(uint32_t));
+    if (ropeWriteFrequencies(&frequencies, angle, result.data(), reason) != ROPE_SUCCESS) result.clear();
+    return result;
+}
+
 // Frequencies owns a rule's frequencies.
 class Frequencies {
   public:
@@ -107,16 +117,61 @@ class Frequencies {
 
     // Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if the values are refused.
     std::vector<uint32_t> words(RopeAngle angle, RopeReason* reason = nullptr) const {
-        std::vector<uint32_t> result(ropeFrequencyBytes(static_cast<uint32_t>(values_.size())) / sizeof(uint32_t));
-        const RopeFrequencies f = get();
-        if (ropeWriteFrequencies(&f, angle, result.data(), reason) != ROPE_SUCCESS) result.clear();
-        return result;
+        return frequencyWords(get(), angle, reason);
     }
 
   private:
     std::vector<double> values_;
     double scale_ = 1;
 };
+
+// GgmlRotation owns what the parameters of ggml's rope operator mean (ropeReadGgml): a rotation without tensors, and
+// its frequencies.
+class GgmlRotation {
+  public:
+    GgmlRotation() = default;
+    GgmlRotation(const GgmlRotation&) = delete; // the description points into this object
+    GgmlRotation& operator=(const GgmlRotation&) = delete;
+
+    // Reads the 64 bytes of a node's op_params. A refusal leaves what was read before.
+    RopeResult read(const void* op_params, uint32_t head_dim, RopeReason* reason = nullptr) {
+        RopeGgml parameters;
+        std::memcpy(&parameters, op_params, sizeof parameters);
+        const size_t pairs = std::min(head_dim / 2, ROPE_MAX_PAIRS); // more pairs are refused
+        std::vector<double> values(pairs + 1);
+        std::vector<uint8_t> axes(pairs + 1);
+        const RopeResult result =
+            ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &description_, reason);
+        if (result == ROPE_SUCCESS) {
+            values_.swap(values); // the description points at what is swapped in
+            axes_.swap(axes);
+        }
+        return result;
+    }
+    const RopeRotateDescription& get() const { return description_; }
+    // Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if nothing was read.
+    std::vector<uint32_t> words(RopeAngle angle, RopeReason* reason = nullptr) const {
+        return frequencyWords(description_.frequencies, angle, reason);
+    }
+
+  private:
+    std::vector<double> values_;
+    std::vector<uint8_t> axes_;
+    RopeRotateDescription description_ = {};
+};
+
+// Returns what ropePlanGgml asks about a tensor of ggml's, which has the members `ne`, `nb` and `type`. `offset` counts
+// the bytes before its first element in the buffer of its slot.
+template <typename Tensor> RopeGgmlTensor ggmlTensor(const Tensor& tensor, uint64_t offset) {
+    RopeGgmlTensor result = {{}, {}, offset, static_cast<uint32_t>(tensor.type), 0};
+    std::copy_n(tensor.ne, 4, result.ne);
+    std::copy_n(tensor.nb, 4, result.nb);
+    return result;
+}
+inline RopeResult plan(const RopeGgmlNode& node, const GgmlRotation& rotation, const RopeLimits& limits,
+                       RopePlan* result) {
+    return ropePlanGgml(&node, &rotation.get(), &limits, result);
+}
 
 class Context {
   public:
@@ -143,6 +198,153 @@ class Context {
 
   private:
     RopeContext* handle_ = nullptr;
+};
+
+// KeptSets records plans on devices with and without push descriptors. Without them it owns descriptor pools that grow,
+// keeps every set that it allocated, and points sets at the buffers of each call (ropeAllocateSets, ropeUpdateSets).
+// A set serves every dispatch that has the same bindings, whatever the plan, so a plan may come and go.
+//
+//   Allocates: execute(), where a call finds too few sets that are free, makes sets for its plan, and host memory. If
+//     the last pool has no room it makes a VkDescriptorPool, of 256 sets or as many as the plan takes if these are
+//     more. A host that records the same plans after each reuse() allocates nothing any more. Nothing else allocates.
+//   Waits: never. reuse() says that the host has waited.
+//   Threads and frames: one thread at a time. Make one object for each thread that records, and for each frame in
+//     flight; all may share one context.
+//   Frees: the destructor destroys the pools, and so does create(). No command buffer that execute() recorded may be
+//     pending then, nor be submitted later.
+class KeptSets {
+  public:
+    static constexpr uint32_t kSetsOfPool = 256;
+
+    KeptSets() = default;
+    ~KeptSets() { destroy(); }
+    KeptSets(const KeptSets&) = delete;
+    KeptSets& operator=(const KeptSets&) = delete;
+
+    // `info` is what the context was made of. The context must outlast every call of execute().
+    VkResult create(const RopeContextInfo& info, const RopeContext* context) {
+        destroy();
+        if (context == nullptr || info.get_device_proc_addr == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+        const auto load = [&](const char* name) { return info.get_device_proc_addr(info.device, name); };
+        create_pool_ = reinterpret_cast<PFN_vkCreateDescriptorPool>(load("vkCreateDescriptorPool"));
+        destroy_pool_ = reinterpret_cast<PFN_vkDestroyDescriptorPool>(load("vkDestroyDescriptorPool"));
+        if (create_pool_ == nullptr || destroy_pool_ == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
+        device_ = info.device;
+        allocator_ = info.allocator;
+        takes_sets_ = (info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) == 0;
+        context_ = context;
+        return VK_SUCCESS;
+    }
+
+    // All sets are free again. No command buffer that execute() recorded may be pending, nor be submitted later.
+    void reuse() {
+        for (Kept& kept : kept_) kept.used = 0;
+    }
+
+    // Does what ropeCmdExecute does, with sets of its own: `buffers.sets` is not read. The plan was prepared. Nothing
+    // is recorded unless the result is ROPE_SUCCESS; ROPE_ERROR_MISSING_SETS says that Vulkan gave no pool or no sets.
+    // Sets that a refused call has taken are free again after reuse().
+    RopeResult execute(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers) {
+        buffers.sets = nullptr;
+        if (takes_sets_ && take(plan, buffers)) {
+            buffers.sets = taken_.data();
+            const RopeResult result = ropeUpdateSets(context_, &plan, &buffers);
+            if (result != ROPE_SUCCESS) return result;
+        }
+        return ropeCmdExecute(command_buffer, context_, &plan, &buffers); // without sets it says why
+    }
+
+    size_t poolCount() const { return pools_.size(); }
+
+  private:
+    // The sets of one layout, of which some were used since reuse().
+    struct Kept {
+        uint32_t bindings; // bit i stands for binding i
+        size_t used;
+        std::vector<VkDescriptorSet> sets;
+    };
+
+    Kept& keptFor(const RopePass& pass) {
+        uint32_t bindings = 0;
+        for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bindings |= pass.access[i].extent != 0 ? 1u << i : 0u;
+        for (Kept& kept : kept_) {
+            if (kept.bindings == bindings) return kept;
+        }
+        kept_.push_back({bindings, 0, {}});
+        return kept_.back();
+    }
+    static size_t dispatchesOf(const RopePass& pass) {
+        size_t count = 1;
+        for (const uint32_t parts : pass.parts) count *= parts;
+        return count;
+    }
+
+    // Writes a free set for each dispatch of the plan to taken_.
+    bool take(const RopePlan& plan, const RopeBuffers& buffers) {
+        taken_.clear();
+        if (ropeDispatchCount(&plan) == 0) return false; // it was refused, or another version made it
+        for (uint32_t i = 0; i < plan.pass_count; ++i) {
+            const size_t wanted = dispatchesOf(plan.passes[i]);
+            while (keptFor(plan.passes[i]).sets.size() - keptFor(plan.passes[i]).used < wanted) {
+                if (!grow(plan, buffers)) return false;
+            }
+            Kept& kept = keptFor(plan.passes[i]);
+            taken_.insert(taken_.end(), kept.sets.data() + kept.used, kept.sets.data() + kept.used + wanted);
+            kept.used += wanted;
+        }
+        return true;
+    }
+
+    // Allocates as many sets more as the plan takes.
+    bool grow(const RopePlan& plan, const RopeBuffers& buffers) {
+        const uint32_t count = ropeDispatchCount(&plan);
+        if (room_ < count && !addPool(std::max(count, kSetsOfPool))) return false;
+        std::vector<VkDescriptorSet> made(count);
+        const VkResult result = ropeAllocateSets(context_, &plan, &buffers, pools_.back(), made.data());
+        if (result != VK_ERROR_INITIALIZATION_FAILED) room_ -= count; // which is a refusal, before any set is made
+        if (result != VK_SUCCESS) return false;
+        const VkDescriptorSet* next = made.data();
+        for (uint32_t i = 0; i < plan.pass_count; ++i) {
+            Kept& kept = keptFor(plan.passes[i]);
+            kept.sets.insert(kept.sets.end(), next, next + dispatchesOf(plan.passes[i]));
+            next += dispatchesOf(plan.passes[i]);
+        }
+        return true;
+    }
+
+    bool addPool(uint32_t sets) {
+        const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, sets * (ROPE_BINDING_COUNT - 1)},
+                                              {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, sets}};
+        const VkDescriptorPoolCreateInfo info = {
+            VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, sets, 2, sizes};
+        pools_.push_back(VK_NULL_HANDLE);
+        if (create_pool_(device_, &info, allocator_, &pools_.back()) == VK_SUCCESS) {
+            room_ = sets;
+            return true;
+        }
+        pools_.pop_back();
+        return false;
+    }
+
+    void destroy() {
+        for (VkDescriptorPool pool : pools_) destroy_pool_(device_, pool, allocator_);
+        pools_.clear();
+        kept_.clear();
+        room_ = 0;
+        takes_sets_ = false;
+        context_ = nullptr;
+    }
+
+    VkDevice device_ = VK_NULL_HANDLE;
+    const VkAllocationCallbacks* allocator_ = nullptr;
+    const RopeContext* context_ = nullptr;
+    PFN_vkCreateDescriptorPool create_pool_ = nullptr;
+    PFN_vkDestroyDescriptorPool destroy_pool_ = nullptr;
+    bool takes_sets_ = false;
+    std::vector<VkDescriptorPool> pools_;
+    uint32_t room_ = 0; // sets that the last pool still gives
+    std::vector<Kept> kept_;
+    std::vector<VkDescriptorSet> taken_; // by the call of execute()
 };
 
 } // namespace rope

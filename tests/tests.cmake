@@ -17,6 +17,7 @@ add_executable(vkrope-tests
     tests/example/example_test.cpp
     tests/example/hlsl_test.cpp
     tests/faces/face_test.cpp
+    tests/faces/kept_sets_test.cpp
     tests/faces/null_test.cpp
     tests/gpu/add_test.cpp
     tests/gpu/angle_test.cpp

@@ -3,6 +3,8 @@
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
+#include <cstring>
+
 namespace {
 
 class Face : public gpu::OnDevice {};
@@ -84,6 +86,48 @@ TEST(FaceOnTheCpu, LatentAttentionTurnsTheEndsOfItsRows) {
             ASSERT_EQ(k[i], k_before[i]) << i;
         }
     }
+}
+
+// ggml's tensor, for what of it is read.
+struct GgmlTensor {
+    int type;
+    int64_t ne[4];
+    size_t nb[4];
+    int32_t op_params[16];
+};
+
+TEST(FaceOnTheCpu, ANodeOfGgmlsIsPlannedFromItsOwnMembers) {
+    const RopeGgml parameters = {0, 64, 2, 0, 8192, 10000, 1, 0, 1, 32, 1, {0, 0, 0, 0}, 0};
+    GgmlTensor x = {0, {64, 4, 5, 1}, {4, 256, 1024, 5120}, {}};
+    const GgmlTensor positions = {26, {5, 1, 1, 1}, {4, 20, 20, 20}, {}};
+    memcpy(x.op_params, &parameters, sizeof parameters);
+    rope::GgmlRotation rotation;
+    EXPECT_TRUE(rotation.words(ROPE_ANGLE_EXACT).empty());
+    RopeReason reason;
+    ASSERT_EQ(rotation.read(x.op_params, 64, &reason), ROPE_SUCCESS) << reason.text;
+    RopeGgmlNode node = {};
+    node.x = node.out = rope::ggmlTensor(x, 16);
+    node.positions = rope::ggmlTensor(positions, 0);
+    node.in_place = 1;
+    EXPECT_EQ(node.x.ne[2], 5);
+    EXPECT_EQ(node.x.nb[3], 5120u);
+    EXPECT_EQ(node.x.offset, 16u);
+    EXPECT_EQ(node.positions.type, 26u);
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    RopePlan plan;
+    ASSERT_EQ(rope::plan(node, rotation, limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_K], 16u + 5120u);
+
+    const RopeFrequencies& f = rotation.get().frequencies;
+    const std::vector<double> values(f.values, f.values + f.count);
+    rope::Frequencies same;
+    same.set(values);
+    const std::vector<uint32_t> words = rotation.words(ROPE_ANGLE_EXACT);
+    EXPECT_EQ(words, same.words(ROPE_ANGLE_EXACT));
+    EXPECT_EQ(words.size() * 4, ropeFrequencyBytes(32));
+    EXPECT_EQ(rotation.read(x.op_params, 32, &reason), ROPE_ERROR_INVALID) << "64 elements of 32 turn";
+    EXPECT_EQ(rotation.words(ROPE_ANGLE_EXACT), words) << "a refusal leaves what was read before";
 }
 
 TEST_P(Face, AContextIsMovedNotCopied) {

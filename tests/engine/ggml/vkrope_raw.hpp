@@ -1,25 +1,24 @@
-// vkrope's plain dispatches, by ggml's own pipelines and descriptor sets. vkrope.hpp includes this file.
-struct vkrope_raw {
-    vkrope_raw(ggml_backend_vk_context* ctx) : device(ctx->device) {
-        const VkPhysicalDeviceProperties properties = device->properties;
-        ropeLimitsFromDevice(&properties, ROPE_ENABLED_STORAGE_16, &limits);
+// vkrope's plain dispatches, by ggml's own pipelines and descriptor sets: another vkrope_level, which vkrope.hpp takes
+// if VKROPE_RAW is defined.
+struct vkrope_pipelines {
+    using dispatch = std::pair<RopeDispatch, vk_pipeline>;
+
+    ~vkrope_pipelines() {
+        for (auto& p : made) ggml_vk_destroy_pipeline(device->device, p.second);
     }
-    ~vkrope_raw() {
-        for (auto& p : pipelines) ggml_vk_destroy_pipeline(device->device, p.second);
-    }
-    void begin(ggml_backend_vk_context*) {}
-    bool prepare(vkrope_call& call) {
+    VkResult prepare(const RopePlan& plan) {
         RopeDispatch d;
-        call.dispatches.clear();
-        for (uint32_t i = 0; i < ropeDispatchCount(&call.plan); ++i) {
-            ropeGetDispatch(&call.plan, i, &d);
+        std::vector<dispatch>& of_plan = dispatches[&plan];
+        of_plan.clear();
+        for (uint32_t i = 0; i < ropeDispatchCount(&plan); ++i) {
+            ropeGetDispatch(&plan, i, &d);
             std::string key = d.shader->name + std::string((const char*)d.constants, sizeof d.constants);
             for (const RopeBinding& b : d.bindings) key += b.range != 0 ? 'b' : '-';
-            vk_pipeline& p = pipelines[key];
+            vk_pipeline& p = made[key];
             if (!p) make(p, d);
-            call.dispatches.push_back({d, p});
+            of_plan.push_back({d, p});
         }
-        return true;
+        return VK_SUCCESS;
     }
     void make(vk_pipeline& p, const RopeDispatch& d) {
         std::vector<uint32_t> spirv(d.shader->bytes / sizeof(uint32_t));
@@ -30,8 +29,18 @@ struct vkrope_raw {
         ggml_vk_create_pipeline_func(device, p, bytes, spirv.data(), "main", MAX_PARAMETER_COUNT, {1, 1, 1}, {}, true,
                                      false, 0);
     }
-    void execute(ggml_backend_vk_context* ctx, vkrope_call& call) {
-        for (auto& [d, p] : call.dispatches) {
+    vk_device device;
+    std::map<std::string, vk_pipeline> made;                               // by shader, constants and bindings
+    std::unordered_map<const RopePlan*, std::vector<dispatch>> dispatches; // of the plan that lies there
+};
+
+struct vkrope_raw {
+    vkrope_raw(ggml_backend_vk_context* ctx) : context{ctx->device, {}, {}} {
+        const VkPhysicalDeviceProperties properties = ctx->device->properties;
+        ropeLimitsFromDevice(&properties, ROPE_ENABLED_STORAGE_16, &limits);
+    }
+    void execute(ggml_backend_vk_context* ctx, const RopePlan& plan, const RopeBuffers& slots) {
+        for (auto& [d, p] : context.dispatches[&plan]) {
             ggml_pipeline_request_descriptor_sets(ctx, p, 1);
             const vk::DescriptorSet set = ctx->descriptor_sets[ctx->descriptor_set_idx++];
             vk::DescriptorBufferInfo buffers[ROPE_BINDING_COUNT];
@@ -40,22 +49,23 @@ struct vkrope_raw {
             for (uint32_t n = 0; n < ROPE_BINDING_COUNT; ++n) {
                 const auto& [slot, offset, range] = d.bindings[n];
                 if (range == 0) continue;
-                const vk::DescriptorBufferInfo& at = call.slots[slot];
-                GGML_ASSERT(offset + range <= ((at.range + 3) & ~size_t{3}));
-                buffers[count] = vk::DescriptorBufferInfo(at.buffer, at.offset + offset, range);
+                buffers[count] =
+                    vk::DescriptorBufferInfo(slots.slots[slot].buffer, slots.slots[slot].offset + offset, range);
                 writes[count] = {set, n, 0, 1, vk::DescriptorType::eStorageBuffer, nullptr, buffers + count};
                 ++count;
             }
             const vk::CommandBuffer& commands = ggml_vk_get_compute_ctx(ctx)->s->buffer->buf;
-            device->device.updateDescriptorSets(count, writes, 0, nullptr);
+            context.device->device.updateDescriptorSets(count, writes, 0, nullptr);
             commands.pushConstants(p->layout, vk::ShaderStageFlagBits::eCompute, 0, sizeof d.push, d.push);
             commands.bindPipeline(vk::PipelineBindPoint::eCompute, p->pipeline);
             commands.bindDescriptorSets(vk::PipelineBindPoint::eCompute, p->layout, 0, {set}, {});
             commands.dispatch(d.groups[0], d.groups[1], d.groups[2]);
         }
     }
-    vk_device device;
     RopeLimits limits;
-    std::map<std::string, vk_pipeline> pipelines; // by shader, constants and bindings
+    vkrope_pipelines context;
+    struct {
+        void reuse() {} // ggml does so with its sets
+    } sets;
 };
 using vkrope_level = vkrope_raw;
