@@ -1,5 +1,6 @@
 #include "clock_probe.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace measure {

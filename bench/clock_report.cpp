@@ -1,5 +1,6 @@
 #include "clock_report.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 

@@ -1,5 +1,6 @@
 #include "round_robin.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace measure {

@@ -7,6 +7,7 @@
 #include "../shaders/interface.h"
 #include "plan/pass.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

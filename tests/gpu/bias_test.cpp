@@ -7,6 +7,7 @@
 
 #include "plan/bias.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>

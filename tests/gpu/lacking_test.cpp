@@ -5,6 +5,8 @@
 #include "support/fusion.hpp"
 #include "support/rotation.hpp"
 
+#include <algorithm>
+
 namespace {
 
 class Lacking : public testing::TestWithParam<gpu::DeviceSetup> {

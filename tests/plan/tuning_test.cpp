@@ -6,6 +6,7 @@
 
 #include "../shaders/interface.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace {

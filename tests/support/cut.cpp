@@ -1,6 +1,7 @@
 #include "cut.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
@@ -162,7 +163,7 @@ VkResult listOneMore(VkResult result, const char* name, uint32_t room, uint32_t*
     if (all == nullptr) {
         ++*count;
     } else if (*count < room) {
-        std::strcpy(all[*count].extensionName, name);
+        std::snprintf(all[*count].extensionName, sizeof all[*count].extensionName, "%s", name);
         all[(*count)++].specVersion = 1;
     }
     return result;

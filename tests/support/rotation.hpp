@@ -24,8 +24,8 @@ std::vector<uint8_t> makeRows(const RopeRotateDescription& filled, const uint8_t
 
 // Plans, runs on the device, and compares every bit of every slot with the CPU's, then the rotated elements with the
 // reference. *worst grows to the largest error, in ulps of the pair's length. `limits`: narrower than the device's.
-testing::AssertionResult check(rope::Device* device, const RopeRotateDescription& description, uint64_t seed,
-                               double* worst, const RopeLimits* limits = nullptr);
+testing::AssertionResult check(rope::Device* device, const RopeRotateDescription& given, uint64_t seed, double* worst,
+                               const RopeLimits* limits = nullptr);
 
 // Where the two differ first, empty where nowhere.
 std::string firstDifference(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted);

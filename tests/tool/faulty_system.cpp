@@ -27,6 +27,7 @@ template <class Function> Function next(const char* name) { return reinterpret_c
 
 } // namespace
 
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the system gives its parameters reserved names
 extern "C" int rename(const char* from, const char* to) noexcept {
     static int count = 0;
     ++count;
@@ -54,3 +55,4 @@ extern "C" int open(const char* path, int flags, ...) {
     va_end(rest);
     return next<int (*)(const char*, int, ...)>("open")(path, flags, mode);
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)
