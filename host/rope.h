@@ -5,6 +5,13 @@
  *   rule --ropeMakeFrequencies--> doubles --ropeWriteFrequencies--> bytes for a storage buffer
  *   description + limits --ropePlan...--> RopePlan (a value) --ropeCmdExecute--> dispatches in your command buffer
  *
+ * A host with a context makes these calls:
+ *   once a device   ropeLimitsFromDevice, ropeCreateContext, and ropePlanSelfTest with ropeReadSelfTest
+ *   once a model    ropeMakeFrequencies, ropeWriteFrequencies, ropePlan..., ropePrepare, and without push descriptors
+ *                   ropeAllocateSets
+ *   in a frame      ropeCmdExecute, between barriers of your own
+ * A host that owns its pipelines takes ropeGetDispatch in place of the context and its calls.
+ *
  * Formulas. These hold for token t and pair j of the rotary part; x and y are the pair's two elements:
  *
  *     angle = position[axis[j]][t] * frequency[j]             frequency in radians per position, a double
