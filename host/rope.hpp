@@ -264,14 +264,14 @@ class KeptSets {
         std::vector<VkDescriptorSet> sets;
     };
 
-    Kept& keptFor(const RopePass& pass) {
+    // Returns the place in kept_ of the sets with the pass's bindings.
+    size_t keptFor(const RopePass& pass) {
         uint32_t bindings = 0;
         for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bindings |= pass.access[i].extent != 0 ? 1u << i : 0u;
-        for (Kept& kept : kept_) {
-            if (kept.bindings == bindings) return kept;
-        }
-        kept_.push_back({bindings, 0, {}});
-        return kept_.back();
+        size_t place = 0;
+        while (place < kept_.size() && kept_[place].bindings != bindings) ++place;
+        if (place == kept_.size()) kept_.push_back({bindings, 0, {}});
+        return place;
     }
     static size_t dispatchesOf(const RopePass& pass) {
         size_t count = 1;
@@ -285,10 +285,11 @@ class KeptSets {
         if (ropeDispatchCount(&plan) == 0) return false; // it was refused, or another version made it
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
             const size_t wanted = dispatchesOf(plan.passes[i]);
-            while (keptFor(plan.passes[i]).sets.size() - keptFor(plan.passes[i]).used < wanted) {
+            const size_t place = keptFor(plan.passes[i]);
+            while (kept_[place].sets.size() - kept_[place].used < wanted) {
                 if (!grow(plan, buffers)) return false;
             }
-            Kept& kept = keptFor(plan.passes[i]);
+            Kept& kept = kept_[place];
             taken_.insert(taken_.end(), kept.sets.data() + kept.used, kept.sets.data() + kept.used + wanted);
             kept.used += wanted;
         }
@@ -305,7 +306,7 @@ class KeptSets {
         if (result != VK_SUCCESS) return false;
         const VkDescriptorSet* next = made.data();
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
-            Kept& kept = keptFor(plan.passes[i]);
+            Kept& kept = kept_[keptFor(plan.passes[i])];
             kept.sets.insert(kept.sets.end(), next, next + dispatchesOf(plan.passes[i]));
             next += dispatchesOf(plan.passes[i]);
         }
