@@ -977,11 +977,12 @@ typedef struct RopeCache {
  * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
  * Q_WEIGHTS and K_WEIGHTS count too. Q takes a dispatch of its own if there is less room, on drivers for CPUs, if its
  * elements are moved in other vectors than K's, if only one of Q and K has a norm of all heads, or if the cache stores
- * scales apart (I8, and float8 without a given scale) and cos and sin come from rows or a table. K and V go together.
- * With a cache of I8, float8 or blocks, or a norm of all heads, they must be alike (heads, head_dim, strides of the
- * source, strides of the cache). In one buffer on each side (packed, cache.v_shares_buffer) they take 4 storage
- * buffers, which every device has. They are refused if they take more than limits.storage_buffers. Set
- * v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and has the same bits.
+ * scales apart (I8, and float8 without a given scale) and cos and sin come from rows or a table, or the plan is cut by
+ * sequences. K and V go together. With a cache of I8, float8 or blocks, or a norm of all heads, they must be alike
+ * (heads, head_dim, strides of the source, strides of the cache). In one buffer on each side (packed,
+ * cache.v_shares_buffer) they take 4 storage buffers, which every device has. They are refused if they take more than
+ * limits.storage_buffers. Set v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and
+ * has the same bits.
  *
  * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0), from slot K
  * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe

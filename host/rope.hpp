@@ -1,6 +1,6 @@
 // This header is a thin C++ face of rope.h: a move-only context, descriptor sets that are kept, frequencies in a
 // vector, plans by their description's type. It throws no exceptions of its own. A call that can fail returns rope.h's
-// results.
+// results. Memory of std::vector may run out, as everywhere in C++.
 #pragma once
 
 #include "rope.h"
@@ -137,7 +137,7 @@ class GgmlRotation {
     RopeResult read(const void* op_params, uint32_t head_dim, RopeReason* reason = nullptr) {
         RopeGgml parameters;
         std::memcpy(&parameters, op_params, sizeof parameters);
-        const size_t pairs = std::min(head_dim / 2, ROPE_MAX_PAIRS); // more pairs are refused
+        const size_t pairs = (std::min)(head_dim / 2, ROPE_MAX_PAIRS); // more pairs are refused
         std::vector<double> values(pairs + 1);
         std::vector<uint8_t> axes(pairs + 1);
         const RopeResult result =
@@ -221,7 +221,8 @@ class KeptSets {
     KeptSets(const KeptSets&) = delete;
     KeptSets& operator=(const KeptSets&) = delete;
 
-    // `info` is what the context was made of. The context must outlast every call of execute().
+    // `info` is what the context was made of. The context must outlast every call of execute(). The device and the
+    // allocator must outlast this object.
     VkResult create(const RopeContextInfo& info, const RopeContext* context) {
         destroy();
         if (context == nullptr || info.get_device_proc_addr == nullptr) return VK_ERROR_INITIALIZATION_FAILED;
@@ -236,22 +237,24 @@ class KeptSets {
         return VK_SUCCESS;
     }
 
-    // All sets are free again. No command buffer that execute() recorded may be pending, nor be submitted later.
+    // All sets are free again. No command buffer that was recorded with them may be pending, nor be submitted later.
     void reuse() {
         for (Kept& kept : kept_) kept.used = 0;
     }
 
-    // Does what ropeCmdExecute does, with sets of its own: `buffers.sets` is not read. The plan was prepared. Nothing
-    // is recorded unless the result is ROPE_SUCCESS; ROPE_ERROR_MISSING_SETS says that Vulkan gave no pool or no sets.
-    // Sets that a refused call has taken are free again after reuse().
+    // These do what ropeCmdExecute and ropeCmdExecuteIndirect do, with sets of their own: `buffers.sets` is not read.
+    // The plan was prepared. Nothing is recorded unless the result is ROPE_SUCCESS; ROPE_ERROR_MISSING_SETS says that
+    // Vulkan gave no pool or no sets. Sets that a refused call has taken are free again after reuse().
     RopeResult execute(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers) {
-        buffers.sets = nullptr;
-        if (takes_sets_ && take(plan, buffers)) {
-            buffers.sets = taken_.data();
-            const RopeResult result = ropeUpdateSets(context_, &plan, &buffers);
-            if (result != ROPE_SUCCESS) return result;
-        }
-        return ropeCmdExecute(command_buffer, context_, &plan, &buffers); // without sets it says why
+        const RopeResult result = bind(plan, &buffers);
+        return result != ROPE_SUCCESS ? result : ropeCmdExecute(command_buffer, context_, &plan, &buffers);
+    }
+    RopeResult executeIndirect(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers,
+                               VkBuffer groups, VkDeviceSize offset) {
+        const RopeResult result = bind(plan, &buffers);
+        return result != ROPE_SUCCESS
+                   ? result
+                   : ropeCmdExecuteIndirect(command_buffer, context_, &plan, &buffers, groups, offset);
     }
 
     size_t poolCount() const { return pools_.size(); }
@@ -279,6 +282,14 @@ class KeptSets {
         return count;
     }
 
+    // Points sets at the buffers. Where there are none, recording says why.
+    RopeResult bind(const RopePlan& plan, RopeBuffers* buffers) {
+        buffers->sets = nullptr;
+        if (!takes_sets_ || !take(plan, *buffers)) return ROPE_SUCCESS;
+        buffers->sets = taken_.data();
+        return ropeUpdateSets(context_, &plan, buffers);
+    }
+
     // Writes a free set for each dispatch of the plan to taken_.
     bool take(const RopePlan& plan, const RopeBuffers& buffers) {
         taken_.clear();
@@ -299,7 +310,7 @@ class KeptSets {
     // Allocates as many sets more as the plan takes.
     bool grow(const RopePlan& plan, const RopeBuffers& buffers) {
         const uint32_t count = ropeDispatchCount(&plan);
-        if (room_ < count && !addPool(std::max(count, kSetsOfPool))) return false;
+        if (room_ < count && !addPool((std::max)(count, kSetsOfPool))) return false;
         std::vector<VkDescriptorSet> made(count);
         const VkResult result = ropeAllocateSets(context_, &plan, &buffers, pools_.back(), made.data());
         if (result != VK_ERROR_INITIALIZATION_FAILED) room_ -= count; // which is a refusal, before any set is made

@@ -12,6 +12,7 @@ const uint kMostInteger = (1u << kBits) - 1u;
 // K and V have these quads. Q beside them may have others, and takes no part in what this file does.
 const uint kCacheElements = 2u * (kPairCounts & 0xFFFFu) + (kWidths ? kKPassElements : kPassElements);
 const uint kCacheQuads = kCacheElements / 4u + uint(kCacheElements < 4u); // no array has no entry
+const uint kCacheLanes = kWidths ? kKLanes : kHeadLanes; // of one of their heads
 const uint kCacheFours = (kCacheQuads + 3u) / 4u;
 const uint kBlockQuads = kInBlocks ? uint(ROPE_BLOCK_ELEMENTS / 4) : kCacheQuads;
 const uint kBlockFours = kInBlocks ? kBlockQuads / 4u : kCacheFours;
@@ -249,7 +250,7 @@ void store_blocks(WorkItem item) {
         if (!item.is_there || is_q(item) || !has_head(item, h)) continue;
         uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
         uint at = begin + elements_before(item, h) / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
-        for (uint i = item.lane; i < count; i += kHeadLanes) {
+        for (uint i = item.lane; i < count; i += kCacheLanes) {
             uint word = block_half(h, i * kPutHalves);
             if (kPutHalves == 2u) word |= block_half(h, i * 2u + 1u) << 16;
             put_integers(item, at + i, word);

@@ -14,6 +14,7 @@ constexpr size_t kMaxValues = 1 << 18; // lists of 20 000 labels go by
 // looks through an object each time that a part of it ends.
 class Outline : public Json::json_sax_t {
   public:
+    explicit Outline(size_t bytes) : bytes_(bytes) {}
     std::string refused; // a sentence; empty: none
 
     bool null() override { return value(); }
@@ -33,15 +34,16 @@ class Outline : public Json::json_sax_t {
     }
     bool parse_error(size_t position, const std::string&, const Json::exception& exception) override {
         const std::string what = exception.what();
-        if (what.find("unexpected end of input") != what.npos)
-            return refuse(&refused, "the configuration is not whole: its JSON ends after " +
-                                        std::to_string(position - (position != 0 ? 1 : 0)) + " bytes");
+        if (position > bytes_ || bytes_ == 0)
+            return refuse(&refused,
+                          "the configuration is not whole: its JSON ends after " + std::to_string(bytes_) + " bytes");
         const size_t after = what.find("] "); // the library's own name of the error ends here
         return refuse(&refused,
                       "the configuration is not JSON: " + (after == what.npos ? what : what.substr(after + 2)));
     }
 
   private:
+    size_t bytes_;
     std::vector<std::set<std::string>> keys_; // one set for each object or list that is open
     size_t values_ = 0;
 
@@ -68,7 +70,7 @@ bool parseConfig(const std::string& text, Json* config, std::string* error) {
     const size_t zero = text.find('\0'); // the library takes it for the end
     if (zero != text.npos)
         return refuse(error, "the configuration is not JSON: byte " + std::to_string(zero) + " is a zero");
-    Outline outline;
+    Outline outline(text.size());
     if (!Json::sax_parse(text, &outline)) return refuse(error, outline.refused);
     *config = Json::parse(text, nullptr, false);
     return config->is_object() ||

@@ -39,7 +39,7 @@ void printStages(const RopePass& pass, PlanText* text) {
     printTo(text, ": %s%s%s%sto %s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
             c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElementFormats[out + 1].type);
     if (c[ROPE_ID_CACHE] != ROPE_CACHE_OFF && cached != out)
-        printTo(text, ", K and V to %s", kElementFormats[cached + 1].type);
+        printTo(text, ", %s to %s", c[ROPE_ID_V_HEADS] != 0 ? "K and V" : "K", kElementFormats[cached + 1].type);
     printTo(text, "%s", kCacheKinds[c[ROPE_ID_CACHE]].phrase);
 }
 

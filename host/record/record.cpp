@@ -50,8 +50,8 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_BINDING_S
 // True if a source and its destination, in two slots, begin at one byte of one buffer. A cache is left out: its binding
 // begins at its first slot, which the pass need not write.
 bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
-    if (isCache(pass, ROPE_BINDING_DESTINATION)) return false;
     for (uint32_t i = ROPE_BINDING_SOURCE; i < ROPE_BINDING_SOURCE + kSources; ++i) {
+        if (isCache(pass, i + kSources)) continue;
         const RopeAccess &from = pass.access[i], &to = pass.access[i + kSources];
         if (from.extent == 0 || to.extent == 0 || from.slot == to.slot) continue;
         const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];

@@ -83,8 +83,8 @@ void refuseEmpty(CLI::App* app) {
 
 // Returns the parser's "--name: word not in {a,b,c}" as a sentence.
 static std::string choiceSentence(const std::string& name, const std::string& text) {
-    const size_t brace = text.find(" not in {");
-    std::string choices = textBetween(text, "{", "}");
+    const size_t brace = text.rfind(" not in {"); // the word given may have braces too
+    std::string choices = textBetween(text.substr(brace), "{", "}");
     for (size_t comma = choices.find(','); comma != choices.npos; comma = choices.find(',', comma + 2))
         choices.insert(comma + 1, " ");
     const std::string given = text.substr(name.size() + 2, brace - name.size() - 2);
@@ -108,7 +108,7 @@ std::string sentenceOf(const CLI::ParseError& error) {
         return first.find(" missing") != first.npos ? name + " needs a value" : name + " is given more than once";
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
         return unexpectedSentence(textBetween(first, ":", "\n"));
-    if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && first.find(" is required") != first.npos)
+    if (first.find(" is required") != first.npos) // which other versions of the parser throw as another error
         return textBetween(first, "", " is required") + " is missing; --help lists what is taken";
     if (first.find(" not in {") != first.npos) return choiceSentence(name, first);
     const bool ours = first.compare(0, name.size() + 7, name + ": takes") == 0 ||

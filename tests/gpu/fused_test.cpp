@@ -143,7 +143,7 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
                 GetParam().name.c_str(), ran, all.size(), windowed, beside_integers, gradients);
 }
 
-// What stands beside Q in the scene below.
+// Q stands beside these in the scene below.
 struct BesideQ {
     RopeElement element;
     uint32_t given;        // the cache's scale is
@@ -151,6 +151,7 @@ struct BesideQ {
     uint32_t out_of_place; // of Q
     uint32_t batch;
     RopeElement element_in;
+    bool narrow; // K and V are half as wide as Q
 };
 
 void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
@@ -176,6 +177,10 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     d.cache.slot_map_offset = uint64_t{b.batch} * 9;
     d.cache.k_scales.offset = d.cache.v_scales.offset = 64 * 2 * 128 / 4 + 3;
     if (b.given != 0) d.cache.k_given_scale = d.cache.v_given_scale = {scene->k_scales.data(), 2, 0};
+    if (b.narrow) {
+        d.rotate.k = {2, {}, {}, 64, 0};
+        d.v = {2, {}, {}, 64, 0};
+    }
     if (b.latent == 0) return;
     scene->q_weights = sample::values(192, 7);
     scene->k_weights = sample::values(512, 8);
@@ -195,13 +200,20 @@ TEST_P(FusedOnDevice, QGoesBesideCachesOfIntegers) {
     RopeLimits limits = device().limits();
     if (limits.storage_buffers < 8) GTEST_SKIP() << "Q, K and V have eight buffers";
     limits.threads = 16384;
-    for (uint32_t number = 0; number < 4 * (rope::kLastElement - ROPE_ELEMENT_I8 + 1); ++number) {
-        BesideQ b = {static_cast<RopeElement>(ROPE_ELEMENT_I8 + number / 4), 0, number % 2, number / 2 % 2, 1, {}};
-        b.given = rope::isFloat8(b.element) && number % 4 < 3;
+    for (uint32_t number = 0; number < 5 * (rope::kLastElement - ROPE_ELEMENT_I8 + 1); ++number) {
+        BesideQ b = {static_cast<RopeElement>(ROPE_ELEMENT_I8 + number / 5),
+                     0,
+                     number % 5 % 2,
+                     number % 5 / 2 % 2,
+                     1,
+                     {},
+                     number % 5 == 4};
+        b.given = rope::isFloat8(b.element) && number % 5 < 3;
         b.batch = 1 + number % 3 / 2;
         b.element_in = static_cast<RopeElement>(1 + number % 3);
         SCOPED_TRACE(std::string(rope::formatOf(b.element).name) + " given " + std::to_string(b.given) + " latent " +
-                     std::to_string(b.latent) + " out of place " + std::to_string(b.out_of_place));
+                     std::to_string(b.latent) + " out of place " + std::to_string(b.out_of_place) + " narrow " +
+                     std::to_string(b.narrow));
         fusion::Scene scene;
         describeBesideQ(b, &scene);
         RopePlan plan;

@@ -66,15 +66,15 @@ static bool vkrope_frequencies(ggml_backend_vk_context* ctx, vkrope_state& s, vk
     vkrope_words& w = s.words[key];
     if (!w.buffer) vkrope_write(ctx, rope, w);
     if (c.words != &w) c.words = &w, c.described = {}; // another plan
-    if (!w.buffer) return false;
-    c.buffers.slots[ROPE_SLOT_FREQUENCIES] = {w.buffer->buffer, factors ? w.buffer->size / 2 : 0};
-    if (!factors) return true;
+    if (w.buffer) c.buffers.slots[ROPE_SLOT_FREQUENCIES] = {w.buffer->buffer, factors ? w.buffer->size / 2 : 0};
+    if (!w.buffer || !factors) return w.buffer != nullptr;
     const uint64_t at = vkrope_bind(ctx, w.divide, ROPE_SLOT_FACTORS, factors).offset / sizeof(float);
     const RopeFactorsDescription f = {w.rotation.get().frequencies.count, 1, ROPE_ANGLE_EXACT, at};
     w.divide.buffers.slots[ROPE_SLOT_FREQUENCIES] = {w.buffer->buffer, 0};
     w.divide.buffers.slots[ROPE_SLOT_FREQUENCIES_OUT] = c.buffers.slots[ROPE_SLOT_FREQUENCIES];
-    return w.divide.plan.version != 0 ||
-           !(ropePlanFactors(&f, &s.level.limits, &w.divide.plan) || s.level.context.prepare(w.divide.plan));
+    if (w.divide.plan.version != 0) return true;
+    if (!ropePlanFactors(&f, &s.level.limits, &w.divide.plan) && !s.level.context.prepare(w.divide.plan)) return true;
+    return w.divide.plan = {}, false;
 }
 
 static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggml_cgraph* graph, int node, int fused) {
