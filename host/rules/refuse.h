@@ -8,7 +8,7 @@ namespace rope {
 
 RopeResult refuse(RopeReason* reason, RopeResult result, const char* format, ...)
 #if defined(__GNUC__)
-    __attribute__((cold, format(printf, 3, 4))) // compilers make the way there small
+    __attribute__((format(printf, 3, 4)))
 #endif
     ;
 

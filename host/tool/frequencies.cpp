@@ -131,7 +131,7 @@ bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
         std::fputs(frequenciesSchema(), stdout);
         return true;
     }
-    if (options.model.config.empty()) return refuse(failure, "--config is required");
+    if (options.model.config.empty()) return refuse(failure, "--config is missing; --help lists what is taken");
     const PathOption npy = {"--npy", options.npy, ""};
     const std::vector<PathOption> inputs = {{"--config", options.model.config, ""}};
     std::vector<PathOption> outputs;
