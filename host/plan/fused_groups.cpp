@@ -119,7 +119,7 @@ uint64_t cacheWords(const FusedDispatch& dispatch, const SharedStages& stages, c
 uint64_t sharedBytes(const FusedDispatch& dispatch, const SharedStages& stages, const DispatchLanes& lanes,
                      const GroupCut& cut, uint32_t heads) {
     uint64_t words = 0; // of an entry: a head of a token
-    if (stages.norms) words += (normQuads(dispatch) + 3) / 4 * (stages.centered ? 8 : 4);
+    if (stages.norms) words += uint64_t{(normQuads(dispatch) + 3) / 4} * (stages.centered ? 8 : 4);
     if (stages.all_heads) words += 1;
     if (stages.gradient) words *= 2; // and of products
     words += stages.relayed;
