@@ -1112,6 +1112,8 @@ typedef struct RopePass {
                                 every part binds all; its strides are constants and push words */
     uint32_t
         cache_bindings;     /* bit i: binding i is a cache, of which a part binds its window; its strides are as well */
+    uint32_t bindings;      /* bit i: the pass reads or writes binding i */
+    uint32_t dispatches;    /* that it becomes */
     uint32_t pipeline_hash; /* of shader, constants and bindings: a context finds the pipeline by it */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
@@ -1305,6 +1307,7 @@ typedef struct RopeBuffer {
 typedef struct RopeBuffers {
     RopeBuffer slots[ROPE_SLOT_COUNT];
     const VkDescriptorSet* sets; /* from ropeAllocateSets; only where the device has no push descriptors */
+    uint32_t update_sets;        /* 1: recording first points `sets` at the buffers, under ropeUpdateSets' conditions */
 } RopeBuffers;
 
 /* Allocates ropeDispatchCount(plan) sets from your pool, outside the frame, and points them at the buffers: for devices

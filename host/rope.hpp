@@ -246,15 +246,13 @@ class KeptSets {
     // The plan was prepared. Nothing is recorded unless the result is ROPE_SUCCESS; ROPE_ERROR_MISSING_SETS says that
     // Vulkan gave no pool or no sets. Sets that a refused call has taken are free again after reuse().
     RopeResult execute(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers) {
-        const RopeResult result = bind(plan, &buffers);
-        return result != ROPE_SUCCESS ? result : ropeCmdExecute(command_buffer, context_, &plan, &buffers);
+        bind(plan, &buffers);
+        return ropeCmdExecute(command_buffer, context_, &plan, &buffers);
     }
     RopeResult executeIndirect(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers,
                                VkBuffer groups, VkDeviceSize offset) {
-        const RopeResult result = bind(plan, &buffers);
-        return result != ROPE_SUCCESS
-                   ? result
-                   : ropeCmdExecuteIndirect(command_buffer, context_, &plan, &buffers, groups, offset);
+        bind(plan, &buffers);
+        return ropeCmdExecuteIndirect(command_buffer, context_, &plan, &buffers, groups, offset);
     }
 
     size_t poolCount() const { return pools_.size(); }
@@ -269,42 +267,34 @@ class KeptSets {
 
     // Returns the place in kept_ of the sets with the pass's bindings.
     size_t keptFor(const RopePass& pass) {
-        uint32_t bindings = 0;
-        for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bindings |= pass.access[i].extent != 0 ? 1u << i : 0u;
         size_t place = 0;
-        while (place < kept_.size() && kept_[place].bindings != bindings) ++place;
-        if (place == kept_.size()) kept_.push_back({bindings, 0, {}});
+        while (place < kept_.size() && kept_[place].bindings != pass.bindings) ++place;
+        if (place == kept_.size()) kept_.push_back({pass.bindings, 0, {}});
         return place;
     }
-    static size_t dispatchesOf(const RopePass& pass) {
-        size_t count = 1;
-        for (const uint32_t parts : pass.parts) count *= parts;
-        return count;
+
+    // Gives the call sets, which recording points at the buffers. Where there are none, recording says why.
+    void bind(const RopePlan& plan, RopeBuffers* buffers) {
+        buffers->sets = takes_sets_ ? take(plan, *buffers) : nullptr;
+        buffers->update_sets = 1;
     }
 
-    // Points sets at the buffers. Where there are none, recording says why.
-    RopeResult bind(const RopePlan& plan, RopeBuffers* buffers) {
-        buffers->sets = nullptr;
-        if (!takes_sets_ || !take(plan, *buffers)) return ROPE_SUCCESS;
-        buffers->sets = taken_.data();
-        return ropeUpdateSets(context_, &plan, buffers);
-    }
-
-    // Writes a free set for each dispatch of the plan to taken_.
-    bool take(const RopePlan& plan, const RopeBuffers& buffers) {
+    // Returns free sets, one for each dispatch of the plan, or null. Those of several passes are gathered in taken_.
+    const VkDescriptorSet* take(const RopePlan& plan, const RopeBuffers& buffers) {
+        const VkDescriptorSet* first = nullptr;
         taken_.clear();
-        if (ropeDispatchCount(&plan) == 0) return false; // it was refused, or another version made it
+        if (ropeDispatchCount(&plan) == 0) return nullptr; // it was refused, or another version made it
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
-            const size_t wanted = dispatchesOf(plan.passes[i]);
+            const size_t wanted = plan.passes[i].dispatches;
             const size_t place = keptFor(plan.passes[i]);
             while (kept_[place].sets.size() - kept_[place].used < wanted) {
-                if (!grow(plan, buffers)) return false;
+                if (!grow(plan, buffers)) return nullptr;
             }
-            Kept& kept = kept_[place];
-            taken_.insert(taken_.end(), kept.sets.data() + kept.used, kept.sets.data() + kept.used + wanted);
-            kept.used += wanted;
+            first = kept_[place].sets.data() + kept_[place].used;
+            kept_[place].used += wanted;
+            if (plan.pass_count != 1) taken_.insert(taken_.end(), first, first + wanted);
         }
-        return true;
+        return plan.pass_count == 1 ? first : taken_.data();
     }
 
     // Allocates as many sets more as the plan takes.
@@ -318,8 +308,8 @@ class KeptSets {
         const VkDescriptorSet* next = made.data();
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
             Kept& kept = kept_[keptFor(plan.passes[i])];
-            kept.sets.insert(kept.sets.end(), next, next + dispatchesOf(plan.passes[i]));
-            next += dispatchesOf(plan.passes[i]);
+            kept.sets.insert(kept.sets.end(), next, next + plan.passes[i].dispatches);
+            next += plan.passes[i].dispatches;
         }
         return true;
     }
@@ -356,7 +346,7 @@ class KeptSets {
     std::vector<VkDescriptorPool> pools_;
     uint32_t room_ = 0; // sets that the last pool still gives
     std::vector<Kept> kept_;
-    std::vector<VkDescriptorSet> taken_; // by the call of execute()
+    std::vector<VkDescriptorSet> taken_;
 };
 
 } // namespace rope

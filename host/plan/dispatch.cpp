@@ -17,8 +17,8 @@ uint32_t acceptedPassCount(const RopePlan* plan) {
 const RopePass* passOfDispatch(const RopePlan* plan, uint32_t* index) {
     for (uint32_t i = 0; i < acceptedPassCount(plan); ++i) {
         const RopePass& pass = plan->passes[i];
-        if (*index < partCount(pass)) return &pass;
-        *index -= static_cast<uint32_t>(partCount(pass));
+        if (*index < pass.dispatches) return &pass;
+        *index -= pass.dispatches;
     }
     return nullptr;
 }
@@ -42,19 +42,24 @@ PassPart partOf(const RopePass& pass, uint32_t index) {
 
 // Binds the memory that the part spans. A binding starts at an aligned offset; the elements from there to the part's
 // first are the offset of the place that is returned.
-RopePlace bindPart(const RopeAccess& access, const PassPart& part, uint32_t alignment, RopeBinding* binding) {
-    uint64_t element = access.offset;
+RopePlace bindPart(const RopePass& pass, uint32_t index, const PassPart& part, uint32_t alignment,
+                   RopeBinding* binding) {
+    const RopeAccess& access = pass.access[index];
+    const int axes = isCache(pass, index) ? kGridAxes : kSequence; // only a cache has strides on its own axes
+    uint64_t element = access.offset, span = access.extent;        // which the plan has found to fit into 64 bits
     uint32_t strides[kGridAxes];
-    for (int axis = 0; axis < kGridAxes; ++axis) {
+    for (int axis = 0; axis < axes; ++axis) {
         element += part.begin[axis] * access.stride[axis];
+        span += (part.count[axis] - 1) * access.stride[axis];
         strides[axis] = part.count[axis] > 1 ? static_cast<uint32_t>(access.stride[axis]) : 0;
     }
     const uint64_t byte = element * access.element_bytes;
-    const uint64_t left_over = byte % alignment;
+    const uint64_t left_over = byte & (alignment - 1);
     binding->slot = static_cast<RopeSlot>(access.slot);
     binding->offset = byte - left_over;
-    binding->range = inWholeWords(access, left_over + spanBytes(access, part.count));
-    return {static_cast<uint32_t>(left_over / access.element_bytes), strides[kBatch], strides[kToken], strides[kHead]};
+    binding->range = inWholeWords(access, left_over + span * access.element_bytes);
+    const uint32_t first = left_over != 0 ? static_cast<uint32_t>(left_over / access.element_bytes) : 0;
+    return {first, strides[kBatch], strides[kToken], strides[kHead]};
 }
 
 // Returns a place counted in units of so many elements.
@@ -168,14 +173,49 @@ void setFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* 
 }
 
 } // namespace
+
+void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch) {
+    const PassPart part = partOf(pass, index);
+    RopePush push = readPush(pass);
+    RopePlace places[ROPE_BINDING_COUNT] = {};
+    memset(dispatch->bindings, 0, sizeof dispatch->bindings);
+    for (uint32_t i = 0; pass.bindings >> i != 0; ++i) {
+        if ((pass.bindings >> i & 1u) != 0) places[i] = bindPart(pass, i, part, alignment, &dispatch->bindings[i]);
+    }
+    // In place a thread reads where it writes.
+    if (pass.access[ROPE_BINDING_SOURCE].extent == 0) places[ROPE_BINDING_SOURCE] = places[ROPE_BINDING_DESTINATION];
+    const RopePlace positions = places[ROPE_BINDING_POSITIONS];
+    push.first_token = part.begin[kToken];
+    if (pass.access[ROPE_BINDING_POSITIONS].extent != 0) {
+        push.position_offset = positions.offset;
+        push.position_batch = pass.sequences != 0 ? pass.sequences : positions.batch;
+        push.position_token = positions.token;
+    }
+    const RopePlace rows = places[ROPE_BINDING_COS_SIN];
+    push.rows.offset += rows.offset; // frequencies that are turned by are bound whole, from 0
+    push.rows.batch = rows.batch;
+    if (!isBoundWhole(pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
+    push.source = placeInUnits(pass.address_unit, places[ROPE_BINDING_SOURCE]);
+    push.destination = placeInUnits(pass.address_unit, places[ROPE_BINDING_DESTINATION]);
+    push.tokens = part.count[kToken];
+    push.heads = part.count[kHead];
+    if (pass.family == kRotationFamily) setRotationWords(pass, places, &push);
+
+    memcpy(dispatch->push, &push, sizeof push);
+    if (pass.family == kFusedFamily) setFusedWords(pass, part, places, push, dispatch->push);
+    dispatch->groups[0] = static_cast<uint32_t>(groupCountX(pass, part.count[kToken]));
+    dispatch->groups[1] = part.count[kBatch];
+    dispatch->groups[2] = static_cast<uint32_t>(groupCountZ(pass, part.count[kHead]));
+}
+
 } // namespace rope
 
 using namespace rope;
 
 uint32_t ropeDispatchCount(const RopePlan* plan) {
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < acceptedPassCount(plan); ++i) count += partCount(plan->passes[i]);
-    return static_cast<uint32_t>(count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < acceptedPassCount(plan); ++i) count += plan->passes[i].dispatches;
+    return count;
 }
 
 void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatch) {
@@ -185,41 +225,9 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
         memset(dispatch, 0, sizeof *dispatch);
         return;
     }
-    const PassPart part = partOf(*pass, index);
-    RopePush push = readPush(*pass);
-    RopePlace places[ROPE_BINDING_COUNT] = {};
-    memset(dispatch->bindings, 0, sizeof dispatch->bindings);
-    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
-        const RopeAccess& access = pass->access[i];
-        if (access.extent == 0) continue;
-        places[i] = bindPart(access, part, plan->limits.storage_alignment, &dispatch->bindings[i]);
-    }
-    // In place a thread reads where it writes.
-    if (pass->access[ROPE_BINDING_SOURCE].extent == 0) places[ROPE_BINDING_SOURCE] = places[ROPE_BINDING_DESTINATION];
-    const RopePlace positions = places[ROPE_BINDING_POSITIONS];
-    push.first_token = part.begin[kToken];
-    if (pass->access[ROPE_BINDING_POSITIONS].extent != 0) {
-        push.position_offset = positions.offset;
-        push.position_batch = pass->sequences != 0 ? pass->sequences : positions.batch;
-        push.position_token = positions.token;
-    }
-    const RopePlace rows = places[ROPE_BINDING_COS_SIN];
-    push.rows.offset += rows.offset; // frequencies that are turned by are bound whole, from 0
-    push.rows.batch = rows.batch;
-    if (!isBoundWhole(*pass, ROPE_BINDING_COS_SIN)) push.rows.token = rows.token;
-    push.source = placeInUnits(pass->address_unit, places[ROPE_BINDING_SOURCE]);
-    push.destination = placeInUnits(pass->address_unit, places[ROPE_BINDING_DESTINATION]);
-    push.tokens = part.count[kToken];
-    push.heads = part.count[kHead];
-    if (pass->family == kRotationFamily) setRotationWords(*pass, places, &push);
-
     dispatch->shader = pass->shader;
     memcpy(dispatch->constants, pass->constants, sizeof dispatch->constants);
-    memcpy(dispatch->push, &push, sizeof push);
-    if (pass->family == kFusedFamily) setFusedWords(*pass, part, places, push, dispatch->push);
-    dispatch->groups[0] = static_cast<uint32_t>(groupCountX(*pass, part.count[kToken]));
-    dispatch->groups[1] = part.count[kBatch];
-    dispatch->groups[2] = static_cast<uint32_t>(groupCountZ(*pass, part.count[kHead]));
+    fillDispatch(*pass, index, plan->limits.storage_alignment, dispatch);
 }
 
 void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]) {

@@ -32,7 +32,7 @@ uint32_t boundBindings(const RopePass& pass) {
 // The shader counts by its bytes, so that a plan has one hash in every process.
 uint32_t hashPipeline(const RopePass& pass) {
     static_assert(ROPE_CONSTANT_COUNT % 2 == 0, "two constants are taken at a time");
-    uint64_t hash = uint64_t{boundBindings(pass)} << 32 | static_cast<uint32_t>(pass.shader->bytes);
+    uint64_t hash = uint64_t{pass.bindings} << 32 | static_cast<uint32_t>(pass.shader->bytes);
     for (uint32_t i = 0; i < ROPE_CONSTANT_COUNT; i += 2) {
         uint64_t two;
         memcpy(&two, pass.constants + i, sizeof two);
@@ -44,7 +44,7 @@ uint32_t hashPipeline(const RopePass& pass) {
 bool haveSamePipelines(const RopePlan& a, const RopePlan& b) {
     for (uint32_t i = 0; i < a.pass_count && i < b.pass_count; ++i) {
         const RopePass &first = a.passes[i], &second = b.passes[i];
-        if (first.shader != second.shader || boundBindings(first) != boundBindings(second) ||
+        if (first.shader != second.shader || first.bindings != second.bindings ||
             memcmp(first.constants, second.constants, sizeof first.constants) != 0)
             return false;
     }

@@ -46,7 +46,7 @@ inline bool isCache(const RopePass& pass, uint32_t binding) { return (pass.cache
 // True if every part of the pass binds the whole of this binding: no split moves it.
 inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }
 
-// Returns the bindings that a pass reads or writes: bit i stands for binding i.
+// Returns the bindings that a pass reads or writes so far. A finished pass has them in `bindings`.
 uint32_t boundBindings(const RopePass& pass);
 // Returns the hash that a context finds the pass's pipeline by.
 uint32_t hashPipeline(const RopePass& pass);
@@ -57,17 +57,14 @@ bool haveSamePipelines(const RopePlan& a, const RopePlan& b);
 uint64_t groupCountX(const RopePass& pass, uint32_t tokens);
 // Returns the workgroups along z: the blocks of heads.
 uint64_t groupCountZ(const RopePass& pass, uint32_t heads);
-// Returns the dispatches of a pass.
-inline uint64_t partCount(const RopePass& pass) {
-    uint64_t parts = 1;
-    for (const uint32_t count : pass.parts) parts = parts * count <= UINT32_MAX ? parts * count : UINT32_MAX;
-    return parts;
-}
 // Returns the windows that the cache of a pass is bound in; 1: it is bound whole.
 inline uint64_t windowCount(const RopePass& pass) {
     return static_cast<uint64_t>(pass.parts[kSequence]) * pass.parts[kPage] * pass.parts[kSlot] *
            pass.parts[kCacheHead];
 }
+
+// Fills in the bindings, push words and groups of a pass's dispatch: what recording takes of it.
+void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
 
 // The push constants of a family: those that all families share, which are given, and its own, which are 0.
 template <typename Push> Push familyPush(const RopePush& shared) {

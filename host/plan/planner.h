@@ -41,7 +41,7 @@ class Planner {
 // heads, so those whose heads lie far apart would be cut into slivers of tokens.
 template <typename PlanTensors> RopeResult planTogetherOrApart(PlanTensors plan_tensors, RopePlan* plan) {
     const RopeResult result = plan_tensors(true, plan);
-    if (result == ROPE_SUCCESS && partCount(plan->passes[0]) == 1) return result;
+    if (result == ROPE_SUCCESS && plan->passes[0].dispatches == 1) return result;
     RopePlan apart;
     const RopeResult apart_result = plan_tensors(false, &apart);
     if (result == ROPE_SUCCESS &&

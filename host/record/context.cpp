@@ -134,7 +134,7 @@ VkResult preparePass(RopeContext* c, const RopePlan& plan, const RopePass& pass,
     PipelineNode* node = new (memory) PipelineNode();
     node->shader = pass.shader;
     memcpy(node->constants, pass.constants, sizeof node->constants);
-    node->bindings = boundBindings(pass);
+    node->bindings = pass.bindings;
     node->hash = pass.pipeline_hash;
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, first, &dispatch);
@@ -157,7 +157,7 @@ VkResult preparePass(RopeContext* c, const RopePlan& plan, const RopePass& pass,
 const PipelineNode* findPipeline(const RopeContext& context, const RopePass& pass) {
     const PipelineNode* node = context.pipelines[listOf(pass.pipeline_hash)].load(std::memory_order_acquire);
     for (; node != nullptr; node = node->next) {
-        if (node->hash == pass.pipeline_hash && node->shader == pass.shader && node->bindings == boundBindings(pass) &&
+        if (node->hash == pass.pipeline_hash && node->shader == pass.shader && node->bindings == pass.bindings &&
             memcmp(node->constants, pass.constants, sizeof node->constants) == 0)
             return node;
     }
@@ -217,7 +217,7 @@ VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_
         uint32_t first = 0;
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
             const VkResult result = preparePass(context, plans[i], plans[i].passes[p], first);
-            first += static_cast<uint32_t>(partCount(plans[i].passes[p]));
+            first += plans[i].passes[p].dispatches;
             if (result == VK_SUCCESS) continue;
             refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s could not be made, VkResult %d", i,
                    plans[i].passes[p].shader->name, static_cast<int>(result));

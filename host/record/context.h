@@ -103,9 +103,9 @@ RopeResult recordPlan(VkCommandBuffer command_buffer, const RopeContext* context
     labelRange(command_buffer, *context, plan->passes[0].shader->name);
     uint32_t index = 0;
     for (uint32_t pass = 0; pass < plan->pass_count; ++pass) {
-        for (uint64_t part = partCount(plan->passes[pass]); part != 0; --part, ++index) {
+        for (uint32_t part = 0; part < plan->passes[pass].dispatches; ++part, ++index) {
             RopeDispatch dispatch;
-            ropeGetDispatch(plan, index, &dispatch);
+            fillDispatch(plan->passes[pass], part, plan->limits.storage_alignment, &dispatch);
             bindDispatch(command_buffer, *context, *pipelines.of_pass[pass], *buffers, index, dispatch);
             launch(index, dispatch);
         }

@@ -18,23 +18,16 @@ uint32_t fillDescriptorWrites(const RopeDispatch& dispatch, const RopeBuffers& b
         const RopeBinding& binding = dispatch.bindings[i];
         if (binding.range == 0) continue;
         const RopeBuffer& buffer = buffers.slots[binding.slot];
-        VkWriteDescriptorSet& write = w->writes[count];
-        w->buffers[count] = {buffer.buffer, buffer.offset + binding.offset, binding.range};
-        write = {};
-        write.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
-        write.dstSet = set;
-        write.dstBinding = i;
-        write.descriptorCount = 1;
-        write.descriptorType = descriptorType(i);
-        write.pBufferInfo = &w->buffers[count++];
+        VkDescriptorBufferInfo* info = &w->buffers[count];
+        *info = {buffer.buffer, buffer.offset + binding.offset, binding.range};
+        w->writes[count++] = {
+            VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, nullptr, set, i, 0, 1, descriptorType(i), nullptr, info, nullptr};
     }
     return count;
 }
 
-void pointSet(const RopeContext& context, const RopePlan& plan, uint32_t index, const RopeBuffers& buffers,
+void pointSet(const RopeContext& context, const RopeDispatch& dispatch, const RopeBuffers& buffers,
               VkDescriptorSet set) {
-    RopeDispatch dispatch;
-    ropeGetDispatch(&plan, index, &dispatch);
     DescriptorWrites w;
     const uint32_t bound = fillDescriptorWrites(dispatch, buffers, set, &w);
     context.vk.UpdateDescriptorSets(context.device, bound, w.writes, 0, nullptr);
@@ -51,9 +44,9 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_BINDING_S
 // begins at its first slot, which the pass need not write.
 bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
     for (uint32_t i = ROPE_BINDING_SOURCE; i < ROPE_BINDING_SOURCE + kSources; ++i) {
-        if (isCache(pass, i + kSources)) continue;
+        if ((pass.bindings >> i & 1u) == 0 || isCache(pass, i + kSources)) continue;
         const RopeAccess &from = pass.access[i], &to = pass.access[i + kSources];
-        if (from.extent == 0 || to.extent == 0 || from.slot == to.slot) continue;
+        if (to.extent == 0 || from.slot == to.slot) continue;
         const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];
         const uint64_t apart = in.offset + from.offset * from.element_bytes - out.offset - to.offset * to.element_bytes;
         if (in.buffer == out.buffer && apart == 0) return true;
@@ -68,10 +61,10 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
     if (context == nullptr || plan == nullptr || buffers == nullptr) return ROPE_ERROR_INVALID;
     const RopeResult result = checkPlan(*context, *plan, 0, nullptr);
     if (result != ROPE_SUCCESS) return result;
+    const RopeLimits& limits = context->limits;
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         if (plan->bytes[slot] == 0) continue;
         if (buffers->slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
-        const RopeLimits& limits = context->limits;
         const uint32_t alignment = slot == ROPE_SLOT_PARAMETERS ? limits.uniform_alignment : limits.storage_alignment;
         if ((buffers->slots[slot].offset & (alignment - 1)) != 0) return ROPE_ERROR_MISALIGNED;
     }
@@ -94,6 +87,7 @@ void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, co
         const uint32_t bound = fillDescriptorWrites(dispatch, buffers, VK_NULL_HANDLE, &w);
         vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, bound, w.writes);
     } else {
+        if (buffers.update_sets != 0) pointSet(context, dispatch, buffers, buffers.sets[index]);
         vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
                                  &buffers.sets[index], 0, nullptr);
     }
@@ -114,7 +108,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
     if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
     uint32_t index = 0;
     for (uint32_t pass = 0; pass < plan->pass_count; ++pass) {
-        for (uint64_t part = partCount(plan->passes[pass]); part != 0; --part, ++index) {
+        for (uint32_t part = 0; part < plan->passes[pass].dispatches; ++part, ++index) {
             VkDescriptorSetAllocateInfo info = {};
             info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
             info.descriptorPool = pool;
@@ -122,7 +116,9 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
             info.pSetLayouts = &pipelines.of_pass[pass]->set_layout;
             const VkResult result = context->vk.AllocateDescriptorSets(context->device, &info, &sets[index]);
             if (result != VK_SUCCESS) return result;
-            pointSet(*context, *plan, index, *buffers, sets[index]);
+            RopeDispatch dispatch;
+            ropeGetDispatch(plan, index, &dispatch);
+            pointSet(*context, dispatch, *buffers, sets[index]);
         }
     }
     return VK_SUCCESS;
@@ -134,7 +130,11 @@ RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, cons
     const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ true, &pipelines);
     if (refused != ROPE_SUCCESS) return refused;
     const uint32_t count = ropeDispatchCount(plan);
-    for (uint32_t index = 0; index < count; ++index) pointSet(*context, *plan, index, *buffers, buffers->sets[index]);
+    for (uint32_t index = 0; index < count; ++index) {
+        RopeDispatch dispatch;
+        ropeGetDispatch(plan, index, &dispatch);
+        pointSet(*context, dispatch, *buffers, buffers->sets[index]);
+    }
     return ROPE_SUCCESS;
 }
 

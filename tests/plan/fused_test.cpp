@@ -844,7 +844,7 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
     if (testing::Test::HasFailure()) return;
     uint32_t first = 0, taken = 0;
     for (uint32_t pass = 0; pass < plan.pass_count; ++pass) {
-        const uint32_t count = static_cast<uint32_t>(rope::partCount(plan.passes[pass]));
+        const uint32_t count = plan.passes[pass].dispatches;
         for (uint32_t i = 0; i < std::min(count, 100u); ++i) {
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, first + (i < 50 ? i : count - 1 - (i - 50) % count), &dispatch);

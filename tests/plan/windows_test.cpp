@@ -100,7 +100,7 @@ TEST(PlanWindows, QAndTheOtherCacheOfTheBufferHaveDispatchesOfTheirOwn) {
     d.cache.v.offset = uint64_t{3 << 15} * 16 * 64;
     const RopePlan plan = planOf(d);
     ASSERT_EQ(plan.pass_count, 3u);
-    EXPECT_EQ(rope::partCount(plan.passes[0]), 1u);
+    EXPECT_EQ(plan.passes[0].dispatches, 1u);
     EXPECT_EQ(rope::windowCount(plan.passes[1]), 2u);
     EXPECT_EQ(rope::windowCount(plan.passes[2]), 2u);
     EXPECT_EQ(plan.bytes[ROPE_SLOT_K_OUT], 2 * uint64_t{3 << 15} * 16 * 64 * 2);

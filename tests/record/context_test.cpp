@@ -453,6 +453,7 @@ TEST_P(Context, TellsPipelinesApartThatHaveOneHash) {
     for (RopePlan& plan : plans) plan.pass_count = 1;
     plans[1].passes[0].constants[ROPE_ID_BACKWARD] ^= 1;
     plans[2].passes[0].access[ROPE_BINDING_POSITIONS].extent = 0;
+    plans[2].passes[0].bindings &= ~(1u << ROPE_BINDING_POSITIONS);
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);
     const VkDescriptorSet sets[1] = {};

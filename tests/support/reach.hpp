@@ -217,7 +217,7 @@ inline void checkCount(const Dispatched& of, const rope::RopePush& push) {
 inline const RopePass& passOf(const RopePlan& plan, uint64_t index) {
     uint32_t pass = 0;
     for (;; ++pass) {
-        const uint64_t count = rope::partCount(plan.passes[pass]);
+        const uint64_t count = plan.passes[pass].dispatches;
         if (index < count) return plan.passes[pass];
         index -= count;
     }
