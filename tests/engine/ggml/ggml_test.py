@@ -40,7 +40,7 @@ struct ggml_backend_vk_context {
 static void ggml_vk_cleanup(ggml_backend_vk_context * ctx);
 #include "vkrope.hpp"
 static bool ggml_vk_build_graph(ggml_backend_vk_context * ctx, ggml_cgraph * cgraph, int node_idx) {
-    if (!vkrope_record(ctx, node, node_idx))
+    if (!vkrope_record(ctx, compute_ctx, node, node_idx))
     switch (node->op) {
     }
 }

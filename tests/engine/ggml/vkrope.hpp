@@ -14,8 +14,8 @@ struct vkrope_level { // vkrope's own pipelines and descriptor sets, on ggml's d
         const RopeContextInfo info = {ctx->device->device, get_proc, nullptr, nullptr, limits};
         GGML_ASSERT(!context.create(info) && !sets.create(info, context.get()));
     }
-    void execute(ggml_backend_vk_context* ctx, const RopePlan& plan, const RopeBuffers& buffers) {
-        GGML_ASSERT(!sets.execute(ggml_vk_get_compute_ctx(ctx)->s->buffer->buf, plan, buffers));
+    void execute(ggml_backend_vk_context*, VkCommandBuffer commands, const RopePlan& plan, const RopeBuffers& buffers) {
+        GGML_ASSERT(!sets.execute(commands, plan, buffers));
     }
     RopeLimits limits;
     rope::Context context;
@@ -41,7 +41,7 @@ struct vkrope_state {
     vkrope_level level;                                        // makes pipelines and records
     std::map<std::array<size_t, 11>, vkrope_words> words = {}; // by op_params, the size of a head, and the factors
     std::unordered_map<int, vkrope_call> calls = {};           // by the node and how many are fused with it
-    size_t graph = 0;
+    size_t graph = 0, planned = 0, uid = 0; // the last, and the last that was planned, with ggml's own number of it
 };
 
 static RopeGgmlTensor vkrope_bind(ggml_backend_vk_context* ctx, vkrope_call& c, RopeSlot slot, const ggml_tensor* t) {
@@ -53,9 +53,8 @@ static RopeGgmlTensor vkrope_bind(ggml_backend_vk_context* ctx, vkrope_call& c, 
 static void vkrope_write(ggml_backend_vk_context* ctx, const ggml_tensor* rope, vkrope_words& w) {
     if (w.rotation.read(rope->op_params, rope->ne[0]) != ROPE_SUCCESS) return;
     const std::vector<uint32_t> written = w.rotation.words(ROPE_ANGLE_EXACT);
-    const size_t bytes = written.size() * sizeof(uint32_t);
-    w.buffer = ggml_vk_create_buffer_device(ctx->device, 2 * ROUNDUP_POW2(bytes, 256));
-    ggml_vk_buffer_write(w.buffer, 0, written.data(), bytes);
+    w.buffer = ggml_vk_create_buffer_device(ctx->device, 2 * ROUNDUP_POW2(4 * written.size(), 256));
+    ggml_vk_buffer_write(w.buffer, 0, written.data(), 4 * written.size());
 }
 
 static bool vkrope_frequencies(ggml_backend_vk_context* ctx, vkrope_state& s, vkrope_call& c, const ggml_tensor* rope) {
@@ -100,7 +99,7 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
         c.described = n;
         if (rope::plan(n, c.words->rotation, s.level.limits, &c.plan) || s.level.context.prepare(c.plan)) c.plan = {};
     }
-    if (c.plan.version != 0) c.graph = s.graph;
+    if (c.plan.version != 0) c.graph = s.planned;
 }
 
 // Plans all of a graph that ggml may hand to vkrope_record, fused or not, and makes its pipelines and frequencies.
@@ -109,6 +108,8 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
     vkrope_state& s = *ctx->vkrope;
     if (!ctx->submit_pending) s.level.sets.reuse(); // ggml has waited for all graphs before this one
     ++s.graph;
+    if (graph->uid != 0 && graph->uid == s.uid) return; // ggml says that it is the graph before
+    s.uid = graph->uid, s.planned = s.graph;
     for (int i = 0; i < graph->n_nodes; ++i)
         for (int fused = 0; fused <= 4 && i + fused < graph->n_nodes; fused += 2) vkrope_plan(ctx, s, graph, i, fused);
 }
@@ -116,22 +117,21 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
 // Records a node as vkrope_prepare planned it. ggml's own shaders do it if this returns false. Nothing here makes a
 // pipeline, waits or reads back. ggml orders its nodes. The division of frequencies is no node, so barriers stand
 // around it.
-static bool vkrope_record(ggml_backend_vk_context* ctx, const ggml_tensor* node, int index) {
+static bool vkrope_record(ggml_backend_vk_context* ctx, vk_context& context, const ggml_tensor* node, int index) {
     vkrope_state& s = *ctx->vkrope;
     const int fused = ctx->num_additional_fused_ops;
     const auto call = s.calls.find(8 * index + fused);
-    if (call == s.calls.end() || call->second.graph != s.graph) {
+    if (call == s.calls.end() || call->second.graph != s.planned) {
         const bool turns = strstr(ggml_op_name(node->op), "ROPE") || (node->op == GGML_OP_RMS_NORM && fused > 1);
         GGML_ASSERT(!turns || !getenv("VKROPE_OR_ABORT"));
         return false;
     }
     vkrope_call& divide = call->second.words->divide;
     if (divide.plan.version != 0 && std::exchange(divide.graph, s.graph) != s.graph) {
-        vk_context commands = ggml_vk_get_compute_ctx(ctx);
-        ggml_vk_sync_buffers(ctx, commands);
-        s.level.execute(ctx, divide.plan, divide.buffers);
-        ggml_vk_sync_buffers(ctx, commands);
+        ggml_vk_sync_buffers(ctx, context);
+        s.level.execute(ctx, context->s->buffer->buf, divide.plan, divide.buffers);
+        ggml_vk_sync_buffers(ctx, context);
     }
-    s.level.execute(ctx, call->second.plan, call->second.buffers);
+    s.level.execute(ctx, context->s->buffer->buf, call->second.plan, call->second.buffers);
     return true;
 }

@@ -39,7 +39,8 @@ struct vkrope_raw {
         const VkPhysicalDeviceProperties properties = ctx->device->properties;
         ropeLimitsFromDevice(&properties, ROPE_ENABLED_STORAGE_16, &limits);
     }
-    void execute(ggml_backend_vk_context* ctx, const RopePlan& plan, const RopeBuffers& slots) {
+    void execute(ggml_backend_vk_context* ctx, vk::CommandBuffer commands, const RopePlan& plan,
+                 const RopeBuffers& slots) {
         for (auto& [d, p] : context.dispatches[&plan]) {
             ggml_pipeline_request_descriptor_sets(ctx, p, 1);
             const vk::DescriptorSet set = ctx->descriptor_sets[ctx->descriptor_set_idx++];
@@ -54,7 +55,6 @@ struct vkrope_raw {
                 writes[count] = {set, n, 0, 1, vk::DescriptorType::eStorageBuffer, nullptr, buffers + count};
                 ++count;
             }
-            const vk::CommandBuffer& commands = ggml_vk_get_compute_ctx(ctx)->s->buffer->buf;
             context.device->device.updateDescriptorSets(count, writes, 0, nullptr);
             commands.pushConstants(p->layout, vk::ShaderStageFlagBits::eCompute, 0, sizeof d.push, d.push);
             commands.bindPipeline(vk::PipelineBindPoint::eCompute, p->pipeline);
