@@ -323,55 +323,7 @@ void scale_queries(WorkItem item, Token token) {
 #endif
 
 #ifdef ROPE_INTEGERS
-void find_extremes(Way way) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        for (uint quad = 0u; quad < kQuads; ++quad) {
-            uvec2 places = places_out(way, quad);
-            keep_extremes(h, places.x, held_low[h * kQuads + quad]);
-            keep_extremes(h, places.y, held_high[h * kQuads + quad]);
-        }
-    }
-}
-
-#ifdef ROPE_PARAMETERS
-void scale_heads(WorkItem item) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        Share share = given_share(item, min(item.head + h, item.heads - 1u));
-        for (uint i = h * kQuads; i < (h + 1u) * kQuads; ++i) {
-            held_low[i] = scaled_as_given(item, share, held_low[i]);
-            held_high[i] = scaled_as_given(item, share, held_high[i]);
-        }
-    }
-}
-#endif
-
-void finish_heads(WorkItem item, Way way) {
-#ifdef ROPE_PARAMETERS
-    if (kGiven) scale_heads(item);
-#endif
-    Share share = Share(0u, 0.0, 0u);
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        for (uint half_quad = 0u; half_quad < 2u * kQuads; ++half_quad) {
-            uint quad = half_quad / 2u;
-            bool is_low = half_quad % 2u == 0u;
-            if (kRelays && choose(is_low, way.lane.to.low_count, way.lane.to.high_count) == 0u) continue;
-            uint place = choose(is_low, places_out(way, quad).x, places_out(way, quad).y);
-            if (!kGiven && (half_quad == 0u || kInBlocks)) share = share_of(h, place / kBlockQuads);
-            finish_quad(item, h, share, place, is_low ? held_low[h * kQuads + quad] : held_high[h * kQuads + quad]);
-        }
-    }
-}
-
-// Q stays floats. Its threads only reach the barriers.
-void store_integers(WorkItem item, Way way) {
-    if (!kGiven) {
-        if (!is_q(item)) find_extremes(way);
-        barrier();
-    }
-    if (is_q(item)) store_heads(item, way);
-    else finish_heads(item, way);
-    if (kInBlocks) store_blocks(item);
-}
+#include "fused_integers.glsl"
 #endif
 
 // ---- The whole
@@ -415,10 +367,16 @@ void main() {
     lane.turned = lane.paired && token.turns && known;
     held.paired = !kRelays && lane.paired;
     held.turned = (kRelays ? item.tensor != kThird && pair_count() != 0u : lane.paired) && token.turns && known;
+#ifdef COPIES_FIRST
+    copy_heads(item, way_of(item, held));
+#endif
     if (kShared ? group_turns() : item.tensor != kThird) make_angles(turning, lane);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
     Way way = way_of(item, held);
+#ifdef COPIES_FIRST
+    way.as_is = way.as_is && kRelays;
+#endif
     if (kMoves == 0u) item.is_there = item.is_there && !(is_in_place(item) && way.as_is); // it stays as it lies
 #ifdef ROPE_SHIFTS
     item.is_there = item.is_there && (kMoves != 0u || (token.turns && known)); // and so does a head that is not turned

@@ -166,6 +166,8 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     d.rotate.element_in = d.rotate.element_out = b.element_in;
     d.rotate.out_of_place = b.out_of_place;
     d.rotate.pairing_in = ROPE_PAIRING_INTERLEAVED;
+    d.rotate.pairing_out = b.out_of_place != 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    d.rotate.skip_first = 2; // these change their order alone
     d.rotate.frequencies = {scene->frequencies.data(), 32, 1.25, nullptr, 1};
     d.rotate.q.heads = 5;
     d.rotate.k.heads = d.v.heads = 2;

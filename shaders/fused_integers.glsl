@@ -1,0 +1,74 @@
+// This file is what a fused pass into a cache of integers does with a thread's heads: those of K and V become integers,
+// and Q's stay floats.
+#ifndef ROPE_SHIFTS
+#define COPIES_FIRST
+// Stores heads of Q that neither turn nor change, before others are widened. If the end had a branch for them, compilers
+// would keep each element as it was before the turn beside what becomes of it, in twice the registers.
+void copy_heads(inout WorkItem item, Way way) {
+    if (kRelays || !way.as_is) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        if (kFirstInPlace || !item.is_there || !has_head(item, h)) continue;
+        Head words = loaded[h];
+        for (uint quad = 0u; kChunkIn != kChunkOut && quad < kQuads; ++quad) {
+            WORDS first;
+            WORDS second;
+            read_quad(loaded[h], quad, way.interleaved_in, true, first, second);
+            if (way.interleaved_in) deinterleave(first, second);
+            if (way.interleaved_out) interleave(first, second);
+            write_quad(words, quad, way.interleaved_out, true, way.element, first, second);
+        }
+        store_runs(item, way, kFirst, h, words);
+    }
+    item.is_there = false;
+}
+#endif
+
+void find_extremes(Way way) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        for (uint quad = 0u; quad < kQuads; ++quad) {
+            uvec2 places = places_out(way, quad);
+            keep_extremes(h, places.x, held_low[h * kQuads + quad]);
+            keep_extremes(h, places.y, held_high[h * kQuads + quad]);
+        }
+    }
+}
+
+#ifdef ROPE_PARAMETERS
+void scale_heads(WorkItem item) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        Share share = given_share(item, min(item.head + h, item.heads - 1u));
+        for (uint i = h * kQuads; i < (h + 1u) * kQuads; ++i) {
+            held_low[i] = scaled_as_given(item, share, held_low[i]);
+            held_high[i] = scaled_as_given(item, share, held_high[i]);
+        }
+    }
+}
+#endif
+
+void finish_heads(WorkItem item, Way way) {
+#ifdef ROPE_PARAMETERS
+    if (kGiven) scale_heads(item);
+#endif
+    Share share = Share(0u, 0.0, 0u);
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        for (uint half_quad = 0u; half_quad < 2u * kQuads; ++half_quad) {
+            uint quad = half_quad / 2u;
+            bool is_low = half_quad % 2u == 0u;
+            if (kRelays && choose(is_low, way.lane.to.low_count, way.lane.to.high_count) == 0u) continue;
+            uint place = choose(is_low, places_out(way, quad).x, places_out(way, quad).y);
+            if (!kGiven && (half_quad == 0u || kInBlocks)) share = share_of(h, place / kBlockQuads);
+            finish_quad(item, h, share, place, is_low ? held_low[h * kQuads + quad] : held_high[h * kQuads + quad]);
+        }
+    }
+}
+
+// Q stays floats. Its threads only reach the barriers.
+void store_integers(WorkItem item, Way way) {
+    if (!kGiven) {
+        if (!is_q(item)) find_extremes(way);
+        barrier();
+    }
+    if (is_q(item)) store_heads(item, way);
+    else finish_heads(item, way);
+    if (kInBlocks) store_blocks(item);
+}
