@@ -151,7 +151,7 @@ struct BesideQ {
     uint32_t out_of_place; // of Q
     uint32_t batch;
     RopeElement element_in;
-    bool narrow; // K and V are half as wide as Q
+    bool narrow; // K and V are half as wide as Q, and have fewer lanes, if Q moves whole: out of place
 };
 
 void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
@@ -206,7 +206,7 @@ TEST_P(FusedOnDevice, QGoesBesideCachesOfIntegers) {
         BesideQ b = {static_cast<RopeElement>(ROPE_ELEMENT_I8 + number / 5),
                      0,
                      number % 5 % 2,
-                     number % 5 / 2 % 2,
+                     number % 5 > 1,
                      1,
                      {},
                      number % 5 == 4};
