@@ -238,8 +238,14 @@ class KeptSets {
     }
 
     // All sets are free again. No command buffer that was recorded with them may be pending, nor be submitted later.
-    void reuse() {
-        for (Kept& kept : kept_) kept.used = 0;
+    // `repeats`: the next calls are those since the last reuse(), in their order, with equal plans and the same
+    // buffers, none of which was destroyed. Their sets point there already, and stay as they are. More calls may follow
+    // them.
+    void reuse(bool repeats = false) {
+        for (Kept& kept : kept_) {
+            kept.pointed = repeats ? kept.used : 0;
+            kept.used = 0;
+        }
     }
 
     // These do what ropeCmdExecute and ropeCmdExecuteIndirect do, with sets of their own: `buffers.sets` is not read.
@@ -262,6 +268,7 @@ class KeptSets {
     struct Kept {
         uint32_t bindings; // bit i stands for binding i
         size_t used;
+        size_t pointed; // so many of the first are left as they are
         std::vector<VkDescriptorSet> sets;
     };
 
@@ -269,29 +276,31 @@ class KeptSets {
     size_t keptFor(const RopePass& pass) {
         size_t place = 0;
         while (place < kept_.size() && kept_[place].bindings != pass.bindings) ++place;
-        if (place == kept_.size()) kept_.push_back({pass.bindings, 0, {}});
+        if (place == kept_.size()) kept_.push_back({pass.bindings, 0, 0, {}});
         return place;
     }
 
     // Gives the call sets, which recording points at the buffers. Where there are none, recording says why.
     void bind(const RopePlan& plan, RopeBuffers* buffers) {
-        buffers->sets = takes_sets_ ? take(plan, *buffers) : nullptr;
-        buffers->update_sets = 1;
+        buffers->sets = takes_sets_ ? take(plan, buffers) : nullptr;
     }
 
     // Returns free sets, one for each dispatch of the plan, or null. Those of several passes are gathered in taken_.
-    const VkDescriptorSet* take(const RopePlan& plan, const RopeBuffers& buffers) {
+    const VkDescriptorSet* take(const RopePlan& plan, RopeBuffers* buffers) {
         const VkDescriptorSet* first = nullptr;
         taken_.clear();
+        buffers->update_sets = 0;
         if (ropeDispatchCount(&plan) == 0) return nullptr; // it was refused, or another version made it
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
             const size_t wanted = plan.passes[i].dispatches;
             const size_t place = keptFor(plan.passes[i]);
             while (kept_[place].sets.size() - kept_[place].used < wanted) {
-                if (!grow(plan, buffers)) return nullptr;
+                if (!grow(plan, *buffers)) return nullptr;
             }
-            first = kept_[place].sets.data() + kept_[place].used;
-            kept_[place].used += wanted;
+            Kept& kept = kept_[place];
+            first = kept.sets.data() + kept.used;
+            kept.used += wanted;
+            if (kept.used > kept.pointed) buffers->update_sets = 1;
             if (plan.pass_count != 1) taken_.insert(taken_.end(), first, first + wanted);
         }
         return plan.pass_count == 1 ? first : taken_.data();

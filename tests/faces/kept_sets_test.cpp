@@ -14,7 +14,7 @@ constexpr uint32_t kCalls = rope::KeptSets::kSetsOfPool + 44;
 
 // The device was asked for so many.
 struct Counts {
-    uint32_t pools, freed_pools, sets;
+    uint32_t pools, freed_pools, sets, updates;
 };
 Counts counts;
 bool pools_fail;
@@ -37,10 +37,19 @@ VkResult VKAPI_CALL allocateSets(VkDevice device, const VkDescriptorSetAllocateI
     counts.sets += info->descriptorSetCount;
     return allocate(device, info, sets);
 }
+void VKAPI_CALL updateSets(VkDevice device, uint32_t count, const VkWriteDescriptorSet* writes, uint32_t copies,
+                           const VkCopyDescriptorSet* from) {
+    static PFN_vkUpdateDescriptorSets update = nullptr;
+    update =
+        reinterpret_cast<PFN_vkUpdateDescriptorSets>(of_device->GetDeviceProcAddr(device, "vkUpdateDescriptorSets"));
+    ++counts.updates;
+    update(device, count, writes, copies, from);
+}
 PFN_vkVoidFunction VKAPI_CALL findCounting(VkDevice device, const char* name) {
     if (strcmp(name, "vkCreateDescriptorPool") == 0) return reinterpret_cast<PFN_vkVoidFunction>(createPool);
     if (strcmp(name, "vkDestroyDescriptorPool") == 0) return reinterpret_cast<PFN_vkVoidFunction>(destroyPool);
     if (strcmp(name, "vkAllocateDescriptorSets") == 0) return reinterpret_cast<PFN_vkVoidFunction>(allocateSets);
+    if (strcmp(name, "vkUpdateDescriptorSets") == 0) return reinterpret_cast<PFN_vkVoidFunction>(updateSets);
     return of_device->GetDeviceProcAddr(device, name);
 }
 
@@ -155,6 +164,14 @@ TEST_P(KeptSets, ServeOtherBuffersAndPlansWithoutAllocating) {
         }
         ASSERT_NO_FATAL_FAILURE(turnEach(&sets, 3, 17, false)); // none is free
         expectCounts(0, 3);
+        for (int32_t round = 1; round < 4; ++round) { // the same calls each time
+            counts.updates = 0;
+            sets.reuse(round != 1);
+            ASSERT_NO_FATAL_FAILURE(turnEach(&sets, 4, 1000, false));
+            EXPECT_EQ(counts.updates, takesSets() && round == 1 ? 4u : 0u);
+        }
+        ASSERT_NO_FATAL_FAILURE(turnEach(&sets, 5, 12345, true)); // and others
+        EXPECT_EQ(counts.updates, takesSets() ? 5u : 0u);
         EXPECT_EQ(sets.poolCount(), takesSets() ? 1u : 0u);
     }
     EXPECT_EQ(counts.freed_pools, takesSets() ? 1u : 0u);

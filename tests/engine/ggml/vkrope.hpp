@@ -84,7 +84,6 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
     if (fused != normed && (fused != normed + 2 || out->op != GGML_OP_SET_ROWS)) return;
     if (normed && nodes[1]->op != GGML_OP_MUL) return;
     vkrope_call& c = s.calls[8 * node + fused];
-    c.graph = 0;
     if (!vkrope_frequencies(ctx, s, c, rope)) return;
     RopeGgmlNode n = {};
     n.x = vkrope_bind(ctx, c, ROPE_SLOT_K, x);
@@ -106,10 +105,11 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
 static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* graph) {
     if (!ctx->vkrope) ctx->vkrope = std::shared_ptr<vkrope_state>(new vkrope_state{ctx});
     vkrope_state& s = *ctx->vkrope;
-    if (!ctx->submit_pending) s.level.sets.reuse(); // ggml has waited for all graphs before this one
-    ++s.graph;
-    if (graph->uid != 0 && graph->uid == s.uid) return; // ggml says that it is the graph before
-    s.uid = graph->uid, s.planned = s.graph;
+    const bool same = graph->uid != 0 && graph->uid == s.uid; // ggml says that it is the graph before
+    if (!ctx->submit_pending) s.level.sets.reuse(same);       // ggml has waited for all graphs before this one
+    s.uid = ctx->submit_pending ? 0 : graph->uid, ++s.graph;
+    if (same) return;
+    s.planned = s.graph;
     for (int i = 0; i < graph->n_nodes; ++i)
         for (int fused = 0; fused <= 4 && i + fused < graph->n_nodes; fused += 2) vkrope_plan(ctx, s, graph, i, fused);
 }

@@ -65,7 +65,7 @@ struct vkrope_raw {
     RopeLimits limits;
     vkrope_pipelines context;
     struct {
-        void reuse() {} // ggml does so with its sets
+        void reuse(bool) {} // ggml does so with its sets
     } sets;
 };
 using vkrope_level = vkrope_raw;
