@@ -135,13 +135,13 @@ class GgmlRotation {
 
     // Reads the 64 bytes of a node's op_params. A refusal leaves what was read before.
     RopeResult read(const void* op_params, uint32_t head_dim, RopeReason* reason = nullptr) {
-        RopeGgml parameters;
-        std::memcpy(&parameters, op_params, sizeof parameters);
+        RopeGgml parameters = {};
+        if (op_params != nullptr) std::memcpy(&parameters, op_params, sizeof parameters);
         const size_t pairs = (std::min)(head_dim / 2, ROPE_MAX_PAIRS); // more pairs are refused
         std::vector<double> values(pairs + 1);
         std::vector<uint8_t> axes(pairs + 1);
-        const RopeResult result =
-            ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &description_, reason);
+        const RopeResult result = ropeReadGgml(op_params != nullptr ? &parameters : nullptr, head_dim, values.data(),
+                                               axes.data(), &description_, reason);
         if (result == ROPE_SUCCESS) {
             values_.swap(values); // the description points at what is swapped in
             axes_.swap(axes);

@@ -127,6 +127,8 @@ TEST(FaceOnTheCpu, ANodeOfGgmlsIsPlannedFromItsOwnMembers) {
     EXPECT_EQ(words, same.words(ROPE_ANGLE_EXACT));
     EXPECT_EQ(words.size() * 4, ropeFrequencyBytes(32));
     EXPECT_EQ(rotation.read(x.op_params, 32, &reason), ROPE_ERROR_INVALID) << "64 elements of 32 turn";
+    EXPECT_EQ(rotation.read(nullptr, 64, &reason), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(reason.text).find("null"), std::string::npos) << reason.text;
     EXPECT_EQ(rotation.words(ROPE_ANGLE_EXACT), words) << "a refusal leaves what was read before";
 }
 
