@@ -1,6 +1,6 @@
 #include "baselines.hpp"
 
-#include "../shaders/interface.h"
+#include "plan/pass.h"
 
 #include <algorithm>
 
@@ -47,6 +47,7 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     pass.parts[1] = (threads + pass.step[1] - 1) / pass.step[1];
     pass.access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_Q, 16, 0, {0, vectors, 0}, vectors};
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_Q_OUT, 16, 0, {0, vectors, 0}, vectors};
+    rope::finishPass(&pass);
     return plan;
 }
 
@@ -65,6 +66,7 @@ bool isCopyKernel(const std::string& contestant) {
 RopePlan sumPlan(uint64_t bytes, const RopeLimits& limits) {
     RopePlan plan = copyPlan(bytes, 1, limits);
     plan.passes[0].shader = &rope_shader_sum;
+    rope::finishPass(&plan.passes[0]);
     return plan;
 }
 
@@ -76,6 +78,7 @@ RopePlan emptyPlan(const RopePlan& like) {
     pass.blocks = 0; // one group, whatever the rotation takes
     pass.lane_parts = 1;
     for (uint32_t axis = 0; axis < ROPE_PART_AXES; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
+    rope::finishPass(&pass);
     return plan;
 }
 

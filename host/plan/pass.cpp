@@ -23,12 +23,6 @@ uint32_t fusedBinding(const RopePass& pass, uint32_t role, bool source) {
     return first + (role != 0 && (apart & 1u) != 0 ? 1 : 0);
 }
 
-uint32_t boundBindings(const RopePass& pass) {
-    uint32_t bound = 0;
-    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bound |= static_cast<uint32_t>(pass.access[i].extent != 0) << i;
-    return bound;
-}
-
 // The shader counts by its bytes, so that a plan has one hash in every process.
 uint32_t hashPipeline(const RopePass& pass) {
     static_assert(ROPE_CONSTANT_COUNT % 2 == 0, "two constants are taken at a time");

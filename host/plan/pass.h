@@ -47,7 +47,18 @@ inline bool isCache(const RopePass& pass, uint32_t binding) { return (pass.cache
 inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }
 
 // Returns the bindings that a pass reads or writes so far. A finished pass has them in `bindings`.
-uint32_t boundBindings(const RopePass& pass);
+inline uint32_t boundBindings(const RopePass& pass) {
+    uint32_t bound = 0;
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) bound |= static_cast<uint32_t>(pass.access[i].extent != 0) << i;
+    return bound;
+}
+// Fills in what follows from the accesses and the parts of a pass: its bindings, and its dispatches, up to 2^32 - 1.
+inline void finishPass(RopePass* pass) {
+    pass->bindings = boundBindings(*pass);
+    uint64_t parts = 1;
+    for (const uint32_t count : pass->parts) parts = parts * count <= UINT32_MAX ? parts * count : UINT32_MAX;
+    pass->dispatches = static_cast<uint32_t>(parts);
+}
 // Returns the hash that a context finds the pass's pipeline by.
 uint32_t hashPipeline(const RopePass& pass);
 // True if the passes of two plans take the same pipelines.

@@ -124,13 +124,6 @@ bool splitPass(const RopeLimits& limits, RopePass* pass) {
     return fitsLimits(*pass, limits, kAllBindings);
 }
 
-// Returns the product of a pass's parts, or at least 2^32 - 1 where it is more.
-uint64_t partCount(const RopePass& pass) {
-    uint64_t parts = 1;
-    for (const uint32_t count : pass.parts) parts = parts * count <= UINT32_MAX ? parts * count : UINT32_MAX;
-    return parts;
-}
-
 // Tells the shader how a cache is cut into windows.
 void setWindows(RopePass* pass) {
     if (windowCount(*pass) == 1) return;
@@ -259,9 +252,8 @@ RopeResult Planner::finish() {
             break;
         }
         setWindows(pass);
-        pass->bindings = boundBindings(*pass);
+        finishPass(pass);
         pass->pipeline_hash = hashPipeline(*pass);
-        pass->dispatches = static_cast<uint32_t>(partCount(*pass));
         dispatches += pass->dispatches;
         if (dispatches > (1u << 30)) {
             result = refuse(reason(), ROPE_ERROR_TOO_LARGE,

@@ -1,6 +1,6 @@
 #include "tool/check_halves.hpp"
 
-#include "../shaders/interface.h"
+#include "plan/pass.h"
 
 #include <algorithm>
 #include <cstring>
@@ -32,12 +32,11 @@ RopePlan planHalves(const RopeLimits& limits, bool widens, uint32_t first) {
     for (uint32_t axis = 0; axis < ROPE_PART_AXES; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = pass.step[1] = (widens ? 2 * 65536 : kPartFloats) / kThreadNumbers;
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 2};
-    pass.bindings = 1u << ROPE_BINDING_DESTINATION;
-    pass.dispatches = 1;
     rope::RopePush push = {};
     push.window_end = widens;
     push.scale_mantissa = first;
     std::memcpy(pass.push, &push, sizeof push);
+    rope::finishPass(&pass);
     return plan;
 }
 
