@@ -1307,7 +1307,9 @@ typedef struct RopeBuffer {
 typedef struct RopeBuffers {
     RopeBuffer slots[ROPE_SLOT_COUNT];
     const VkDescriptorSet* sets; /* from ropeAllocateSets; only where the device has no push descriptors */
-    uint32_t update_sets;        /* 1: recording first points `sets` at the buffers, under ropeUpdateSets' conditions */
+    uint32_t update_sets; /* 1: recording points each of `sets` at the buffers just before it binds the set, under the
+                             conditions of ropeUpdateSets; a command buffer may take each set once. 0: the sets point
+                             there already. Not read where descriptors are pushed */
 } RopeBuffers;
 
 /* Allocates ropeDispatchCount(plan) sets from your pool, outside the frame, and points them at the buffers: for devices
@@ -1328,6 +1330,7 @@ ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* p
 ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
 
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
+ * With buffers->update_sets it writes the sets too, and no other thread may write or bind these meanwhile.
  * Nothing is recorded unless the result is ROPE_SUCCESS. The plan, the buffers and their offsets are checked first, in
  * some nanoseconds. The host answers for what these cannot show: the buffers' sizes, and all overlaps but one: a tensor
  * that goes out of place is refused where its source and destination begin at one byte of one buffer, which is the

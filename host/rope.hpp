@@ -201,8 +201,9 @@ class Context {
 };
 
 // KeptSets records plans on devices with and without push descriptors. Without them it owns descriptor pools that grow,
-// keeps every set that it allocated, and points sets at the buffers of each call (ropeAllocateSets, ropeUpdateSets).
-// A set serves every dispatch that has the same bindings, whatever the plan, so a plan may come and go.
+// keeps every set that it allocated, and points sets at the buffers of each call (ropeAllocateSets,
+// RopeBuffers.update_sets), unless reuse() is told that the calls repeat. A set serves every dispatch that has the same
+// bindings, whatever the plan, so a plan may come and go.
 //
 //   Allocates: execute(), where a call finds too few sets that are free, makes sets for its plan, and host memory. If
 //     the last pool has no room it makes a VkDescriptorPool, of 256 sets or as many as the plan takes if these are
@@ -243,9 +244,10 @@ class KeptSets {
     // them.
     void reuse(bool repeats = false) {
         for (Kept& kept : kept_) {
-            kept.pointed = repeats ? kept.used : 0;
+            kept.pointed = repeats && !refused_ ? kept.used : 0;
             kept.used = 0;
         }
+        refused_ = false;
     }
 
     // These do what ropeCmdExecute and ropeCmdExecuteIndirect do, with sets of their own: `buffers.sets` is not read.
@@ -253,12 +255,12 @@ class KeptSets {
     // Vulkan gave no pool or no sets. Sets that a refused call has taken are free again after reuse().
     RopeResult execute(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers) {
         bind(plan, &buffers);
-        return ropeCmdExecute(command_buffer, context_, &plan, &buffers);
+        return noted(ropeCmdExecute(command_buffer, context_, &plan, &buffers));
     }
     RopeResult executeIndirect(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers,
                                VkBuffer groups, VkDeviceSize offset) {
         bind(plan, &buffers);
-        return ropeCmdExecuteIndirect(command_buffer, context_, &plan, &buffers, groups, offset);
+        return noted(ropeCmdExecuteIndirect(command_buffer, context_, &plan, &buffers, groups, offset));
     }
 
     size_t poolCount() const { return pools_.size(); }
@@ -278,6 +280,12 @@ class KeptSets {
         while (place < kept_.size() && kept_[place].bindings != pass.bindings) ++place;
         if (place == kept_.size()) kept_.push_back({pass.bindings, 0, 0, {}});
         return place;
+    }
+
+    // A refused call has taken sets that it did not point.
+    RopeResult noted(RopeResult result) {
+        refused_ |= result != ROPE_SUCCESS;
+        return result;
     }
 
     // Gives the call sets, which recording points at the buffers. Where there are none, recording says why.
@@ -352,6 +360,7 @@ class KeptSets {
     PFN_vkCreateDescriptorPool create_pool_ = nullptr;
     PFN_vkDestroyDescriptorPool destroy_pool_ = nullptr;
     bool takes_sets_ = false;
+    bool refused_ = false; // a call since reuse()
     std::vector<VkDescriptorPool> pools_;
     uint32_t room_ = 0; // sets that the last pool still gives
     std::vector<Kept> kept_;

@@ -45,8 +45,8 @@ PassPart partOf(const RopePass& pass, uint32_t index) {
 RopePlace bindPart(const RopePass& pass, uint32_t index, const PassPart& part, uint32_t alignment,
                    RopeBinding* binding) {
     const RopeAccess& access = pass.access[index];
-    const int axes = isCache(pass, index) ? kGridAxes : kSequence; // only a cache has strides on its own axes
-    uint64_t element = access.offset, span = access.extent;        // which the plan has found to fit into 64 bits
+    const int axes = isCache(pass, index) ? kGridAxes : kSequence; // only a cache has strides behind kHead
+    uint64_t element = access.offset, span = access.extent;        // Planner::sumBytes found that both fit into 64 bits
     uint32_t strides[kGridAxes];
     for (int axis = 0; axis < axes; ++axis) {
         element += part.begin[axis] * access.stride[axis];
@@ -73,9 +73,8 @@ void setRotationWords(const RopePass& pass, const RopePlace* places, RopePush* p
     memcpy(&words, pass.push, sizeof words);
     const RopeRotatePush planned = words;
     memcpy(&words, push, offsetof(RopeRotatePush, source_k));
-    if (pass.access[ROPE_BINDING_DESTINATION_K].extent != 0) {
-        const uint32_t from =
-            pass.access[ROPE_BINDING_SOURCE_K].extent != 0 ? ROPE_BINDING_SOURCE_K : ROPE_BINDING_DESTINATION_K;
+    if (isBound(pass, ROPE_BINDING_DESTINATION_K)) {
+        const uint32_t from = isBound(pass, ROPE_BINDING_SOURCE_K) ? ROPE_BINDING_SOURCE_K : ROPE_BINDING_DESTINATION_K;
         words.source_k = placeInUnits(pass.address_unit, places[from]);
         words.destination_k = placeInUnits(pass.address_unit, places[ROPE_BINDING_DESTINATION_K]);
         words.source.head = planned.source.head;
@@ -180,13 +179,13 @@ void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, Rope
     RopePlace places[ROPE_BINDING_COUNT] = {};
     memset(dispatch->bindings, 0, sizeof dispatch->bindings);
     for (uint32_t i = 0; pass.bindings >> i != 0; ++i) {
-        if ((pass.bindings >> i & 1u) != 0) places[i] = bindPart(pass, i, part, alignment, &dispatch->bindings[i]);
+        if (isBound(pass, i)) places[i] = bindPart(pass, i, part, alignment, &dispatch->bindings[i]);
     }
     // In place a thread reads where it writes.
-    if (pass.access[ROPE_BINDING_SOURCE].extent == 0) places[ROPE_BINDING_SOURCE] = places[ROPE_BINDING_DESTINATION];
+    if (!isBound(pass, ROPE_BINDING_SOURCE)) places[ROPE_BINDING_SOURCE] = places[ROPE_BINDING_DESTINATION];
     const RopePlace positions = places[ROPE_BINDING_POSITIONS];
     push.first_token = part.begin[kToken];
-    if (pass.access[ROPE_BINDING_POSITIONS].extent != 0) {
+    if (isBound(pass, ROPE_BINDING_POSITIONS)) {
         push.position_offset = positions.offset;
         push.position_batch = pass.sequences != 0 ? pass.sequences : positions.batch;
         push.position_token = positions.token;

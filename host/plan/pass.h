@@ -41,6 +41,8 @@ static_assert(ROPE_SLOT_K_WEIGHTS == ROPE_SLOT_Q_WEIGHTS + 1 && ROPE_SLOT_COUNT 
                   ROPE_SLOT_BIASES == ROPE_SLOT_K_WEIGHTS + 1,
               "weights and biases are the last slots");
 
+// True if a finished pass reads or writes the binding.
+inline bool isBound(const RopePass& pass, uint32_t binding) { return (pass.bindings & 1u << binding) != 0; }
 // True if the binding is a cache, of which a part binds its window.
 inline bool isCache(const RopePass& pass, uint32_t binding) { return (pass.cache_bindings & 1u << binding) != 0; }
 // True if every part of the pass binds the whole of this binding: no split moves it.

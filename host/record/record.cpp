@@ -44,9 +44,9 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_BINDING_S
 // begins at its first slot, which the pass need not write.
 bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
     for (uint32_t i = ROPE_BINDING_SOURCE; i < ROPE_BINDING_SOURCE + kSources; ++i) {
-        if ((pass.bindings >> i & 1u) == 0 || isCache(pass, i + kSources)) continue;
+        if (!isBound(pass, i) || !isBound(pass, i + kSources) || isCache(pass, i + kSources)) continue;
         const RopeAccess &from = pass.access[i], &to = pass.access[i + kSources];
-        if (to.extent == 0 || from.slot == to.slot) continue;
+        if (from.slot == to.slot) continue;
         const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];
         const uint64_t apart = in.offset + from.offset * from.element_bytes - out.offset - to.offset * to.element_bytes;
         if (in.buffer == out.buffer && apart == 0) return true;

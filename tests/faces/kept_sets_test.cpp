@@ -172,6 +172,12 @@ TEST_P(KeptSets, ServeOtherBuffersAndPlansWithoutAllocating) {
         }
         ASSERT_NO_FATAL_FAILURE(turnEach(&sets, 5, 12345, true)); // and others
         EXPECT_EQ(counts.updates, takesSets() ? 5u : 0u);
+        sets.reuse();
+        EXPECT_EQ(sets.execute(VK_NULL_HANDLE, planned(describe(1)), RopeBuffers()), ROPE_ERROR_MISSING_BUFFER);
+        for (int32_t round = 1; round < 3; ++round) { // the refused call is not repeated, and has taken a set
+            ASSERT_NO_FATAL_FAILURE(turnEach(&sets, 3, 55, false));
+            sets.reuse(true);
+        }
         EXPECT_EQ(sets.poolCount(), takesSets() ? 1u : 0u);
     }
     EXPECT_EQ(counts.freed_pools, takesSets() ? 1u : 0u);

@@ -14,7 +14,7 @@ LINKS = r"    target_link_libraries\(ggml-vulkan "
 LINES = [
     (BACKEND, r"struct ggml_backend_vk_context \{", "    vk_device device;", "    std::shared_ptr<struct vkrope_state> vkrope;"),
     (BACKEND, "", r"static bool ggml_vk_build_graph\(", '#include "vkrope.hpp"'),
-    (BACKEND, r"static bool ggml_vk_build_graph\(", r"    switch \(node->op\) \{", "    if (!vkrope_record(ctx, compute_ctx, node, node_idx))"),
+    (BACKEND, r"    vk_context compute_ctx = ", r"    switch \(node->op\) \{", "    if (!vkrope_record(ctx, compute_ctx, node, node_idx))"),
     (BACKEND, r"static void ggml_vk_cleanup\(.*\{$", r"    ggml_vk_graph_cleanup\(ctx\);", "    ctx->vkrope.reset();"),
     (BACKEND, r"static ggml_status ggml_backend_vk_graph_compute\(.*\{$", "    int last_node = ", "    vkrope_prepare(ctx, cgraph);"),
     (LISTS, "", LINKS, "    set(VKROPE_STATIC ON)"),

@@ -38,6 +38,29 @@ class Graph {
         return positions_;
     }
     std::vector<float> compute(ggml_tensor* result, ggml_tensor* before = nullptr) {
+        ggml_cgraph* graph = fill(result, before);
+        ggml_backend_graph_compute(backend_, graph);
+        return read(result);
+    }
+    // Computes the graph three times, at other positions each time. ggml's scheduler says that it is the same graph.
+    std::vector<float> computeThrice(ggml_tensor* result) {
+        ggml_cgraph* graph = fill(result, nullptr);
+        ggml_backend_t backends[] = {backend_, ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr)};
+        ggml_backend_sched_t scheduler = ggml_backend_sched_new(backends, nullptr, 2, 64, false, false);
+        std::vector<float> all;
+        for (const int first : {5, 1000, 70}) {
+            place({first, first + 1, first + 2, 300});
+            ggml_backend_sched_graph_compute(scheduler, graph);
+            const std::vector<float> values = read(result);
+            all.insert(all.end(), values.begin(), values.end());
+        }
+        ggml_backend_sched_free(scheduler);
+        ggml_backend_free(backends[1]);
+        return all;
+    }
+
+  private:
+    ggml_cgraph* fill(ggml_tensor* result, ggml_tensor* before) {
         ggml_cgraph* graph = ggml_new_graph(here());
         if (before != nullptr) ggml_build_forward_expand(graph, before);
         ggml_build_forward_expand(graph, result);
@@ -47,15 +70,18 @@ class Graph {
             for (size_t i = 0; i < values.size(); ++i) values[i] = first + static_cast<float>(i * 37 % 101) / 101;
             ggml_backend_tensor_set(tensor, values.data(), 0, ggml_nbytes(tensor));
         }
-        const int positions[kTokens] = {5, 6, 7, 300};
-        ggml_backend_tensor_set(positions_, positions, 0, sizeof positions);
-        ggml_backend_graph_compute(backend_, graph);
+        place({5, 6, 7, 300});
+        return graph;
+    }
+    void place(const std::array<int, kTokens>& positions) {
+        ggml_backend_tensor_set(positions_, positions.data(), 0, sizeof positions);
+    }
+    static std::vector<float> read(ggml_tensor* result) {
         std::vector<float> values(static_cast<size_t>(ggml_nelements(result)));
         ggml_backend_tensor_get(result, values.data(), 0, ggml_nbytes(result));
         return values;
     }
 
-  private:
     ggml_backend_t backend_;
     std::vector<ggml_context*> contexts_;
     std::vector<ggml_backend_buffer_t> buffers_;
@@ -94,6 +120,14 @@ std::vector<float> factorsThatTheGraphWrites(Graph& g) {
     ggml_tensor* x = g.input({kHeadDim, kHeads, kTokens, 1});
     ggml_tensor* positions = g.positions();
     return g.compute(rope(g, x, positions, factors), ggml_cpy(g.here(), written, factors));
+}
+
+std::vector<float> aGraphThatRepeats(Graph& g) {
+    ggml_context* context = g.inNewBuffer();
+    ggml_tensor* factors = g.input({kHeadDim / 2, 1, 1, 1}, 1);
+    ggml_tensor* x = g.input({kHeadDim, kHeads, kTokens, 1});
+    ggml_tensor* positions = g.positions();
+    return g.computeThrice(ggml_add(context, rope(g, x, positions, factors), rope(g, x, positions)));
 }
 
 std::vector<float> aScaleAfterTheNorm(Graph& g) {
@@ -137,6 +171,7 @@ int main() {
     std::vector<std::pair<std::string, Case>> cases = {{"each tensor in its buffer", eachInItsBuffer},
                                                        {"two sets of factors", twoSetsOfFactors},
                                                        {"factors that the graph writes", factorsThatTheGraphWrites},
+                                                       {"a graph that repeats", aGraphThatRepeats},
                                                        {"a scale after the norm", aScaleAfterTheNorm}};
     for (const std::array<int64_t, 4> ne : {std::array<int64_t, 4>{kHeadDim, 1, 1, 1},
                                             {1, 1, 1, 1},

@@ -20,6 +20,7 @@ struct ggml_backend_vk_context {
 };
 static void ggml_vk_cleanup(ggml_backend_vk_context * ctx);
 static bool ggml_vk_build_graph(ggml_backend_vk_context * ctx, ggml_cgraph * cgraph, int node_idx) {
+    vk_context compute_ctx = ggml_vk_get_compute_ctx(ctx);
     switch (node->op) {
     }
 }
@@ -40,6 +41,7 @@ struct ggml_backend_vk_context {
 static void ggml_vk_cleanup(ggml_backend_vk_context * ctx);
 #include "vkrope.hpp"
 static bool ggml_vk_build_graph(ggml_backend_vk_context * ctx, ggml_cgraph * cgraph, int node_idx) {
+    vk_context compute_ctx = ggml_vk_get_compute_ctx(ctx);
     if (!vkrope_record(ctx, compute_ctx, node, node_idx))
     switch (node->op) {
     }

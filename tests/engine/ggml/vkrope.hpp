@@ -41,7 +41,7 @@ struct vkrope_state {
     vkrope_level level;                                        // makes pipelines and records
     std::map<std::array<size_t, 11>, vkrope_words> words = {}; // by op_params, the size of a head, and the factors
     std::unordered_map<int, vkrope_call> calls = {};           // by the node and how many are fused with it
-    size_t graph = 0, planned = 0, uid = 0; // the last, and the last that was planned, with ggml's own number of it
+    size_t graph = 0, planned = 0, uid = 0; // the last, the last that was planned, and ggml's number of the last
 };
 
 static RopeGgmlTensor vkrope_bind(ggml_backend_vk_context* ctx, vkrope_call& c, RopeSlot slot, const ggml_tensor* t) {
@@ -107,7 +107,7 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
     vkrope_state& s = *ctx->vkrope;
     const bool same = graph->uid != 0 && graph->uid == s.uid; // ggml says that it is the graph before
     if (!ctx->submit_pending) s.level.sets.reuse(same);       // ggml has waited for all graphs before this one
-    s.uid = ctx->submit_pending ? 0 : graph->uid, ++s.graph;
+    s.uid = ctx->submit_pending ? 0 : graph->uid, ++s.graph;  // 0: the sets are not those of a graph from the first on
     if (same) return;
     s.planned = s.graph;
     for (int i = 0; i < graph->n_nodes; ++i)
