@@ -373,6 +373,8 @@ const std::vector<FusedKind>& fusedKinds() {
                                                {"hunyuan", 16, 8, f32, f16, after, false, false, rows},
                                                {"olmo2", 32, 32, f32, f16, all_heads, false, false, rows},
                                                {"query_scale", 32, 8, f32, f16, none, true, false, rows},
+                                               {"qkv_i8", 32, 8, f32, i8, none, false, false, computed},
+                                               {"qkv_q8_0", 32, 8, f32, q8, none, false, false, rows},
                                                {"shift", 0, 8, f16, f16, none, false, true, computed}};
     return all;
 }
