@@ -94,11 +94,12 @@ struct AddedCommand {
     tool::RunCommand run;
 };
 
-std::string parsedCommand(const std::vector<AddedCommand>& commands) {
+// Returns the command that was parsed, or the program where there is none.
+const CLI::App& parsedCommand(const CLI::App& program, const std::vector<AddedCommand>& commands) {
     for (const AddedCommand& command : commands) {
-        if (command.app->parsed()) return "vkrope " + command.app->get_name();
+        if (command.app->parsed()) return *command.app;
     }
-    return "vkrope";
+    return program;
 }
 
 std::string commandNames() {
@@ -155,14 +156,15 @@ int main(int count, char** values) {
     try {
         app.parse(count, values);
     } catch (const CLI::ParseError& error) {
+        const CLI::App& command = parsedCommand(app, commands);
         tool::Failure failure = {2, ""};
         if (error.get_exit_code() == 0) { // help or version
             app.exit(error);
             if (flushOutput(&failure)) return 0;
         } else {
-            failure.text = tool::sentenceOf(error);
+            failure.text = tool::sentenceOf(error, command.remaining());
         }
-        return complain(parsedCommand(commands), failure);
+        return complain(&command == &app ? "vkrope" : "vkrope " + command.get_name(), failure);
     }
     for (const AddedCommand& command : commands) {
         if (command.app->parsed()) return runCommand(command);

@@ -91,15 +91,22 @@ static std::string choiceSentence(const std::string& name, const std::string& te
     return name + " takes one of " + choices + ", not '" + given + "'";
 }
 
+static std::string noOptionSentence(const std::string& option) {
+    return "there is no option '" + option + "'; --help lists what is taken";
+}
+
 // The words that no option took come in any order, and an option's value is among them.
 static std::string unexpectedSentence(const std::string& words) {
     const size_t option = words.find(" -");
-    if (option != words.npos)
-        return "there is no option '" + textBetween(words.substr(option), " ", " ") + "'; --help lists what is taken";
+    if (option != words.npos) return noOptionSentence(textBetween(words.substr(option), " ", " "));
     return "'" + textBetween(words, " ", " ") + "' is one word too many; --help lists what is taken";
 }
 
-std::string sentenceOf(const CLI::ParseError& error) {
+std::string sentenceOf(const CLI::ParseError& error, const std::vector<std::string>& untaken) {
+    for (const std::string& word : untaken) { // the parser misses a required option first
+        if (word.size() > 1 && word[0] == '-' && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
+            return noOptionSentence(word);
+    }
     const std::string text = error.what(), first = text.substr(0, text.find('\n')); // further lines hold hints
     const std::string name = textBetween(first, "", ":");
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && first.find(" = ") != first.npos)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -21,6 +22,6 @@ void takesNumber(CLI::Option* option, const char* what, double low, double high,
 void refuseEmpty(CLI::App* app);
 
 // Returns one sentence about what the parser has found.
-std::string sentenceOf(const CLI::ParseError& error);
+std::string sentenceOf(const CLI::ParseError& error, const std::vector<std::string>& untaken);
 
 } // namespace tool

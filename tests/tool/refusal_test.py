@@ -56,6 +56,7 @@ def nonsense():
         ("unknown command", ["rotat"], "rotat"),
         ("unknown command that asks for help", ["rotat", "--help"], "there is no command 'rotat'"),
         ("unknown option", rotation + ["--qq", "1"], "there is no option '--qq'"),
+        ("unknown option beside one that is missing", ["rotate", "--qq"], "there is no option '--qq'"),
         ("a word too many", ["devices", "all"], "'all' is one word too many"),
         ("a choice that is none", rotation + ["--pairing", "sideways"], "--pairing takes one of half, interleaved, not 'sideways'"),
         ("a folder as the configuration", but(config="folder"), "--config: folder is a folder; name a config.json"),
