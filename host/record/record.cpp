@@ -5,32 +5,32 @@
 namespace rope {
 namespace {
 
-struct DescriptorWrites {
-    VkDescriptorBufferInfo buffers[ROPE_BINDING_COUNT];
+// Pushes the dispatch's buffers, or points the set at them.
+void bindBuffers(const RopeContext& context, const RopeDispatch& dispatch, const RopeBuffers& buffers,
+                 VkDescriptorSet set, VkCommandBuffer command_buffer, VkPipelineLayout layout) {
+    VkDescriptorBufferInfo infos[ROPE_BINDING_COUNT];
     VkWriteDescriptorSet writes[ROPE_BINDING_COUNT];
-};
-
-// Fills in a write for each binding, and returns how many bindings the dispatch has.
-uint32_t fillDescriptorWrites(const RopeDispatch& dispatch, const RopeBuffers& buffers, VkDescriptorSet set,
-                              DescriptorWrites* w) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const RopeBinding& binding = dispatch.bindings[i];
         if (binding.range == 0) continue;
         const RopeBuffer& buffer = buffers.slots[binding.slot];
-        VkDescriptorBufferInfo* info = &w->buffers[count];
+        VkDescriptorBufferInfo* info = &infos[count];
         *info = {buffer.buffer, buffer.offset + binding.offset, binding.range};
-        w->writes[count++] = {
+        writes[count++] = {
             VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET, nullptr, set, i, 0, 1, descriptorType(i), nullptr, info, nullptr};
     }
-    return count;
+    if (context.pushes_descriptors)
+        context.vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, count, writes);
+    else
+        context.vk.UpdateDescriptorSets(context.device, count, writes, 0, nullptr);
 }
 
-void pointSet(const RopeContext& context, const RopeDispatch& dispatch, const RopeBuffers& buffers,
+void pointSet(const RopeContext& context, const RopePlan& plan, uint32_t index, const RopeBuffers& buffers,
               VkDescriptorSet set) {
-    DescriptorWrites w;
-    const uint32_t bound = fillDescriptorWrites(dispatch, buffers, set, &w);
-    context.vk.UpdateDescriptorSets(context.device, bound, w.writes, 0, nullptr);
+    RopeDispatch dispatch;
+    ropeGetDispatch(&plan, index, &dispatch);
+    bindBuffers(context, dispatch, buffers, set, VK_NULL_HANDLE, VK_NULL_HANDLE);
 }
 
 constexpr uint32_t kSources = 3; // Q's or the one tensor's, K's, V's
@@ -82,15 +82,13 @@ void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, co
                   const RopeBuffers& buffers, uint32_t index, const RopeDispatch& dispatch) {
     const ContextFunctions& vk = context.vk;
     vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
-    if (context.pushes_descriptors) {
-        DescriptorWrites w;
-        const uint32_t bound = fillDescriptorWrites(dispatch, buffers, VK_NULL_HANDLE, &w);
-        vk.CmdPushDescriptorSetKHR(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, bound, w.writes);
-    } else {
-        if (buffers.update_sets != 0) pointSet(context, dispatch, buffers, buffers.sets[index]);
-        vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1,
-                                 &buffers.sets[index], 0, nullptr);
-    }
+    const VkDescriptorSet* set = context.pushes_descriptors ? nullptr : &buffers.sets[index];
+    if (set == nullptr || buffers.update_sets != 0)
+        bindBuffers(context, dispatch, buffers, set != nullptr ? *set : VK_NULL_HANDLE, command_buffer,
+                    pipeline.layout);
+    if (set != nullptr)
+        vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, set, 0,
+                                 nullptr);
     vk.CmdPushConstants(command_buffer, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof dispatch.push,
                         dispatch.push);
 }
@@ -116,9 +114,7 @@ VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* plan, cons
             info.pSetLayouts = &pipelines.of_pass[pass]->set_layout;
             const VkResult result = context->vk.AllocateDescriptorSets(context->device, &info, &sets[index]);
             if (result != VK_SUCCESS) return result;
-            RopeDispatch dispatch;
-            ropeGetDispatch(plan, index, &dispatch);
-            pointSet(*context, dispatch, *buffers, sets[index]);
+            pointSet(*context, *plan, index, *buffers, sets[index]);
         }
     }
     return VK_SUCCESS;
@@ -130,11 +126,7 @@ RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, cons
     const RopeResult refused = checkRecording(context, plan, buffers, /* with_sets= */ true, &pipelines);
     if (refused != ROPE_SUCCESS) return refused;
     const uint32_t count = ropeDispatchCount(plan);
-    for (uint32_t index = 0; index < count; ++index) {
-        RopeDispatch dispatch;
-        ropeGetDispatch(plan, index, &dispatch);
-        pointSet(*context, dispatch, *buffers, buffers->sets[index]);
-    }
+    for (uint32_t index = 0; index < count; ++index) pointSet(*context, *plan, index, *buffers, buffers->sets[index]);
     return ROPE_SUCCESS;
 }
 
