@@ -6,11 +6,18 @@
 #include "plan/element_formats.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace measure {
 namespace {
 
-constexpr uint32_t kHeadDim = 128;
+// The widths of the heads, and where the part begins that turns.
+struct Heads {
+    uint32_t q_dim, k_dim, rotary_dim, q_begin, k_begin;
+};
+constexpr Heads kUsualHeads = {128, 128, 128, 0, 0};
+constexpr Heads kLatentHeads = {192, 576, 64, 128, 512};
+
 constexpr uint32_t kPageSize = 16;
 constexpr uint64_t kCopyBytes = 128; // a copy's bytes are a multiple of it
 constexpr int32_t kShiftDelta = -64; // a shift turns by this many positions
@@ -24,19 +31,26 @@ struct TimedPlans {
     void run(BenchDevice* bench) const { bench->run(plans.data(), static_cast<uint32_t>(plans.size()), slots.data()); }
 };
 
-uint64_t bytesWithScales(RopeElement element, uint64_t count) {
-    const bool apart = rope::formatOf(element).scale == rope::ElementScale::kApart;
-    return rope::elementBytes(element, count) + (apart ? count / kHeadDim * sizeof(float) : 0);
+uint32_t widthOf(const RopeFusedDescription& d, const RopeTensor& tensor) {
+    return tensor.head_dim != 0 ? tensor.head_dim : d.rotate.head_dim;
+}
+
+// Returns the bytes of so many elements, with their scales if they have scales apart that the pass finds.
+uint64_t bytesWithScales(RopeElement element, uint64_t count, uint32_t head_dim, bool given) {
+    const bool apart = rope::formatOf(element).scale == rope::ElementScale::kApart && !given;
+    return rope::elementBytes(element, count) + (apart ? count / head_dim * sizeof(float) : 0);
 }
 
 // Counts the bytes that a plan moves: the tokens' share of the cache, and of the other slots all that the plan reads.
 uint64_t bytesMoved(const RopeFusedDescription& d, const RopePlan& plan) {
-    const uint64_t head = uint64_t{d.rotate.tokens} * kHeadDim;
-    const uint64_t q = head * d.rotate.q.heads;
-    const uint64_t kv = head * (d.rotate.k.heads + d.v.heads);
-    const bool cached = d.cache.kind != ROPE_CACHE_NONE;
-    uint64_t bytes = bytesWithScales(d.rotate.element_in, q + kv) + bytesWithScales(d.rotate.element_out, q) +
-                     bytesWithScales(cached ? d.cache.element : d.rotate.element_out, kv);
+    const uint64_t tokens = d.rotate.tokens;
+    const uint32_t k_dim = widthOf(d, d.rotate.k);
+    const uint64_t q = tokens * d.rotate.q.heads * widthOf(d, d.rotate.q);
+    const uint64_t kv = tokens * (d.rotate.k.heads * k_dim + d.v.heads * widthOf(d, d.v));
+    const bool cached = d.cache.kind != ROPE_CACHE_NONE, given = d.cache.k_given_scale.count != 0;
+    uint64_t bytes = rope::elementBytes(d.rotate.element_in, q) + rope::elementBytes(d.rotate.element_out, q) +
+                     bytesWithScales(d.rotate.element_in, kv, k_dim, given) +
+                     bytesWithScales(cached ? d.cache.element : d.rotate.element_out, kv, k_dim, given);
     for (const RopeSlot slot : {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS, ROPE_SLOT_PARAMETERS}) {
         bytes += plan.bytes[slot];
     }
@@ -62,10 +76,13 @@ class FusedBenchState {
     void verify();
     void makeSlotMap();
     void makeCaches();
+    void describe();
     RopeFusedDescription emptyStage() const;
     void add(const RopeFusedDescription& d, bool rotation, RopeBuffers slots, TimedPlans* timed);
     void addFused();
     void addStage(RopeFusedDescription d, bool rotation);
+    void addNorm();
+    void addRotation();
     void addScatter(bool is_v);
     void addShift();
     void addUnfused();
@@ -73,8 +90,10 @@ class FusedBenchState {
 
     BenchDevice* bench_;
     FusedKind kind_;
+    const Heads& heads_;
     uint32_t tokens_;
-    std::vector<double> frequencies_ = std::vector<double>(kHeadDim / 2); // Llama-3's frequencies
+    uint64_t row_; // elements of a token's projection
+    std::vector<double> frequencies_;
     std::deque<rope::Buffer> buffers_;
     std::deque<BufferCopies> copies_;
     RopeFusedDescription description_ = {};
@@ -83,6 +102,7 @@ class FusedBenchState {
     const rope::Buffer *input_ = nullptr, *q_out_ = nullptr;
     const rope::Buffer* caches_[2]; // the fused pass's cache, and the unfused stages'
     uint64_t q_bytes_ = 0, cache_bytes_ = 0;
+    const float scale_ = 0.0078125f; // of a latent in float8; the host gives it, as DeepSeek's models have it
     // The buffers and layouts that hold Q and K between the unfused stages.
     const rope::Buffer* unfused_buffers_[2] = {nullptr, nullptr};
     RopeTensor unfused_tensors_[2] = {};
@@ -104,60 +124,78 @@ void FusedBenchState::makeSlotMap() {
 
 void FusedBenchState::makeCaches() {
     RopeCache& cache = description_.cache;
-    const uint64_t elements = uint64_t{cache.slots} * kind_.kv_heads * kHeadDim;
-    cache.v.offset = elements;
-    cache.k_scales.offset = 2 * elements / 4;
-    cache.v_scales.offset = cache.k_scales.offset + elements / kHeadDim;
-    cache_bytes_ = bytesWithScales(kind_.cache, 2 * elements);
+    const uint64_t k = uint64_t{cache.slots} * kind_.kv_heads * heads_.k_dim;
+    const uint64_t kv = k + uint64_t{cache.slots} * kind_.vHeads() * heads_.k_dim;
+    cache.v.offset = kind_.latent ? 0 : k;
+    cache.k_scales.offset = kv / 4;
+    cache.v_scales.offset = cache.k_scales.offset + k / heads_.k_dim;
+    if (kind_.latent && rope::isFloat8(kind_.cache)) cache.k_given_scale = {&scale_, 1, 0};
+    cache_bytes_ = bytesWithScales(kind_.cache, kv, heads_.k_dim, cache.k_given_scale.count != 0);
     std::vector<uint8_t> before(cache_bytes_);
-    if (kind_.shift) before = noiseBytes(kind_.cache, 2 * elements);
+    if (kind_.shift) before = noiseBytes(kind_.cache, kv);
     for (const rope::Buffer*& cache_buffer : caches_) cache_buffer = keep(bench_->make(before.data(), before.size()));
 }
 
-FusedBenchState::FusedBenchState(BenchDevice* bench, const FusedKind& kind, uint32_t tokens)
-    : bench_(bench), kind_(kind), tokens_(tokens) {
+void FusedBenchState::describe() {
     RopeRule rule = {};
-    rule.rotary_dim = kHeadDim;
+    rule.rotary_dim = heads_.rotary_dim;
     rule.base = 500000;
     double scale;
     ropeMakeFrequencies(&rule, frequencies_.data(), &scale, nullptr);
-    RopeRotateDescription& r = description_.rotate;
-    r.frequencies = {frequencies_.data(), kHeadDim / 2, 1, nullptr, 1};
-    r.source = kind.source;
-    r.positions.offset = tokens;
-    r.q.heads = kind.q_heads;
-    r.k.heads = description_.v.heads = kind.kv_heads;
-    r.tokens = tokens;
-    r.head_dim = kHeadDim;
-    r.element_in = kind.from;
+    RopeFusedDescription& d = description_;
+    RopeRotateDescription& r = d.rotate;
+    r.frequencies = {frequencies_.data(), heads_.rotary_dim / 2, 1, nullptr, 1};
+    r.source = kind_.source;
+    r.positions.offset = tokens_;
+    r.q.heads = kind_.q_heads;
+    r.k.heads = kind_.kv_heads;
+    d.v.heads = kind_.vHeads();
+    r.tokens = tokens_;
+    r.head_dim = heads_.q_dim;
+    r.rotary_begin = heads_.q_begin;
+    r.rotary_dim = heads_.rotary_dim;
+    if (kind_.latent) {
+        r.k.head_dim = heads_.k_dim;
+        r.k.rotary_begin = heads_.k_begin;
+        r.pairing_in = ROPE_PAIRING_INTERLEAVED;
+    }
+    r.element_in = kind_.from;
     r.element_out = ROPE_ELEMENT_F32;
     r.out_of_place = 1;
-    description_.packed = 1;
-    description_.cache.kind = ROPE_CACHE_SLOTS;
-    description_.cache.element = kind.cache;
-    description_.cache.page_size = kPageSize;
-    description_.cache.v_shares_buffer = 1;
+    d.packed = 1;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.element = kind_.cache;
+    d.cache.page_size = kPageSize;
+    d.cache.v_shares_buffer = 1;
     uint32_t state = 1;
-    weights_ = noise(size_t{kHeadDim} * std::max(kind.q_heads, kind.kv_heads), &state);
-    if (kind.norm.kind != ROPE_NORM_NONE) {
-        description_.k_norm = description_.q_norm = kind.norm;
-        description_.k_norm.weights = description_.q_norm.weights = weights_.data();
+    weights_ = noise(size_t{heads_.k_dim} * std::max(kind_.q_heads, kind_.kv_heads), &state);
+    if (kind_.norm.kind != ROPE_NORM_NONE) {
+        d.k_norm = kind_.norm;
+        d.k_norm.weights = weights_.data();
+        if (kind_.latent) d.k_norm.dim = heads_.k_begin;
+        if (!kind_.latent) d.q_norm = d.k_norm;
     }
     ropeMakeQueryScale(0.1, 8, values_.data(), nullptr);
-    if (kind.scaled) description_.query_scale = {values_.data(), 8, 1024, 1};
+    if (kind_.scaled) d.query_scale = {values_.data(), 8, 1024, 1};
+}
+
+FusedBenchState::FusedBenchState(BenchDevice* bench, const FusedKind& kind, uint32_t tokens)
+    : bench_(bench), kind_(kind), heads_(kind.latent ? kLatentHeads : kUsualHeads), tokens_(tokens),
+      row_(uint64_t{kind.q_heads} * heads_.q_dim + uint64_t{kind.kv_heads + kind.vHeads()} * heads_.k_dim),
+      frequencies_(heads_.rotary_dim / 2) {
+    describe();
     makeSlotMap();
     makeCaches();
-    shared_slots_.slots[ROPE_SLOT_FREQUENCIES] = keep(bench_->makeFrequencies(r.frequencies))->slot();
+    shared_slots_.slots[ROPE_SLOT_FREQUENCIES] = keep(bench_->makeFrequencies(description_.rotate.frequencies))->slot();
     shared_slots_.slots[ROPE_SLOT_ROWS] = keep(makeRows(tokens))->slot();
     if (kind.shift) {
         addShift();
         verify();
         return;
     }
-    const size_t elements = size_t{tokens} * (kind.q_heads + 2 * kind.kv_heads) * kHeadDim;
-    const std::vector<uint8_t> values = noiseBytes(kind.from, elements);
+    const std::vector<uint8_t> values = noiseBytes(kind.from, tokens * row_);
     input_ = keep(bench_->make(values.data(), values.size()));
-    q_bytes_ = uint64_t{tokens} * kind.q_heads * kHeadDim * 4;
+    q_bytes_ = uint64_t{tokens} * kind.q_heads * heads_.q_dim * 4;
     addFused();
     addUnfused();
     verify();
@@ -205,12 +243,13 @@ RopeFusedDescription FusedBenchState::emptyStage() const {
 // Adds a stage that reads Q and K from the last stage's buffers and writes float32 to buffers of its own.
 void FusedBenchState::addStage(RopeFusedDescription d, bool rotation) {
     const RopeSlot from[2] = {ROPE_SLOT_Q, ROPE_SLOT_K}, to[2] = {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT};
-    const uint32_t heads[2] = {d.rotate.q.heads, d.rotate.k.heads};
+    const uint64_t elements[2] = {uint64_t{d.rotate.q.heads} * widthOf(d, d.rotate.q),
+                                  uint64_t{d.rotate.k.heads} * widthOf(d, d.rotate.k)};
     RopeBuffers slots = {};
     for (int i = 0; i < 2; ++i) {
-        if (heads[i] == 0) continue;
+        if (elements[i] == 0) continue;
         slots.slots[from[i]] = unfused_buffers_[i]->slot();
-        unfused_buffers_[i] = keep(bench_->make(uint64_t{tokens_} * heads[i] * kHeadDim * 4));
+        unfused_buffers_[i] = keep(bench_->make(tokens_ * elements[i] * 4));
         slots.slots[to[i]] = unfused_buffers_[i]->slot();
         unfused_tensors_[i].source = {};
     }
@@ -220,12 +259,11 @@ void FusedBenchState::addStage(RopeFusedDescription d, bool rotation) {
 
 // Adds the stage that writes K, from the last stage, or V, from its projection, into the cache.
 void FusedBenchState::addScatter(bool is_v) {
-    const uint64_t row = uint64_t{kind_.q_heads + 2 * kind_.kv_heads} * kHeadDim;
     RopeFusedDescription d = emptyStage();
     d.rotate.q = {};
     d.cache = description_.cache;
     if (is_v) {
-        d.rotate.k.source = {row - uint64_t{kind_.kv_heads} * kHeadDim, 0, row, kHeadDim};
+        d.rotate.k.source = {row_ - uint64_t{kind_.kv_heads} * heads_.k_dim, 0, row_, heads_.k_dim};
         d.rotate.element_in = kind_.from;
         d.cache.k = d.cache.v;
         d.cache.k_scales = d.cache.v_scales;
@@ -236,21 +274,36 @@ void FusedBenchState::addScatter(bool is_v) {
     add(d, false, slots, &unfused);
 }
 
+void FusedBenchState::addNorm() {
+    RopeFusedDescription d = emptyStage();
+    d.q_norm = description_.q_norm;
+    d.k_norm = description_.k_norm;
+    addStage(d, false);
+}
+
+// A rotation alone has heads of one width, so a latent's two tensors take one each.
+void FusedBenchState::addRotation() {
+    if (!kind_.latent) return addStage(emptyStage(), true);
+    RopeFusedDescription q = emptyStage(), k = q;
+    q.rotate.k = {};
+    addStage(q, true);
+    k.rotate.q = {};
+    k.rotate.head_dim = std::exchange(k.rotate.k.head_dim, 0);
+    k.rotate.rotary_begin = std::exchange(k.rotate.k.rotary_begin, 0);
+    addStage(k, true);
+}
+
 void FusedBenchState::addUnfused() {
-    const uint64_t row = uint64_t{kind_.q_heads + 2 * kind_.kv_heads} * kHeadDim;
-    unfused_tensors_[0] = {kind_.q_heads, {0, 0, row, kHeadDim}, {}, 0, 0};
-    unfused_tensors_[1] = {kind_.kv_heads, {uint64_t{kind_.q_heads} * kHeadDim, 0, row, kHeadDim}, {}, 0, 0};
+    const uint64_t of_q = uint64_t{kind_.q_heads} * heads_.q_dim;
+    unfused_tensors_[0] = description_.rotate.q;
+    unfused_tensors_[0].source = {0, 0, row_, heads_.q_dim};
+    unfused_tensors_[1] = description_.rotate.k;
+    unfused_tensors_[1].source = {of_q, 0, row_, heads_.k_dim};
     unfused_buffers_[0] = unfused_buffers_[1] = input_;
     unfused_element_ = kind_.from;
-    const auto addNorm = [&] {
-        RopeFusedDescription d = emptyStage();
-        d.q_norm = description_.q_norm;
-        d.k_norm = description_.k_norm;
-        addStage(d, false);
-    };
     const bool normed = kind_.norm.kind != ROPE_NORM_NONE;
     if (normed && kind_.norm.after == 0) addNorm();
-    addStage(emptyStage(), true);
+    addRotation();
     if (normed && kind_.norm.after != 0) addNorm();
     if (kind_.scaled) {
         RopeFusedDescription d = emptyStage();
@@ -259,7 +312,7 @@ void FusedBenchState::addUnfused() {
         addStage(d, false);
     }
     addScatter(false);
-    addScatter(true);
+    if (kind_.vHeads() != 0) addScatter(true);
 }
 
 // A shift replaces a rotation in place. The rotation knows no pages and turns the whole cache, slot after slot.
@@ -350,7 +403,7 @@ uint64_t FusedBench::unfusedBytes() const { return case_->unfused.bytes; }
 const std::vector<FusedKind>& fusedKinds() {
     constexpr RopeElement f32 = ROPE_ELEMENT_F32, f16 = ROPE_ELEMENT_F16, i8 = ROPE_ELEMENT_I8, q8 = ROPE_ELEMENT_Q8_0,
                           q4 = ROPE_ELEMENT_Q4_0, q41 = ROPE_ELEMENT_Q4_1, q5 = ROPE_ELEMENT_Q5_0,
-                          f8 = ROPE_ELEMENT_F8_E4M3;
+                          f8 = ROPE_ELEMENT_F8_E4M3, bf16 = ROPE_ELEMENT_BF16;
     constexpr RopeSource rows = ROPE_SOURCE_ROWS, computed = ROPE_SOURCE_INLINE;
     constexpr RopeNorm none = {};
     constexpr RopeNorm before = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
@@ -373,6 +426,8 @@ const std::vector<FusedKind>& fusedKinds() {
                                                {"hunyuan", 16, 8, f32, f16, after, false, false, rows},
                                                {"olmo2", 32, 32, f32, f16, all_heads, false, false, rows},
                                                {"query_scale", 32, 8, f32, f16, none, true, false, rows},
+                                               {"mla_bf16", 128, 1, bf16, bf16, before, false, false, computed, true},
+                                               {"mla_f8_e4m3", 128, 1, bf16, f8, before, false, false, computed, true},
                                                {"qkv_i8", 32, 8, f32, i8, none, false, false, computed},
                                                {"qkv_q8_0", 32, 8, f32, q8, none, false, false, rows},
                                                {"shift", 0, 8, f16, f16, none, false, true, computed}};

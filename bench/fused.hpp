@@ -17,7 +17,9 @@ struct FusedKind {
     bool scaled;
     bool shift; // the pass turns whole pages of 16 tokens
     RopeSource source;
+    bool latent = false; // DeepSeek's heads: K is one row, a latent that is normed and a part that turns, and V is none
 
+    uint32_t vHeads() const { return latent ? 0 : kv_heads; }
     bool takes(uint32_t tokens) const { return !shift || tokens % 16 == 0; }
 };
 const std::vector<FusedKind>& fusedKinds();

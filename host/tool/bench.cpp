@@ -134,7 +134,7 @@ Measurement fusedMeasurement(const measure::FusedKind& kind, uint32_t tokens) {
     measurement.name = std::string("fused/") + kind.name;
     measurement.tokens = tokens;
     measurement.row.group = std::string("fused: ") + kind.name + ", " + std::to_string(kind.q_heads) + " + " +
-                            std::to_string(kind.kv_heads) + " + " + std::to_string(kind.kv_heads) + " heads";
+                            std::to_string(kind.kv_heads) + " + " + std::to_string(kind.vHeads()) + " heads";
     measurement.row.labels = {{"fused", kind.name}, {"tokens", tokens}};
     measurement.row.shown = 1;
     measurement.makeAndTime = [&kind, tokens](BenchDevice* bench, BenchRow* row, const auto& time) {

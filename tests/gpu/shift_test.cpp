@@ -9,9 +9,7 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <iterator>
 
 namespace {
 
@@ -133,26 +131,13 @@ class Shift : public testing::TestWithParam<Turns> {};
 // head of integers each of two elements errs by a half step, and those of Q4_0 and Q5_0 opposite to the largest err by
 // a whole step. The steps are of a largest element that a turn may have made longer by half of it.
 double oneRotation(RopeElement element) {
-    switch (element) {
-    case ROPE_ELEMENT_F16:
-        return 2 * 0x1p-23 + 0x1p-11;
-    case ROPE_ELEMENT_BF16:
-        return 2 * 0x1p-23 + 0x1p-8;
-    case ROPE_ELEMENT_I8:
-    case ROPE_ELEMENT_Q8_0:
-        return 2.2 / 254;
-    case ROPE_ELEMENT_Q4_0:
-        return 2.2 / 8;
-    case ROPE_ELEMENT_Q4_1:
-        return 2.2 / 15;
-    case ROPE_ELEMENT_Q5_0:
-    case ROPE_ELEMENT_F8_E4M3:
-        return 2.2 / 16;
-    case ROPE_ELEMENT_F8_E5M2:
-        return 2.2 / 8;
-    default:
-        return 2 * 0x1p-23;
-    }
+    const rope::ElementFormat& format = rope::formatOf(element);
+    if (format.integer_bits == 8) return 2.2 / 254;
+    if (format.minimum) return 2.2 / ((1 << format.integer_bits) - 1);
+    if (format.integer_bits != 0) return 2.2 / (1 << (format.integer_bits - 1));
+    const double half_ulp = std::ldexp(0.5, -format.mantissa_bits);
+    if (rope::isFloat8(element)) return 2.2 * half_ulp;
+    return 2 * 0x1p-23 + (element == ROPE_ELEMENT_F32 ? 0 : half_ulp);
 }
 
 // Every turn is one rotation more, and equal turns err alike: their errors add up, they do not average out. By a small
@@ -244,10 +229,7 @@ TEST(ShiftOfKeys, AKeyMovesFromSlotToSlot) {
 }
 
 std::string name(const testing::TestParamInfo<Turns>& info) {
-    static const char* const kNames[] = {"",     "Float32", "Float16", "Bfloat16",   "Int8",      "Q8",
-                                         "Q4_0", "Q4_1",    "Q5_0",    "Float8E4M3", "Float8E5M2"};
-    if (info.param.element >= std::size(kNames)) std::abort(); // a new element wants a name here
-    return std::string(kNames[info.param.element]) + "Times" + std::to_string(info.param.count) + "By" +
+    return std::string(rope::formatOf(info.param.element).name) + "Times" + std::to_string(info.param.count) + "By" +
            std::to_string(-info.param.delta);
 }
 

@@ -56,10 +56,8 @@ void expectBytes(const std::vector<uint8_t>& got, const Copy& c, const char* whe
     }
 }
 
-// The formats of blocks.bin in the order in which they lie there, and the blocks of a file: all of them, or those
-// without denormals, which a device may take for 0.
-constexpr RopeElement kBlocks[] = {ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1, ROPE_ELEMENT_Q5_0};
-
+// The blocks of blocks.bin, in every format that has its scale in a block: all blocks, or those without denormals,
+// which a device may take for 0.
 std::vector<Copy> blockCopies(uint32_t dim, bool with_denormals) {
     const std::vector<uint8_t> file = readFile("blocks.bin");
     uint32_t counts[2] = {};
@@ -69,9 +67,10 @@ std::vector<Copy> blockCopies(uint32_t dim, bool with_denormals) {
     const uint8_t* input = file.data() + sizeof counts;
     const uint8_t* output = input + counts[0] * ROPE_BLOCK_ELEMENTS * sizeof(float);
     std::vector<Copy> all;
-    for (const RopeElement element : kBlocks) {
-        const uint32_t bytes = rope::formatOf(element).block_bytes;
-        all.emplace_back(element, dim,
+    for (const rope::ElementFormat& format : rope::kElementFormats) {
+        if (format.scale != rope::ElementScale::kInBlock) continue;
+        const uint32_t bytes = format.block_bytes;
+        all.emplace_back(format.element, dim,
                          std::vector<uint8_t>(input, input + blocks * ROPE_BLOCK_ELEMENTS * sizeof(float)),
                          std::vector<uint8_t>(output, output + blocks * bytes));
         output += counts[0] * bytes;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every link of a Markdown page to a file or a folder of the repository leads to one that is there, and so does every script
-that a workflow of .github calls."""
+that a workflow of .github calls. A script that begins a line of commands on a page can be run."""
 
 import glob
 import os
@@ -9,6 +9,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+COMMAND = re.compile(r"^    (?:\w+=\S+ )*((?:\w+/)+\w+\.(?:sh|py))", re.MULTILINE)
 SCRIPT = re.compile(r"run:.*?((?:\w+/)+\w+\.\w+)")
 
 
@@ -25,6 +26,11 @@ def links_of(page):
     return [os.path.normpath(os.path.join(os.path.dirname(page), path)) for path in paths if path]
 
 
+def commands_of(page):
+    with open(page, encoding="utf-8") as file:
+        return [os.path.join(ROOT, path) for path in COMMAND.findall(file.read())]
+
+
 def scripts_of(workflow):
     with open(workflow, encoding="utf-8") as file:
         return [os.path.join(ROOT, path) for path in SCRIPT.findall(file.read())]
@@ -35,8 +41,11 @@ def main():
     links += [(file, path) for file in glob.glob(ROOT + "/.github/workflows/*.yml") for path in scripts_of(file)]
     faults = [f"{os.path.relpath(page, ROOT)}: there is no {os.path.relpath(path, ROOT)}"
               for page, path in links if not os.path.exists(path)]
-    print("\n".join(faults) or f"{len(links)} links lead to files that are there")
-    return 1 if faults or not links else 0
+    commands = [(page, path) for page in pages() for path in commands_of(page)]
+    faults += [f"{os.path.relpath(page, ROOT)}: {os.path.relpath(path, ROOT)} cannot be run"
+               for page, path in commands if not os.access(path, os.X_OK)]
+    print("\n".join(faults) or f"{len(links)} links lead to files that are there, {len(commands)} commands to scripts that can be run")
+    return 1 if faults or not links or not commands else 0
 
 
 sys.exit(main())
