@@ -30,11 +30,7 @@ struct PassPart {
 };
 
 PassPart partOf(const RopePass& pass, uint32_t index) {
-    PassPart part = {};
-    if (pass.dispatches == 1) { // most passes are, and recording is often
-        memcpy(part.count, pass.count, sizeof part.count);
-        return part;
-    }
+    PassPart part;
     for (int axis = kGridAxes - 1; axis >= 0; --axis) {
         part.begin[axis] = index % pass.parts[axis] * pass.step[axis];
         index /= pass.parts[axis];

@@ -24,7 +24,7 @@ bool openTarget(const std::string& name, Target* target, Failure* failure) {
 
 bool checkDeviceName(const std::string& name, Failure* failure) {
     if (name != "reference" && name != "cpu") return true;
-    return refuse(failure, "--device is " + name + ", which is none; this command takes a Vulkan device");
+    return refuse(failure, "--device is " + name + ", which is no Vulkan device; this command takes one");
 }
 
 bool SlotBuffers::reserve(rope::Device* device, RopeSlot slot, uint64_t bytes, std::string* error) {

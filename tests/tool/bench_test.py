@@ -218,7 +218,7 @@ def bench_refuses_nonsense_in_one_line():
         ("element of encodings", ["--encodings", "--element", "f16"], "--element goes with rotations"),
         ("batch of tables", ["--table", "--batch", "2"], "--batch goes with rotations"),
         ("two layouts", ["--batch", "2", "--packed", "2"], "--batch and --packed are two layouts of sequences; give one of them"),
-        ("the reference", ["--device", "reference"], "--device is reference, which is none"),
+        ("the reference", ["--device", "reference"], "--device is reference, which is no Vulkan device"),
         ("three of a tuning", ["--tuning", "64,8"], "--tuning takes group size, heads and pairs as 128,2,8"),
         ("four of a tuning", ["--tuning", "64,8,4,1"], "--tuning takes group size, heads and pairs"),
         ("tuning of costs", ["--costs", "--tuning", "64,8,4"], "--tuning goes with rotations"),
