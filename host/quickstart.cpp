@@ -388,6 +388,9 @@ bool measure(rope::Device& device, Prefill& p, std::string* error) {
         std::printf(timed.times > 1 ? ", %u times in a submission\n" : "\n", timed.times);
     }
     std::printf("  Q and K take %.2f times the copy\n", median(all[1].seconds) / median(all[2].seconds));
+    if (cpu) {
+        std::printf("  a driver on the CPU says nothing of a GPU's speed; its copy is the host's memcpy\n");
+    }
     return true;
 }
 
