@@ -19,8 +19,9 @@ constexpr Heads kUsualHeads = {128, 128, 128, 0, 0};
 constexpr Heads kLatentHeads = {192, 576, 64, 128, 512};
 
 constexpr uint32_t kPageSize = 16;
-constexpr uint64_t kCopyBytes = 128; // a copy's bytes are a multiple of it
-constexpr int32_t kShiftDelta = -64; // a shift turns by this many positions
+constexpr uint64_t kCopyBytes = 128;      // a copy's bytes are a multiple of it
+constexpr uint32_t kFirstPosition = 4097; // position 0 turns nothing, and would verify nothing
+constexpr int32_t kShiftDelta = -64;      // a shift turns by this many positions
 
 // Plans that run one after the other, and the bytes that they read and write, each counted once in each plan.
 struct TimedPlans {
@@ -115,7 +116,7 @@ void FusedBenchState::makeSlotMap() {
     std::vector<int32_t> slots_and_positions(2 * size_t{tokens_});
     for (uint32_t t = 0; t < tokens_; ++t) {
         slots_and_positions[t] = static_cast<int32_t>(t / kPageSize * 5 % pages * kPageSize + t % kPageSize);
-        slots_and_positions[tokens_ + t] = kind_.shift ? kShiftDelta : static_cast<int32_t>(t);
+        slots_and_positions[tokens_ + t] = kind_.shift ? kShiftDelta : static_cast<int32_t>(kFirstPosition + t);
     }
     shared_slots_.slots[ROPE_SLOT_POSITIONS] =
         keep(bench_->make(slots_and_positions.data(), slots_and_positions.size() * 4))->slot();
@@ -333,12 +334,13 @@ void FusedBenchState::addShift() {
     add(rotation, true, slots, &unfused);
 }
 
-// Makes a row for each of the positions from 0 on.
+// Makes a row for each token's position.
 rope::Buffer FusedBenchState::makeRows(uint32_t count) {
     RopeTableDescription table = {};
     table.frequencies = description_.rotate.frequencies;
     table.tokens = count;
     table.positions.kind = ROPE_POSITIONS_COUNTED;
+    table.positions.first = kFirstPosition;
     RopePlan plan;
     mustPlan(ropePlanTable(&table, &bench_->limits(), &plan), plan);
     rope::Buffer rows = bench_->make(plan.bytes[ROPE_SLOT_ROWS]);
