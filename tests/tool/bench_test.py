@@ -230,7 +230,7 @@ def bench_refuses_nonsense_in_one_line():
         if what in ("no such device", "tuning that is none") and not vulkan_devices():
             continue
         expect_refusal(what, ["bench", *arguments], sentence, before)
-    for arguments, sentence in [(["--tokens", "x"], "--tokens takes"), (["--device", "reference"], "a Vulkan device")]:
+    for arguments, sentence in [(["--tokens", "x"], "--tokens takes"), (["--device", "reference"], "which is no Vulkan device")]:
         expect_refusal("tune", ["bench", "--tune", *arguments], sentence, before)
     for other in [["--table"], ["--fused"], ["--encodings"], ["--costs"], ["--tuning", "64,8,4"], ["--only", "kv"],
                   ["--plot", "x.svg"]]:
