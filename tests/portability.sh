@@ -332,19 +332,21 @@ row_ggml() {
             row "$title" FAILED "$operation ended with $status: $work/ggml-$operation.log" && return
         fi
     done
-    ggml_cases "$json" >"$work/ggml-cases.log" 2>&1 ||
+    ggml_program cases "$json" >"$work/ggml-cases.log" 2>&1 ||
         { row "$title" FAILED "cases of vkrope's own: $work/ggml-cases.log" && return; }
-    row "$title" ok "${note}all by vkrope; $(tail -n 1 "$work/ggml-cases.log"); $(seconds_since "$start")"
+    ggml_program toy "$json" 1e-5 >"$work/ggml-toy.log" 2>&1 ||
+        { row "$title" FAILED "the toy decoder's logits: $work/ggml-toy.log" && return; }
+    row "$title" ok "${note}all by vkrope; $(tail -n 1 "$work/ggml-cases.log"); the toy decoder's logits are exact; $(seconds_since "$start")"
 }
 
-# The program tests/engine/ggml/cases.cpp, with the headers and libraries of that ggml.
-ggml_cases() { # DRIVER_FILE
+# A program of tests/engine/ggml, with the headers and libraries of that ggml.
+ggml_program() { # NAME DRIVER_FILE ARGUMENT...
     local source libraries
     source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$VKROPE_GGML/CMakeCache.txt")
     libraries=$(dirname "$(find "$VKROPE_GGML" -name 'libggml-base.so' | head -n 1)")
-    "${CXX:-c++}" -std=c++17 -O1 "$root/tests/engine/ggml/cases.cpp" -I"$source/include" -I"$source/ggml/include" \
-        -L"$libraries" -lggml -lggml-base -Wl,-rpath,"$libraries" -o "$work/ggml-cases" &&
-        VK_DRIVER_FILES=$1 VK_ICD_FILENAMES=$1 GGML_VK_VISIBLE_DEVICES=0 "$work/ggml-cases"
+    "${CXX:-c++}" -std=c++17 -O1 "$root/tests/engine/ggml/$1.cpp" -I"$source/include" -I"$source/ggml/include" \
+        -L"$libraries" -lggml -lggml-base -Wl,-rpath,"$libraries" -o "$work/ggml-$1" &&
+        VK_DRIVER_FILES=$2 VK_ICD_FILENAMES=$2 GGML_VK_VISIBLE_DEVICES=0 "$work/ggml-$1" "${@:3}"
 }
 
 # ---- What is asked for

@@ -8,8 +8,7 @@
 #else
 struct vkrope_level { // vkrope's own pipelines and descriptor sets, on ggml's device
     vkrope_level(ggml_backend_vk_context* ctx) {
-        const VkPhysicalDeviceProperties properties = ctx->device->properties;
-        ropeLimitsFromDevice(&properties, ROPE_ENABLED_STORAGE_16, &limits);
+        ropeLimitsFromDevice((VkPhysicalDeviceProperties*)&ctx->device->properties, ROPE_ENABLED_STORAGE_16, &limits);
         const auto get_proc = VULKAN_HPP_DEFAULT_DISPATCHER.vkGetDeviceProcAddr;
         const RopeContextInfo info = {ctx->device->device, get_proc, nullptr, nullptr, limits};
         GGML_ASSERT(!context.create(info) && !sets.create(info, context.get()));
@@ -23,11 +22,13 @@ struct vkrope_level { // vkrope's own pipelines and descriptor sets, on ggml's d
 };
 #endif
 
+// By a node's frequencies and the bytes of its RopeGgmlNode, which the layers of a model share. Those of "" divide
+// frequencies.
+using vkrope_plans = std::map<std::pair<struct vkrope_words*, std::string>, RopePlan>;
+
 struct vkrope_call {  // a node, with those that are fused with it; or the division of frequencies
     size_t graph = 0; // the last that it was planned for; of a division, the last that recorded it
-    struct vkrope_words* words = nullptr;
-    RopeGgmlNode described = {};
-    RopePlan plan = {};
+    vkrope_plans::value_type* plan = nullptr;
     RopeBuffers buffers = {};
 };
 
@@ -40,7 +41,8 @@ struct vkrope_words { // the frequencies of one set of parameters, and behind th
 struct vkrope_state {
     vkrope_level level;                                        // makes pipelines and records
     std::map<std::array<size_t, 11>, vkrope_words> words = {}; // by op_params, the size of a head, and the factors
-    std::unordered_map<int, vkrope_call> calls = {};           // by the node and how many are fused with it
+    vkrope_plans plans = {};
+    std::unordered_map<int, vkrope_call> calls = {}; // by the node and how many are fused with it
     size_t graph = 0, planned = 0, uid = 0; // the last, the last that was planned, and ggml's number of the last
 };
 
@@ -50,30 +52,28 @@ static RopeGgmlTensor vkrope_bind(ggml_backend_vk_context* ctx, vkrope_call& c, 
     return rope::ggmlTensor(*t, get_misalign_bytes(ctx, t));
 }
 
-static void vkrope_write(ggml_backend_vk_context* ctx, const ggml_tensor* rope, vkrope_words& w) {
-    if (w.rotation.read(rope->op_params, rope->ne[0]) != ROPE_SUCCESS) return;
-    const std::vector<uint32_t> written = w.rotation.words(ROPE_ANGLE_EXACT);
-    w.buffer = ggml_vk_create_buffer_device(ctx->device, 2 * ROUNDUP_POW2(4 * written.size(), 256));
-    ggml_vk_buffer_write(w.buffer, 0, written.data(), 4 * written.size());
-}
-
-static bool vkrope_frequencies(ggml_backend_vk_context* ctx, vkrope_state& s, vkrope_call& c, const ggml_tensor* rope) {
-    const ggml_tensor* factors = rope->src[2];
+// Finds the words of a rotation's frequencies, and makes them if they are new. Returns null if vkrope refuses them.
+static vkrope_words* vkrope_find(ggml_backend_vk_context* ctx, vkrope_state& s, vkrope_call& c, const ggml_tensor* op) {
+    const ggml_tensor* factors = op->src[2];
     std::array<size_t, 11> key = {};
-    memcpy(&key[0], rope->op_params, sizeof(RopeGgml));
-    key[8] = rope->ne[0], key[9] = factors ? size_t(factors->data) : 0, key[10] = factors ? size_t(factors->buffer) : 0;
+    memcpy(&key[0], op->op_params, sizeof(RopeGgml));
+    key[8] = op->ne[0], key[9] = factors ? size_t(factors->data) : 0, key[10] = factors ? size_t(factors->buffer) : 0;
     vkrope_words& w = s.words[key];
-    if (!w.buffer) vkrope_write(ctx, rope, w);
-    if (c.words != &w) c.words = &w, c.described = {}; // another plan
+    if (!w.buffer && w.rotation.read(op->op_params, op->ne[0]) == ROPE_SUCCESS) {
+        const std::vector<uint32_t> written = w.rotation.words(ROPE_ANGLE_EXACT);
+        w.buffer = ggml_vk_create_buffer_device(ctx->device, 2 * ROUNDUP_POW2(4 * written.size(), 256));
+        ggml_vk_buffer_write(w.buffer, 0, written.data(), 4 * written.size());
+    }
     if (w.buffer) c.buffers.slots[ROPE_SLOT_FREQUENCIES] = {w.buffer->buffer, factors ? w.buffer->size / 2 : 0};
-    if (!w.buffer || !factors) return w.buffer != nullptr;
+    if (!w.buffer || !factors) return w.buffer ? &w : nullptr;
     const uint64_t at = vkrope_bind(ctx, w.divide, ROPE_SLOT_FACTORS, factors).offset / sizeof(float);
     const RopeFactorsDescription f = {w.rotation.get().frequencies.count, 1, ROPE_ANGLE_EXACT, at};
     w.divide.buffers.slots[ROPE_SLOT_FREQUENCIES] = {w.buffer->buffer, 0};
     w.divide.buffers.slots[ROPE_SLOT_FREQUENCIES_OUT] = c.buffers.slots[ROPE_SLOT_FREQUENCIES];
-    if (w.divide.plan.version != 0) return true;
-    if (!ropePlanFactors(&f, &s.level.limits, &w.divide.plan) && !s.level.context.prepare(w.divide.plan)) return true;
-    return w.divide.plan = {}, false;
+    w.divide.plan = &*s.plans.try_emplace({&w, ""}).first;
+    RopePlan& plan = w.divide.plan->second;
+    if (plan.version == 0 && (ropePlanFactors(&f, &s.level.limits, &plan) || s.level.context.prepare(plan))) plan = {};
+    return plan.version != 0 ? &w : nullptr;
 }
 
 static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggml_cgraph* graph, int node, int fused) {
@@ -84,7 +84,8 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
     if (fused != normed && (fused != normed + 2 || out->op != GGML_OP_SET_ROWS)) return;
     if (normed && nodes[1]->op != GGML_OP_MUL) return;
     vkrope_call& c = s.calls[8 * node + fused];
-    if (!vkrope_frequencies(ctx, s, c, rope)) return;
+    const auto w = vkrope_find(ctx, s, c, rope);
+    if (!w) return;
     RopeGgmlNode n = {};
     n.x = vkrope_bind(ctx, c, ROPE_SLOT_K, x);
     n.positions = vkrope_bind(ctx, c, ROPE_SLOT_POSITIONS, rope->src[1]);
@@ -94,11 +95,12 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
     if (normed) n.norm = 1, n.epsilon = ggml_get_op_params_f32(nodes[0], 0);
     n.backward = rope->op == GGML_OP_ROPE_BACK;
     n.in_place = x->data == out->data && c.buffers.slots[ROPE_SLOT_K].buffer == c.buffers.slots[ROPE_SLOT_K_OUT].buffer;
-    if (memcmp(&n, &c.described, sizeof n) != 0) { // not as in the graph before
-        c.described = n;
-        if (rope::plan(n, c.words->rotation, s.level.limits, &c.plan) || s.level.context.prepare(c.plan)) c.plan = {};
-    }
-    if (c.plan.version != 0) c.graph = s.planned;
+    if (!c.plan || c.plan->first.first != w || memcmp(c.plan->first.second.data(), &n, sizeof n) != 0)
+        c.plan = &*s.plans.try_emplace({w, std::string((const char*)&n, sizeof n)}).first;
+    RopePlan& plan = c.plan->second;
+    if (!plan.version && (rope::plan(n, w->rotation, s.level.limits, &plan) || s.level.context.prepare(plan)))
+        plan = {};
+    if (plan.version != 0) c.graph = s.planned;
 }
 
 // Plans all of a graph that ggml may hand to vkrope_record, fused or not, and makes its pipelines and frequencies.
@@ -110,6 +112,7 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
     s.uid = ctx->submit_pending ? 0 : graph->uid, ++s.graph;  // 0: the sets are not those of a graph from the first on
     if (same) return;
     s.planned = s.graph;
+    if (s.plans.size() > 1000) s.plans.clear(), s.calls.clear(); // those of lengths that do not come again
     for (int i = 0; i < graph->n_nodes; ++i)
         for (int fused = 0; fused <= 4 && i + fused < graph->n_nodes; fused += 2) vkrope_plan(ctx, s, graph, i, fused);
 }
@@ -126,12 +129,12 @@ static bool vkrope_record(ggml_backend_vk_context* ctx, vk_context& context, con
         GGML_ASSERT(!turns || !getenv("VKROPE_OR_ABORT"));
         return false;
     }
-    vkrope_call& divide = call->second.words->divide;
-    if (divide.plan.version != 0 && std::exchange(divide.graph, s.graph) != s.graph) {
+    vkrope_call& divide = call->second.plan->first.first->divide;
+    if (divide.plan && std::exchange(divide.graph, s.graph) != s.graph) {
         ggml_vk_sync_buffers(ctx, context);
-        s.level.execute(ctx, context->s->buffer->buf, divide.plan, divide.buffers);
+        s.level.execute(ctx, context->s->buffer->buf, divide.plan->second, divide.buffers);
         ggml_vk_sync_buffers(ctx, context);
     }
-    s.level.execute(ctx, context->s->buffer->buf, call->second.plan, call->second.buffers);
+    s.level.execute(ctx, context->s->buffer->buf, call->second.plan->second, call->second.buffers);
     return true;
 }
