@@ -1,5 +1,7 @@
 #include "config/no_rotation.hpp"
 
+#include <sstream>
+
 namespace rope {
 namespace {
 
@@ -78,6 +80,15 @@ const char* insteadOfRotation(const std::string& type) {
         if (std::string(instead.types).find(" " + type + " ") != std::string::npos) return instead.has;
     }
     return nullptr;
+}
+
+std::vector<std::string> typesWithAnotherEncoding() {
+    std::vector<std::string> types;
+    for (const Instead& instead : kInstead) {
+        std::istringstream words(instead.types);
+        for (std::string type; words >> type;) types.push_back(type);
+    }
+    return types;
 }
 
 } // namespace rope

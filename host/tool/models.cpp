@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 namespace tool {
 namespace {
@@ -97,10 +98,12 @@ bool refuseModel(const ModelsOptions& options, const std::vector<KnownModel>& al
     if (why == nullptr) why = rope::whyNoDiffusersRotation(options.name);
     if (why != nullptr && !options.gguf)
         return refuse(failure, "the model " + shown + " has no rotation that is read: " + why);
-    std::vector<std::string> names;
-    for (const KnownModel& known : all) names.push_back(known.name);
+    std::set<std::string> names; // some types stand in both lists
+    for (const KnownModel& known : all) names.insert(known.name);
+    if (!options.gguf)
+        for (std::string& type : rope::typesWithAnotherEncoding()) names.insert(std::move(type));
     return refuse(failure, std::string(options.gguf ? "the architecture " : "the model ") + shown +
-                               " is not known; there are " + nearestNames(names, options.name));
+                               " is not known; there are " + nearestNames({names.begin(), names.end()}, options.name));
 }
 
 void printJson(const std::vector<KnownModel>& models) {

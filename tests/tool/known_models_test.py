@@ -53,6 +53,7 @@ def models_that_are_not_known_are_refused_with_the_nearest():
                                 (["DeepseekV3ForCausalLM"], "there are 'deepseek_v3', 'deepseek_v32', "),
                                 (["Qwen2_5_VLForConditionalGeneration"], "there are 'qwen2_5_vl_text', "),
                                 (["mistrall"], "there are 'mistral', "),
+                                (["whisperx"], "there are 'whisper', "),
                                 (["--gguf", "lama"], "the architecture 'lama' is not known; there are 'llama', "),
                                 (["bert"], "the model 'bert' has no rotation that is read: a table of its checkpoint"),
                                 (["LTXVideoTransformer3DModel"], "has no rotation that is read: each head"),
