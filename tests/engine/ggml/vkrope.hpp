@@ -22,13 +22,13 @@ struct vkrope_level { // vkrope's own pipelines and descriptor sets, on ggml's d
 };
 #endif
 
-// By a node's frequencies and the bytes of its RopeGgmlNode, which the layers of a model share. Those of "" divide
-// frequencies.
+// Plans, by their frequencies and the bytes of a RopeGgmlNode. The layers of a model share them. The plan of "" divides
+// the frequencies by factors.
 using vkrope_plans = std::map<std::pair<struct vkrope_words*, std::string>, RopePlan>;
 
 struct vkrope_call {  // a node, with those that are fused with it; or the division of frequencies
     size_t graph = 0; // the last that it was planned for; of a division, the last that recorded it
-    vkrope_plans::value_type* plan = nullptr;
+    vkrope_plans::value_type* entry = nullptr;
     RopeBuffers buffers = {};
 };
 
@@ -70,8 +70,8 @@ static vkrope_words* vkrope_find(ggml_backend_vk_context* ctx, vkrope_state& s, 
     const RopeFactorsDescription f = {w.rotation.get().frequencies.count, 1, ROPE_ANGLE_EXACT, at};
     w.divide.buffers.slots[ROPE_SLOT_FREQUENCIES] = {w.buffer->buffer, 0};
     w.divide.buffers.slots[ROPE_SLOT_FREQUENCIES_OUT] = c.buffers.slots[ROPE_SLOT_FREQUENCIES];
-    w.divide.plan = &*s.plans.try_emplace({&w, ""}).first;
-    RopePlan& plan = w.divide.plan->second;
+    w.divide.entry = &*s.plans.try_emplace({&w, ""}).first;
+    RopePlan& plan = w.divide.entry->second;
     if (plan.version == 0 && (ropePlanFactors(&f, &s.level.limits, &plan) || s.level.context.prepare(plan))) plan = {};
     return plan.version != 0 ? &w : nullptr;
 }
@@ -95,9 +95,9 @@ static void vkrope_plan(ggml_backend_vk_context* ctx, vkrope_state& s, const ggm
     if (normed) n.norm = 1, n.epsilon = ggml_get_op_params_f32(nodes[0], 0);
     n.backward = rope->op == GGML_OP_ROPE_BACK;
     n.in_place = x->data == out->data && c.buffers.slots[ROPE_SLOT_K].buffer == c.buffers.slots[ROPE_SLOT_K_OUT].buffer;
-    if (!c.plan || c.plan->first.first != w || memcmp(c.plan->first.second.data(), &n, sizeof n) != 0)
-        c.plan = &*s.plans.try_emplace({w, std::string((const char*)&n, sizeof n)}).first;
-    RopePlan& plan = c.plan->second;
+    if (!c.entry || c.entry->first.first != w || memcmp(c.entry->first.second.data(), &n, sizeof n) != 0)
+        c.entry = &*s.plans.try_emplace({w, std::string((const char*)&n, sizeof n)}).first;
+    RopePlan& plan = c.entry->second;
     if (!plan.version && (rope::plan(n, w->rotation, s.level.limits, &plan) || s.level.context.prepare(plan)))
         plan = {};
     if (plan.version != 0) c.graph = s.planned;
@@ -129,12 +129,12 @@ static bool vkrope_record(ggml_backend_vk_context* ctx, vk_context& context, con
         GGML_ASSERT(!turns || !getenv("VKROPE_OR_ABORT"));
         return false;
     }
-    vkrope_call& divide = call->second.plan->first.first->divide;
-    if (divide.plan && std::exchange(divide.graph, s.graph) != s.graph) {
+    vkrope_call& divide = call->second.entry->first.first->divide;
+    if (divide.entry && std::exchange(divide.graph, s.graph) != s.graph) {
         ggml_vk_sync_buffers(ctx, context);
-        s.level.execute(ctx, context->s->buffer->buf, divide.plan->second, divide.buffers);
+        s.level.execute(ctx, context->s->buffer->buf, divide.entry->second, divide.buffers);
         ggml_vk_sync_buffers(ctx, context);
     }
-    s.level.execute(ctx, context->s->buffer->buf, call->second.plan->second, call->second.buffers);
+    s.level.execute(ctx, context->s->buffer->buf, call->second.entry->second, call->second.buffers);
     return true;
 }
