@@ -156,7 +156,9 @@ void PassCollector::addShift(const std::string& name, RopeFusedDescription d) {
 
 // Adds passes into caches of each format that is for caches alone.
 void PassCollector::addCaches() {
-    constexpr RopeNorm norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0};
+    RopeNorm norm = {};
+    norm.kind = ROPE_NORM_RMS;
+    norm.epsilon = 1e-6f;
     for (const RopeElement element : {ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_Q4_0, ROPE_ELEMENT_Q4_1,
                                       ROPE_ELEMENT_Q5_0, ROPE_ELEMENT_F8_E4M3}) {
         const std::string name = element == ROPE_ELEMENT_I8 ? "i8" : rope::formatOf(element).name;

@@ -62,7 +62,7 @@ RopeRotateDescription plainDescription(uint32_t batch = 1) {
     d.tokens = kTokens;
     d.positions.same_for_all_sequences = 1;
     const RopeLayout layout = {0, kHeadDim * kHeads * kTokens, kHeadDim * kHeads, kHeadDim};
-    d.k = {kHeads, layout, layout};
+    d.k = {kHeads, layout, layout, 0, 0};
     d.out_of_place = 1;
     return d;
 }
