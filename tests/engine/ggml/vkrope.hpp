@@ -22,8 +22,8 @@ struct vkrope_level { // vkrope's own pipelines and descriptor sets, on ggml's d
 };
 #endif
 
-// Plans, by their frequencies and the bytes of a RopeGgmlNode. The layers of a model share them. The plan of "" divides
-// the frequencies by factors.
+// A plan is found by its frequencies and the bytes of its RopeGgmlNode, so the layers of a model share plans. The empty
+// text stands for the plan that divides the frequencies by factors.
 using vkrope_plans = std::map<std::pair<struct vkrope_words*, std::string>, RopePlan>;
 
 struct vkrope_call {  // a node, with those that are fused with it; or the division of frequencies
@@ -112,7 +112,7 @@ static void vkrope_prepare(ggml_backend_vk_context* ctx, const ggml_cgraph* grap
     s.uid = ctx->submit_pending ? 0 : graph->uid, ++s.graph;  // 0: the sets are not those of a graph from the first on
     if (same) return;
     s.planned = s.graph;
-    if (s.plans.size() > 1000) s.plans.clear(), s.calls.clear(); // those of lengths that do not come again
+    if (s.plans.size() > 1000) s.plans.clear(), s.calls.clear(); // most are of lengths that do not come again
     for (int i = 0; i < graph->n_nodes; ++i)
         for (int fused = 0; fused <= 4 && i + fused < graph->n_nodes; fused += 2) vkrope_plan(ctx, s, graph, i, fused);
 }
