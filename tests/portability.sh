@@ -7,7 +7,7 @@
 #   newest       the tests of devices on the lavapipe and validation layer of Debian's unstable   15 minutes
 #   swiftshader  every test on SwiftShader                                                           8 minutes
 #   floor        the tests of devices, on devices cut down to the least that Vulkan promises        19 minutes
-#   arm64        the tests built for arm64, under qemu, some of them with arm64's lavapipe         30 minutes
+#   arm64        the tests built for arm64, under qemu, some of them with arm64's lavapipe            an hour
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
 #   amd          every shader through the compiler of AMD's GPUs (RADV), and the order of loads      5 minutes
 #   intel        the same of Intel's (ANV); none of these rows asks for a GPU                        1 minute
