@@ -1,8 +1,7 @@
 #!/bin/sh
 # symbols.sh LIBRARY CONSUMER [OTHER...]: the core calls no Vulkan function by name, needs no C++ runtime, allocates nowhere
-# but in the context; a host that plans, records table and rotation takes at most 150 KiB of code and SPIR-V, 152 on arm64.
-# Neither the core nor the other libraries define a name that a host may have: theirs lie in namespace rope or begin with
-# rope.
+# but in the context; a host that plans, records table and rotation takes at most 150 KiB of code and SPIR-V. Neither the
+# core nor the other libraries define a name that a host may have: theirs lie in namespace rope or begin with rope.
 set -u
 failed=0
 complain() { printf '%s\n' "$1"; failed=1; }
@@ -40,7 +39,5 @@ allocating=$(nm -A -u "$core" | grep -E ' U (malloc|calloc|realloc|free)$' | sed
 
 bytes=$(size "$consumer" | awk 'NR == 2 {print $1 + $2}')
 printf 'a host with table and rotation: %s bytes of code and data\n' "$bytes"
-most=150
-if readelf -h "$consumer" | grep -q AArch64; then most=152; fi
-[ "$bytes" -le $((most * 1024)) ] || complain "more than $most KiB"
+[ "$bytes" -le 153600 ] || complain "more than 150 KiB"
 exit $failed
