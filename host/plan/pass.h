@@ -15,14 +15,6 @@ namespace rope {
 enum GridAxis { kBatch, kToken, kHead, kSequence, kPage, kSlot, kCacheHead, kGridAxes };
 static_assert(kGridAxes == ROPE_PART_AXES, "the public arrays have an entry for each axis");
 
-// A shader reads its push words by the names of its family. ropeGetDispatch completes those of fused passes and of
-// rotations in their own ways.
-enum PassFamily : uint32_t {
-    kPlainFamily = 0, // tables, additions, biases, relative vectors, and counts
-    kFusedFamily = 1,
-    kRotationFamily = 2
-};
-
 // *total += a * b, or false past 64 bits.
 inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
     if (a != 0 && b > (UINT64_MAX - *total) / a) return false;
@@ -76,8 +68,19 @@ inline uint64_t windowCount(const RopePass& pass) {
            pass.parts[kCacheHead];
 }
 
+// The batches, tokens and heads of one dispatch, and its window of the cache.
+struct PassPart {
+    uint32_t begin[kGridAxes];
+    uint32_t count[kGridAxes];
+};
+// Returns a place counted in units of so many elements.
+inline RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
+    return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
+}
 // Fills in the bindings, push words and groups of a pass's dispatch: what recording takes of it.
 void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
+// Fills in its shader and constants too: what a pipeline is made of.
+void fillWholeDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
 
 // The push constants of a family: those that all families share, which are given, and its own, which are 0.
 template <typename Push> Push familyPush(const RopePush& shared) {

@@ -1,7 +1,7 @@
 // This file finishes plans: passes are joined, split to a device's limits, and summed up to the bytes of each slot.
 #include "plan/planner.h"
 #include "plan/limits.h"
-#include "plan/pass.h"
+#include "plan/pass_family.h"
 
 #include <string.h>
 
@@ -101,14 +101,17 @@ void splitAlong(int last, const RopeLimits& limits, uint32_t bindings, RopePass*
     bool lowered[kGridAxes] = {};
     for (int attempt = 0; attempt <= last && !fitsLimits(*pass, limits, bindings); ++attempt) {
         int axis = -1;
+        uint64_t widest = 0;
         for (int candidate = 0; candidate <= last; ++candidate) {
             if (!isNext(*pass, candidate, lowered)) continue;
-            if (axis < 0 || widestStride(*pass, candidate, bindings) > widestStride(*pass, axis, bindings))
-                axis = candidate;
+            const uint64_t stride = widestStride(*pass, candidate, bindings);
+            if (axis >= 0 && stride <= widest) continue;
+            axis = candidate;
+            widest = stride;
         }
         if (axis < 0) return;
         lowered[axis] = true;
-        if (bindings != kAllBindings && widestStride(*pass, axis, bindings) == 0) continue;
+        if (bindings != kAllBindings && widest == 0) continue;
         lowerStep(axis, limits, bindings, pass);
         alignStep(axis, limits.storage_alignment, pass);
     }
@@ -122,14 +125,6 @@ bool splitPass(const RopeLimits& limits, RopePass* pass) {
         pass->parts[axis] = pass->count[axis] / pass->step[axis] + (pass->count[axis] % pass->step[axis] != 0);
     }
     return fitsLimits(*pass, limits, kAllBindings);
-}
-
-// Tells the shader how a cache is cut into windows.
-void setWindows(RopePass* pass) {
-    if (windowCount(*pass) == 1) return;
-    pass->constants[ROPE_ID_CACHE_SLOTS] = pass->count[kPage] * pass->count[kSlot];
-    pass->constants[ROPE_ID_WINDOW_SLOTS] = pass->step[kSequence] * pass->step[kPage] * pass->step[kSlot];
-    pass->constants[ROPE_ID_WINDOW_HEADS] = pass->parts[kCacheHead] != 1 ? pass->step[kCacheHead] : 0;
 }
 
 // Joins sequences that follow each other as tokens do into one long sequence. The workgroups are then fewer and fuller.
@@ -251,7 +246,7 @@ RopeResult Planner::finish() {
             result = refuseSplit(*pass);
             break;
         }
-        setWindows(pass);
+        if (windowCount(*pass) != 1) pass->family->set_windows(pass);
         finishPass(pass);
         pass->pipeline_hash = hashPipeline(*pass);
         dispatches += pass->dispatches;

@@ -2,6 +2,7 @@
 // the device binds them together; otherwise each has a pass of its own.
 #include "../shaders/modules.h"
 #include "plan/element_formats.h"
+#include "plan/pass_family.h"
 #include "plan/positions.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
@@ -92,11 +93,29 @@ void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* p
     writePush(push, pass);
 }
 
+// Sets where K lies, beside Q. The plan has set the strides from head to head.
+void completeRotationWords(const RopePass& pass, const PassPart&, const RopePlace* places, uint32_t* push) {
+    if (!isBound(pass, ROPE_BINDING_DESTINATION_K)) return;
+    RopeRotatePush planned, words;
+    memcpy(&planned, pass.push, sizeof planned);
+    memcpy(&words, push, sizeof words);
+    const uint32_t from = isBound(pass, ROPE_BINDING_SOURCE_K) ? ROPE_BINDING_SOURCE_K : ROPE_BINDING_DESTINATION_K;
+    words.source_k = placeInUnits(pass.address_unit, places[from]);
+    words.destination_k = placeInUnits(pass.address_unit, places[ROPE_BINDING_DESTINATION_K]);
+    words.source.head = planned.source.head;
+    words.destination.head = planned.destination.head;
+    words.source_k.head = planned.source_k.head;
+    words.destination_k.head = planned.destination_k.head;
+    memcpy(push, &words, sizeof words);
+}
+
+constexpr RopePassFamily kRotationFamily = {PassKind::kRotation, completeRotationWords, nullptr};
+
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                      Planner* planner) {
     RopePass* pass =
         planner->addPass(*variant.shader, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
-    pass->family = kRotationFamily;
+    pass->family = &kRotationFamily;
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);

@@ -126,8 +126,8 @@ void namePipeline(const RopeContext& c, const PipelineNode& node) {
 // The multiplications of the hash mix its upper bits best.
 uint32_t listOf(uint32_t hash) { return hash / (UINT32_MAX / kPipelineLists + 1); }
 
-// Makes the pipeline of a pass, unless the context has it already. `first` is the first of the pass's dispatches.
-VkResult preparePass(RopeContext* c, const RopePlan& plan, const RopePass& pass, uint32_t first) {
+// Makes the pipeline of a pass, unless the context has it already. All dispatches of a pass have one pipeline.
+VkResult preparePass(RopeContext* c, const RopePass& pass) {
     if (findPipeline(*c, pass) != nullptr) return VK_SUCCESS;
     void* memory = allocateHostMemory(c->allocator, sizeof(PipelineNode));
     if (memory == nullptr) return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -137,7 +137,7 @@ VkResult preparePass(RopeContext* c, const RopePlan& plan, const RopePass& pass,
     node->bindings = pass.bindings;
     node->hash = pass.pipeline_hash;
     RopeDispatch dispatch;
-    ropeGetDispatch(&plan, first, &dispatch);
+    fillWholeDispatch(pass, 0, c->limits.storage_alignment, &dispatch);
     const VkResult result = createPipeline(*c, dispatch, node);
     if (result != VK_SUCCESS) {
         destroyPipeline(*c, node);
@@ -214,10 +214,8 @@ VkResult ropePrepare(RopeContext* context, const RopePlan* plans, uint32_t plan_
         const RopeResult refused = checkPlan(*context, plans[i], i, reason);
         if (refused == ROPE_ERROR_OTHER_LIMITS) return VK_ERROR_FEATURE_NOT_PRESENT;
         if (refused != ROPE_SUCCESS) return VK_ERROR_INITIALIZATION_FAILED;
-        uint32_t first = 0;
         for (uint32_t p = 0; p < plans[i].pass_count; ++p) {
-            const VkResult result = preparePass(context, plans[i], plans[i].passes[p], first);
-            first += plans[i].passes[p].dispatches;
+            const VkResult result = preparePass(context, plans[i].passes[p]);
             if (result == VK_SUCCESS) continue;
             refuse(reason, ROPE_ERROR_INVALID, "plan %u: the pipeline of %s could not be made, VkResult %d", i,
                    plans[i].passes[p].shader->name, static_cast<int>(result));

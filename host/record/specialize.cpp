@@ -154,13 +154,9 @@ bool foldInstruction(const FoldedModule& m, const uint32_t* instruction, uint32_
 }
 
 void appendConstant(FoldedModule* m, uint32_t type, uint32_t id, uint32_t value) {
-    if (type == m->bool_type) {
-        const uint32_t words[3] = {3u << 16 | (value != 0 ? OpConstantTrue : OpConstantFalse), type, id};
-        appendWords(m, words, 3);
-    } else {
-        const uint32_t words[4] = {4u << 16 | OpConstant, type, id, value};
-        appendWords(m, words, 4);
-    }
+    uint32_t words[4] = {4u << 16 | OpConstant, type, id, value};
+    if (type == m->bool_type) words[0] = 3u << 16 | (value != 0 ? OpConstantTrue : OpConstantFalse);
+    appendWords(m, words, lengthOf(words));
 }
 
 // Returns the constant id that decorates a result id. Decorations stand before all constants.
