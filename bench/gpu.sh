@@ -89,7 +89,7 @@ run_build() {
 }
 
 build_programs() {
-    "$root/host/package/install_packages.sh" test || return
+    "$root/host/package/install_packages.sh" gpu || return
     if ! [ -f "$build/build.ninja" ] && ! [ -f "$build/Makefile" ]; then
         cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_DEVICE=ON || return
     fi

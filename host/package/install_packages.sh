@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs what is missing: install_packages.sh [build|test|portability]
+# Installs what is missing: install_packages.sh [build|gpu|test|portability]
 #   build: what the library, the quickstart and the program vkrope are made and run with
-#   test:  that, what the tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
+#   gpu:   that, and what bench/gpu.sh takes: the program of the tests, and Python's part of them
+#   test:  that, what all tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
 #   portability: that, and what tests/portability.sh builds and runs with for other machines
 # Where nothing is missing it takes a fraction of a second and asks the network nothing.
 set -euo pipefail
@@ -53,6 +54,8 @@ missing_packages() {
     has ninja || has make || wanted+=(ninja-build)
     if [ "$1" != build ]; then
         wanted+=(vulkan-validationlayers libgtest-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
+    fi
+    if [ "$1" = test ] || [ "$1" = portability ]; then
         has spirv-val || wanted+=(spirv-tools)
         has pkg-config || wanted+=(pkg-config)
         has groff || wanted+=(groff-base)
@@ -155,14 +158,14 @@ name_missing() {
 
 what=${1:-build}
 case $what in
-build | test | portability) ;;
-*) echo "install: '$what' is neither build nor test nor portability" >&2 && exit 2 ;;
+build | gpu | test | portability) ;;
+*) echo "install: '$what' is none of build, gpu, test and portability" >&2 && exit 2 ;;
 esac
 if ! has apt-get || ! has dpkg-query; then
     name_missing "$what"
     exit 0
 fi
 install_missing "$what"
-if [ "$what" != build ]; then
+if [ "$what" = test ] || [ "$what" = portability ]; then
     unpack_swiftshader
 fi
