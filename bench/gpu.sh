@@ -90,8 +90,11 @@ run_build() {
 
 build_programs() {
     "$root/host/package/install_packages.sh" gpu || return
+    local -a generator=()
     if ! [ -f "$build/build.ninja" ] && ! [ -f "$build/Makefile" ]; then
-        cmake -S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON -DVKROPE_BUILD_DEVICE=ON || return
+        if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+        cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON \
+            -DVKROPE_BUILD_DEVICE=ON || return
     fi
     cmake --build "$build" --parallel "$(jobs)" --target vkrope-tool vkrope-quickstart vkrope-tests
 }

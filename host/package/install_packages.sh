@@ -51,7 +51,7 @@ missing_packages() {
     has c++ || wanted+=(g++)
     has cmake || wanted+=(cmake)
     has glslc || wanted+=(glslc)
-    has ninja || has make || wanted+=(ninja-build)
+    has ninja || wanted+=(ninja-build)
     if [ "$1" != build ]; then
         wanted+=(vulkan-validationlayers libgtest-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
     fi
