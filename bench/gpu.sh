@@ -92,9 +92,12 @@ build_programs() {
     "$root/host/package/install_packages.sh" gpu || return
     local -a generator=()
     if ! [ -f "$build/build.ninja" ] && ! [ -f "$build/Makefile" ]; then
+        rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" # half made
         if command -v ninja >/dev/null; then generator=(-G Ninja); fi
+    fi
+    if ! grep -qs '^VKROPE_BUILD_TESTS:BOOL=ON$' "$build/CMakeCache.txt"; then
         cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON \
-            -DVKROPE_BUILD_DEVICE=ON || return
+            -DVKROPE_BUILD_DEVICE=ON -DVKROPE_BUILD_TOOL=ON || return
     fi
     cmake --build "$build" --parallel "$(jobs)" --target vkrope-tool vkrope-quickstart vkrope-tests
 }

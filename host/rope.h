@@ -1091,8 +1091,8 @@ typedef struct RopeAccess {
  * may hold. */
 typedef struct RopePass {
     const RopeShader* shader;
-    const struct RopePassFamily* family; /* of fused passes or of rotations, whose shaders read push words by names of
-                                            their own; null: any other pass */
+    const struct RopeCompletion* completion; /* what completes a dispatch's push words, besides those that all families
+                                                share, in a fused pass and in a rotation; null: any other pass */
     uint32_t constants[ROPE_CONSTANT_COUNT];
     uint32_t push[ROPE_PUSH_WORDS]; /* of a whole part; ropeGetDispatch completes them */
     uint32_t count[ROPE_PART_AXES]; /* batches, tokens, heads; of both tensors of a rotation 1 head */
@@ -1106,6 +1106,7 @@ typedef struct RopePass {
     uint32_t group[3];       /* lanes, blocks of heads and tokens of one group */
     uint32_t lane_parts;     /* groups that one head's lanes take */
     uint32_t blocks;         /* of heads, of a pass of several tensors; 0: as many as push.heads make */
+    uint32_t family;         /* how the shader reads its push words: 1: fused, 2: rotations, 0: all others */
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
@@ -1119,9 +1120,9 @@ typedef struct RopePass {
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
-/* A plan is a value: zero-padded, comparable, copyable, needing no release. It points at the library's shaders, so it
- * serves in the process that made it, as long as the library is loaded. A plan of another version is refused by its
- * first word. */
+/* A plan is a value: zero-padded, comparable, copyable, needing no release. It points at shaders and functions of the
+ * library, so it serves in the process that made it, as long as the library is loaded. A plan of another version is
+ * refused by its first word. */
 typedef struct RopePlan {
     uint32_t version; /* ROPE_VERSION of the library that made it; 0: refused, or never made */
     uint32_t pass_count;

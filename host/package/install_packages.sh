@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing: install_packages.sh [build|gpu|test|portability]
 #   build: what the library, the quickstart and the program vkrope are made and run with
-#   gpu:   that, and what bench/gpu.sh takes: the program of the tests, and Python's part of them
+#   gpu:   that, and what bench/gpu.sh takes: the program of the tests, and NumPy
 #   test:  that, what all tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
 #   portability: that, and what tests/portability.sh builds and runs with for other machines
 # Where nothing is missing it takes a fraction of a second and asks the network nothing.
@@ -51,12 +51,13 @@ missing_packages() {
     has c++ || wanted+=(g++)
     has cmake || wanted+=(cmake)
     has glslc || wanted+=(glslc)
-    has ninja || wanted+=(ninja-build)
+    has ninja || has make || wanted+=(ninja-build make) # the scripts take Ninja, and CMake make where nobody says
     if [ "$1" != build ]; then
-        wanted+=(vulkan-validationlayers libgtest-dev libmpfr-dev libvulkan-volk-dev python3-numpy)
+        wanted+=(vulkan-validationlayers libgtest-dev libmpfr-dev python3-numpy)
+        has spirv-val || wanted+=(spirv-tools)
     fi
     if [ "$1" = test ] || [ "$1" = portability ]; then
-        has spirv-val || wanted+=(spirv-tools)
+        wanted+=(libvulkan-volk-dev)
         has pkg-config || wanted+=(pkg-config)
         has groff || wanted+=(groff-base)
         has dpkg-shlibdeps || wanted+=(dpkg-dev)
@@ -147,7 +148,7 @@ name_missing() {
     say "the program vkrope also needs CLI11 and nlohmann-json, or -DVKROPE_BUILD_TOOL=OFF"
     say "no apt here; a Vulkan loader and a driver are needed to run anything"
     if [ "$1" != build ]; then
-        say "the tests also need: GoogleTest, MPFR, nlohmann-json, SPIRV-Tools, VK_LAYER_KHRONOS_validation"
+        say "the tests also need: GoogleTest, MPFR, nlohmann-json, SPIRV-Tools, NumPy, VK_LAYER_KHRONOS_validation"
     fi
     if [ "${#absent[@]}" -gt 0 ]; then
         local list

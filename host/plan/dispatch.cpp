@@ -1,7 +1,6 @@
 // This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
-#include "plan/pass_family.h"
+#include "plan/completion.h"
 
-#include <stddef.h>
 #include <string.h>
 
 namespace rope {
@@ -84,7 +83,7 @@ void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, Rope
     push.tokens = part.count[kToken];
     push.heads = part.count[kHead];
     memcpy(dispatch->push, &push, sizeof push);
-    if (pass.family != nullptr) pass.family->complete_words(pass, part, places, dispatch->push);
+    if (pass.completion != nullptr) pass.completion->complete_words(pass, part, places, dispatch->push);
     dispatch->groups[0] = static_cast<uint32_t>(groupCountX(pass, part.count[kToken]));
     dispatch->groups[1] = part.count[kBatch];
     dispatch->groups[2] = static_cast<uint32_t>(groupCountZ(pass, part.count[kHead]));

@@ -80,7 +80,8 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
         bytes = larger(bytes, listBytes(filled.tokens_offset, d.batch, filled.tokens_batch_stride, 1, 0,
                                         ropePositionBytes(fused.count_element)));
     }
-    pass->family = fusedFamily();
+    pass->family = kFusedFamily;
+    pass->completion = fusedCompletion();
     pass->joinable = 0;
     bindLists(ROPE_BINDING_POSITIONS, ROPE_SLOT_POSITIONS, bytes, pass);
     if (filled.cache.slot_map_apart != 0) bindLists(ROPE_BINDING_SLOT_MAP, ROPE_SLOT_SLOT_MAP, slot_map_bytes, pass);

@@ -71,8 +71,8 @@ inline bool hasWordsForScales(const FusedTensor& kv) {
 // Returns strides and offsets modulo 2^32, as shaders count.
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 
-// Returns the family of fused passes, which completes their push words.
-const RopePassFamily* fusedFamily();
+// Returns what completes the push words of fused passes.
+const RopeCompletion* fusedCompletion();
 // Sets the POSITIONS binding, for the positions that the given needs ask for. Positions, the slot map or block table,
 // and the count of tokens lie in one buffer, which is bound from its beginning; a slot map apart is bound so as well.
 void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,

@@ -1,7 +1,7 @@
 // This file completes the push words of a fused pass's dispatch: where its part of the tensors and of the cache lies in
 // their bindings.
+#include "plan/completion.h"
 #include "plan/fused_dispatch.h"
-#include "plan/pass_family.h"
 
 #include <string.h>
 
@@ -20,6 +20,7 @@ uint32_t firstSequence(const RopePass& pass, const PassPart& part, uint32_t bind
     return isCache(pass, binding) && pass.access[binding].stride[kBatch] == 0 ? part.begin[kBatch] : 0;
 }
 
+// Tells the shader how a cache is cut into windows.
 void setWindows(RopePass* pass) {
     pass->constants[ROPE_ID_CACHE_SLOTS] = pass->count[kPage] * pass->count[kSlot];
     pass->constants[ROPE_ID_WINDOW_SLOTS] = pass->step[kSequence] * pass->step[kPage] * pass->step[kSlot];
@@ -100,10 +101,10 @@ void completeFusedWords(const RopePass& pass, const PassPart& part, const RopePl
     memcpy(push, &words, sizeof words);
 }
 
-constexpr RopePassFamily kFusedFamily = {PassKind::kFused, completeFusedWords, setWindows};
+constexpr RopeCompletion kFusedCompletion = {completeFusedWords, setWindows};
 
 } // namespace
 
-const RopePassFamily* fusedFamily() { return &kFusedFamily; }
+const RopeCompletion* fusedCompletion() { return &kFusedCompletion; }
 
 } // namespace rope

@@ -4,6 +4,8 @@
 static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS &&
                   sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush),
               "push constants are 128 bytes");
+static_assert(offsetof(RopePass, access) == offsetof(RopePass, pipeline_hash) + sizeof(uint32_t),
+              "plans are compared as bytes, and a copied structure need not keep padding");
 
 namespace rope {
 

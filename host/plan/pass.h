@@ -15,6 +15,13 @@ namespace rope {
 enum GridAxis { kBatch, kToken, kHead, kSequence, kPage, kSlot, kCacheHead, kGridAxes };
 static_assert(kGridAxes == ROPE_PART_AXES, "the public arrays have an entry for each axis");
 
+// A shader reads its push words by the names of its family.
+enum PassFamily : uint32_t {
+    kPlainFamily = 0, // tables, additions, biases, relative vectors, and counts
+    kFusedFamily = 1,
+    kRotationFamily = 2
+};
+
 // *total += a * b, or false past 64 bits.
 inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
     if (a != 0 && b > (UINT64_MAX - *total) / a) return false;
@@ -68,7 +75,7 @@ inline uint64_t windowCount(const RopePass& pass) {
            pass.parts[kCacheHead];
 }
 
-// The batches, tokens and heads of one dispatch, and its window of the cache.
+// A PassPart is what one dispatch takes: its batches, tokens and heads, and its window of the cache.
 struct PassPart {
     uint32_t begin[kGridAxes];
     uint32_t count[kGridAxes];

@@ -1,7 +1,7 @@
 // This file finishes plans: passes are joined, split to a device's limits, and summed up to the bytes of each slot.
 #include "plan/planner.h"
+#include "plan/completion.h"
 #include "plan/limits.h"
-#include "plan/pass_family.h"
 
 #include <string.h>
 
@@ -246,7 +246,7 @@ RopeResult Planner::finish() {
             result = refuseSplit(*pass);
             break;
         }
-        if (windowCount(*pass) != 1) pass->family->set_windows(pass);
+        if (windowCount(*pass) != 1) pass->completion->set_windows(pass);
         finishPass(pass);
         pass->pipeline_hash = hashPipeline(*pass);
         dispatches += pass->dispatches;

@@ -1,7 +1,7 @@
 // This file prints a plan in words, and compares two plans: ropePrintPlan, ropePlansEqual.
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
-#include "plan/pass_family.h"
+#include "plan/pass.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ void printStages(const RopePass& pass, PlanText* text) {
 
 void printPass(const RopePass& pass, PlanText* text) {
     // A fused pass counts only tokens; its heads are constants. The fused pass that counts outside tokens has no heads.
-    const bool fused = isOfKind(pass, PassKind::kFused) && pass.blocks != 0;
+    const bool fused = pass.family == kFusedFamily && pass.blocks != 0;
     const bool turns_both = pass.access[ROPE_BINDING_DESTINATION_K].extent != 0;
     const uint32_t both = pass.constants[ROPE_ID_Q_HEADS] + pass.constants[ROPE_ID_K_HEADS];
     const uint32_t heads = fused ? both + pass.constants[ROPE_ID_V_HEADS] : turns_both ? both : pass.count[2];
@@ -60,13 +60,12 @@ void printPass(const RopePass& pass, PlanText* text) {
     }
     printTo(text, ", group size %u, %u heads a thread", pass.group_size, per_thread);
     if (pass.group[2] > 1) printTo(text, ", %u tokens a group", pass.group[2]);
-    const bool rotation = isOfKind(pass, PassKind::kRotation);
-    if (rotation && pass.constants[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");
+    if (pass.family == kRotationFamily && pass.constants[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");
     if (pass.tokens_per_thread > 1) printTo(text, ", %u tokens", pass.tokens_per_thread);
     printTo(text, "; reads");
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const bool written = i >= ROPE_BINDING_DESTINATION && i <= ROPE_BINDING_DESTINATION_V;
-        const bool in_place = rotation && pass.constants[ROPE_ID_IN_PLACE] != 0;
+        const bool in_place = pass.family == kRotationFamily && pass.constants[ROPE_ID_IN_PLACE] != 0;
         if (pass.access[i].extent != 0 && (!written || in_place)) printTo(text, " %s", slotName(pass.access[i].slot));
     }
     printTo(text, "; writes");

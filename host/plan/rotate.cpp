@@ -1,8 +1,8 @@
 // This file plans a rotation of Q and K: ropePlanRotate. Both turn in one dispatch where they have the same lanes and
 // the device binds them together; otherwise each has a pass of its own.
 #include "../shaders/modules.h"
+#include "plan/completion.h"
 #include "plan/element_formats.h"
-#include "plan/pass_family.h"
 #include "plan/positions.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
@@ -109,13 +109,14 @@ void completeRotationWords(const RopePass& pass, const PassPart&, const RopePlac
     memcpy(push, &words, sizeof words);
 }
 
-constexpr RopePassFamily kRotationFamily = {PassKind::kRotation, completeRotationWords, nullptr};
+constexpr RopeCompletion kRotationCompletion = {completeRotationWords, nullptr};
 
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                      Planner* planner) {
     RopePass* pass =
         planner->addPass(*variant.shader, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
-    pass->family = &kRotationFamily;
+    pass->family = kRotationFamily;
+    pass->completion = &kRotationCompletion;
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);

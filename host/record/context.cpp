@@ -136,7 +136,7 @@ VkResult preparePass(RopeContext* c, const RopePass& pass) {
     memcpy(node->constants, pass.constants, sizeof node->constants);
     node->bindings = pass.bindings;
     node->hash = pass.pipeline_hash;
-    RopeDispatch dispatch;
+    RopeDispatch dispatch; // only which buffers it binds counts here, and not where they begin
     fillWholeDispatch(pass, 0, c->limits.storage_alignment, &dispatch);
     const VkResult result = createPipeline(*c, dispatch, node);
     if (result != VK_SUCCESS) {

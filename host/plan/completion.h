@@ -1,0 +1,15 @@
+// A completion completes the push words of each dispatch of a pass. Fused passes and rotations have one of their own; a
+// pass of any other family needs none. Passes point at their completion, so a host that plans no fused pass does not
+// link that of fused passes.
+#pragma once
+
+#include "plan/pass.h"
+
+struct RopeCompletion {
+    // Completes the words of one part of a pass, whose bindings begin at `places`. `push` has the planned words, those
+    // that all families share already completed. Never null.
+    void (*complete_words)(const RopePass& pass, const rope::PassPart& part, const rope::RopePlace* places,
+                           uint32_t* push);
+    // Sets the constants of a cache that is cut into several windows. Null: the family has no cache.
+    void (*set_windows)(RopePass* pass);
+};
