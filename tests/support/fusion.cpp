@@ -1,4 +1,5 @@
 #include "fusion.hpp"
+#include "combinations.hpp"
 #include "rotation.hpp"
 #include "sample.hpp"
 
@@ -268,12 +269,9 @@ testing::AssertionResult equalBytes(const char* what, RopeSlot slot, const std::
     return testing::AssertionSuccess();
 }
 
-} // namespace
-
-testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, const gpu::Slots& before,
-                                   const gpu::Slots& after) {
-    gpu::Slots host = before;
-    const auto data = [&](RopeSlot slot) { return host.bytes[slot].empty() ? nullptr : host.bytes[slot].data(); };
+// Runs a fused pass on the CPU, over slots as a device has them.
+testing::AssertionResult runOnCpu(const RopeFusedDescription& d, gpu::Slots* slots, uint32_t* outside) {
+    const auto data = [&](RopeSlot slot) { return slots->bytes[slot].empty() ? nullptr : slots->bytes[slot].data(); };
     RopeHostFused run = {};
     run.positions = data(ROPE_SLOT_POSITIONS);
     run.rows = data(ROPE_SLOT_ROWS);
@@ -285,21 +283,44 @@ testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, con
     run.q_weights = data(ROPE_SLOT_Q_WEIGHTS);
     run.k_weights = data(ROPE_SLOT_K_WEIGHTS);
     run.biases = data(ROPE_SLOT_BIASES);
-    run.q_out = scene.d.rotate.out_of_place != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
-    const bool cached = scene.d.cache.kind != ROPE_CACHE_NONE;
-    run.k_out = scene.d.rotate.out_of_place != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
+    run.q_out = d.rotate.out_of_place != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
+    const bool cached = d.cache.kind != ROPE_CACHE_NONE;
+    run.k_out = d.rotate.out_of_place != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
     run.v_out = data(ROPE_SLOT_V_OUT);
     RopeReason reason;
-    if (ropeHostRunFused(&scene.d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    if (ropeHostRunFused(&d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    *outside = run.outside;
+    return testing::AssertionSuccess();
+}
+
+testing::AssertionResult runOnCpu(const RopeRotateDescription& d, gpu::Slots* slots) {
+    RopeHostRotate run = {};
+    run.positions = slots->bytes[ROPE_SLOT_POSITIONS].data();
+    run.rows = slots->bytes[ROPE_SLOT_ROWS].data();
+    run.q = slots->bytes[ROPE_SLOT_Q].data();
+    run.q_out = slots->bytes[ROPE_SLOT_Q_OUT].data();
+    RopeReason reason;
+    if (ropeHostRunRotate(&d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    return testing::AssertionSuccess();
+}
+
+} // namespace
+
+testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, const gpu::Slots& before,
+                                   const gpu::Slots& after) {
+    gpu::Slots host = before;
+    uint32_t outside = 0;
+    const testing::AssertionResult ran = runOnCpu(scene.d, &host, &outside);
+    if (!ran) return ran;
     for (const RopeSlot slot :
          {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V, ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
         const testing::AssertionResult equal = equalBytes("CPU", slot, host.bytes[slot], after.bytes[slot]);
         if (!equal) return equal;
     }
-    if (plan.bytes[ROPE_SLOT_COUNTER] == 0 || after.get<uint32_t>(ROPE_SLOT_COUNTER)[0] == run.outside)
+    if (plan.bytes[ROPE_SLOT_COUNTER] == 0 || after.get<uint32_t>(ROPE_SLOT_COUNTER)[0] == outside)
         return testing::AssertionSuccess();
     return testing::AssertionFailure() << "counted " << after.get<uint32_t>(ROPE_SLOT_COUNTER)[0] << ", the CPU "
-                                       << run.outside;
+                                       << outside;
 }
 
 namespace {
@@ -319,7 +340,8 @@ std::vector<float> readWeights(const rope::FusedTensor& t, const std::vector<uin
     return weights;
 }
 
-// The passes that one tensor's fused pass replaces, each a plan of its own.
+// The passes that one tensor's fused pass replaces, each a plan of its own. They run on the device, or on the CPU, which
+// has the device's bits and compiles nothing.
 class Unfused {
   public:
     Unfused(rope::Device* device, const Scene& scene, const gpu::Slots& before)
@@ -419,10 +441,15 @@ class Unfused {
         if (plan.bytes[ROPE_SLOT_PARAMETERS] != 0)
             ropeWriteParameters(&d, slots.bytes[ROPE_SLOT_PARAMETERS].data(), nullptr);
         fill(plan, &slots);
-        const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
+        const testing::AssertionResult ok = runPass(d, plan, &slots);
         took(slots);
         return ok;
     }
+    testing::AssertionResult runPass(const RopeFusedDescription& d, const RopePlan& plan, gpu::Slots* slots) {
+        uint32_t outside;
+        return onDevice() ? gpu::run(device_, plan, slots) : runOnCpu(d, slots, &outside);
+    }
+    static bool onDevice() { return combinations::whole(); }
     void widen() {
         std::vector<uint8_t> wide(bytes_.size() / ropeElementBytes(element_) * sizeof(float));
         ropeConvertElements(bytes_.data(), element_, wide.data(), ROPE_ELEMENT_F32, wide.size() / sizeof(float));
@@ -449,7 +476,7 @@ class Unfused {
         gpu::Slots slots;
         slots.bytes[ROPE_SLOT_Q] = bytes_;
         fill(plan, &slots);
-        const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
+        const testing::AssertionResult ok = onDevice() ? gpu::run(device_, plan, &slots) : runOnCpu(d, &slots);
         took(slots);
         return ok;
     }
@@ -493,7 +520,7 @@ class Unfused {
         if (plan.bytes[ROPE_SLOT_PARAMETERS] != 0)
             ropeWriteParameters(&d, slots.bytes[ROPE_SLOT_PARAMETERS].data(), nullptr);
         fill(plan, &slots);
-        const testing::AssertionResult ok = gpu::run(device_, plan, &slots);
+        const testing::AssertionResult ok = runPass(d, plan, &slots);
         std::copy(slots.bytes[to].begin(), slots.bytes[to].end(), all->bytes[t.to_slot].begin());
         return ok;
     }

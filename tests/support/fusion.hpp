@@ -38,7 +38,8 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed);
 testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, const gpu::Slots& before,
                                    const gpu::Slots& after);
 
-// Equal to norm, rotation, norm, scale and conversion by passes of their own on the device.
+// Equal to norm, rotation, norm, scale and conversion by passes of their own: on the device in a whole run, and on the
+// CPU in a short one. Passes on the device take up to 15 pipelines a scene, which lavapipe compiles for seconds.
 testing::AssertionResult checkUnfused(rope::Device* device, const Scene& scene, const gpu::Slots& before,
                                       const gpu::Slots& after);
 
