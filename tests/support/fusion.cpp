@@ -340,8 +340,8 @@ std::vector<float> readWeights(const rope::FusedTensor& t, const std::vector<uin
     return weights;
 }
 
-// The passes that one tensor's fused pass replaces, each a plan of its own. They run on the device, or on the CPU, which
-// has the device's bits and compiles nothing.
+// The passes that one tensor's fused pass replaces, each a plan of its own. They run on the device, or on the CPU,
+// which has the device's bits and compiles nothing.
 class Unfused {
   public:
     Unfused(rope::Device* device, const Scene& scene, const gpu::Slots& before)
