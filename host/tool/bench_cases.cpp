@@ -84,7 +84,7 @@ CaseChoices choicesOf(const CaseOptions& options, const CaseChoices& otherwise) 
 
 void addCaseOptions(CLI::App* app, CaseOptions* options) {
     std::vector<std::string> models;
-    for (const measure::ModelShape& model : measure::modelShapes()) models.push_back(model.name);
+    for (const measure::ModelShape& model : measure::modelShapes()) models.emplace_back(model.name);
     takesNames(app, "--model", models, &options->models, "whose Q and K; several with commas between them");
     takesCount(app->add_option("--tokens", options->tokens, "how many; several with commas between them")
                    ->delimiter(',')
