@@ -76,14 +76,12 @@ class FusedOnDevice : public gpu::OnDevice {
     // that this device refuses brings no choices together.
     std::vector<uint64_t> seeds() {
         const char* asked = std::getenv("VKROPE_SCENES");
-        const uint64_t count = asked != nullptr            ? std::strtoull(asked, nullptr, 10)
-                               : GetParam().repeats_device ? 120
-                                                           : 700;
         if (asked != nullptr) {
-            std::vector<uint64_t> all(count);
+            std::vector<uint64_t> all(std::strtoull(asked, nullptr, 10));
             std::iota(all.begin(), all.end(), uint64_t{0});
             return all;
         }
+        const uint64_t count = GetParam().repeats_device && combinations::whole() ? 120 : 700;
         return combinations::draws(count, strength() - 1, [&](uint64_t seed) {
             fusion::Scene scene;
             fusion::draw(seed, &scene);

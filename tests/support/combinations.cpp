@@ -22,6 +22,18 @@ std::vector<Choices> productOf(const std::vector<size_t>& counts) {
     return all;
 }
 
+// Returns the indices of a few of `all`, in which every `strength` choices occur together. They are found among those
+// that bring `most` choices together: a driver that has compiled for these then has compiled for them.
+std::vector<size_t> fewOf(const std::vector<Choices>& all, uint32_t strength, uint32_t most) {
+    std::vector<size_t> few = tool::coveringIndices(all, most);
+    if (strength >= most) return few;
+    std::vector<Choices> those;
+    for (const size_t index : few) those.push_back(all[index]);
+    std::vector<size_t> fewer;
+    for (const size_t index : fewOf(those, strength, most - 1)) fewer.push_back(few[index]);
+    return fewer;
+}
+
 } // namespace
 
 bool whole() {
@@ -34,7 +46,10 @@ std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t strength,
     std::vector<Choices> all = productOf(counts);
     const auto is_denied = [&](const Choices& choices) { return exist && !exist(choices); };
     all.erase(std::remove_if(all.begin(), all.end(), is_denied), all.end());
-    return whole() ? all : tool::coveringArray(all, strength);
+    if (whole()) return all;
+    std::vector<Choices> few;
+    for (const size_t index : fewOf(all, strength, 3)) few.push_back(all[index]);
+    return few;
 }
 
 std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::function<Choices(uint64_t)>& choices_of) {
@@ -45,7 +60,7 @@ std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::functi
         numbers.push_back(number);
     }
     if (whole()) return numbers;
-    const std::vector<size_t> few = tool::coveringIndices(all, strength);
+    const std::vector<size_t> few = fewOf(all, strength, 2);
     return std::vector<uint64_t>(few.begin(), few.end());
 }
 
