@@ -70,7 +70,7 @@ uint64_t scrambled(uint64_t index) {
 
 // Greedily selects the case that covers the most new tuples. A case's count of new tuples only shrinks, so that an
 // earlier count is a bound: the queue's first case is counted anew, and selected where no bound is above its count.
-std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t strength) {
+std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t strength, size_t fewest) {
     struct Candidate {
         size_t bound;
         uint64_t order; // decides between cases with the same bound
@@ -88,7 +88,7 @@ std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t st
         Candidate first = queue.top();
         queue.pop();
         first.bound = covered.countNew(all[first.index]);
-        if (first.bound == 0) continue;
+        if (first.bound < fewest) continue;
         if (!queue.empty() && first < queue.top()) {
             queue.push(first);
             continue;

@@ -18,7 +18,8 @@ uint64_t scrambled(uint64_t index);
 // Selects a few of the cases, in their order. Every `strength` choices (1 to 3) of different options that occur
 // together in any case occur together in a selected one.
 std::vector<Choices> coveringArray(const std::vector<Choices>& all, uint32_t strength);
-// Returns the same selection as indices of the cases.
-std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t strength);
+// Returns such a selection as indices of the cases. It ends where each case that is left would bring fewer than
+// `fewest` new ones together; with 1 it is the same selection.
+std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t strength, size_t fewest = 1);
 
 } // namespace tool

@@ -22,15 +22,19 @@ std::vector<Choices> productOf(const std::vector<size_t>& counts) {
     return all;
 }
 
+std::vector<Choices> chosen(const std::vector<Choices>& all, const std::vector<size_t>& indices) {
+    std::vector<Choices> few;
+    for (const size_t index : indices) few.push_back(all[index]);
+    return few;
+}
+
 // Returns the indices of a few of `all`, in which every `strength` choices occur together. They are found among those
 // that bring `most` choices together: a driver that has compiled for these then has compiled for them.
-std::vector<size_t> fewOf(const std::vector<Choices>& all, uint32_t strength, uint32_t most) {
-    std::vector<size_t> few = tool::coveringIndices(all, most);
+std::vector<size_t> fewOf(const std::vector<Choices>& all, uint32_t strength, uint32_t most, size_t fewest) {
+    const std::vector<size_t> few = tool::coveringIndices(all, most, fewest);
     if (strength >= most) return few;
-    std::vector<Choices> those;
-    for (const size_t index : few) those.push_back(all[index]);
     std::vector<size_t> fewer;
-    for (const size_t index : fewOf(those, strength, most - 1)) fewer.push_back(few[index]);
+    for (const size_t index : fewOf(chosen(all, few), strength, most - 1, 1)) fewer.push_back(few[index]);
     return fewer;
 }
 
@@ -46,13 +50,13 @@ std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t strength,
     std::vector<Choices> all = productOf(counts);
     const auto is_denied = [&](const Choices& choices) { return exist && !exist(choices); };
     all.erase(std::remove_if(all.begin(), all.end(), is_denied), all.end());
-    if (whole()) return all;
-    std::vector<Choices> few;
-    for (const size_t index : fewOf(all, strength, 3)) few.push_back(all[index]);
-    return few;
+    // A case that brings two choices together for the first time brings as many new threes as there are other options.
+    const size_t others = counts.size() > 2 ? counts.size() - 2 : 1;
+    return whole() ? all : chosen(all, fewOf(all, strength, 3, others));
 }
 
-std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::function<Choices(uint64_t)>& choices_of) {
+std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::function<Choices(uint64_t)>& choices_of,
+                            size_t fewest) {
     std::vector<Choices> all;
     std::vector<uint64_t> numbers;
     for (uint64_t number = 0; number < count; ++number) {
@@ -60,7 +64,7 @@ std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::functi
         numbers.push_back(number);
     }
     if (whole()) return numbers;
-    const std::vector<size_t> few = fewOf(all, strength, 2);
+    const std::vector<size_t> few = fewOf(all, strength, 2, fewest);
     return std::vector<uint64_t>(few.begin(), few.end());
 }
 

@@ -27,12 +27,12 @@ std::set<std::string> tuplesIn(const std::vector<Choices>& rows, uint32_t streng
     return tuples;
 }
 
-TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoOrThreeChoicesTogether) {
+TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoAndMostThreeChoicesTogether) {
     if (combinations::whole()) GTEST_SKIP() << "a whole run takes every combination";
     const std::vector<Choices> twos = combinations::of({7, 6, 3, 4, 3, 3}, 2);
     const std::vector<Choices> threes = combinations::of({7, 6, 3, 4, 3, 3}, 3);
     EXPECT_LT(twos.size(), 60u);    // 42 at least
-    EXPECT_LT(threes.size(), 250u); // 168 at least, of 4536
+    EXPECT_LT(threes.size(), 150u); // of 4536; 168 would be the least for all threes
     const size_t counts[] = {7, 6, 3, 4, 3, 3};
     size_t pairs = 0, triples = 0;
     for (size_t a = 0; a < 6; ++a) {
@@ -42,7 +42,8 @@ TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoOrThreeChoicesTogether) {
         }
     }
     EXPECT_EQ(tuplesIn(twos, 2).size(), pairs);
-    EXPECT_EQ(tuplesIn(threes, 3).size(), triples);
+    EXPECT_EQ(tuplesIn(threes, 2).size(), pairs);
+    EXPECT_GT(tuplesIn(threes, 3).size(), triples * 9 / 10);
     // The two setups of a device then share the shaders that the driver compiled.
     for (const Choices& two : twos) EXPECT_EQ(std::count(threes.begin(), threes.end(), two), 1);
 }

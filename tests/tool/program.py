@@ -1,4 +1,6 @@
 """Runs the program, and says what a test is."""
+import functools
+import itertools
 import json
 import os
 import subprocess
@@ -10,6 +12,7 @@ COMMAND = [*RUNNER, PROGRAM]
 LIMIT = 7200 if RUNNER else 600  # seconds; an emulator compiles shaders at a fraction of the speed
 SPOILED = os.path.join(os.path.dirname(PROGRAM), "vkrope-spoiled")
 RUN_SPOILED = " ".join(f"'{word}'" for word in [*RUNNER, SPOILED])
+WHOLE = os.environ.get("VKROPE_TEST_WHOLE", "0") != "0"
 TESTS = {}
 
 
@@ -33,6 +36,7 @@ def run(*arguments, status=0, shell=None):
     return done.stdout, done.stderr
 
 
+@functools.cache
 def vulkan_devices():
     """The indices of the devices that can be used."""
     done = subprocess.run([*COMMAND, "devices", "--json"], capture_output=True, text=True, timeout=LIMIT)
@@ -45,6 +49,17 @@ def vulkan_devices():
 def devices():
     """What --device is tried with: every device that can be used, the CPU with their bits, then the reference."""
     return vulkan_devices() + ["cpu", "reference"]
+
+
+TURN = itertools.count()
+
+
+def devices_in_turn():
+    """What one of many cases is tried with. A short run takes one Vulkan device for a case, in turns that no loop shares."""
+    found = vulkan_devices()
+    if WHOLE or not found:
+        return devices()
+    return [found[bin(next(TURN)).count("1") % len(found)], "cpu", "reference"]
 
 
 def expect_refusal(what, arguments, sentence, before):

@@ -9,10 +9,10 @@ import time
 import numpy as np
 
 from model import write_config
-from program import COMMAND, LIMIT, PROGRAM, RUNNER, run, test
+from program import COMMAND, LIMIT, PROGRAM, RUNNER, WHOLE, run, test
 
 OUTPUTS = ["c.npy", "s.npy"]
-TABLE = ["table", "--config", "config.json", "--cos", OUTPUTS[0], "--sin", OUTPUTS[1], "--device", "reference"]
+TABLE = ["table", "--config", "config.json", "--cos", OUTPUTS[0], "--sin", OUTPUTS[1], "--device", "cpu"]
 FAULTY = os.path.join(os.path.dirname(PROGRAM), "libvkrope-faulty-system.so")
 
 
@@ -87,10 +87,10 @@ def a_signal_leaves_both_old_or_both_new():
     except OSError as error:
         print(f"skipped: no terminal can be opened here: {error}")
         sys.exit(77)
-    count = int(os.environ.get("VKROPE_SIGNALS", "6" if RUNNER else "1000" if os.environ.get("VKROPE_TEST_WHOLE") else "40"))
+    count = int(os.environ.get("VKROPE_SIGNALS", "6" if RUNNER else "1000" if WHOLE else "40"))
     write_config()
-    arguments = [*TABLE, "--positions", "0:60000"]
-    new = new_contents("0:60000")
+    arguments = [*TABLE, "--positions", "0:20000"]
+    new = new_contents("0:20000")
     old = [b"old cosines", b"old sines"]
     put(old)
     before = sorted(os.listdir("."))
