@@ -1,6 +1,8 @@
 // This file makes heads integers or float8, with a float32 scale for each head, or in blocks of 32 with a float16 scale
 // for each. The lanes of a head put their extremes into shared memory, and each lane finds the scale of its block. A
 // given scale of float8 needs none of that.
+#include "float8.h"
+
 layout(constant_id = ROPE_ID_CACHE_FORMAT) const uint kFormat = 0;
 const uint kBits = kFormat & ROPE_FORMAT_BITS;
 const bool kFloat8 = (kFormat & ROPE_FORMAT_FLOAT8) != 0u;

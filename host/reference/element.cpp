@@ -1,7 +1,7 @@
 // This file reads, writes and converts elements of arrays on the CPU: ropeConvertElements among others.
 #include "reference/element.h"
 
-#include "../shaders/element.h"
+#include "../shaders/float8.h"
 #include "plan/element_formats.h"
 #include "plan/enumerators.h"
 

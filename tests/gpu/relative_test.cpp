@@ -1,4 +1,5 @@
 // Shaw's relative vectors: on every device with the CPU's bits, near the reference, and as the formulas have them.
+#include "support/combinations.hpp"
 #include "support/reach.hpp"
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
@@ -13,6 +14,7 @@
 
 namespace {
 
+using combinations::choiceIf;
 using sample::Random;
 
 RopeRelativeDescription draw(uint64_t seed) {
@@ -46,6 +48,26 @@ RopeRelativeDescription draw(uint64_t seed) {
         d.x = {2, row * d.heads * d.queries, row * d.heads, row};
     }
     return d;
+}
+
+// The choices of a draw, each a small number; those that mean nothing in it are none.
+combinations::Choices choicesOf(uint64_t seed) {
+    const RopeRelativeDescription d = draw(seed);
+    return {choiceIf(true, d.side),
+            choiceIf(true, d.batch),
+            choiceIf(true, d.heads > 1),
+            choiceIf(true, d.queries == 1),
+            choiceIf(true, d.keys % 4),
+            choiceIf(true, d.dim % 4),
+            choiceIf(true, d.scale != 0),
+            choiceIf(true, d.element_q),
+            choiceIf(true, d.element_x),
+            choiceIf(true, d.rows.element),
+            choiceIf(true, d.rows.pair_stride != 0),
+            choiceIf(true, d.positions.kind),
+            choiceIf(d.positions.kind != ROPE_POSITIONS_COUNTED, d.positions.element),
+            choiceIf(true, d.x.token_stride != 0),
+            choiceIf(true, seed % 2)};
 }
 
 // Sums of so many terms in float32 are within 2^-24 of all magnitudes together for each of their roundings.
@@ -128,7 +150,7 @@ RopeRelativeDescription describe(RopeRelativeSide side, uint32_t queries, uint32
 }
 
 TEST_P(Relative, HasTheCpusBitsOverAllItsChoices) {
-    for (uint64_t seed = 0; seed < 80; ++seed) {
+    for (const uint64_t seed : combinations::draws(240, strength() - 1, choicesOf)) {
         const RopeLimits limits = seed % 2 == 0 ? device().limits() : gpuLimits();
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;
     }
