@@ -232,7 +232,7 @@ arm64_rows() { # TITLE BUILD DRIVER-JSON
     local long='SwiftShader|WithSets|^(Tool|Python|Package|Style|Docs|Engine|Plugin|Raw|Shift)\.'
     long+='|^(Positions|Groups|Elements|Shapes|Add|Tunings|Rotate|Relative|FusedOnDevice|Lacking|HeadsTest|DecoderTest)\.On_'
     long+='|^(Large|Marks|Faults|Bench.*|Frames|BiasGroups|Context|Resubmit|RecordingRefusal|KeptSets)\.On_|^Quickstart'
-    if [ "${VKROPE_TEST_WHOLE:-0}" = 0 ]; then
+    if [ "${VKROPE_TEST_WHOLE-0}" = 0 ]; then
         ctest_row arm64 "$1, the short row" "$2" "$3" --timeout 14400 -E "$long"
         return
     fi

@@ -268,7 +268,7 @@ if(TARGET vkrope-tool AND VKROPE_PYTHON)
             set_tests_properties(Tool.${name} PROPERTIES RUN_SERIAL ON)
         endif()
     endforeach()
-    # The driver's cache then has what they compile.
+    # These run after the check, whose shaders are then in the driver's cache.
     set_tests_properties(Tool.CheckFindsASpoiledPlan Tool.GpuScriptLeavesAReportOfADevice PROPERTIES
         DEPENDS Tool.CheckPassesOnEveryDevice)
 endif()

@@ -100,10 +100,14 @@ std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t st
     return selected;
 }
 
-std::vector<Choices> coveringArray(const std::vector<Choices>& all, uint32_t strength) {
+std::vector<Choices> casesAt(const std::vector<Choices>& all, const std::vector<size_t>& indices) {
     std::vector<Choices> few;
-    for (const size_t index : coveringIndices(all, strength)) few.push_back(all[index]);
+    for (const size_t index : indices) few.push_back(all[index]);
     return few;
+}
+
+std::vector<Choices> coveringArray(const std::vector<Choices>& all, uint32_t strength) {
+    return casesAt(all, coveringIndices(all, strength));
 }
 
 } // namespace tool

@@ -19,7 +19,9 @@ uint64_t scrambled(uint64_t index);
 // together in any case occur together in a selected one.
 std::vector<Choices> coveringArray(const std::vector<Choices>& all, uint32_t strength);
 // Returns such a selection as indices of the cases. It ends where each case that is left would bring fewer than
-// `fewest` new ones together; with 1 it is the same selection.
+// `fewest` new groups of choices together; with 1 it is the same selection.
 std::vector<size_t> coveringIndices(const std::vector<Choices>& all, uint32_t strength, size_t fewest = 1);
+
+std::vector<Choices> casesAt(const std::vector<Choices>& all, const std::vector<size_t>& indices);
 
 } // namespace tool

@@ -64,6 +64,7 @@ combinations::Choices choicesOf(uint64_t seed) {
             choiceIf(true, d.element_x),
             choiceIf(true, d.rows.element),
             choiceIf(true, d.rows.pair_stride != 0),
+            choiceIf(d.rows.pair_stride == 0, ((d.rows.offset | d.dim) & 3) == 0), // rows are read by four
             choiceIf(true, d.positions.kind),
             choiceIf(d.positions.kind != ROPE_POSITIONS_COUNTED, d.positions.element),
             choiceIf(true, d.x.token_stride != 0),

@@ -22,19 +22,13 @@ std::vector<Choices> productOf(const std::vector<size_t>& counts) {
     return all;
 }
 
-std::vector<Choices> chosen(const std::vector<Choices>& all, const std::vector<size_t>& indices) {
-    std::vector<Choices> few;
-    for (const size_t index : indices) few.push_back(all[index]);
-    return few;
-}
-
-// Returns the indices of a few of `all`, in which every `strength` choices occur together. They are found among those
-// that bring `most` choices together: a driver that has compiled for these then has compiled for them.
+// Returns the indices of a few of `all`. Those of a lower strength than `most` are among those of `most`, so that a
+// driver has compiled the shaders of a device's second setup for its first.
 std::vector<size_t> fewOf(const std::vector<Choices>& all, uint32_t strength, uint32_t most, size_t fewest) {
     const std::vector<size_t> few = tool::coveringIndices(all, most, fewest);
     if (strength >= most) return few;
     std::vector<size_t> fewer;
-    for (const size_t index : fewOf(chosen(all, few), strength, most - 1, 1)) fewer.push_back(few[index]);
+    for (const size_t index : fewOf(tool::casesAt(all, few), strength, most - 1, 1)) fewer.push_back(few[index]);
     return fewer;
 }
 
@@ -51,8 +45,8 @@ std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t strength,
     const auto is_denied = [&](const Choices& choices) { return exist && !exist(choices); };
     all.erase(std::remove_if(all.begin(), all.end(), is_denied), all.end());
     // A case that brings two choices together for the first time brings as many new threes as there are other options.
-    const size_t others = counts.size() > 2 ? counts.size() - 2 : 1;
-    return whole() ? all : chosen(all, fewOf(all, strength, 3, others));
+    const size_t most = std::min<size_t>(counts.size(), 3), fewest = counts.size() - most + 1;
+    return whole() ? all : tool::casesAt(all, fewOf(all, strength, static_cast<uint32_t>(most), fewest));
 }
 
 std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::function<Choices(uint64_t)>& choices_of,

@@ -24,7 +24,8 @@ foreach(filter IN LISTS names)
     string(REGEX REPLACE "^Every/|\\.\\*$" "" name "${name}")
     add_test("${name}" ${RUNNER} ${PROGRAM} "--gtest_filter=${filter}")
     set_tests_properties("${name}" PROPERTIES SKIP_RETURN_CODE 77)
-    if(name MATCHES "^(.*)WithSets$") # after the device's first setup, whose compiled shaders the driver has in its cache
+    # A device's second setup comes after its first, whose shaders are then in the driver's cache.
+    if(name MATCHES "^(.*)WithSets$")
         set_tests_properties("${name}" PROPERTIES DEPENDS "${CMAKE_MATCH_1}")
     endif()
 endforeach()

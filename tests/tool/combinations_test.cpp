@@ -48,6 +48,24 @@ TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoAndMostThreeChoicesTogether)
     for (const Choices& two : twos) EXPECT_EQ(std::count(threes.begin(), threes.end(), two), 1);
 }
 
+TEST(Combinations, ThatAreDeniedTakeNoPairsWithThem) {
+    if (combinations::whole()) GTEST_SKIP() << "a whole run takes every combination";
+    const auto exist = [](const Choices& c) { return c[0] + c[1] < 7 && (c[2] != 1 || c[3] < 2); };
+    std::vector<Choices> all;
+    for (uint8_t a = 0; a < 6; ++a) {
+        for (uint8_t b = 0; b < 5; ++b) {
+            for (uint8_t c = 0; c < 3; ++c) {
+                for (uint8_t d = 0; d < 4; ++d) {
+                    if (exist({a, b, c, d})) all.push_back({a, b, c, d});
+                }
+            }
+        }
+    }
+    for (const uint32_t strength : {2u, 3u})
+        EXPECT_EQ(tuplesIn(combinations::of({6, 5, 3, 4}, strength, exist), 2), tuplesIn(all, 2));
+    EXPECT_EQ(combinations::of({4, 3}, 2).size(), 12u);
+}
+
 TEST(Combinations, OfDrawsKeepWhatMeetsInAnyOfThem) {
     if (combinations::whole()) GTEST_SKIP() << "a whole run takes every draw";
     const auto choices_of = [](uint64_t number) {
@@ -60,6 +78,15 @@ TEST(Combinations, OfDrawsKeepWhatMeetsInAnyOfThem) {
     for (const uint64_t number : combinations::draws(500, 2, choices_of)) few.push_back(choices_of(number));
     EXPECT_EQ(tuplesIn(few, 2), tuplesIn(all, 2));
     EXPECT_LT(few.size(), 25u);
+    const std::vector<uint64_t> some = combinations::draws(500, 2, choices_of, 3);
+    std::vector<Choices> fewer;
+    for (const uint64_t number : some) fewer.push_back(choices_of(number));
+    EXPECT_LT(fewer.size(), few.size());
+    EXPECT_GT(tuplesIn(fewer, 2).size(), tuplesIn(all, 2).size() * 9 / 10);
+    const std::vector<uint64_t> least =
+        combinations::draws(500, 1, choices_of, 3); // the four choices of the second option
+    EXPECT_EQ(least.size(), 4u);
+    EXPECT_TRUE(std::includes(some.begin(), some.end(), least.begin(), least.end()));
 }
 
 } // namespace
