@@ -90,8 +90,7 @@ class FusedOnDevice : public gpu::OnDevice {
             if (ropePlanFused(&scene.d, &limits, &plan) == ROPE_SUCCESS) return choices;
             return combinations::Choices(choices.size(), tool::kNoChoice);
         };
-        // A draw that would bring fewer than 6 new pairs is left out. This keeps 19 in 20 of the pairs that meet in
-        // 700.
+        // A draw that would bring fewer than 6 new pairs is left out. This keeps 19 in 20 pairs of all draws.
         return combinations::draws(700, strength() - 1, choices_of, 6);
     }
 };
