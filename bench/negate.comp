@@ -9,8 +9,8 @@
 #include "../shaders/lane.glsl"
 
 void negate_heads(WorkItem item, Lane lane, uint tensor) {
-    RUN low[kHeadsPerThread];
-    RUN high[kHeadsPerThread];
+    uvec4 low[kHeadsPerThread];
+    uvec4 high[kHeadsPerThread];
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         uint at = item.from + min(item.head + h, item.heads - 1u) * item.from_head;
         low[h] = load_run(tensor, at + lane.from.low, lane.from.low_count);

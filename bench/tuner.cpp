@@ -15,8 +15,7 @@ constexpr uint32_t kFewRounds = 5;
 // Returns the tuning that the plan resolved. A description with it has the same plan.
 RopeTuning resolvedTuning(const RopePlan& plan) {
     const RopePass& pass = plan.passes[0];
-    const uint32_t pairs = pass.address_unit >= 4 ? pass.address_unit : 2; // the narrow build counts elements
-    return {pass.group_size, pass.constants[ROPE_ID_HEADS], pairs};
+    return {pass.group_size, pass.constants[ROPE_ID_HEADS], 4 * pass.constants[ROPE_ID_QUADS]};
 }
 
 class Tuner {

@@ -482,18 +482,17 @@ typedef struct RopeTuning {
     uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most
                             ROPE_MAX_ROTATED_HEADS, all of which it loads before it stores the first. Norms and
                             integers: at most 8, and what shared memory holds */
-    uint32_t pairs; /* the most of one thread: 8, 4, 2 or 1. A thread takes fewer if the geometry asks for it (four: all
-                       multiples of four elements; eight: rotations from 16 bits to 16 bits, all multiples of eight). It
-                       takes more if nothing is so narrow: a rotation takes four, word by word, for 2 and without
-                       STORAGE_16 for 1 */
+    uint32_t pairs; /* the most of one thread: 8 or 4. A thread takes eight if elements go from 16 bits to 16 bits and
+                       all of them lie at multiples of eight. Otherwise it takes four: as vectors if all elements lie at
+                       multiples of four, or else word by word */
 } RopeTuning;
 #define ROPE_MAX_ROTATED_HEADS 8u
 #define ROPE_MAX_TUNED_HEADS 1024u
 
 /* Rotates Q and K, or one of them, in place or out of place. Both take one dispatch if one binding spans each tensor's
- * heads, if the same lanes fit both (all multiples of eight 16-bit elements, of four elements, or neither), and if
- * limits.storage_buffers has room for the tensors' two (out of place four) buffers, the frequencies or rows, and the
- * positions. Otherwise each takes a dispatch of its own.
+ * heads, if the same lanes fit both (all multiples of eight 16-bit elements, of four elements, or neither; none of odd
+ * 16-bit geometry), and if limits.storage_buffers has room for the tensors' two (out of place four) buffers, the
+ * frequencies or rows, and the positions. Otherwise each takes a dispatch of its own.
  *
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
  * ROWS, and Q, K. Writes Q, K, or out of place Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can

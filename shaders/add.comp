@@ -3,9 +3,7 @@
 // finds what it adds. A group with several sequences computes each cosine and sine once. Then the thread adds and stores.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
-#endif
 #define ROPE_ONE_TENSOR
 #define ROPE_PUSH RopeAddPush
 #include "families.h"
@@ -37,7 +35,7 @@ Lane row_lane(uint number) {
     lane.count = kByWords ? min(kRun, kPairs - lane.j) : kRun;
     lane.from = Runs(number * run, number * run + half_row, lane.count, lane.count);
     if (interleaved) {
-        uint low_count = kLane > 1u ? min(2u * lane.count, kRun) : 1u;
+        uint low_count = min(2u * lane.count, kRun);
         uint high_count = 2u * lane.count - low_count;
         lane.from = Runs(2u * number * run, (2u * number + uint(high_count != 0u)) * run, low_count, high_count);
     }
@@ -46,8 +44,8 @@ Lane row_lane(uint number) {
 }
 
 // Elements that are neither scaled nor added to move as integers.
-WORDS sum_of(WORDS x, bool added, VALUES term) {
-    precise VALUES sum = uintBitsToFloat(x);
+uvec4 sum_of(uvec4 x, bool added, vec4 term) {
+    precise vec4 sum = uintBitsToFloat(x);
     if (kScaled != 0u) sum = sum * uintBitsToFloat(push.factor);
     if (added) sum = sum + term;
     return added || kScaled != 0u ? floatBitsToUint(sum) : x;
@@ -58,8 +56,8 @@ Head sum_head(Head head, bool added, LaneTerms lane_terms) {
     Head result = head;
     uint quad = 0u;
     do {
-        WORDS first;
-        WORDS second;
+        uvec4 first;
+        uvec4 second;
         Terms terms = lane_terms.first;
         if (quad != 0u) terms = lane_terms.second;
         read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is, first, second);

@@ -4,11 +4,7 @@ layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
 #include "pair.h"
 
-#if ROPE_LANE == 4
 const bool kShared = kShares != 0u;
-#else
-const bool kShared = false;
-#endif
 const uint kPairs = kPairCounts & 0xFFFFu;
 const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
 shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
@@ -38,31 +34,31 @@ void make_angle(uint round, Token token, uint pair, uvec4 frequency) {
 }
 
 struct CosSin {
-    VALUES cosine;
-    VALUES sine;
+    vec4 cosine;
+    vec4 sine;
 };
-const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // loads by four need one place
+const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
 
 // Returns the cosines and sines of one quad of a lane's pairs. The token's own row begins at `row`.
 CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
-    WORDS cosine;
-    WORDS sine;
-    WORDS at;
+    uvec4 cosine;
+    uvec4 sine;
+    uvec4 at;
     uint i = 0u;
     do {
-        uint own = quad * kLane + i;
+        uint own = quad * 4u + i;
         uint pair = lane.j + (kByWords ? min(own, lane.count - 1u) : own);
         if (kShared) {
-            NTH(cosine, i) = shared_cosines[gl_LocalInvocationID.z * kPairs + pair];
-            NTH(sine, i) = shared_sines[gl_LocalInvocationID.z * kPairs + pair];
+            cosine[i] = shared_cosines[gl_LocalInvocationID.z * kPairs + pair];
+            sine[i] = shared_sines[gl_LocalInvocationID.z * kPairs + pair];
         } else if (kInline) {
-            NTH(cosine, i) = own_cosines[own];
-            NTH(sine, i) = own_sines[own];
+            cosine[i] = own_cosines[own];
+            sine[i] = own_sines[own];
         } else {
             uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
             uint place = push.rows.offset + start + pair * push.rows.head;
-            if (kPlaces == 1u) at = WORDS(place);
-            else NTH(at, i) = place;
+            if (kPlaces == 1u) at = uvec4(place);
+            else at[i] = place;
         }
     } while (++i < kPlaces);
     if (!kInline) load_row(at, cosine, sine);

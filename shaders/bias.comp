@@ -7,9 +7,7 @@
 // follows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
-#endif
 #define ROPE_PUSH RopeBiasPush
 #include "families.h"
 #include "start.glsl"
@@ -93,18 +91,14 @@ float near_value(int distance) {
 
 // Values has the values of a run.
 struct Values {
-    VALUES low;
-    VALUES high; // of a second quad
+    vec4 low;
+    vec4 high; // of a second quad
 };
 
 // Takes in the value of the distance before all others, and leaves out the last.
 Values slid(Values values, float first) {
-#if ROPE_LANE == 4
     if (kQuads == 2u) values.high = vec4(values.low.w, values.high.xyz);
     values.low = vec4(first, values.low.xyz);
-#else
-    values.low = first;
-#endif
     return values;
 }
 
@@ -112,7 +106,7 @@ Values slid(Values values, float first) {
 Values far_values(int distance) {
     int last = distance + int(kRun) - 1;
     float value = value_of(last);
-    Values values = Values(VALUES(value), VALUES(value));
+    Values values = Values(vec4(value), vec4(value));
     bool is_one = kFromRows && row_of(distance) == row_of(last);
     for (uint i = choose(is_one, 0u, kRun - 1u); i > 0u; --i) values = slid(values, value_of(distance + int(i) - 1));
     return values;
@@ -120,39 +114,31 @@ Values far_values(int distance) {
 
 // ---- Runs ----------------------------------------------------------------------------------------------------------
 // quad_of and set_quad read and write a quad of a run as float32 bits.
-WORDS quad_of(RUN run, uint quad) {
-#if ROPE_LANE == 4
+uvec4 quad_of(uvec4 run, uint quad) {
     if (kFloatsIn) return run;
     return widen_run(quad == 0u ? run.xy : run.zw, kElementIn);
-#else
-    return kFloatsIn ? run : widen_run(run, kElementIn);
-#endif
 }
 
-void set_quad(inout RUN run, uint quad, WORDS words) {
+void set_quad(inout uvec4 run, uint quad, uvec4 words) {
     if (kFloatsOut) run = words;
-#if ROPE_LANE == 4
     else if (quad == 0u) run.xy = narrow_run(words, kElementOut);
     else run.zw = narrow_run(words, kElementOut);
-#else
-    else run = narrow_run(words, kElementOut);
-#endif
 }
 
-RUN biased_run(RUN run, Values values, int distance) {
-    RUN result = run;
+uvec4 biased_run(uvec4 run, Values values, int distance) {
+    uvec4 result = run;
     uint quad = 0u;
     do {
-        VALUES value = values.low;
+        vec4 value = values.low;
         if (quad != 0u) value = values.high;
-        WORDS words = floatBitsToUint(value);
+        uvec4 words = floatBitsToUint(value);
         if (kAdds) {
-            precise VALUES sum = uintBitsToFloat(quad_of(run, quad)) + value;
+            precise vec4 sum = uintBitsToFloat(quad_of(run, quad)) + value;
             words = floatBitsToUint(sum);
         }
-        for (uint i = 0u; i < kLane; ++i) {
-            bool is_ahead = distance + int(quad * kLane + i) > 0;
-            if (kCausal != 0u) NTH(words, i) = choose(is_ahead, 0xFF800000u, NTH(words, i));
+        for (uint i = 0u; i < 4u; ++i) {
+            bool is_ahead = distance + int(quad * 4u + i) > 0;
+            if (kCausal != 0u) words[i] = choose(is_ahead, 0xFF800000u, words[i]);
         }
         set_quad(result, quad, words);
     } while (++quad < kQuads);
@@ -185,16 +171,16 @@ Query query_of(Work work, Token first, uint first_query, uint number) {
     return Query(distance, known, known && has_values);
 }
 
-RUN load_scores(Work work, uint to) {
-    RUN run = RUN(0u);
+uvec4 load_scores(Work work, uint to) {
+    uvec4 run = uvec4(0u);
     if (kAdds) run = load_run(kFirst, to, work.keys);
     return run;
 }
 
 // A query without a position is written 0. That 0 is no constant: newer compilers make a constant of 16 bits of it,
 // which 16-bit storage alone does not allow.
-void put_scores(Work work, uint to, Query query, RUN run) {
-    if (!kAdds) run &= RUN(choose(query.known, 0xFFFFFFFFu, 0u));
+void put_scores(Work work, uint to, Query query, uvec4 run) {
+    if (!kAdds) run &= uvec4(choose(query.known, 0xFFFFFFFFu, 0u));
     store_run(kFirst, to, run, work.keys, kFloatsOut);
 }
 
@@ -214,7 +200,7 @@ void main() {
     work.to = push.destination.offset + gl_WorkGroupID.y * push.destination.batch + head * push.destination.head +
               work.query * push.destination.token + place_of(work.key);
 
-    RUN runs[kLoadsFirst ? kQueries : 1u];
+    uvec4 runs[kLoadsFirst ? kQueries : 1u];
     for (uint i = 0u; kLoadsFirst && i < kQueries; ++i) {
         if (i < work.queries) runs[i] = load_scores(work, work.to + i * push.destination.token);
     }
@@ -233,7 +219,7 @@ void main() {
 
     // A query that follows the last one has its values, moved by one key. If positions are given per query, a thread
     // that shares takes all values anew. A thread that shares nothing does so if its query does not follow.
-    Values values = Values(VALUES(0.0), VALUES(0.0));
+    Values values = Values(vec4(0.0), vec4(0.0));
     int distance = int(push.first_key + work.key - first.whole.x - (work.query - first_query)) + 1;
     for (uint i = kRun - 1u; !kOwnPositions && i > 0u; --i)
         values = slid(values, near_value(distance - 1 + int(i)));
@@ -250,7 +236,7 @@ void main() {
                 uint taken = !kOwnPositions ? 1u : kLoadsFirst ? kRun : choose(follows, 1u, kRun);
                 for (uint k = taken; k > 0u; --k) values = slid(values, near_value(distance + int(k) - 1));
                 uint to = work.to + i * push.destination.token;
-                RUN run = kLoadsFirst ? runs[i] : load_scores(work, to);
+                uvec4 run = kLoadsFirst ? runs[i] : load_scores(work, to);
                 put_scores(work, to, query, biased_run(run, values, distance));
             }
         }
@@ -260,7 +246,7 @@ void main() {
         Query query = query_of(work, first, first_query, work.query + i);
         if (!query.near && (query.known || !kAdds)) {
             uint to = work.to + i * push.destination.token;
-            RUN run = load_scores(work, to);
+            uvec4 run = load_scores(work, to);
             put_scores(work, to, query, biased_run(run, far_values(query.distance), query.distance));
         }
     }

@@ -4,9 +4,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-#if ROPE_LANE == 1 || defined(ROPE_HALVES)
 #extension GL_EXT_shader_16bit_storage : require
-#endif
 #define ROPE_PUSH RopeFusedPush
 #include "families.h"
 #include "start.glsl"
@@ -24,27 +22,22 @@ layout(constant_id = ROPE_ID_ELEMENT_CACHE) const uint kElementCache = ROPE_F32;
 #ifdef ROPE_PARAMETERS
 #include "parameters.glsl"
 #endif
-#if ROPE_LANE == 4
 #include "norms.glsl"
-#else
-const uint kNorm = ROPE_NORM_OFF;
-#endif
 const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the slot is known before anything is read
 #include "window.glsl"
 #include "inputs.glsl"
 #ifdef ROPE_INTEGERS
 #include "integers.glsl"
 #endif
-#if ROPE_LANE == 4 && !defined(ROPE_SHIFTS)
-#define RELAYS
+#ifndef ROPE_SHIFTS
 #include "relay.glsl"
 #else
 const bool kRelays = false;
 #endif
 
 // The quads of a thread's heads, as float32 bits or, if they are moved as they are, as 16-bit numbers.
-WORDS held_low[kHeadsPerThread * kQuads];
-WORDS held_high[kHeadsPerThread * kQuads];
+uvec4 held_low[kHeadsPerThread * kQuads];
+uvec4 held_high[kHeadsPerThread * kQuads];
 
 // A way tells how a thread's heads pass: the places of their quads, and what becomes of them.
 struct Way {
@@ -172,9 +165,7 @@ Way way_of(WorkItem item, Lane lane) {
     way.interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
     way.element = is_q(item) ? kElementOut : kElementCache;
     way.as_is = way.element == kElementIn && !lane.turned && kClip == 0u;
-#if ROPE_LANE == 4
     way.as_is = way.as_is && !is_normed(item);
-#endif
 #ifdef ROPE_WEIGHTS
     way.as_is = way.as_is && kBiasElement == 0u;
 #endif
@@ -195,12 +186,10 @@ void hold_heads(WorkItem item, Way way) {
 #endif
             held_low[i] = clipped(held_low[i]);
             held_high[i] = clipped(held_high[i]);
-#if ROPE_LANE == 4
             if (kNorm == ROPE_NORM_FIRST) {
                 keep_sums(item, h, places_in(way, quad).x, held_low[i]);
                 keep_sums(item, h, places_in(way, quad).y, held_high[i]);
             }
-#endif
         }
     }
 }
@@ -208,28 +197,26 @@ void hold_heads(WorkItem item, Way way) {
 // One quad's cosines and sines at a time turn all heads: those of two quads would take more registers.
 void turn_heads(WorkItem item, Way way, Token turning, uint row) {
     for (uint quad = 0u; quad < kQuads; ++quad) {
-        CosSin turn = CosSin(VALUES(1.0), VALUES(0.0));
+        CosSin turn = CosSin(vec4(1.0), vec4(0.0));
         if (way.lane.turned) turn = cos_sin_of_quad(turning, row, way.lane, quad);
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
             uint i = h * kQuads + quad;
-            WORDS first = held_low[i];
-            WORDS second = held_high[i];
+            uvec4 first = held_low[i];
+            uvec4 second = held_high[i];
             if (way.interleaved_in) deinterleave(first, second);
             if (way.lane.turned) turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
             if (way.interleaved_out) interleave(first, second);
             held_low[i] = first;
             held_high[i] = second;
-#if ROPE_LANE == 4
             if (kNorm == ROPE_NORM_LAST && !kRelays) {
                 keep_sums(item, h, places_out(way, quad).x, first);
                 keep_sums(item, h, places_out(way, quad).y, second);
             }
-#endif
         }
     }
 }
 
-#ifdef RELAYS
+#ifndef ROPE_SHIFTS
 // Turns the pairs of lanes that hold quads, and gives them back.
 void turn_relayed(WorkItem item, Way quads, Way pairs, Token turning, uint row) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) give_runs(h, quads.lane.from, held_low[h], held_high[h]);
@@ -256,7 +243,6 @@ void turn_relayed(WorkItem item, Way quads, Way pairs, Token turning, uint row) 
 }
 #endif
 
-#if ROPE_LANE == 4
 // Subtracts the means from the elements.
 void center_heads(WorkItem item, Runs runs, bool interleaved) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
@@ -291,7 +277,6 @@ void norm_heads(WorkItem item, Runs runs, bool interleaved) {
         }
     }
 }
-#endif
 
 #ifdef ROPE_WEIGHTS
 // Loads the weights that a thread's heads meet, where the norm meets the heads.
@@ -314,8 +299,8 @@ void scale_queries(WorkItem item, Token token) {
     if (kQueryScale == 0u || !is_q(item)) return;
     float scale = query_scale(token);
     for (uint i = 0u; i < kHeadsPerThread * kQuads; ++i) {
-        precise VALUES low = uintBitsToFloat(held_low[i]) * scale;
-        precise VALUES high = uintBitsToFloat(held_high[i]) * scale;
+        precise vec4 low = uintBitsToFloat(held_low[i]) * scale;
+        precise vec4 high = uintBitsToFloat(held_high[i]) * scale;
         held_low[i] = floatBitsToUint(low);
         held_high[i] = floatBitsToUint(high);
     }
@@ -350,7 +335,7 @@ void main() {
     Lane lane = lane_of(lane_number(item), width_of(item));
     if (item.tensor == kThird) lane.to = lane.from; // V keeps its order
     Lane held = lane;
-#ifdef RELAYS
+#ifndef ROPE_SHIFTS
     if (kRelays) held = quads_of(item);
 #endif
     if (!kTurnsCache) load_heads(item, held);
@@ -382,18 +367,14 @@ void main() {
     item.is_there = item.is_there && (kMoves != 0u || (token.turns && known)); // and so does a head that is not turned
 #endif
     hold_heads(item, way);
-#if ROPE_LANE == 4
     if (kNorm == ROPE_NORM_FIRST) norm_heads(item, held.from, way.interleaved_in);
-#endif
-#ifdef RELAYS
+#ifndef ROPE_SHIFTS
     if (kRelays) turn_relayed(item, way, way_of(item, lane), turning, row);
     else turn_heads(item, way, turning, row);
 #else
     turn_heads(item, way, turning, row);
 #endif
-#if ROPE_LANE == 4
     if (kNorm == ROPE_NORM_LAST) norm_heads(item, held.to, way.interleaved_out);
-#endif
 #ifdef ROPE_PARAMETERS
     scale_queries(item, token);
 #endif

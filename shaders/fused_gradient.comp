@@ -24,10 +24,10 @@
 
 // The quads of a thread's heads, as float32 bits: the gradient, and x or, behind the rotation, x turned.
 const uint kHeld = kHeadsPerThread * kQuads;
-WORDS gradient_low[kHeld];
-WORDS gradient_high[kHeld];
-WORDS x_low[kHeld];
-WORDS x_high[kHeld];
+uvec4 gradient_low[kHeld];
+uvec4 gradient_high[kHeld];
+uvec4 x_low[kHeld];
+uvec4 x_high[kHeld];
 
 WorkItem item_of_x(WorkItem item) {
     item.from = push.k_from + gl_WorkGroupID.y * push.kv_from_batch + item.token * kKvSourceToken;
@@ -65,7 +65,7 @@ void load_head_weights(WorkItem item, Lane lane, bool interleaved) {
 }
 #endif
 
-void turn_quad(CosSin turn, bool interleaved, inout WORDS low, inout WORDS high) {
+void turn_quad(CosSin turn, bool interleaved, inout uvec4 low, inout uvec4 high) {
     if (interleaved) deinterleave(low, high);
     turn_pair(low, high, turn.cosine, turn.sine, kScaleGrid);
     if (interleaved) interleave(low, high);
@@ -79,7 +79,7 @@ CosSin forward_of(CosSin turn) {
 // Goes back to where the norm met the heads, and through its weights.
 void meet_norm(WorkItem item, Lane lane, Token token, uint row, bool interleaved) {
     for (uint quad = 0u; quad < kQuads; ++quad) {
-        CosSin turn = CosSin(VALUES(1.0), VALUES(0.0));
+        CosSin turn = CosSin(vec4(1.0), vec4(0.0));
         if (lane.turned) turn = cos_sin_of_quad(token, row, lane, quad);
         uvec2 places = quad_places(lane.from, quad, interleaved);
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
@@ -96,10 +96,10 @@ void meet_norm(WorkItem item, Lane lane, Token token, uint row, bool interleaved
     }
 }
 
-WORDS through_norm(float factor, float share, WORDS gradient, WORDS x) {
-    precise VALUES straight = uintBitsToFloat(gradient) * factor;
-    precise VALUES along = uintBitsToFloat(x) * share;
-    precise VALUES result = straight - along;
+uvec4 through_norm(float factor, float share, uvec4 gradient, uvec4 x) {
+    precise vec4 straight = uintBitsToFloat(gradient) * factor;
+    precise vec4 along = uintBitsToFloat(x) * share;
+    precise vec4 result = straight - along;
     return floatBitsToUint(result);
 }
 

@@ -10,8 +10,8 @@ void copy_heads(inout WorkItem item, Way way) {
         if (kFirstInPlace || !item.is_there || !has_head(item, h)) continue;
         Head words = loaded[h];
         for (uint quad = 0u; kChunkIn != kChunkOut && quad < kQuads; ++quad) {
-            WORDS first;
-            WORDS second;
+            uvec4 first;
+            uvec4 second;
             read_quad(loaded[h], quad, way.interleaved_in, true, first, second);
             if (way.interleaved_in) deinterleave(first, second);
             if (way.interleaved_out) interleave(first, second);

@@ -1,5 +1,4 @@
 // This file compares the device's own conversions of float16 with the library's, for the self-test and `vkrope check`.
-#define ROPE_LANE 4
 const bool kNativeHalves = true;
 #include "halves.glsl"
 

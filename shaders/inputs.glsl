@@ -30,7 +30,7 @@ vec4 four_biases(uint at) {
     return uintBitsToFloat(floats ? words : widen_run(words.xy, kBiasElement - 1u));
 }
 
-WORDS biased(WorkItem item, uint h, uint place, WORDS words) {
+uvec4 biased(WorkItem item, uint h, uint place, uvec4 words) {
     if (kBiasElement == 0u) return words;
     uint head = min(item.head + h, item.heads - 1u);
     uint begin = choose_by_tensor(item, kQBiases, kKBiases, kVBiases);
@@ -40,13 +40,9 @@ WORDS biased(WorkItem item, uint h, uint place, WORDS words) {
 }
 #endif
 
-WORDS clipped(WORDS words) {
+uvec4 clipped(uvec4 words) {
     if (kClip == 0u) return words;
-    WORDS size = words & 0x7FFFFFFFu;
-    WORDS limited = min(size, WORDS(kClip)) | (words & 0x80000000u);
-#if ROPE_LANE == 4
+    uvec4 size = words & 0x7FFFFFFFu;
+    uvec4 limited = min(size, uvec4(kClip)) | (words & 0x80000000u);
     return mix(limited, words, greaterThan(size, uvec4(0x7F800000u))); // NaN stays
-#else
-    return size > 0x7F800000u ? words : limited;
-#endif
 }

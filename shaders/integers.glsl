@@ -75,7 +75,7 @@ uint greatest_of(uvec4 words) {
 }
 uint least_of(uvec4 words) { return lesser(lesser(words.x, words.y), lesser(words.z, words.w)); }
 
-void keep_extremes(uint h, uint place, WORDS words) {
+void keep_extremes(uint h, uint place, uvec4 words) {
     uint at = cache_entry_of(h) * kCacheFours + place / 4u;
     greatest[at][place % 4u] = greatest_of(kSigned ? words & 0x7FFFFFFFu : words);
     if (kMinimum) least[at][place % 4u] = least_of(words);
@@ -125,18 +125,18 @@ Share given_share(WorkItem item, uint head) {
     uint scale = floatBitsToUint(parameters[at / 4u][at % 4u]);
     return Share(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
 }
-WORDS scaled(Share share, bool multiplies, WORDS words) {
+uvec4 scaled(Share share, bool multiplies, uvec4 words) {
     precise vec4 x = uintBitsToFloat(words) * uintBitsToFloat(share.scale);
     if (multiplies) return floatBitsToUint(x);
     uint inverse = floatBitsToUint(share.inverse);
     return uvec4(quotient_bits(words.x, share.scale, inverse), quotient_bits(words.y, share.scale, inverse),
                  quotient_bits(words.z, share.scale, inverse), quotient_bits(words.w, share.scale, inverse));
 }
-WORDS scaled_as_given(WorkItem item, Share share, WORDS words) {
+uvec4 scaled_as_given(WorkItem item, Share share, uvec4 words) {
     return scaled(share, (given_scale(item) & ROPE_SCALE_MULTIPLIES) != 0u, words);
 }
 // Returns elements as they were before their scale.
-WORDS unscaled_as_given(WorkItem item, uint head, WORDS words) {
+uvec4 unscaled_as_given(WorkItem item, uint head, uvec4 words) {
     return scaled(given_share(item, head), (given_scale(item) & ROPE_SCALE_MULTIPLIES) == 0u, words);
 }
 #endif
@@ -145,14 +145,14 @@ WORDS unscaled_as_given(WorkItem item, uint head, WORDS words) {
 
 uint four_bytes(uvec4 bytes) { return bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24; }
 
-uint four_float8(Share share, WORDS words) {
+uint four_float8(Share share, uvec4 words) {
     if (kGiven) return four_bytes(narrow_f8(words, kBits)); // scaled before
     precise vec4 x = uintBitsToFloat(words) * share.inverse;
     return four_bytes(narrow_f8(floatBitsToUint(x), kBits));
 }
 
 // Returns four integers, a byte each. Signed ones are rounded to the nearest, halves away from zero.
-uint four_integers(Share share, WORDS words) {
+uint four_integers(Share share, uvec4 words) {
     vec4 given = uintBitsToFloat(words);
     if (kMinimum) {
         precise vec4 above = given - uintBitsToFloat(share.minimum);
@@ -200,7 +200,7 @@ uint elements_before(WorkItem item, uint h) {
 
 // Stores a quad of a format without blocks, with the head's scale if it is the first. The integers of blocks wait for
 // those of other lanes.
-void finish_quad(WorkItem item, uint h, Share share, uint place, WORDS words) {
+void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
     uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
     bool is_first = place % kBlockQuads == 0u;
     if (kInBlocks) {
@@ -286,7 +286,7 @@ ivec4 integers_of(uint block, uint quad) {
     return ivec4(integers) - int(choose(kMinimum, 0u, 1u << (kBits - 1u)));
 }
 
-RUN quad_of_block(uint block, uint quad) {
+uvec4 quad_of_block(uint block, uint quad) {
     vec4 header = uintBitsToFloat(widen_f16(uvec4(fetch_half(block), kMinimum ? fetch_half(block + 1u) : 0u, 0u, 0u)));
     precise vec4 x = vec4(integers_of(block, quad)) * header.x;
     if (kMinimum) {
@@ -296,7 +296,7 @@ RUN quad_of_block(uint block, uint quad) {
     return floatBitsToUint(x);
 }
 
-RUN cached_quad(WorkItem item, uint head, uint place) {
+uvec4 cached_quad(WorkItem item, uint head, uint place) {
     uint elements = (item.from + head * item.from_head) * kRun;
     if (kInBlocks) {
         uint block = elements / uint(ROPE_BLOCK_ELEMENTS) + place / kBlockQuads;

@@ -67,18 +67,18 @@ void keep_sum(WorkItem item, uint h, uint begin, uint place, vec4 x) {
     precise float sum = (x.x + x.y) + (x.z + x.w);
     quad_sums[begin + entry_of(h) * kFours + at / 4u][at % 4u] = sum;
 }
-void keep_squares(WorkItem item, uint h, uint place, WORDS words) {
+void keep_squares(WorkItem item, uint h, uint place, uvec4 words) {
     vec4 x = uintBitsToFloat(words);
     precise vec4 squares = x * x;
     keep_sum(item, h, 0u, place, squares);
 }
 // Keeps the sums that a norm needs first.
-void keep_sums(WorkItem item, uint h, uint place, WORDS words) {
+void keep_sums(WorkItem item, uint h, uint place, uvec4 words) {
     if (kCentered) keep_sum(item, h, kOtherSums, place, uintBitsToFloat(words));
     else keep_squares(item, h, place, words);
 }
 #ifdef ROPE_GRADIENT
-void keep_products(WorkItem item, uint h, uint place, WORDS a, WORDS b) {
+void keep_products(WorkItem item, uint h, uint place, uvec4 a, uvec4 b) {
     precise vec4 products = uintBitsToFloat(a) * uintBitsToFloat(b);
     keep_sum(item, h, kOtherSums, place, products);
 }
@@ -145,7 +145,7 @@ float mean_of_head(WorkItem item, uint h) {
     precise float mean = sum_of_head(item, h, kOtherSums) * norm_share(item);
     return is_centered(item) ? mean : 0.0;
 }
-WORDS centered(WorkItem item, float mean, uint place, WORDS words) {
+uvec4 centered(WorkItem item, float mean, uint place, uvec4 words) {
     if (kPart && place_in_norm(item, place) >= norm_quads(item)) return words;
     precise vec4 x = uintBitsToFloat(words) - mean;
     return is_centered(item) ? floatBitsToUint(x) : words;
@@ -173,7 +173,7 @@ vec4 weighed(WorkItem item, uint h, uint half_quad, uint at, vec4 given_x) {
     return x;
 }
 
-WORDS normed(WorkItem item, uint h, float factor, uint half_quad, uint place, WORDS words) {
+uvec4 normed(WorkItem item, uint h, float factor, uint half_quad, uint place, uvec4 words) {
     uint at = place_in_norm(item, place);
     if (kPart && at >= norm_quads(item)) return words;
     precise vec4 x = uintBitsToFloat(words) * factor;

@@ -19,19 +19,19 @@ Lane quads_of(WorkItem item) {
     return lane;
 }
 
-void give(uint h, uint place, uint count, WORDS words) {
+void give(uint h, uint place, uint count, uvec4 words) {
     for (uint i = 0u; i < 4u; ++i) {
         if (i < count) relayed[entry_of(h) * kRelayed + place + i] = words[i];
     }
 }
-void give_runs(uint h, Runs runs, WORDS low, WORDS high) {
+void give_runs(uint h, Runs runs, uvec4 low, uvec4 high) {
     give(h, runs.low, runs.low_count, low);
     give(h, runs.high, runs.high_count, high);
 }
 
-WORDS taken(uint h, uint place, uint count) {
+uvec4 taken(uint h, uint place, uint count) {
     uint last = max(count, 1u) - 1u;
-    WORDS words;
+    uvec4 words;
     for (uint i = 0u; i < 4u; ++i) words[i] = relayed[entry_of(h) * kRelayed + place + min(i, last)];
     return words;
 }

@@ -2,9 +2,7 @@
 // cosines and sines of its tokens. Then the thread turns and stores its lanes. Out of place, other lanes copy the rest.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#if ROPE_LANE == 1
 #extension GL_EXT_shader_16bit_storage : require
-#endif
 #define ROPE_PUSH RopeRotatePush
 #include "start.glsl"
 #include "angle.h"
@@ -22,21 +20,21 @@ const bool kEveryTurns = kEveryToken != 0u;
 const bool kSamePlace = kInPlace != 0u;
 const bool kSomeStay = !kSamePlace && (kPassElements != 0u || !kEveryTurns);
 
-Head turned_head(Head head, Lane lane, CosSin first_turn, CosSin second_turn) {
+CosSin turns[kQuads];
+
+Head turned_head(Head head, Lane lane) {
     bool stays = kSomeStay && !lane.turned;
     bool as_is = kSameElement && stays;
     Head result = head;
     uint quad = 0u;
     do {
-        WORDS first;
-        WORDS second;
-        CosSin turn = first_turn;
-        if (quad != 0u) turn = second_turn;
+        uvec4 first;
+        uvec4 second;
         bool interleaved_in = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
         bool interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
         read_quad(head, quad, interleaved_in, as_is, first, second);
         if (interleaved_in) deinterleave(first, second);
-        if (!stays) turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
+        if (!stays) turn_pair(first, second, turns[quad].cosine, turns[quad].sine, kScaleGrid);
         if (interleaved_out) interleave(first, second);
         write_quad(result, quad, interleaved_out, as_is, kElementOut, first, second);
     } while (++quad < kQuads);
@@ -74,10 +72,8 @@ void main() {
     } while (++round < kRounds);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
-    CosSin first_turn = cos_sin_of_quad(token, row, lane, 0u);
-    CosSin second_turn = first_turn;
-    if (kQuads == 2u) second_turn = cos_sin_of_quad(token, row, lane, 1u);
+    for (uint quad = 0u; quad < kQuads; ++quad) turns[quad] = cos_sin_of_quad(token, row, lane, quad);
     if (!item.is_there || (kSamePlace && !lane.turned)) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h)
-        store_head(item, lane, item.head + h, turned_head(heads[h], lane, first_turn, second_turn));
+        store_head(item, lane, item.head + h, turned_head(heads[h], lane));
 }

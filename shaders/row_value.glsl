@@ -1,7 +1,6 @@
 // Returns one entry by itself, as a float.
 float row_value(uint at) {
-    uint bits = row_entry(at);
-    WORDS one = WORDS(bits);
+    uvec4 one = uvec4(row_entry(at));
     if (kRowElement != ROPE_F32) one = widen(one, kRowElement);
-    return uintBitsToFloat(NTH(one, 0));
+    return uintBitsToFloat(one[0]);
 }

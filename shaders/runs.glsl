@@ -1,27 +1,22 @@
 // This file moves elements. A lane has two runs of them: the first and the second elements of its pairs or, if pairs
-// are interleaved, one half of the pairs and the other. In the wide build (ROPE_LANE 4) a run has the elements of one
-// quad of pairs, or of two if they are 16-bit. It is loaded as a vector, or by words if it does not lie at a multiple
-// of its length. In the odd build (ROPE_LANE 1) a lane has one pair, and 16-bit elements lie anywhere.
+// are interleaved, one half of the pairs and the other. A run has the elements of one quad of pairs, or of two if they
+// are 16-bit. It is loaded as a vector, or by words if it does not lie at a multiple of its length. With ROPE_HALVES,
+// 16-bit elements that are loaded by words may lie anywhere.
 layout(constant_id = ROPE_ID_IN_PLACE) const uint kInPlace = 0;
 layout(constant_id = ROPE_ID_ELEMENT_IN) const uint kElementIn = ROPE_F32;
 layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
 layout(constant_id = ROPE_ID_NATIVE_HALVES) const uint kProvenHalves = 0;
 const bool kNativeHalves = kProvenHalves != 0u;
 #include "halves.glsl"
-const uint kLane = ROPE_LANE;
-#if ROPE_LANE == 4
-#define NTH(words, i) words[i]
-#define RUN uvec4
+#if defined(ROPE_HALVES) && !defined(ROPE_INTEGERS) // taken for elements that lie anywhere, alone
+const uint kQuads = 1u;
+const bool kByWords = true;
+#else
 layout(constant_id = ROPE_ID_QUADS) const uint kQuads = 1;
 layout(constant_id = ROPE_ID_BY_WORDS) const uint kWords = 0;
 const bool kByWords = kWords != 0u;
-#else
-#define NTH(words, i) words
-#define RUN uint
-const uint kQuads = 1u;
-const bool kByWords = true;
 #endif
-const uint kRun = kLane * kQuads; // pairs of a lane, and elements of a run
+const uint kRun = 4u * kQuads; // pairs of a lane, and elements of a run
 const bool kFirstInPlace = (kInPlace & 1u) != 0u;
 #if defined(ROPE_GRADIENT) || (defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)) // Q alone may be in place
 const bool kOthersInPlace = false;
@@ -37,8 +32,7 @@ const uint kFirst = 0u;  // Q, or the only tensor
 const uint kSecond = 1u; // K
 const uint kThird = 2u;  // V
 
-// VIEW declares the tensors' buffers with one type, and its fetch_ and put_. The wide build has vectors, two words and
-// words. The odd build has words and 16-bit numbers.
+// VIEW declares the tensors' buffers with one type, and its fetch_ and put_.
 #define TENSOR(number, block, access, type, name)                                                                      \
     layout(set = 0, binding = number) access buffer block { type name[]; };
 #define TENSORS(view, type)                                                                                            \
@@ -63,56 +57,48 @@ const uint kThird = 2u;  // V
         else destination_##view[at] = type(run);                                                                       \
     }
 VIEW(word, uint, uint)
-#if ROPE_LANE == 4
 VIEW(vector, uvec4, uvec4)
 VIEW(two, uvec2, uvec2)
-#endif
-#if ROPE_LANE == 1 || defined(ROPE_HALVES) // ROPE_HALVES: quantized heads that lie at any 16-bit number
+
+// Runs that lie by words are taken part by part: a word, or with ROPE_HALVES a 16-bit element.
+#ifdef ROPE_HALVES
 VIEW(number, uint16_t, uint)
+uint part_elements(bool floats) { return 1u; }
+#else
+uint part_elements(bool floats) { return floats ? 1u : 2u; }
 #endif
+void load_part(uint tensor, uint place, uint i, inout uvec4 run) {
+#ifdef ROPE_HALVES
+    if (!kFloatsIn) run[i / 2u] |= fetch_number(tensor, place) << 16u * (i % 2u);
+    else
+#endif
+        run[i] = fetch_word(tensor, place / part_elements(kFloatsIn));
+}
+void store_part(uint tensor, uint place, uint i, uvec4 run, bool floats) {
+#ifdef ROPE_HALVES
+    if (!floats) put_number(tensor, place, run[i / 2u] >> 16u * (i % 2u));
+    else
+#endif
+        put_word(tensor, place / part_elements(floats), run[i]);
+}
 
 // These load and store a run of `count` elements. A place counts runs, or elements if runs are loaded by words.
-#if ROPE_LANE == 4
-#ifdef ROPE_HALVES
-RUN numbers_of(uint tensor, uint place, uint count) {
-    uint last = max(count, 1u) - 1u;
-    RUN run = RUN(0u);
-    for (uint i = 0u; i < 4u; ++i)
-        run[i / 2u] |= (fetch_number(tensor, place + min(i, last)) & 0xFFFFu) << 16u * (i % 2u);
-    return run;
-}
-void put_numbers(uint tensor, uint place, RUN run, uint count) {
-    for (uint i = 0u; i < 4u; ++i) {
-        if (i < count) put_number(tensor, place + i, run[i / 2u] >> 16u * (i % 2u) & 0xFFFFu);
-    }
-}
-#endif
-RUN load_run(uint tensor, uint place, uint count) {
+uvec4 load_run(uint tensor, uint place, uint count) {
     if (kByWords) {
-        const uint halves = uint(!kFloatsIn);
-        const uint words = kLane >> halves;
-        uint last = max(count >> halves, 1u) - 1u;
-        RUN run = RUN(0u);
-#ifdef ROPE_HALVES
-        if (!kFloatsIn) return numbers_of(tensor, place, count);
-#endif
-        for (uint i = 0u; i < words; ++i) run[i] = fetch_word(tensor, (place >> halves) + min(i, last));
+        uint step = part_elements(kFloatsIn);
+        uint last = place + max(count, 1u) - 1u;
+        uvec4 run = uvec4(0u);
+        for (uint i = 0u; i < 4u / step; ++i) load_part(tensor, min(place + i * step, last), i, run);
         return run;
     }
     if (kFloatsIn || kQuads == 2u) return fetch_vector(tensor, place);
     return uvec4(fetch_two(tensor, place), 0u, 0u);
 }
-void store_run(uint tensor, uint place, RUN run, uint count, bool floats) {
+void store_run(uint tensor, uint place, uvec4 run, uint count, bool floats) {
     if (kByWords) {
-        uint halves = uint(!floats);
-#ifdef ROPE_HALVES
-        if (!floats) {
-            put_numbers(tensor, place, run, count);
-            return;
-        }
-#endif
-        for (uint i = 0u; i < kLane >> halves; ++i) {
-            if (i < count >> halves) put_word(tensor, (place >> halves) + i, run[i]);
+        uint step = part_elements(floats);
+        for (uint i = 0u; i < 4u; ++i) {
+            if (i * step < count) store_part(tensor, place + i * step, i, run, floats);
         }
     } else if (floats || kQuads == 2u) {
         put_vector(tensor, place, run);
@@ -120,15 +106,6 @@ void store_run(uint tensor, uint place, RUN run, uint count, bool floats) {
         put_two(tensor, place, run.xy);
     }
 }
-#else
-RUN load_run(uint tensor, uint place, uint count) {
-    return kFloatsIn ? fetch_word(tensor, place) : fetch_number(tensor, place);
-}
-void store_run(uint tensor, uint place, RUN run, uint count, bool floats) {
-    if (floats) put_word(tensor, place, run);
-    else put_number(tensor, place, run);
-}
-#endif
 
 // Runs has the places of a lane's two runs in a head, and their element counts.
 struct Runs {
@@ -147,7 +124,7 @@ struct Width {
 
 // Returns the runs of pairs j to j + count, which lie in one chunk.
 Runs pair_runs(uint j, uint count, uint chunk, Width width) {
-    bool interleaved = kLane > 1u && ROPE_IS_INTERLEAVED(chunk);
+    bool interleaved = ROPE_IS_INTERLEAVED(chunk);
     uint first = width.rotary_begin + pair_first(j, chunk);
     uint second = first + choose(interleaved, kRun, pair_distance(pair_count(), chunk));
     uint low_count = choose(interleaved, min(2u * count, kRun), count);
@@ -157,7 +134,11 @@ Runs pair_runs(uint j, uint count, uint chunk, Width width) {
 
 // Returns the two runs that copying lane `lane` moves. If only one run is left, both are that run.
 Runs copied_runs(uint lane, Width width) {
-    const uint word = kFloatsIn && kFloatsOut ? 1u : min(kLane, 2u);
+#ifdef ROPE_HALVES
+    const uint word = 1u;
+#else
+    const uint word = kFloatsIn && kFloatsOut ? 1u : 2u; // elements
+#endif
     const uint step = kByWords ? word : kRun;
     uint low = 2u * step * lane;
     uint high = choose(low + step < width.pass_elements, low + step, low);

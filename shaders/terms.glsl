@@ -10,8 +10,8 @@ shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
 shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
 
 struct Terms {
-    VALUES cosine;
-    VALUES sine;
+    vec4 cosine;
+    vec4 sine;
 };
 // LaneTerms has the terms of a lane's first quad and of its second. If a lane has one quad, both are that quad's.
 struct LaneTerms {
@@ -25,7 +25,7 @@ uint pair_in_lane(Lane lane, uint i) { return lane.j + (kByWords ? min(i, lane.c
 // A thread computes one quad of its lane at a time. If a group shares, all threads of a token compute all of its pairs,
 // one pair each in a round; then there are at most as many rounds as a quad has pairs.
 const uint kComputedQuads = kShared ? 1u : kQuads;
-const uint kRounds = kShared ? (kGroupPairs + kTokenThreads - 1u) / kTokenThreads : kLane;
+const uint kRounds = kShared ? (kGroupPairs + kTokenThreads - 1u) / kTokenThreads : 4u;
 
 // Computes a thread's part of the terms. No pair of a token is computed twice in a group.
 LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
@@ -34,11 +34,11 @@ LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
     uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     uint quad = 0u;
     do {
-        WORDS cosine = WORDS(0u);
-        WORDS sine = WORDS(0u);
+        uvec4 cosine = uvec4(0u);
+        uvec4 sine = uvec4(0u);
         uint i = 0u;
         do {
-            uint own = kShared ? thread + i * kTokenThreads : quad * kLane + i;
+            uint own = kShared ? thread + i * kTokenThreads : quad * 4u + i;
             uint pair = kShared ? first_group_pair() + own : lane.j + own;
             bool is_there = kShared ? token_is_there && own < kGroupPairs && pair < kPairs
                                     : item.is_there && (!kByWords || own < lane.count);
@@ -48,8 +48,8 @@ LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
                     shared_cosines[gl_LocalInvocationID.z * kGroupPairs + own] = bits.x;
                     shared_sines[gl_LocalInvocationID.z * kGroupPairs + own] = bits.y;
                 } else {
-                    NTH(cosine, i) = bits.x;
-                    NTH(sine, i) = bits.y;
+                    cosine[i] = bits.x;
+                    sine[i] = bits.y;
                 }
             }
         } while (++i < kRounds);
@@ -60,18 +60,18 @@ LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
 }
 
 Terms shared_quad(Lane lane, uint quad) {
-    WORDS cosine;
-    WORDS sine;
-    for (uint i = 0u; i < kLane; ++i) {
-        uint place = gl_LocalInvocationID.z * kGroupPairs + pair_in_lane(lane, quad * kLane + i) - first_group_pair();
-        NTH(cosine, i) = shared_cosines[place];
-        NTH(sine, i) = shared_sines[place];
+    uvec4 cosine;
+    uvec4 sine;
+    for (uint i = 0u; i < 4u; ++i) {
+        uint place = gl_LocalInvocationID.z * kGroupPairs + pair_in_lane(lane, quad * 4u + i) - first_group_pair();
+        cosine[i] = shared_cosines[place];
+        sine[i] = shared_sines[place];
     }
     return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
-const bool kByEight = ROPE_LANE == 4 && kRows == ROPE_ROWS_BY_EIGHT;
-const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : kLane; // loads by four need one place
+const bool kByEight = kRows == ROPE_ROWS_BY_EIGHT;
+const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
 
 // Returns where a pair's cosine lies. The token's own row begins at `row`.
 uint row_place(Token token, uint row, uint pair) {
@@ -80,13 +80,13 @@ uint row_place(Token token, uint row, uint pair) {
 }
 
 Terms read_quad_terms(Token token, uint row, Lane lane, uint quad) {
-    WORDS at;
-    WORDS cosine;
-    WORDS sine;
+    uvec4 at;
+    uvec4 cosine;
+    uvec4 sine;
     for (uint i = 0u; i < kPlaces; ++i) {
-        uint place = row_place(token, row, pair_in_lane(lane, quad * kLane + i));
-        if (kPlaces == 1u) at = WORDS(place);
-        else NTH(at, i) = place;
+        uint place = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
+        if (kPlaces == 1u) at = uvec4(place);
+        else at[i] = place;
     }
     load_row(at, cosine, sine);
     return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
@@ -95,14 +95,12 @@ Terms read_quad_terms(Token token, uint row, Lane lane, uint quad) {
 // Reads two quads, eight 16-bit entries at a time.
 LaneTerms read_eight(uint at) {
     LaneTerms terms;
-#if ROPE_LANE == 4
     uvec4 cosines = rows_by_four[at >> 3];
     uvec4 sines = rows_by_four[(at + push.sin_offset) >> 3];
     terms.first.cosine = uintBitsToFloat(widen_run(cosines.xy, kRowElement));
     terms.first.sine = uintBitsToFloat(widen_run(sines.xy, kRowElement));
     terms.second.cosine = uintBitsToFloat(widen_run(cosines.zw, kRowElement));
     terms.second.sine = uintBitsToFloat(widen_run(sines.zw, kRowElement));
-#endif
     return terms;
 }
 

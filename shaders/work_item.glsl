@@ -15,7 +15,7 @@ layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
 #define SOURCE_K push.source_k
 #define DESTINATION_K push.destination_k
 #endif
-#if ROPE_LANE == 4 && !defined(ROPE_ONE_TENSOR)
+#if !defined(ROPE_ONE_TENSOR) && !defined(ROPE_HALVES)
 const bool kBoth = kQBlocks != 0u; // tensors in one dispatch
 #else
 const bool kBoth = false;
@@ -54,9 +54,15 @@ WorkItem find_work_item() {
     item.of_k = kBoth && block >= kQBlocks;
     item.head = (block - choose(item.of_k, kQBlocks, 0u)) * kHeadsPerThread;
     item.heads = choose(kBoth, choose(item.of_k, kKHeads, kQHeads), push.heads);
-    item.from = choose(item.of_k, start_of(SOURCE_K, item.token), start_of(push.source, item.token));
-    item.from_head = choose(item.of_k, SOURCE_K.head, push.source.head);
-    item.to = choose(item.of_k, start_of(DESTINATION_K, item.token), start_of(push.destination, item.token));
-    item.to_head = choose(item.of_k, DESTINATION_K.head, push.destination.head);
+    RopePlace from = push.source;
+    RopePlace to = push.destination;
+    if (item.of_k) {
+        from = SOURCE_K;
+        to = DESTINATION_K;
+    }
+    item.from = start_of(from, item.token);
+    item.from_head = from.head;
+    item.to = start_of(to, item.token);
+    item.to_head = to.head;
     return item;
 }

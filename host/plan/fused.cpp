@@ -50,50 +50,44 @@ void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, sizeof(float), 0, {0, 0, 0}, parameters.end};
 }
 
-// Chooses the shader of a tensor by the elements that it turns and those that it copies.
-ShaderVariant chooseFusedVariant(const FusedTensor& t, bool vectors, const RotationShaders& shaders,
-                                 const RopeLimits& limits) {
-    RopeRotateDescription d = t.d;
-    d.out_of_place = movesWholeHead(t);
-    if (vectors) d.tuning.pairs = 0;
-    return chooseRotationVariant(d, fusedSideBits(t), shaders, limits);
-}
-
-// Chooses the shader of a dispatch: the widest that fits all of its tensors.
-ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
-    static const RotationShaders kShaders[2][2][2] = {
-        {{{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_weights, nullptr}},
-         {{&rope_shader_fused_wide_parameters, nullptr}, {&rope_shader_fused_wide_parameters_weights, nullptr}}},
-        {{{&rope_shader_fused_integers, nullptr}, {&rope_shader_fused_integers_weights, nullptr}},
-         {{&rope_shader_fused_integers_parameters, nullptr},
-          {&rope_shader_fused_integers_parameters_weights, nullptr}}}};
-    static const RotationShaders kOddIntegers[2] = {{&rope_shader_fused_integers_odd, nullptr},
-                                                    {&rope_shader_fused_integers_odd_parameters, nullptr}};
-    static const RopeShader* const kAnywhere[2] = {&rope_shader_fused_wide_odd, &rope_shader_fused_wide_odd_parameters};
-    static const RotationShaders kShifts[2] = {{&rope_shader_fused_shift, nullptr},
+// Returns the shaders of a dispatch.
+const RotationShaders& shadersOf(const FusedDispatch& dispatch) {
+    static const RotationShaders kFloats[2][2] = {
+        {{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_weights, &rope_shader_fused_odd}},
+        {{&rope_shader_fused_wide_parameters, &rope_shader_fused_odd_parameters},
+         {&rope_shader_fused_wide_parameters_weights, &rope_shader_fused_odd_parameters}}};
+    static const RotationShaders kIntegers[2][2] = {
+        {{&rope_shader_fused_integers, &rope_shader_fused_integers_odd},
+         {&rope_shader_fused_integers_weights, &rope_shader_fused_integers_odd}},
+        {{&rope_shader_fused_integers_parameters, &rope_shader_fused_integers_odd_parameters},
+         {&rope_shader_fused_integers_parameters_weights, &rope_shader_fused_integers_odd_parameters}}};
+    static const RotationShaders kShifts[2] = {{&rope_shader_fused_shift, &rope_shader_fused_shift_odd},
                                                {&rope_shader_fused_shift_parameters, nullptr}};
-    static const RotationShaders kOddShift = {&rope_shader_fused_shift_odd, nullptr};
     static const RotationShaders kGradients[2][2] = {
         {{&rope_shader_fused_gradient, nullptr}, {&rope_shader_fused_gradient_weights, nullptr}},
         {{&rope_shader_fused_gradient_parameters, nullptr}, {nullptr, nullptr}}};
-    const bool integers = anyOf(dispatch, [](const FusedTensor& t) { return isForCaches(t); });
     const bool parameters = anyOf(dispatch, readsParameters), weights = anyOf(dispatch, readsWeightsOrBiases);
-    const bool odd = storedBytes(dispatch) == 2, shifts = integers && anyOf(dispatch, isShifted);
-    const RotationShaders& shaders = dispatch.first().gradient ? kGradients[parameters][weights]
-                                     : shifts                  ? (odd ? kOddShift : kShifts[parameters])
-                                     : odd                     ? kOddIntegers[parameters]
-                                                               : kShaders[integers][parameters][weights];
-    const bool vectors = anyOf(dispatch, needsVectors), odd_heads = hasOddHeads(dispatch);
-    const RopeShader* anywhere = !odd_heads ? shaders.wide
-                                 : integers ? kOddIntegers[parameters].wide
-                                            : kAnywhere[parameters];
-    if (odd_heads && (limits.enabled & ROPE_ENABLED_STORAGE_16) == 0) anywhere = nullptr;
+    if (dispatch.first().gradient) return kGradients[parameters][weights];
+    const bool integers = anyOf(dispatch, [](const FusedTensor& t) { return isForCaches(t); });
+    if (!integers) return kFloats[parameters][weights];
+    return anyOf(dispatch, isShifted) ? kShifts[parameters] : kIntegers[parameters][weights];
+}
+
+// Chooses the shader of a dispatch: the widest that fits all of its tensors, each by the elements that it turns and
+// those that it copies. An odd one fits tensors of any geometry.
+ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
+    const bool odd_heads = hasOddHeads(dispatch), vectors = anyOf(dispatch, needsVectors);
+    RotationShaders shaders = shadersOf(dispatch);
+    if ((limits.enabled & ROPE_ENABLED_STORAGE_16) == 0) shaders.odd = nullptr;
+    if (storedBytes(dispatch) == 2) shaders.wide = shaders.odd;
     ShaderVariant chosen = {nullptr, UINT32_MAX, 0, false};
     for (const FusedTensor* t : dispatch.tensors) {
         if (t == nullptr) continue;
-        const ShaderVariant variant = chooseFusedVariant(*t, vectors, shaders, limits);
-        if (vectors && (variant.by_words || odd_heads)) return {anywhere, 4, 4, true};
-        if (variant.shader == nullptr) return variant;
+        RopeRotateDescription d = t->d;
+        d.out_of_place = movesWholeHead(*t);
+        const ShaderVariant variant = chooseRotationVariant(d, fusedSideBits(*t), shaders, limits);
+        if (vectors && (variant.by_words || odd_heads)) return {odd_heads ? shaders.odd : shaders.wide, 4, 4, true};
+        if (variant.shader == nullptr || variant.shader != shaders.wide) return variant;
         const bool narrower =
             variant.lane_pairs < chosen.lane_pairs || (variant.lane_pairs == chosen.lane_pairs && variant.by_words);
         if (narrower) chosen = variant;

@@ -46,7 +46,7 @@ inline uint32_t storedBytes(const FusedDispatch& dispatch) {
 }
 // True if lanes hold quads of a head, and its pairs come and go through shared memory.
 inline bool relaysPairs(const FusedDispatch& dispatch, const ShaderVariant& variant) {
-    if (!variant.by_words || variant.lane_pairs == 1) return false;
+    if (!variant.by_words) return false;
     for (const FusedTensor* t : dispatch.tensors) {
         if (t != nullptr && needsVectors(*t)) return true;
     }

@@ -26,7 +26,7 @@ RopeResult checkMultiples(const FusedTensor& tensor, const RequiredMultiple* mea
     return ROPE_SUCCESS;
 }
 
-// Refuses a tensor that fitsWideShader() turns down, and names the number that is no multiple.
+// Refuses a tensor that fitsVectors() turns down, and names the number that is no multiple.
 RopeResult refuseNarrowGeometry(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
     const RopeLayout& source = tensor.source;
@@ -81,7 +81,7 @@ RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason) {
     if (result == ROPE_SUCCESS) result = checkMultiples(tensor, &width, 1, kStagePhrase, "", reason);
     if (result == ROPE_SUCCESS && (by_vectors || isForCaches(tensor)))
         result = checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
-    if (result != ROPE_SUCCESS || !by_vectors || fitsWideShader(d, fusedSideBits(tensor))) return result;
+    if (result != ROPE_SUCCESS || !by_vectors || fitsVectors(d, fusedSideBits(tensor))) return result;
     return refuseNarrowGeometry(tensor, reason);
 }
 

@@ -192,7 +192,7 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
     const uint32_t pairs = t.turned ? t.d.rotary_dim / 2 : 0;
     const uint32_t pair_lanes = t.turned ? pairLanes(t.d, variant) : 0;
     const DispatchLanes lanes = lanesOf(dispatch, variant, limits);
-    uint32_t heads = variant.lane_pairs >= 4 ? chooseRotationHeads(t.d, most_heads, limits) : 1;
+    uint32_t heads = chooseRotationHeads(t.d, most_heads, limits);
     if (stages.gradient && heads > 1) heads /= 2; // a thread holds two of each
     GroupCut cut;
     if (!stages.reduce()) {
@@ -210,7 +210,7 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
     constants[ROPE_ID_K_HEADS] = dispatch.heads(kK);
     constants[ROPE_ID_V_HEADS] = dispatch.heads(kV);
     setGroupConstants(cut, variant, lanes.widest, heads, pass);
-    constants[ROPE_ID_SHARES] = cut.shares && t.turned && variant.lane_pairs >= 4;
+    constants[ROPE_ID_SHARES] = cut.shares && t.turned;
     pass->blocks = rowsOf(dispatch, lanes, heads);
     if (!lanes.widths) return ROPE_SUCCESS;
     constants[ROPE_ID_Q_LANES] = lanes.of[kQ].lanes;

@@ -62,7 +62,7 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
     uint32_t* constants = pass->constants;
     const uint32_t pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
     const uint32_t pair_lanes = pairLanes(d, variant), lanes = pair_lanes + copyLanes(pass_elements, variant);
-    const uint32_t heads = variant.lane_pairs >= 4 ? chooseRotationHeads(d, mostHeads(t), limits) : 1;
+    const uint32_t heads = chooseRotationHeads(d, mostHeads(t), limits);
     const uint32_t blocks = countBlocks(t, heads);
     const GroupCut cut = cutIntoGroups(d, blocks, lanes, largestGroup(d, limits), limits);
     constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | pair_lanes << 16;
@@ -137,9 +137,10 @@ uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
     return (readsPositions(positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
 }
 
-// True if both tensors can turn in one pass: there are two, of the same wide lanes.
+// True if both tensors can turn in one pass: there are two, of the same lanes of the wide shader.
 bool canTurnTogether(const RopeRotateDescription& d, const ShaderVariant* variants, const RopeLimits& limits) {
-    if (d.q.heads == 0 || d.k.heads == 0 || variants[0].lane_pairs < 4) return false;
+    const RopeShader* wide = kRotateShaders.wide;
+    if (d.q.heads == 0 || d.k.heads == 0 || variants[0].shader != wide || variants[1].shader != wide) return false;
     return variants[0].lane_pairs == variants[1].lane_pairs && variants[0].by_words == variants[1].by_words &&
            bothTensorsBuffers(d) <= limits.storage_buffers;
 }

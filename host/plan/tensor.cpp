@@ -26,8 +26,7 @@ bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pai
 uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
     const RopeRows& rows = d.rows;
     const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair may read another row
-    const bool by_four =
-        !apart && variant.lane_pairs >= 4 && !variant.by_words && ((rows.offset | rows.row_stride) & 3) == 0;
+    const bool by_four = !apart && !variant.by_words && ((rows.offset | rows.row_stride) & 3) == 0;
     if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
     if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
     return ROPE_ROWS_SINGLE;
@@ -35,13 +34,13 @@ uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& v
 
 } // namespace
 
-bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides) {
+bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides) {
     return d.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.pairing_in, 2) &&
            isAligned(d, sides.destination, d.pairing_out, 2);
 }
 
-// The narrow shader takes float32 anywhere, and 16-bit elements in pairs.
-static bool fitsNarrowShader(const RopeRotateDescription& d, const SideBits& sides) {
+// Words are float32 elements anywhere, and 16-bit elements in twos.
+static bool fitsWords(const RopeRotateDescription& d, const SideBits& sides) {
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
 }
@@ -49,16 +48,13 @@ static bool fitsNarrowShader(const RopeRotateDescription& d, const SideBits& sid
 ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
                                     const RotationShaders& shaders, const RopeLimits& limits) {
     const bool in32 = d.element_in == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
-    const uint32_t most = lanePairsAtMost(d, limits);
+    if (lanePairsAtMost(d, limits) == 8 && !in32 && !out32 && d.rotary_dim % 16 == 0 &&
+        isAligned(d, sides.source, d.pairing_in, 3) && isAligned(d, sides.destination, d.pairing_out, 3))
+        return {shaders.wide, 8, 8, false};
+    if (fitsVectors(d, sides)) return {shaders.wide, 4, 4, false};
+    if (fitsWords(d, sides)) return {shaders.wide, 4, in32 && out32 ? 1u : 2u, true};
     const bool has_odd = (limits.enabled & ROPE_ENABLED_STORAGE_16) != 0;
-    if (most > 1 || !has_odd) {
-        if (most >= 8 && !in32 && !out32 && d.rotary_dim % 16 == 0 && isAligned(d, sides.source, d.pairing_in, 3) &&
-            isAligned(d, sides.destination, d.pairing_out, 3))
-            return {shaders.wide, 8, 8, false};
-        if (most >= 4 && fitsWideShader(d, sides)) return {shaders.wide, 4, 4, false};
-        if (fitsNarrowShader(d, sides)) return {shaders.wide, 4, in32 && out32 ? 1u : 2u, true};
-    }
-    return {has_odd ? shaders.odd : nullptr, 1, 1, true};
+    return {has_odd ? shaders.odd : nullptr, 4, 1, true};
 }
 
 RopeResult refuseVariant(const char* name, RopeReason* reason) {

@@ -46,8 +46,7 @@ struct AdditionCut {
     GroupCut group;
     uint32_t sequences; // of one thread
 };
-// Cuts the lanes of tokens, each of so many pairs. So many sequences have the same positions. Lanes of one pair are the
-// odd shader's, whose threads take one sequence.
+// Cuts the lanes of tokens, each of so many pairs. So many sequences have the same positions.
 AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
                         const RopeLimits& limits);
 
@@ -56,7 +55,7 @@ struct ShaderVariant {
     const RopeShader* shader; // null: no shader fits on this device
     uint32_t lane_pairs;
     uint32_t copy_step; // elements that a copying lane moves at a time, twice
-    bool by_words;      // of the wide rotation: runs lie anywhere
+    bool by_words;      // runs lie anywhere
 };
 
 // The offsets and strides of a tensor's two sides, each side's or'ed.
@@ -71,7 +70,8 @@ inline SideBits sideBits(const RopeTensor& tensor) {
 void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32_t lanes, uint32_t heads,
                        RopePass* pass);
 
-// The shaders of a rotation or an addition: the wide one takes runs that lie anywhere too.
+// The shaders of a tensor: the wide one, and the odd one, whose 16-bit elements may begin in the middle of a word.
+// Null: there is none.
 struct RotationShaders {
     const RopeShader *wide, *odd;
 };
@@ -79,7 +79,7 @@ struct RotationShaders {
 ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
                                     const RotationShaders& shaders, const RopeLimits& limits);
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
-bool fitsWideShader(const RopeRotateDescription& d, const SideBits& sides);
+bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides);
 RopeResult refuseVariant(const char* name, RopeReason* reason);
 // True if the pass converts float16, and the device's own conversions are proven.
 bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits);

@@ -72,8 +72,8 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
         return refuse(reason, ROPE_ERROR_INVALID, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
                       ROPE_MAX_TUNED_HEADS);
     }
-    if ((t.pairs & (t.pairs - 1)) != 0 || t.pairs > 8) {
-        return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 1, 2, 4, 8, or 0", t.pairs);
+    if (t.pairs != 0 && t.pairs != 4 && t.pairs != 8) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 4, 8, or 0", t.pairs);
     }
     return ROPE_SUCCESS;
 }
@@ -115,7 +115,7 @@ void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_HEAD_LANES] = lanes;
     constants[ROPE_ID_LANE_PARTS] = cut.lane_parts;
-    constants[ROPE_ID_SHARES] = cut.shares && variant.lane_pairs >= 4;
+    constants[ROPE_ID_SHARES] = cut.shares;
     constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
     constants[ROPE_ID_BY_WORDS] = variant.by_words;
     constants[ROPE_ID_HEADS] = heads;
@@ -145,7 +145,7 @@ AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint
     const DeviceTuning& device = deviceTuning(limits);
     const bool computes = d.source == ROPE_SOURCE_INLINE;
     const uint32_t wished = smaller(device.rotation.group_size, limits.group_size);
-    const uint32_t taken = lane_pairs == 1 ? 1 : powerOfTwo(smaller(sequences, device.rotation.heads));
+    const uint32_t taken = powerOfTwo(smaller(sequences, device.rotation.heads));
     uint32_t blocks = powerOfTwo(smaller(smaller(sequences / taken, kMostAddedBlocks), wished));
     const uint64_t angle_bytes = uint64_t{wished} / 2 * lane_pairs * 8; // a cosine and a sine, of two blocks or more
     if (computes && (!device.shares || angle_bytes > limits.shared_bytes)) blocks = 1;

@@ -419,8 +419,7 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
             const RopePass& pass = plan.passes[0];
             const uint64_t threads = dispatch.constants[ROPE_ID_GROUP_SIZE], lanes = 1u << push.lane_bits;
             const uint64_t queries = threads / lanes * dispatch.constants[ROPE_ID_QUERIES];
-            const bool wide = std::strstr(dispatch.shader->name, "_wide") != nullptr;
-            const uint64_t run = wide ? 4 * dispatch.constants[ROPE_ID_QUADS] : 1;
+            const uint64_t run = 4 * dispatch.constants[ROPE_ID_QUADS];
             ASSERT_LE(threads, limits.group_size);
             ASSERT_LE(lanes, threads);
             ASSERT_LE(dispatch.groups[0], limits.group_count[0]);

@@ -40,7 +40,7 @@ TEST(PlanAnywhere, NormsHeadsThatLieAnywhere) {
         EXPECT_EQ(plan(ROPE_ELEMENT_F32, 22, 3), "fused_wide 64");
         EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 64, 3),
                   enabled != 0
-                      ? "fused_wide_odd 64"
+                      ? "fused_odd 64"
                       : "q has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
                         "storageBuffer16BitAccess and say so in limits.enabled");
     }
@@ -65,7 +65,7 @@ TEST(PlanAnywhere, TakesAnOddTensorBesideANormedOneByItsPlaces) {
         EXPECT_NE(std::string(plan.reason.text).find("16-bit elements at an odd offset"), std::string::npos);
         limits.enabled = ROPE_ENABLED_STORAGE_16;
         ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(std::string(plan.passes[0].shader->name), "fused_wide_odd");
+        EXPECT_EQ(std::string(plan.passes[0].shader->name), "fused_odd");
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_RELAYED], 64u);
     }
 }

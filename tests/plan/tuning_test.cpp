@@ -38,8 +38,9 @@ std::string refusal(const RopeTuning& tuning) {
 TEST(Tuning, IsRefusedInWordsWhereNoDeviceOrShaderHasIt) {
     EXPECT_EQ(refusal({129, 0, 0}), "tuning.group_size is 129; this device allows 1 to 128, or 0");
     EXPECT_EQ(refusal({0, 1025, 0}), "tuning.heads is 1025; it must be 1 to 1024, or 0");
-    EXPECT_EQ(refusal({0, 0, 3}), "tuning.pairs is 3; it must be 1, 2, 4, 8, or 0");
-    EXPECT_EQ(refusal({0, 0, 16}), "tuning.pairs is 16; it must be 1, 2, 4, 8, or 0");
+    EXPECT_EQ(refusal({0, 0, 3}), "tuning.pairs is 3; it must be 4, 8, or 0");
+    EXPECT_EQ(refusal({0, 0, 2}), "tuning.pairs is 2; it must be 4, 8, or 0");
+    EXPECT_EQ(refusal({0, 0, 16}), "tuning.pairs is 16; it must be 4, 8, or 0");
 }
 
 using group_cut::Cut;
@@ -83,8 +84,6 @@ TEST(Tuning, GivesWayToTheDescriptionsOwn) {
     EXPECT_EQ(tuned({7, 0, 0}), (Cut{7, 1, 1, 3, 1, 4, 0, 0})) << "16 lanes in three groups";
     EXPECT_EQ(tuned({0, 5, 0}), (Cut{16, 2, 1, 1, 5, 4, 1, 0})) << "7 blocks and 2";
     EXPECT_EQ(tuned({0, 1024, 0}), (Cut{16, 5, 1, 1, ROPE_MAX_ROTATED_HEADS, 4, 1, 0}));
-    for (const uint32_t pairs : {2u, 1u}) // without 16-bit storage none is narrower
-        EXPECT_EQ(tuned({0, 0, pairs}), (Cut{16, 8, 1, 1, 1, 4, 1, 1}));
     EXPECT_EQ(tuned({0, 0, 4}, ROPE_ELEMENT_BF16).pairs, 4u);
     EXPECT_EQ(tuned({0, 0, 0}, ROPE_ELEMENT_BF16).pairs, 8u);
 }
@@ -152,15 +151,20 @@ const Pairing kPairings[] = {{ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, 0},
                              {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED, 0},
                              {ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_HALF, 16}};
 
+// Where a tensor begins, and the pairs that its lanes may have: lanes of eight pairs where elements have 16 bits, lanes
+// of four, lanes by words, and lanes at odd places.
+const struct { uint32_t pairs, offset; } kLanes[] = {{8, 0}, {4, 0}, {8, 2}, {4, 1}};
+
 // Five heads, and two or one: threads' last heads are missing, and so are groups' last blocks. A part of the head does
 // not rotate, or all of it does.
 TEST_P(Tunings, MoveNoBit) {
     double worst = 0;
-    for (const combinations::Choices& c : combinations::of(
-             {std::size(kGroupSizes), std::size(kHeads), 4, std::size(kElements), std::size(kPairings), 2, 2, 2, 2},
-             strength())) {
+    for (const combinations::Choices& c :
+         combinations::of({std::size(kGroupSizes), std::size(kHeads), std::size(kLanes), std::size(kElements),
+                           std::size(kPairings), 2, 2, 2, 2},
+                          strength())) {
         RopeRotateDescription d = {};
-        d.tuning = {std::min(kGroupSizes[c[0]], device().limits().group_size), kHeads[c[1]], 1u << c[2]};
+        d.tuning = {std::min(kGroupSizes[c[0]], device().limits().group_size), kHeads[c[1]], kLanes[c[2]].pairs};
         const bool turns_over = kPairings[c[4]].in != kPairings[c[4]].out;
         d.element_in = kElements[c[3]].in;
         d.element_out = kElements[c[3]].out;
@@ -175,11 +179,16 @@ TEST_P(Tunings, MoveNoBit) {
         d.rotary_dim = 48;
         d.q = rope::bshd(3, 5, d.head_dim);
         d.k = rope::bshd(3, c[7] != 0 ? 2 : 1, d.head_dim);
+        const bool at_odd = (device().limits().enabled & ROPE_ENABLED_STORAGE_16) != 0;
+        const uint32_t offset = kLanes[c[2]].offset == 1 && !at_odd ? 2 : kLanes[c[2]].offset;
+        d.q.source.offset = d.q.destination.offset = offset;
+        d.k.source.offset = d.k.destination.offset = offset;
         d.skip_first = static_cast<uint32_t>(c[8]);
         EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
             << "group " << d.tuning.group_size << ", heads " << d.tuning.heads << ", pairs " << d.tuning.pairs
-            << ", elements " << c[3] << ", pairing " << c[4] << ", out of place " << d.out_of_place << ", head_dim "
-            << d.head_dim << ", k.heads " << d.k.heads << ", skip_first " << d.skip_first;
+            << ", offset " << offset << ", elements " << c[3] << ", pairing " << c[4] << ", out of place "
+            << d.out_of_place << ", head_dim " << d.head_dim << ", k.heads " << d.k.heads << ", skip_first "
+            << d.skip_first;
     }
 }
 

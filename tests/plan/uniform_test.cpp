@@ -261,6 +261,7 @@ TEST(Uniform, EveryBarrierIsMetByAllThreadsOfAGroup) {
         EXPECT_EQ(flow.barriersApart(), 0u) << shader->name;
     }
     EXPECT_EQ(with_barriers, (std::set<std::string>{"rotate_wide",
+                                                    "rotate_odd",
                                                     "selftest",
                                                     "fused_wide",
                                                     "fused_wide_parameters",
@@ -278,8 +279,8 @@ TEST(Uniform, EveryBarrierIsMetByAllThreadsOfAGroup) {
                                                     "fused_integers_parameters_weights",
                                                     "fused_integers_odd",
                                                     "fused_integers_odd_parameters",
-                                                    "fused_wide_odd",
-                                                    "fused_wide_odd_parameters",
+                                                    "fused_odd",
+                                                    "fused_odd_parameters",
                                                     "relative_keys",
                                                     "relative_values",
                                                     "bias_wide",

@@ -166,7 +166,6 @@ inline void checkRotation(const Dispatched& of, const RopeLimits& limits, Taken*
     if (both) {
         ASSERT_EQ(q_blocks, (q_heads + heads - 1) / heads);
     }
-    ASSERT_TRUE(heads == 1 || std::strstr(of.dispatch.shader->name, "_wide") != nullptr);
     ASSERT_TRUE(heads >= 1 && heads <= ROPE_MAX_ROTATED_HEADS);
     ASSERT_EQ(of.dispatch.bindings[ROPE_BINDING_DESTINATION_K].range != 0, both);
     checkGroups(of, limits, push.tokens, (q_heads + heads - 1) / heads + (k_heads + heads - 1) / heads);
@@ -189,10 +188,9 @@ inline void checkAddition(const Dispatched& of, const RopeLimits& limits, Taken*
     rope::RopeAddPush push;
     std::memcpy(&push, of.dispatch.push, sizeof push);
     const uint64_t sequences = of.id(ROPE_ID_HEADS), quads = of.id(ROPE_ID_QUADS);
-    const bool odd = std::strstr(of.dispatch.shader->name, "_odd") != nullptr;
-    ASSERT_TRUE(sequences >= 1 && sequences <= ROPE_MAX_ROTATED_HEADS && (sequences == 1 || !odd));
+    ASSERT_TRUE(sequences >= 1 && sequences <= ROPE_MAX_ROTATED_HEADS);
     checkGroups(of, limits, push.tokens, (push.heads + sequences - 1) / sequences);
-    const uint64_t lane_pairs = odd ? 1 : 4 * quads, pairs = of.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF;
+    const uint64_t lane_pairs = 4 * quads, pairs = of.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF;
     ASSERT_EQ(of.id(ROPE_ID_HEAD_LANES), (pairs + lane_pairs - 1) / lane_pairs);
     const bool computes = of.id(ROPE_ID_COS_SIN) == ROPE_FROM_INLINE;
     ASSERT_EQ(of.id(ROPE_ID_SHARES), computes && of.id(ROPE_ID_GROUP_BLOCKS) > 1);
