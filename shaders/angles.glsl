@@ -5,7 +5,6 @@ layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
 #include "pair.h"
 
 const bool kShared = kShares != 0u;
-const uint kPairs = kPairCounts & 0xFFFFu;
 const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
 shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
 shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];

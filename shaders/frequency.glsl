@@ -7,7 +7,7 @@ layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
 layout(constant_id = ROPE_ID_SCALE_GRID) const uint kScaleGrid = 0;
 
-uvec4 frequency_of(Token token, uint pair) { return frequencies[token.set * pair_count() + pair]; }
+uvec4 frequency_of(Token token, uint pair) { return frequencies[token.set * kPairs + pair]; }
 
 uvec2 cos_sin_of(Token token, uint axis, uvec4 frequency) {
     RopeDistance position = distance_of(token.whole[axis], token.fraction[axis]);

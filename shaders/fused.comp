@@ -351,7 +351,7 @@ void main() {
     bool known = kCosSin == ROPE_FROM_ROWS || is_known(turning);
     lane.turned = lane.paired && token.turns && known;
     held.paired = !kRelays && lane.paired;
-    held.turned = (kRelays ? item.tensor != kThird && pair_count() != 0u : lane.paired) && token.turns && known;
+    held.turned = (kRelays ? item.tensor != kThird && kPairs != 0u : lane.paired) && token.turns && known;
 #ifdef COPIES_FIRST
     copy_heads(item, way_of(item, held));
 #endif

@@ -100,7 +100,7 @@ Width width_of(WorkItem item) {
     return Width(choose(is_q(item), kRotaryBegin, kKRotaryBegin), choose(is_q(item), kPassElements, kKPassElements));
 }
 // V's own lanes all copy: those of pairs come before them.
-uint lane_number(WorkItem item) { return item.lane + choose(is_own(item), pair_lanes(), 0u); }
+uint lane_number(WorkItem item) { return item.lane + choose(is_own(item), kPairLanes, 0u); }
 
 // Surplus threads get the last token, lane or block, so that every thread reaches the barriers.
 WorkItem find_work_item() {

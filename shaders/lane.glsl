@@ -16,12 +16,12 @@ struct Lane {
 // Returns lane `number` of a head. All its pairs lie in one chunk.
 Lane lane_of(uint number, Width width) {
     Lane lane;
-    lane.paired = width.pass_elements == 0u || number < pair_lanes();
+    lane.paired = width.pass_elements == 0u || number < kPairLanes;
     const uint chunk = max(kChunkIn, kChunkOut);
     const uint lanes = (chunk + kRun - 1u) / kRun;
     uint begin = 0u;
     uint first = number * kRun;
-    uint end = pair_count();
+    uint end = kPairs;
     if (chunk > 1u) {
         begin = number / lanes * chunk;
         first = number % lanes * kRun;
@@ -33,7 +33,7 @@ Lane lane_of(uint number, Width width) {
         lane.from = pair_runs(lane.j, lane.count, kChunkIn, width);
         lane.to = pair_runs(lane.j, lane.count, kChunkOut, width);
     } else {
-        lane.from = copied_runs(number - pair_lanes(), width);
+        lane.from = copied_runs(number - kPairLanes, width);
         lane.to = lane.from;
     }
     return lane;

@@ -18,26 +18,31 @@ void set_part(inout Head head, uint run, uint quad, uvec2 halves) {
 // Reads the two words of a quad as they lie in the head: as float32 bits, or as 16-bit numbers if `as_is`. If its pairs
 // are interleaved and a lane has two quads, each run is one quad. Otherwise both runs have a part of each quad.
 void read_quad(Head head, uint quad, bool interleaved, bool as_is, out uvec4 low, out uvec4 high) {
-    low = head.low;
-    high = head.high;
-    bool run_each = interleaved && kQuads == 2u;
-    for (uint i = 0u; !kFloatsIn && i < 2u; ++i) { // a loop keeps the SPIR-V small
-        uvec2 halves = run_each ? part(head, quad, i) : part(head, i, quad);
-        low = high;
-        high = as_is ? low_halves(halves) : widen_run(halves, kElementIn);
+    if (kFloatsIn) {
+        low = head.low;
+        high = head.high;
+    } else {
+        bool run_each = interleaved && kQuads == 2u;
+        uvec4 words[2];
+        for (uint i = 0u; i < 2u; ++i) { // a loop keeps the SPIR-V small
+            uvec2 halves = part(head, run_each ? quad : i, run_each ? i : quad);
+            words[i] = as_is ? low_halves(halves) : widen_run(halves, kElementIn);
+        }
+        low = words[0];
+        high = words[1];
     }
 }
 
 void write_quad(inout Head head, uint quad, bool interleaved, bool as_is, uint element, uvec4 low, uvec4 high) {
-    bool run_each = interleaved && kQuads == 2u;
     if (element == uint(ROPE_F32)) {
         head = Head(low, high);
-        return;
-    }
-    for (uint i = 0u; i < 2u; ++i) {
-        uvec2 halves = as_is ? run_of_low(low) : narrow_run(low, element);
-        set_part(head, run_each ? quad : i, run_each ? i : quad, halves);
-        low = high;
+    } else {
+        bool run_each = interleaved && kQuads == 2u;
+        uvec4 words[2] = uvec4[](low, high);
+        for (uint i = 0u; i < 2u; ++i) {
+            uvec2 halves = as_is ? run_of_low(words[i]) : narrow_run(words[i], element);
+            set_part(head, run_each ? quad : i, run_each ? i : quad, halves);
+        }
     }
 }
 

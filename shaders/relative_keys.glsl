@@ -8,11 +8,11 @@ layout(constant_id = ROPE_ID_ALL_ROWS) const uint kAllRows = 0;     // 1: there 
 const uint kRunKeys = kFloatsOut ? 4u : 8u;                         // 16 bytes of scores
 const uint kRoundKeys = kLanes * kHeld * kRunKeys;                  // that a group's threads hold
 const uint kStride = kTileQuads | 1u; // an odd stride lets threads read rows of their own from separate banks
-const uint kPairs = (kQueries + 1u) / 2u;
+const uint kQueryPairs = (kQueries + 1u) / 2u;
 
 shared vec4 shared_rows[kSlots * kStride];
-shared vec4 shared_queries[2u * kPairs * kStride];
-shared float shared_terms[2u * kPairs * kSlots];
+shared vec4 shared_queries[2u * kQueryPairs * kStride];
+shared float shared_terms[2u * kQueryPairs * kSlots];
 shared uint shared_known[kQueries];
 
 // A range has the rows of a tile's keys, from all known queries of the group.
@@ -65,9 +65,9 @@ void stage(Query query, RowRange rows, uint first_quad, uint quads) {
 
 // Adds the staged elements' products to the terms. A thread takes a row and two queries.
 void add_products(uint slots, uint quads, bool begins, bool ends) {
-    for (uint i = gl_LocalInvocationIndex; i < slots * kPairs; i += kThreads) {
-        uint slot = i / kPairs;
-        uint first = 2u * (i % kPairs);
+    for (uint i = gl_LocalInvocationIndex; i < slots * kQueryPairs; i += kThreads) {
+        uint slot = i / kQueryPairs;
+        uint first = 2u * (i % kQueryPairs);
         uint at = first * kSlots + slot;
         precise vec2 sum = vec2(0.0);
         if (!begins) sum = vec2(shared_terms[at], shared_terms[at + kSlots]);

@@ -60,35 +60,35 @@ VIEW(word, uint, uint)
 VIEW(vector, uvec4, uvec4)
 VIEW(two, uvec2, uvec2)
 
-// Runs that lie by words are taken part by part: a word, or with ROPE_HALVES a 16-bit element.
+// Runs that lie by words are taken part by part: words, or with ROPE_HALVES 16-bit elements.
 #ifdef ROPE_HALVES
 VIEW(number, uint16_t, uint)
 uint part_elements(bool floats) { return 1u; }
 #else
 uint part_elements(bool floats) { return floats ? 1u : 2u; }
 #endif
-void load_part(uint tensor, uint place, uint i, inout uvec4 run) {
+void load_part(uint tensor, uint at, uint i, inout uvec4 run) {
 #ifdef ROPE_HALVES
-    if (!kFloatsIn) run[i / 2u] |= fetch_number(tensor, place) << 16u * (i % 2u);
+    if (!kFloatsIn) run[i / 2u] |= fetch_number(tensor, at) << 16u * (i % 2u);
     else
 #endif
-        run[i] = fetch_word(tensor, place / part_elements(kFloatsIn));
+        run[i] = fetch_word(tensor, at);
 }
-void store_part(uint tensor, uint place, uint i, uvec4 run, bool floats) {
+void store_part(uint tensor, uint at, uint i, uvec4 run, bool floats) {
 #ifdef ROPE_HALVES
-    if (!floats) put_number(tensor, place, run[i / 2u] >> 16u * (i % 2u));
+    if (!floats) put_number(tensor, at, run[i / 2u] >> 16u * (i % 2u));
     else
 #endif
-        put_word(tensor, place / part_elements(floats), run[i]);
+        put_word(tensor, at, run[i]);
 }
 
 // These load and store a run of `count` elements. A place counts runs, or elements if runs are loaded by words.
 uvec4 load_run(uint tensor, uint place, uint count) {
     if (kByWords) {
         uint step = part_elements(kFloatsIn);
-        uint last = place + max(count, 1u) - 1u;
+        uint last = max(count / step, 1u) - 1u;
         uvec4 run = uvec4(0u);
-        for (uint i = 0u; i < 4u / step; ++i) load_part(tensor, min(place + i * step, last), i, run);
+        for (uint i = 0u; i < 4u / step; ++i) load_part(tensor, place / step + min(i, last), i, run);
         return run;
     }
     if (kFloatsIn || kQuads == 2u) return fetch_vector(tensor, place);
@@ -97,8 +97,8 @@ uvec4 load_run(uint tensor, uint place, uint count) {
 void store_run(uint tensor, uint place, uvec4 run, uint count, bool floats) {
     if (kByWords) {
         uint step = part_elements(floats);
-        for (uint i = 0u; i < 4u; ++i) {
-            if (i * step < count) store_part(tensor, place + i * step, i, run, floats);
+        for (uint i = 0u; i < 4u / step; ++i) {
+            if (i < count / step) store_part(tensor, place / step + i, i, run, floats);
         }
     } else if (floats || kQuads == 2u) {
         put_vector(tensor, place, run);
@@ -126,7 +126,7 @@ struct Width {
 Runs pair_runs(uint j, uint count, uint chunk, Width width) {
     bool interleaved = ROPE_IS_INTERLEAVED(chunk);
     uint first = width.rotary_begin + pair_first(j, chunk);
-    uint second = first + choose(interleaved, kRun, pair_distance(pair_count(), chunk));
+    uint second = first + choose(interleaved, kRun, pair_distance(kPairs, chunk));
     uint low_count = choose(interleaved, min(2u * count, kRun), count);
     uint high_count = choose(interleaved, 2u * count - low_count, count); // of 0 elements the low run is loaded again
     return Runs(place_of(first), place_of(choose(high_count == 0u, first, second)), low_count, high_count);
@@ -134,14 +134,9 @@ Runs pair_runs(uint j, uint count, uint chunk, Width width) {
 
 // Returns the two runs that copying lane `lane` moves. If only one run is left, both are that run.
 Runs copied_runs(uint lane, Width width) {
-#ifdef ROPE_HALVES
-    const uint word = 1u;
-#else
-    const uint word = kFloatsIn && kFloatsOut ? 1u : 2u; // elements
-#endif
-    const uint step = kByWords ? word : kRun;
+    uint step = kByWords ? part_elements(kFloatsIn && kFloatsOut) : kRun;
     uint low = 2u * step * lane;
     uint high = choose(low + step < width.pass_elements, low + step, low);
-    return Runs(place_of(pass_element(low, width.rotary_begin, pair_count())),
-                place_of(pass_element(high, width.rotary_begin, pair_count())), step, step);
+    return Runs(place_of(pass_element(low, width.rotary_begin, kPairs)),
+                place_of(pass_element(high, width.rotary_begin, kPairs)), step, step);
 }

@@ -14,5 +14,5 @@ layout(constant_id = ROPE_ID_ROTARY_BEGIN) const uint kRotaryBegin = 0;
 layout(constant_id = ROPE_ID_PASS_ELEMENTS) const uint kPassElements = 0;
 #endif
 layout(constant_id = ROPE_ID_HEAD_LANES) const uint kHeadLanes = 1;
-uint pair_count() { return kPairCounts & 0xFFFFu; }
-uint pair_lanes() { return kPairCounts >> 16; }
+const uint kPairs = kPairCounts & 0xFFFFu;
+const uint kPairLanes = kPairCounts >> 16;

@@ -16,7 +16,7 @@ layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Rows {
 void main() {
     uint index = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;
     uint pair = gl_WorkGroupID.z * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-    if (index >= push.tokens || pair >= pair_count()) return;
+    if (index >= push.tokens || pair >= kPairs) return;
     uint batch = gl_WorkGroupID.y;
     Token token = find_token(batch, index);
     uvec2 bits = uvec2(0x3F800000u, 0u); // 1 and 0: leaves its token as it is

@@ -3,7 +3,6 @@
 // are read from rows.
 layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
 const bool kShared = kShares != 0u;
-const uint kPairs = kPairCounts & 0xFFFFu;
 const uint kGroupPairs = gl_WorkGroupSize.x * kRun; // of one token in a group
 const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
 shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];

@@ -54,15 +54,9 @@ WorkItem find_work_item() {
     item.of_k = kBoth && block >= kQBlocks;
     item.head = (block - choose(item.of_k, kQBlocks, 0u)) * kHeadsPerThread;
     item.heads = choose(kBoth, choose(item.of_k, kKHeads, kQHeads), push.heads);
-    RopePlace from = push.source;
-    RopePlace to = push.destination;
-    if (item.of_k) {
-        from = SOURCE_K;
-        to = DESTINATION_K;
-    }
-    item.from = start_of(from, item.token);
-    item.from_head = from.head;
-    item.to = start_of(to, item.token);
-    item.to_head = to.head;
+    item.from = choose(item.of_k, start_of(SOURCE_K, item.token), start_of(push.source, item.token));
+    item.from_head = choose(item.of_k, SOURCE_K.head, push.source.head);
+    item.to = choose(item.of_k, start_of(DESTINATION_K, item.token), start_of(push.destination, item.token));
+    item.to_head = choose(item.of_k, DESTINATION_K.head, push.destination.head);
     return item;
 }

@@ -15,7 +15,7 @@ constexpr uint8_t kNoChoice = 255;
 // Scrambles an index, so that remainders run through all combinations in no simple order.
 uint64_t scrambled(uint64_t index);
 
-// Selects a few of the cases, in their order. Every `strength` choices (1 to 3) of different options that occur
+// Selects a few of the cases, in their order. Every `strength` choices (1 to 4) of different options that occur
 // together in any case occur together in a selected one.
 std::vector<Choices> coveringArray(const std::vector<Choices>& all, uint32_t strength);
 // Returns such a selection as indices of the cases. It ends where each case that is left would bring fewer than

@@ -7,6 +7,8 @@
 namespace combinations {
 namespace {
 
+constexpr size_t kMostOfWhole = 5000; // combinations of which a whole run takes all
+
 std::vector<Choices> productOf(const std::vector<size_t>& counts) {
     std::vector<Choices> all = {Choices()};
     for (const size_t count : counts) {
@@ -39,14 +41,19 @@ bool whole() {
     return wanted != nullptr && std::strcmp(wanted, "0") != 0;
 }
 
+std::vector<Choices> ofWholeRun(const std::vector<Choices>& all) {
+    return all.size() <= kMostOfWhole ? all : tool::coveringArray(all, 4);
+}
+
 std::vector<Choices> of(const std::vector<size_t>& counts, uint32_t strength,
                         const std::function<bool(const Choices&)>& exist) {
     std::vector<Choices> all = productOf(counts);
     const auto is_denied = [&](const Choices& choices) { return exist && !exist(choices); };
     all.erase(std::remove_if(all.begin(), all.end(), is_denied), all.end());
+    if (whole()) return ofWholeRun(all);
     // A case that brings two choices together for the first time brings as many new threes as there are other options.
     const size_t most = std::min<size_t>(counts.size(), 3), fewest = counts.size() - most + 1;
-    return whole() ? all : tool::casesAt(all, fewOf(all, strength, static_cast<uint32_t>(most), fewest));
+    return tool::casesAt(all, fewOf(all, strength, static_cast<uint32_t>(most), fewest));
 }
 
 std::vector<uint64_t> draws(uint64_t count, uint32_t strength, const std::function<Choices(uint64_t)>& choices_of,

@@ -1,5 +1,6 @@
-// Combinations of choices for tests. A whole run (VKROPE_TEST_WHOLE=1) takes every combination. A short run takes a
-// covering array: a few combinations, in which every two choices still occur together, and most groups of three.
+// Combinations of choices for tests. A short run takes a covering array: a few combinations, in which every two choices
+// still occur together, and most groups of three. A whole run (VKROPE_TEST_WHOLE=1) takes every combination or, of more
+// than 5000, a covering array in which every four choices occur together.
 #pragma once
 
 #include "tool/covering.hpp"
@@ -16,6 +17,9 @@ bool whole();
 
 // Returns a choice of a draw as a small number, or none where the choice means nothing in that draw.
 inline uint8_t choiceIf(bool meant, uint64_t choice) { return meant ? static_cast<uint8_t>(choice) : tool::kNoChoice; }
+
+// Returns those of all combinations that a whole run takes.
+std::vector<Choices> ofWholeRun(const std::vector<Choices>& all);
 
 // Returns combinations of one choice for each option; counts[i] is the number of choices of option i. Combinations that
 // `exist` denies are left out. In a short run every two choices of different options occur together in one that is

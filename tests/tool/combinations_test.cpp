@@ -1,4 +1,4 @@
-// A short run has few combinations, and every choice that should occur together with another does.
+// A run has few combinations, and every choice that should occur together with others does.
 #include "support/combinations.hpp"
 
 #include <gtest/gtest.h>
@@ -10,20 +10,18 @@ namespace {
 
 using combinations::Choices;
 
-// Returns every two or three choices that occur together in a row, as text.
+// Adds every `left` choices that occur together before option `end` of a row, as text behind `text`.
+void addTuples(const Choices& row, size_t end, uint32_t left, const std::string& text, std::set<std::string>* tuples) {
+    if (left == 0) tuples->insert(text);
+    for (size_t option = 0; left != 0 && option < end; ++option) {
+        const std::string name = std::to_string(option) + "=" + std::to_string(row[option]) + " ";
+        addTuples(row, option, left - 1, text + name, tuples);
+    }
+}
+
 std::set<std::string> tuplesIn(const std::vector<Choices>& rows, uint32_t strength) {
     std::set<std::string> tuples;
-    for (const Choices& row : rows) {
-        for (size_t a = 0; a < row.size(); ++a) {
-            for (size_t b = 0; b < a; ++b) {
-                const auto name = [&](size_t axis) {
-                    return std::to_string(axis) + "=" + std::to_string(row[axis]) + " ";
-                };
-                if (strength == 2) tuples.insert(name(a) + name(b));
-                for (size_t c = 0; strength == 3 && c < b; ++c) tuples.insert(name(a) + name(b) + name(c));
-            }
-        }
-    }
+    for (const Choices& row : rows) addTuples(row, row.size(), strength, "", &tuples);
     return tuples;
 }
 
@@ -46,6 +44,20 @@ TEST(Combinations, OfAShortRunAreFewAndBringEveryTwoAndMostThreeChoicesTogether)
     EXPECT_GT(tuplesIn(threes, 3).size(), triples * 9 / 10);
     // The two setups of a device then share the shaders that the driver compiled.
     for (const Choices& two : twos) EXPECT_EQ(std::count(threes.begin(), threes.end(), two), 1);
+}
+
+TEST(Combinations, OfAWholeRunAreAllOrBringEveryFourChoicesTogether) {
+    std::vector<Choices> all;
+    for (uint32_t number = 0; number < 5120; ++number) {
+        Choices choices = {static_cast<uint8_t>(number % 5)};
+        for (uint32_t bit = 0; bit < 10; ++bit) choices.push_back(number / 5 >> bit & 1);
+        all.push_back(choices);
+    }
+    const std::vector<Choices> fours = combinations::ofWholeRun(all);
+    EXPECT_LT(fours.size(), 160u); // 80 at least
+    EXPECT_EQ(tuplesIn(fours, 4).size(), 10u * 9 * 8 * 7 / 24 * 16 + 10u * 9 * 8 / 6 * 8 * 5);
+    all.resize(5000);
+    EXPECT_EQ(combinations::ofWholeRun(all).size(), 5000u);
 }
 
 TEST(Combinations, ThatAreDeniedTakeNoPairsWithThem) {
