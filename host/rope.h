@@ -482,17 +482,18 @@ typedef struct RopeTuning {
     uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most
                             ROPE_MAX_ROTATED_HEADS, all of which it loads before it stores the first. Norms and
                             integers: at most 8, and what shared memory holds */
-    uint32_t pairs; /* the most of one thread: 8 or 4. A thread takes eight if elements go from 16 bits to 16 bits and
-                       all of them lie at multiples of eight. Otherwise it takes four: as vectors if all elements lie at
-                       multiples of four, or else word by word */
+    uint32_t pairs; /* of one thread at most: 8 or 4. A thread takes eight where no side has float32, all elements lie
+                       at multiples of eight, and the rotary part is a multiple of sixteen. Otherwise it takes four: as
+                       vectors where all elements lie at multiples of four, or else word by word, 16-bit elements at odd
+                       places one by one. A norm has a head's threads in one group: with four pairs they are more */
 } RopeTuning;
 #define ROPE_MAX_ROTATED_HEADS 8u
 #define ROPE_MAX_TUNED_HEADS 1024u
 
 /* Rotates Q and K, or one of them, in place or out of place. Both take one dispatch if one binding spans each tensor's
- * heads, if the same lanes fit both (all multiples of eight 16-bit elements, of four elements, or neither; none of odd
- * 16-bit geometry), and if limits.storage_buffers has room for the tensors' two (out of place four) buffers, the
- * frequencies or rows, and the positions. Otherwise each takes a dispatch of its own.
+ * heads, if the same lanes fit both (all multiples of eight 16-bit elements, of four elements, or neither), and if
+ * limits.storage_buffers has room for the tensors' two (out of place four) buffers, the frequencies or rows, and the
+ * positions. Otherwise each takes a dispatch of its own. Tensors of odd 16-bit geometry go apart.
  *
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
  * ROWS, and Q, K. Writes Q, K, or out of place Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can
@@ -1246,10 +1247,10 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * dispatch->shader->bytes. The call returns the bytes written, 0 for a shader that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 9 in a fused pass, 12 in a fused pass with weights or biases on the device or with 16-bit stores of blocks.
- * The layout must have them too. A host binds there what the nearest bound number below has, or the nearest above. That
- * buffer is neither read nor written there, but synchronization validation may take another buffer for a hazard. A
- * device that has fewer takes the folded SPIR-V. */
+ * rotation, 9 in a fused pass, 12 in a fused pass with weights or biases on the device, with 16-bit stores of blocks or
+ * of odd 16-bit geometry. The layout must have them too. A host binds there what the nearest bound number below has, or
+ * the nearest above. That buffer is neither read nor written there, but synchronization validation may take another
+ * buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were

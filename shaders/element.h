@@ -1,7 +1,7 @@
 // This file converts 16-bit floats to and from the bits of a float32. Every 16-bit number goes there and back
 // unchanged, and a NaN becomes some NaN. The same text serves GLSL and C++ (in namespace rope), one element or a
-// vector. ROPE_BITS is uint or a vector of it, and ROPE_VALUES is float or a vector of it. ROPE_LESS (of numbers below
-// 2^31) and ROPE_SELECT compare and choose each component by itself.
+// vector. ROPE_BITS is uint or a vector of it, and ROPE_VALUES is float or a vector of it. ROPE_LESS and ROPE_SELECT
+// compare and choose each component by itself.
 #ifndef ROPE_ELEMENT_H
 #define ROPE_ELEMENT_H
 

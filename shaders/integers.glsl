@@ -12,7 +12,7 @@ const bool kInBlocks = (kFormat & ROPE_FORMAT_BLOCKS) != 0u;
 const uint kBlockHalves = kFormat != 0u ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
 const uint kMostInteger = (1u << kBits) - 1u;
 // K and V have these quads. Q beside them may have others, and takes no part in what this file does.
-const uint kCacheElements = 2u * (kPairCounts & 0xFFFFu) + (kWidths ? kKPassElements : kPassElements);
+const uint kCacheElements = 2u * kPairs + (kWidths ? kKPassElements : kPassElements);
 const uint kCacheQuads = kCacheElements / 4u + uint(kCacheElements < 4u); // no array has no entry
 const uint kCacheLanes = kWidths ? kKLanes : kHeadLanes; // of one of their heads
 const uint kCacheFours = (kCacheQuads + 3u) / 4u;
@@ -264,7 +264,7 @@ void store_blocks(WorkItem item) {
 // ---- Heads as they are read by a shift
 
 #ifdef ROPE_HALVES
-uint fetch_half(uint at) { return fetch_number(kFirst, at) & 0xFFFFu; }
+uint fetch_half(uint at) { return fetch_number(kFirst, at); }
 #else
 uint fetch_half(uint at) { return fetch_word(kFirst, at / 2u) >> 16u * (at & 1u) & 0xFFFFu; }
 #endif

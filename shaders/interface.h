@@ -56,7 +56,7 @@ using uint = uint32_t;
 // Ids from 40 on belong to a family each. These are the rotation's.
 #define ROPE_ID_LANE_PARTS 40  // groups that one head's lanes take
 #define ROPE_ID_QUADS 41       // four pairs each, in one lane: 1 or 2
-#define ROPE_ID_BY_WORDS 42    // 1: runs lie anywhere, 16-bit elements at even places
+#define ROPE_ID_BY_WORDS 42    // 1: runs lie anywhere
 #define ROPE_ID_SHARES 43      // 1: a group makes each of its angles once
 #define ROPE_ID_EVERY_TOKEN 44 // 1: every token turns
 #define ROPE_ID_Q_BLOCKS 45    // blocks of Q; those of K follow. 0: one tensor, of push.heads heads

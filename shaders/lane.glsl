@@ -50,11 +50,3 @@ void store_runs(uint at, Lane lane, uint tensor, Head words) {
     store_run(tensor, at + lane.to.low, words.low, lane.to.low_count, kFloatsOut);
     store_run(tensor, at + lane.to.high, words.high, lane.to.high_count, kFloatsOut);
 }
-
-// Returns the places of a quad's two halves in its head, counted in quads.
-uvec2 quad_places(Runs runs, uint quad, bool interleaved) {
-    if (kByWords) return uvec2(runs.low, runs.high) / 4u;
-    if (!interleaved || kQuads == 1u) return uvec2(runs.low * kQuads + quad, runs.high * kQuads + quad);
-    uint run = choose(quad == 0u, runs.low, runs.high);
-    return uvec2(run * kQuads, run * kQuads + 1u);
-}

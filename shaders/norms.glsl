@@ -16,6 +16,14 @@ layout(constant_id = ROPE_ID_Q_EPSILON) const uint kQEpsilon = 0;
 layout(constant_id = ROPE_ID_K_EPSILON) const uint kKEpsilon = 0;
 layout(constant_id = ROPE_ID_V_EPSILON) const uint kVEpsilon = 0;
 
+// Returns the places of a quad's two halves in its head, counted in quads.
+uvec2 quad_places(Runs runs, uint quad, bool interleaved) {
+    if (kByWords) return uvec2(runs.low, runs.high) / 4u;
+    if (!interleaved || kQuads == 1u) return uvec2(runs.low * kQuads + quad, runs.high * kQuads + quad);
+    uint run = choose(quad == 0u, runs.low, runs.high);
+    return uvec2(run * kQuads, run * kQuads + 1u);
+}
+
 uint choose_by_tensor(WorkItem item, uint of_q, uint of_k, uint of_v) {
     return choose(is_q(item), of_q, choose(item.tensor == kThird, of_v, of_k));
 }

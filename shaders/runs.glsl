@@ -8,7 +8,7 @@ layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
 layout(constant_id = ROPE_ID_NATIVE_HALVES) const uint kProvenHalves = 0;
 const bool kNativeHalves = kProvenHalves != 0u;
 #include "halves.glsl"
-#if defined(ROPE_HALVES) && !defined(ROPE_INTEGERS) // taken for elements that lie anywhere, alone
+#if defined(ROPE_HALVES) && !defined(ROPE_INTEGERS) // only elements at odd places take such a build
 const uint kQuads = 1u;
 const bool kByWords = true;
 #else
@@ -60,7 +60,7 @@ VIEW(word, uint, uint)
 VIEW(vector, uvec4, uvec4)
 VIEW(two, uvec2, uvec2)
 
-// Runs that lie by words are taken part by part: words, or with ROPE_HALVES 16-bit elements.
+// Runs that lie by words are taken part by part. A part is a word or, with ROPE_HALVES, one element.
 #ifdef ROPE_HALVES
 VIEW(number, uint16_t, uint)
 uint part_elements(bool floats) { return 1u; }

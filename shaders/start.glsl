@@ -6,13 +6,8 @@ layout(local_size_x_id = ROPE_ID_GROUP_SIZE, local_size_y_id = ROPE_ID_GROUP_BLO
 layout(push_constant) uniform Push { ROPE_PUSH push; };
 // A head's elements.
 layout(constant_id = ROPE_ID_PAIR_COUNTS) const uint kPairCounts = 0;
-#ifdef ROPE_ONE_TENSOR // an addition's, all of whose elements are in pairs
-const uint kRotaryBegin = 0u;
-const uint kPassElements = 0u;
-#else
 layout(constant_id = ROPE_ID_ROTARY_BEGIN) const uint kRotaryBegin = 0;
 layout(constant_id = ROPE_ID_PASS_ELEMENTS) const uint kPassElements = 0;
-#endif
 layout(constant_id = ROPE_ID_HEAD_LANES) const uint kHeadLanes = 1;
 const uint kPairs = kPairCounts & 0xFFFFu;
 const uint kPairLanes = kPairCounts >> 16;

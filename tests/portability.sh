@@ -23,8 +23,8 @@
 # week, and before a release. Downloads go into the build folder (VKROPE_BUILD, else build/), and the packages of the
 # vendors' compilers, whose versions tests/portability/packages.lock names, into ~/.cache/vkrope; the system's own
 # drivers and its list of architectures stay as they are. --install first installs the packages that the rows take
-# (host/package/install_packages.sh portability), and fetches those of packages.lock. --whole takes every combination of
-# choices, as tests/run.sh --whole does, and every test of arm64, which takes hours. The newest result of each row is kept
+# (host/package/install_packages.sh portability), and fetches those of packages.lock. --whole takes the combinations
+# that tests/run.sh --whole takes, and every test of arm64, which takes hours. The newest result of each row is kept
 # in bench/results/portability.md, with its date and commit. The exit status is 1 where a row fails; "not here" is no
 # failure.
 set -euo pipefail

@@ -9,7 +9,7 @@
 namespace rope {
 namespace {
 
-const RotationShaders kAddShaders = {&rope_shader_add_wide, &rope_shader_add_odd};
+const ShaderPair kAddShaders = {&rope_shader_add_wide, &rope_shader_add_odd};
 
 // Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A group then
 // finds the values that it adds once for many sequences.
@@ -55,7 +55,6 @@ void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d
     if (readsRowsByEight(d, variant, *pass)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
     constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | lanes << 16;
     setGroupConstants(cut.group, variant, lanes, cut.sequences, pass);
-    constants[ROPE_ID_SHARES] = cut.group.shares; // of any lanes
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     constants[ROPE_ID_SCALED] = addition.scale != 1;

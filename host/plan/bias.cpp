@@ -9,8 +9,8 @@
 namespace rope {
 namespace {
 
-const RotationShaders kBiasShaders = {&rope_shader_bias_wide, &rope_shader_bias_odd};
-const RotationShaders kBucketShaders = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_odd};
+const ShaderPair kBiasShaders = {&rope_shader_bias_wide, &rope_shader_bias_odd};
+const ShaderPair kBucketShaders = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_odd};
 
 // Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
 RopeAccess biasValueAccess(const ResolvedBias& bias) {

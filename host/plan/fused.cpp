@@ -51,19 +51,19 @@ void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
 }
 
 // Returns the shaders of a dispatch.
-const RotationShaders& shadersOf(const FusedDispatch& dispatch) {
-    static const RotationShaders kFloats[2][2] = {
+const ShaderPair& shadersOf(const FusedDispatch& dispatch) {
+    static const ShaderPair kFloats[2][2] = {
         {{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_weights, &rope_shader_fused_odd}},
         {{&rope_shader_fused_wide_parameters, &rope_shader_fused_odd_parameters},
          {&rope_shader_fused_wide_parameters_weights, &rope_shader_fused_odd_parameters}}};
-    static const RotationShaders kIntegers[2][2] = {
+    static const ShaderPair kIntegers[2][2] = {
         {{&rope_shader_fused_integers, &rope_shader_fused_integers_odd},
          {&rope_shader_fused_integers_weights, &rope_shader_fused_integers_odd}},
         {{&rope_shader_fused_integers_parameters, &rope_shader_fused_integers_odd_parameters},
          {&rope_shader_fused_integers_parameters_weights, &rope_shader_fused_integers_odd_parameters}}};
-    static const RotationShaders kShifts[2] = {{&rope_shader_fused_shift, &rope_shader_fused_shift_odd},
-                                               {&rope_shader_fused_shift_parameters, nullptr}};
-    static const RotationShaders kGradients[2][2] = {
+    static const ShaderPair kShifts[2] = {{&rope_shader_fused_shift, &rope_shader_fused_shift_odd},
+                                          {&rope_shader_fused_shift_parameters, nullptr}};
+    static const ShaderPair kGradients[2][2] = {
         {{&rope_shader_fused_gradient, nullptr}, {&rope_shader_fused_gradient_weights, nullptr}},
         {{&rope_shader_fused_gradient_parameters, nullptr}, {nullptr, nullptr}}};
     const bool parameters = anyOf(dispatch, readsParameters), weights = anyOf(dispatch, readsWeightsOrBiases);
@@ -73,21 +73,21 @@ const RotationShaders& shadersOf(const FusedDispatch& dispatch) {
     return anyOf(dispatch, isShifted) ? kShifts[parameters] : kIntegers[parameters][weights];
 }
 
-// Chooses the shader of a dispatch: the widest that fits all of its tensors, each by the elements that it turns and
-// those that it copies. An odd one fits tensors of any geometry.
+// Chooses the shader of a dispatch: the widest that fits all of its tensors. A tensor has the elements that it turns,
+// and those that it copies. An odd shader fits tensors of any geometry.
 ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
-    const bool odd_heads = hasOddHeads(dispatch), vectors = anyOf(dispatch, needsVectors);
-    RotationShaders shaders = shadersOf(dispatch);
-    if ((limits.enabled & ROPE_ENABLED_STORAGE_16) == 0) shaders.odd = nullptr;
+    const bool vectors = anyOf(dispatch, needsVectors);
+    ShaderPair shaders = shadersOf(dispatch);
     if (storedBytes(dispatch) == 2) shaders.wide = shaders.odd;
+    const RopeShader* anywhere = hasOddHeads(dispatch) ? oddShader(shaders, limits) : shaders.wide;
     ShaderVariant chosen = {nullptr, UINT32_MAX, 0, false};
     for (const FusedTensor* t : dispatch.tensors) {
         if (t == nullptr) continue;
         RopeRotateDescription d = t->d;
         d.out_of_place = movesWholeHead(*t);
         const ShaderVariant variant = chooseRotationVariant(d, fusedSideBits(*t), shaders, limits);
-        if (vectors && (variant.by_words || odd_heads)) return {odd_heads ? shaders.odd : shaders.wide, 4, 4, true};
-        if (variant.shader == nullptr || variant.shader != shaders.wide) return variant;
+        if (vectors && variant.by_words) return {anywhere, 4, 4, true};
+        if (variant.shader != shaders.wide) return variant;
         const bool narrower =
             variant.lane_pairs < chosen.lane_pairs || (variant.lane_pairs == chosen.lane_pairs && variant.by_words);
         if (narrower) chosen = variant;

@@ -27,7 +27,7 @@ RopeResult checkMultiples(const FusedTensor& tensor, const RequiredMultiple* mea
 }
 
 // Refuses a tensor that fitsVectors() turns down, and names the number that is no multiple.
-RopeResult refuseNarrowGeometry(const FusedTensor& tensor, RopeReason* reason) {
+RopeResult refuseGeometryOfVectors(const FusedTensor& tensor, RopeReason* reason) {
     const RopeRotateDescription& d = tensor.d;
     const RopeLayout& source = tensor.source;
     const RequiredMultiple measures[] = {{"head_dim", d.head_dim, 4},
@@ -82,7 +82,7 @@ RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason) {
     if (result == ROPE_SUCCESS && (by_vectors || isForCaches(tensor)))
         result = checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
     if (result != ROPE_SUCCESS || !by_vectors || fitsVectors(d, fusedSideBits(tensor))) return result;
-    return refuseNarrowGeometry(tensor, reason);
+    return refuseGeometryOfVectors(tensor, reason);
 }
 
 RopeResult checkWholeWords(const FusedTensor& tensor, RopeReason* reason) {

@@ -1,5 +1,5 @@
-// This file plans a rotation of Q and K: ropePlanRotate. Both turn in one dispatch where they have the same lanes and
-// the device binds them together; otherwise each has a pass of its own.
+// This file plans a rotation of Q and K: ropePlanRotate. Both turn in one dispatch where they have the same lanes of
+// the wide shader and the device binds them together; otherwise each has a pass of its own.
 #include "../shaders/modules.h"
 #include "plan/completion.h"
 #include "plan/element_formats.h"
@@ -13,7 +13,7 @@
 namespace rope {
 namespace {
 
-const RotationShaders kRotateShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_odd};
+const ShaderPair kRotateShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_odd};
 
 // Tensors that turn in one pass: Q and K, or one of them.
 struct TurnedTensors {

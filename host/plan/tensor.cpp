@@ -39,22 +39,25 @@ bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides) {
            isAligned(d, sides.destination, d.pairing_out, 2);
 }
 
-// Words are float32 elements anywhere, and 16-bit elements in twos.
+// True if each side's elements fill whole words: float32 ones do anywhere, 16-bit ones in twos.
 static bool fitsWords(const RopeRotateDescription& d, const SideBits& sides) {
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
 }
 
-ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
-                                    const RotationShaders& shaders, const RopeLimits& limits) {
+ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderPair& shaders,
+                                    const RopeLimits& limits) {
     const bool in32 = d.element_in == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
     if (lanePairsAtMost(d, limits) == 8 && !in32 && !out32 && d.rotary_dim % 16 == 0 &&
         isAligned(d, sides.source, d.pairing_in, 3) && isAligned(d, sides.destination, d.pairing_out, 3))
         return {shaders.wide, 8, 8, false};
     if (fitsVectors(d, sides)) return {shaders.wide, 4, 4, false};
     if (fitsWords(d, sides)) return {shaders.wide, 4, in32 && out32 ? 1u : 2u, true};
-    const bool has_odd = (limits.enabled & ROPE_ENABLED_STORAGE_16) != 0;
-    return {has_odd ? shaders.odd : nullptr, 4, 1, true};
+    return {oddShader(shaders, limits), 4, 1, true};
+}
+
+const RopeShader* oddShader(const ShaderPair& shaders, const RopeLimits& limits) {
+    return (limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr;
 }
 
 RopeResult refuseVariant(const char* name, RopeReason* reason) {

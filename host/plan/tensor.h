@@ -23,7 +23,7 @@ GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t
                        const RopeLimits& limits);
 // Returns the threads that a group may have at most.
 uint32_t largestGroup(const RopeRotateDescription& d, const RopeLimits& limits);
-// Returns the heads of one thread of a wide rotation, whose tensors have at most so many heads.
+// Returns the heads of one thread, whose tensors have at most so many heads.
 uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, const RopeLimits& limits);
 // True if Q and K go in one dispatch where they can.
 bool takesTensorsTogether(const RopeLimits& limits);
@@ -50,7 +50,7 @@ struct AdditionCut {
 AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
                         const RopeLimits& limits);
 
-// A shader that fits a tensor, compiled for lanes of a certain width.
+// A shader that fits a tensor, and its lanes.
 struct ShaderVariant {
     const RopeShader* shader; // null: no shader fits on this device
     uint32_t lane_pairs;
@@ -72,12 +72,15 @@ void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32
 
 // The shaders of a tensor: the wide one, and the odd one, whose 16-bit elements may begin in the middle of a word.
 // Null: there is none.
-struct RotationShaders {
+struct ShaderPair {
     const RopeShader *wide, *odd;
 };
-// Chooses a rotation's shader, or an addition's. Lanes of 16-bit elements have eight pairs where the geometry allows.
-ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides,
-                                    const RotationShaders& shaders, const RopeLimits& limits);
+// Returns the odd one, or null where the device lacks 16-bit storage.
+const RopeShader* oddShader(const ShaderPair& shaders, const RopeLimits& limits);
+// Chooses a rotation's shader, an addition's or a bias's. Lanes of 16-bit elements have eight pairs where the geometry
+// allows.
+ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderPair& shaders,
+                                    const RopeLimits& limits);
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
 bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides);
 RopeResult refuseVariant(const char* name, RopeReason* reason);

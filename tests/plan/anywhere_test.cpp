@@ -70,4 +70,45 @@ TEST(PlanAnywhere, TakesAnOddTensorBesideANormedOneByItsPlaces) {
     }
 }
 
+// Without a stage, heads at odd places go as they are. One of them takes what lies beside it with it.
+TEST(PlanAnywhere, TakesOddHeadsWithoutAStageAndWhatLiesBesideThem) {
+    const std::vector<double> frequencies(16, 0.5);
+    const auto plan = [&](RopeElement element, uint64_t of_q, uint64_t of_k, uint64_t of_v) {
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        limits.enabled = ROPE_ENABLED_STORAGE_16;
+        limits.storage_buffers = 16;
+        RopeFusedDescription d = {};
+        d.rotate.tokens = 3;
+        d.rotate.head_dim = 64;
+        d.rotate.rotary_dim = 32;
+        d.rotate.frequencies = {frequencies.data(), 16, 0, nullptr, 1};
+        d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 2;
+        d.rotate.out_of_place = 1;
+        d.rotate.element_in = d.rotate.element_out = element;
+        d.cache.kind = ROPE_CACHE_POSITIONS;
+        d.cache.slots = 9;
+        d.cache.element = ROPE_ELEMENT_BF16;
+        d.rotate.q.source.offset = of_q;
+        d.cache.k.offset = of_k;
+        d.cache.v.offset = of_v;
+        RopePlan p;
+        if (ropePlanFused(&d, &limits, &p) != ROPE_SUCCESS) return std::string(p.reason.text);
+        std::string text;
+        for (uint32_t i = 0; i < p.pass_count; ++i) {
+            const uint32_t* c = p.passes[i].constants;
+            EXPECT_EQ(c[ROPE_ID_RELAYED], 0u);
+            text += std::string(p.passes[i].shader->name) + (c[ROPE_ID_BY_WORDS] != 0 ? " by words, " : ", ");
+        }
+        return text;
+    };
+    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 0, 0), "fused_wide, ");
+    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 0, 1), "fused_wide, fused_odd by words, ") << "V takes K with it";
+    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 1, 0), "fused_wide, fused_odd by words, ") << "K takes V with it";
+    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 1, 2), "fused_wide, fused_odd by words, ") << "and V that lies by words";
+    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 1, 1, 0), "fused_odd by words, ") << "all have the same lanes";
+    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 1, 0, 1), "fused_odd by words, ") << "Q goes by words, beside odd places";
+    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 1, 2, 0), "fused_wide by words, fused_wide by words, ") << "other steps of copies";
+}
+
 } // namespace

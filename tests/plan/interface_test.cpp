@@ -247,7 +247,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     std::set<uint32_t> rotations, fused;
     for (uint32_t id = 0; id <= ROPE_ID_K_HEADS; ++id) rotations.insert(id);
     EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, rotations);
-    const Ids of_vectors = {ROPE_ID_QUADS, ROPE_ID_BY_WORDS}; // odd places are read one by one
+    const Ids of_vectors = {ROPE_ID_QUADS, ROPE_ID_BY_WORDS}; // elements at odd places go one by one
     for (const uint32_t id : of_vectors) rotations.erase(id);
     for (const uint32_t id : Ids{ROPE_ID_Q_BLOCKS, ROPE_ID_Q_HEADS, ROPE_ID_K_HEADS}) rotations.erase(id); // one tensor
     EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, rotations);

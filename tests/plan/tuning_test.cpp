@@ -88,6 +88,20 @@ TEST(Tuning, GivesWayToTheDescriptionsOwn) {
     EXPECT_EQ(tuned({0, 0, 0}, ROPE_ELEMENT_BF16).pairs, 8u);
 }
 
+// A norm keeps to the pairs of a lane, too.
+TEST(Tuning, GivesNormedHeadsTheirPairs) {
+    for (const uint32_t pairs : {0u, 4u, 8u}) {
+        RopeFusedDescription d = {};
+        d.rotate = llama(3);
+        d.rotate.element_in = ROPE_ELEMENT_BF16;
+        d.rotate.tuning.pairs = pairs;
+        d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_QUADS], pairs == 4 ? 1u : 2u);
+    }
+}
+
 // One group takes the tokens of small heads together. No group is larger in y and z than every device allows.
 TEST(Tuning, FillsGroupsWithTokensAndBlocks) {
     static const std::vector<double> kFrequencies(8192, 0.5);
@@ -151,8 +165,8 @@ const Pairing kPairings[] = {{ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, 0},
                              {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED, 0},
                              {ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_HALF, 16}};
 
-// Where a tensor begins, and the pairs that its lanes may have: lanes of eight pairs where elements have 16 bits, lanes
-// of four, lanes by words, and lanes at odd places.
+// The pairs of a lane at most, and the element where a tensor begins. Lanes of 16-bit elements are of eight pairs, of
+// four, by words, and at odd places.
 const struct { uint32_t pairs, offset; } kLanes[] = {{8, 0}, {4, 0}, {8, 2}, {4, 1}};
 
 // Five heads, and two or one: threads' last heads are missing, and so are groups' last blocks. A part of the head does

@@ -446,9 +446,9 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(8, random)) most.shared_bytes = 1024u << random->below(4);
     if (oneIn(8, random)) most.storage_buffers = 4;
     if (oneIn(2, random)) most.threads = 16384; // the plans of GPUs
-    static const uint32_t kPairs[] = {0, 4, 2, 1};
+    static const uint32_t kPairs[] = {0, 4, 8};
     RopeTuning& tuning = scene->d.rotate.tuning;
-    if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(4)]};
+    if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(3)]};
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
     if (d.rotate.out_of_place == 0 || d.cache.shift != 0) return;

@@ -54,7 +54,7 @@ TEST(Combinations, OfAWholeRunAreAllOrBringEveryFourChoicesTogether) {
         all.push_back(choices);
     }
     const std::vector<Choices> fours = combinations::ofWholeRun(all);
-    EXPECT_LT(fours.size(), 160u); // 80 at least
+    EXPECT_LT(fours.size(), 160u);
     EXPECT_EQ(tuplesIn(fours, 4).size(), 10u * 9 * 8 * 7 / 24 * 16 + 10u * 9 * 8 / 6 * 8 * 5);
     all.resize(5000);
     EXPECT_EQ(combinations::ofWholeRun(all).size(), 5000u);
