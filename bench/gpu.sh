@@ -16,7 +16,7 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly all_steps=quickstart,tests,tool,check,rotation,models,table,fused,encodings,picture
-build='' device='' steps='' rounds='' short=no out=$root/bench/results
+build='' programs='' device='' steps='' rounds='' short=no out=$root/bench/results
 
 refuse() {
     echo "gpu.sh: $*" >&2
@@ -71,6 +71,7 @@ check_arguments() {
         for name in vkrope vkrope-quickstart vkrope-tests; do
             [ -x "$build/$name" ] || refuse "--from-build: there is no program $name in $build"
         done
+        programs="built before, at $(date -u -r "$build/vkrope" '+%Y-%m-%d %H:%M') UTC; the commit is that of these scripts"
     fi
     mkdir -p "$out" 2>/dev/null && [ -w "$out" ] || refuse "--out: nothing can be written into $out"
     out=$(cd "$out" && pwd)
@@ -261,6 +262,7 @@ print_report() {
     echo "- driver: $driver"
     echo "- date: $(date -u +%Y-%m-%d)"
     echo "- commit: $(commit)"
+    [ -z "$programs" ] || echo "- programs: $programs"
     echo "- rounds of each case: $rounds$([ $short = no ] || echo ', and fewer lengths (--short)')"
     echo "- failed: $([ ${#failed[@]} = 0 ] && echo nothing || echo "${failed[*]}")"
     echo

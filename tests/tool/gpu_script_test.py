@@ -81,6 +81,7 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     lengths = "1,8,32,128,512,4096,32768"
     assert (f"stub: bench --rounds 21 --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place "
             f"--tokens {lengths}") in report, report
+    assert re.search(r"- programs: built before, at \d{4}-\d\d-\d\d \d\d:\d\d UTC; the commit is that of these scripts\n", report), report
     assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 10, report
     for wanted in ["--model gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 --tokens 4096", "--batch 8 --tokens 512",
                    "--packed 8 --tokens 4096"]:
