@@ -96,7 +96,7 @@ bool find_in_row(bool of_q, bool of_v, uint blocks, inout uint block, inout uint
 
 Width width_of(WorkItem item) {
     if (!kWidths) return Width(kRotaryBegin, kPassElements);
-    if (is_own(item)) return Width(ROPE_NOWHERE, kVElements);
+    if (is_own(item)) return Width(kVElements, kVElements);
     return Width(choose(is_q(item), kRotaryBegin, kKRotaryBegin), choose(is_q(item), kPassElements, kKPassElements));
 }
 // V's own lanes all copy: those of pairs come before them.

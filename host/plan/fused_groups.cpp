@@ -62,7 +62,10 @@ DispatchLanes lanesOf(const FusedDispatch& dispatch, const ShaderVariant& varian
         const bool own = role == kV && dispatch.hasOwnV();
         const bool copies = !all.widths ? moves : role == kQ ? movesWholeHead(t) : kv_move; // V as K, if not its own
         lanes.copied = own ? t.d.head_dim : copies ? t.d.head_dim - rotary : 0;
-        lanes.lanes = (own ? 0 : pair_lanes) + copyLanes(lanes.copied, variant);
+        const FusedTensor& like =
+            role == kV && dispatch.has(kK) ? *dispatch.tensors[kK] : t; // V lies as K, if not its own
+        const uint32_t begin = own ? t.d.head_dim : first.turned ? like.d.rotary_begin : 0;
+        lanes.lanes = (own ? 0 : pair_lanes) + copyLanes(lanes.copied, begin, variant);
         if (relays) lanes.lanes = lanesOfQuads(t, own ? 0 : pair_lanes);
         if (lanes.lanes > all.widest) all.widest = lanes.lanes;
     }

@@ -61,7 +61,8 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
                const RopeLimits& limits, RopePass* pass) {
     uint32_t* constants = pass->constants;
     const uint32_t pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
-    const uint32_t pair_lanes = pairLanes(d, variant), lanes = pair_lanes + copyLanes(pass_elements, variant);
+    const uint32_t pair_lanes = pairLanes(d, variant),
+                   lanes = pair_lanes + copyLanes(pass_elements, d.rotary_begin, variant);
     const uint32_t heads = chooseRotationHeads(d, mostHeads(t), limits);
     const uint32_t blocks = countBlocks(t, heads);
     const GroupCut cut = cutIntoGroups(d, blocks, lanes, largestGroup(d, limits), limits);

@@ -1,5 +1,5 @@
 // This header has what plans over tensors share: the cut of a tensor's elements into lanes, and the buffers that lanes
-// read. A lane is the part of a head that a thread takes at a time: lane_pairs pairs, or twice copy_step elements that
+// read. A lane is the part of a head that a thread takes at a time: lane_pairs pairs, or two runs of elements that
 // do not rotate.
 #pragma once
 
@@ -54,7 +54,7 @@ AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint
 struct ShaderVariant {
     const RopeShader* shader; // null: no shader fits on this device
     uint32_t lane_pairs;
-    uint32_t copy_step; // elements that a copying lane moves at a time, twice
+    uint32_t copy_step; // elements of a run that a copying lane moves, at least
     bool by_words;      // runs lie anywhere
 };
 
@@ -87,8 +87,8 @@ RopeResult refuseVariant(const char* name, RopeReason* reason);
 // True if the pass converts float16, and the device's own conversions are proven.
 bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits);
 uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant);
-// Returns the lanes that copy so many elements, which do not rotate.
-uint32_t copyLanes(uint32_t elements, const ShaderVariant& variant);
+// Returns the lanes that copy so many elements, which do not rotate, of a head whose rotary part starts at `begin`.
+uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant);
 
 RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim);
 RopeAccess cosSinAccess(const RopeRotateDescription& d);

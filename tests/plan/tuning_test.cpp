@@ -102,6 +102,31 @@ TEST(Tuning, GivesNormedHeadsTheirPairs) {
     }
 }
 
+// StableLM's heads of 80, of which 20 turn: three lanes turn, the others copy. By words they copy runs of four, unless
+// one could lie on both sides of the rotary part.
+TEST(Tuning, CopiesRunsOfFourByWords) {
+    const struct {
+        RopeElement element;
+        uint32_t begin, copying;
+    } heads[] = {{ROPE_ELEMENT_F32, 0, 8},  {ROPE_ELEMENT_F16, 0, 8},  {ROPE_ELEMENT_F16, 20, 8},
+                 {ROPE_ELEMENT_F32, 2, 30}, {ROPE_ELEMENT_F16, 2, 15}, {ROPE_ELEMENT_F16, 3, 30}};
+    for (const auto& head : heads) {
+        RopeRotateDescription d = llama(3);
+        d.head_dim = 80;
+        d.rotary_begin = head.begin;
+        d.rotary_dim = 20;
+        d.frequencies.count = 10;
+        d.out_of_place = 1;
+        d.element_in = head.element;
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        limits.enabled = ROPE_ENABLED_STORAGE_16;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.passes[0].head_lanes, 3 + head.copying) << head.element << " from " << head.begin;
+    }
+}
+
 // One group takes the tokens of small heads together. No group is larger in y and z than every device allows.
 TEST(Tuning, FillsGroupsWithTokensAndBlocks) {
     static const std::vector<double> kFrequencies(8192, 0.5);
