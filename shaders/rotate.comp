@@ -20,7 +20,7 @@ const bool kEveryTurns = kEveryToken != 0u;
 const bool kSamePlace = kInPlace != 0u;
 const bool kSomeStay = !kSamePlace && (kPassElements != 0u || !kEveryTurns);
 
-CosSin turns[kQuads];
+CosSin turns[kQuads]; // of the lane
 
 Head turned_head(Head head, Lane lane) {
     bool stays = kSomeStay && !lane.turned;

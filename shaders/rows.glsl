@@ -1,6 +1,6 @@
 // This file reads cos and sin of a quad of pairs from a row, with any strides.
 layout(constant_id = ROPE_ID_ROWS) const uint kPlannedRows = ROPE_ROWS_SINGLE;
-// By words, plans have rows read one at a time. Builds that are always by words lack the other readings.
+// Plans have rows read one at a time where heads go by words. Builds that are always by words lack the other readings.
 const uint kRows = kByWords ? uint(ROPE_ROWS_SINGLE) : kPlannedRows;
 layout(constant_id = ROPE_ID_ROW_ELEMENT) const uint kRowElement = ROPE_F32;
 

@@ -132,11 +132,9 @@ Runs pair_runs(uint j, uint count, uint chunk, Width width) {
     return Runs(place_of(first), place_of(choose(high_count == 0u, first, second)), low_count, high_count);
 }
 
-// Returns the two runs that copying lane `lane` moves. If only one run is left, both are that run. A run by words has four
-// elements, or one part where a run of four could lie on both sides of the rotary part.
+// Returns the two runs that copying lane `lane` moves. If only one run is left, both are that run.
 Runs copied_runs(uint lane, Width width) {
-    uint part = part_elements(kFloatsIn && kFloatsOut);
-    uint step = kByWords ? choose(width.rotary_begin % 4u == 0u, 4u, part) : kRun;
+    uint step = kByWords ? copied_run(width.rotary_begin, part_elements(kFloatsIn && kFloatsOut)) : kRun;
     uint low = 2u * step * lane;
     uint high = choose(low + step < width.pass_elements, low + step, low);
     return Runs(place_of(pass_element(low, width.rotary_begin, kPairs)),

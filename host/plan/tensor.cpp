@@ -131,9 +131,8 @@ uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant)
     return d.rotary_dim / d.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
 }
 
-// A run by words has four elements where none can lie on both sides of the rotary part: copied_runs() of runs.glsl.
 uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant) {
-    const uint32_t step = variant.by_words && begin % 4 == 0 ? 4 : variant.copy_step;
+    const uint32_t step = variant.by_words ? copied_run(begin, variant.copy_step) : variant.copy_step;
     return (elements + 2 * step - 1) / (2 * step);
 }
 

@@ -32,4 +32,18 @@ TEST(Index, CoversEachElementOfAHeadOnce) {
     }
 }
 
+// No run that a lane copies lies on both sides of the rotary part, in whole words too.
+TEST(Index, CopiesRunsThatLieTogether) {
+    for (const uint32_t part : {1u, 2u}) {
+        for (uint32_t begin = 0; begin < 20; begin += part) {
+            const uint32_t run = rope::copied_run(begin, part);
+            EXPECT_EQ(run, begin % 4 == 0 ? 4u : part);
+            for (uint32_t i = 0; i < 40; ++i) {
+                const uint32_t first = i / run * run;
+                ASSERT_EQ(rope::pass_element(i, begin, 5), rope::pass_element(first, begin, 5) + i - first) << begin;
+            }
+        }
+    }
+}
+
 } // namespace
