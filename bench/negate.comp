@@ -9,18 +9,12 @@
 #include "../shaders/lane.glsl"
 
 void negate_heads(WorkItem item, Lane lane, uint tensor) {
-    uvec4 low[kHeadsPerThread];
-    uvec4 high[kHeadsPerThread];
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        uint at = item.from + min(item.head + h, item.heads - 1u) * item.from_head;
-        low[h] = load_run(tensor, at + lane.from.low, lane.from.low_count);
-        high[h] = load_run(tensor, at + lane.from.high, lane.from.high_count);
-    }
+    Head heads[kHeadsPerThread];
+    for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, tensor, item.head + h);
     const uint sign = kFloatsIn ? 0x80000000u : 0x80008000u;
-    for (uint h = 0u; h < kHeadsPerThread && item.head + h < item.heads; ++h) {
-        uint at = item.to + (item.head + h) * item.to_head;
-        store_run(tensor, at + lane.to.low, low[h] ^ sign, lane.to.low_count, kFloatsOut);
-        store_run(tensor, at + lane.to.high, high[h] ^ sign, lane.to.high_count, kFloatsOut);
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        for (uint i = 0u; i < 2u; ++i) heads[h].run[i] ^= sign;
+        if (item.head + h < item.heads) store_runs(item.to + (item.head + h) * item.to_head, lane, tensor, heads[h]);
     }
 }
 

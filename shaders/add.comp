@@ -33,11 +33,11 @@ Lane row_lane(uint number) {
     lane.turned = true;
     lane.j = number * kRun;
     lane.count = kByWords ? min(kRun, kPairs - lane.j) : kRun;
-    lane.from = Runs(number * run, number * run + half_row, lane.count, lane.count);
+    lane.from = Runs(uint[](number * run, number * run + half_row), uint[](lane.count, lane.count));
     if (interleaved) {
-        uint low_count = min(2u * lane.count, kRun);
-        uint high_count = 2u * lane.count - low_count;
-        lane.from = Runs(2u * number * run, (2u * number + uint(high_count != 0u)) * run, low_count, high_count);
+        uint low = min(2u * lane.count, kRun);
+        uint high = 2u * lane.count - low;
+        lane.from = Runs(uint[](2u * number * run, (2u * number + uint(high != 0u)) * run), uint[](low, high));
     }
     lane.to = lane.from;
     return lane;
@@ -56,16 +56,14 @@ Head sum_head(Head head, bool added, LaneTerms lane_terms) {
     Head result = head;
     uint quad = 0u;
     do {
-        uvec4 first;
-        uvec4 second;
         Terms terms = lane_terms.first;
         if (quad != 0u) terms = lane_terms.second;
-        read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is, first, second);
-        if (ROPE_IS_INTERLEAVED(kChunkIn)) deinterleave(first, second);
-        first = sum_of(first, added, kCosineFirst != 0u ? terms.cosine : terms.sine);
-        second = sum_of(second, added, kCosineFirst != 0u ? terms.sine : terms.cosine);
-        if (ROPE_IS_INTERLEAVED(kChunkIn)) interleave(first, second);
-        write_quad(result, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is, kElementOut, first, second);
+        Quad pairs = read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is);
+        if (ROPE_IS_INTERLEAVED(kChunkIn)) deinterleave(pairs);
+        pairs.x[0] = sum_of(pairs.x[0], added, kCosineFirst != 0u ? terms.cosine : terms.sine);
+        pairs.x[1] = sum_of(pairs.x[1], added, kCosineFirst != 0u ? terms.sine : terms.cosine);
+        if (ROPE_IS_INTERLEAVED(kChunkIn)) interleave(pairs);
+        write_quad(result, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is, kElementOut, pairs);
     } while (++quad < kQuads);
     return result;
 }

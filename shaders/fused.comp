@@ -36,8 +36,7 @@ const bool kRelays = false;
 #endif
 
 // The quads of a thread's heads, as float32 bits or, if they are moved as they are, as 16-bit numbers.
-uvec4 held_low[kHeadsPerThread * kQuads];
-uvec4 held_high[kHeadsPerThread * kQuads];
+Quad held[kHeadsPerThread * kQuads];
 
 // A way tells how a thread's heads pass: the places of their quads, and what becomes of them.
 struct Way {
@@ -117,7 +116,7 @@ void load_heads(WorkItem item, Lane lane) {
 #ifdef ROPE_SHIFTS
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         uint head = readable_head(min(item.head + h, item.heads - 1u));
-        loaded[h] = Head(cached_quad(item, head, lane.from.low), cached_quad(item, head, lane.from.high));
+        for (uint i = 0u; i < 2u; ++i) loaded[h].run[i] = cached_quad(item, head, lane.from.place[i]);
     }
 #else
     uint buffers = source_of(item);
@@ -132,8 +131,8 @@ void load_heads(WorkItem item, Lane lane) {
 void store_runs(WorkItem item, Way way, uint tensor, uint h, Head words) {
     uint at = item.to + (item.head + h) * item.to_head;
     bool floats = way.element == uint(ROPE_F32);
-    store_run(tensor, at + way.lane.to.low, words.low, way.lane.to.low_count, floats);
-    store_run(tensor, at + way.lane.to.high, words.high, way.lane.to.high_count, floats);
+    store_run(tensor, at + way.lane.to.place[0], words.run[0], way.lane.to.count[0], floats);
+    store_run(tensor, at + way.lane.to.place[1], words.run[1], way.lane.to.count[1], floats);
 }
 
 // A return within a loop would keep compilers from unrolling it, and the heads would lie in memory.
@@ -141,10 +140,8 @@ void store_head(WorkItem item, Way way, uint h) {
     if (!has_head(item, h)) return;
     uint buffers = destination_of(item);
     Head words;
-    for (uint quad = 0u; quad < kQuads; ++quad) {
-        uint i = h * kQuads + quad;
-        write_quad(words, quad, way.interleaved_out, way.as_is, way.element, held_low[i], held_high[i]);
-    }
+    for (uint quad = 0u; quad < kQuads; ++quad)
+        write_quad(words, quad, way.interleaved_out, way.as_is, way.element, held[h * kQuads + quad]);
     if (buffers == kThird) store_runs(item, way, kThird, h, words);
     else if (buffers == kSecond) store_runs(item, way, kSecond, h, words);
     else store_runs(item, way, kFirst, h, words);
@@ -178,18 +175,16 @@ Way way_of(WorkItem item, Lane lane) {
 void hold_heads(WorkItem item, Way way) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uint i = h * kQuads + quad;
-            read_quad(loaded[h], quad, way.interleaved_in, way.as_is, held_low[i], held_high[i]);
+            Quad words = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
+            uvec2 places = places_in(way, quad);
+            for (uint i = 0u; i < 2u; ++i) {
 #ifdef ROPE_WEIGHTS
-            held_low[i] = biased(item, h, places_in(way, quad).x, held_low[i]);
-            held_high[i] = biased(item, h, places_in(way, quad).y, held_high[i]);
+                words.x[i] = biased(item, h, places[i], words.x[i]);
 #endif
-            held_low[i] = clipped(held_low[i]);
-            held_high[i] = clipped(held_high[i]);
-            if (kNorm == ROPE_NORM_FIRST) {
-                keep_sums(item, h, places_in(way, quad).x, held_low[i]);
-                keep_sums(item, h, places_in(way, quad).y, held_high[i]);
+                words.x[i] = clipped(words.x[i]);
+                if (kNorm == ROPE_NORM_FIRST) keep_sums(item, h, places[i], words.x[i]);
             }
+            held[h * kQuads + quad] = words;
         }
     }
 }
@@ -200,18 +195,13 @@ void turn_heads(WorkItem item, Way way, Token turning, uint row) {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
         if (way.lane.turned) turn = cos_sin_of_quad(turning, row, way.lane, quad);
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
-            uint i = h * kQuads + quad;
-            uvec4 first = held_low[i];
-            uvec4 second = held_high[i];
-            if (way.interleaved_in) deinterleave(first, second);
-            if (way.lane.turned) turn_pair(first, second, turn.cosine, turn.sine, kScaleGrid);
-            if (way.interleaved_out) interleave(first, second);
-            held_low[i] = first;
-            held_high[i] = second;
-            if (kNorm == ROPE_NORM_LAST && !kRelays) {
-                keep_sums(item, h, places_out(way, quad).x, first);
-                keep_sums(item, h, places_out(way, quad).y, second);
-            }
+            Quad pairs = held[h * kQuads + quad];
+            if (way.interleaved_in) deinterleave(pairs);
+            if (way.lane.turned) turn_pair(pairs.x[0], pairs.x[1], turn.cosine, turn.sine, kScaleGrid);
+            if (way.interleaved_out) interleave(pairs);
+            held[h * kQuads + quad] = pairs;
+            if (kNorm != ROPE_NORM_LAST || kRelays) continue;
+            for (uint i = 0u; i < 2u; ++i) keep_sums(item, h, places_out(way, quad)[i], pairs.x[i]);
         }
     }
 }
@@ -219,26 +209,21 @@ void turn_heads(WorkItem item, Way way, Token turning, uint row) {
 #ifndef ROPE_SHIFTS
 // Turns the pairs of lanes that hold quads, and gives them back.
 void turn_relayed(WorkItem item, Way quads, Way pairs, Token turning, uint row) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) give_runs(h, quads.lane.from, held_low[h], held_high[h]);
+    for (uint h = 0u; h < kHeadsPerThread; ++h) give(h, quads.lane.from, held[h]);
     barrier();
     if (pairs.lane.paired) {
-        for (uint h = 0u; h < kHeadsPerThread; ++h) {
-            held_low[h] = taken(h, pairs.lane.from.low, pairs.lane.from.low_count);
-            held_high[h] = taken(h, pairs.lane.from.high, pairs.lane.from.high_count);
-        }
+        for (uint h = 0u; h < kHeadsPerThread; ++h) held[h] = taken(h, pairs.lane.from);
     }
     barrier();
     if (pairs.lane.paired) {
         turn_heads(item, pairs, turning, row);
-        for (uint h = 0u; h < kHeadsPerThread; ++h) give_runs(h, pairs.lane.to, held_low[h], held_high[h]);
+        for (uint h = 0u; h < kHeadsPerThread; ++h) give(h, pairs.lane.to, held[h]);
     }
     barrier();
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        held_low[h] = taken(h, quads.lane.from.low, 4u);
-        held_high[h] = taken(h, quads.lane.from.high, 4u);
+        held[h] = taken(h, quads.lane.from);
         if (kNorm != ROPE_NORM_LAST) continue;
-        keep_sums(item, h, places_out(quads, 0u).x, held_low[h]);
-        keep_sums(item, h, places_out(quads, 0u).y, held_high[h]);
+        for (uint i = 0u; i < 2u; ++i) keep_sums(item, h, places_out(quads, 0u)[i], held[h].x[i]);
     }
 }
 #endif
@@ -248,12 +233,12 @@ void center_heads(WorkItem item, Runs runs, bool interleaved) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         float mean = mean_of_head(item, h);
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uint i = h * kQuads + quad;
             uvec2 places = quad_places(runs, quad, interleaved);
-            held_low[i] = centered(item, mean, places.x, held_low[i]);
-            held_high[i] = centered(item, mean, places.y, held_high[i]);
-            keep_squares(item, h, places.x, held_low[i]);
-            keep_squares(item, h, places.y, held_high[i]);
+            for (uint i = 0u; i < 2u; ++i) {
+                uvec4 x = centered(item, mean, places[i], held[h * kQuads + quad].x[i]);
+                held[h * kQuads + quad].x[i] = x;
+                keep_squares(item, h, places[i], x);
+            }
         }
     }
 }
@@ -270,10 +255,11 @@ void norm_heads(WorkItem item, Runs runs, bool interleaved) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (h == 0u || kNormAllHeads == 0u) factor = norm_factor(item, h);
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uint i = h * kQuads + quad;
             uvec2 places = quad_places(runs, quad, interleaved);
-            held_low[i] = normed(item, h, factor, 2u * quad, places.x, held_low[i]);
-            held_high[i] = normed(item, h, factor, 2u * quad + 1u, places.y, held_high[i]);
+            for (uint i = 0u; i < 2u; ++i) {
+                uvec4 x = held[h * kQuads + quad].x[i];
+                held[h * kQuads + quad].x[i] = normed(item, h, factor, 2u * quad + i, places[i], x);
+            }
         }
     }
 }
@@ -287,8 +273,7 @@ void load_head_weights(WorkItem item, Lane lane) {
     for (uint h = 0u; h < kWeightHeads; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uvec2 places = quad_places(first ? lane.from : lane.to, quad, interleaved);
-            load_weights(item, h, 2u * quad, places.x);
-            load_weights(item, h, 2u * quad + 1u, places.y);
+            for (uint i = 0u; i < 2u; ++i) load_weights(item, h, 2u * quad + i, places[i]);
         }
     }
 }
@@ -298,11 +283,9 @@ void load_head_weights(WorkItem item, Lane lane) {
 void scale_queries(WorkItem item, Token token) {
     if (kQueryScale == 0u || !is_q(item)) return;
     float scale = query_scale(token);
-    for (uint i = 0u; i < kHeadsPerThread * kQuads; ++i) {
-        precise vec4 low = uintBitsToFloat(held_low[i]) * scale;
-        precise vec4 high = uintBitsToFloat(held_high[i]) * scale;
-        held_low[i] = floatBitsToUint(low);
-        held_high[i] = floatBitsToUint(high);
+    for (uint i = 0u; i < 2u * kHeadsPerThread * kQuads; ++i) {
+        precise vec4 x = uintBitsToFloat(held[i / 2u].x[i % 2u]) * scale;
+        held[i / 2u].x[i % 2u] = floatBitsToUint(x);
     }
 }
 #endif

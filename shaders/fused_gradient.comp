@@ -24,10 +24,8 @@
 
 // The quads of a thread's heads, as float32 bits: the gradient, and x or, behind the rotation, x turned.
 const uint kHeld = kHeadsPerThread * kQuads;
-uvec4 gradient_low[kHeld];
-uvec4 gradient_high[kHeld];
-uvec4 x_low[kHeld];
-uvec4 x_high[kHeld];
+Quad gradients[kHeld];
+Quad inputs[kHeld];
 
 WorkItem item_of_x(WorkItem item) {
     item.from = push.k_from + gl_WorkGroupID.y * push.kv_from_batch + item.token * kKvSourceToken;
@@ -37,17 +35,16 @@ WorkItem item_of_x(WorkItem item) {
 
 void load_heads(WorkItem item, Lane lane, bool interleaved) {
     WorkItem of_x = item_of_x(item);
-    Head gradients[kHeadsPerThread];
-    Head inputs[kHeadsPerThread];
+    Head of_gradients[kHeadsPerThread];
+    Head of_inputs[kHeadsPerThread];
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        gradients[h] = load_head(item, lane, kFirst, item.head + h);
-        inputs[h] = load_head(of_x, lane, kSecond, item.head + h);
+        of_gradients[h] = load_head(item, lane, kFirst, item.head + h);
+        of_inputs[h] = load_head(of_x, lane, kSecond, item.head + h);
     }
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uint i = h * kQuads + quad;
-            read_quad(gradients[h], quad, interleaved, false, gradient_low[i], gradient_high[i]);
-            read_quad(inputs[h], quad, interleaved, false, x_low[i], x_high[i]);
+            gradients[h * kQuads + quad] = read_quad(of_gradients[h], quad, interleaved, false);
+            inputs[h * kQuads + quad] = read_quad(of_inputs[h], quad, interleaved, false);
         }
     }
 }
@@ -58,17 +55,16 @@ void load_head_weights(WorkItem item, Lane lane, bool interleaved) {
     for (uint h = 0u; h < kWeightHeads; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uvec2 places = quad_places(lane.from, quad, interleaved);
-            load_weights(item, h, 2u * quad, places.x);
-            load_weights(item, h, 2u * quad + 1u, places.y);
+            for (uint i = 0u; i < 2u; ++i) load_weights(item, h, 2u * quad + i, places[i]);
         }
     }
 }
 #endif
 
-void turn_quad(CosSin turn, bool interleaved, inout uvec4 low, inout uvec4 high) {
-    if (interleaved) deinterleave(low, high);
-    turn_pair(low, high, turn.cosine, turn.sine, kScaleGrid);
-    if (interleaved) interleave(low, high);
+void turn_quad(CosSin turn, bool interleaved, inout Quad words) {
+    if (interleaved) deinterleave(words);
+    turn_pair(words.x[0], words.x[1], turn.cosine, turn.sine, kScaleGrid);
+    if (interleaved) interleave(words);
 }
 
 // The gradient's turn is backward.
@@ -83,15 +79,18 @@ void meet_norm(WorkItem item, Lane lane, Token token, uint row, bool interleaved
         if (lane.turned) turn = cos_sin_of_quad(token, row, lane, quad);
         uvec2 places = quad_places(lane.from, quad, interleaved);
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
-            uint i = h * kQuads + quad;
-            if (lane.turned && kNorm == ROPE_NORM_FIRST) turn_quad(turn, interleaved, gradient_low[i], gradient_high[i]);
-            if (lane.turned && kNorm == ROPE_NORM_LAST) turn_quad(forward_of(turn), interleaved, x_low[i], x_high[i]);
-            gradient_low[i] = floatBitsToUint(weighed(item, h, 2u * quad, places.x, uintBitsToFloat(gradient_low[i])));
-            gradient_high[i] = floatBitsToUint(weighed(item, h, 2u * quad + 1u, places.y, uintBitsToFloat(gradient_high[i])));
-            keep_squares(item, h, places.x, x_low[i]);
-            keep_squares(item, h, places.y, x_high[i]);
-            keep_products(item, h, places.x, x_low[i], gradient_low[i]);
-            keep_products(item, h, places.y, x_high[i], gradient_high[i]);
+            Quad gradient = gradients[h * kQuads + quad];
+            Quad x = inputs[h * kQuads + quad];
+            if (lane.turned && kNorm == ROPE_NORM_FIRST) turn_quad(turn, interleaved, gradient);
+            if (lane.turned && kNorm == ROPE_NORM_LAST) turn_quad(forward_of(turn), interleaved, x);
+            for (uint i = 0u; i < 2u; ++i) {
+                vec4 weighed_words = weighed(item, h, 2u * quad + i, places[i], uintBitsToFloat(gradient.x[i]));
+                gradient.x[i] = floatBitsToUint(weighed_words);
+                keep_squares(item, h, places[i], x.x[i]);
+                keep_products(item, h, places[i], x.x[i], gradient.x[i]);
+            }
+            gradients[h * kQuads + quad] = gradient;
+            inputs[h * kQuads + quad] = x;
         }
     }
 }
@@ -112,9 +111,10 @@ void leave_norm(WorkItem item) {
         precise float mean = sum_of(item, h, 1u) * norm_share(item);
         precise float share = cube * mean;
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uint i = h * kQuads + quad;
-            gradient_low[i] = through_norm(factor, share, gradient_low[i], x_low[i]);
-            gradient_high[i] = through_norm(factor, share, gradient_high[i], x_high[i]);
+            Quad x = inputs[h * kQuads + quad];
+            Quad gradient = gradients[h * kQuads + quad];
+            for (uint i = 0u; i < 2u; ++i) gradient.x[i] = through_norm(factor, share, gradient.x[i], x.x[i]);
+            gradients[h * kQuads + quad] = gradient;
         }
     }
 }
@@ -123,20 +123,15 @@ void turn_back(Lane lane, Token token, uint row, bool interleaved) {
     if (!lane.turned || kNorm != ROPE_NORM_LAST) return;
     for (uint quad = 0u; quad < kQuads; ++quad) {
         CosSin turn = cos_sin_of_quad(token, row, lane, quad);
-        for (uint h = 0u; h < kHeadsPerThread; ++h) {
-            uint i = h * kQuads + quad;
-            turn_quad(turn, interleaved, gradient_low[i], gradient_high[i]);
-        }
+        for (uint h = 0u; h < kHeadsPerThread; ++h) turn_quad(turn, interleaved, gradients[h * kQuads + quad]);
     }
 }
 
 void store_head(WorkItem item, Lane lane, uint h, bool interleaved) {
     if (item.head + h >= item.heads) return;
     Head words;
-    for (uint quad = 0u; quad < kQuads; ++quad) {
-        uint i = h * kQuads + quad;
-        write_quad(words, quad, interleaved, false, kElementOut, gradient_low[i], gradient_high[i]);
-    }
+    for (uint quad = 0u; quad < kQuads; ++quad)
+        write_quad(words, quad, interleaved, false, kElementOut, gradients[h * kQuads + quad]);
     store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, words);
 }
 

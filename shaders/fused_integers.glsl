@@ -10,12 +10,10 @@ void copy_heads(inout WorkItem item, Way way) {
         if (kFirstInPlace || !item.is_there || !has_head(item, h)) continue;
         Head words = loaded[h];
         for (uint quad = 0u; kChunkIn != kChunkOut && quad < kQuads; ++quad) {
-            uvec4 first;
-            uvec4 second;
-            read_quad(loaded[h], quad, way.interleaved_in, true, first, second);
-            if (way.interleaved_in) deinterleave(first, second);
-            if (way.interleaved_out) interleave(first, second);
-            write_quad(words, quad, way.interleaved_out, true, way.element, first, second);
+            Quad pairs = read_quad(loaded[h], quad, way.interleaved_in, true);
+            if (way.interleaved_in) deinterleave(pairs);
+            if (way.interleaved_out) interleave(pairs);
+            write_quad(words, quad, way.interleaved_out, true, way.element, pairs);
         }
         store_runs(item, way, kFirst, h, words);
     }
@@ -27,8 +25,7 @@ void find_extremes(Way way) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uvec2 places = places_out(way, quad);
-            keep_extremes(h, places.x, held_low[h * kQuads + quad]);
-            keep_extremes(h, places.y, held_high[h * kQuads + quad]);
+            for (uint i = 0u; i < 2u; ++i) keep_extremes(h, places[i], held[h * kQuads + quad].x[i]);
         }
     }
 }
@@ -37,9 +34,8 @@ void find_extremes(Way way) {
 void scale_heads(WorkItem item) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         Share share = given_share(item, min(item.head + h, item.heads - 1u));
-        for (uint i = h * kQuads; i < (h + 1u) * kQuads; ++i) {
-            held_low[i] = scaled_as_given(item, share, held_low[i]);
-            held_high[i] = scaled_as_given(item, share, held_high[i]);
+        for (uint quad = h * kQuads; quad < (h + 1u) * kQuads; ++quad) {
+            for (uint i = 0u; i < 2u; ++i) held[quad].x[i] = scaled_as_given(item, share, held[quad].x[i]);
         }
     }
 }
@@ -53,11 +49,11 @@ void finish_heads(WorkItem item, Way way) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint half_quad = 0u; half_quad < 2u * kQuads; ++half_quad) {
             uint quad = half_quad / 2u;
-            bool is_low = half_quad % 2u == 0u;
-            if (kRelays && choose(is_low, way.lane.to.low_count, way.lane.to.high_count) == 0u) continue;
-            uint place = choose(is_low, places_out(way, quad).x, places_out(way, quad).y);
+            uint i = half_quad % 2u;
+            if (kRelays && way.lane.to.count[i] == 0u) continue;
+            uint place = places_out(way, quad)[i];
             if (!kGiven && (half_quad == 0u || kInBlocks)) share = share_of(h, place / kBlockQuads);
-            finish_quad(item, h, share, place, is_low ? held_low[h * kQuads + quad] : held_high[h * kQuads + quad]);
+            finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
         }
     }
 }

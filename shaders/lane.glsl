@@ -39,14 +39,15 @@ Lane lane_of(uint number, Width width) {
     return lane;
 }
 
-// Callers pass a constant `tensor`, so one branch is enough for all loads of a thread, and one for a head's stores.
+// Callers pass a constant `tensor`, so one branch is enough for all loads of a thread, and one for a head's stores. A loop
+// over the two runs would cost Mali nine moves a head.
 Head load_head(WorkItem item, Lane lane, uint tensor, uint head) {
     uint at = item.from + min(head, item.heads - 1u) * item.from_head;
-    return Head(load_run(tensor, at + lane.from.low, lane.from.low_count),
-                load_run(tensor, at + lane.from.high, lane.from.high_count));
+    return Head(uvec4[](load_run(tensor, at + lane.from.place[0], lane.from.count[0]),
+                        load_run(tensor, at + lane.from.place[1], lane.from.count[1])));
 }
 
 void store_runs(uint at, Lane lane, uint tensor, Head words) {
-    store_run(tensor, at + lane.to.low, words.low, lane.to.low_count, kFloatsOut);
-    store_run(tensor, at + lane.to.high, words.high, lane.to.high_count, kFloatsOut);
+    store_run(tensor, at + lane.to.place[0], words.run[0], lane.to.count[0], kFloatsOut);
+    store_run(tensor, at + lane.to.place[1], words.run[1], lane.to.count[1], kFloatsOut);
 }

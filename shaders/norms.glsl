@@ -18,10 +18,9 @@ layout(constant_id = ROPE_ID_V_EPSILON) const uint kVEpsilon = 0;
 
 // Returns the places of a quad's two halves in its head, counted in quads.
 uvec2 quad_places(Runs runs, uint quad, bool interleaved) {
-    if (kByWords) return uvec2(runs.low, runs.high) / 4u;
-    if (!interleaved || kQuads == 1u) return uvec2(runs.low * kQuads + quad, runs.high * kQuads + quad);
-    uint run = choose(quad == 0u, runs.low, runs.high);
-    return uvec2(run * kQuads, run * kQuads + 1u);
+    if (kByWords) return uvec2(runs.place[0], runs.place[1]) / 4u;
+    if (interleaved && kQuads == 2u) return runs.place[quad] * 2u + uvec2(0u, 1u);
+    return uvec2(runs.place[0], runs.place[1]) * kQuads + quad;
 }
 
 uint choose_by_tensor(WorkItem item, uint of_q, uint of_k, uint of_v) {

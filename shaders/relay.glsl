@@ -8,30 +8,31 @@ shared uint relayed[kRelays ? kEntries * kRelayed : 1u];
 Lane quads_of(WorkItem item) {
     Width width = width_of(item);
     uint quads = (width.pass_elements + choose(is_own(item), 0u, 2u * kPairs)) / 4u;
-    uint low = 2u * item.lane;
+    uint first = 2u * item.lane;
     uint last = quads - 1u;
     Lane lane;
     lane.paired = false;
-    lane.from = Runs(min(low, last) * 4u, min(low + 1u, last) * 4u, 4u, 4u);
+    lane.from = Runs(uint[](min(first, last) * 4u, min(first + 1u, last) * 4u), uint[](4u, 4u));
     lane.to = lane.from;
-    lane.to.low_count = choose(low < quads, 4u, 0u);
-    lane.to.high_count = choose(low + 1u < quads, 4u, 0u);
+    for (uint i = 0u; i < 2u; ++i) lane.to.count[i] = choose(first + i < quads, 4u, 0u);
     return lane;
 }
 
-void give(uint h, uint place, uint count, uvec4 words) {
-    for (uint i = 0u; i < 4u; ++i) {
-        if (i < count) relayed[entry_of(h) * kRelayed + place + i] = words[i];
+void give(uint h, Runs runs, Quad words) {
+    for (uint run = 0u; run < 2u; ++run) {
+        uint to = entry_of(h) * kRelayed + runs.place[run];
+        for (uint i = 0u; i < 4u; ++i) {
+            if (i < runs.count[run]) relayed[to + i] = words.x[run][i];
+        }
     }
 }
-void give_runs(uint h, Runs runs, uvec4 low, uvec4 high) {
-    give(h, runs.low, runs.low_count, low);
-    give(h, runs.high, runs.high_count, high);
-}
 
-uvec4 taken(uint h, uint place, uint count) {
-    uint last = max(count, 1u) - 1u;
-    uvec4 words;
-    for (uint i = 0u; i < 4u; ++i) words[i] = relayed[entry_of(h) * kRelayed + place + min(i, last)];
+Quad taken(uint h, Runs runs) {
+    Quad words;
+    for (uint run = 0u; run < 2u; ++run) {
+        uint from = entry_of(h) * kRelayed + runs.place[run];
+        uint last = max(runs.count[run], 1u) - 1u;
+        for (uint i = 0u; i < 4u; ++i) words.x[run][i] = relayed[from + min(i, last)];
+    }
     return words;
 }

@@ -28,15 +28,13 @@ Head turned_head(Head head, Lane lane) {
     Head result = head;
     uint quad = 0u;
     do {
-        uvec4 first;
-        uvec4 second;
         bool interleaved_in = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
         bool interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
-        read_quad(head, quad, interleaved_in, as_is, first, second);
-        if (interleaved_in) deinterleave(first, second);
-        if (!stays) turn_pair(first, second, turns[quad].cosine, turns[quad].sine, kScaleGrid);
-        if (interleaved_out) interleave(first, second);
-        write_quad(result, quad, interleaved_out, as_is, kElementOut, first, second);
+        Quad pairs = read_quad(head, quad, interleaved_in, as_is);
+        if (interleaved_in) deinterleave(pairs);
+        if (!stays) turn_pair(pairs.x[0], pairs.x[1], turns[quad].cosine, turns[quad].sine, kScaleGrid);
+        if (interleaved_out) interleave(pairs);
+        write_quad(result, quad, interleaved_out, as_is, kElementOut, pairs);
     } while (++quad < kQuads);
     return result;
 }

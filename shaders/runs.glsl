@@ -109,10 +109,8 @@ void store_run(uint tensor, uint place, uvec4 run, uint count, bool floats) {
 
 // Runs has the places of a lane's two runs in a head, and their element counts.
 struct Runs {
-    uint low;
-    uint high;
-    uint low_count;
-    uint high_count;
+    uint place[2];
+    uint count[2];
 };
 uint place_of(uint element) { return kByWords ? element : element / kRun; }
 
@@ -127,17 +125,23 @@ Runs pair_runs(uint j, uint count, uint chunk, Width width) {
     bool interleaved = ROPE_IS_INTERLEAVED(chunk);
     uint first = width.rotary_begin + pair_first(j, chunk);
     uint second = first + choose(interleaved, kRun, pair_distance(kPairs, chunk));
-    uint low_count = choose(interleaved, min(2u * count, kRun), count);
-    uint high_count = choose(interleaved, 2u * count - low_count, count); // of 0 elements the low run is loaded again
-    return Runs(place_of(first), place_of(choose(high_count == 0u, first, second)), low_count, high_count);
+    Runs runs;
+    runs.count[0] = choose(interleaved, min(2u * count, kRun), count);
+    runs.count[1] = choose(interleaved, 2u * count - runs.count[0], count);
+    runs.place[0] = place_of(first);
+    runs.place[1] = place_of(choose(runs.count[1] == 0u, first, second)); // without elements the first is loaded again
+    return runs;
 }
 
 // Returns the two runs that copying lane `lane` moves. If only one run is left, both are that run.
 Runs copied_runs(uint lane, Width width) {
     uint step = kByWords ? copied_run(width.rotary_begin, part_elements(kFloatsIn && kFloatsOut)) : kRun;
-    uint low = 2u * step * lane;
-    uint high = choose(low + step < width.pass_elements, low + step, low);
-    return Runs(place_of(pass_element(low, width.rotary_begin, kPairs)),
-                place_of(pass_element(high, width.rotary_begin, kPairs)), min(step, width.pass_elements - low),
-                min(step, width.pass_elements - high));
+    uint first = 2u * step * lane;
+    Runs runs;
+    for (uint i = 0u; i < 2u; ++i) {
+        uint begin = choose(first + i * step < width.pass_elements, first + i * step, first);
+        runs.place[i] = place_of(pass_element(begin, width.rotary_begin, kPairs));
+        runs.count[i] = min(step, width.pass_elements - begin);
+    }
+    return runs;
 }
