@@ -58,24 +58,21 @@ ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
     return phase;
 }
 
+// Adds a term to a sum, and returns the carry.
+ROPE_FUNCTION uint add_carrying(ROPE_INOUT(uint) sum, uint term) {
+    sum += term;
+    return uint(sum < term);
+}
+
 // Returns phase + position.fraction * frequency. The frequency's whole turns count here: 28 bits in the word of the
 // sign.
 ROPE_FUNCTION RopePhase add_fraction(RopePhase phase, RopeDistance position, uvec4 frequency) {
     uint p = position.fraction;
-    uint term = p * frequency.z;
-    phase.low += term;
-    uint carry = uint(phase.low < term);
-    term = multiply_high(p, frequency.w);
-    phase.low += term;
-    carry += uint(phase.low < term);
-    phase.middle += carry;
-    carry = uint(phase.middle < carry);
-    term = multiply_high(p, frequency.z);
-    phase.middle += term;
-    carry += uint(phase.middle < term);
-    term = p * frequency.y;
-    phase.middle += term;
-    carry += uint(phase.middle < term);
+    uint carry = add_carrying(phase.low, p * frequency.z);
+    carry += add_carrying(phase.low, multiply_high(p, frequency.w));
+    carry = add_carrying(phase.middle, carry);
+    carry += add_carrying(phase.middle, multiply_high(p, frequency.z));
+    carry += add_carrying(phase.middle, p * frequency.y);
     phase.high += carry + multiply_high(p, frequency.y) + p * (frequency.x & 0x0FFFFFFFu);
     return phase;
 }
@@ -93,10 +90,6 @@ ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
 ROPE_CONSTANT uint kInverseTurn[13] = {0u,          0u,          0u,          0u,          0x28BE60DBu,
                                        0x9391054Au, 0x7F09D5F4u, 0x7D4D3770u, 0x36D8A566u, 0x4F10E410u,
                                        0x7F9458EAu, 0xF7AEF158u, 0x6DC91B8Eu};
-
-ROPE_FUNCTION uint inverse_turn_word(uint word, uint shift) {
-    return (kInverseTurn[word] << shift) | ((kInverseTurn[word + 1u] >> 1) >> (31u - shift));
-}
 
 // Makes a float32 two's complement Q32.32, and cuts off the bits below. Returns false unless its magnitude is below
 // 2^31.
@@ -140,7 +133,7 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
     uint shift = uint(exponent + 128) & 31u;
     uint carry = 0u;
     for (uint i = 4u; i > 0u; --i) { // the last word leaves only its carry
-        uint w = inverse_turn_word(word + i - 1u, shift);
+        uint w = (kInverseTurn[word + i - 1u] << shift) | ((kInverseTurn[word + i] >> 1) >> (31u - shift));
         phase.low = phase.middle;
         phase.middle = phase.high;
         phase.high = low * w + carry;
@@ -153,9 +146,8 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
 ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
     RopeScaled product;
     product.low = value.high * mantissa;
-    uint carry = multiply_high(value.low, mantissa);
-    product.low += carry;
-    product.high = multiply_high(value.high, mantissa) + uint(product.low < carry);
+    uint carry = add_carrying(product.low, multiply_high(value.low, mantissa));
+    product.high = multiply_high(value.high, mantissa) + carry;
     product.exponent = value.exponent + 1;
     return product;
 }
@@ -203,9 +195,8 @@ ROPE_FUNCTION uint scale_grid(uint mantissa, int exponent) {
     return choose(mantissa == 0x80000000u, 0u, (uint(exponent + 140) << 23) | 0x400000u);
 }
 
-// Gives the bits of float32 scale * cos and scale * sin of a phase. A zero is always +0.
-ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_exponent, ROPE_OUT(uint) cosine,
-                                ROPE_OUT(uint) sine) {
+// Returns the bits of float32 scale * cos and scale * sin of a phase. A zero is always +0.
+ROPE_FUNCTION uvec2 cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_exponent) {
     uint quadrant = phase.high + 0x20000000u; // in its two highest bits
     RopePhase r = phase;
     r.high -= quadrant & 0xC0000000u;
@@ -237,8 +228,10 @@ ROPE_FUNCTION void cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale_
     uint turned = quadrant & 0x80000000u;
     c ^= turned ^ choose(swap, phase.sign, 0u);
     s = choose(none, 0u, s ^ turned ^ sign ^ choose(swap, 0x80000000u, phase.sign));
-    cosine = choose(swap, s, c);
-    sine = choose(swap, c, s);
+    uvec2 bits;
+    bits.x = choose(swap, s, c);
+    bits.y = choose(swap, c, s);
+    return bits;
 }
 
 // Returns the float32 bits of scale * cos and scale * sin. |scale| is mantissa * 2^(exponent - 31), with bit 31 of the
@@ -254,9 +247,8 @@ ROPE_FUNCTION uvec2 rope_cos_sin_bits(RopeDistance position, uvec4 frequency, bo
         phase = exact_phase(position, frequency);
         if (!whole) phase = add_fraction(phase, position, frequency);
     }
-    uvec2 bits;
     phase.sign = (position.sign ^ frequency.x) & 0x80000000u;
-    cos_sin_bits(phase, mantissa, exponent, bits.x, bits.y);
+    uvec2 bits = cos_sin_bits(phase, mantissa, exponent);
     // Words of the other angle, and words never written (zeros), lack the mark and make a NaN.
     bool marked = (frequency.x & ROPE_MARKS) == choose(compatible, ROPE_MARK_COMPATIBLE, ROPE_MARK_EXACT);
     bits.x = choose(marked, bits.x, 0x7FC00000u);

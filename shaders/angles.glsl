@@ -43,8 +43,7 @@ CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
     uvec4 cosine;
     uvec4 sine;
     uvec4 at;
-    uint i = 0u;
-    do {
+    for (uint i = 0u; i < kPlaces; ++i) {
         uint own = quad * 4u + i;
         uint pair = lane.j + (kByWords ? min(own, lane.count - 1u) : own);
         if (kShared) {
@@ -55,11 +54,9 @@ CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
             sine[i] = own_sines[own];
         } else {
             uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
-            uint place = push.rows.offset + start + pair * push.rows.head;
-            if (kPlaces == 1u) at = uvec4(place);
-            else at[i] = place;
+            at[i] = push.rows.offset + start + pair * push.rows.head;
         }
-    } while (++i < kPlaces);
+    }
     if (!kInline) load_row(at, cosine, sine);
     if (kBackward != 0u) sine ^= 0x80000000u;
     return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));

@@ -127,8 +127,7 @@ void set_quad(inout uvec4 run, uint quad, uvec4 words) {
 
 uvec4 biased_run(uvec4 run, Values values, int distance) {
     uvec4 result = run;
-    uint quad = 0u;
-    do {
+    for (uint quad = 0u; quad < kQuads; ++quad) {
         vec4 value = values.low;
         if (quad != 0u) value = values.high;
         uvec4 words = floatBitsToUint(value);
@@ -141,7 +140,7 @@ uvec4 biased_run(uvec4 run, Values values, int distance) {
             if (kCausal != 0u) words[i] = choose(is_ahead, 0xFF800000u, words[i]);
         }
         set_quad(result, quad, words);
-    } while (++quad < kQuads);
+    }
     return result;
 }
 

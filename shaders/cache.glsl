@@ -10,9 +10,7 @@ layout(constant_id = ROPE_ID_COUNT_STRIDE) const uint kCountStride = 0;
 layout(constant_id = ROPE_ID_CACHE_SLOTS) const uint kCacheSlots = 0;
 layout(constant_id = ROPE_ID_MOVES) const uint kMoves = 0;
 
-layout(set = 0, binding = ROPE_BINDING_SLOT_MAP) readonly buffer SlotMap {
-    uint slot_map[];
-};
+BUFFER(ROPE_BINDING_SLOT_MAP, SlotMap, readonly, uint, slot_map)
 
 uint token_index(uint number) { return push.first_token + number; }
 uint cache_slots() { return choose(kCacheSlots != 0u, kCacheSlots, push.slots); }

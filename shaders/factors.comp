@@ -8,13 +8,9 @@
 #include "divide.h"
 
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
-layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
-    uvec4 frequencies[];
-};
+BUFFER(ROPE_BINDING_COS_SIN, Frequencies, readonly, uvec4, frequencies)
 // The factors are bits, because a device may take a denormal float32 for 0.
-layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Factors {
-    uint factors[];
-};
+BUFFER(ROPE_BINDING_SOURCE, Factors, readonly, uint, factors)
 layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Quotients {
     uvec4 quotients[];
 };

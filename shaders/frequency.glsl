@@ -1,9 +1,7 @@
 // This file makes cos and sin of one pair from its frequency.
 #include "angle.h"
 
-layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Frequencies {
-    uvec4 frequencies[];
-};
+BUFFER(ROPE_BINDING_COS_SIN, Frequencies, readonly, uvec4, frequencies)
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
 layout(constant_id = ROPE_ID_SCALE_GRID) const uint kScaleGrid = 0;
 

@@ -18,19 +18,18 @@ uvec4 shrunk_bits(uvec4 bits) {
 uvec2 native_widened(uint halves) { return floatBitsToUint(unpackHalf2x16(halves)); }
 uint native_narrowed(uvec2 bits) { return packHalf2x16(uintBitsToFloat(bits)); }
 
-// These put each 16-bit number into the low or the high half of a word of its own, and back, or convert them natively.
+// These put each 16-bit number into the low or the high half of a word of its own, and back.
 uvec4 low_halves(uvec2 run) { return uvec4(run.x & 0xFFFFu, run.x >> 16, run.y & 0xFFFFu, run.y >> 16); }
 uvec4 high_halves(uvec2 run) { return uvec4(run.x << 16, run.x & 0xFFFF0000u, run.y << 16, run.y & 0xFFFF0000u); }
 uvec2 run_of_low(uvec4 halves) { return halves.xz | halves.yw << 16; }
 uvec2 run_of_high(uvec4 halves) { return halves.xz >> 16 | (halves.yw & 0xFFFF0000u); }
-uvec4 native_widened_run(uvec2 run) { return uvec4(native_widened(run.x), native_widened(run.y)); }
-uvec2 native_narrowed_run(uvec4 bits) { return uvec2(native_narrowed(bits.xy), native_narrowed(bits.zw)); }
 
 uvec4 widen_run(uvec2 run, uint element) {
     if (element == uint(ROPE_BF16)) return high_halves(run);
-    return kNativeHalves ? native_widened_run(run) : widen_f16(low_halves(run));
+    return kNativeHalves ? uvec4(native_widened(run.x), native_widened(run.y)) : widen_f16(low_halves(run));
 }
 uvec2 narrow_run(uvec4 bits, uint element) {
     if (element == uint(ROPE_BF16)) return run_of_high(high_narrowed_bf16(bits));
-    return kNativeHalves ? native_narrowed_run(bits) : run_of_low(narrow_f16(bits));
+    if (kNativeHalves) return uvec2(native_narrowed(bits.xy), native_narrowed(bits.zw));
+    return run_of_low(narrow_f16(bits));
 }

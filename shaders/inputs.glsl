@@ -10,9 +10,9 @@ layout(constant_id = ROPE_ID_V_BIASES) const uint kVBiases = 0;
 layout(constant_id = ROPE_ID_Q_BIAS_HEAD) const uint kQBiasHead = 0;
 layout(constant_id = ROPE_ID_K_BIAS_HEAD) const uint kKBiasHead = 0;
 layout(constant_id = ROPE_ID_V_BIAS_HEAD) const uint kVBiasHead = 0;
-TENSOR(ROPE_BINDING_BIASES, BiasVectors, readonly, uvec4, bias_vectors)
-TENSOR(ROPE_BINDING_BIASES, BiasTwos, readonly, uvec2, bias_twos)
-TENSOR(ROPE_BINDING_BIASES, BiasWords, readonly, uint, bias_words)
+BUFFER(ROPE_BINDING_BIASES, BiasVectors, readonly, uvec4, bias_vectors)
+BUFFER(ROPE_BINDING_BIASES, BiasTwos, readonly, uvec2, bias_twos)
+BUFFER(ROPE_BINDING_BIASES, BiasWords, readonly, uint, bias_words)
 
 vec4 four_biases(uint at) {
     const bool floats = kBiasElement == 1u + ROPE_F32;

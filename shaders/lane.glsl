@@ -39,8 +39,8 @@ Lane lane_of(uint number, Width width) {
     return lane;
 }
 
-// Callers pass a constant `tensor`, so one branch is enough for all loads of a thread, and one for a head's stores. A loop
-// over the two runs would cost Mali nine moves a head.
+// Callers pass a constant `tensor`, so one branch is enough for all loads of a thread, and one for a head's stores. A
+// loop over the two runs would cost Mali nine moves a head.
 Head load_head(WorkItem item, Lane lane, uint tensor, uint head) {
     uint at = item.from + min(head, item.heads - 1u) * item.from_head;
     return Head(uvec4[](load_run(tensor, at + lane.from.place[0], lane.from.count[0]),

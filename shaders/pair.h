@@ -14,19 +14,10 @@ ROPE_FUNCTION ROPE_VALUES leading(ROPE_VALUES value, ROPE_VALUES grid) {
     return lead;
 }
 
-// These return x*c - y*s and x*s + y*c, with every operation rounded.
-ROPE_FUNCTION ROPE_VALUES first_turned(ROPE_VALUES x, ROPE_VALUES y, ROPE_VALUES c, ROPE_VALUES s) {
-    ROPE_PRECISE ROPE_VALUES value = x * c - y * s;
-    return value;
-}
-ROPE_FUNCTION ROPE_VALUES second_turned(ROPE_VALUES x, ROPE_VALUES y, ROPE_VALUES c, ROPE_VALUES s) {
-    ROPE_PRECISE ROPE_VALUES value = x * s + y * c;
-    return value;
-}
-
-// Turns a pair. A grid (see scale_grid) makes the products nearly exact. The leading parts of x = xh + xl and c = ch +
-// cl have so few bits that xh*ch - yh*sh is exact. The rest, (xl*ch - yl*sh) + (x*cl - y*sl), is rounded, and is at
-// most 2^-8 of the pair. For this the pair is scaled to the binade of 2, and the sums are scaled back.
+// Turns a pair, with every operation rounded. A grid (see scale_grid) makes the products nearly exact. The leading
+// parts of x = xh + xl and c = ch + cl have so few bits that xh*ch - yh*sh is exact. The rest, (xl*ch - yl*sh) + (x*cl
+// - y*sl), is rounded, and is at most 2^-8 of the pair. For this the pair is scaled to the binade of 2, and the sums
+// are scaled back.
 //
 // If the exact part is less than 2^-46, or the pair is not finite, the plain result stands. So infinities and NaNs
 // stay. A denormal of the rest, which a device may flush, changes no result: it would need a result below 2^-74.
@@ -34,8 +25,8 @@ ROPE_FUNCTION void turn_pair(ROPE_INOUT(ROPE_BITS) first, ROPE_INOUT(ROPE_BITS) 
                              uint grid) {
     ROPE_VALUES x = uintBitsToFloat(first);
     ROPE_VALUES y = uintBitsToFloat(second);
-    ROPE_PRECISE ROPE_VALUES left = first_turned(x, y, c, s);
-    ROPE_PRECISE ROPE_VALUES right = second_turned(x, y, c, s);
+    ROPE_PRECISE ROPE_VALUES left = x * c - y * s;
+    ROPE_PRECISE ROPE_VALUES right = x * s + y * c;
     ROPE_BITS binade = max(max(first & 0x7F800000u, second & 0x7F800000u), 0x01000000u);
     first = floatBitsToUint(left);
     second = floatBitsToUint(right);

@@ -1,8 +1,6 @@
 // This file finds a token's position on each axis, its set of frequencies, and if it turns. No other file knows how
 // positions are stored.
-layout(set = 0, binding = ROPE_BINDING_POSITIONS) readonly buffer Positions {
-    uint positions[];
-};
+BUFFER(ROPE_BINDING_POSITIONS, Positions, readonly, uint, positions)
 layout(constant_id = ROPE_ID_POSITIONS) const uint kPositions = ROPE_KIND_PER_TOKEN;
 layout(constant_id = ROPE_ID_POSITION_ELEMENT) const uint kPositionElement = ROPE_WHOLE_32;
 layout(constant_id = ROPE_ID_AXES) const uint kAxes = 1;
@@ -18,12 +16,10 @@ const uint kEightBytes = uint(kPositionElement == ROPE_WHOLE_64 || kPositionElem
 // There is a row of positions per axis. Packed sequences have one row of starts, or none, behind their lengths.
 const uint kPositionRows = kPacked ? kPositions - ROPE_KIND_PACKED : kAxes;
 
-const bool kFloatPositions = kPositionElement == ROPE_FLOAT_32;
 const bool kFixedPositions = kPositionElement == ROPE_FIXED_64;
 const bool kCountedPositions = kPositions == ROPE_KIND_COUNTED;
 const bool kInline = kCosSin == ROPE_FROM_INLINE;
 const bool kFromTable = kCosSin == ROPE_FROM_TABLE;
-const bool kOneAxis = kAxes == 1u;
 
 struct Token {
     uvec4 whole; // its position on each axis: two's complement Q32.32
@@ -47,7 +43,7 @@ bool load_position(uint at, out uint whole, out uint fraction) {
     whole = position_word(at, 0u);
     fraction = 0u;
     bool is_one = true;
-    if (kFloatPositions) {
+    if (kPositionElement == ROPE_FLOAT_32) {
         is_one = fixed_from_float(whole, whole, fraction);
     } else if (kPositionElement != ROPE_WHOLE_32) {
         uint high = position_word(at, 1u);
@@ -74,8 +70,7 @@ uint find_sequence(uint token) {
 
 // Every && ends with a plain name: the compiler makes a branch for any other operand.
 Token find_token(uint batch, uint number) {
-    Token token;
-    token = Token(uvec4(0u), uvec4(0u), push.first_token + number, batch, 0u, true, true, true, true, true);
+    Token token = Token(uvec4(0u), uvec4(0u), push.first_token + number, batch, 0u, true, true, true, true, true);
     uint at = push.position_offset + batch * push.position_batch;
     if (kPacked) {
         token.sequence = find_sequence(token.index);
@@ -93,8 +88,7 @@ Token find_token(uint batch, uint number) {
         bool begun = token.index >= push.window_begin;
         token.turns = token.index < push.window_end && begun;
     }
-    uint axis = 0u;
-    do {
+    for (uint axis = 0u; axis < kAxes; ++axis) {
         uint whole = kCountedPositions ? push.ROPE_FIRST_POSITION : 0u;
         uint fraction = 0u;
         if (!kCountedPositions && kPositionRows != 0u) {
@@ -103,23 +97,17 @@ Token find_token(uint batch, uint number) {
             if (axis == 0u) token.first_positioned = token.positioned;
         }
         whole += choose(kPositions == ROPE_KIND_PER_TOKEN, 0u, token.index);
-        if (kOneAxis) {
-            token.whole.x = whole;
-            token.fraction.x = fraction;
-        } else {
-            token.whole[axis] = whole;
-            token.fraction[axis] = fraction;
-        }
+        token.whole[axis] = whole;
+        token.fraction[axis] = fraction;
         bool in_table = whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
         token.inside = mix(true, in_table, kFromTable) && token.inside;
-    } while (++axis < kAxes);
+    }
     if (kSets != 0u) {
-        token.set = position_word(at + kPositionRows * push.position_axis, 0u);
+        at += kPositionRows * push.position_axis;
+        token.set = position_word(at, 0u);
         token.inside = token.set < kSets && token.inside;
         token.set = choose(token.set < kSets, token.set, 0u);
-        if (kEightBytes != 0u) {
-            token.inside = position_word(at + kPositionRows * push.position_axis, 1u) == 0u && token.inside;
-        }
+        if (kEightBytes != 0u) token.inside = position_word(at, 1u) == 0u && token.inside;
     }
     return token;
 }
@@ -128,7 +116,7 @@ uint axis_of(uint pair) {
     const uint map[ROPE_AXIS_WORDS] = uint[](kAxes0, kAxes1, kAxes2, kAxes3, kAxes4, kAxes5, kAxes6, kAxes7, kAxes8,
                                              kAxes9, kAxes10, kAxes11, kAxes12, kAxes13, kAxes14, kAxes15);
     uint word = map[pair / ROPE_AXIS_PAIRS % ROPE_AXIS_WORDS]; // one axis may have more pairs than the map
-    return choose(kOneAxis, 0u, (word >> (2u * (pair % ROPE_AXIS_PAIRS))) & 3u);
+    return choose(kAxes == 1u, 0u, (word >> (2u * (pair % ROPE_AXIS_PAIRS))) & 3u);
 }
 
 // Returns the table's row for the position on one axis, or row 0 if there is none.

@@ -27,7 +27,7 @@ Head turned_head(Head head, Lane lane) {
     bool as_is = kSameElement && stays;
     Head result = head;
     uint quad = 0u;
-    do {
+    do { // not all compilers see that a for loop would run at least once
         bool interleaved_in = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
         bool interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
         Quad pairs = read_quad(head, quad, interleaved_in, as_is);

@@ -4,18 +4,11 @@ layout(constant_id = ROPE_ID_ROWS) const uint kPlannedRows = ROPE_ROWS_SINGLE;
 const uint kRows = kByWords ? uint(ROPE_ROWS_SINGLE) : kPlannedRows;
 layout(constant_id = ROPE_ID_ROW_ELEMENT) const uint kRowElement = ROPE_F32;
 
-layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer Rows {
-    uint rows[];
-};
-layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsByFour {
-    uvec4 rows_by_four[];
-};
-layout(set = 0, binding = ROPE_BINDING_COS_SIN) readonly buffer RowsPacked {
-    uvec2 rows_packed[];
-};
+BUFFER(ROPE_BINDING_COS_SIN, Rows, readonly, uint, rows)
+BUFFER(ROPE_BINDING_COS_SIN, RowsByFour, readonly, uvec4, rows_by_four)
+BUFFER(ROPE_BINDING_COS_SIN, RowsPacked, readonly, uvec2, rows_packed)
 uvec4 four_entries(uint at) {
-    if (kRowElement == ROPE_F32) return rows_by_four[at >> 2];
-    return low_halves(rows_packed[at >> 2]);
+    return kRowElement == ROPE_F32 ? rows_by_four[at >> 2] : low_halves(rows_packed[at >> 2]);
 }
 
 // Returns an entry that is not widened yet. Two entries of 16 bits are in one word.

@@ -33,15 +33,13 @@ const uint kSecond = 1u; // K
 const uint kThird = 2u;  // V
 
 // VIEW declares the tensors' buffers with one type, and its fetch_ and put_.
-#define TENSOR(number, block, access, type, name)                                                                      \
-    layout(set = 0, binding = number) access buffer block { type name[]; };
 #define TENSORS(view, type)                                                                                            \
-    TENSOR(ROPE_BINDING_SOURCE, Source_##view, readonly, type, source_##view)                                          \
-    TENSOR(ROPE_BINDING_SOURCE_K, SourceK_##view, readonly, type, source_k_##view)                                     \
-    TENSOR(ROPE_BINDING_SOURCE_V, SourceV_##view, readonly, type, source_v_##view)                                     \
-    TENSOR(ROPE_BINDING_DESTINATION, Destination_##view, , type, destination_##view)                                   \
-    TENSOR(ROPE_BINDING_DESTINATION_K, DestinationK_##view, , type, destination_k_##view)                              \
-    TENSOR(ROPE_BINDING_DESTINATION_V, DestinationV_##view, , type, destination_v_##view)
+    BUFFER(ROPE_BINDING_SOURCE, Source_##view, readonly, type, source_##view)                                          \
+    BUFFER(ROPE_BINDING_SOURCE_K, SourceK_##view, readonly, type, source_k_##view)                                     \
+    BUFFER(ROPE_BINDING_SOURCE_V, SourceV_##view, readonly, type, source_v_##view)                                     \
+    BUFFER(ROPE_BINDING_DESTINATION, Destination_##view, , type, destination_##view)                                   \
+    BUFFER(ROPE_BINDING_DESTINATION_K, DestinationK_##view, , type, destination_k_##view)                              \
+    BUFFER(ROPE_BINDING_DESTINATION_V, DestinationV_##view, , type, destination_v_##view)
 #define VIEW(view, type, words)                                                                                        \
     TENSORS(view, type)                                                                                                \
     words fetch_##view(uint tensor, uint at) {                                                                         \

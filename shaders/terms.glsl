@@ -32,11 +32,10 @@ LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
     bool token_is_there = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z < push.tokens;
     uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     uint quad = 0u;
-    do {
+    do { // Apple's compiler would leave a for loop as it is, in eight registers more
         uvec4 cosine = uvec4(0u);
         uvec4 sine = uvec4(0u);
-        uint i = 0u;
-        do {
+        for (uint i = 0u; i < kRounds; ++i) {
             uint own = kShared ? thread + i * kTokenThreads : quad * 4u + i;
             uint pair = kShared ? first_group_pair() + own : lane.j + own;
             bool is_there = kShared ? token_is_there && own < kGroupPairs && pair < kPairs
@@ -51,7 +50,7 @@ LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
                     sine[i] = bits.y;
                 }
             }
-        } while (++i < kRounds);
+        }
         if (quad == 0u) terms.first = Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
         terms.second = Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
     } while (++quad < kComputedQuads);
@@ -82,11 +81,7 @@ Terms read_quad_terms(Token token, uint row, Lane lane, uint quad) {
     uvec4 at;
     uvec4 cosine;
     uvec4 sine;
-    for (uint i = 0u; i < kPlaces; ++i) {
-        uint place = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
-        if (kPlaces == 1u) at = uvec4(place);
-        else at[i] = place;
-    }
+    for (uint i = 0u; i < kPlaces; ++i) at[i] = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
     load_row(at, cosine, sine);
     return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
@@ -106,11 +101,10 @@ LaneTerms read_eight(uint at) {
 LaneTerms read_terms(Token token, uint row, Lane lane) {
     if (kByEight) return read_eight(row_place(token, row, lane.j));
     LaneTerms terms;
-    uint quad = 0u;
-    do {
+    for (uint quad = 0u; quad < kQuads; ++quad) {
         Terms read = kShared ? shared_quad(lane, quad) : read_quad_terms(token, row, lane, quad);
         if (quad == 0u) terms.first = read;
         terms.second = read;
-    } while (++quad < kQuads);
+    }
     return terms;
 }

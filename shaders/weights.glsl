@@ -17,8 +17,8 @@ layout(constant_id = ROPE_ID_Q_WEIGHT_HEAD) const uint kQWeightHead = 0;
 layout(constant_id = ROPE_ID_K_WEIGHT_HEAD) const uint kKWeightHead = 0;
 
 #define WEIGHTS(view, type)                                                                                            \
-    TENSOR(ROPE_BINDING_Q_WEIGHTS, QWeights_##view, readonly, type, q_weights_##view)                                  \
-    TENSOR(ROPE_BINDING_K_WEIGHTS, KWeights_##view, readonly, type, k_weights_##view)                                  \
+    BUFFER(ROPE_BINDING_Q_WEIGHTS, QWeights_##view, readonly, type, q_weights_##view)                                  \
+    BUFFER(ROPE_BINDING_K_WEIGHTS, KWeights_##view, readonly, type, k_weights_##view)                                  \
     type weights_##view(bool of_q, uint at) {                                                                          \
         if (of_q) return q_weights_##view[at];                                                                         \
         return k_weights_##view[at];                                                                                   \

@@ -2,10 +2,8 @@
 // block and z the token. Among groups, x is the token, y the sequence and z the block, with kLaneParts groups for each.
 #include "block.glsl"
 
-#ifdef ROPE_ONE_TENSOR // an addition's
-const uint kQBlocks = 0u;
-const uint kQHeads = 0u;
-const uint kKHeads = 0u;
+#ifdef ROPE_ONE_TENSOR // an addition's, and at odd places Q's or K's
+const uint kQBlocks = 0u, kQHeads = 0u, kKHeads = 0u;
 #define SOURCE_K push.source
 #define DESTINATION_K push.destination
 #else
@@ -15,11 +13,7 @@ layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
 #define SOURCE_K push.source_k
 #define DESTINATION_K push.destination_k
 #endif
-#if !defined(ROPE_ONE_TENSOR) && !defined(ROPE_HALVES)
 const bool kBoth = kQBlocks != 0u; // tensors in one dispatch
-#else
-const bool kBoth = false;
-#endif
 const uint kKBlocks = (kKHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
 
 struct WorkItem {

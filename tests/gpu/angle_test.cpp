@@ -23,10 +23,10 @@ TEST(Angle, IsWithin0p51UlpAllOverTheOctant) {
     double worst = 0;
     for (uint32_t high = 0; high < 0x20000000u; high += 97) {
         const rope::RopePhase phase = {high, high * 2654435761u, 12345, 0};
-        uint32_t c, s;
-        rope::cos_sin_bits(phase, 0x80000000u, 0, c, s);
+        const rope::uvec2 bits = rope::cos_sin_bits(phase, 0x80000000u, 0);
         const double angle = (phase.high + phase.middle * 0x1p-32) * 0x1p-32 * kTurn;
-        worst = std::fmax(worst, std::fmax(ulps(asFloat(c), std::cos(angle)), ulps(asFloat(s), std::sin(angle))));
+        worst = std::fmax(worst, ulps(asFloat(bits.x), std::cos(angle)));
+        worst = std::fmax(worst, ulps(asFloat(bits.y), std::sin(angle)));
     }
     EXPECT_LE(worst, 0.51);
     RecordProperty("worstUlp", std::to_string(worst));
@@ -36,12 +36,11 @@ TEST(Angle, HitsTheEighthsOfATurnExactly) {
     const float h = 0.70710678118654752f;
     const float wanted[8][2] = {{1, 0}, {h, h}, {0, 1}, {-h, h}, {-1, 0}, {-h, -h}, {0, -1}, {h, -h}};
     for (uint32_t i = 0; i < 8; ++i) {
-        uint32_t c, s;
-        rope::cos_sin_bits({i << 29, 0, 0, 0}, 0x80000000u, 0, c, s);
-        EXPECT_EQ(asFloat(c), wanted[i][0]) << i;
-        EXPECT_EQ(asFloat(s), wanted[i][1]) << i;
-        EXPECT_NE(c, 0x80000000u);
-        EXPECT_NE(s, 0x80000000u);
+        const rope::uvec2 bits = rope::cos_sin_bits({i << 29, 0, 0, 0}, 0x80000000u, 0);
+        EXPECT_EQ(asFloat(bits.x), wanted[i][0]) << i;
+        EXPECT_EQ(asFloat(bits.y), wanted[i][1]) << i;
+        EXPECT_NE(bits.x, 0x80000000u);
+        EXPECT_NE(bits.y, 0x80000000u);
     }
 }
 

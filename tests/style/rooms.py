@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The rooms of host/ as CONTRIBUTING.md tells them: rooms.py [FOLDER]. Every include of host/, shaders/ and bench/ is one that
-the table there allows, no room includes another in a circle, a file of host/ or shaders/ has at most 450 lines, and the tests
-lie in folders of the same names. FOLDER is a source tree, this one without it."""
+the table there allows, no room includes another in a circle, a file of host/ or shaders/ has at most 450 lines, the
+rotation's shader and all that it includes have at most 1000 lines of code, and the tests lie in folders of the same names.
+FOLDER is a source tree, this one without it."""
 import os
 import re
 import sys
@@ -9,6 +10,8 @@ import sys
 ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", ".."))
 LINES = 450
 LONGER = {"host/rope.h"}  # the manual
+ROTATION_LINES = 1000  # neither blank nor a comment
+NO_GLSL = {"families.h", "dialect_cpp.h", "dialect_hlsl.h"}  # which shared headers include for C++ or HLSL alone
 ON_TOP = 12
 CODE = r"\.(h|hpp|cpp|c|comp|glsl|def)$"
 OTHER = r"\.(cmake|sh|in|awk|json|py)$"
@@ -99,6 +102,21 @@ def check_sizes():
             complain(f"{path}: {lines} lines; at most {LINES}")
 
 
+def check_rotation():
+    """Somebody who changes the rotation has all of this to read."""
+    waiting, behind, lines = ["rotate.comp"], set(), 0
+    while waiting:
+        name = waiting.pop()
+        if name in behind | NO_GLSL:
+            continue
+        behind.add(name)
+        text = read(f"shaders/{name}")
+        waiting += re.findall(r'^#include "(\w+\.\w+)"', text, re.M)
+        lines += len(re.findall(r"^(?! *//) *\S", text, re.M))
+    if lines > ROTATION_LINES:
+        complain(f"shaders/rotate.comp: {lines} lines of code in {len(behind)} files; at most {ROTATION_LINES}")
+
+
 def check_places(allowed):
     entries = sorted(os.listdir(os.path.join(ROOT, "host")))
     files = [path for path in entries if f"host/{path}" in set(sources("host"))]
@@ -127,6 +145,7 @@ def main():
     check_includes(allowed)
     check_floors(allowed)
     check_sizes()
+    check_rotation()
     check_places(allowed)
     print("\n".join(faults) if faults else f"{len(allowed)} rooms keep their floors")
     sys.exit(1 if faults else 0)
