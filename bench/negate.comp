@@ -14,7 +14,7 @@ void negate_heads(WorkItem item, Lane lane, uint tensor) {
     const uint sign = kFloatsIn ? 0x80000000u : 0x80008000u;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint i = 0u; i < 2u; ++i) heads[h].run[i] ^= sign;
-        if (item.head + h < item.heads) store_runs(item.to + (item.head + h) * item.to_head, lane, tensor, heads[h]);
+        if (item.head + h < item.heads) store_runs(item.to + (item.head + h) * item.to_head, lane, tensor, heads[h], kFloatsOut);
     }
 }
 

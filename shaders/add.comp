@@ -55,7 +55,7 @@ Head sum_head(Head head, bool added, LaneTerms lane_terms) {
     bool as_is = kSameElement && kScaled == 0u && !added;
     Head result = head;
     uint quad = 0u;
-    do {
+    do { // not all compilers see that a for loop would run at least once
         Terms terms = lane_terms.first;
         if (quad != 0u) terms = lane_terms.second;
         Quad pairs = read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is);
@@ -87,6 +87,6 @@ void main() {
     if (!kInline || kShared) terms = read_terms(token, row, lane);
     for (uint h = 0u; h < kHeadsPerThread; ++h) { // ends nowhere else, so that it unrolls and the heads stay in registers
         if (item.head + h < item.heads)
-            store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, sum_head(heads[h], added, terms));
+            store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, sum_head(heads[h], added, terms), kFloatsOut);
     }
 }

@@ -17,7 +17,7 @@ const uint kRounds = !kInline ? 1u : kShared ? (kPairs + kTokenThreads - 1u) / k
 // Returns the pair whose angle a thread makes in a round. kPairs or more means no pair.
 uint angle_pair(uint round, Lane lane) {
     uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-    return choose(kShared, thread + round * kTokenThreads, lane.j + (kByWords ? min(round, lane.count - 1u) : round));
+    return choose(kShared, thread + round * kTokenThreads, pair_in_lane(lane, round));
 }
 
 void make_angle(uint round, Token token, uint pair, uvec4 frequency) {
@@ -45,7 +45,7 @@ CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
     uvec4 at;
     for (uint i = 0u; i < kPlaces; ++i) {
         uint own = quad * 4u + i;
-        uint pair = lane.j + (kByWords ? min(own, lane.count - 1u) : own);
+        uint pair = pair_in_lane(lane, own);
         if (kShared) {
             cosine[i] = shared_cosines[gl_LocalInvocationID.z * kPairs + pair];
             sine[i] = shared_sines[gl_LocalInvocationID.z * kPairs + pair];
@@ -54,7 +54,9 @@ CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
             sine[i] = own_sines[own];
         } else {
             uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
-            at[i] = push.rows.offset + start + pair * push.rows.head;
+            uint place = push.rows.offset + start + pair * push.rows.head;
+            if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
+            else at[i] = place;
         }
     }
     if (!kInline) load_row(at, cosine, sine);

@@ -11,9 +11,7 @@ layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
 BUFFER(ROPE_BINDING_COS_SIN, Frequencies, readonly, uvec4, frequencies)
 // The factors are bits, because a device may take a denormal float32 for 0.
 BUFFER(ROPE_BINDING_SOURCE, Factors, readonly, uint, factors)
-layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Quotients {
-    uvec4 quotients[];
-};
+BUFFER(ROPE_BINDING_DESTINATION, Quotients, writeonly, uvec4, quotients)
 
 void main() {
     uint pair = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;

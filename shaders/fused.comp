@@ -48,8 +48,8 @@ struct Way {
     uint element; // of the destination
 };
 
-uvec2 places_in(Way way, uint quad) { return quad_places(way.lane.from, quad, way.interleaved_in); }
-uvec2 places_out(Way way, uint quad) { return quad_places(way.lane.to, quad, way.interleaved_out); }
+uint[2] places_in(Way way, uint quad) { return quad_places(way.lane.from, quad, way.interleaved_in); }
+uint[2] places_out(Way way, uint quad) { return quad_places(way.lane.to, quad, way.interleaved_out); }
 
 // ---- Where heads lie
 
@@ -130,9 +130,7 @@ void load_heads(WorkItem item, Lane lane) {
 
 void store_runs(WorkItem item, Way way, uint tensor, uint h, Head words) {
     uint at = item.to + (item.head + h) * item.to_head;
-    bool floats = way.element == uint(ROPE_F32);
-    store_run(tensor, at + way.lane.to.place[0], words.run[0], way.lane.to.count[0], floats);
-    store_run(tensor, at + way.lane.to.place[1], words.run[1], way.lane.to.count[1], floats);
+    store_runs(at, way.lane, tensor, words, way.element == uint(ROPE_F32));
 }
 
 // A return within a loop would keep compilers from unrolling it, and the heads would lie in memory.
@@ -176,7 +174,7 @@ void hold_heads(WorkItem item, Way way) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             Quad words = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
-            uvec2 places = places_in(way, quad);
+            uint places[2] = places_in(way, quad);
             for (uint i = 0u; i < 2u; ++i) {
 #ifdef ROPE_WEIGHTS
                 words.x[i] = biased(item, h, places[i], words.x[i]);
@@ -233,7 +231,7 @@ void center_heads(WorkItem item, Runs runs, bool interleaved) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         float mean = mean_of_head(item, h);
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uvec2 places = quad_places(runs, quad, interleaved);
+            uint places[2] = quad_places(runs, quad, interleaved);
             for (uint i = 0u; i < 2u; ++i) {
                 uvec4 x = centered(item, mean, places[i], held[h * kQuads + quad].x[i]);
                 held[h * kQuads + quad].x[i] = x;
@@ -255,7 +253,7 @@ void norm_heads(WorkItem item, Runs runs, bool interleaved) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (h == 0u || kNormAllHeads == 0u) factor = norm_factor(item, h);
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uvec2 places = quad_places(runs, quad, interleaved);
+            uint places[2] = quad_places(runs, quad, interleaved);
             for (uint i = 0u; i < 2u; ++i) {
                 uvec4 x = held[h * kQuads + quad].x[i];
                 held[h * kQuads + quad].x[i] = normed(item, h, factor, 2u * quad + i, places[i], x);
@@ -272,7 +270,7 @@ void load_head_weights(WorkItem item, Lane lane) {
     bool interleaved = ROPE_IS_INTERLEAVED(first ? kChunkIn : kChunkOut) && lane.paired;
     for (uint h = 0u; h < kWeightHeads; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uvec2 places = quad_places(first ? lane.from : lane.to, quad, interleaved);
+            uint places[2] = quad_places(first ? lane.from : lane.to, quad, interleaved);
             for (uint i = 0u; i < 2u; ++i) load_weights(item, h, 2u * quad + i, places[i]);
         }
     }
@@ -283,9 +281,11 @@ void load_head_weights(WorkItem item, Lane lane) {
 void scale_queries(WorkItem item, Token token) {
     if (kQueryScale == 0u || !is_q(item)) return;
     float scale = query_scale(token);
-    for (uint i = 0u; i < 2u * kHeadsPerThread * kQuads; ++i) {
-        precise vec4 x = uintBitsToFloat(held[i / 2u].x[i % 2u]) * scale;
-        held[i / 2u].x[i % 2u] = floatBitsToUint(x);
+    for (uint quad = 0u; quad < kHeadsPerThread * kQuads; ++quad) {
+        for (uint i = 0u; i < 2u; ++i) {
+            precise vec4 x = uintBitsToFloat(held[quad].x[i]) * scale;
+            held[quad].x[i] = floatBitsToUint(x);
+        }
     }
 }
 #endif
@@ -307,7 +307,7 @@ void take_delta(inout Token token) {
 void make_angles(Token token, Lane lane) {
     if (!kInline) return;
     uint round = 0u;
-    do {
+    do { // SwiftShader takes a tenth more time for a for loop
         uint pair = angle_pair(round, lane);
         make_angle(round, token, pair, frequency_of(token, min(pair, kPairs - 1u)));
     } while (++round < kRounds);
@@ -317,31 +317,31 @@ void main() {
     WorkItem item = find_work_item();
     Lane lane = lane_of(lane_number(item), width_of(item));
     if (item.tensor == kThird) lane.to = lane.from; // V keeps its order
-    Lane held = lane;
+    Lane moved = lane;
 #ifndef ROPE_SHIFTS
-    if (kRelays) held = quads_of(item);
+    if (kRelays) moved = quads_of(item);
 #endif
-    if (!kTurnsCache) load_heads(item, held);
+    if (!kTurnsCache) load_heads(item, moved);
 #ifdef ROPE_WEIGHTS
-    load_head_weights(item, held);
+    load_head_weights(item, moved);
 #endif
     Token token = find_token(gl_WorkGroupID.y, item.token);
     find_destination(item, token);
-    if (kTurnsCache) load_heads(item, held);
+    if (kTurnsCache) load_heads(item, moved);
     lane.paired = lane.paired && item.tensor != kThird;
     Token turning = token;
     take_delta(turning);
     bool known = kCosSin == ROPE_FROM_ROWS || is_known(turning);
     lane.turned = lane.paired && token.turns && known;
-    held.paired = !kRelays && lane.paired;
-    held.turned = (kRelays ? item.tensor != kThird && kPairs != 0u : lane.paired) && token.turns && known;
+    moved.paired = !kRelays && lane.paired;
+    moved.turned = (kRelays ? item.tensor != kThird && kPairs != 0u : lane.paired) && token.turns && known;
 #ifdef COPIES_FIRST
-    copy_heads(item, way_of(item, held));
+    copy_heads(item, way_of(item, moved));
 #endif
     if (kShared ? group_turns() : item.tensor != kThird) make_angles(turning, lane);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
-    Way way = way_of(item, held);
+    Way way = way_of(item, moved);
 #ifdef COPIES_FIRST
     way.as_is = way.as_is && kRelays;
 #endif
@@ -350,14 +350,14 @@ void main() {
     item.is_there = item.is_there && (kMoves != 0u || (token.turns && known)); // and so does a head that is not turned
 #endif
     hold_heads(item, way);
-    if (kNorm == ROPE_NORM_FIRST) norm_heads(item, held.from, way.interleaved_in);
+    if (kNorm == ROPE_NORM_FIRST) norm_heads(item, moved.from, way.interleaved_in);
 #ifndef ROPE_SHIFTS
     if (kRelays) turn_relayed(item, way, way_of(item, lane), turning, row);
     else turn_heads(item, way, turning, row);
 #else
     turn_heads(item, way, turning, row);
 #endif
-    if (kNorm == ROPE_NORM_LAST) norm_heads(item, held.to, way.interleaved_out);
+    if (kNorm == ROPE_NORM_LAST) norm_heads(item, moved.to, way.interleaved_out);
 #ifdef ROPE_PARAMETERS
     scale_queries(item, token);
 #endif

@@ -35,16 +35,16 @@ WorkItem item_of_x(WorkItem item) {
 
 void load_heads(WorkItem item, Lane lane, bool interleaved) {
     WorkItem of_x = item_of_x(item);
-    Head of_gradients[kHeadsPerThread];
-    Head of_inputs[kHeadsPerThread];
+    Head loaded_gradients[kHeadsPerThread];
+    Head loaded_inputs[kHeadsPerThread];
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        of_gradients[h] = load_head(item, lane, kFirst, item.head + h);
-        of_inputs[h] = load_head(of_x, lane, kSecond, item.head + h);
+        loaded_gradients[h] = load_head(item, lane, kFirst, item.head + h);
+        loaded_inputs[h] = load_head(of_x, lane, kSecond, item.head + h);
     }
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            gradients[h * kQuads + quad] = read_quad(of_gradients[h], quad, interleaved, false);
-            inputs[h * kQuads + quad] = read_quad(of_inputs[h], quad, interleaved, false);
+            gradients[h * kQuads + quad] = read_quad(loaded_gradients[h], quad, interleaved, false);
+            inputs[h * kQuads + quad] = read_quad(loaded_inputs[h], quad, interleaved, false);
         }
     }
 }
@@ -54,7 +54,7 @@ void load_head_weights(WorkItem item, Lane lane, bool interleaved) {
     if (weight_element(item) == 0u) return;
     for (uint h = 0u; h < kWeightHeads; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uvec2 places = quad_places(lane.from, quad, interleaved);
+            uint places[2] = quad_places(lane.from, quad, interleaved);
             for (uint i = 0u; i < 2u; ++i) load_weights(item, h, 2u * quad + i, places[i]);
         }
     }
@@ -77,7 +77,7 @@ void meet_norm(WorkItem item, Lane lane, Token token, uint row, bool interleaved
     for (uint quad = 0u; quad < kQuads; ++quad) {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
         if (lane.turned) turn = cos_sin_of_quad(token, row, lane, quad);
-        uvec2 places = quad_places(lane.from, quad, interleaved);
+        uint places[2] = quad_places(lane.from, quad, interleaved);
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
             Quad gradient = gradients[h * kQuads + quad];
             Quad x = inputs[h * kQuads + quad];
@@ -132,13 +132,13 @@ void store_head(WorkItem item, Lane lane, uint h, bool interleaved) {
     Head words;
     for (uint quad = 0u; quad < kQuads; ++quad)
         write_quad(words, quad, interleaved, false, kElementOut, gradients[h * kQuads + quad]);
-    store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, words);
+    store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, words, kFloatsOut);
 }
 
 void make_angles(Token token, Lane lane) {
     if (!kInline) return;
     uint round = 0u;
-    do {
+    do { // SwiftShader takes a tenth more time for a for loop
         uint pair = angle_pair(round, lane);
         make_angle(round, token, pair, frequency_of(token, min(pair, kPairs - 1u)));
     } while (++round < kRounds);

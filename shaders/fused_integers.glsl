@@ -24,7 +24,7 @@ void copy_heads(inout WorkItem item, Way way) {
 void find_extremes(Way way) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
-            uvec2 places = places_out(way, quad);
+            uint places[2] = places_out(way, quad);
             for (uint i = 0u; i < 2u; ++i) keep_extremes(h, places[i], held[h * kQuads + quad].x[i]);
         }
     }

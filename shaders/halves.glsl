@@ -30,6 +30,5 @@ uvec4 widen_run(uvec2 run, uint element) {
 }
 uvec2 narrow_run(uvec4 bits, uint element) {
     if (element == uint(ROPE_BF16)) return run_of_high(high_narrowed_bf16(bits));
-    if (kNativeHalves) return uvec2(native_narrowed(bits.xy), native_narrowed(bits.zw));
-    return run_of_low(narrow_f16(bits));
+    return kNativeHalves ? uvec2(native_narrowed(bits.xy), native_narrowed(bits.zw)) : run_of_low(narrow_f16(bits));
 }

@@ -16,11 +16,11 @@ layout(constant_id = ROPE_ID_Q_EPSILON) const uint kQEpsilon = 0;
 layout(constant_id = ROPE_ID_K_EPSILON) const uint kKEpsilon = 0;
 layout(constant_id = ROPE_ID_V_EPSILON) const uint kVEpsilon = 0;
 
-// Returns the places of a quad's two halves in its head, counted in quads.
-uvec2 quad_places(Runs runs, uint quad, bool interleaved) {
-    if (kByWords) return uvec2(runs.place[0], runs.place[1]) / 4u;
-    if (interleaved && kQuads == 2u) return runs.place[quad] * 2u + uvec2(0u, 1u);
-    return uvec2(runs.place[0], runs.place[1]) * kQuads + quad;
+// Returns the places of a quad's two vectors in its head, counted in fours of elements.
+uint[2] quad_places(Runs runs, uint quad, bool interleaved) {
+    if (kByWords) return uint[](runs.place[0] / 4u, runs.place[1] / 4u);
+    if (interleaved && kQuads == 2u) return uint[](runs.place[quad] * 2u, runs.place[quad] * 2u + 1u);
+    return uint[](runs.place[0] * kQuads + quad, runs.place[1] * kQuads + quad);
 }
 
 uint choose_by_tensor(WorkItem item, uint of_q, uint of_k, uint of_v) {

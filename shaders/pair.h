@@ -15,9 +15,9 @@ ROPE_FUNCTION ROPE_VALUES leading(ROPE_VALUES value, ROPE_VALUES grid) {
 }
 
 // Turns a pair, with every operation rounded. A grid (see scale_grid) makes the products nearly exact. The leading
-// parts of x = xh + xl and c = ch + cl have so few bits that xh*ch - yh*sh is exact. The rest, (xl*ch - yl*sh) + (x*cl
-// - y*sl), is rounded, and is at most 2^-8 of the pair. For this the pair is scaled to the binade of 2, and the sums
-// are scaled back.
+// parts of x = xh + xl and c = ch + cl have so few bits that xh*ch - yh*sh is exact. The rest is rounded:
+// (xl*ch - yl*sh) + (x*cl - y*sl), which is at most 2^-8 of the pair. For this the pair is scaled to the binade of 2,
+// and the sums are scaled back.
 //
 // If the exact part is less than 2^-46, or the pair is not finite, the plain result stands. So infinities and NaNs
 // stay. A denormal of the rest, which a device may flush, changes no result: it would need a result below 2^-74.

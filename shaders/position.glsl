@@ -97,8 +97,9 @@ Token find_token(uint batch, uint number) {
             if (axis == 0u) token.first_positioned = token.positioned;
         }
         whole += choose(kPositions == ROPE_KIND_PER_TOKEN, 0u, token.index);
-        token.whole[axis] = whole;
-        token.fraction[axis] = fraction;
+        bvec4 here = equal(uvec4(axis), uvec4(0u, 1u, 2u, 3u));
+        token.whole = mix(token.whole, uvec4(whole), here);
+        token.fraction = mix(token.fraction, uvec4(fraction), here);
         bool in_table = whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
         token.inside = mix(true, in_table, kFromTable) && token.inside;
     }

@@ -1,4 +1,5 @@
-// A quad of pairs is what arithmetic takes at a time: its two words, or its first and its second elements.
+// Quad has four pairs, which arithmetic takes at a time: their two vectors as they lie in the head, or their first and
+// their second elements.
 struct Quad {
     uvec4 x[2];
 };
@@ -6,8 +7,8 @@ struct Quad {
 struct Head {
     uvec4 run[2];
 };
-// These read and write one quad's 16-bit elements of a run. Where `run` and `quad` are no constants, selects keep the
-// head in registers.
+// These read and write one quad's 16-bit elements of a run. They take no index into the array: NVIDIA's compiler keeps
+// a head in memory if its lane decides on `run`.
 uvec2 part(Head head, uint run, uint quad) {
     uvec4 words = run == 0u ? head.run[0] : head.run[1];
     return quad == 0u ? words.xy : words.zw;
@@ -19,8 +20,8 @@ void set_part(inout Head head, uint run, uint quad, uvec2 halves) {
     else head.run[1].zw = halves;
 }
 
-// Reads the two words of a quad as they lie in the head: as float32 bits, or as 16-bit numbers if `as_is`. If its pairs
-// are interleaved and a lane has two quads, each run is one quad. Otherwise both runs have a part of each quad.
+// Reads the two vectors of a quad as they lie in the head: as float32 bits, or as 16-bit numbers if `as_is`. If its
+// pairs are interleaved and a lane has two quads, each run is one quad. Otherwise both runs have a part of each quad.
 Quad read_quad(Head head, uint quad, bool interleaved, bool as_is) {
     if (kFloatsIn) return Quad(head.run);
     bool run_each = interleaved && kQuads == 2u;
@@ -44,14 +45,11 @@ void write_quad(inout Head head, uint quad, bool interleaved, bool as_is, uint e
     }
 }
 
-// These change interleaved words into first and second elements, and back.
+// These change interleaved vectors into first and second elements, and back.
 void deinterleave(inout Quad words) {
-    uvec4 first = uvec4(words.x[0].xz, words.x[1].xz);
-    words.x[1] = uvec4(words.x[0].yw, words.x[1].yw);
-    words.x[0] = first;
+    words.x = uvec4[](uvec4(words.x[0].xz, words.x[1].xz), uvec4(words.x[0].yw, words.x[1].yw));
 }
 void interleave(inout Quad pairs) {
-    uvec4 low = uvec4(pairs.x[0].x, pairs.x[1].x, pairs.x[0].y, pairs.x[1].y);
-    pairs.x[1] = uvec4(pairs.x[0].z, pairs.x[1].z, pairs.x[0].w, pairs.x[1].w);
-    pairs.x[0] = low;
+    pairs.x = uvec4[](uvec4(pairs.x[0].x, pairs.x[1].x, pairs.x[0].y, pairs.x[1].y),
+                      uvec4(pairs.x[0].z, pairs.x[1].z, pairs.x[0].w, pairs.x[1].w));
 }

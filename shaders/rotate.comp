@@ -42,8 +42,8 @@ Head turned_head(Head head, Lane lane) {
 void store_head(WorkItem item, Lane lane, uint head, Head words) {
     if (head >= item.heads) return;
     uint at = item.to + head * item.to_head;
-    if (kBoth && item.of_k) store_runs(at, lane, kSecond, words);
-    else store_runs(at, lane, kFirst, words);
+    if (kBoth && item.of_k) store_runs(at, lane, kSecond, words, kFloatsOut);
+    else store_runs(at, lane, kFirst, words, kFloatsOut);
 }
 
 void main() {
@@ -57,7 +57,7 @@ void main() {
     }
     Head heads[kHeadsPerThread];
     uint round = 0u;
-    do { // round 0 loads the heads before its angle, to hide latency
+    do { // round 0 loads the heads before its angle, to hide latency; a do loop as above
         uint pair = angle_pair(round, lane);
         uvec4 frequency;
         if (kInline) frequency = frequency_of(token, min(pair, kPairs - 1u));

@@ -17,9 +17,7 @@
 #include "families.h"
 #include "start.glsl"
 
-layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Result {
-    uint result[];
-};
+BUFFER(ROPE_BINDING_DESTINATION, Result, writeonly, uint, result)
 
 #include "halves_proof.glsl"
 #include "pair.h"

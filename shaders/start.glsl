@@ -3,6 +3,7 @@
 #include "index.h"
 layout(local_size_x_id = ROPE_ID_GROUP_SIZE, local_size_y_id = ROPE_ID_GROUP_BLOCKS,
        local_size_z_id = ROPE_ID_GROUP_TOKENS) in;
+// BUFFER declares a storage buffer that has one array.
 #define BUFFER(at, block, access, type, name) layout(set = 0, binding = at) access buffer block { type name[]; };
 layout(push_constant) uniform Push { ROPE_PUSH push; };
 // A head's elements.

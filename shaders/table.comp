@@ -9,9 +9,7 @@
 #include "position.glsl"
 #include "frequency.glsl"
 
-layout(set = 0, binding = ROPE_BINDING_DESTINATION) writeonly buffer Rows {
-    uint rows[];
-};
+BUFFER(ROPE_BINDING_DESTINATION, Rows, writeonly, uint, rows)
 
 void main() {
     uint index = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;

@@ -19,7 +19,6 @@ struct LaneTerms {
 };
 
 uint first_group_pair() { return gl_WorkGroupID.z % kLaneParts * kGroupPairs; }
-uint pair_in_lane(Lane lane, uint i) { return lane.j + (kByWords ? min(i, lane.count - 1u) : i); }
 
 // A thread computes one quad of its lane at a time. If a group shares, all threads of a token compute all of its pairs,
 // one pair each in a round; then there are at most as many rounds as a quad has pairs.
@@ -32,7 +31,7 @@ LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
     bool token_is_there = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z < push.tokens;
     uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     uint quad = 0u;
-    do { // Apple's compiler would leave a for loop as it is, in eight registers more
+    do { // Apple's compiler did not unroll a for loop, which took eight more registers
         uvec4 cosine = uvec4(0u);
         uvec4 sine = uvec4(0u);
         for (uint i = 0u; i < kRounds; ++i) {
@@ -81,7 +80,11 @@ Terms read_quad_terms(Token token, uint row, Lane lane, uint quad) {
     uvec4 at;
     uvec4 cosine;
     uvec4 sine;
-    for (uint i = 0u; i < kPlaces; ++i) at[i] = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
+    for (uint i = 0u; i < kPlaces; ++i) {
+        uint place = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
+        if (kPlaces == 1u) at = uvec4(place);
+        else at[i] = place;
+    }
     load_row(at, cosine, sine);
     return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }

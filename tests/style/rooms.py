@@ -11,7 +11,7 @@ ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.pat
 LINES = 450
 LONGER = {"host/rope.h"}  # the manual
 ROTATION_LINES = 1000  # neither blank nor a comment
-NO_GLSL = {"families.h", "dialect_cpp.h", "dialect_hlsl.h"}  # which shared headers include for C++ or HLSL alone
+NO_GLSL = {"families.h", "dialect_cpp.h", "dialect_hlsl.h"}  # shared headers include these for C++ or HLSL
 ON_TOP = 12
 CODE = r"\.(h|hpp|cpp|c|comp|glsl|def)$"
 OTHER = r"\.(cmake|sh|in|awk|json|py)$"
@@ -104,17 +104,17 @@ def check_sizes():
 
 def check_rotation():
     """Somebody who changes the rotation has all of this to read."""
-    waiting, behind, lines = ["rotate.comp"], set(), 0
+    waiting, taken, lines = ["rotate.comp"], set(), 0
     while waiting:
         name = waiting.pop()
-        if name in behind | NO_GLSL:
+        if name in taken | NO_GLSL:
             continue
-        behind.add(name)
+        taken.add(name)
         text = read(f"shaders/{name}")
         waiting += re.findall(r'^#include "(\w+\.\w+)"', text, re.M)
         lines += len(re.findall(r"^(?! *//) *\S", text, re.M))
     if lines > ROTATION_LINES:
-        complain(f"shaders/rotate.comp: {lines} lines of code in {len(behind)} files; at most {ROTATION_LINES}")
+        complain(f"shaders/rotate.comp: {lines} lines of code in {len(taken)} files; at most {ROTATION_LINES}")
 
 
 def check_places(allowed):
