@@ -112,8 +112,11 @@ WorkItem find_work_item() {
     item.token = min(number, push.tokens - 1u);
     item.lane = min(lane, kHeadLanes - 1u);
     row = min(row, kItemRows - 1u);
-    bool of_q = row < kQRows;
-    bool of_v = row >= kTurnedRows;
+    // Compilers do not see that all rows are those of Q, or none those of V: constants tell them.
+    bool before_k = row < kQRows;
+    bool behind_k = row >= kTurnedRows;
+    bool of_q = (kKHeads | kVHeads) == 0u || before_k;
+    bool of_v = kVHeads != 0u && behind_k;
     item.tensor = choose(of_q, kFirst, choose(of_v, kThird, kSecond));
     uint block = row - choose(of_q, 0u, choose(of_v, kTurnedRows, kQRows));
     uint blocks = choose(of_q, kQBlocks, choose(of_v, kVBlocks, kKBlocks));
