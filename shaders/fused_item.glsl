@@ -112,7 +112,7 @@ WorkItem find_work_item() {
     item.token = min(number, push.tokens - 1u);
     item.lane = min(lane, kHeadLanes - 1u);
     row = min(row, kItemRows - 1u);
-    // Compilers do not see that all rows are those of Q, or none those of V: constants tell them.
+    // Compilers do not see that all rows are Q's, or that none is V's. Constants tell them.
     bool before_k = row < kQRows;
     bool behind_k = row >= kTurnedRows;
     bool of_q = (kKHeads | kVHeads) == 0u || before_k;
