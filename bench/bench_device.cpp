@@ -104,6 +104,7 @@ void BenchDevice::submit(const std::function<void(VkCommandBuffer)>& record) {
 }
 
 double BenchDevice::time(RepeatedWork* work, uint32_t repeats) {
+    const std::lock_guard<std::mutex> lock(*timing_);
     std::string error;
     double seconds = 0;
     const Time::time_point begin = Time::now();

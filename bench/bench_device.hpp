@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -54,7 +56,8 @@ class BenchDevice {
     double time(RepeatedWork* work, uint32_t repeats); // seconds of all repetitions together
     // Returns how long a timed submission should take, so that neither the clock's grain nor the submission counts.
     double submissionSeconds() const;
-    double idleSeconds() const; // since the last submission that was timed, or the device was opened
+    double idleSeconds() const;               // since the last submission that was timed, or the device was opened
+    std::mutex& timing() { return *timing_; } // is held while a submission is timed
 
   private:
     using Time = std::chrono::steady_clock;
@@ -64,7 +67,8 @@ class BenchDevice {
     Clock clock_;
     uint64_t working_set_;
     std::map<RopeElement, rope::Buffer> noise_patterns_;
-    Time::time_point last_work_ = Time::now();
+    std::unique_ptr<std::mutex> timing_ = std::make_unique<std::mutex>();
+    Time::time_point last_work_ = Time::now(); // under timing_, where another thread looks
 };
 
 // Opens a device that has what the clock needs; throws where there is none.

@@ -20,11 +20,11 @@ BufferCopies::BufferCopies(BenchDevice* bench, std::vector<const rope::Buffer*> 
     bench->mustFit(set_bytes_ * (sets_ + 1));
     for (size_t i = 0; i < originals.size(); ++i)
         copies_.push_back({originals[i], strides[i], bench->make(strides[i] * sets_)});
-    refill();
+    refill(sets_);
 }
 
 // Copies the original once, then doubles what is there.
-void BufferCopies::refill() {
+void BufferCopies::refill(uint32_t sets) {
     const rope::VulkanFunctions& vk = bench_->device().vk();
     VkMemoryBarrier memory = {};
     memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
@@ -34,7 +34,7 @@ void BufferCopies::refill() {
         for (const Copy& copy : copies_) {
             const VkBufferCopy once = {0, 0, copy.original->size()};
             vk.CmdCopyBuffer(commands, copy.original->handle(), copy.buffer.handle(), 1, &once);
-            const uint64_t all = copy.stride * sets_;
+            const uint64_t all = copy.stride * sets;
             for (uint64_t done = copy.stride; done < all; done *= 2) {
                 vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1,
                                       &memory, 0, nullptr, 0, nullptr);
@@ -43,7 +43,6 @@ void BufferCopies::refill() {
             }
         }
     });
-    uses_ = 0;
 }
 
 BufferSets BufferCopies::setsOf(const RopeBuffers& slots) const {
@@ -66,11 +65,29 @@ Work BufferCopies::work(std::vector<RopePlan> plans, const std::vector<RopeBuffe
     work.sets = sets_;
     if (most_uses_ == kAnyUses) return work;
     work.most_uses = most_uses_;
-    work.before_uses = [this](uint32_t uses) {
-        if (uses > most_uses_ - std::min(uses_, most_uses_)) refill();
-        uses_ += uses;
-    };
+    work.before_uses = [this](uint32_t uses) { restore(uses, sets_); };
     return work;
+}
+
+Work BufferCopies::workOnOneSet(std::vector<RopePlan> plans, const std::vector<RopeBuffers>& slots) {
+    Work one = work(std::move(plans), slots);
+    one.sets = 1;
+    if (one.before_uses != nullptr) one.before_uses = [this](uint32_t uses) { restore(uses, 1); };
+    return one;
+}
+
+// Gives sets their first contents back before they are used too often, and counts the uses of so many sets.
+void BufferCopies::restore(uint32_t uses, uint32_t sets) {
+    const auto too_many_after = [&](uint32_t used) { return uses > most_uses_ - std::min(used, most_uses_); };
+    if (sets != 1 && too_many_after(uses_)) {
+        refill(sets);
+        uses_ = first_set_uses_ = 0;
+    } else if (too_many_after(first_set_uses_)) {
+        refill(1);
+        first_set_uses_ = 0;
+    }
+    if (sets != 1) uses_ += uses;
+    first_set_uses_ += uses;
 }
 
 Work BufferCopies::copyCommand(const RopeBuffers& slots, uint64_t bytes) {
@@ -92,8 +109,10 @@ Work BufferCopies::fillCommand(const RopeBuffers& slots, uint64_t bytes) {
     return fill;
 }
 
-Work onOneSet(Work work) {
+Work untouching(Work work) {
     work.sets = 1;
+    work.before_uses = nullptr;
+    work.most_uses = Work().most_uses;
     return work;
 }
 

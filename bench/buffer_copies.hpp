@@ -23,6 +23,9 @@ class BufferCopies {
 
     // Makes work of plans whose slots are originals or shared buffers. The work refers to this object.
     Work work(std::vector<RopePlan> plans, const std::vector<RopeBuffers>& slots);
+    // Makes work on the first set alone. It is as large as a cache, so only its own first contents are given back:
+    // those of all sets would lie in the cache when others are timed.
+    Work workOnOneSet(std::vector<RopePlan> plans, const std::vector<RopeBuffers>& slots);
     // vkCmdCopyBuffer from slot Q to slot Q_OUT, and vkCmdFillBuffer of slot Q_OUT.
     Work copyCommand(const RopeBuffers& slots, uint64_t bytes);
     Work fillCommand(const RopeBuffers& slots, uint64_t bytes);
@@ -34,15 +37,17 @@ class BufferCopies {
         rope::Buffer buffer;
     };
     BufferSets setsOf(const RopeBuffers& slots) const;
-    void refill();
+    void refill(uint32_t sets);
+    void restore(uint32_t uses, uint32_t sets);
 
     BenchDevice* bench_;
     uint64_t set_bytes_ = 0;
-    uint32_t sets_ = 1, most_uses_, uses_ = 0;
+    uint32_t sets_ = 1, most_uses_;
+    uint32_t uses_ = 0, first_set_uses_ = 0; // of all sets, and of the first, since their first contents
     std::vector<Copy> copies_;
 };
 
-// Returns the same work on its first buffer set alone.
-Work onOneSet(Work work);
+// Returns work on its first buffer set alone. The work leaves the set as it is.
+Work untouching(Work work);
 
 } // namespace measure

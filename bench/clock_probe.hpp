@@ -29,6 +29,7 @@ class ClockProbe {
     // Warms the device up if it has not worked for a moment, and takes a sample if the last one is some time ago. To be
     // called before each round.
     void keepWarm();
+    void workOnce(); // does the piece of work, untimed
     ClockReport report() const { return judgeClock(samples_); }
     uint32_t warmUps() const { return warm_ups_; }
     double warmUpSeconds() const { return warm_up_seconds_; } // of all of them
@@ -44,7 +45,7 @@ class ClockProbe {
     rope::Buffer words_, rows_;
     std::unique_ptr<RepeatedWork> piece_;
     uint32_t repeats_ = 1;
-    double settled_ = 0; // seconds of the piece when the device was last warm; 0: the device was never warm
+    double settled_ = 0; // the least seconds of the piece on the warm device; 0: it was never warm
     uint32_t warm_ups_ = 0;
     double warm_up_seconds_ = 0;
     Time::time_point last_sample_;

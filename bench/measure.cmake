@@ -11,6 +11,7 @@ add_library(vkrope-measure STATIC EXCLUDE_FROM_ALL
     bench/encodings.cpp
     bench/fused.cpp
     bench/host_costs.cpp
+    bench/keep_awake.cpp
     bench/models.cpp
     bench/repeats.cpp
     bench/rotation.cpp

@@ -261,7 +261,7 @@ const std::vector<std::string>& RotationBench::companionNames() {
     return all;
 }
 
-Contestant RotationBench::empty() { return {kEmptyDispatch, onOneSet(work(emptyPlan(plan_)))}; }
+Contestant RotationBench::empty() { return {kEmptyDispatch, untouching(work(emptyPlan(plan_)))}; }
 
 std::vector<Contestant> RotationBench::contestants() {
     const RopePlan own = planOf({}); // baselines stay the same, whatever the tuning
@@ -274,7 +274,7 @@ std::vector<Contestant> RotationBench::contestants() {
         all.push_back({"negate", copies->work({negatePlan(own)}, {others})});
         if (case_.model->scale != 1) all.push_back({"unscaled", copies->work({unscaledPlan()}, {others})});
     }
-    if (tensors_->fitsCache()) all.push_back({kWarm, onOneSet(work(plan_))});
+    if (tensors_->fitsCache()) all.push_back({kWarm, tensors_->workOnOneSet({plan_}, {slots_})});
     RotationCase other = case_;
     other.element = ROPE_ELEMENT_F32;
     if (case_.element != other.element) addCompanion(companionNames()[0], other, &all);

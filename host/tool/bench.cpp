@@ -12,6 +12,7 @@
 #include "../bench/encodings.hpp"
 #include "../bench/fused.hpp"
 #include "../bench/host_costs.hpp"
+#include "../bench/keep_awake.hpp"
 #include "../bench/rotation.hpp"
 #include "../bench/table.hpp"
 
@@ -304,7 +305,11 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
     const rope::DeviceInfo& info = bench.device().info();
     if (!options.json) printBenchHead(bench, info);
     measure::ClockProbe clock(&bench);
-    const std::vector<BenchRow> rows = timeMeasurements(options, &bench, &clock);
+    std::vector<BenchRow> rows;
+    {
+        const measure::KeepAwake awake(&bench); // not while allocations are counted
+        rows = timeMeasurements(options, &bench, &clock);
+    }
     if (!options.json) printClockReport(clock.report());
     Json costs;
     if (options.costs) costs = measureCosts(options.json, &bench);

@@ -4,6 +4,7 @@
 #include "tool/progress.hpp"
 #include "tool/target.hpp"
 
+#include "../bench/keep_awake.hpp"
 #include "../bench/tuner.hpp"
 
 #include <nlohmann/json.hpp>
@@ -66,6 +67,7 @@ void printTuneHead(const rope::DeviceInfo& info) {
 bool runTune(const TuneOptions& options, Failure* failure) try {
     if (!checkDeviceName(options.device, failure)) return false;
     measure::BenchDevice bench = openTimedDevice(options.device, options.timing);
+    const measure::KeepAwake awake(&bench);
     measure::ClockProbe clock(&bench);
     const rope::DeviceInfo& info = bench.device().info();
     if (!options.json) printTuneHead(info);
