@@ -3,6 +3,7 @@
 #define ROPE_DIALECT_H
 
 #include "interface.h"
+#include <cmath>
 #include <cstring>
 #define ROPE_FUNCTION inline
 #define ROPE_OUT(type) type&
@@ -27,6 +28,7 @@ inline int highest_bit(uint a) {
     for (; a != 0; a >>= 1) ++bit;
     return bit;
 }
+inline float inversesqrt(float x) { return 1 / std::sqrt(x); }
 // Rounded is a float32 whose every operation is rounded by itself. It is volatile: no compiler fuses a product into a
 // sum, or cancels an addition, whatever flags a host builds this with.
 struct Rounded {

@@ -1,6 +1,6 @@
-// This file computes 1/sqrt(x), 1/x, x/divisor and x/y of positive float32 bits in integers. Each result is the nearest
-// float32: Newton's steps begin with a line, and the exact remainder decides the last bit. The same text serves GLSL
-// and C++ (in namespace rope).
+// This file computes 1/sqrt(x), 1/x, x/divisor and x/y of positive float32 bits. Each result is the nearest float32:
+// one of Newton's steps, in integers, improves the device's own estimate, and the exact remainder decides the last bit.
+// The estimate needs 14 right bits, and Vulkan promises 21. The same text serves GLSL and C++ (in namespace rope).
 #ifndef ROPE_RECIPROCAL_H
 #define ROPE_RECIPROCAL_H
 
@@ -36,12 +36,11 @@ ROPE_FUNCTION uint reciprocal_root_bits(uint bits) {
     if (bits >= 0x7F800000u) return bits == 0x7F800000u ? 0u : bits | 0x400000u;
     RopeParts x = parts_of(bits);
     uint odd = uint(x.exponent) & 1u;
-    uint m = x.significand << odd;                             // 1 to 4, in 2^-23ths
-    uint y = 2291386000u - multiply_high(m << 7, 1331439862u); // in 2^-31ths
-    for (int i = 0; i < 4; ++i) {
-        uint one = multiply_high(m << 7, multiply_high(y, y)); // in 2^-28ths
-        y = multiply_high(y, 0x30000000u - one) << 3;
-    }
+    uint m = x.significand << odd;                                                       // 1 to 4, in 2^-23ths
+    ROPE_PRECISE float estimate = inversesqrt(float(m) * 1.1920929e-7f) * 2147483648.0f; // in 2^-31ths
+    uint y = uint(estimate);
+    uint one = multiply_high(m << 7, multiply_high(y, y)); // in 2^-28ths
+    y = multiply_high(y, 0x30000000u - one) << 3;
     uint root = (y + 64u) >> 7; // in 2^-24ths
     if (is_below_root(2u * root + 1u, m)) {
         root += 1u;
@@ -55,11 +54,10 @@ ROPE_FUNCTION uint reciprocal_root_bits(uint bits) {
 ROPE_FUNCTION uint reciprocal_bits(uint bits) {
     RopeParts x = parts_of(bits);
     if (bits == 0u || x.exponent < -128) return 0x7F800000u;
-    uint y = 3128884000u - (x.significand << 7); // in 2^-31ths
-    for (int i = 0; i < 4; ++i) {
-        uint one = multiply_high(x.significand << 8, y); // in 2^-30ths
-        y = multiply_high(y, 0x80000000u - one) << 2;
-    }
+    ROPE_PRECISE float estimate = 2147483648.0f / (float(x.significand) * 1.1920929e-7f); // in 2^-31ths
+    uint y = uint(estimate);
+    uint one = multiply_high(x.significand << 8, y); // in 2^-30ths
+    y = multiply_high(y, 0x80000000u - one) << 2;
     uint quotient = (y + 64u) >> 7;                    // of 2^47
     int rest = 2 * int(0u - quotient * x.significand); // twice the remainder
     int most = int(x.significand);
@@ -77,18 +75,17 @@ ROPE_FUNCTION uint share_bits(uint bits, uint divisor) {
     RopeParts x = parts_of(bits);
     uint dividend = x.significand << 8;
     uint quotient = dividend / divisor;
-    uint sticky = quotient * divisor != dividend ? 1u : 0u;
-    uint value = quotient << 1 | sticky;
-    uint places = uint(highest_bit(value)) - 23u;
-    int field = x.exponent + int(places) + 118;
-    if (field < 1) { // a denormal
-        places = min(places + uint(1 - field), 31u);
+    uint places = uint(highest_bit(quotient)) - 23u;
+    int field = x.exponent + int(places) + 119;
+    uint kept = ((quotient >> (places - 1u)) + 1u) >> 1; // x has 24 bits: no quotient lies half way between two floats
+    if (field < 1) {                                     // but between two denormals
+        uint sticky = quotient * divisor != dividend ? 1u : 0u;
+        uint value = quotient << 1 | sticky;
+        places = min(places + uint(2 - field), 31u);
+        uint rest = value & ((1u << places) - 1u);
+        kept = (value >> places) + uint(rest + ((value >> places) & 1u) > 1u << (places - 1u));
         field = 1;
     }
-    uint kept = value >> places;
-    uint rest = value & ((1u << places) - 1u);
-    uint half_way = 1u << (places - 1u);
-    if (rest > half_way || (rest == half_way && (kept & 1u) != 0u)) kept += 1u;
     return (uint(field - 1) << 23) + kept;
 }
 
