@@ -7,6 +7,7 @@
 // follows.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeBiasPush
 #include "families.h"
@@ -200,8 +201,9 @@ void main() {
               work.query * push.destination.token + place_of(work.key);
 
     uvec4 runs[kLoadsFirst ? kQueries : 1u];
-    for (uint i = 0u; kLoadsFirst && i < kQueries; ++i) {
-        if (i < work.queries) runs[i] = load_scores(work, work.to + i * push.destination.token);
+    if (kLoadsFirst && work.queries != 0u) { // one branch: a compiler may wait for loads where it ends
+        [[unroll]] for (uint i = 0u; i < kQueries; ++i)
+            runs[i] = load_scores(work, work.to + min(i, work.queries - 1u) * push.destination.token);
     }
     Token first = find_token(gl_WorkGroupID.y, first_query);
     head_rows = push.rows.offset + head * push.rows.head;
@@ -224,7 +226,8 @@ void main() {
         values = slid(values, near_value(distance - 1 + int(i)));
     bool has_values = !kOwnPositions;
     bool some_left = false;
-    for (uint i = 0u; i < (kLoadsFirst ? kQueries : work.queries); ++i) {
+    // NVIDIA's compiler does not unroll this loop without being asked to, and the runs lay in memory.
+    [[unroll]] for (uint i = 0u; i < (kLoadsFirst ? kQueries : work.queries); ++i) {
         if (i < work.queries) {
             Query query = query_of(work, first, first_query, work.query + i);
             some_left = some_left || !query.near;
