@@ -219,7 +219,7 @@ void makePipelines(const RopePlan& plan, const RopeLimits& limits) {
 void printRotation(const RotationCase& c, uint32_t heads, bool native) {
     const CaseDescription described(c);
     RopeRotateDescription description = described.description;
-    description.tuning.heads = heads;
+    description.tuning = {160, heads, 8}; // the widest lanes; plans take others too
     RopeLimits limits = compiler.limits;
     limits.enabled |= native ? ROPE_ENABLED_NATIVE_HALVES : 0;
     RopePlan plan;

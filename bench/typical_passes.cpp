@@ -28,6 +28,7 @@ class PassCollector {
     void addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed);
     RopeFusedDescription describeCache(uint32_t head_dim, RopeElement element) const;
     void addPlan(const std::string& name, const RopeFusedDescription& d);
+    void addWithUniforms(const std::string& name, const RopeFusedDescription& d);
     void addShift(const std::string& name, RopeFusedDescription d);
     void addCaches();
     void addOddHeads();
@@ -144,6 +145,16 @@ void PassCollector::addPlan(const std::string& name, const RopeFusedDescription&
     add(name, result, plan);
 }
 
+// Adds a plan for a device that binds as few storage buffers as the plan takes: the weights of its norms are uniforms.
+void PassCollector::addWithUniforms(const std::string& name, const RopeFusedDescription& d) {
+    RopeLimits limits = limits_;
+    RopePlan plan;
+    RopeResult result = ROPE_ERROR_INVALID;
+    for (limits.storage_buffers = 1; result != ROPE_SUCCESS && limits.storage_buffers < 12; ++limits.storage_buffers)
+        result = ropePlanFused(&d, &limits, &plan);
+    add(name, result, plan);
+}
+
 // The keys of such a cache turn where they lie.
 void PassCollector::addShift(const std::string& name, RopeFusedDescription d) {
     d.rotate.q.heads = d.v.heads = d.packed = 0;
@@ -181,7 +192,9 @@ void PassCollector::addCaches() {
     addShift("shift-q8_0-odd", d);
     d.k_norm = norm;
     d.k_norm.weights = ones_.data();
-    addPlan("cache-q8_0-odd-norm", d);
+    d.rotate.q.heads = 0;
+    d.packed = 0;
+    addWithUniforms("cache-q8_0-odd-norm", d);
 }
 
 // Adds heads of 16 bits whose pairs do not lie in quads, and that begin at odd places.
@@ -194,7 +207,9 @@ void PassCollector::addOddHeads() {
     d.q_norm.epsilon = 1e-6f;
     addPlan("heads-odd", d);
     d.q_norm.weights = ones_.data();
-    addPlan("heads-odd-weights", d);
+    d.rotate.k = d.v = {};
+    d.cache = {};
+    addWithUniforms("heads-odd-weights", d);
 }
 
 // Adds K's passes with weights and slots in an engine's own buffers, and Q's with a scale of queries beside them.
@@ -244,7 +259,7 @@ void PassCollector::addGradientsAndWindows() {
     d.q_norm.weights_on_device = 0;
     d.q_norm.weights = ones_.data();
     d.q_norm.after = 1;
-    add("gradient-after", ropePlanFused(&d, &limits_, &plan), plan);
+    addWithUniforms("gradient-after", d);
     for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_Q8_0}) {
         d = describeFused(128, ROPE_ELEMENT_F16, false);
         d.rotate.q = d.v = {};

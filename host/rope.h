@@ -482,10 +482,10 @@ typedef struct RopeTuning {
     uint32_t heads;      /* that one thread takes, up to ROPE_MAX_TUNED_HEADS; a rotation's at most
                             ROPE_MAX_ROTATED_HEADS, all of which it loads before it stores the first. Norms and
                             integers: at most 8, and what shared memory holds */
-    uint32_t pairs; /* of one thread at most: 8 or 4. A thread takes eight where no side has float32, all elements lie
-                       at multiples of eight, and the rotary part is a multiple of sixteen. Otherwise it takes four: as
-                       vectors where all elements lie at multiples of four, or else word by word, 16-bit elements at odd
-                       places one by one. A norm has a head's threads in one group: with four pairs they are more */
+    uint32_t pairs; /* of one thread at most: 8 or 4. A thread may take eight where no side has float32, all elements
+                       lie at multiples of eight, and the rotary part is a multiple of sixteen. Otherwise it takes four:
+                       as vectors where all elements lie at multiples of four, or else word by word, 16-bit elements at
+                       odd places one by one. A norm has a head's threads in one group: with four pairs they are more */
 } RopeTuning;
 #define ROPE_MAX_ROTATED_HEADS 8u
 #define ROPE_MAX_TUNED_HEADS 1024u
@@ -832,10 +832,12 @@ typedef enum RopeNormKind {
  * norm after the rotation (after 1) x is turned first, g is the gradient times the weights, and the result is turned
  * back.
  *
- * Weights lie in PARAMETERS, or on the device in a buffer of the engine's own. The bits are the same. If weights_offset
- * and both strides are multiples of four elements, a thread loads four weights at a time; otherwise it loads them word
- * by word. Two plans share a pipeline if both load alike, whatever their weights_offset is; elements and strides are
- * constants. So the layers of a model share a pipeline. */
+ * Weights lie in PARAMETERS, or on the device in a buffer of the engine's own. The bits are the same. Q's and K's
+ * weights in PARAMETERS, but for those with biases, are read as those of a storage buffer if the device binds enough of
+ * them, because GPUs read uniforms one by one where threads differ in the index; otherwise they are uniforms. If
+ * weights_offset and both strides are multiples of four elements, a thread loads four weights at a time; otherwise it
+ * loads them word by word. Two plans share a pipeline if both load alike, whatever their weights_offset is; elements
+ * and strides are constants. So the layers of a model share a pipeline. */
 typedef struct RopeNorm {
     RopeNormKind kind;
     uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
@@ -1046,7 +1048,7 @@ typedef enum RopeSlot {
     ROPE_SLOT_COUNTER = 7, /* also the self-test's result */
     ROPE_SLOT_V = 8,
     ROPE_SLOT_V_OUT = 9,
-    ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer */
+    ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer, and a storage buffer for weights of norms */
     ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings, scores, an attention's output; what was
                                   normed, for its gradient */
     ROPE_SLOT_X_OUT = 12,
@@ -1145,10 +1147,10 @@ ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, con
 /* Makes plans for ropePrepare before the first token. Together they take every pipeline that ropePlanRotate's plans
  * take for the description with any number of tokens from `least` to `most`, whatever description->tokens says. The
  * call writes up to ROPE_MAX_RANGE_PLANS plans, and their number to *plan_count. It refuses if a plan of `least` or of
- * `most` tokens is refused, with the reason in plans[0]. Most models take one pipeline, or one for Q and one for K, at
- * any number of tokens. One token alone may fit wider lanes, a counted token may leave the table, and tensors may go
- * apart: each of these adds some. */
-#define ROPE_MAX_RANGE_PLANS 4u
+ * `most` tokens is refused, with the reason in plans[0]. On a GPU most models take one pipeline for few tokens and
+ * another for many, from 384 of all sequences on. One token alone may fit wider lanes, a counted token may leave the
+ * table, and tensors may go apart: each of these adds some. */
+#define ROPE_MAX_RANGE_PLANS 6u
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                         uint32_t* plan_count);
@@ -1205,8 +1207,8 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  *     slots, offsets and ranges may differ.
  *   - The pipeline's layout has ROPE_PUSH_WORDS push constants from offset 0. Each dispatch pushes all of them.
  *   - The index of a binding is its number in set 0. ROPE_BINDING_UNIFORM is a uniform buffer, all others are storage
- *     buffers. Only passes with PARAMETERS have the uniform buffer: no rotation, and no fused pass whose weights lie on
- *     the device and whose queries have no scale.
+ *     buffers. PARAMETERS may be bound as either. No rotation has the uniform buffer. A fused pass has it for a scale
+ * of queries, given scales, biases of a norm or weights of V's, and where there are too few storage buffers.
  *   - A binding whose range is 0 is neither read nor written. The words of ropeSpecialize do not declare it. A layout
  *     of your own may have its number: a buffer there is not used. The shader as it is declares more, see
  * ropeSpecialize.
@@ -1301,9 +1303,9 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  */
 
 typedef struct RopeBuffer {
-    VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; PARAMETERS with UNIFORM_BUFFER_BIT */
-    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment, of PARAMETERS
-                            minUniformBufferOffsetAlignment; finer ones go into a layout's offset */
+    VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; PARAMETERS with UNIFORM_BUFFER_BIT besides */
+    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment, and of PARAMETERS of
+                            minUniformBufferOffsetAlignment too; finer ones go into a layout's offset */
 } RopeBuffer;
 
 typedef struct RopeBuffers {

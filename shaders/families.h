@@ -45,7 +45,7 @@ namespace rope {
 #define ROPE_ID_SCALE_PAGE 80 // strides of I8's scales
 #define ROPE_ID_SCALE_SLOT 81
 #define ROPE_ID_SLOT_MAP_APART 82   // 1: slots or table lie in a buffer of their own
-#define ROPE_ID_WEIGHT_VECTORS 83   // 1: weights in buffers of their own lie at multiples of four elements
+#define ROPE_ID_WEIGHT_BITS 83      // ROPE_WEIGHTS_ facts of weights in buffers of their own
 #define ROPE_ID_Q_WEIGHT_ELEMENT 84 // of weights in a buffer of their own: 1 + the element's number; 0: there are none
 #define ROPE_ID_K_WEIGHT_ELEMENT 85
 #define ROPE_ID_Q_WEIGHT_TOKEN 86 // elements from a token's weights to the next token's; 0: they are the same
@@ -198,6 +198,8 @@ namespace rope {
 // These are the elements of the bindings before weights in buffers of their own: Q's in the low half, K's in the high
 // half.
 #define ROPE_WEIGHTS_AT delta
+#define ROPE_WEIGHTS_BY_FOUR 1u  // they lie at multiples of four elements
+#define ROPE_WEIGHTS_TOGETHER 2u // Q's binding holds K's too
 #define ROPE_MOST_WEIGHTS_AT 0xFFFFu
 #define ROPE_RING_TOKENS slot_map_token // planned tokens of a sequence
 // This is the number of the window's first slot, times the windows that heads are cut into, plus the number of the

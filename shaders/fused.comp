@@ -187,11 +187,20 @@ void hold_heads(WorkItem item, Way way) {
     }
 }
 
-// One quad's cosines and sines at a time turn all heads: those of two quads would take more registers.
-void turn_heads(WorkItem item, Way way, Token turning, uint row) {
+// Rows are loaded beside heads, before any barrier. Angles that were made wait in shared memory.
+CosSin row_turns[kQuads];
+
+void load_turns(Token turning, Lane lane, uint row) {
+    if (kInline || !lane.turned) return;
+    for (uint quad = 0u; quad < kQuads; ++quad) row_turns[quad] = cos_sin_of_quad(turning, row, lane, quad);
+}
+
+// Angles that were made are read for one quad at a time, which turns all heads: those of two would take more registers.
+void turn_heads(WorkItem item, Way way, Token turning) {
     for (uint quad = 0u; quad < kQuads; ++quad) {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
-        if (way.lane.turned) turn = cos_sin_of_quad(turning, row, way.lane, quad);
+        if (way.lane.turned && kInline) turn = cos_sin_of_quad(turning, 0u, way.lane, quad);
+        else if (way.lane.turned) turn = row_turns[quad];
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
             Quad pairs = held[h * kQuads + quad];
             if (way.interleaved_in) deinterleave(pairs);
@@ -206,7 +215,7 @@ void turn_heads(WorkItem item, Way way, Token turning, uint row) {
 
 #ifndef ROPE_SHIFTS
 // Turns the pairs of lanes that hold quads, and gives them back.
-void turn_relayed(WorkItem item, Way quads, Way pairs, Token turning, uint row) {
+void turn_relayed(WorkItem item, Way quads, Way pairs, Token turning) {
     for (uint h = 0u; h < kHeadsPerThread; ++h) give(h, quads.lane.from, held[h]);
     barrier();
     if (pairs.lane.paired) {
@@ -214,7 +223,7 @@ void turn_relayed(WorkItem item, Way quads, Way pairs, Token turning, uint row) 
     }
     barrier();
     if (pairs.lane.paired) {
-        turn_heads(item, pairs, turning, row);
+        turn_heads(item, pairs, turning);
         for (uint h = 0u; h < kHeadsPerThread; ++h) give(h, pairs.lane.to, held[h]);
     }
     barrier();
@@ -265,13 +274,13 @@ void norm_heads(WorkItem item, Runs runs, bool interleaved) {
 #ifdef ROPE_WEIGHTS
 // Loads the weights that a thread's heads meet, where the norm meets the heads.
 void load_head_weights(WorkItem item, Lane lane) {
-    if (weight_element(item) == 0u) return;
+    if (!kHoldsWeights || weight_element(item) == 0u) return;
     const bool first = kNorm == ROPE_NORM_FIRST;
     bool interleaved = ROPE_IS_INTERLEAVED(first ? kChunkIn : kChunkOut) && lane.paired;
     for (uint h = 0u; h < kWeightHeads; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uint places[2] = quad_places(first ? lane.from : lane.to, quad, interleaved);
-            for (uint i = 0u; i < 2u; ++i) load_weights(item, h, 2u * quad + i, places[i]);
+            for (uint i = 0u; i < 2u; ++i) hold_weights(item, h, 2u * quad + i, places[i]);
         }
     }
 }
@@ -335,12 +344,12 @@ void main() {
     lane.turned = lane.paired && token.turns && known;
     moved.paired = !kRelays && lane.paired;
     moved.turned = (kRelays ? item.tensor != kThird && kPairs != 0u : lane.paired) && token.turns && known;
+    load_turns(turning, lane, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token);
 #ifdef COPIES_FIRST
     copy_heads(item, way_of(item, moved));
 #endif
     if (kShared ? group_turns() : item.tensor != kThird) make_angles(turning, lane);
-    if (kShared) barrier();
-    uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
+    if (kShared && kNorm != ROPE_NORM_FIRST) barrier(); // or a norm's barrier serves
     Way way = way_of(item, moved);
 #ifdef COPIES_FIRST
     way.as_is = way.as_is && kRelays;
@@ -352,10 +361,10 @@ void main() {
     hold_heads(item, way);
     if (kNorm == ROPE_NORM_FIRST) norm_heads(item, moved.from, way.interleaved_in);
 #ifndef ROPE_SHIFTS
-    if (kRelays) turn_relayed(item, way, way_of(item, lane), turning, row);
-    else turn_heads(item, way, turning, row);
+    if (kRelays) turn_relayed(item, way, way_of(item, lane), turning);
+    else turn_heads(item, way, turning);
 #else
-    turn_heads(item, way, turning, row);
+    turn_heads(item, way, turning);
 #endif
     if (kNorm == ROPE_NORM_LAST) norm_heads(item, moved.to, way.interleaved_out);
 #ifdef ROPE_PARAMETERS

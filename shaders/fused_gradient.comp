@@ -55,7 +55,7 @@ void load_head_weights(WorkItem item, Lane lane, bool interleaved) {
     for (uint h = 0u; h < kWeightHeads; ++h) {
         for (uint quad = 0u; quad < kQuads; ++quad) {
             uint places[2] = quad_places(lane.from, quad, interleaved);
-            for (uint i = 0u; i < 2u; ++i) load_weights(item, h, 2u * quad + i, places[i]);
+            for (uint i = 0u; i < 2u; ++i) hold_weights(item, h, 2u * quad + i, places[i]);
         }
     }
 }

@@ -45,15 +45,30 @@ void finish_heads(WorkItem item, Way way) {
 #ifdef ROPE_PARAMETERS
     if (kGiven) scale_heads(item);
 #endif
-    Share share = Share(0u, 0.0, 0u);
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        for (uint half_quad = 0u; half_quad < 2u * kQuads; ++half_quad) {
-            uint quad = half_quad / 2u;
-            uint i = half_quad % 2u;
+    // NVIDIA's compiler does not unroll these loops without being asked to, and the heads lay in memory.
+    [[unroll]] for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        Share share = Share(0u, 0.0, 0u);
+        if (!kGiven && !kInBlocks) share = share_of(h, 0u);
+        [[unroll]] for (uint part = 0u; part < 2u * kQuads; ++part) {
+            uint quad = part % kQuads;
+            uint i = part / kQuads;
             if (kRelays && way.lane.to.count[i] == 0u) continue;
             uint place = places_out(way, quad)[i];
-            if (!kGiven && (half_quad == 0u || kInBlocks)) share = share_of(h, place / kBlockQuads);
+            const bool run_each = ROPE_IS_INTERLEAVED(kChunkOut) && kQuads == 2u; // else a run's quads lie in one block
+            if (kInBlocks && (run_each || quad == 0u)) share = share_of(h, place / kBlockQuads);
             finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
+        }
+    }
+}
+
+// Stores a Q8_0 block's words, each by the thread that has its high half: an odd block's quads are words, and an even
+// one's begin half a word later, behind its scale.
+void store_quads(WorkItem item, Way way) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        if (!item.is_there || is_q(item) || !has_head(item, h)) continue;
+        [[unroll]] for (uint part = 0u; part < 2u * kQuads; ++part) {
+            if (kRelays && way.lane.to.count[part / kQuads] == 0u) continue;
+            put_quad(item, h, places_out(way, part % kQuads)[part / kQuads]);
         }
     }
 }
@@ -66,5 +81,7 @@ void store_integers(WorkItem item, Way way) {
     }
     if (is_q(item)) store_heads(item, way);
     else finish_heads(item, way);
-    if (kInBlocks) store_blocks(item);
+    if (kInBlocks) barrier();
+    if (kBlocksByQuad) store_quads(item, way);
+    else if (kInBlocks) store_blocks(item);
 }

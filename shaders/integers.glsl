@@ -161,10 +161,8 @@ uint four_integers(Share share, uvec4 words) {
     precise vec4 x = given * share.inverse;
     uvec4 bytes;
     if (kSigned) {
-        precise vec4 magnitude = abs(x);
-        uvec4 whole = uvec4(magnitude);
-        precise vec4 rest = magnitude - vec4(whole);
-        whole = min(whole + uvec4(greaterThanEqual(rest, vec4(0.5))), uvec4(127u));
+        precise vec4 twice = abs(x) + abs(x);
+        uvec4 whole = min(uvec4(twice), uvec4(254u)) + 1u >> 1;
         bytes = mix(whole, 0u - whole, lessThan(x, vec4(0.0))) & 0xFFu;
     } else {
         precise vec4 raised = x + ((kMinimum ? 0.0 : float(1u << (kBits - 1u))) + 0.5);
@@ -245,13 +243,35 @@ uint block_half(uint h, uint half_at) {
     return word >> 16u * ((at - header) & 1u) & 0xFFFFu;
 }
 
+// Returns where the blocks of a head begin, counted in what is stored at a time.
+uint blocks_before(WorkItem item, uint h) {
+    uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
+    return begin + elements_before(item, h) / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
+}
+
+// Stores what a quad of a Q8_0 block is in words. The last quad of an even block takes the next block's scale.
+const bool kBlocksByQuad = kInBlocks && kSigned && kPutHalves == 2u;
+void put_quad(WorkItem item, uint h, uint place) {
+    uint block = place / kBlockQuads;
+    uint quad = place % kBlockQuads;
+    uint scale = cache_entry_of(h) * kHeadBlocks + block;
+    uint entry = cache_entry_of(h) * kCacheQuads + place;
+    uint at = blocks_before(item, h) + (block * kBlockHalves + 1u) / 2u + quad;
+    uint own = integers[entry];
+    if (block % 2u != 0u) {
+        put_integers(item, at, own);
+        return;
+    }
+    uint before = quad == 0u ? block_scales[scale] : integers[entry - 1u] >> 16;
+    put_integers(item, at, before | own << 16);
+    if (quad == kBlockQuads - 1u) put_integers(item, at + 1u, own >> 16 | block_scales[scale + 1u] << 16);
+}
+
 void store_blocks(WorkItem item) {
-    barrier();
     const uint count = kHeadBlocks * kBlockHalves / kPutHalves;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (!item.is_there || is_q(item) || !has_head(item, h)) continue;
-        uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
-        uint at = begin + elements_before(item, h) / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
+        uint at = blocks_before(item, h);
         for (uint i = item.lane; i < count; i += kCacheLanes) {
             uint word = block_half(h, i * kPutHalves);
             if (kPutHalves == 2u) word |= block_half(h, i * 2u + 1u) << 16;

@@ -1,5 +1,6 @@
 // The weights of norms lie in the parameters, or in buffers of their own. A thread loads weights of a buffer of their
-// own beside its heads. It holds them as they lie in memory until the norm.
+// own beside its heads, and holds them as they lie in memory until the norm. If K and V become integers, it loads the
+// weights at the norm, because they and the integers' scales would take too many registers.
 layout(constant_id = ROPE_ID_Q_WEIGHTS) const uint kQWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_K_WEIGHTS) const uint kKWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_V_WEIGHTS) const uint kVWeights = ROPE_NOWHERE;
@@ -8,7 +9,8 @@ layout(constant_id = ROPE_ID_K_WEIGHT_OFFSET) const uint kKWeightOffset = 0;
 layout(constant_id = ROPE_ID_V_WEIGHT_OFFSET) const uint kVWeightOffset = 0;
 
 #ifdef ROPE_WEIGHTS
-layout(constant_id = ROPE_ID_WEIGHT_VECTORS) const uint kWeightVectors = 0;
+layout(constant_id = ROPE_ID_WEIGHT_BITS) const uint kWeightBits = 0;
+const bool kTogether = (kWeightBits & ROPE_WEIGHTS_TOGETHER) != 0u;
 layout(constant_id = ROPE_ID_Q_WEIGHT_ELEMENT) const uint kQWeightElement = 0;
 layout(constant_id = ROPE_ID_K_WEIGHT_ELEMENT) const uint kKWeightElement = 0;
 layout(constant_id = ROPE_ID_Q_WEIGHT_TOKEN) const uint kQWeightToken = 0;
@@ -20,15 +22,22 @@ layout(constant_id = ROPE_ID_K_WEIGHT_HEAD) const uint kKWeightHead = 0;
     BUFFER(ROPE_BINDING_Q_WEIGHTS, QWeights_##view, readonly, type, q_weights_##view)                                  \
     BUFFER(ROPE_BINDING_K_WEIGHTS, KWeights_##view, readonly, type, k_weights_##view)                                  \
     type weights_##view(bool of_q, uint at) {                                                                          \
-        if (of_q) return q_weights_##view[at];                                                                         \
-        return k_weights_##view[at];                                                                                   \
+        type words;                                                                                                    \
+        if (of_q || kTogether) words = q_weights_##view[at];                                                           \
+        else words = k_weights_##view[at];                                                                             \
+        return words;                                                                                                  \
     }
 WEIGHTS(vector, uvec4)
 WEIGHTS(two, uvec2)
 WEIGHTS(word, uint)
 
+#ifdef ROPE_INTEGERS
+const bool kHoldsWeights = false;
+#else
+const bool kHoldsWeights = true;
+#endif
 const uint kWeightHeads = (kQWeightHead | kKWeightHead) != 0u ? kHeadsPerThread : 1u;
-uvec4 held_weights[kWeightHeads * 2u * kQuads];
+uvec4 held_weights[kHoldsWeights ? kWeightHeads * 2u * kQuads : 1u];
 uint held_at(uint h, uint half_quad) { return choose(kWeightHeads != 1u, h * 2u * kQuads, 0u) + half_quad; }
 
 // Returns 1 + the element of weights in a buffer of their own, or 0. V has none.
@@ -39,7 +48,7 @@ uint weight_element(WorkItem item) {
 // Returns the four weights from element `at` on: four words, or two of 16-bit elements. Only words that have some of
 // these weights are read.
 uvec4 weight_words(bool of_q, bool floats, uint at) {
-    if (kWeightVectors != 0u) {
+    if ((kWeightBits & ROPE_WEIGHTS_BY_FOUR) != 0u) {
         if (floats) return weights_vector(of_q, at / 4u);
         return uvec4(weights_two(of_q, at / 4u), 0u, 0u);
     }
@@ -51,14 +60,19 @@ uvec4 weight_words(bool of_q, bool floats, uint at) {
     return odd ? words >> 16 | words.yzww << 16 : words;
 }
 
-void load_weights(WorkItem item, uint h, uint half_quad, uint place) {
-    place = place_in_norm(item, place);
-    if (kPart) place = min(place, max(norm_quads(item), 1u) - 1u);
+// Loads those of quad `place` among those that the norm takes.
+uvec4 load_weights(WorkItem item, uint h, uint place) {
     uint begin = is_q(item) ? push.ROPE_WEIGHTS_AT & ROPE_MOST_WEIGHTS_AT : push.ROPE_WEIGHTS_AT >> 16;
     uint head = min(item.head + h, item.heads - 1u);
     uint at = begin + token_index(item.token) * choose(is_q(item), kQWeightToken, kKWeightToken) +
               head * choose(is_q(item), kQWeightHead, kKWeightHead) + place * 4u;
-    held_weights[held_at(h, half_quad)] = weight_words(is_q(item), weight_element(item) == 1u + ROPE_F32, at);
+    return weight_words(is_q(item), weight_element(item) == 1u + ROPE_F32, at);
+}
+
+void hold_weights(WorkItem item, uint h, uint half_quad, uint place) {
+    place = place_in_norm(item, place);
+    if (kPart) place = min(place, max(norm_quads(item), 1u) - 1u);
+    held_weights[held_at(h, half_quad)] = load_weights(item, h, place);
 }
 #endif
 
@@ -88,7 +102,8 @@ vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
 #ifdef ROPE_WEIGHTS
     uint element = weight_element(item);
     if (element != 0u) {
-        uvec4 words = held_weights[held_at(h, half_quad)];
+        uvec4 words = held_weights[kHoldsWeights ? held_at(h, half_quad) : 0u];
+        if (!kHoldsWeights) words = load_weights(item, h, place);
         return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
     }
 #endif

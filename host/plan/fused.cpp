@@ -264,22 +264,26 @@ bool movesScalesBesideQ(const RopePlan& plan) {
     return false;
 }
 
-RopeResult planFused(const RopeFusedDescription& description, bool together, const RopeLimits* limits, RopePlan* plan) {
+// `stored` asks for weights of PARAMETERS in storage buffers. If there are too many buffers, the weights are uniforms.
+RopeResult planFused(const RopeFusedDescription& description, bool together, bool stored, const RopeLimits* limits,
+                     RopePlan* plan) {
     Planner planner(limits, plan);
     ResolvedFused fused;
     RopeResult result = resolveFused(description, &fused, planner.reason());
     const bool has_own_v = result == ROPE_SUCCESS && fused.v_unlike_k;
     if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.rotate.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = checkUniformRange(fused, planner.limits(), planner.reason());
+    stored = stored && result == ROPE_SUCCESS && storeWeights(&fused);
     if (result == ROPE_SUCCESS) result = addTensorPasses(fused, together, &planner);
     if (result == ROPE_SUCCESS) {
         if (fused.filled.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
         result = planner.finish();
     }
+    if (result != ROPE_SUCCESS && stored) return planFused(description, together, false, limits, plan);
     if (result == ROPE_ERROR_TOO_LARGE && has_own_v) { // a dispatch of its own has windows
         RopeFusedDescription apart = description;
         apart.v_separate_dispatch = 1;
-        return planFused(apart, together, limits, plan);
+        return planFused(apart, together, true, limits, plan);
     }
     if (result != ROPE_SUCCESS) return planner.refused(result);
     if (!bindsWindows(*plan, ROPE_ID_MOVES)) return result;
@@ -296,7 +300,7 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
     if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
     return planTogetherOrApart(
         [&](bool together, RopePlan* to) {
-            const RopeResult result = planFused(*description, together, limits, to);
+            const RopeResult result = planFused(*description, together, true, limits, to);
             // The dispatch of each window would write Q again.
             const bool apart =
                 together && result == ROPE_SUCCESS && (bindsWindows(*to, ROPE_ID_Q_HEADS) || movesScalesBesideQ(*to));

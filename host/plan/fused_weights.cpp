@@ -83,6 +83,39 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTenso
                   name, static_cast<unsigned long long>(elements));
 }
 
+bool storeWeights(ResolvedFused* fused) {
+    const ParameterLayout parameters = parameterLayout(*fused);
+    bool any = false;
+    for (uint32_t i = 0; i < fused->count; ++i) {
+        FusedTensor& t = fused->tensors[i];
+        RopeNorm& norm = t.norm;
+        if (t.role == kV || !isNormed(t) || norm.weights == nullptr || norm.biases != nullptr) continue;
+        const bool per_head = norm.all_heads != 0 || norm.weights_per_head != 0;
+        norm.weights = nullptr;
+        norm.weights_on_device = 1;
+        norm.weights_element = ROPE_ELEMENT_F32;
+        norm.weights_offset = t.role == kQ ? parameters.q_weights : parameters.k_weights;
+        norm.weights_token_stride = 0;
+        norm.weights_head_stride = per_head ? norm.dim : 0;
+        t.weights_stored = any = true;
+    }
+    return any;
+}
+
+// Binds Q's and K's weights in PARAMETERS as one, if they lie near enough: no thread then has a branch of its tensor.
+static void bindTogether(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass) {
+    const FusedTensor *q = dispatch.tensors[kQ], *k = dispatch.tensors[kK];
+    if (q == nullptr || k == nullptr || !q->weights_stored || !k->weights_stored) return;
+    const uint64_t distance = k->norm.weights_offset - q->norm.weights_offset;
+    const uint64_t k_at = elementsBefore(q->norm, limits) + distance;
+    if (k_at > ROPE_MOST_WEIGHTS_AT) return;
+    push->ROPE_WEIGHTS_AT = (push->ROPE_WEIGHTS_AT & 0xFFFF) | lowWord(k_at << 16);
+    pass->access[ROPE_BINDING_Q_WEIGHTS].extent = distance + pass->access[ROPE_BINDING_K_WEIGHTS].extent;
+    pass->access[ROPE_BINDING_K_WEIGHTS] = {};
+    pass->whole_bindings &= ~(1u << ROPE_BINDING_K_WEIGHTS);
+    pass->constants[ROPE_ID_WEIGHT_BITS] |= ROPE_WEIGHTS_TOGETHER;
+}
+
 void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass) {
     uint64_t places = 0;
     for (const WeightPlace& place : kWeightPlaces) {
@@ -97,7 +130,8 @@ void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFus
         if (halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0) constants[ROPE_ID_NATIVE_HALVES] = 1;
         places |= norm.weights_offset | norm.weights_token_stride | norm.weights_head_stride;
         push->ROPE_WEIGHTS_AT |= lowWord(elementsBefore(norm, limits) << place.shift);
-        pass->access[place.binding] = {static_cast<uint32_t>(place.slot),
+        const RopeSlot slot = t.weights_stored ? ROPE_SLOT_PARAMETERS : place.slot;
+        pass->access[place.binding] = {static_cast<uint32_t>(slot),
                                        ropeElementBytes(norm.weights_element),
                                        norm.weights_offset,
                                        {0, 0, 0},
@@ -105,7 +139,8 @@ void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFus
         pass->whole_bindings |= 1u << place.binding;
     }
     const bool any = (boundBindings(*pass) & kWeightBindings) != 0;
-    pass->constants[ROPE_ID_WEIGHT_VECTORS] = any && places % 4 == 0;
+    pass->constants[ROPE_ID_WEIGHT_BITS] = any && places % 4 == 0 ? ROPE_WEIGHTS_BY_FOUR : 0;
+    bindTogether(dispatch, limits, push, pass);
 }
 
 RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
@@ -121,6 +156,7 @@ RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, con
                           place.name, static_cast<unsigned long long>(before), ROPE_MOST_WEIGHTS_AT);
         }
         const RopeAccess& access = pass.access[place.binding];
+        if (access.extent == 0) continue; // K's, bound with Q's
         const uint64_t bytes = inWholeWords(access, (before + access.extent) * access.element_bytes);
         if (bytes <= limits.storage_range) continue;
         return refuse(reason, ROPE_ERROR_TOO_LARGE,

@@ -4,12 +4,14 @@
 namespace rope {
 namespace {
 
-// A device takes the first row whose `threads` and `group_size` its limits reach. `rotation` and `shares` cut
+// A device takes the first row whose `threads` and `group_size` its limits reach. `few`, `many` and `halves` cut
 // rotations: a group comes nearest to `group_size` threads, a thread has `heads` heads, and a lane has `pairs` pairs at
-// most; so it is with additions, whose sequences are their heads. `bias` cuts biases.
+// most. Few tokens leave a GPU idle, so a thread takes little, which is the shortest way. Of many tokens it takes more.
+// `halves` cuts many tokens of 16 bits whose cosines and sines lie in rows. `any` cuts fused passes, which keep their
+// pipelines at any number of tokens, and additions, whose sequences are their heads. `bias` cuts biases.
 const struct DeviceTuning {
     uint32_t threads, group_size;
-    RopeTuning rotation;
+    RopeTuning few, many, halves, any;
     bool shares; // a group makes its angles together; a barrier costs the drivers of the last row more than the angles
     bool together; // Q goes with K and V; drivers for CPUs carry out every side of a branch by tensor
     struct {
@@ -19,11 +21,12 @@ const struct DeviceTuning {
         bool shares;      // a group finds its values together; a barrier costs drivers for CPUs more than the values
     } bias;
 } kDeviceTunings[] = {
-    {16384, 0, {128, 1, 8}, true, true, {256, 64, 4, true}}, // GPUs
-    {0, 512, {256, 4, 8}, true, false, {256, 256, 16, false}},
-    {0, 0, {64, 8, 8}, false, false, {64, 64, 64, false}},
+    {16384, 0, {128, 1, 4}, {320, 2, 4}, {128, 1, 8}, {128, 1, 8}, true, true, {256, 64, 4, true}}, // GPUs
+    {0, 512, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, true, false, {256, 256, 16, false}},
+    {0, 0, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, false, false, {64, 64, 64, false}},
 };
-constexpr uint32_t kMostGroupThreads = 256;
+constexpr uint64_t kManyTokens = 384; // of all sequences
+constexpr uint32_t kMostGroupThreads = 320;
 constexpr uint32_t kLeastGroupThreads = 64;
 constexpr uint32_t kMostGroupTokens = 64;
 constexpr uint32_t kMostAddedBlocks = 8;
@@ -33,6 +36,15 @@ const DeviceTuning& deviceTuning(const RopeLimits& limits) {
     const DeviceTuning* row = kDeviceTunings;
     while (limits.threads < row->threads || limits.group_size < row->group_size) ++row;
     return *row;
+}
+
+// The descriptions of fused passes and additions have no heads here.
+const RopeTuning& rotationTuning(const RopeRotateDescription& d, const RopeLimits& limits) {
+    const DeviceTuning& device = deviceTuning(limits);
+    if ((d.q.heads | d.k.heads) == 0) return device.any;
+    if (uint64_t{d.tokens} * d.batch < kManyTokens) return device.few;
+    const bool floats = d.element_in == ROPE_ELEMENT_F32 || d.element_out == ROPE_ELEMENT_F32;
+    return d.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
 }
 
 uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -81,11 +93,11 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
 bool takesTensorsTogether(const RopeLimits& limits) { return deviceTuning(limits).together; }
 
 uint32_t lanePairsAtMost(const RopeRotateDescription& d, const RopeLimits& limits) {
-    return d.tuning.pairs != 0 ? d.tuning.pairs : deviceTuning(limits).rotation.pairs;
+    return d.tuning.pairs != 0 ? d.tuning.pairs : rotationTuning(d, limits).pairs;
 }
 
 uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, const RopeLimits& limits) {
-    const uint32_t heads = d.tuning.heads != 0 ? d.tuning.heads : deviceTuning(limits).rotation.heads;
+    const uint32_t heads = d.tuning.heads != 0 ? d.tuning.heads : rotationTuning(d, limits).heads;
     return smaller(smaller(heads, most), ROPE_MAX_ROTATED_HEADS);
 }
 
@@ -95,7 +107,7 @@ GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t
                        const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
     const uint32_t given = d.tuning.group_size;
-    const uint32_t wished = smaller(given != 0 ? given : device.rotation.group_size, most);
+    const uint32_t wished = smaller(given != 0 ? given : rotationTuning(d, limits).group_size, most);
     if (lanes > most) return {{wished, 1, 1}, (lanes + wished - 1) / wished, false};
     const uint32_t taken = chooseBlocks(blocks, lanes, wished, most), threads = taken * lanes;
     GroupCut cut = {{lanes, taken, 1}, 1, false};
@@ -144,8 +156,8 @@ AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint
                         const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
     const bool computes = d.source == ROPE_SOURCE_INLINE;
-    const uint32_t wished = smaller(device.rotation.group_size, limits.group_size);
-    const uint32_t taken = powerOfTwo(smaller(sequences, device.rotation.heads));
+    const uint32_t wished = smaller(device.any.group_size, limits.group_size);
+    const uint32_t taken = powerOfTwo(smaller(sequences, device.any.heads));
     uint32_t blocks = powerOfTwo(smaller(smaller(sequences / taken, kMostAddedBlocks), wished));
     const uint64_t angle_bytes = uint64_t{wished} / 2 * lane_pairs * 8; // a cosine and a sine, of two blocks or more
     if (computes && (!device.shares || angle_bytes > limits.shared_bytes)) blocks = 1;

@@ -65,8 +65,9 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         if (plan->bytes[slot] == 0) continue;
         if (buffers->slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
-        const uint32_t alignment = slot == ROPE_SLOT_PARAMETERS ? limits.uniform_alignment : limits.storage_alignment;
-        if ((buffers->slots[slot].offset & (alignment - 1)) != 0) return ROPE_ERROR_MISALIGNED;
+        uint32_t low_bits = limits.storage_alignment - 1;
+        if (slot == ROPE_SLOT_PARAMETERS) low_bits |= limits.uniform_alignment - 1; // it may be bound as either
+        if ((buffers->slots[slot].offset & low_bits) != 0) return ROPE_ERROR_MISALIGNED;
     }
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
         const RopePass& pass = plan->passes[i];

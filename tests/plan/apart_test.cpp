@@ -255,7 +255,7 @@ TEST(PlanApart, LoadsVectorsOnlyWhereAllWeightsLieAtMultiplesOfFour) {
     const auto vectors = [](const std::function<void(RopeFusedDescription*)>& move) {
         RopeFusedDescription d = packedModel();
         move(&d);
-        return planOf(d, limitsOf(8)).passes[0].constants[ROPE_ID_WEIGHT_VECTORS] != 0;
+        return planOf(d, limitsOf(8)).passes[0].constants[ROPE_ID_WEIGHT_BITS] == ROPE_WEIGHTS_BY_FOUR;
     };
     EXPECT_TRUE(vectors([](RopeFusedDescription*) {}));
     EXPECT_TRUE(vectors([](RopeFusedDescription* d) { d->q_norm.weights_offset = 12; }));
@@ -277,14 +277,37 @@ TEST(PlanApart, TakesTheShaderOfWhatADispatchReads) {
     EXPECT_EQ(shaders(d, 8), "fused_wide_weights ");
     d.q_norm.weights_on_device = 0;
     d.q_norm.weights = weights.data();
-    EXPECT_EQ(shaders(d, 8), "fused_wide_parameters_weights ");
-    EXPECT_EQ(shaders(d, 6), "fused_wide_parameters fused_wide_weights ");
+    EXPECT_EQ(shaders(d, 8), "fused_wide_weights ");
+    EXPECT_EQ(shaders(d, 7), "fused_wide_parameters_weights "); // Q's weights are uniforms
+    EXPECT_EQ(shaders(d, 6), "fused_wide_weights fused_wide_weights ");
     d.q_norm = d.k_norm;
     d.query_scale = {weights.data(), 4, 1, 0};
     EXPECT_EQ(shaders(d, 8), "fused_wide_parameters_weights ");
     d.cache.element = ROPE_ELEMENT_Q8_0;
     EXPECT_EQ(shaders(d, 8), "fused_integers_parameters_weights ");
     EXPECT_EQ(shaders(d, 6), "fused_wide_parameters_weights fused_integers_weights ");
+}
+
+// Weights in PARAMETERS are bound as one, if 16 bits count the elements between Q's and K's.
+TEST(PlanApart, BindsStoredWeightsTogetherIfTheyLieNear) {
+    const std::vector<float> weights(size_t{600} * 128, 1.0f);
+    RopeFusedDescription d = packedModel();
+    d.q_norm = {};
+    d.q_norm.kind = ROPE_NORM_RMS;
+    d.q_norm.weights = weights.data();
+    d.k_norm = d.q_norm;
+    RopePlan plan = planOf(d, limitsOf(8));
+    EXPECT_EQ(plan.passes[0].constants[ROPE_ID_WEIGHT_BITS], ROPE_WEIGHTS_BY_FOUR | ROPE_WEIGHTS_TOGETHER);
+    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_Q_WEIGHTS].extent, 256u);
+    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_K_WEIGHTS].extent, 0u);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_PARAMETERS], 256u * 4);
+    d.rotate.q.heads = 512;
+    d.q_norm.weights_per_head = 1;
+    RopeLimits limits = limitsOf(8);
+    limits.uniform_range = 1u << 20;
+    plan = planOf(d, limits);
+    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_K_WEIGHTS].offset, 512u * 128) << "too far from Q's";
+    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_Q_WEIGHTS].extent, 512u * 128);
 }
 
 TEST(PlanApart, SlotsHaveNames) {

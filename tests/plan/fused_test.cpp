@@ -510,17 +510,22 @@ void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, Ro
 void checkWeights(const Last& l, const rope::FusedTensor& t) {
     if (t.norm.kind == ROPE_NORM_NONE || t.norm.weights_on_device == 0) return;
     const bool q = t.role == rope::kQ;
+    const uint32_t element = l.id(q ? ROPE_ID_Q_WEIGHT_ELEMENT : ROPE_ID_K_WEIGHT_ELEMENT);
+    if (t.weights_stored && element == 0) return; // uniforms
+    const bool together = (l.id(ROPE_ID_WEIGHT_BITS) & ROPE_WEIGHTS_TOGETHER) != 0;
+    ASSERT_TRUE(t.weights_stored || !together);
     const uint64_t begin = q ? l.push.ROPE_WEIGHTS_AT & 0xFFFF : l.push.ROPE_WEIGHTS_AT >> 16;
     const uint64_t token = l.id(q ? ROPE_ID_Q_WEIGHT_TOKEN : ROPE_ID_K_WEIGHT_TOKEN);
     const uint64_t head = l.id(q ? ROPE_ID_Q_WEIGHT_HEAD : ROPE_ID_K_WEIGHT_HEAD);
     const uint64_t last =
         begin + (l.push.first_token + l.push.tokens - 1ull) * token + (t.heads - 1ull) * head + t.norm.dim - 1;
-    const uint32_t binding = q ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
+    const uint32_t binding = q || together ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
     const uint64_t bytes = ropeElementBytes(t.norm.weights_element);
-    ASSERT_EQ(l.id(q ? ROPE_ID_Q_WEIGHT_ELEMENT : ROPE_ID_K_WEIGHT_ELEMENT), uint32_t{t.norm.weights_element});
+    ASSERT_EQ(element, uint32_t{t.norm.weights_element});
     l.fits(binding, last * bytes / 4, 4); // whole words
     ASSERT_EQ(l.dispatch.bindings[binding].offset + begin * bytes, t.norm.weights_offset * bytes);
-    if (l.id(ROPE_ID_WEIGHT_VECTORS) != 0) {
+    ASSERT_EQ(l.dispatch.bindings[binding].slot == ROPE_SLOT_PARAMETERS, t.weights_stored);
+    if ((l.id(ROPE_ID_WEIGHT_BITS) & ROPE_WEIGHTS_BY_FOUR) != 0) {
         ASSERT_EQ((begin | token | head) % 4, 0u);
     }
 }
@@ -655,11 +660,12 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
     };
     if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element_in);
     if (t.norm.kind != ROPE_NORM_NONE && t.norm.weights_on_device != 0) {
+        const RopeSlot own = t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS;
+        const RopeSlot slot = t.weights_stored ? ROPE_SLOT_PARAMETERS : own;
         Reach(t.norm.weights_offset)
             .over(t.d.tokens, t.norm.weights_token_stride)
             .over(t.heads, t.norm.weights_head_stride)
-            .isIn(plan.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS], t.norm.dim,
-                  ropeElementBytes(t.norm.weights_element));
+            .isIn(plan.bytes[slot], t.norm.dim, ropeElementBytes(t.norm.weights_element));
     }
     if (!t.cached) return tensor(t.to_slot, t.destination, t.d.element_out);
     const RopeCache& cache = fused.filled.cache;
@@ -836,6 +842,7 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
     rope::ResolvedFused fused;
     RopeReason reason;
     ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
+    rope::storeWeights(&fused);
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;
         checkPositionBytes(fused, fused.tensors[i], plan);

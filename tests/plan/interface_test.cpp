@@ -259,7 +259,7 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     for (uint32_t id = ROPE_ID_Q_LANES; id <= ROPE_ID_CLIP; ++id) fused.insert(id);
     for (uint32_t id = ROPE_ID_V_LANES; id <= ROPE_ID_V_PAGE_STRIDE; ++id) fused.insert(id);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, fused);
-    for (uint32_t id = ROPE_ID_WEIGHT_VECTORS; id <= ROPE_ID_K_WEIGHT_HEAD; ++id) fused.insert(id);
+    for (uint32_t id = ROPE_ID_WEIGHT_BITS; id <= ROPE_ID_K_WEIGHT_HEAD; ++id) fused.insert(id);
     for (const uint32_t id : Ids{ROPE_ID_BIAS_ELEMENT, ROPE_ID_BIAS_VECTORS, ROPE_ID_Q_BIASES, ROPE_ID_K_BIASES,
                                  ROPE_ID_V_BIASES, ROPE_ID_Q_BIAS_HEAD, ROPE_ID_K_BIAS_HEAD, ROPE_ID_V_BIAS_HEAD})
         fused.insert(id);

@@ -84,6 +84,16 @@ uint32_t storageBuffers(const RopeDispatch& dispatch) {
     return count;
 }
 
+bool bindsUniform(const RopePlan& plan) {
+    RopeDispatch dispatch;
+    bool any = false;
+    for (uint32_t i = 0; i < ropeDispatchCount(&plan); ++i) {
+        ropeGetDispatch(&plan, i, &dispatch);
+        any = any || dispatch.bindings[ROPE_BINDING_UNIFORM].range != 0;
+    }
+    return any;
+}
+
 // Every dispatch keeps to the limits; returns the most shared memory of any.
 uint64_t expectWithin(const RopePlan& plan, const RopeLimits& limits) {
     uint64_t most = 0;
@@ -299,8 +309,8 @@ TEST(PlanLeast, SharedMemoryOfRelativeVectorsIsWithinTheLimit) {
     }
 }
 
-// One storage buffer fewer, then one fewer again: more dispatches, or a sentence that says what would help. Below the
-// four that every device has, the limits themselves are wrong.
+// One storage buffer fewer, then one fewer again: weights of norms as uniforms, more dispatches, or a sentence that
+// says what would help. Below the four that every device has, the limits themselves are wrong.
 TEST(PlanLeast, OneBufferFewerIsASplitOrASentence) {
     uint32_t splits = 0, sentences = 0;
     for (const Kind& kind : kKinds) {
@@ -318,7 +328,8 @@ TEST(PlanLeast, OneBufferFewerIsASplitOrASentence) {
             RopePlan plan;
             if (kind.plan(limits, &plan) == ROPE_SUCCESS) {
                 expectWithin(plan, limits);
-                EXPECT_GT(ropeDispatchCount(&plan), ropeDispatchCount(&whole)) << kind.name;
+                const bool reads_uniforms = !bindsUniform(whole) && bindsUniform(plan); // weights of norms
+                EXPECT_TRUE(reads_uniforms || ropeDispatchCount(&plan) > ropeDispatchCount(&whole)) << kind.name;
                 ++splits;
                 continue;
             }

@@ -42,14 +42,14 @@ size_t pipelinesOf(RopeRotateDescription d, uint32_t least, uint32_t most, const
     return wanted.size();
 }
 
-TEST(PlanRotateRange, OfAModelIsOnePipeline) {
+TEST(PlanRotateRange, OfAModelIsAPipelineForFewTokensAndOneForMany) {
     for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
         for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
             RopeRotateDescription d = llama();
             d.element_in = element;
             d.source = source;
             d.rows.count = 8192;
-            EXPECT_EQ(pipelinesOf(d, 1, 8192, nullptr, 1), 1u) << "element " << element << ", source " << source;
+            EXPECT_EQ(pipelinesOf(d, 1, 8192, nullptr, 2), 2u) << "element " << element << ", source " << source;
         }
     }
 }
@@ -94,7 +94,9 @@ TEST(PlanRotateRange, OfHeadsFarApartIsTogetherAndApart) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_range = uint64_t{31} * 4096 * 128 * 4 + 300 * 128 * 4;
-    EXPECT_EQ(pipelinesOf(d, 1, 1000, &limits, 2), 3u);
+    EXPECT_EQ(pipelinesOf(d, 1, 383, &limits, 1), 1u);
+    EXPECT_EQ(pipelinesOf(d, 384, 1000, &limits, 2), 3u);
+    EXPECT_EQ(pipelinesOf(d, 1, 1000, &limits, 3), 4u);
 }
 
 TEST(PlanRotateRange, IsRefusedInWords) {

@@ -55,8 +55,8 @@ Cut cutOf(const RopeRotateDescription& d, uint32_t threads, uint32_t group_size 
     return group_cut::cutOf(plan);
 }
 
-Cut tuned(const RopeTuning& tuning, RopeElement element = ROPE_ELEMENT_F32) {
-    RopeRotateDescription d = llama(4096);
+Cut tuned(const RopeTuning& tuning, RopeElement element = ROPE_ELEMENT_F32, uint32_t tokens = 32) {
+    RopeRotateDescription d = llama(tokens);
     d.tuning = tuning;
     d.element_in = element;
     return cutOf(d, 0);
@@ -65,17 +65,26 @@ Cut tuned(const RopeTuning& tuning, RopeElement element = ROPE_ELEMENT_F32) {
 TEST(Tuning, GivesEachKindOfDeviceItsGroups) {
     for (const uint32_t tokens : {1u, 4096u}) {
         const RopeRotateDescription d = llama(tokens);
-        EXPECT_EQ(cutOf(d, 0), (Cut{16, 8, 1, 1, 1, 4, 1, 0})) << "a GPU's";
-        EXPECT_EQ(cutOf(d, 16384, 1024), (Cut{16, 8, 1, 1, 1, 4, 1, 0}));
         EXPECT_EQ(cutOf(d, 64, 1024), (Cut{16, 10, 1, 1, 4, 4, 1, 0})) << "8 and 2 blocks";
         EXPECT_EQ(cutOf(d, 64), (Cut{16, 5, 1, 1, 8, 4, 0, 0})) << "4 blocks and 1";
     }
-    RopeRotateDescription d = llama(4096);
-    d.element_in = ROPE_ELEMENT_F16;
-    EXPECT_EQ(cutOf(d, 0), (Cut{8, 8, 1, 1, 1, 8, 1, 0}));
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.count = 4096;
-    EXPECT_EQ(cutOf(d, 0), (Cut{8, 8, 1, 1, 1, 8, 0, 0})) << "rows are read";
+}
+
+// A GPU's threads take little of few tokens of all sequences, and more of many.
+TEST(Tuning, GivesAGpuGroupsByTheCountOfTokens) {
+    for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
+        RopeRotateDescription d = llama(383);
+        d.element_in = element;
+        EXPECT_EQ(cutOf(d, 0, 1024), (Cut{16, 8, 1, 1, 1, 4, 1, 0}));
+        d.batch = 2;
+        d.tokens = 192;
+        EXPECT_EQ(cutOf(d, 16384, 1024), (Cut{16, 20, 1, 1, 2, 4, 1, 0})) << "a whole token";
+        EXPECT_EQ(cutOf(d, 0), (Cut{16, 4, 1, 1, 2, 4, 1, 0})) << "groups of at most 128 threads, none idle";
+        d.source = ROPE_SOURCE_TABLE;
+        d.rows.count = 4096;
+        const Cut wide = {8, 8, 1, 1, 1, 8, 0, 0}, narrow = {16, 4, 1, 1, 2, 4, 0, 0};
+        EXPECT_EQ(cutOf(d, 0), element == ROPE_ELEMENT_F32 ? narrow : wide) << "rows are read";
+    }
 }
 
 TEST(Tuning, GivesWayToTheDescriptionsOwn) {
@@ -85,7 +94,8 @@ TEST(Tuning, GivesWayToTheDescriptionsOwn) {
     EXPECT_EQ(tuned({0, 5, 0}), (Cut{16, 2, 1, 1, 5, 4, 1, 0})) << "7 blocks and 2";
     EXPECT_EQ(tuned({0, 1024, 0}), (Cut{16, 5, 1, 1, ROPE_MAX_ROTATED_HEADS, 4, 1, 0}));
     EXPECT_EQ(tuned({0, 0, 4}, ROPE_ELEMENT_BF16).pairs, 4u);
-    EXPECT_EQ(tuned({0, 0, 0}, ROPE_ELEMENT_BF16).pairs, 8u);
+    EXPECT_EQ(tuned({0, 0, 8}, ROPE_ELEMENT_BF16).pairs, 8u);
+    EXPECT_EQ(tuned({0, 1, 8}, ROPE_ELEMENT_BF16, 4096), (Cut{8, 8, 1, 1, 1, 8, 1, 0}));
 }
 
 // A norm keeps to the pairs of a lane, too.
@@ -130,7 +140,7 @@ TEST(Tuning, CopiesRunsOfFourByWords) {
 // One group takes the tokens of small heads together. No group is larger in y and z than every device allows.
 TEST(Tuning, FillsGroupsWithTokensAndBlocks) {
     static const std::vector<double> kFrequencies(8192, 0.5);
-    RopeRotateDescription d = llama(4096);
+    RopeRotateDescription d = llama(300);
     d.q.heads = 1;
     d.k.heads = 0;
     d.head_dim = 16;

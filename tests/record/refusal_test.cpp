@@ -212,6 +212,11 @@ TEST_P(RecordingRefusal, OfParametersThatAreNotAligned) {
     ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
     buffers_.slots[ROPE_SLOT_PARAMETERS] = memory_.slot(12288 + limits.storage_alignment);
     EXPECT_EQ(recorded(plan, buffers_), ROPE_ERROR_MISALIGNED);
+    limits.uniform_alignment = limits.storage_alignment / 2; // weights are bound as storage
+    open(limits);
+    ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
+    buffers_.slots[ROPE_SLOT_PARAMETERS] = memory_.slot(12288 + limits.uniform_alignment);
+    EXPECT_EQ(recorded(plan, buffers_), ROPE_ERROR_MISALIGNED);
 }
 
 TEST_P(RecordingRefusal, OfATensorThatGoesOutOfPlaceToItsOwnPlace) {
