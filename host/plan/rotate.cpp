@@ -188,7 +188,8 @@ RopeResult planRotation(const RopeRotateDescription& description, bool together,
 }
 
 // Returns the most tokens, up to `most`, whose plan takes the pipelines of a plan for `least` tokens. Each change that
-// more tokens make is made once, so what follows the first other plan never takes these pipelines again.
+// more tokens make is made once, so what follows the first other plan never takes these pipelines again. Heads that lie
+// so far apart that a binding spans few tokens are the exception: they may go together and apart in turns.
 uint32_t lastTokensAlike(RopeRotateDescription d, const RopePlan& like, uint32_t least, uint32_t most,
                          const RopeLimits* limits) {
     while (least < most) {
@@ -234,8 +235,12 @@ RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_
             return result;
         }
         tokens = lastTokensAlike(d, plans[count++], tokens, most, limits);
-        if (tokens == most) break;
+        if (tokens == most) {
+            *plan_count = count;
+            return result;
+        }
     }
-    *plan_count = count;
-    return result;
+    return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
+                  "from %u to %u tokens the tensors take more than %u kinds of plans; ask for shorter ranges", least,
+                  most, ROPE_MAX_RANGE_PLANS);
 }

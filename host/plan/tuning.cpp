@@ -6,7 +6,7 @@ namespace {
 
 // A device takes the first row whose `threads` and `group_size` its limits reach. `few`, `many` and `halves` cut
 // rotations: a group comes nearest to `group_size` threads, a thread has `heads` heads, and a lane has `pairs` pairs at
-// most. Few tokens leave a GPU idle, so a thread takes little, which is the shortest way. Of many tokens it takes more.
+// most. Few tokens leave a GPU idle, so a thread takes little and ends soon. A thread takes more of many tokens.
 // `halves` cuts many tokens of 16 bits whose cosines and sines lie in rows. `any` cuts fused passes, which keep their
 // pipelines at any number of tokens, and additions, whose sequences are their heads. `bias` cuts biases.
 const struct DeviceTuning {
@@ -25,8 +25,8 @@ const struct DeviceTuning {
     {0, 512, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, true, false, {256, 256, 16, false}},
     {0, 0, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, false, false, {64, 64, 64, false}},
 };
-constexpr uint64_t kManyTokens = 384; // of all sequences
-constexpr uint32_t kMostGroupThreads = 320;
+constexpr uint64_t kManyTokens = 384;       // of all sequences
+constexpr uint32_t kMostGroupThreads = 256; // but where the table says more
 constexpr uint32_t kLeastGroupThreads = 64;
 constexpr uint32_t kMostGroupTokens = 64;
 constexpr uint32_t kMostAddedBlocks = 8;
@@ -119,7 +119,9 @@ GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t
 }
 
 uint32_t largestGroup(const RopeRotateDescription& d, const RopeLimits& limits) {
-    return d.tuning.group_size != 0 ? d.tuning.group_size : smaller(kMostGroupThreads, limits.group_size);
+    if (d.tuning.group_size != 0) return d.tuning.group_size;
+    const uint32_t wished = rotationTuning(d, limits).group_size;
+    return smaller(wished > kMostGroupThreads ? wished : kMostGroupThreads, limits.group_size);
 }
 
 void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32_t lanes, uint32_t heads,
