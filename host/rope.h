@@ -977,14 +977,14 @@ typedef struct RopeCache {
 /* Q goes in place or out of place (rotate.out_of_place). K and V go to the cache or, without a cache, as Q does. V is
  * not turned. All three take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a
  * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
- * Q_WEIGHTS and K_WEIGHTS count too. Q takes a dispatch of its own if there is less room, on drivers for CPUs, if its
- * elements are moved in other vectors than K's, if only one of Q and K has a norm of all heads, or if the cache stores
- * scales apart (I8, and float8 without a given scale) and cos and sin come from rows or a table, or the plan is cut by
- * sequences. K and V go together. With a cache of I8, float8 or blocks, or a norm of all heads, they must be alike
- * (heads, head_dim, strides of the source, strides of the cache). In one buffer on each side (packed,
- * cache.v_shares_buffer) they take 4 storage buffers, which every device has. They are refused if they take more than
- * limits.storage_buffers. Set v_separate_dispatch then: V takes a dispatch of its own, which moves the same bytes and
- * has the same bits.
+ * Q_WEIGHTS and K_WEIGHTS count too. Weights in PARAMETERS take one or two more only if there is room. Q takes a
+ * dispatch of its own if there is less room, on drivers for CPUs, if its elements are moved in other vectors than K's,
+ * if only one of Q and K has a norm of all heads, or if the cache stores scales apart (I8, and float8 without a given
+ * scale) and cos and sin come from rows or a table, or the plan is cut by sequences. K and V go together. With a cache
+ * of I8, float8 or blocks, or a norm of all heads, they must be alike (heads, head_dim, strides of the source, strides
+ * of the cache). In one buffer on each side (packed, cache.v_shares_buffer) they take 4 storage buffers, which every
+ * device has. They are refused if they take more than limits.storage_buffers. Set v_separate_dispatch then: V takes a
+ * dispatch of its own, which moves the same bytes and has the same bits.
  *
  * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0), from slot K
  * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe
@@ -1147,9 +1147,10 @@ ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, con
 /* Makes plans for ropePrepare before the first token. Together they take every pipeline that ropePlanRotate's plans
  * take for the description with any number of tokens from `least` to `most`, whatever description->tokens says. The
  * call writes up to ROPE_MAX_RANGE_PLANS plans, and their number to *plan_count. It refuses if a plan of `least` or of
- * `most` tokens is refused, with the reason in plans[0]. On a GPU most models take one pipeline for few tokens and
- * another for many, from 384 of all sequences on. One token alone may fit wider lanes, a counted token may leave the
- * table, and tensors may go apart: each of these adds some. */
+ * `most` tokens is refused, with the reason in plans[0]. It refuses with ROPE_ERROR_TOO_LARGE if more plans are needed.
+ * Most models take one pipeline for few tokens and another for many on a GPU: many are 384 tokens or more, those of all
+ * sequences together. One token alone may fit wider lanes, a counted token may leave the table, and tensors may go
+ * apart: each of these adds some. */
 #define ROPE_MAX_RANGE_PLANS 6u
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
@@ -1207,8 +1208,8 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  *     slots, offsets and ranges may differ.
  *   - The pipeline's layout has ROPE_PUSH_WORDS push constants from offset 0. Each dispatch pushes all of them.
  *   - The index of a binding is its number in set 0. ROPE_BINDING_UNIFORM is a uniform buffer, all others are storage
- *     buffers. PARAMETERS may be bound as either. No rotation has the uniform buffer. A fused pass has it for a scale
- * of queries, given scales, biases of a norm or weights of V's, and where there are too few storage buffers.
+ *     buffers. A dispatch may bind PARAMETERS as either or as both. Biases of T5 have the uniform buffer, and fused
+ *     passes with a scale of queries, given scales, biases of a norm, weights of V's norm or too few storage buffers.
  *   - A binding whose range is 0 is neither read nor written. The words of ropeSpecialize do not declare it. A layout
  *     of your own may have its number: a buffer there is not used. The shader as it is declares more, see
  * ropeSpecialize.
@@ -1249,10 +1250,10 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * dispatch->shader->bytes. The call returns the bytes written, 0 for a shader that is not the library's.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 9 in a fused pass, 12 in a fused pass with weights or biases on the device, with 16-bit stores of blocks or
- * of odd 16-bit geometry. The layout must have them too. A host binds there what the nearest bound number below has, or
- * the nearest above. That buffer is neither read nor written there, but synchronization validation may take another
- * buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
+ * rotation, 9 in a fused pass, 12 in a fused pass that reads weights of norms as storage, or biases, or has 16-bit
+ * stores of blocks or of odd 16-bit geometry. The layout must have them too. A host binds there what the nearest bound
+ * number below has, or the nearest above. That buffer is neither read nor written there, but synchronization validation
+ * may take another buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were
@@ -1304,8 +1305,8 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
 
 typedef struct RopeBuffer {
     VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; PARAMETERS with UNIFORM_BUFFER_BIT besides */
-    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment, and of PARAMETERS of
-                            minUniformBufferOffsetAlignment too; finer ones go into a layout's offset */
+    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment; that of PARAMETERS is also a multiple of
+                            minUniformBufferOffsetAlignment; finer ones go into a layout's offset */
 } RopeBuffer;
 
 typedef struct RopeBuffers {

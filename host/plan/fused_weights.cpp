@@ -1,4 +1,5 @@
-// This file owns weights of norms that lie in buffers of their own: their defaults and refusals, and their bindings.
+// This file owns weights of norms that are read from storage buffers, their own or PARAMETERS: their defaults and
+// refusals, and their bindings.
 #include "plan/fused_dispatch.h"
 #include "plan/planner.h"
 

@@ -77,8 +77,8 @@ struct ShaderPair {
 };
 // Returns the odd one, or null where the device lacks 16-bit storage.
 const RopeShader* oddShader(const ShaderPair& shaders, const RopeLimits& limits);
-// Chooses a rotation's shader, an addition's or a bias's. Lanes of 16-bit elements have eight pairs where the geometry
-// allows.
+// Chooses a rotation's shader, an addition's or a bias's. Lanes of 16-bit elements have eight pairs if the geometry
+// and the tuning allow it.
 ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderPair& shaders,
                                     const RopeLimits& limits);
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.

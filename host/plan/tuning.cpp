@@ -7,8 +7,8 @@ namespace {
 // A device takes the first row whose `threads` and `group_size` its limits reach. `few`, `many` and `halves` cut
 // rotations: a group comes nearest to `group_size` threads, a thread has `heads` heads, and a lane has `pairs` pairs at
 // most. Few tokens leave a GPU idle, so a thread takes little and ends soon. A thread takes more of many tokens.
-// `halves` cuts many tokens of 16 bits whose cosines and sines lie in rows. `any` cuts fused passes, which keep their
-// pipelines at any number of tokens, and additions, whose sequences are their heads. `bias` cuts biases.
+// `halves` cuts many tokens of 16 bits whose cosines and sines lie in rows or a table. `any` cuts fused passes, which
+// keep their pipelines at any number of tokens, and additions, whose sequences are their heads. `bias` cuts biases.
 const struct DeviceTuning {
     uint32_t threads, group_size;
     RopeTuning few, many, halves, any;
