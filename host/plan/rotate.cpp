@@ -240,6 +240,7 @@ RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_
             return result;
         }
     }
+    memset(plans, 0, sizeof *plans);
     return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
                   "from %u to %u tokens the tensors take more than %u kinds of plans; ask for shorter ranges", least,
                   most, ROPE_MAX_RANGE_PLANS);

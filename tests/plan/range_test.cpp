@@ -99,6 +99,31 @@ TEST(PlanRotateRange, OfHeadsFarApartIsTogetherAndApart) {
     EXPECT_EQ(pipelinesOf(d, 1, 1000, &limits, 3), 4u);
 }
 
+// A binding of 2 MiB spans few tokens of 261 sequences, so the tensors go together and apart in turns.
+TEST(PlanRotateRange, OfTooManyPlansIsRefused) {
+    RopeRotateDescription d = llama();
+    d.head_dim = 16;
+    d.frequencies.count = 8;
+    d.q.heads = 18;
+    d.k.heads = 1;
+    d.batch = 261;
+    d.element_in = ROPE_ELEMENT_BF16;
+    d.source = ROPE_SOURCE_TABLE;
+    d.rows.count = 100;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_range = 1u << 21;
+    limits.threads = 0;
+    RopePlan plans[ROPE_MAX_RANGE_PLANS];
+    uint32_t count = 7;
+    EXPECT_EQ(ropePlanRotateRange(&d, 1, 288, &limits, plans, &count), ROPE_ERROR_TOO_LARGE);
+    EXPECT_STREQ(plans[0].reason.text,
+                 "from 1 to 288 tokens the tensors take more than 6 kinds of plans; ask for shorter ranges");
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(plans[0].pass_count, 0u);
+}
+
 TEST(PlanRotateRange, IsRefusedInWords) {
     RopePlan plans[ROPE_MAX_RANGE_PLANS];
     uint32_t count = 7;
