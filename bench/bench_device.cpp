@@ -123,9 +123,10 @@ double BenchDevice::submissionSeconds() const {
 
 double BenchDevice::idleSeconds() const { return std::chrono::duration<double>(Time::now() - last_work_).count(); }
 
-BenchDevice openBenchDevice(const std::string& select, Clock clock, uint64_t working_set) {
+BenchDevice openBenchDevice(const std::string& select, Clock clock, uint64_t working_set, bool bounds_checks) {
     rope::DeviceOptions options;
     options.select = select;
+    options.pipeline_robustness = !bounds_checks;
     std::string error;
     rope::Device device = rope::Device::open(options, &error);
     if (!device) throw std::invalid_argument(error);

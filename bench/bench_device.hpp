@@ -72,7 +72,8 @@ class BenchDevice {
 };
 
 // Opens a device that has what the clock needs; throws where there is none.
-BenchDevice openBenchDevice(const std::string& select, Clock clock, uint64_t working_set = kDefaultWorkingSet);
+BenchDevice openBenchDevice(const std::string& select, Clock clock, uint64_t working_set = kDefaultWorkingSet,
+                            bool bounds_checks = false);
 
 std::vector<float> noise(size_t count, uint32_t* state); // between -1 and 1
 std::vector<uint8_t> noiseBytes(RopeElement element, size_t count);

@@ -205,26 +205,47 @@ bool DeviceState::chooseQueue(std::string* error) {
     return false;
 }
 
+// The features that are enabled: structures that form a list, and ROPE_ENABLED_ bits.
 struct EnabledFeatures {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
-    uint32_t enabled = 0; // ROPE_ENABLED_ bits
+#ifdef VK_EXT_pipeline_robustness // headers of Vulkan 1.3.221 and newer
+    VkPhysicalDevicePipelineRobustnessFeaturesEXT robustness = {};
+#endif
+    void* list = nullptr;
+    uint32_t enabled = 0;
 };
 
-// Enables the features that the shaders use, and no other: some compilers make worse code for features enabled
-// wholesale.
-static EnabledFeatures usefulFeatures(const VulkanFunctions& vk, const DeviceInfo& info, const DeviceOptions& options) {
-    EnabledFeatures useful;
-    useful.storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
-    VkPhysicalDevice16BitStorageFeatures storage_16 = useful.storage_16;
+static void findFeatures(const VulkanFunctions& vk, VkPhysicalDevice device, void* features) {
     VkPhysicalDeviceFeatures2 found = {};
     found.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
-    found.pNext = &storage_16;
-    vk.GetPhysicalDeviceFeatures2(info.physical_device, &found);
+    found.pNext = features;
+    vk.GetPhysicalDeviceFeatures2(device, &found);
+}
+
+// Enables the features that the library uses, and no other: some compilers make worse code for features enabled
+// wholesale.
+void DeviceState::enableFeatures(const DeviceOptions& options, const std::vector<VkExtensionProperties>& available,
+                                 EnabledFeatures* features, std::vector<const char*>* names) const {
+    features->storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
+    VkPhysicalDevice16BitStorageFeatures storage_16 = features->storage_16; // of which one member is enabled
+    findFeatures(vk, info.physical_device, &storage_16);
     if (options.storage_16 && storage_16.storageBuffer16BitAccess) {
-        useful.storage_16.storageBuffer16BitAccess = VK_TRUE;
-        useful.enabled |= ROPE_ENABLED_STORAGE_16;
+        features->storage_16.storageBuffer16BitAccess = VK_TRUE;
+        features->enabled |= ROPE_ENABLED_STORAGE_16;
+        features->list = &features->storage_16;
     }
-    return useful;
+#ifdef VK_EXT_pipeline_robustness
+    VkPhysicalDevicePipelineRobustnessFeaturesEXT& robustness = features->robustness;
+    robustness.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT;
+    const bool offered = hasDeviceExtension(available, VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME);
+    if (options.pipeline_robustness && offered) findFeatures(vk, info.physical_device, &robustness);
+    if (robustness.pipelineRobustness) {
+        robustness.pNext = features->list;
+        features->enabled |= ROPE_ENABLED_PIPELINE_ROBUSTNESS;
+        features->list = &robustness;
+        names->push_back(VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME);
+    }
+#endif
 }
 
 bool DeviceState::createDevice(const DeviceOptions& options, std::string* error) {
@@ -244,7 +265,8 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     if (hasDeviceExtension(available, "VK_KHR_portability_subset")) { // a device that offers it requires it enabled
         names.push_back("VK_KHR_portability_subset");
     }
-    EnabledFeatures features = usefulFeatures(vk, info, options);
+    EnabledFeatures features;
+    enableFeatures(options, available, &features, &names);
     enabled |= features.enabled;
     const float priority = 1;
     VkDeviceQueueCreateInfo queue_info = {};
@@ -254,7 +276,7 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     queue_info.pQueuePriorities = &priority;
     VkDeviceCreateInfo create = {};
     create.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
-    create.pNext = (enabled & ROPE_ENABLED_STORAGE_16) != 0 ? &features.storage_16 : nullptr;
+    create.pNext = features.list;
     create.queueCreateInfoCount = 1;
     create.pQueueCreateInfos = &queue_info;
     create.enabledExtensionCount = static_cast<uint32_t>(names.size());

@@ -7,6 +7,8 @@
 
 namespace rope {
 
+struct EnabledFeatures;
+
 struct DeviceState {
     DeviceState() = default;
     ~DeviceState();
@@ -59,6 +61,8 @@ struct DeviceState {
   private:
     VkResult allocateMemory(bool for_staging, Allocation* allocation);
     bool chooseQueue(std::string* error);
+    void enableFeatures(const DeviceOptions& options, const std::vector<VkExtensionProperties>& available,
+                        EnabledFeatures* features, std::vector<const char*>* names) const;
     bool createDevice(const DeviceOptions& options, std::string* error);
     bool createSubmission(std::string* error);
     bool createContext(std::string* error);

@@ -90,6 +90,20 @@ VkResult createShaderModule(const RopeContext& c, const RopeDispatch& dispatch, 
     return result;
 }
 
+// Tells a driver that no place needs a check of bounds: plans and shaders see to that.
+void leaveOutChecks(const RopeContext& c, VkComputePipelineCreateInfo* info) {
+#ifdef VK_EXT_pipeline_robustness // headers of Vulkan 1.3.221 and newer
+    static const VkPipelineRobustnessCreateInfoEXT kNoChecks = {
+        VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
+        nullptr,
+        VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT,
+        VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT,
+        VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DEVICE_DEFAULT_EXT,
+        VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DEVICE_DEFAULT_EXT};
+    if ((c.limits.enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0) info->pNext = &kNoChecks;
+#endif
+}
+
 // Makes a pipeline and its layouts. The node has what was made before a failure.
 VkResult createPipeline(const RopeContext& c, const RopeDispatch& dispatch, PipelineNode* node) {
     VkResult result = createLayouts(c, dispatch, node);
@@ -105,6 +119,7 @@ VkResult createPipeline(const RopeContext& c, const RopeDispatch& dispatch, Pipe
     info.stage.module = module;
     info.stage.pName = "main";
     info.layout = node->layout;
+    leaveOutChecks(c, &info);
     result = c.vk.CreateComputePipelines(c.device, c.cache, 1, &info, c.allocator, &node->pipeline);
     c.vk.DestroyShaderModule(c.device, module, c.allocator);
     return result;

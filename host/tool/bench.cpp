@@ -274,6 +274,8 @@ void printBenchHead(const BenchDevice& bench, const rope::DeviceInfo& info) {
                     static_cast<int>(bench.workingSet() >> 20));
     else
         std::printf("buffers: one set, which a cache may hold\n");
+    if ((bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0)
+        std::printf("pipelines: all without a driver's checks of bounds\n");
     std::printf("times of one dispatch and a barrier, out of a submission of many; medians of rounds in turns\n"
                 "GB/s and us/MB of all bytes read and written\n"
                 "under a kernel's name: how many times that kernel's time was taken\n");
@@ -320,6 +322,7 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
                       {"clock", options.timing.clock},
                       {"clock_watch", clockJson(clock)},
                       {"working_set_mib", bench.workingSet() >> 20},
+                      {"bounds_checks", (bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) == 0},
                       {"rows", list}};
         if (options.costs) whole["costs"] = costs;
         std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());

@@ -107,13 +107,16 @@ void addTimingOptions(CLI::App* app, TimingOptions* options) {
                                "MiB of buffers used in turns, so that no cache holds them; 0: one set of buffers; "
                                "without it 256, on a CPU's driver 0"),
                "a whole number of MiB", 0, 65536);
+    app->add_flag("--bounds-checks", options->bounds_checks,
+                  "leave a driver's checks of bounds in all pipelines; without it they go without, if the device has "
+                  "VK_EXT_pipeline_robustness");
 }
 
 measure::BenchDevice openTimedDevice(const std::string& select, const TimingOptions& options) {
     const uint64_t working_set =
         options.working_set < 0 ? measure::kDefaultWorkingSet : static_cast<uint64_t>(options.working_set) << 20;
     return measure::openBenchDevice(select, options.clock == "host" ? measure::Clock::kHost : measure::Clock::kDevice,
-                                    working_set);
+                                    working_set, options.bounds_checks);
 }
 
 nlohmann::ordered_json clockJson(const measure::ClockProbe& clock) {

@@ -26,10 +26,11 @@ extern const measure::CaseChoices kDefaultChoices, kPlotChoices, kTuneChoices;
 // A choice that no option makes is everything with --all, else the one that `otherwise` has.
 measure::CaseChoices choicesOf(const CaseOptions& options, const measure::CaseChoices& otherwise);
 
-// How times are taken: the clock, and how many MiB of buffers are used in turns.
+// How times are taken: the clock, how many MiB of buffers are used in turns, and how pipelines are made.
 struct TimingOptions {
     std::string clock = "device";
-    int64_t working_set = -1; // MiB; -1: the default
+    int64_t working_set = -1;   // MiB; -1: the default
+    bool bounds_checks = false; // pipelines keep a driver's checks of bounds
 };
 void addTimingOptions(CLI::App* app, TimingOptions* options);
 measure::BenchDevice openTimedDevice(const std::string& select, const TimingOptions& options);

@@ -56,7 +56,8 @@ Json deviceJson(const ListedDevice& listed) {
     }
     device["rounding"] = listed.nearest ? "nearest" : "other";
     device["offers"] = {{"push_descriptors", isEnabled(listed, ROPE_ENABLED_PUSH_DESCRIPTORS)},
-                        {"storage_16", isEnabled(listed, ROPE_ENABLED_STORAGE_16)}};
+                        {"storage_16", isEnabled(listed, ROPE_ENABLED_STORAGE_16)},
+                        {"pipeline_robustness", isEnabled(listed, ROPE_ENABLED_PIPELINE_ROBUSTNESS)}};
     device["limits"] = {{"storage_range", listed.limits.storage_range},
                         {"storage_alignment", listed.limits.storage_alignment},
                         {"group_count", {listed.limits.group_count[0], listed.limits.group_count[1]}},
@@ -70,9 +71,10 @@ void printListedDevice(const ListedDevice& listed) {
         std::printf("  not usable: %s\n", oneLine(listed.error).c_str());
         return;
     }
-    std::printf("  offers: push descriptors %s, 16-bit storage %s\n",
-                isEnabled(listed, ROPE_ENABLED_PUSH_DESCRIPTORS) ? "yes" : "no",
-                isEnabled(listed, ROPE_ENABLED_STORAGE_16) ? "yes" : "no");
+    const auto offers = [&](uint32_t bit) { return isEnabled(listed, bit) ? "yes" : "no"; };
+    std::printf("  offers: push descriptors %s, 16-bit storage %s, pipelines without checks of bounds %s\n",
+                offers(ROPE_ENABLED_PUSH_DESCRIPTORS), offers(ROPE_ENABLED_STORAGE_16),
+                offers(ROPE_ENABLED_PIPELINE_ROBUSTNESS));
     std::printf("  limits: %" PRIu64 " bytes in a binding, aligned to %u; %u x %u groups of %u\n",
                 listed.limits.storage_range, listed.limits.storage_alignment, listed.limits.group_count[0],
                 listed.limits.group_count[1], listed.limits.group_size);

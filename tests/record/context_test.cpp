@@ -26,6 +26,7 @@ struct Wire {
     bool named = true;     // whether functions of debug utils can be had
     bool named_below = true;
     std::vector<std::string> names, asked;
+    VkPipelineRobustnessCreateInfoEXT robustness = {}; // of the last pipeline; of no type if it had none
     std::vector<VkPipeline> bound;
 
     const VkAllocationCallbacks* allocator(const VkAllocationCallbacks* a) const { return allocates ? a : nullptr; }
@@ -59,6 +60,8 @@ VKAPI_ATTR VkResult VKAPI_CALL createPipelines(VkDevice d, VkPipelineCache c, ui
                                                const VkComputePipelineCreateInfo* i, const VkAllocationCallbacks* a,
                                                VkPipeline* p) {
     wire.log.emplace_back("vkCreateComputePipelines");
+    wire.robustness = {};
+    if (i->pNext != nullptr) wire.robustness = *static_cast<const VkPipelineRobustnessCreateInfoEXT*>(i->pNext);
     return wire.fails() ? wire.failure : made(wire.vk->CreateComputePipelines(d, c, n, i, wire.allocator(a), p));
 }
 VKAPI_ATTR void VKAPI_CALL destroyPipeline(VkDevice d, VkPipeline p, const VkAllocationCallbacks* a) {
@@ -350,6 +353,19 @@ TEST_P(Context, AsksForNoFunctionOfWhatIsNotEnabled) {
     EXPECT_FALSE(asked("DebugUtils"));
     EXPECT_FALSE(asked("PushDescriptor"));
     EXPECT_TRUE(asked("vkCmdDispatch"));
+}
+
+TEST_P(Context, LeavesChecksOfBoundsOutOnlyWhereTheFeatureIsEnabled) {
+    const bool enabled = (info_.limits.enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0;
+    ASSERT_EQ(createAndPrepare(Plans(info_.limits)), VK_SUCCESS);
+    if (enabled) {
+        EXPECT_EQ(wire.robustness.sType, VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT);
+        EXPECT_EQ(wire.robustness.storageBuffers, VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT);
+        EXPECT_EQ(wire.robustness.uniformBuffers, VK_PIPELINE_ROBUSTNESS_BUFFER_BEHAVIOR_DISABLED_EXT);
+    }
+    info_.limits.enabled &= ~ROPE_ENABLED_PIPELINE_ROBUSTNESS;
+    ASSERT_EQ(createAndPrepare(Plans(info_.limits)), VK_SUCCESS);
+    EXPECT_EQ(wire.robustness.sType, VkStructureType{}) << "nothing is chained";
 }
 
 TEST_P(Context, PushesByTheNameOfVulkan14WhereThatAloneIsThere) {

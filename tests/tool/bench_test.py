@@ -83,6 +83,17 @@ def bench_has_copies_beside_fused_passes_and_a_fill_beside_what_is_only_written(
 
 
 @test
+def bench_leaves_checks_of_bounds_out_where_the_device_lets_it():
+    for device in json.loads(run("devices", "--json")[0]) if vulkan_devices() else sys.exit(77):
+        if not device["usable"]:
+            continue
+        for more, checks in [([], not device["offers"]["pipeline_robustness"]), (["--bounds-checks"], True)]:
+            measure = [*SMALL_BENCH, "--element", "f32", "--device", device["index"], *more]
+            assert json.loads(run(*measure, "--json")[0])["bounds_checks"] == checks, (device, more)
+            assert ("without a driver's checks" in run(*measure)[0]) != checks, (device, more)
+
+
+@test
 def bench_times_many_dispatches_over_many_buffers():
     found = vulkan_devices()
     if not found:
