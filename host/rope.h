@@ -1154,9 +1154,9 @@ ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, con
  * call writes up to ROPE_MAX_RANGE_PLANS plans, and their number to *plan_count. It refuses if a plan of `least` or of
  * `most` tokens is refused, with the reason in plans[0]. It refuses with ROPE_ERROR_TOO_LARGE if more plans are needed.
  * Most models take one pipeline for few tokens and another for many on a GPU: many are 384 tokens or more, those of all
- * sequences together. One token alone may fit wider lanes, a counted token may leave the table, and tensors may go
- * apart: each of these adds some. */
-#define ROPE_MAX_RANGE_PLANS 6u
+ * sequences together. Rows and tables take a third in 16 bits, from 16 384 tokens on. One token alone may fit wider
+ * lanes, a counted token may leave the table, and tensors may go apart: each of these adds some. */
+#define ROPE_MAX_RANGE_PLANS 8u
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                         uint32_t* plan_count);

@@ -188,10 +188,13 @@ RopeResult planRotation(const RopeRotateDescription& description, bool together,
 }
 
 // Returns the most tokens, up to `most`, whose plan takes the pipelines of a plan for `least` tokens. Each change that
-// more tokens make is made once, so what follows the first other plan never takes these pipelines again. Heads that lie
-// so far apart that a binding spans few tokens are the exception: they may go together and apart in turns.
+// more tokens of one tuning make is made once, so what follows the first other plan never takes these pipelines again.
+// Heads that lie so far apart that a binding spans few tokens are the exception: they may go together and apart in
+// turns.
 uint32_t lastTokensAlike(RopeRotateDescription d, const RopePlan& like, uint32_t least, uint32_t most,
                          const RopeLimits* limits) {
+    const uint32_t of_tuning = lastTokensOfTuning(d);
+    most = most < of_tuning ? most : of_tuning;
     while (least < most) {
         d.tokens = least + (most - least + 1) / 2;
         RopePlan plan;
@@ -234,7 +237,8 @@ RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_
             plans[0] = plans[count];
             return result;
         }
-        tokens = lastTokensAlike(d, plans[count++], tokens, most, limits);
+        tokens = lastTokensAlike(d, plans[count], tokens, most, limits);
+        if (count == 0 || !haveSamePipelines(plans[count - 1], plans[count])) ++count; // not all tunings differ
         if (tokens == most) {
             *plan_count = count;
             return result;

@@ -7,8 +7,9 @@ namespace {
 // A device takes the first row whose `threads` and `group_size` its limits reach. `few`, `many` and `halves` cut
 // rotations: a group comes nearest to `group_size` threads, a thread has `heads` heads, and a lane has `pairs` pairs at
 // most. Few tokens leave a GPU idle, so a thread takes little and ends soon. A thread takes more of many tokens.
-// `halves` cuts many tokens of 16 bits whose cosines and sines lie in rows or a table. `any` cuts fused passes, which
-// keep their pipelines at any number of tokens, and additions, whose sequences are their heads. `bias` cuts biases.
+// `halves` cuts many tokens of 16 bits whose cosines and sines lie in rows or a table, while a cache may hold them.
+// `any` cuts fused passes, which keep their pipelines at any number of tokens, and additions, whose sequences are their
+// heads. `bias` cuts biases.
 const struct DeviceTuning {
     uint32_t threads, group_size;
     RopeTuning few, many, halves, any;
@@ -25,7 +26,8 @@ const struct DeviceTuning {
     {0, 512, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, true, false, {256, 256, 16, false}},
     {0, 0, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, false, false, {64, 64, 64, false}},
 };
-constexpr uint64_t kManyTokens = 384;       // of all sequences
+constexpr uint64_t kManyTokens = 384; // of all sequences
+constexpr uint64_t kMostTokens = 16384;
 constexpr uint32_t kMostGroupThreads = 256; // but where the table says more
 constexpr uint32_t kLeastGroupThreads = 64;
 constexpr uint32_t kMostGroupTokens = 64;
@@ -42,9 +44,10 @@ const DeviceTuning& deviceTuning(const RopeLimits& limits) {
 const RopeTuning& rotationTuning(const RopeRotateDescription& d, const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
     if ((d.q.heads | d.k.heads) == 0) return device.any;
-    if (uint64_t{d.tokens} * d.batch < kManyTokens) return device.few;
+    const uint64_t tokens = uint64_t{d.tokens} * d.batch;
+    if (tokens < kManyTokens) return device.few;
     const bool floats = d.element_in == ROPE_ELEMENT_F32 || d.element_out == ROPE_ELEMENT_F32;
-    return d.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
+    return tokens >= kMostTokens || d.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
 }
 
 uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -88,6 +91,13 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
         return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 4, 8, or 0", t.pairs);
     }
     return ROPE_SUCCESS;
+}
+
+uint32_t lastTokensOfTuning(const RopeRotateDescription& d) {
+    const uint64_t batch = d.batch != 0 ? d.batch : 1;
+    if (d.tokens * batch >= kMostTokens) return UINT32_MAX;
+    const uint64_t next = d.tokens * batch < kManyTokens ? kManyTokens : kMostTokens;
+    return static_cast<uint32_t>((next - 1) / batch);
 }
 
 bool takesTensorsTogether(const RopeLimits& limits) { return deviceTuning(limits).together; }

@@ -54,6 +54,27 @@ TEST(PlanRotateRange, OfAModelIsAPipelineForFewTokensAndOneForMany) {
     }
 }
 
+// From 16 384 tokens on 16-bit rows and tables are cut as all else is. The heads of one token make the same groups
+// again that few tokens have, with another pipeline between.
+TEST(PlanRotateRange, OfManyTokensIsAThirdPipelineForRowsAndTablesOfSixteenBits) {
+    RopeRotateDescription d = llama();
+    d.element_in = ROPE_ELEMENT_F16;
+    d.rows.count = 40000;
+    for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
+        d.source = source;
+        EXPECT_EQ(pipelinesOf(d, 16000, 16500, nullptr, 2), 2u);
+        d.batch = 2;
+        EXPECT_EQ(pipelinesOf(d, 1, 8300, nullptr, 3), 3u);
+        d.batch = 1;
+    }
+    d.source = ROPE_SOURCE_INLINE;
+    EXPECT_EQ(pipelinesOf(d, 16000, 16500, nullptr, 1), 1u);
+    d.source = ROPE_SOURCE_ROWS;
+    d.q.heads = 1;
+    d.k.heads = 0;
+    EXPECT_EQ(pipelinesOf(d, 1, 40000, nullptr, 3), 2u);
+}
+
 // Counted positions leave the table from the 101st token on, and such a token stays as it is.
 TEST(PlanRotateRange, OfATableThatEndsIsTwoPipelines) {
     RopeRotateDescription d = llama();
@@ -119,7 +140,7 @@ TEST(PlanRotateRange, OfTooManyPlansIsRefused) {
     uint32_t count = 7;
     EXPECT_EQ(ropePlanRotateRange(&d, 1, 288, &limits, plans, &count), ROPE_ERROR_TOO_LARGE);
     EXPECT_STREQ(plans[0].reason.text,
-                 "from 1 to 288 tokens the tensors take more than 6 kinds of plans; ask for shorter ranges");
+                 "from 1 to 288 tokens the tensors take more than 8 kinds of plans; ask for shorter ranges");
     EXPECT_EQ(count, 0u);
     EXPECT_EQ(plans[0].pass_count, 0u);
 }
