@@ -330,13 +330,13 @@ void main() {
 #ifndef ROPE_SHIFTS
     if (kRelays) moved = quads_of(item);
 #endif
+    Token token = find_token(gl_WorkGroupID.y, item.token);
     if (!kTurnsCache) load_heads(item, moved);
+    find_destination(item, token);
+    if (kTurnsCache) load_heads(item, moved);
 #ifdef ROPE_WEIGHTS
     load_head_weights(item, moved);
 #endif
-    Token token = find_token(gl_WorkGroupID.y, item.token);
-    find_destination(item, token);
-    if (kTurnsCache) load_heads(item, moved);
     lane.paired = lane.paired && item.tensor != kThird;
     Token turning = token;
     take_delta(turning);

@@ -45,6 +45,11 @@ uint weight_element(WorkItem item) {
     return choose(is_q(item), kQWeightElement, choose(item.tensor == kThird, 0u, kKWeightElement));
 }
 
+// Weights of one kind need no choice by tensor. 0: Q's and K's are of two kinds.
+const uint kOneKind = kKWeightElement == 0u ? kQWeightElement : kQWeightElement == 0u ? kKWeightElement : 0u;
+const uint kWeightElement = kQWeightElement == kKWeightElement ? kQWeightElement : kOneKind;
+uint element_of_weights(WorkItem item) { return kWeightElement != 0u ? kWeightElement : weight_element(item); }
+
 // Returns the four weights from element `at` on: four words, or two of 16-bit elements. Only words that have some of
 // these weights are read.
 uvec4 weight_words(bool of_q, bool floats, uint at) {
@@ -66,7 +71,7 @@ uvec4 load_weights(WorkItem item, uint h, uint place) {
     uint head = min(item.head + h, item.heads - 1u);
     uint at = begin + token_index(item.token) * choose(is_q(item), kQWeightToken, kKWeightToken) +
               head * choose(is_q(item), kQWeightHead, kKWeightHead) + place * 4u;
-    return weight_words(is_q(item), weight_element(item) == 1u + ROPE_F32, at);
+    return weight_words(is_q(item), element_of_weights(item) == 1u + ROPE_F32, at);
 }
 
 void hold_weights(WorkItem item, uint h, uint half_quad, uint place) {
@@ -100,8 +105,8 @@ vec4 norm_biases_of(WorkItem item, uint h, uint place) {
 
 vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
 #ifdef ROPE_WEIGHTS
-    uint element = weight_element(item);
-    if (element != 0u) {
+    if (weight_element(item) != 0u) {
+        uint element = element_of_weights(item);
         uvec4 words = held_weights[kHoldsWeights ? held_at(h, half_quad) : 0u];
         if (!kHoldsWeights) words = load_weights(item, h, place);
         return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
