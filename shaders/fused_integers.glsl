@@ -55,7 +55,7 @@ void finish_heads(WorkItem item, Way way) {
             if (kRelays && way.lane.to.count[i] == 0u) continue;
             uint place = places_out(way, quad)[i];
             const bool run_each = ROPE_IS_INTERLEAVED(kChunkOut) && kQuads == 2u; // else a run's quads lie in one block
-            if (kInBlocks && (run_each || quad == 0u)) share = share_of(h, place / kBlockQuads);
+            if (kInBlocks && (run_each || quad == 0u)) share = kept_share(h, place / kBlockQuads);
             finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
         }
     }
@@ -77,6 +77,10 @@ void store_quads(WorkItem item, Way way) {
 void store_integers(WorkItem item, Way way) {
     if (!kGiven) {
         if (!is_q(item)) find_extremes(way);
+        barrier();
+    }
+    if (kInBlocks) {
+        if (!is_q(item)) keep_block_shares(item.lane);
         barrier();
     }
     if (is_q(item)) store_heads(item, way);

@@ -1,6 +1,6 @@
 // This file makes heads integers or float8, with a float32 scale for each head, or in blocks of 32 with a float16 scale
-// for each. The lanes of a head put their extremes into shared memory, and each lane finds the scale of its block. A
-// given scale of float8 needs none of that.
+// for each. The lanes of a head put their extremes into shared memory. Each lane then finds the scale of its head, or
+// one lane that of a block. A given scale of float8 needs none of that.
 #include "float8.h"
 
 layout(constant_id = ROPE_ID_CACHE_FORMAT) const uint kFormat = 0;
@@ -38,12 +38,11 @@ uint cache_entry_of(uint h) {
 }
 
 // For each quad these hold the largest magnitude, or, for unsigned integers, the element that has it, or the greatest
-// element and the least.
+// element and the least. A block's share then takes the place of its first four quads.
 shared uvec4 greatest[kGiven ? 1u : kCacheEntries * kCacheFours];
 shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
-// Blocks keep four integers of each quad, and the scales as they are stored, with minima in the high halves.
+// Blocks keep four integers of each quad.
 shared uint integers[kInBlocks ? kCacheEntries * kCacheQuads : 1u];
-shared uint block_scales[kInBlocks ? kCacheEntries * kHeadBlocks : 1u];
 
 // The words from each tensor's first word to its first scale, where scales are stored apart, and their strides from
 // sequence to sequence and head to head.
@@ -116,6 +115,24 @@ Share share_of(uint h, uint block) {
     uint inverse = choose(is_normal, reciprocal_bits(scale) | sign, 0u);
     return Share(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
 }
+
+// A block's share is kept with its scale and its minimum as they are stored, in two halves of a word. A head has more
+// lanes than blocks. If a lane found both of its blocks' shares, these would be most of its work.
+uint share_at(uint h, uint block) { return cache_entry_of(h) * kCacheFours + block * kBlockFours; }
+void keep_block_shares(uint lane) {
+    if (lane >= kHeadBlocks) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        Share share = share_of(h, lane);
+        uvec4 halves = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
+        uint stored = halves.x | halves.y << 16;
+        greatest[share_at(h, lane)] = uvec4(stored, floatBitsToUint(share.inverse), share.minimum, 0u);
+    }
+}
+Share kept_share(uint h, uint block) {
+    uvec4 kept = greatest[share_at(h, block)];
+    return Share(0u, uintBitsToFloat(kept.y), kept.z);
+}
+uint stored_scale(uint h, uint block) { return greatest[share_at(h, block)].x; }
 
 #ifdef ROPE_PARAMETERS
 uint given_scale(WorkItem item) { return choose(item.tensor == kThird, kVScale, kKScale); }
@@ -200,15 +217,12 @@ uint elements_before(WorkItem item, uint h) {
 // those of other lanes.
 void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
     uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
-    bool is_first = place % kBlockQuads == 0u;
     if (kInBlocks) {
         integers[cache_entry_of(h) * kCacheQuads + place] = bytes;
-        uvec4 kept = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
-        if (is_first) block_scales[cache_entry_of(h) * kHeadBlocks + place / kBlockQuads] = kept.x | kept.y << 16;
     } else if (item.is_there && has_head(item, h)) {
         uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
         put_integers(item, begin + elements_before(item, h) / 4u + place, bytes);
-        if (is_first && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
+        if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
     }
 }
 
@@ -238,7 +252,7 @@ uint block_half(uint h, uint half_at) {
     const uint header = kMinimum ? 2u : 1u;
     uint block = half_at / kBlockHalves;
     uint at = half_at % kBlockHalves;
-    if (at < header) return block_scales[cache_entry_of(h) * kHeadBlocks + block] >> 16u * at & 0xFFFFu;
+    if (at < header) return stored_scale(h, block) >> 16u * at & 0xFFFFu;
     uint word = integer_word(cache_entry_of(h) * kCacheQuads + block * kBlockQuads, (at - header) / 2u);
     return word >> 16u * ((at - header) & 1u) & 0xFFFFu;
 }
@@ -254,7 +268,6 @@ const bool kBlocksByQuad = kInBlocks && kSigned && kPutHalves == 2u;
 void put_quad(WorkItem item, uint h, uint place) {
     uint block = place / kBlockQuads;
     uint quad = place % kBlockQuads;
-    uint scale = cache_entry_of(h) * kHeadBlocks + block;
     uint entry = cache_entry_of(h) * kCacheQuads + place;
     uint at = blocks_before(item, h) + (block * kBlockHalves + 1u) / 2u + quad;
     uint own = integers[entry];
@@ -262,9 +275,9 @@ void put_quad(WorkItem item, uint h, uint place) {
         put_integers(item, at, own);
         return;
     }
-    uint before = quad == 0u ? block_scales[scale] : integers[entry - 1u] >> 16;
+    uint before = quad == 0u ? stored_scale(h, block) : integers[entry - 1u] >> 16;
     put_integers(item, at, before | own << 16);
-    if (quad == kBlockQuads - 1u) put_integers(item, at + 1u, own >> 16 | block_scales[scale + 1u] << 16);
+    if (quad == kBlockQuads - 1u) put_integers(item, at + 1u, own >> 16 | stored_scale(h, block + 1u) << 16);
 }
 
 void store_blocks(WorkItem item) {

@@ -7,7 +7,7 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kMostNormedHeads = 16; // heads of a thread that are normed together: registers hold no more
-constexpr uint32_t kIdleBytes = 80;       // of shared memory: each array of a stage that a dispatch lacks has one entry
+constexpr uint32_t kIdleBytes = 76;       // of shared memory: each array of a stage that a dispatch lacks has one entry
 
 uint32_t divideUp(uint32_t count, uint32_t by) { return (count + by - 1) / by; }
 
@@ -114,7 +114,7 @@ uint64_t cacheWords(const FusedDispatch& dispatch, const SharedStages& stages, c
     const FusedRole role = dispatch.has(kK) ? kK : kV;
     const uint64_t head_dim = dispatch.tensors[role]->d.head_dim, quads = head_dim / 4;
     uint64_t words = (quads + 3) / 4 * (stages.minima ? 8 : 4);
-    if (stages.blocks) words += quads + head_dim / ROPE_BLOCK_ELEMENTS;
+    if (stages.blocks) words += quads;
     return words * lanes.rowBlocks(role);
 }
 
