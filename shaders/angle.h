@@ -83,7 +83,7 @@ ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
     uint kept = value >> count;
     uint rest = value * (1u << (32u - count));
     uint sticky = choose(below != 0u, 1u, kept & 1u);
-    return kept + uint(rest - 1u + sticky >= 0x80000000u && rest != 0u);
+    return kept + uint(rest + sticky > 0x80000000u);
 }
 
 // These words are 1/(2 pi) in binary, behind four words of zeros. Word (e + 128) / 32 starts at the bit of weight 2^-e.
@@ -152,23 +152,23 @@ ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
     return product;
 }
 
-// Returns the bits of the nearest float32. value.high is at least 2^29.
-ROPE_FUNCTION uint to_float_bits(RopeScaled value) {
-    uint once = choose(int(value.high) < 0, 0u, value.high); // doubled twice at most it has bit 31
-    uint high = value.high + once;
-    uint twice = choose(int(high) < 0, 0u, high);
-    high += twice;
-    int biased = value.exponent - int(once != 0u) - int(twice != 0u) + 126;
-    return uint(biased - 1) * 0x800000u + round_off(high, value.low, 8u);
+// Doubles the high word unless it has bit 31. The low word stays: rounding only asks if it is zero.
+ROPE_FUNCTION RopeScaled doubled(RopeScaled value) {
+    uint added = choose(int(value.high) < 0, 0u, value.high);
+    value.high += added;
+    value.exponent -= int(added != 0u);
+    return value;
 }
 
-ROPE_FUNCTION RopeScaled octant_cosine(uint u) {
+// A cosine of 1 does not fit 32 bits. If it is not scaled, one unit less is rounded to 1.
+ROPE_FUNCTION RopeScaled octant_cosine(uint u, bool scaled) {
     uint versine =
         multiply_high(u, less_product(1324675871u, u, less_product(68093814u, u, less_product(1399900u, u, 15161u))));
+    bool one = versine == 0u && scaled;
     RopeScaled cosine;
-    cosine.high = choose(versine == 0u, 0x80000000u, 0u - versine);
+    cosine.high = choose(one, 0x80000000u, 0u - max(versine, 1u));
     cosine.low = 0u;
-    cosine.exponent = int(versine == 0u);
+    cosine.exponent = int(one);
     return cosine;
 }
 
@@ -208,19 +208,21 @@ ROPE_FUNCTION uvec2 cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale
     uint t = choose(r.high >= 0x20000000u, 0xFFFFFFFFu, r.high * 8u + (r.middle >> 29));
     uint u = multiply_high(t, t);
     bool none = (r.high | r.middle | r.low) == 0u;
-    RopeScaled first = octant_cosine(u);
+    bool scaled = scale_mantissa != 0x80000000u;
+    RopeScaled first = octant_cosine(u, scaled);
     RopeScaled second = octant_sine(r, u);
-    // A power of two takes no product, but loses the bit that a product would cut off. The loop saves code.
-    second.low &= choose(scale_mantissa == 0x80000000u, 0xFFFFFFFEu, 0xFFFFFFFFu);
+    // A power of two takes no product, but loses the bit that a product would cut off. The loop saves code. The cosine
+    // is at least sqrt(1/2), the sine's mantissa sqrt(1/8), and a product at least half of either.
+    second.low &= choose(scaled, 0xFFFFFFFFu, 0xFFFFFFFEu);
     uint c = 0u;
     uint s = 0u;
     for (uint i = 0u; i < 2u; ++i) {
         RopeScaled value = first;
-        if (scale_mantissa != 0x80000000u) value = scaled_by(first, scale_mantissa);
-        value.exponent += scale_exponent;
+        if (scaled) value = doubled(scaled_by(first, scale_mantissa));
+        if (i != 0u) value = doubled(value);
         first = second;
         c = s;
-        s = to_float_bits(value);
+        s = uint(value.exponent + scale_exponent + 125) * 0x800000u + round_off(value.high, value.low, 8u);
     }
     // The quadrants have (c, s), (-s, c), (-c, -s), (s, -c); s has the sign of r. The signs come first, so that a zero
     // has none.

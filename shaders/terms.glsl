@@ -38,7 +38,7 @@ LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
             uint own = kShared ? thread + i * kTokenThreads : quad * 4u + i;
             uint pair = kShared ? first_group_pair() + own : lane.j + own;
             bool is_there = kShared ? token_is_there && own < kGroupPairs && pair < kPairs
-                                    : item.is_there && (!kByWords || own < lane.count);
+                                    : !kByWords || own < lane.count;
             if (added && is_there) {
                 uvec2 bits = cos_sin_of(token, axis_of(pair), frequency_of(token, pair));
                 if (kShared) {
