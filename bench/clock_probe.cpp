@@ -35,20 +35,19 @@ void ClockProbe::makePiece() {
     repeats_ = static_cast<uint32_t>(std::min(std::max(wanted, 1.0), static_cast<double>(piece_->mostRepeats())));
 }
 
-void ClockProbe::workOnce() {
+double ClockProbe::workOnce() {
     if (piece_ == nullptr) makePiece();
-    bench_->time(piece_.get(), repeats_);
+    return bench_->time(piece_.get(), repeats_);
 }
 
 void ClockProbe::warmUp() {
     const Time::time_point begin = Time::now();
-    if (piece_ == nullptr) makePiece();
     const bool first = settled_ == 0;
     std::vector<double> times;
     const double most = first ? limits_.most : limits_.most_later;
     double elapsed = 0;
     do {
-        times.push_back(bench_->time(piece_.get(), repeats_));
+        times.push_back(workOnce());
         elapsed = std::chrono::duration<double>(Time::now() - begin).count();
     } while (elapsed < most && !((!first || elapsed >= limits_.least) && hasSettled(times, settled_)));
     const auto few = static_cast<std::ptrdiff_t>(std::min<size_t>(5, times.size()));
@@ -63,7 +62,7 @@ void ClockProbe::keepWarm() {
     const Time::time_point now = Time::now();
     if (!samples_.empty() && std::chrono::duration<double>(now - last_sample_).count() < limits_.sample_interval)
         return;
-    samples_.push_back(bench_->time(piece_.get(), repeats_));
+    samples_.push_back(workOnce());
     last_sample_ = now;
 }
 

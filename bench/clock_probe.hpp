@@ -29,7 +29,7 @@ class ClockProbe {
     // Warms the device up if it has not worked for a moment, and takes a sample if the last one is some time ago. To be
     // called before each round.
     void keepWarm();
-    void workOnce(); // does the piece of work, untimed
+    double workOnce(); // does the piece of work, and returns its seconds
     ClockReport report() const { return judgeClock(samples_); }
     uint32_t warmUps() const { return warm_ups_; }
     double warmUpSeconds() const { return warm_up_seconds_; } // of all of them
