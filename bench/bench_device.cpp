@@ -126,7 +126,7 @@ double BenchDevice::idleSeconds() const { return std::chrono::duration<double>(T
 BenchDevice openBenchDevice(const std::string& select, Clock clock, uint64_t working_set, bool bounds_checks) {
     rope::DeviceOptions options;
     options.select = select;
-    options.pipeline_robustness = !bounds_checks;
+    options.bounds_checks = bounds_checks;
     std::string error;
     rope::Device device = rope::Device::open(options, &error);
     if (!device) throw std::invalid_argument(error);

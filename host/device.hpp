@@ -36,15 +36,15 @@ struct DeviceInfo {
 std::string describe(const DeviceInfo& info);
 
 struct DeviceOptions {
-    std::string select;              // an index, part of a name or driver in any case, or empty for the best:
-                                     // discrete, then integrated, virtual, cpu; then the newer Vulkan
-    bool validate = false;           // VK_LAYER_KHRONOS_validation with synchronization validation, an error if missing
-    bool debug_utils = true;         // with validate: VK_EXT_debug_utils brings the messages, and names for tools; if
-                                     // false, VK_EXT_debug_report brings them, and nothing is named
-    bool push_descriptors = true;    // use them where the device has them
-    bool storage_16 = true;          // use storageBuffer16BitAccess where the device has it
-    bool pipeline_robustness = true; // leave out a driver's checks of bounds where the device has the feature
-    double timeout_seconds = 60;     // how long a submission may take
+    std::string select;           // an index, part of a name or driver in any case, or empty for the best:
+                                  // discrete, then integrated, virtual, cpu; then the newer Vulkan
+    bool validate = false;        // VK_LAYER_KHRONOS_validation with synchronization validation, an error if missing
+    bool debug_utils = true;      // with validate: VK_EXT_debug_utils brings the messages, and names for tools; if
+                                  // false, VK_EXT_debug_report brings them, and nothing is named
+    bool push_descriptors = true; // use them where the device has them
+    bool storage_16 = true;       // use storageBuffer16BitAccess where the device has it
+    bool bounds_checks = false;   // leave a driver's checks of bounds in pipelines, where the device could go without
+    double timeout_seconds = 60;  // how long a submission may take
     std::shared_ptr<Messages> messages;                         // where messages go; null: the device makes its own
     PFN_vkGetInstanceProcAddr get_instance_proc_addr = nullptr; // null: the system's loader is opened
 };

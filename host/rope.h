@@ -269,14 +269,15 @@ typedef struct RopeLimits {
 /* These bits tell what is enabled on the device beyond Vulkan 1.1. None is needed, but odd 16-bit geometry takes
  * ROPE_ENABLED_STORAGE_16. ROPE_ENABLED_NATIVE_HALVES is no feature: the self-test finds it.
  *
- * No plan reads or writes outside its buffers, so a driver need not look at every place again. NVIDIA's does, unless it
- * is told not to. With ROPE_ENABLED_PIPELINE_ROBUSTNESS the context's pipelines say so, also where the host enabled
- * robustBufferAccess for its own. */
+ * No dispatch leaves its bindings, whatever they hold, so a driver need not look at every place again. NVIDIA's does,
+ * unless it is told not to. With ROPE_ENABLED_PIPELINE_ROBUSTNESS the context's pipelines say so, also where the host
+ * enabled robustBufferAccess for its own. A library that was built with headers older than the extension leaves the
+ * checks in. */
 #define ROPE_ENABLED_PUSH_DESCRIPTORS 1u /* VK_KHR_push_descriptor, or the feature pushDescriptor of Vulkan 1.4 */
 #define ROPE_ENABLED_STORAGE_16 2u       /* the feature storageBuffer16BitAccess */
 #define ROPE_ENABLED_DEBUG_UTILS 8u      /* VK_EXT_debug_utils, which is enabled on the instance: names and labels */
 #define ROPE_ENABLED_NATIVE_HALVES 16u   /* packHalf2x16 and unpackHalf2x16 are proven: from ropeEnabledBySelfTest */
-#define ROPE_ENABLED_PIPELINE_ROBUSTNESS 32u /* the feature pipelineRobustness, of VK_EXT_pipeline_robustness */
+#define ROPE_ENABLED_PIPELINE_ROBUSTNESS 32u /* pipelineRobustness of VK_EXT_pipeline_robustness, or of Vulkan 1.4 */
 
 /* The least that Vulkan 1.1 promises; every plan function takes null for it. */
 ROPE_API void ropeMinimumLimits(RopeLimits* limits);
@@ -1154,8 +1155,8 @@ ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, con
  * call writes up to ROPE_MAX_RANGE_PLANS plans, and their number to *plan_count. It refuses if a plan of `least` or of
  * `most` tokens is refused, with the reason in plans[0]. It refuses with ROPE_ERROR_TOO_LARGE if more plans are needed.
  * Most models take one pipeline for few tokens and another for many on a GPU: many are 384 tokens or more, those of all
- * sequences together. Rows and tables take a third in 16 bits, from 16 384 tokens on. One token alone may fit wider
- * lanes, a counted token may leave the table, and tensors may go apart: each of these adds some. */
+ * sequences together. 16-bit tensors that turn by rows or a table take a third on a GPU, from 16 384 tokens on. One
+ * token alone may fit wider lanes, a counted token may leave the table, and tensors may go apart: each adds some. */
 #define ROPE_MAX_RANGE_PLANS 8u
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
@@ -1222,9 +1223,9 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  *     ropeSpecialize take none, and are read only while the pipeline is made.
  *   - A slot's own offset is a multiple of the device's alignment. The bytes behind such a multiple go into the
  *     layout's offset, in elements, and binding.offset is added to the slot's.
- *   - No binding ends (offset + range) beyond plan.bytes of its slot, rounded up to 4 bytes. A dispatch stays inside
- *     its bindings whatever the buffers hold, so its pipeline may go without a driver's checks of bounds
- *     (VK_EXT_pipeline_robustness).
+ *   - No binding ends (offset + range) beyond plan.bytes of its slot, rounded up to 4 bytes. A dispatch of the groups
+ *     that ropeGetDispatch or ropeCmdExecuteIndirect allow stays inside its bindings, whatever these hold. So its
+ *     pipeline may go without a driver's checks of bounds (VK_EXT_pipeline_robustness).
  *   - ropeWriteFrequencies' words depend on values, count, sets and angle: these are the key to cache them by.
  *   - Neither planning nor ropeGetDispatch allocates; both may stand in a frame. */
 

@@ -80,7 +80,7 @@ void main() {
     Head heads[kHeadsPerThread];
     for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, kFirst, item.head + h);
     LaneTerms terms;
-    if (kInline) terms = compute_terms(token, added, item, lane);
+    if (kInline) terms = compute_terms(token, added, lane);
     if (kShared) barrier();
     if (!item.is_there || (kSamePlace && kScaled == 0u && !added)) return;
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;

@@ -153,7 +153,7 @@ ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
 }
 
 // Doubles the high word unless it has bit 31. The low word stays: rounding only asks if it is zero.
-ROPE_FUNCTION RopeScaled doubled(RopeScaled value) {
+ROPE_FUNCTION RopeScaled with_high_bit(RopeScaled value) {
     uint added = choose(int(value.high) < 0, 0u, value.high);
     value.high += added;
     value.exponent -= int(added != 0u);
@@ -211,15 +211,15 @@ ROPE_FUNCTION uvec2 cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale
     bool scaled = scale_mantissa != 0x80000000u;
     RopeScaled first = octant_cosine(u, scaled);
     RopeScaled second = octant_sine(r, u);
-    // A power of two takes no product, but loses the bit that a product would cut off. The loop saves code. The cosine
-    // is at least sqrt(1/2), the sine's mantissa sqrt(1/8), and a product at least half of either.
+    // A power of two takes no product, but loses the bit that a product would cut off. The loop saves code. A cosine
+    // has bit 31. A sine may lack one bit, for its mantissa is at least sqrt(1/8). A product may lack one more.
     second.low &= choose(scaled, 0xFFFFFFFFu, 0xFFFFFFFEu);
     uint c = 0u;
     uint s = 0u;
     for (uint i = 0u; i < 2u; ++i) {
         RopeScaled value = first;
-        if (scaled) value = doubled(scaled_by(first, scale_mantissa));
-        if (i != 0u) value = doubled(value);
+        if (scaled) value = with_high_bit(scaled_by(first, scale_mantissa));
+        if (i != 0u) value = with_high_bit(value);
         first = second;
         c = s;
         s = uint(value.exponent + scale_exponent + 125) * 0x800000u + round_off(value.high, value.low, 8u);

@@ -184,21 +184,27 @@ void put_scores(Work work, uint to, Query query, uvec4 run) {
     store_run(kFirst, to, run, work.keys, kFloatsOut);
 }
 
-void main() {
-    uint head = gl_WorkGroupID.z / push.lane_parts;
-    uint first_key = ((gl_WorkGroupID.z - head * push.lane_parts) << push.lane_bits) * kRun;
-    uint lane = gl_LocalInvocationID.x & ((1u << push.lane_bits) - 1u);
-    uint queries = (kThreads >> push.lane_bits) * kQueries;
-    uint first_query = gl_WorkGroupID.x * queries;
-    queries = min(queries, push.tokens - first_query);
+// Returns what a thread takes of its group's queries.
+Work find_work(uint head, uint first_key, uint first_query, uint queries) {
     Work work;
-    work.key = first_key + lane * kRun;
+    work.key = first_key + (gl_LocalInvocationID.x & ((1u << push.lane_bits) - 1u)) * kRun;
     work.keys = min(kRun, push.keys - min(work.key, push.keys));
     work.query = min((gl_LocalInvocationID.x >> push.lane_bits) * kQueries, queries);
     work.queries = work.keys == 0u ? 0u : min(kQueries, queries - work.query);
     work.query += first_query;
     work.to = push.destination.offset + gl_WorkGroupID.y * push.destination.batch + head * push.destination.head +
               work.query * push.destination.token + place_of(work.key);
+    return work;
+}
+
+void main() {
+    uint head = gl_WorkGroupID.z / push.lane_parts;
+    uint first_key = ((gl_WorkGroupID.z - head * push.lane_parts) << push.lane_bits) * kRun;
+    uint queries = (kThreads >> push.lane_bits) * kQueries;
+    uint first_query = gl_WorkGroupID.x * queries;
+    queries = min(queries, push.tokens - min(first_query, push.tokens)); // an indirect dispatch may have groups without any
+    first_query = min(first_query, push.tokens - 1u);
+    Work work = find_work(head, first_key, first_query, queries);
 
     uvec4 runs[kLoadsFirst ? kQueries : 1u];
     if (kLoadsFirst && work.queries != 0u) { // one branch: a compiler may wait for loads where it ends

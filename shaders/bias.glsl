@@ -40,10 +40,11 @@ uint rope_t5_reached(int distance, bool bidirectional, uvec4 thresholds) {
     return reached.x + reached.y + (reached.z + reached.w);
 }
 
-// Returns T5's bucket of a distance. `reached` is how many of all thresholds the distance has reached.
+// Returns T5's bucket of a distance, one of `buckets` whatever the thresholds are. `reached` is how many of all
+// thresholds the distance has reached.
 uint rope_t5_bucket(int distance, uint buckets, bool bidirectional, uint reached) {
     uint side = bidirectional ? buckets / 2u : buckets;
-    uint bucket = min(rope_t5_magnitude(distance, bidirectional), side / 2u) + reached;
+    uint bucket = min(min(rope_t5_magnitude(distance, bidirectional), side / 2u) + reached, side - 1u);
     return bidirectional && distance > 0 ? bucket + side : bucket;
 }
 

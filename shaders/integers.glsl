@@ -116,8 +116,9 @@ Share share_of(uint h, uint block) {
     return Share(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
 }
 
-// A block's share is kept with its scale and its minimum as they are stored, in two halves of a word. A head has more
-// lanes than blocks. If a lane found both of its blocks' shares, these would be most of its work.
+// A block's share is kept with its scale and its minimum as they are stored, in two halves of a word. A head has
+// two lanes or more for a block. If each found both of its blocks' shares, these would be most of its work. Surplus
+// threads repeat the head's last lane, which has no block.
 uint share_at(uint h, uint block) { return cache_entry_of(h) * kCacheFours + block * kBlockFours; }
 void keep_block_shares(uint lane) {
     if (lane >= kHeadBlocks) return;

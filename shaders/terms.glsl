@@ -25,8 +25,8 @@ uint first_group_pair() { return gl_WorkGroupID.z % kLaneParts * kGroupPairs; }
 const uint kComputedQuads = kShared ? 1u : kQuads;
 const uint kRounds = kShared ? (kGroupPairs + kTokenThreads - 1u) / kTokenThreads : 4u;
 
-// Computes a thread's part of the terms. No pair of a token is computed twice in a group.
-LaneTerms compute_terms(Token token, bool added, WorkItem item, Lane lane) {
+// Computes a thread's part of the terms. A surplus thread has a token and a lane too, so it needs no branch. No pair of a token is computed twice in a group.
+LaneTerms compute_terms(Token token, bool added, Lane lane) {
     LaneTerms terms;
     bool token_is_there = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z < push.tokens;
     uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;

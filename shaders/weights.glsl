@@ -45,7 +45,7 @@ uint weight_element(WorkItem item) {
     return choose(is_q(item), kQWeightElement, choose(item.tensor == kThird, 0u, kKWeightElement));
 }
 
-// Weights of one kind need no choice by tensor. 0: Q's and K's are of two kinds.
+// Weights of one kind need no choice by tensor. 0: there are two kinds, or none.
 const uint kOneKind = kKWeightElement == 0u ? kQWeightElement : kQWeightElement == 0u ? kKWeightElement : 0u;
 const uint kWeightElement = kQWeightElement == kKWeightElement ? kQWeightElement : kOneKind;
 uint element_of_weights(WorkItem item) { return kWeightElement != 0u ? kWeightElement : weight_element(item); }

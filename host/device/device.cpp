@@ -208,7 +208,7 @@ bool DeviceState::chooseQueue(std::string* error) {
 // The features that are enabled: structures that form a list, and ROPE_ENABLED_ bits.
 struct EnabledFeatures {
     VkPhysicalDevice16BitStorageFeatures storage_16 = {};
-#ifdef VK_EXT_pipeline_robustness // headers of Vulkan 1.3.221 and newer
+#ifdef VK_EXT_pipeline_robustness // older headers lack it
     VkPhysicalDevicePipelineRobustnessFeaturesEXT robustness = {};
 #endif
     void* list = nullptr;
@@ -226,6 +226,8 @@ static void findFeatures(const VulkanFunctions& vk, VkPhysicalDevice device, voi
 // wholesale.
 void DeviceState::enableFeatures(const DeviceOptions& options, const std::vector<VkExtensionProperties>& available,
                                  EnabledFeatures* features, std::vector<const char*>* names) const {
+    (void)available;
+    (void)names;
     features->storage_16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES;
     VkPhysicalDevice16BitStorageFeatures storage_16 = features->storage_16; // of which one member is enabled
     findFeatures(vk, info.physical_device, &storage_16);
@@ -238,7 +240,7 @@ void DeviceState::enableFeatures(const DeviceOptions& options, const std::vector
     VkPhysicalDevicePipelineRobustnessFeaturesEXT& robustness = features->robustness;
     robustness.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT;
     const bool offered = hasDeviceExtension(available, VK_EXT_PIPELINE_ROBUSTNESS_EXTENSION_NAME);
-    if (options.pipeline_robustness && offered) findFeatures(vk, info.physical_device, &robustness);
+    if (!options.bounds_checks && offered) findFeatures(vk, info.physical_device, &robustness);
     if (robustness.pipelineRobustness) {
         robustness.pNext = features->list;
         features->enabled |= ROPE_ENABLED_PIPELINE_ROBUSTNESS;

@@ -230,15 +230,19 @@ RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_
     RopeResult result = ropePlanRotate(&d, limits, plans); // a range is refused before it is looked through
     if (result != ROPE_SUCCESS) return result;
     uint32_t count = 0;
-    for (uint32_t tokens = least; count < ROPE_MAX_RANGE_PLANS; ++tokens) {
+    for (uint32_t tokens = least;; ++tokens) {
         d.tokens = tokens;
-        result = ropePlanRotate(&d, limits, &plans[count]);
+        RopePlan plan;
+        result = ropePlanRotate(&d, limits, &plan);
         if (result != ROPE_SUCCESS) {
-            plans[0] = plans[count];
+            plans[0] = plan;
             return result;
         }
-        tokens = lastTokensAlike(d, plans[count], tokens, most, limits);
-        if (count == 0 || !haveSamePipelines(plans[count - 1], plans[count])) ++count; // not all tunings differ
+        if (count == 0 || !haveSamePipelines(plans[count - 1], plan)) { // tunings may give the same
+            if (count == ROPE_MAX_RANGE_PLANS) break;
+            plans[count++] = plan;
+        }
+        tokens = lastTokensAlike(d, plan, tokens, most, limits);
         if (tokens == most) {
             *plan_count = count;
             return result;

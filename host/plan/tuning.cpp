@@ -26,8 +26,8 @@ const struct DeviceTuning {
     {0, 512, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, {256, 4, 8}, true, false, {256, 256, 16, false}},
     {0, 0, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, {64, 8, 8}, false, false, {64, 64, 64, false}},
 };
-constexpr uint64_t kManyTokens = 384; // of all sequences
-constexpr uint64_t kMostTokens = 16384;
+constexpr uint64_t kManyTokens = 384;       // of all sequences
+constexpr uint64_t kStreamedTokens = 16384; // more than a cache holds; not timed between 4096 and 32 768
 constexpr uint32_t kMostGroupThreads = 256; // but where the table says more
 constexpr uint32_t kLeastGroupThreads = 64;
 constexpr uint32_t kMostGroupTokens = 64;
@@ -47,7 +47,7 @@ const RopeTuning& rotationTuning(const RopeRotateDescription& d, const RopeLimit
     const uint64_t tokens = uint64_t{d.tokens} * d.batch;
     if (tokens < kManyTokens) return device.few;
     const bool floats = d.element_in == ROPE_ELEMENT_F32 || d.element_out == ROPE_ELEMENT_F32;
-    return tokens >= kMostTokens || d.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
+    return tokens >= kStreamedTokens || d.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
 }
 
 uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -95,8 +95,8 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
 
 uint32_t lastTokensOfTuning(const RopeRotateDescription& d) {
     const uint64_t batch = d.batch != 0 ? d.batch : 1;
-    if (d.tokens * batch >= kMostTokens) return UINT32_MAX;
-    const uint64_t next = d.tokens * batch < kManyTokens ? kManyTokens : kMostTokens;
+    if (d.tokens * batch >= kStreamedTokens) return UINT32_MAX;
+    const uint64_t next = d.tokens * batch < kManyTokens ? kManyTokens : kStreamedTokens;
     return static_cast<uint32_t>((next - 1) / batch);
 }
 

@@ -92,7 +92,9 @@ VkResult createShaderModule(const RopeContext& c, const RopeDispatch& dispatch, 
 
 // Tells a driver that no place needs a check of bounds: plans and shaders see to that.
 void leaveOutChecks(const RopeContext& c, VkComputePipelineCreateInfo* info) {
-#ifdef VK_EXT_pipeline_robustness // headers of Vulkan 1.3.221 and newer
+    (void)c;
+    (void)info;
+#ifdef VK_EXT_pipeline_robustness // older headers lack it, and then the checks stay
     static const VkPipelineRobustnessCreateInfoEXT kNoChecks = {
         VK_STRUCTURE_TYPE_PIPELINE_ROBUSTNESS_CREATE_INFO_EXT,
         nullptr,

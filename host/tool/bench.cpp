@@ -322,7 +322,7 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
                       {"clock", options.timing.clock},
                       {"clock_watch", clockJson(clock)},
                       {"working_set_mib", bench.workingSet() >> 20},
-                      {"bounds_checks", (bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) == 0},
+                      {"without_bounds_checks", (bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0},
                       {"rows", list}};
         if (options.costs) whole["costs"] = costs;
         std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());

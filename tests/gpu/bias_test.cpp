@@ -258,6 +258,31 @@ TEST_P(Bias, OfT5TakesTheFormulasBucketAtEveryDistanceTo2To20) {
     }
 }
 
+// Thresholds that nobody wrote are zeros, which every distance has reached.
+TEST_P(Bias, OfT5StaysInItsRowsWhateverTheThresholdsAre) {
+    for (const uint32_t bidirectional : {0u, 1u}) {
+        RopeBiasDescription d = {};
+        d.write_only = d.heads = d.queries = 1;
+        d.keys = 101;
+        d.buckets = 8;
+        d.max_distance = 200;
+        d.bidirectional = bidirectional;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.positions.first = 50;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanBias(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        gpu::Slots slots;
+        slots.set(ROPE_SLOT_ROWS, std::vector<float>{10, 11, 12, 13, 14, 15, 16, 17});
+        slots.bytes[ROPE_SLOT_PARAMETERS].resize(plan.bytes[ROPE_SLOT_PARAMETERS]);
+        slots.bytes[ROPE_SLOT_X].resize(plan.bytes[ROPE_SLOT_X]);
+        ASSERT_TRUE(gpu::run(&device(), plan, &slots));
+        const std::vector<float> got = slots.get<float>(ROPE_SLOT_X);
+        EXPECT_EQ(got[0], bidirectional != 0 ? 13 : 17);
+        EXPECT_EQ(got[50], 10);
+        EXPECT_EQ(got[100], bidirectional != 0 ? 17 : 10);
+    }
+}
+
 TEST_P(Bias, OfAlibiIsTheFormulaAndMasksWhatComesAfter) {
     RopeBiasDescription d = {};
     d.kind = ROPE_BIAS_ALIBI;

@@ -1,12 +1,17 @@
 // Rotations in groups: of several tokens, of a part of a head, partly empty, and split over several dispatches.
+#include "../bench/typical_passes.hpp"
 #include "rope.hpp"
 #include "support/combinations.hpp"
 #include "support/recording.hpp"
 #include "support/rotation.hpp"
+#include "support/sample.hpp"
 
 #include "../shaders/interface.h"
 
 #include <algorithm>
+#include <cstring>
+#include <regex>
+#include <set>
 
 namespace {
 
@@ -223,9 +228,10 @@ class IndirectGroups : public Groups {
         ASSERT_TRUE(device().makeBuffer(sizeof groups, &counts, &error)) << error;
         ASSERT_TRUE(device().upload(counts, 0, groups, sizeof groups, &error)) << error;
         ASSERT_EQ(ropePrepare(device().context(), &plan, 1, nullptr), VK_SUCCESS);
-        const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ROPE_BINDING_COUNT};
+        const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, ROPE_BINDING_COUNT},
+                                              {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1}};
         const VkDescriptorPoolCreateInfo info = {
-            VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 1, 1, &size};
+            VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO, nullptr, 0, 1, 2, sizes};
         VkDescriptorPool pool = VK_NULL_HANDLE;
         VkDescriptorSet set = VK_NULL_HANDLE;
         ASSERT_EQ(device().vk().CreateDescriptorPool(device().handle(), &info, nullptr, &pool), VK_SUCCESS);
@@ -282,6 +288,47 @@ TEST_P(IndirectGroups, TouchThePlannedTokensAndNoOthers) {
             }
         }
     }
+}
+
+// Noise, but for positions and slots: no two tokens go to one slot.
+gpu::Slots anyContents(const RopePlan& plan) {
+    sample::Random random(11);
+    gpu::Slots slots;
+    for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
+        std::vector<uint32_t> words(static_cast<size_t>((plan.bytes[slot] + 3) / 4));
+        uint32_t count = 0;
+        for (uint32_t& word : words)
+            word = slot == ROPE_SLOT_POSITIONS || slot == ROPE_SLOT_SLOT_MAP ? count++
+                                                                             : static_cast<uint32_t>(random.next());
+        slots.bytes[slot].resize(static_cast<size_t>(plan.bytes[slot]));
+        if (!words.empty()) std::memcpy(slots.bytes[slot].data(), words.data(), slots.bytes[slot].size());
+    }
+    return slots;
+}
+
+// One pass of each family: builds for odd places, weights and parameters are of the same text. Drivers take seconds for
+// each fused pipeline, so a whole run alone has those.
+TEST_P(IndirectGroups, BehindThePlannedOnesTouchNothingInAnyFamily) {
+    std::set<std::string> shaders;
+    RopeLimits limits = gpuLimits();
+    limits.enabled |= ROPE_ENABLED_STORAGE_16; // for the plans; those that need it run where it is
+    for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
+        const RopePlan& plan = typical.plan;
+        const bool lacks = (plan.limits.enabled & ~device().limits().enabled) != 0;
+        const std::string name = plan.passes[0].shader->name;
+        const bool same =
+            std::regex_search(name, std::regex(combinations::whole() ? "odd|weights|parameters" : "odd|fused"));
+        if (lacks || same || ropeDispatchCount(&plan) != 1 || !shaders.insert(name).second) continue;
+        uint32_t groups[3];
+        ropeGroups(&plan, 0, UINT32_MAX, groups);
+        gpu::Slots wanted = anyContents(plan), got = wanted;
+        ASSERT_NO_FATAL_FAILURE(run(plan, groups[0], &wanted)) << typical.name;
+        ASSERT_NO_FATAL_FAILURE(run(plan, 2 * groups[0] + 3, &got)) << typical.name;
+        for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot)
+            EXPECT_EQ(rotation::firstDifference(got.bytes[slot], wanted.bytes[slot]), "")
+                << typical.name << " " << slot;
+    }
+    EXPECT_GE(shaders.size(), combinations::whole() ? 12u : 9u);
 }
 
 ROPE_ON_EVERY_DEVICE(Groups);

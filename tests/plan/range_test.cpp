@@ -54,7 +54,7 @@ TEST(PlanRotateRange, OfAModelIsAPipelineForFewTokensAndOneForMany) {
     }
 }
 
-// From 16 384 tokens on 16-bit rows and tables are cut as all else is. The heads of one token make the same groups
+// From 16 384 tokens on 16-bit rows and tables are cut as all else is. A tensor of one head makes the same groups
 // again that few tokens have, with another pipeline between.
 TEST(PlanRotateRange, OfManyTokensIsAThirdPipelineForRowsAndTablesOfSixteenBits) {
     RopeRotateDescription d = llama();

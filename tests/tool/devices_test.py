@@ -32,6 +32,7 @@ def devices_are_named():
         assert device["name"] in text
         if device["usable"]:
             assert device["rounding"] in ("nearest", "other")
-            assert all(isinstance(has, bool) for has in device["offers"].values())
+            assert set(device["offers"]) == {"push_descriptors", "storage_16", "pipeline_robustness"}, device
+            assert all(isinstance(has, bool) for has in device["offers"].values()), device
             assert device["limits"]["storage_range"] >= 2**27
             assert device["driver"] is not None
