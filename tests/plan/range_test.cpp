@@ -54,9 +54,9 @@ TEST(PlanRotateRange, OfAModelIsAPipelineForFewTokensAndOneForMany) {
     }
 }
 
-// From 16 384 tokens on 16-bit rows and tables are cut as all else is. A tensor of one head makes the same groups
-// again that few tokens have, with another pipeline between.
-TEST(PlanRotateRange, OfManyTokensIsAThirdPipelineForRowsAndTablesOfSixteenBits) {
+// From 16 384 tokens on 16-bit tensors that turn by rows or a table are cut as all else is. A tensor of one head makes
+// the same groups again that few tokens have, with another pipeline between.
+TEST(PlanRotateRange, OfSixteenBitsByRowsOrATableHasAThirdPipelineOfManyTokens) {
     RopeRotateDescription d = llama();
     d.element_in = ROPE_ELEMENT_F16;
     d.rows.count = 40000;

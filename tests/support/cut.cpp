@@ -121,8 +121,10 @@ VKAPI_ATTR void VKAPI_CALL cutGetPhysicalDeviceFeatures2(VkPhysicalDevice device
     demand(!isCut(kVulkan10), "a device of Vulkan 1.0 is asked for features by a function of 1.1");
     driver.GetPhysicalDeviceFeatures2(device, features);
     for (auto* next = static_cast<VkBaseOutStructure*>(features->pNext); next != nullptr; next = next->pNext) {
+#ifdef VK_EXT_pipeline_robustness // pipelines keep the checks that this host enabled
         if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_ROBUSTNESS_FEATURES_EXT && isCut(kRobust))
             reinterpret_cast<VkPhysicalDevicePipelineRobustnessFeaturesEXT*>(next)->pipelineRobustness = VK_FALSE;
+#endif
         if (next->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES || !isCut(kNoStorage16)) continue;
         auto* storage = reinterpret_cast<VkPhysicalDevice16BitStorageFeatures*>(next);
         storage->storageBuffer16BitAccess = storage->uniformAndStorageBuffer16BitAccess = VK_FALSE;
