@@ -146,7 +146,7 @@ int main(int count, char** values) {
     for (const Command& command : kCommands) {
         CLI::App* sub = app.add_subcommand(command.name, command.summary);
         commands.push_back({sub, command.add(sub)});
-        tool::refuseEmpty(sub);
+        tool::refuseStrayValues(sub);
     }
     const auto named = [&](const Command& command) { return std::strcmp(values[1], command.name) == 0; };
     if (count > 1 && values[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), named)) {

@@ -73,8 +73,9 @@ void takesNumber(CLI::Option* option, const char* what, double low, double high,
     });
 }
 
-void refuseEmpty(CLI::App* app) {
+void refuseStrayValues(CLI::App* app) {
     for (CLI::Option* option : app->get_options()) {
+        option->disable_flag_override(); // it would read 7 from --json=7x
         if (option->get_expected_max() == 0) continue;
         addTransform(option,
                      [](std::string& given) { return given.empty() ? std::string("is empty; it takes a value") : ""; });
@@ -111,6 +112,7 @@ std::string sentenceOf(const CLI::ParseError& error, const std::vector<std::stri
     const std::string name = textBetween(first, "", ":");
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && first.find(" = ") != first.npos)
         return textBetween(first, ": ", " = ") + " does not take '" + first.substr(first.find(" = ") + 3) + "'";
+    if (first.find(" flag override") != first.npos) return "--" + textBetween(first, "", " was") + " takes no value";
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
         return first.find(" missing") != first.npos ? name + " needs a value" : name + " is given more than once";
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
