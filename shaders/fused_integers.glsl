@@ -58,18 +58,7 @@ void finish_heads(WorkItem item, Way way) {
             if (kInBlocks && (run_each || quad == 0u)) share = kept_share(h, place / kBlockQuads);
             finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
         }
-    }
-}
-
-// Stores a Q8_0 block's words, each by the thread that has its high half: an odd block's quads are words, and an even
-// one's begin half a word later, behind its scale.
-void store_quads(WorkItem item, Way way) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        if (!item.is_there || is_q(item) || !has_head(item, h)) continue;
-        [[unroll]] for (uint part = 0u; part < 2u * kQuads; ++part) {
-            if (kRelays && way.lane.to.count[part / kQuads] == 0u) continue;
-            put_quad(item, h, places_out(way, part % kQuads)[part / kQuads]);
-        }
+        if (kKeepsEnds) put_seams(item, h);
     }
 }
 
@@ -85,7 +74,8 @@ void store_integers(WorkItem item, Way way) {
     }
     if (is_q(item)) store_heads(item, way);
     else finish_heads(item, way);
-    if (kInBlocks) barrier();
-    if (kBlocksByQuad) store_quads(item, way);
-    else if (kInBlocks) store_blocks(item);
+    if (kKeepsIntegers) {
+        barrier();
+        store_blocks(item);
+    }
 }

@@ -9,6 +9,11 @@ const bool kFloat8 = (kFormat & ROPE_FORMAT_FLOAT8) != 0u;
 const bool kSigned = kFloat8 || kBits == 8u; // to both sides of 0; integers of fewer bits begin at 0
 const bool kMinimum = (kFormat & ROPE_FORMAT_MINIMUM) != 0u;
 const bool kInBlocks = (kFormat & ROPE_FORMAT_BLOCKS) != 0u;
+#ifdef ROPE_HALVES
+const bool kBlockPutsHalves = kInBlocks; // blocks may begin at odd 16-bit numbers
+#else
+const bool kBlockPutsHalves = false;
+#endif
 const uint kBlockHalves = kFormat != 0u ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
 const uint kMostInteger = (1u << kBits) - 1u;
 // K and V have these quads. Q beside them may have others, and takes no part in what this file does.
@@ -41,8 +46,15 @@ uint cache_entry_of(uint h) {
 // element and the least. A block's share then takes the place of its first four quads.
 shared uvec4 greatest[kGiven ? 1u : kCacheEntries * kCacheFours];
 shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
-// Blocks keep four integers of each quad.
-shared uint integers[kInBlocks ? kCacheEntries * kCacheQuads : 1u];
+// A word of a block may have integers of two quads, which two threads hold. For Q8_0 in words `ends` has the last two
+// elements of each quad of even blocks. The quads of odd blocks are words, and all their ends go to the last entry. For
+// other blocks `integers` has the integers of each quad.
+const bool kKeepsEnds = kInBlocks && kSigned && !kBlockPutsHalves;
+const bool kKeepsIntegers = kInBlocks && !kKeepsEnds;
+const uint kHeadEnds = (kHeadBlocks + 1u) / 2u * kBlockQuads;
+const uint kNoEnd = kKeepsEnds ? kCacheEntries * kHeadEnds : 0u;
+shared uvec2 ends[kNoEnd + 1u];
+shared uint integers[kKeepsIntegers ? kCacheEntries * kCacheQuads : 1u];
 
 // The words from each tensor's first word to its first scale, where scales are stored apart, and their strides from
 // sequence to sequence and head to head.
@@ -74,10 +86,17 @@ uint greatest_of(uvec4 words) {
 }
 uint least_of(uvec4 words) { return lesser(lesser(words.x, words.y), lesser(words.z, words.w)); }
 
+bool is_in_even_block(uint place) { return place / kBlockQuads % 2u == 0u; }
+// Returns where an even block's quad keeps its end.
+uint end_at(uint h, uint place) {
+    return cache_entry_of(h) * kHeadEnds + place / (2u * kBlockQuads) * kBlockQuads + place % kBlockQuads;
+}
+
 void keep_extremes(uint h, uint place, uvec4 words) {
     uint at = cache_entry_of(h) * kCacheFours + place / 4u;
     greatest[at][place % 4u] = greatest_of(kSigned ? words & 0x7FFFFFFFu : words);
     if (kMinimum) least[at][place % 4u] = least_of(words);
+    if (kKeepsEnds) ends[choose(is_in_even_block(place), end_at(h, place), kNoEnd)] = words.zw;
 }
 
 struct Share {
@@ -189,11 +208,7 @@ uint four_integers(Share share, uvec4 words) {
     return four_bytes(bytes);
 }
 
-#ifdef ROPE_HALVES
-const uint kPutHalves = kInBlocks ? 1u : 2u; // of what is stored at a time
-#else
-const uint kPutHalves = 2u;
-#endif
+const uint kPutHalves = kBlockPutsHalves ? 1u : 2u; // of what is stored at a time
 void put_integers(WorkItem item, uint at, uint word) {
     uint buffers = destination_of(item);
 #ifdef ROPE_HALVES
@@ -212,19 +227,6 @@ void put_integers(WorkItem item, uint at, uint word) {
 // Returns the elements of the cache before a head. Places count runs or, if runs are loaded by words, elements.
 uint elements_before(WorkItem item, uint h) {
     return (item.to + (item.head + h) * item.to_head) * (kByWords ? 1u : kRun);
-}
-
-// Stores a quad of a format without blocks, with the head's scale if it is the first. The integers of blocks wait for
-// those of other lanes.
-void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
-    uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
-    if (kInBlocks) {
-        integers[cache_entry_of(h) * kCacheQuads + place] = bytes;
-    } else if (item.is_there && has_head(item, h)) {
-        uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
-        put_integers(item, begin + elements_before(item, h) / 4u + place, bytes);
-        if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
-    }
 }
 
 // ---- Blocks as they are stored
@@ -264,21 +266,43 @@ uint blocks_before(WorkItem item, uint h) {
     return begin + elements_before(item, h) / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
 }
 
-// Stores what a quad of a Q8_0 block is in words. The last quad of an even block takes the next block's scale.
-const bool kBlocksByQuad = kInBlocks && kSigned && kPutHalves == 2u;
-void put_quad(WorkItem item, uint h, uint place) {
+// Stores a quad of a Q8_0 block. The words of an odd block have one quad each. Those of an even block begin half a word
+// earlier, at the block's scale, and each has two elements of the quad before.
+void put_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
     uint block = place / kBlockQuads;
     uint quad = place % kBlockQuads;
-    uint entry = cache_entry_of(h) * kCacheQuads + place;
-    uint at = blocks_before(item, h) + (block * kBlockHalves + 1u) / 2u + quad;
-    uint own = integers[entry];
-    if (block % 2u != 0u) {
-        put_integers(item, at, own);
-        return;
+    bool is_even = is_in_even_block(place);
+    uvec2 before = ends[max(end_at(h, place), 1u) - 1u];
+    uint word = four_integers(share, mix(words, uvec4(before, words.xy), bvec4(is_even)));
+    if (is_even && quad == 0u) word = (word & 0xFFFF0000u) | stored_scale(h, block);
+    put_integers(item, blocks_before(item, h) + (block * kBlockHalves + 1u) / 2u + quad, word);
+}
+
+// Stores the words between an even Q8_0 block and the next, which have two elements and a scale.
+void put_seams(WorkItem item, uint h) {
+    uint block = 2u * item.lane;
+    if (block >= kHeadBlocks || !item.is_there || !has_head(item, h)) return;
+    uvec2 before = ends[end_at(h, (block + 1u) * kBlockQuads - 1u)];
+    uint word = four_integers(kept_share(h, block), before.xyxy) & 0xFFFFu;
+    uint at = blocks_before(item, h) + (block + 1u) * kBlockHalves / 2u;
+    put_integers(item, at, word | stored_scale(h, block + 1u) << 16);
+}
+
+// Stores a quad of a format without blocks, and the head's scale with the first.
+void put_numbers(WorkItem item, uint h, Share share, uint place, uvec4 words) {
+    uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
+    uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
+    put_integers(item, begin + elements_before(item, h) / 4u + place, bytes);
+    if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
+}
+
+void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
+    if (kKeepsIntegers) {
+        integers[cache_entry_of(h) * kCacheQuads + place] = four_integers(share, words);
+    } else if (item.is_there && has_head(item, h)) {
+        if (kKeepsEnds) put_quad(item, h, share, place, words);
+        else put_numbers(item, h, share, place, words);
     }
-    uint before = quad == 0u ? stored_scale(h, block) : integers[entry - 1u] >> 16;
-    put_integers(item, at, before | own << 16);
-    if (quad == kBlockQuads - 1u) put_integers(item, at + 1u, own >> 16 | stored_scale(h, block + 1u) << 16);
 }
 
 void store_blocks(WorkItem item) {
