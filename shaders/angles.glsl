@@ -40,9 +40,7 @@ const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by
 
 // Returns the cosines and sines of one quad of a lane's pairs. The token's own row begins at `row`.
 CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
-    uvec4 cosine;
-    uvec4 sine;
-    uvec4 at;
+    uvec4 cosine, sine, at;
     for (uint i = 0u; i < kPlaces; ++i) {
         uint own = quad * 4u + i;
         uint pair = pair_in_lane(lane, own);

@@ -112,6 +112,8 @@ void find_destination(inout WorkItem item, Token token) {
 
 Head loaded[kHeadsPerThread];
 
+// Loops over heads and quads run at least once. Not all compilers see that of a for loop, so most are do loops:
+// SwiftShader then takes half the time.
 void load_heads(WorkItem item, Lane lane) {
 #ifdef ROPE_SHIFTS
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
@@ -119,12 +121,12 @@ void load_heads(WorkItem item, Lane lane) {
         for (uint i = 0u; i < 2u; ++i) loaded[h].run[i] = cached_quad(item, head, lane.from.place[i]);
     }
 #else
-    uint buffers = source_of(item);
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        if (buffers == kThird) loaded[h] = load_head(item, lane, kThird, readable_head(item.head + h));
-        else if (buffers == kSecond) loaded[h] = load_head(item, lane, kSecond, readable_head(item.head + h));
+    uint h = 0u;
+    do {
+        if (is_read_from(item, kThird)) loaded[h] = load_head(item, lane, kThird, readable_head(item.head + h));
+        else if (is_read_from(item, kSecond)) loaded[h] = load_head(item, lane, kSecond, readable_head(item.head + h));
         else loaded[h] = load_head(item, lane, kFirst, readable_head(item.head + h));
-    }
+    } while (++h < kHeadsPerThread);
 #endif
 }
 
@@ -136,21 +138,31 @@ void store_runs(WorkItem item, Way way, uint tensor, uint h, Head words) {
 // A return within a loop would keep compilers from unrolling it, and the heads would lie in memory.
 void store_head(WorkItem item, Way way, uint h) {
     if (!has_head(item, h)) return;
-    uint buffers = destination_of(item);
     Head words;
-    for (uint quad = 0u; quad < kQuads; ++quad)
+    uint quad = 0u;
+    do {
         write_quad(words, quad, way.interleaved_out, way.as_is, way.element, held[h * kQuads + quad]);
-    if (buffers == kThird) store_runs(item, way, kThird, h, words);
-    else if (buffers == kSecond) store_runs(item, way, kSecond, h, words);
+    } while (++quad < kQuads);
+    if (is_written_to(item, kThird)) store_runs(item, way, kThird, h, words);
+    else if (is_written_to(item, kSecond)) store_runs(item, way, kSecond, h, words);
     else store_runs(item, way, kFirst, h, words);
 }
 
 void store_heads(WorkItem item, Way way) {
     if (!item.is_there) return;
-    for (uint h = 0u; h < kHeadsPerThread; ++h) store_head(item, way, h);
+    uint h = 0u;
+    do {
+        store_head(item, way, h);
+    } while (++h < kHeadsPerThread);
 }
 
 // ---- The stages
+
+#ifdef ROPE_WEIGHTS
+const bool kBiased = kBiasElement != 0u;
+#else
+const bool kBiased = false;
+#endif
 
 Way way_of(WorkItem item, Lane lane) {
     Way way;
@@ -161,30 +173,36 @@ Way way_of(WorkItem item, Lane lane) {
     way.element = is_q(item) ? kElementOut : kElementCache;
     way.as_is = way.element == kElementIn && !lane.turned && kClip == 0u;
     way.as_is = way.as_is && !is_normed(item);
-#ifdef ROPE_WEIGHTS
-    way.as_is = way.as_is && kBiasElement == 0u;
-#endif
+    way.as_is = way.as_is && !kBiased;
 #ifdef ROPE_PARAMETERS
     if (kQueryScale != 0u) way.as_is = way.as_is && !is_q(item);
 #endif
     return way;
 }
 
+// Stages before the turn. Float32 elements that meet none, and are not relayed, go to the turn as they were loaded.
+const bool kStagesBefore = kBiased || kClip != 0u || kNorm == ROPE_NORM_FIRST;
+const bool kTurnsLoaded = kFloatsIn && !kStagesBefore && !kRelays;
+
 void hold_heads(WorkItem item, Way way) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        for (uint quad = 0u; quad < kQuads; ++quad) {
+    if (kTurnsLoaded) return;
+    uint h = 0u;
+    do {
+        uint quad = 0u;
+        do {
             Quad words = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
             uint places[2] = places_in(way, quad);
-            for (uint i = 0u; i < 2u; ++i) {
+            uint i = 0u;
+            if (kStagesBefore) do {
 #ifdef ROPE_WEIGHTS
                 words.x[i] = biased(item, h, places[i], words.x[i]);
 #endif
                 words.x[i] = clipped(words.x[i]);
                 if (kNorm == ROPE_NORM_FIRST) keep_sums(item, h, places[i], words.x[i]);
-            }
+            } while (++i < 2u);
             held[h * kQuads + quad] = words;
-        }
-    }
+        } while (++quad < kQuads);
+    } while (++h < kHeadsPerThread);
 }
 
 // Rows are loaded beside heads, before any barrier. Angles that were made wait in shared memory.
@@ -197,20 +215,24 @@ void load_turns(Token turning, Lane lane, uint row) {
 
 // Angles that were made are read for one quad at a time, which turns all heads: those of two would take more registers.
 void turn_heads(WorkItem item, Way way, Token turning) {
-    for (uint quad = 0u; quad < kQuads; ++quad) {
+    uint quad = 0u;
+    do {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
         if (way.lane.turned && kInline) turn = cos_sin_of_quad(turning, 0u, way.lane, quad);
         else if (way.lane.turned) turn = row_turns[quad];
-        for (uint h = 0u; h < kHeadsPerThread; ++h) {
-            Quad pairs = held[h * kQuads + quad];
+        uint h = 0u;
+        do {
+            Quad pairs;
+            if (kTurnsLoaded) pairs = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
+            else pairs = held[h * kQuads + quad];
             if (way.interleaved_in) deinterleave(pairs);
             if (way.lane.turned) turn_pair(pairs.x[0], pairs.x[1], turn.cosine, turn.sine, kScaleGrid);
             if (way.interleaved_out) interleave(pairs);
             held[h * kQuads + quad] = pairs;
-            if (kNorm != ROPE_NORM_LAST || kRelays) continue;
-            for (uint i = 0u; i < 2u; ++i) keep_sums(item, h, places_out(way, quad)[i], pairs.x[i]);
-        }
-    }
+            for (uint i = 0u; kNorm == ROPE_NORM_LAST && !kRelays && i < 2u; ++i)
+                keep_sums(item, h, places_out(way, quad)[i], pairs.x[i]);
+        } while (++h < kHeadsPerThread);
+    } while (++quad < kQuads);
 }
 
 #ifndef ROPE_SHIFTS
@@ -259,16 +281,19 @@ void norm_heads(WorkItem item, Runs runs, bool interleaved) {
     if (kNormAllHeads != 0u) keep_head_sums(item);
     if (!is_normed(item)) return;
     float factor = 0.0;
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+    uint h = 0u;
+    do {
         if (h == 0u || kNormAllHeads == 0u) factor = norm_factor(item, h);
-        for (uint quad = 0u; quad < kQuads; ++quad) {
+        uint quad = 0u;
+        do {
             uint places[2] = quad_places(runs, quad, interleaved);
-            for (uint i = 0u; i < 2u; ++i) {
+            uint i = 0u;
+            do {
                 uvec4 x = held[h * kQuads + quad].x[i];
                 held[h * kQuads + quad].x[i] = normed(item, h, factor, 2u * quad + i, places[i], x);
-            }
-        }
-    }
+            } while (++i < 2u);
+        } while (++quad < kQuads);
+    } while (++h < kHeadsPerThread);
 }
 
 #ifdef ROPE_WEIGHTS
@@ -290,12 +315,14 @@ void load_head_weights(WorkItem item, Lane lane) {
 void scale_queries(WorkItem item, Token token) {
     if (kQueryScale == 0u || !is_q(item)) return;
     float scale = query_scale(token);
-    for (uint quad = 0u; quad < kHeadsPerThread * kQuads; ++quad) {
-        for (uint i = 0u; i < 2u; ++i) {
+    uint quad = 0u;
+    do {
+        uint i = 0u;
+        do {
             precise vec4 x = uintBitsToFloat(held[quad].x[i]) * scale;
             held[quad].x[i] = floatBitsToUint(x);
-        }
-    }
+        } while (++i < 2u);
+    } while (++quad < kHeadsPerThread * kQuads);
 }
 #endif
 
@@ -316,7 +343,7 @@ void take_delta(inout Token token) {
 void make_angles(Token token, Lane lane) {
     if (!kInline) return;
     uint round = 0u;
-    do { // SwiftShader takes a tenth more time for a for loop
+    do {
         uint pair = angle_pair(round, lane);
         make_angle(round, token, pair, frequency_of(token, min(pair, kPairs - 1u)));
     } while (++round < kRounds);

@@ -22,12 +22,14 @@ void copy_heads(inout WorkItem item, Way way) {
 #endif
 
 void find_extremes(Way way) {
-    for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        for (uint quad = 0u; quad < kQuads; ++quad) {
+    uint h = 0u;
+    do {
+        uint quad = 0u;
+        do {
             uint places[2] = places_out(way, quad);
             for (uint i = 0u; i < 2u; ++i) keep_extremes(h, places[i], held[h * kQuads + quad].x[i]);
-        }
-    }
+        } while (++quad < kQuads);
+    } while (++h < kHeadsPerThread);
 }
 
 #ifdef ROPE_PARAMETERS
@@ -46,20 +48,22 @@ void finish_heads(WorkItem item, Way way) {
     if (kGiven) scale_heads(item);
 #endif
     // NVIDIA's compiler does not unroll these loops without being asked to, and the heads lay in memory.
-    [[unroll]] for (uint h = 0u; h < kHeadsPerThread; ++h) {
+    uint h = 0u;
+    [[unroll]] do {
         Share share = Share(0u, 0.0, 0u);
         if (!kGiven && !kInBlocks) share = share_of(h, 0u);
-        [[unroll]] for (uint part = 0u; part < 2u * kQuads; ++part) {
+        uint part = 0u;
+        [[unroll]] do {
             uint quad = part % kQuads;
             uint i = part / kQuads;
-            if (kRelays && way.lane.to.count[i] == 0u) continue;
             uint place = places_out(way, quad)[i];
             const bool run_each = ROPE_IS_INTERLEAVED(kChunkOut) && kQuads == 2u; // else a run's quads lie in one block
             if (kInBlocks && (run_each || quad == 0u)) share = kept_share(h, place / kBlockQuads);
-            finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
-        }
+            if (!kRelays || way.lane.to.count[i] != 0u)
+                finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
+        } while (++part < 2u * kQuads);
         if (kKeepsEnds) put_seams(item, h);
-    }
+    } while (++h < kHeadsPerThread);
 }
 
 // Q stays floats. Its threads only reach the barriers.

@@ -151,13 +151,20 @@ const bool kKvInPlace = kQHeads != 0u ? kOthersInPlace : kFirstInPlace;
 #endif
 bool is_in_place(WorkItem item) { return is_q(item) ? kFirstInPlace : kKvInPlace; }
 
-// These return the buffer that a tensor is written to, or read from.
-uint destination_of(WorkItem item) {
-    if ((kApart & ROPE_APART_DESTINATION_V) != 0u && item.tensor == kThird) return kThird;
-    return choose((kApart & ROPE_APART_DESTINATION_K) != 0u && !is_q(item), kSecond, kFirst);
+// True if K, or V, has a buffer of its own.
+const bool kWritesSecond = (kApart & ROPE_APART_DESTINATION_K) != 0u;
+const bool kWritesThird = (kApart & ROPE_APART_DESTINATION_V) != 0u;
+const bool kReadsSecond = (kApart & (kKvInPlace ? ROPE_APART_DESTINATION_K : ROPE_APART_SOURCE_K)) != 0u;
+const bool kReadsThird = (kApart & (kKvInPlace ? ROPE_APART_DESTINATION_V : ROPE_APART_SOURCE_V)) != 0u;
+// These tell if a tensor lies in the second or in the third buffer. Callers ask for each, and the constants leave no
+// branch for one that is not there.
+bool is_written_to(WorkItem item, uint which) {
+    bool third = kWritesThird && item.tensor == kThird;
+    if (which == kThird) return third;
+    return kWritesSecond && !is_q(item) && !third;
 }
-uint source_of(WorkItem item) {
-    if (is_in_place(item)) return destination_of(item);
-    if ((kApart & ROPE_APART_SOURCE_V) != 0u && item.tensor == kThird) return kThird;
-    return choose((kApart & ROPE_APART_SOURCE_K) != 0u && !is_q(item), kSecond, kFirst);
+bool is_read_from(WorkItem item, uint which) {
+    bool third = kReadsThird && item.tensor == kThird;
+    if (which == kThird) return third;
+    return kReadsSecond && !is_q(item) && !third;
 }

@@ -210,17 +210,16 @@ uint four_integers(Share share, uvec4 words) {
 
 const uint kPutHalves = kBlockPutsHalves ? 1u : 2u; // of what is stored at a time
 void put_integers(WorkItem item, uint at, uint word) {
-    uint buffers = destination_of(item);
 #ifdef ROPE_HALVES
     if (kPutHalves == 1u) {
-        if (buffers == kThird) put_number(kThird, at, word);
-        else if (buffers == kSecond) put_number(kSecond, at, word);
+        if (is_written_to(item, kThird)) put_number(kThird, at, word);
+        else if (is_written_to(item, kSecond)) put_number(kSecond, at, word);
         else put_number(kFirst, at, word);
         return;
     }
 #endif
-    if (buffers == kThird) put_word(kThird, at, word);
-    else if (buffers == kSecond) put_word(kSecond, at, word);
+    if (is_written_to(item, kThird)) put_word(kThird, at, word);
+    else if (is_written_to(item, kSecond)) put_word(kSecond, at, word);
     else put_word(kFirst, at, word);
 }
 

@@ -19,9 +19,7 @@ Lane lane_of(uint number, Width width) {
     lane.paired = width.pass_elements == 0u || number < kPairLanes;
     const uint chunk = max(kChunkIn, kChunkOut);
     const uint lanes = (chunk + kRun - 1u) / kRun;
-    uint begin = 0u;
-    uint first = number * kRun;
-    uint end = kPairs;
+    uint begin = 0u, first = number * kRun, end = kPairs;
     if (chunk > 1u) {
         begin = number / lanes * chunk;
         first = number % lanes * kRun;

@@ -104,13 +104,17 @@ float sum_of_head(WorkItem item, uint h, uint begin) {
     uint first = begin + entry_of(h) * kFours;
     vec4 totals = vec4(0.0);
     if (kFours <= kStep) {
-        for (uint four = 0u; four < kFours; ++four) totals = with_four(item, first, four, totals);
+        uint four = 0u;
+        do {
+            totals = with_four(item, first, four, totals);
+        } while (++four < kFours);
     } else {
         uint step = 0u;
         [[dont_unroll]] do {
-            for (uint i = 0u; i < kStep; ++i) {
+            uint i = 0u;
+            do {
                 if (step + i < kFours) totals = with_four(item, first, step + i, totals);
-            }
+            } while (++i < kStep);
             step += kStep;
         } while (step < kFours);
     }

@@ -26,10 +26,11 @@ Quad read_quad(Head head, uint quad, bool interleaved, bool as_is) {
     if (kFloatsIn) return Quad(head.run);
     bool run_each = interleaved && kQuads == 2u;
     Quad words;
-    for (uint i = 0u; i < 2u; ++i) {
+    uint i = 0u;
+    do {
         uvec2 halves = part(head, run_each ? quad : i, run_each ? i : quad);
         words.x[i] = as_is ? low_halves(halves) : widen_run(halves, kElementIn);
-    }
+    } while (++i < 2u);
     return words;
 }
 
@@ -38,10 +39,11 @@ void write_quad(inout Head head, uint quad, bool interleaved, bool as_is, uint e
         head = Head(words.x);
     } else {
         bool run_each = interleaved && kQuads == 2u;
-        for (uint i = 0u; i < 2u; ++i) {
+        uint i = 0u;
+        do {
             uvec2 halves = as_is ? run_of_low(words.x[i]) : narrow_run(words.x[i], element);
             set_part(head, run_each ? quad : i, run_each ? i : quad, halves);
-        }
+        } while (++i < 2u);
     }
 }
 
