@@ -3,7 +3,7 @@
 #   gpu.sh [--from-build DIR] [--device D] [--steps LIST] [--rounds N] [--short] [--out DIR]
 #   --from-build DIR  uses the programs that were built into DIR; bash and coreutils are enough then
 #   --device D        a device's index or a part of its name; without it the best there is. The tests take every device.
-#   --steps LIST      some of quickstart,tests,tool,check,rotation,models,table,fused,encodings,picture;
+#   --steps LIST      some of quickstart,tests,tool,check,rotation,bounds,models,table,fused,encodings,picture;
 #                     without it all
 #   --rounds N        of each case that is timed; without it 21
 #   --short           fewer tests, lengths and rounds: half a minute on a CPU's driver
@@ -15,7 +15,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-readonly all_steps=quickstart,tests,tool,check,rotation,models,table,fused,encodings,picture
+readonly all_steps=quickstart,tests,tool,check,rotation,bounds,models,table,fused,encodings,picture
 build='' programs='' device='' steps='' rounds='' short=no out=$root/bench/results
 
 refuse() {
@@ -173,6 +173,13 @@ run_rotation() {
     bench --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place --tokens "$tokens"
 }
 
+# The other steps' pipelines go without a driver's checks of bounds where the device lets them.
+run_bounds() {
+    local tokens=1,32,4096
+    [ $short = no ] || tokens=1
+    bench --bounds-checks --source rows,inline --element f32,f16 --place in-place --tokens "$tokens"
+}
+
 # Other models' heads, a batch of sequences, and sequences of several lengths in one.
 run_models() {
     local models=gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 tokens=4096 sequence=512
@@ -247,6 +254,7 @@ title_of() {
     tool) echo "The program's tests" ;;
     check) echo 'The device against the reference' ;;
     rotation) echo 'Rotations' ;;
+    bounds) echo "Rotations with a driver's checks of bounds" ;;
     models) echo 'Rotations of other models, batches and packed sequences' ;;
     table) echo 'Tables of cosines and sines' ;;
     fused) echo 'Fused passes' ;;

@@ -82,10 +82,11 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     assert (f"stub: bench --rounds 21 --source rows,table,inline --element f32,f16,bf16 --place in-place,out-of-place "
             f"--tokens {lengths}") in report, report
     assert re.search(r"- programs: built before, at \d{4}-\d\d-\d\d \d\d:\d\d UTC; the commit is that of these scripts\n", report), report
-    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 10, report
+    assert re.search(r"- date: \d{4}-\d\d-\d\d\n", report) and report.count("| done |") == 11, report
     for wanted in ["--model gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 --tokens 4096", "--batch 8 --tokens 512",
                    "--packed 8 --tokens 4096"]:
         assert f"stub: bench --rounds 21 --source rows,inline --element f32,f16,bf16 --place in-place {wanted}" in report, report
+    assert "stub: bench --rounds 21 --bounds-checks --source rows,inline --element f32,f16 --place in-place" in report, report
     assert os.path.abspath(".") not in report, "a report has no paths of the machine"
     assert read("out/pretender-9.svg").strip() == PICTURE
 
@@ -148,11 +149,13 @@ def gpu_script_leaves_a_report_of_a_device():
     names = sorted(os.listdir("out"))
     assert len(names) == 2 and names[0].endswith(".md") and names[1] == names[0].replace(".md", ".svg"), names
     report = read(os.path.join("out", names[0]))
-    assert "- failed: nothing" in report and report.count("| done |") == 9, report
+    assert "- failed: nothing" in report and report.count("| done |") == 10, report
     assert re.search(r"\n[1-9]\d* tests passed, \d+ were skipped, 0 failed\n", report), report
     for words in ["bits equal to the CPU's: yes", "none missed", "out-of-place", "FillBuffer", "unfused", "empty us", "sum"]:
         assert words in report, f"{words} is not in {report}"
+    rotations, checked = report.split("## Rotations with a driver's checks of bounds", 1)
+    assert re.search(r"^ +1 +f16 +rows +[0-9.]+ ", checked, re.M), checked
     for source in ["rows", "table", "inline"]:
         for element in ["f32", "f16", "bf16"]:
-            assert len(re.findall(rf"^ +(?:1|32) +{element} +{source} +[0-9.]+ ", report, re.M)) == 4, f"{element} {source}"
+            assert len(re.findall(rf"^ +(?:1|32) +{element} +{source} +[0-9.]+ ", rotations, re.M)) == 4, f"{element} {source}"
     xml.etree.ElementTree.parse(os.path.join("out", names[1]))
