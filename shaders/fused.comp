@@ -180,7 +180,7 @@ Way way_of(WorkItem item, Lane lane) {
     return way;
 }
 
-// Stages before the turn. Float32 elements that meet none, and are not relayed, go to the turn as they were loaded.
+// Some stages come before the turn. Float32 elements that meet none, and are not relayed, go there as they were loaded.
 const bool kStagesBefore = kBiased || kClip != 0u || kNorm == ROPE_NORM_FIRST;
 const bool kTurnsLoaded = kFloatsIn && !kStagesBefore && !kRelays;
 

@@ -47,8 +47,8 @@ uint cache_entry_of(uint h) {
 shared uvec4 greatest[kGiven ? 1u : kCacheEntries * kCacheFours];
 shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
 // A word of a block may have integers of two quads, which two threads hold. For Q8_0 in words `ends` has the last two
-// elements of each quad of even blocks. The quads of odd blocks are words, and all their ends go to the last entry. For
-// other blocks `integers` has the integers of each quad.
+// elements of each quad of even blocks. The quads of odd blocks are words, and all their ends go to the last entry,
+// which nobody reads. For other blocks `integers` has the integers of each quad.
 const bool kKeepsEnds = kInBlocks && kSigned && !kBlockPutsHalves;
 const bool kKeepsIntegers = kInBlocks && !kKeepsEnds;
 const uint kHeadEnds = (kHeadBlocks + 1u) / 2u * kBlockQuads;
@@ -266,7 +266,7 @@ uint blocks_before(WorkItem item, uint h) {
 }
 
 // Stores a quad of a Q8_0 block. The words of an odd block have one quad each. Those of an even block begin half a word
-// earlier, at the block's scale, and each has two elements of the quad before.
+// earlier, at the block's scale, and each but the first has two elements of the quad before.
 void put_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
     uint block = place / kBlockQuads;
     uint quad = place % kBlockQuads;

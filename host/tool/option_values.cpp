@@ -112,9 +112,11 @@ std::string sentenceOf(const CLI::ParseError& error, const std::vector<std::stri
     const std::string name = textBetween(first, "", ":");
     if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr && first.find(" = ") != first.npos)
         return textBetween(first, ": ", " = ") + " does not take '" + first.substr(first.find(" = ") + 3) + "'";
-    if (first.find(" flag override") != first.npos) return "--" + textBetween(first, "", " was") + " takes no value";
-    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr)
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+        if (first.find(" flag override") != first.npos)
+            return "--" + textBetween(first, "", " was") + " takes no value";
         return first.find(" missing") != first.npos ? name + " needs a value" : name + " is given more than once";
+    }
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
         return unexpectedSentence(textBetween(first, ":", "\n"));
     if (first.find(" is required") != first.npos) // which other versions of the parser throw as another error

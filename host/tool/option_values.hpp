@@ -18,7 +18,8 @@ void takesCount(CLI::Option* option, const char* what, uint64_t low, uint64_t hi
 void takesWhole(CLI::Option* option, int64_t low, int64_t high); // as a count, with a sign
 void takesNumber(CLI::Option* option, const char* what, double low, double high, bool whole = false);
 
-// Refuses an empty value of any option, which would otherwise count as an option that is not given, and a flag's value.
+// Refuses an empty value of any option, which would otherwise count as an option that is not given, and a value of
+// a flag, but for its own `true`.
 void refuseStrayValues(CLI::App* app);
 
 // Returns one sentence about what the parser has found.

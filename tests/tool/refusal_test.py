@@ -162,6 +162,7 @@ def values_are_refused_in_words():
         (config + ["--rotary-dim", "99999999999999999999"], "--rotary-dim takes a whole number"),
         (config + ["--json=x"], "--json takes no value"),
         (["devices", "--json=7x"], "--json takes no value"),
+        (["bench", "--element=a flag override"], "--element takes one of f32, f16, bf16, not 'a flag override'"),
         (rotation + ["--frequencies", "f.npy", "--scale", "big"], "--scale takes a number from"),
         (rotation + ["--frequencies", "f.npy", "--scale", "inf"], "--scale takes a number from"),
         (rotation + ["--frequencies", "f.npy", "--rotary-offset", "x"], "--rotary-offset takes a whole number"),
