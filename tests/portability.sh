@@ -7,6 +7,7 @@
 #   newest       the tests of devices on the lavapipe and validation layer of Debian's unstable   15 minutes
 #   swiftshader  every test on SwiftShader                                                           8 minutes
 #   floor        the tests of devices, on devices cut down to the least that Vulkan promises        19 minutes
+#   fences       the tests of devices on SwiftShader, with a page behind each buffer that nothing may touch   3 minutes
 #   arm64        the tests built for arm64, under qemu, some of them with arm64's lavapipe            an hour
 #   windows      the tests built for Windows, under Wine, on the host's lavapipe                    10 minutes
 #   amd          every shader through the compiler of AMD's GPUs (RADV), and the order of loads      5 minutes
@@ -19,7 +20,7 @@
 #   glslc        every shader by the glslc of Debian 13: valid, and nothing to fuse                  1 minute
 #   ggml         ggml's own tests of rope, of a ggml that takes vkrope: VKROPE_GGML, see docs/engines.md   1 minute
 #
-# Times are of two cores. The compilers, cross, glslc and floor belong into every run that changes a shader; all of it once a
+# Times are of two cores. The compilers, cross, glslc, floor and fences belong into every run that changes a shader; all of it once a
 # week, and before a release. Downloads go into the build folder (VKROPE_BUILD, else build/), and the packages of the
 # vendors' compilers, whose versions tests/portability/packages.lock names, into ~/.cache/vkrope; the system's own
 # drivers and its list of architectures stay as they are. --install first installs the packages that the rows take
@@ -36,7 +37,7 @@ jobs=$(getconf _NPROCESSORS_ONLN)
 suite=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
 mirror=${VKROPE_DEBIAN:-http://deb.debian.org/debian}
 results=${VKROPE_RESULTS:-$root/bench/results/portability.md}
-readonly every_row=(lavapipe backports newest swiftshader floor arm64 windows amd intel nvidia adreno apple mali cross glslc ggml)
+readonly every_row=(lavapipe backports newest swiftshader floor fences arm64 windows amd intel nvidia adreno apple mali cross glslc ggml)
 failed=0
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -202,6 +203,12 @@ row_floor() {
         grep . | paste -sd : -) || true
     if [ -z "$json" ]; then not_here "the floor" mesa-vulkan-drivers && return; fi
     VKROPE_TEST_FLOOR=1 native_row floor "the floor, on lavapipe and SwiftShader" "$json" -R '\.On_'
+}
+
+row_fences() {
+    local json=$build/swiftshader/vk_swiftshader_icd.json
+    if [ ! -f "$json" ]; then not_here fences "SwiftShader: host/package/install_packages.sh test" && return; fi
+    VKROPE_TEST_FENCES=1 native_row fences "fences behind every buffer, on SwiftShader" "$json" -R '\.On_SwiftShader'
 }
 
 # ---- Other machines

@@ -82,6 +82,7 @@ add_executable(vkrope-tests
     tests/rules/refuse_test.cpp
     tests/support/combinations.cpp
     tests/support/cut.cpp
+    tests/support/fences.cpp
     tests/support/floor.cpp
     tests/support/fusion.cpp
     tests/support/fusion_draw.cpp
@@ -172,6 +173,15 @@ vkrope_discover(vkrope-tests)
 add_test(NAME Floor.IsEnoughForEveryKindOfPlan
     COMMAND vkrope-tests "--gtest_filter=Every/Context*:Every/Example*:Every/Factors*:Every/Fused*Slots*:Every/Raw*:Every/Vectors.OfOnnx*")
 set_tests_properties(Floor.IsEnoughForEveryKindOfPlan PROPERTIES ENVIRONMENT VKROPE_TEST_FLOOR=1 SKIP_RETURN_CODE 77)
+
+# Some of them on a driver that keeps buffers in the process' memory, with a page behind each that nothing may touch; all
+# of them: tests/portability.sh fences.
+set(fenced Rotate.HasTheCpusBitsForEveryShape* Shapes.* Positions.* Relative.* BiasGroups.* FusedOnDevice.Q* FusedOnDevice.Keys*
+    FusedOnDevice.Weights*)
+list(TRANSFORM fenced REPLACE "(.+)" "Every/\\1/SwiftShader")
+list(JOIN fenced ":" fenced)
+add_test(NAME Fences.NothingIsTouchedBehindABuffer COMMAND vkrope-tests "--gtest_filter=${fenced}")
+set_tests_properties(Fences.NothingIsTouchedBehindABuffer PROPERTIES ENVIRONMENT VKROPE_TEST_FENCES=1 SKIP_RETURN_CODE 77)
 
 # C99 hosts, linked by the C compiler alone.
 foreach(consumer consumer_c99 consumer_small)

@@ -1,4 +1,5 @@
 #include "gpu.hpp"
+#include "fences.hpp"
 #include "floor.hpp"
 
 #include <algorithm>
@@ -101,6 +102,10 @@ rope::DeviceOptions optionsOf(const DeviceSetup& setup) {
     if (std::getenv("VKROPE_TEST_RUNNER") != nullptr) options.timeout_seconds = 600; // an emulator is slow
     options.push_descriptors = options.debug_utils = setup.with_extensions;
     if (floorAsked()) options.get_instance_proc_addr = floorLoader();
+    if (fencesAsked()) { // buffers then begin anywhere, which a layer would tell
+        options.get_instance_proc_addr = fencesLoader();
+        options.validate = false;
+    }
     return options;
 }
 
@@ -147,7 +152,8 @@ void OnDevice::reopenDevice() {
 bool GuardedBuffer::make(rope::Device* device, const void* data, size_t bytes, std::string* error) {
     device_ = device;
     bytes_ = bytes;
-    guard_ = std::max(device->limits().storage_alignment, 256u); // uniform buffers may need a coarser alignment
+    // Uniform buffers may need a coarser alignment. A fence stands right behind the slot.
+    guard_ = fencesAsked() ? 0 : std::max(device->limits().storage_alignment, 256u);
     if (!device->makeBuffer(bytes + 2 * guard_, &buffer_, error)) return false;
     const std::vector<uint8_t> guard(guard_, kGuardByte);
     return device->upload(buffer_, 0, guard.data(), guard_, error) &&
