@@ -47,7 +47,7 @@ void finish_heads(WorkItem item, Way way) {
 #ifdef ROPE_PARAMETERS
     if (kGiven) scale_heads(item);
 #endif
-    // NVIDIA's compiler does not unroll these loops without being asked to, and the heads lay in memory.
+    // The hints are for NVIDIA's compiler, which left `for` loops here as they were, with the heads in memory.
     uint h = 0u;
     [[unroll]] do {
         Share share = Share(0u, 0.0, 0u);

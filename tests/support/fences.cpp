@@ -9,8 +9,11 @@ PFN_vkGetInstanceProcAddr fencesLoader() { return nullptr; }
 
 #else
 
+#include "wrapped.hpp"
+
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -134,20 +137,15 @@ void sayBeyond(int, siginfo_t* info, void*) {
 
 } // namespace
 
-bool fencesAsked() {
-    const char* asked = std::getenv("VKROPE_TEST_FENCES");
-    return asked != nullptr && *asked != '\0' && std::strcmp(asked, "0") != 0;
-}
+bool fencesAsked() { return isAsked("VKROPE_TEST_FENCES"); }
 
 PFN_vkGetInstanceProcAddr fencesLoader() {
-    std::string error;
-    const std::unique_ptr<rope::Instance> instance = rope::Instance::open(nullptr, nullptr, &error);
-    if (instance == nullptr) return nullptr;
+    driver.GetInstanceProcAddr = systemLoader();
+    if (driver.GetInstanceProcAddr == nullptr) return nullptr;
     struct sigaction action = {};
     action.sa_sigaction = sayBeyond;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, nullptr);
-    driver.GetInstanceProcAddr = instance->vk().GetInstanceProcAddr;
     return fenceGetInstanceProcAddr;
 }
 

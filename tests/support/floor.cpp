@@ -1,4 +1,5 @@
 #include "floor.hpp"
+#include "wrapped.hpp"
 
 #include <algorithm>
 #include <array>
@@ -356,17 +357,11 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL floorGetInstanceProcAddr(VkInstance ins
 
 } // namespace
 
-bool floorAsked() {
-    const char* asked = std::getenv("VKROPE_TEST_FLOOR");
-    return asked != nullptr && *asked != '\0' && std::strcmp(asked, "0") != 0;
-}
+bool floorAsked() { return isAsked("VKROPE_TEST_FLOOR"); }
 
 PFN_vkGetInstanceProcAddr floorLoader() {
-    std::string error;
-    const std::unique_ptr<rope::Instance> instance = rope::Instance::open(nullptr, nullptr, &error);
-    if (instance == nullptr) return nullptr;
-    driver.GetInstanceProcAddr = instance->vk().GetInstanceProcAddr;
-    return floorGetInstanceProcAddr;
+    driver.GetInstanceProcAddr = systemLoader();
+    return driver.GetInstanceProcAddr != nullptr ? floorGetInstanceProcAddr : nullptr;
 }
 
 const rope::Messages& beyondFloor() { return beyond_messages; }
