@@ -41,7 +41,8 @@ const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by
 // Returns the cosines and sines of one quad of a lane's pairs. The token's own row begins at `row`.
 CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
     uvec4 cosine, sine, at;
-    for (uint i = 0u; i < kPlaces; ++i) {
+    uint i = 0u;
+    do {
         uint own = quad * 4u + i;
         uint pair = pair_in_lane(lane, own);
         if (kShared) {
@@ -56,7 +57,7 @@ CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
             if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
             else at[i] = place;
         }
-    }
+    } while (++i < kPlaces);
     if (!kInline) load_row(at, cosine, sine);
     if (kBackward != 0u) sine ^= 0x80000000u;
     return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));

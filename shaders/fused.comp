@@ -110,7 +110,22 @@ void find_destination(inout WorkItem item, Token token) {
     if (kTurnsCache) item.from = item.to - to + from;
 }
 
+// Heads of 16 bits wait as they were loaded, so that all loads are on their way before any is widened. Those of 32 bits
+// are held at once.
 Head loaded[kHeadsPerThread];
+
+void keep_head(uint h, Head words) {
+    if (kFloatsIn) held[h] = Quad(words.run);
+    else loaded[h] = words;
+}
+Head kept_head(uint h) {
+    if (kFloatsIn) return Head(held[h].x);
+    return loaded[h];
+}
+Quad loaded_quad(uint h, uint quad, Way way, bool as_is) {
+    if (kFloatsIn) return held[h];
+    return read_quad(loaded[h], quad, way.interleaved_in, as_is);
+}
 
 // Loops over heads and quads run at least once. Not all compilers see that of a for loop, so most are do loops:
 // SwiftShader then takes half the time.
@@ -118,14 +133,15 @@ void load_heads(WorkItem item, Lane lane) {
 #ifdef ROPE_SHIFTS
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         uint head = readable_head(min(item.head + h, item.heads - 1u));
-        for (uint i = 0u; i < 2u; ++i) loaded[h].run[i] = cached_quad(item, head, lane.from.place[i]);
+        for (uint i = 0u; i < 2u; ++i) held[h].x[i] = cached_quad(item, head, lane.from.place[i]);
     }
 #else
     uint h = 0u;
     do {
-        if (is_read_from(item, kThird)) loaded[h] = load_head(item, lane, kThird, readable_head(item.head + h));
-        else if (is_read_from(item, kSecond)) loaded[h] = load_head(item, lane, kSecond, readable_head(item.head + h));
-        else loaded[h] = load_head(item, lane, kFirst, readable_head(item.head + h));
+        uint head = readable_head(item.head + h);
+        if (is_read_from(item, kThird)) keep_head(h, load_head(item, lane, kThird, head));
+        else if (is_read_from(item, kSecond)) keep_head(h, load_head(item, lane, kSecond, head));
+        else keep_head(h, load_head(item, lane, kFirst, head));
     } while (++h < kHeadsPerThread);
 #endif
 }
@@ -180,27 +196,27 @@ Way way_of(WorkItem item, Lane lane) {
     return way;
 }
 
-// Some stages come before the turn. Float32 elements that meet none, and are not relayed, go there as they were loaded.
-const bool kStagesBefore = kBiased || kClip != 0u || kNorm == ROPE_NORM_FIRST;
-const bool kTurnsLoaded = kFloatsIn && !kStagesBefore && !kRelays;
+const bool kStagesBefore = kBiased || kClip != 0u || kNorm == ROPE_NORM_FIRST; // before the turn
 
 void hold_heads(WorkItem item, Way way) {
-    if (kTurnsLoaded) return;
+    if (kFloatsIn && !kStagesBefore) return;
     uint h = 0u;
     do {
         uint quad = 0u;
         do {
-            Quad words = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
+            uint at = h * kQuads + quad;
+            if (!kFloatsIn) held[at] = loaded_quad(h, quad, way, way.as_is);
             uint places[2] = places_in(way, quad);
             uint i = 0u;
             if (kStagesBefore) do {
+                uvec4 x = held[at].x[i];
 #ifdef ROPE_WEIGHTS
-                words.x[i] = biased(item, h, places[i], words.x[i]);
+                x = biased(item, h, places[i], x);
 #endif
-                words.x[i] = clipped(words.x[i]);
-                if (kNorm == ROPE_NORM_FIRST) keep_sums(item, h, places[i], words.x[i]);
+                x = clipped(x);
+                if (kBiased || kClip != 0u) held[at].x[i] = x;
+                if (kNorm == ROPE_NORM_FIRST) keep_sums(item, h, places[i], x);
             } while (++i < 2u);
-            held[h * kQuads + quad] = words;
         } while (++quad < kQuads);
     } while (++h < kHeadsPerThread);
 }
@@ -210,11 +226,15 @@ CosSin row_turns[kQuads];
 
 void load_turns(Token turning, Lane lane, uint row) {
     if (kInline || !lane.turned) return;
-    for (uint quad = 0u; quad < kQuads; ++quad) row_turns[quad] = cos_sin_of_quad(turning, row, lane, quad);
+    uint quad = 0u;
+    do {
+        row_turns[quad] = cos_sin_of_quad(turning, row, lane, quad);
+    } while (++quad < kQuads);
 }
 
 // Angles that were made are read for one quad at a time, which turns all heads: those of two would take more registers.
 void turn_heads(WorkItem item, Way way, Token turning) {
+    if (kFloatsIn && !way.lane.paired && kNorm != ROPE_NORM_LAST) return;
     uint quad = 0u;
     do {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
@@ -222,9 +242,7 @@ void turn_heads(WorkItem item, Way way, Token turning) {
         else if (way.lane.turned) turn = row_turns[quad];
         uint h = 0u;
         do {
-            Quad pairs;
-            if (kTurnsLoaded) pairs = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
-            else pairs = held[h * kQuads + quad];
+            Quad pairs = held[h * kQuads + quad];
             if (way.interleaved_in) deinterleave(pairs);
             if (way.lane.turned) turn_pair(pairs.x[0], pairs.x[1], turn.cosine, turn.sine, kScaleGrid);
             if (way.interleaved_out) interleave(pairs);
@@ -302,12 +320,17 @@ void load_head_weights(WorkItem item, Lane lane) {
     if (!kHoldsWeights || weight_element(item) == 0u) return;
     const bool first = kNorm == ROPE_NORM_FIRST;
     bool interleaved = ROPE_IS_INTERLEAVED(first ? kChunkIn : kChunkOut) && lane.paired;
-    for (uint h = 0u; h < kWeightHeads; ++h) {
-        for (uint quad = 0u; quad < kQuads; ++quad) {
+    uint h = 0u;
+    do {
+        uint quad = 0u;
+        do {
             uint places[2] = quad_places(first ? lane.from : lane.to, quad, interleaved);
-            for (uint i = 0u; i < 2u; ++i) hold_weights(item, h, 2u * quad + i, places[i]);
-        }
-    }
+            uint i = 0u;
+            do {
+                hold_weights(item, h, 2u * quad + i, places[i]);
+            } while (++i < 2u);
+        } while (++quad < kQuads);
+    } while (++h < kWeightHeads);
 }
 #endif
 
@@ -317,11 +340,9 @@ void scale_queries(WorkItem item, Token token) {
     float scale = query_scale(token);
     uint quad = 0u;
     do {
-        uint i = 0u;
-        do {
-            precise vec4 x = uintBitsToFloat(held[quad].x[i]) * scale;
-            held[quad].x[i] = floatBitsToUint(x);
-        } while (++i < 2u);
+        precise vec4 first = uintBitsToFloat(held[quad].x[0]) * scale;
+        precise vec4 second = uintBitsToFloat(held[quad].x[1]) * scale;
+        held[quad] = Quad(uvec4[](floatBitsToUint(first), floatBitsToUint(second)));
     } while (++quad < kHeadsPerThread * kQuads);
 }
 #endif

@@ -8,9 +8,9 @@ void copy_heads(inout WorkItem item, Way way) {
     if (kRelays || !way.as_is) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (kFirstInPlace || !item.is_there || !has_head(item, h)) continue;
-        Head words = loaded[h];
+        Head words = kept_head(h);
         for (uint quad = 0u; kChunkIn != kChunkOut && quad < kQuads; ++quad) {
-            Quad pairs = read_quad(loaded[h], quad, way.interleaved_in, true);
+            Quad pairs = loaded_quad(h, quad, way, true);
             if (way.interleaved_in) deinterleave(pairs);
             if (way.interleaved_out) interleave(pairs);
             write_quad(words, quad, way.interleaved_out, true, way.element, pairs);

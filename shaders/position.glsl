@@ -88,7 +88,8 @@ Token find_token(uint batch, uint number) {
         bool begun = token.index >= push.window_begin;
         token.turns = token.index < push.window_end && begun;
     }
-    for (uint axis = 0u; axis < kAxes; ++axis) {
+    uint axis = 0u;
+    do {
         uint whole = kCountedPositions ? push.ROPE_FIRST_POSITION : 0u;
         uint fraction = 0u;
         if (!kCountedPositions && kPositionRows != 0u) {
@@ -102,7 +103,7 @@ Token find_token(uint batch, uint number) {
         token.fraction = mix(token.fraction, uvec4(fraction), here);
         bool in_table = whole - push.ROPE_TABLE_FIRST < uint(push.ROPE_TABLE_ROWS);
         token.inside = mix(true, in_table, kFromTable) && token.inside;
-    }
+    } while (++axis < kAxes);
     if (kSets != 0u) {
         at += kPositionRows * push.position_axis;
         token.set = position_word(at, 0u);

@@ -70,8 +70,13 @@ void main() {
     } while (++round < kRounds);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
-    for (uint quad = 0u; quad < kQuads; ++quad) turns[quad] = cos_sin_of_quad(token, row, lane, quad);
+    uint quad = 0u;
+    do {
+        turns[quad] = cos_sin_of_quad(token, row, lane, quad);
+    } while (++quad < kQuads);
     if (!item.is_there || (kSamePlace && !lane.turned)) return;
-    for (uint h = 0u; h < kHeadsPerThread; ++h)
+    uint h = 0u;
+    do {
         store_head(item, lane, item.head + h, turned_head(heads[h], lane));
+    } while (++h < kHeadsPerThread);
 }

@@ -135,11 +135,8 @@ Runs pair_runs(uint j, uint count, uint chunk, Width width) {
 Runs copied_runs(uint lane, Width width) {
     uint step = kByWords ? copied_run(width.rotary_begin, part_elements(kFloatsIn && kFloatsOut)) : kRun;
     uint first = 2u * step * lane;
-    Runs runs;
-    for (uint i = 0u; i < 2u; ++i) {
-        uint begin = choose(first + i * step < width.pass_elements, first + i * step, first);
-        runs.place[i] = place_of(pass_element(begin, width.rotary_begin, kPairs));
-        runs.count[i] = min(step, width.pass_elements - begin);
-    }
-    return runs;
+    uint second = choose(first + step < width.pass_elements, first + step, first);
+    return Runs(uint[](place_of(pass_element(first, width.rotary_begin, kPairs)),
+                       place_of(pass_element(second, width.rotary_begin, kPairs))),
+                uint[](min(step, width.pass_elements - first), min(step, width.pass_elements - second)));
 }
