@@ -14,22 +14,37 @@ uint own_sines[kRun];
 // A thread makes this many angles, one per round: those of its lane, or its part of its token's.
 const uint kRounds = !kInline ? 1u : kShared ? (kPairs + kTokenThreads - 1u) / kTokenThreads : kRun;
 
-// Returns the pair whose angle a thread makes in a round. kPairs or more means no pair.
-uint angle_pair(uint round, Lane lane) {
+struct Angle {
+    uint pair; // kPairs or more: there is none to make
+    uvec4 frequency;
+};
+
+// Returns the angle that a thread makes in a round.
+Angle angle_of_round(uint round, Token token, Lane lane) {
     uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-    return choose(kShared, thread + round * kTokenThreads, pair_in_lane(lane, round));
+    uint pair = choose(kShared, thread + round * kTokenThreads, pair_in_lane(lane, round));
+    return Angle(pair, frequency_of(token, min(pair, kPairs - 1u)));
 }
 
-void make_angle(uint round, Token token, uint pair, uvec4 frequency) {
-    if (kShared && pair >= kPairs) return;
-    uvec2 bits = cos_sin_of(token, axis_of(pair), frequency);
+void make_angle(uint round, Token token, Angle angle) {
+    if (kShared && angle.pair >= kPairs) return;
+    uvec2 bits = cos_sin_of(token, axis_of(angle.pair), angle.frequency);
     if (kShared) {
-        shared_cosines[gl_LocalInvocationID.z * kPairs + pair] = bits.x;
-        shared_sines[gl_LocalInvocationID.z * kPairs + pair] = bits.y;
+        shared_cosines[gl_LocalInvocationID.z * kPairs + angle.pair] = bits.x;
+        shared_sines[gl_LocalInvocationID.z * kPairs + angle.pair] = bits.y;
     } else {
         own_cosines[round] = bits.x;
         own_sines[round] = bits.y;
     }
+}
+
+// Makes all angles of a thread. Callers load the first one's frequency before the heads, so that it comes before them.
+void make_angles(Token token, Lane lane, Angle angle) {
+    uint round = 0u;
+    do {
+        make_angle(round, token, angle);
+        angle = angle_of_round(++round, token, lane);
+    } while (round < kRounds);
 }
 
 struct CosSin {

@@ -361,15 +361,6 @@ void take_delta(inout Token token) {
     token.positioned = token.positioned || kSets == 0u;
 }
 
-void make_angles(Token token, Lane lane) {
-    if (!kInline) return;
-    uint round = 0u;
-    do {
-        uint pair = angle_pair(round, lane);
-        make_angle(round, token, pair, frequency_of(token, min(pair, kPairs - 1u)));
-    } while (++round < kRounds);
-}
-
 void main() {
     WorkItem item = find_work_item();
     Lane lane = lane_of(lane_number(item), width_of(item));
@@ -379,6 +370,8 @@ void main() {
     if (kRelays) moved = quads_of(item);
 #endif
     Token token = find_token(gl_WorkGroupID.y, item.token);
+    Angle angle;
+    if (kInline) angle = angle_of_round(0u, token, lane);
     if (!kTurnsCache) load_heads(item, moved);
     find_destination(item, token);
     if (kTurnsCache) load_heads(item, moved);
@@ -396,7 +389,7 @@ void main() {
 #ifdef COPIES_FIRST
     copy_heads(item, way_of(item, moved));
 #endif
-    if (kShared ? group_turns() : item.tensor != kThird) make_angles(turning, lane);
+    if (kInline && (kShared ? group_turns() : item.tensor != kThird)) make_angles(turning, lane, angle);
     if (kShared && kNorm != ROPE_NORM_FIRST) barrier(); // or a norm's barrier serves
     Way way = way_of(item, moved);
 #ifdef COPIES_FIRST

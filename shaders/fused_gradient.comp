@@ -135,29 +135,22 @@ void store_head(WorkItem item, Lane lane, uint h, bool interleaved) {
     store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, words, kFloatsOut);
 }
 
-void make_angles(Token token, Lane lane) {
-    if (!kInline) return;
-    uint round = 0u;
-    do { // SwiftShader takes a tenth more time for a for loop
-        uint pair = angle_pair(round, lane);
-        make_angle(round, token, pair, frequency_of(token, min(pair, kPairs - 1u)));
-    } while (++round < kRounds);
-}
-
 void main() {
     WorkItem item = find_work_item();
     Lane lane = lane_of(item.lane, width_of(item));
     bool interleaved = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
+    Token token = find_token(gl_WorkGroupID.y, item.token);
+    Angle angle;
+    if (kInline) angle = angle_of_round(0u, token, lane);
     load_heads(item, lane, interleaved);
 #ifdef ROPE_WEIGHTS
     load_head_weights(item, lane, interleaved);
 #endif
-    Token token = find_token(gl_WorkGroupID.y, item.token);
     item.is_there = item.is_there && is_counted_in(item.token);
     item.to = push.q_to + gl_WorkGroupID.y * push.q_to_batch + item.token * kQDestinationToken;
     bool known = kCosSin == ROPE_FROM_ROWS || is_known(token);
     lane.turned = lane.paired && token.turns && known;
-    make_angles(token, lane);
+    if (kInline) make_angles(token, lane, angle);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
     meet_norm(item, lane, token, row, interleaved);

@@ -20,14 +20,23 @@ const bool kEveryTurns = kEveryToken != 0u;
 const bool kSamePlace = kInPlace != 0u;
 const bool kSomeStay = !kSamePlace && (kPassElements != 0u || !kEveryTurns);
 
+Head heads[kHeadsPerThread];
 CosSin turns[kQuads]; // of the lane
+
+// Loops over heads and quads run at least once. Not all compilers see that of a for loop.
+void load_heads(WorkItem item, Lane lane, uint tensor) {
+    uint h = 0u;
+    do {
+        heads[h] = load_head(item, lane, tensor, item.head + h);
+    } while (++h < kHeadsPerThread);
+}
 
 Head turned_head(Head head, Lane lane) {
     bool stays = kSomeStay && !lane.turned;
     bool as_is = kSameElement && stays;
     Head result = head;
     uint quad = 0u;
-    do { // not all compilers see that a for loop would run at least once
+    do {
         bool interleaved_in = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
         bool interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
         Quad pairs = read_quad(head, quad, interleaved_in, as_is);
@@ -55,19 +64,11 @@ void main() {
         token = find_token(gl_WorkGroupID.y, item.token);
         if (!kEveryTurns) lane.turned = is_known(token) && token.turns && lane.paired;
     }
-    Head heads[kHeadsPerThread];
-    uint round = 0u;
-    do { // round 0 loads the heads before its angle, to hide latency; a do loop as above
-        uint pair = angle_pair(round, lane);
-        uvec4 frequency;
-        if (kInline) frequency = frequency_of(token, min(pair, kPairs - 1u));
-        if (round == 0u && kBoth && item.of_k) {
-            for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, kSecond, item.head + h);
-        } else if (round == 0u) {
-            for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, kFirst, item.head + h);
-        }
-        if (kInline) make_angle(round, token, pair, frequency);
-    } while (++round < kRounds);
+    Angle angle;
+    if (kInline) angle = angle_of_round(0u, token, lane);
+    if (kBoth && item.of_k) load_heads(item, lane, kSecond);
+    else load_heads(item, lane, kFirst);
+    if (kInline) make_angles(token, lane, angle);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
     uint quad = 0u;
