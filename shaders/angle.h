@@ -9,32 +9,25 @@
 #include "dialect.h"
 
 struct RopePhase {
-    uint high;
-    uint middle;
-    uint low;
+    uint high, middle, low;
     uint sign; // bit 31: negate the sine
 };
 
 // A scaled number is nonnegative: high and low, which are Q0.64 together, times 2^exponent.
 struct RopeScaled {
-    uint high;
-    uint low;
+    uint high, low;
     int exponent;
 };
 
 // A distance is a position's magnitude in Q32.32, and its sign in bit 31.
 struct RopeDistance {
-    uint whole;
-    uint fraction;
-    uint sign;
+    uint whole, fraction, sign;
 };
 
 ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
     uint negative = choose(int(whole) < 0, 0xFFFFFFFFu, 0u);
-    RopeDistance d;
-    d.fraction = (fraction ^ negative) - negative;
-    d.whole = (whole ^ negative) + (negative & uint(d.fraction == 0u));
-    d.sign = negative & 0x80000000u;
+    uint rest = (fraction ^ negative) - negative;
+    RopeDistance d = {(whole ^ negative) + (negative & uint(rest == 0u)), rest, negative & 0x80000000u};
     return d;
 }
 
@@ -49,12 +42,10 @@ ROPE_FUNCTION RopeDistance distance_of(uint whole, uint fraction) {
 // Returns position.whole * frequency without whole turns. Whole turns of the frequency itself are dropped with them.
 ROPE_FUNCTION RopePhase exact_phase(RopeDistance position, uvec4 frequency) {
     uint p = position.whole;
-    RopePhase phase;
-    phase.low = p * frequency.w;
     uint carry = multiply_high(p, frequency.w);
-    phase.middle = p * frequency.z + carry;
-    carry = multiply_high(p, frequency.z) + uint(phase.middle < carry);
-    phase.high = p * frequency.y + carry;
+    uint middle = p * frequency.z + carry;
+    carry = multiply_high(p, frequency.z) + uint(middle < carry);
+    RopePhase phase = {p * frequency.y + carry, middle, p * frequency.w, 0u};
     return phase;
 }
 
@@ -108,11 +99,7 @@ ROPE_FUNCTION bool fixed_from_float(uint bits, ROPE_OUT(uint) whole, ROPE_OUT(ui
 
 // Returns float32(position) * float32(frequency), which is rounded once to float32 and then reduced exactly.
 ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency) {
-    RopePhase phase;
-    phase.high = 0u;
-    phase.middle = 0u;
-    phase.low = 0u;
-
+    RopePhase phase = {0u, 0u, 0u, 0u};
     uint f = (frequency.y & 0x7FFFFFu) | choose(frequency.y >= 0x800000u, 0x800000u, 0u);
     uint high = position.whole;
     uint low = position.fraction;
@@ -144,11 +131,9 @@ ROPE_FUNCTION RopePhase compatible_phase(RopeDistance position, uvec4 frequency)
 
 // Returns value * mantissa * 2^-31, cut to 64 bits.
 ROPE_FUNCTION RopeScaled scaled_by(RopeScaled value, uint mantissa) {
-    RopeScaled product;
-    product.low = value.high * mantissa;
-    uint carry = add_carrying(product.low, multiply_high(value.low, mantissa));
-    product.high = multiply_high(value.high, mantissa) + carry;
-    product.exponent = value.exponent + 1;
+    uint low = value.high * mantissa;
+    uint carry = add_carrying(low, multiply_high(value.low, mantissa));
+    RopeScaled product = {multiply_high(value.high, mantissa) + carry, low, value.exponent + 1};
     return product;
 }
 
@@ -165,27 +150,22 @@ ROPE_FUNCTION RopeScaled octant_cosine(uint u, bool scaled) {
     uint versine =
         multiply_high(u, less_product(1324675871u, u, less_product(68093814u, u, less_product(1399900u, u, 15161u))));
     bool one = versine == 0u && scaled;
-    RopeScaled cosine;
-    cosine.high = choose(one, 0x80000000u, 0u - max(versine, 1u));
-    cosine.low = 0u;
-    cosine.exponent = int(one);
+    RopeScaled cosine = {choose(one, 0x80000000u, 0u - max(versine, 1u)), 0u, int(one)};
     return cosine;
 }
 
 // r is a nonzero phase of at most 1/8 turn; its leading 32 bits carry the relative precision.
 ROPE_FUNCTION RopeScaled octant_sine(RopePhase r, uint u) {
-    RopeScaled sine;
     bool one = r.high == 0u;
     bool two = r.middle == 0u && one;
     uint first = choose(two, r.low, choose(one, r.middle, r.high));
     uint second = choose(two, 0u, choose(one, r.low, r.middle));
     uint shift = uint(31 - highest_bit(first | 1u));
     uint leading = (first << shift) | ((second >> 1) >> (31u - shift));
-    sine.exponent = 3 - 32 * (int(one) + int(two)) - int(shift);
     uint slope = less_product(3373259426u, u,
                               less_product(346799332u, u, less_product(10696153u, u, less_product(157072u, u, 1325u))));
-    sine.high = multiply_high(leading, slope);
-    sine.low = leading * slope;
+    int exponent = 3 - 32 * (int(one) + int(two)) - int(shift);
+    RopeScaled sine = {multiply_high(leading, slope), leading * slope, exponent};
     return sine;
 }
 
@@ -214,8 +194,7 @@ ROPE_FUNCTION uvec2 cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale
     // A power of two takes no product, but loses the bit that a product would cut off. The loop saves code. A cosine
     // has bit 31. A sine may lack one bit, for its mantissa is at least sqrt(1/8). A product may lack one more.
     second.low &= choose(scaled, 0xFFFFFFFFu, 0xFFFFFFFEu);
-    uint c = 0u;
-    uint s = 0u;
+    uint c = 0u, s = 0u;
     for (uint i = 0u; i < 2u; ++i) {
         RopeScaled value = first;
         if (scaled) value = with_high_bit(scaled_by(first, scale_mantissa));
@@ -230,9 +209,7 @@ ROPE_FUNCTION uvec2 cos_sin_bits(RopePhase phase, uint scale_mantissa, int scale
     uint turned = quadrant & 0x80000000u;
     c ^= turned ^ choose(swap, phase.sign, 0u);
     s = choose(none, 0u, s ^ turned ^ sign ^ choose(swap, 0x80000000u, phase.sign));
-    uvec2 bits;
-    bits.x = choose(swap, s, c);
-    bits.y = choose(swap, c, s);
+    uvec2 bits = {choose(swap, s, c), choose(swap, c, s)};
     return bits;
 }
 

@@ -8,8 +8,7 @@ const bool kShared = kShares != 0u;
 const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
 shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
 shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
-uint own_cosines[kRun];
-uint own_sines[kRun];
+uint own_cosines[kRun], own_sines[kRun];
 
 // A thread makes this many angles, one per round: those of its lane, or its part of its token's.
 const uint kRounds = !kInline ? 1u : kShared ? (kPairs + kTokenThreads - 1u) / kTokenThreads : kRun;
@@ -48,8 +47,7 @@ void make_angles(Token token, Lane lane, Angle angle) {
 }
 
 struct CosSin {
-    vec4 cosine;
-    vec4 sine;
+    vec4 cosine, sine;
 };
 const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
 
