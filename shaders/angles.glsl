@@ -13,24 +13,22 @@ uint own_cosines[kRun], own_sines[kRun];
 // A thread makes this many angles, one per round: those of its lane, or its part of its token's.
 const uint kRounds = !kInline ? 1u : kShared ? (kPairs + kTokenThreads - 1u) / kTokenThreads : kRun;
 
-struct Angle {
-    uint pair; // kPairs or more: there is none to make
-    uvec4 frequency;
-};
-
-// Returns the angle that a thread makes in a round.
-Angle angle_of_round(uint round, Token token, Lane lane) {
+// Returns the pair whose angle a thread makes in a round. kPairs or more means no pair.
+uint angle_pair(uint round, Lane lane) {
     uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-    uint pair = choose(kShared, thread + round * kTokenThreads, pair_in_lane(lane, round));
-    return Angle(pair, frequency_of(token, min(pair, kPairs - 1u)));
+    return choose(kShared, thread + round * kTokenThreads, pair_in_lane(lane, round));
+}
+uvec4 angle_frequency(uint round, Token token, Lane lane) {
+    return frequency_of(token, min(angle_pair(round, lane), kPairs - 1u));
 }
 
-void make_angle(uint round, Token token, Angle angle) {
-    if (kShared && angle.pair >= kPairs) return;
-    uvec2 bits = cos_sin_of(token, axis_of(angle.pair), angle.frequency);
+void make_angle(uint round, Token token, Lane lane, uvec4 frequency) {
+    uint pair = angle_pair(round, lane);
+    if (kShared && pair >= kPairs) return;
+    uvec2 bits = cos_sin_of(token, axis_of(pair), frequency);
     if (kShared) {
-        shared_cosines[gl_LocalInvocationID.z * kPairs + angle.pair] = bits.x;
-        shared_sines[gl_LocalInvocationID.z * kPairs + angle.pair] = bits.y;
+        shared_cosines[gl_LocalInvocationID.z * kPairs + pair] = bits.x;
+        shared_sines[gl_LocalInvocationID.z * kPairs + pair] = bits.y;
     } else {
         own_cosines[round] = bits.x;
         own_sines[round] = bits.y;
@@ -38,40 +36,47 @@ void make_angle(uint round, Token token, Angle angle) {
 }
 
 // Makes all angles of a thread. Callers load the first one's frequency before the heads, so that it comes before them.
-void make_angles(Token token, Lane lane, Angle angle) {
+void make_angles(Token token, Lane lane, uvec4 frequency) {
     uint round = 0u;
     do {
-        make_angle(round, token, angle);
-        angle = angle_of_round(++round, token, lane);
+        make_angle(round, token, lane, frequency);
+        frequency = angle_frequency(++round, token, lane);
     } while (round < kRounds);
 }
 
 struct CosSin {
     vec4 cosine, sine;
 };
-const uint kPlaces = !kInline && kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
+CosSin cos_sin_from(uvec4 cosine, uvec4 sine) {
+    if (kBackward != 0u) sine ^= 0x80000000u;
+    return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+}
 
-// Returns the cosines and sines of one quad of a lane's pairs. The token's own row begins at `row`.
-CosSin cos_sin_of_quad(Token token, uint row, Lane lane, uint quad) {
-    uvec4 cosine, sine, at;
+// Returns the cosines and sines of one quad of a lane's pairs. This takes those that were made.
+CosSin made_cos_sin(Lane lane, uint quad) {
+    uvec4 cosine, sine;
     uint i = 0u;
     do {
         uint own = quad * 4u + i;
-        uint pair = pair_in_lane(lane, own);
-        if (kShared) {
-            cosine[i] = shared_cosines[gl_LocalInvocationID.z * kPairs + pair];
-            sine[i] = shared_sines[gl_LocalInvocationID.z * kPairs + pair];
-        } else if (kInline) {
-            cosine[i] = own_cosines[own];
-            sine[i] = own_sines[own];
-        } else {
-            uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
-            uint place = push.rows.offset + start + pair * push.rows.head;
-            if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
-            else at[i] = place;
-        }
+        uint shared_at = gl_LocalInvocationID.z * kPairs + pair_in_lane(lane, own);
+        cosine[i] = kShared ? shared_cosines[shared_at] : own_cosines[own];
+        sine[i] = kShared ? shared_sines[shared_at] : own_sines[own];
+    } while (++i < 4u);
+    return cos_sin_from(cosine, sine);
+}
+
+// This reads them from the token's own row, which begins at `row`, or from a table.
+CosSin read_cos_sin(Token token, uint row, Lane lane, uint quad) {
+    const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
+    uvec4 cosine, sine, at;
+    uint i = 0u;
+    do {
+        uint pair = pair_in_lane(lane, quad * 4u + i);
+        uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
+        uint place = push.rows.offset + start + pair * push.rows.head;
+        if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
+        else at[i] = place;
     } while (++i < kPlaces);
-    if (!kInline) load_row(at, cosine, sine);
-    if (kBackward != 0u) sine ^= 0x80000000u;
-    return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+    load_row(at, cosine, sine);
+    return cos_sin_from(cosine, sine);
 }

@@ -228,7 +228,7 @@ void load_turns(Token turning, Lane lane, uint row) {
     if (kInline || !lane.turned) return;
     uint quad = 0u;
     do {
-        row_turns[quad] = cos_sin_of_quad(turning, row, lane, quad);
+        row_turns[quad] = read_cos_sin(turning, row, lane, quad);
     } while (++quad < kQuads);
 }
 
@@ -238,7 +238,7 @@ void turn_heads(WorkItem item, Way way, Token turning) {
     uint quad = 0u;
     do {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
-        if (way.lane.turned && kInline) turn = cos_sin_of_quad(turning, 0u, way.lane, quad);
+        if (way.lane.turned && kInline) turn = made_cos_sin(way.lane, quad);
         else if (way.lane.turned) turn = row_turns[quad];
         uint h = 0u;
         do {
@@ -370,8 +370,8 @@ void main() {
     if (kRelays) moved = quads_of(item);
 #endif
     Token token = find_token(gl_WorkGroupID.y, item.token);
-    Angle angle;
-    if (kInline) angle = angle_of_round(0u, token, lane);
+    uvec4 frequency; // of the thread's first angle
+    if (kInline) frequency = angle_frequency(0u, token, lane);
     if (!kTurnsCache) load_heads(item, moved);
     find_destination(item, token);
     if (kTurnsCache) load_heads(item, moved);
@@ -389,7 +389,7 @@ void main() {
 #ifdef COPIES_FIRST
     copy_heads(item, way_of(item, moved));
 #endif
-    if (kInline && (kShared ? group_turns() : item.tensor != kThird)) make_angles(turning, lane, angle);
+    if (kInline && (kShared ? group_turns() : item.tensor != kThird)) make_angles(turning, lane, frequency);
     if (kShared && kNorm != ROPE_NORM_FIRST) barrier(); // or a norm's barrier serves
     Way way = way_of(item, moved);
 #ifdef COPIES_FIRST

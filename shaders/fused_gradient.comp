@@ -67,6 +67,11 @@ void turn_quad(CosSin turn, bool interleaved, inout Quad words) {
     if (interleaved) interleave(words);
 }
 
+CosSin turn_of(Token token, uint row, Lane lane, uint quad) {
+    if (kInline) return made_cos_sin(lane, quad);
+    return read_cos_sin(token, row, lane, quad);
+}
+
 // The gradient's turn is backward.
 CosSin forward_of(CosSin turn) {
     return CosSin(turn.cosine, uintBitsToFloat(floatBitsToUint(turn.sine) ^ 0x80000000u));
@@ -76,7 +81,7 @@ CosSin forward_of(CosSin turn) {
 void meet_norm(WorkItem item, Lane lane, Token token, uint row, bool interleaved) {
     for (uint quad = 0u; quad < kQuads; ++quad) {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
-        if (lane.turned) turn = cos_sin_of_quad(token, row, lane, quad);
+        if (lane.turned) turn = turn_of(token, row, lane, quad);
         uint places[2] = quad_places(lane.from, quad, interleaved);
         for (uint h = 0u; h < kHeadsPerThread; ++h) {
             Quad gradient = gradients[h * kQuads + quad];
@@ -122,7 +127,7 @@ void leave_norm(WorkItem item) {
 void turn_back(Lane lane, Token token, uint row, bool interleaved) {
     if (!lane.turned || kNorm != ROPE_NORM_LAST) return;
     for (uint quad = 0u; quad < kQuads; ++quad) {
-        CosSin turn = cos_sin_of_quad(token, row, lane, quad);
+        CosSin turn = turn_of(token, row, lane, quad);
         for (uint h = 0u; h < kHeadsPerThread; ++h) turn_quad(turn, interleaved, gradients[h * kQuads + quad]);
     }
 }
@@ -140,8 +145,8 @@ void main() {
     Lane lane = lane_of(item.lane, width_of(item));
     bool interleaved = ROPE_IS_INTERLEAVED(kChunkIn) && lane.paired;
     Token token = find_token(gl_WorkGroupID.y, item.token);
-    Angle angle;
-    if (kInline) angle = angle_of_round(0u, token, lane);
+    uvec4 frequency; // of the thread's first angle
+    if (kInline) frequency = angle_frequency(0u, token, lane);
     load_heads(item, lane, interleaved);
 #ifdef ROPE_WEIGHTS
     load_head_weights(item, lane, interleaved);
@@ -150,7 +155,7 @@ void main() {
     item.to = push.q_to + gl_WorkGroupID.y * push.q_to_batch + item.token * kQDestinationToken;
     bool known = kCosSin == ROPE_FROM_ROWS || is_known(token);
     lane.turned = lane.paired && token.turns && known;
-    if (kInline) make_angles(token, lane, angle);
+    if (kInline) make_angles(token, lane, frequency);
     if (kShared) barrier();
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
     meet_norm(item, lane, token, row, interleaved);

@@ -25,10 +25,12 @@ uvec2 run_of_low(uvec4 halves) { return halves.xz | halves.yw << 16; }
 uvec2 run_of_high(uvec4 halves) { return halves.xz >> 16 | (halves.yw & 0xFFFF0000u); }
 
 uvec4 widen_run(uvec2 run, uint element) {
-    if (element == uint(ROPE_BF16)) return high_halves(run);
-    return kNativeHalves ? uvec4(native_widened(run.x), native_widened(run.y)) : widen_f16(low_halves(run));
+    return element == uint(ROPE_BF16) ? high_halves(run)
+           : kNativeHalves            ? uvec4(native_widened(run.x), native_widened(run.y))
+                                      : widen_f16(low_halves(run));
 }
 uvec2 narrow_run(uvec4 bits, uint element) {
-    if (element == uint(ROPE_BF16)) return run_of_high(high_narrowed_bf16(bits));
-    return kNativeHalves ? uvec2(native_narrowed(bits.xy), native_narrowed(bits.zw)) : run_of_low(narrow_f16(bits));
+    return element == uint(ROPE_BF16) ? run_of_high(high_narrowed_bf16(bits))
+           : kNativeHalves            ? uvec2(native_narrowed(bits.xy), native_narrowed(bits.zw))
+                                      : run_of_low(narrow_f16(bits));
 }

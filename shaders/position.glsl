@@ -22,11 +22,9 @@ const bool kInline = kCosSin == ROPE_FROM_INLINE;
 const bool kFromTable = kCosSin == ROPE_FROM_TABLE;
 
 struct Token {
-    uvec4 whole; // its position on each axis: two's complement Q32.32
-    uvec4 fraction;
-    uint index;    // in its sequence
-    uint sequence;
-    uint set;
+    uvec4 whole, fraction; // its position on each axis: two's complement Q32.32
+    uint index;            // in its sequence
+    uint sequence, set;
     bool placed;           // it is part of a sequence
     bool turns;            // it is placed, and inside the window
     bool positioned;       // every axis has a valid position

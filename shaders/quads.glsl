@@ -23,11 +23,10 @@ void set_part(inout Head head, uint run, uint quad, uvec2 halves) {
 // Reads the two vectors of a quad as they lie in the head: as float32 bits, or as 16-bit numbers if `as_is`. If its
 // pairs are interleaved and a lane has two quads, each run is one quad. Otherwise both runs have a part of each quad.
 Quad read_quad(Head head, uint quad, bool interleaved, bool as_is) {
-    if (kFloatsIn) return Quad(head.run);
     bool run_each = interleaved && kQuads == 2u;
-    Quad words;
+    Quad words = Quad(head.run);
     uint i = 0u;
-    do {
+    if (!kFloatsIn) do {
         uvec2 halves = part(head, run_each ? quad : i, run_each ? i : quad);
         words.x[i] = as_is ? low_halves(halves) : widen_run(halves, kElementIn);
     } while (++i < 2u);

@@ -31,6 +31,19 @@ void load_heads(WorkItem item, Lane lane, uint tensor) {
     } while (++h < kHeadsPerThread);
 }
 
+void load_turns(Token token, uint row, Lane lane) {
+    uint quad = 0u;
+    do {
+        turns[quad] = read_cos_sin(token, row, lane, quad);
+    } while (++quad < kQuads);
+}
+void take_turns(Lane lane) {
+    uint quad = 0u;
+    do {
+        turns[quad] = made_cos_sin(lane, quad);
+    } while (++quad < kQuads);
+}
+
 Head turned_head(Head head, Lane lane) {
     bool stays = kSomeStay && !lane.turned;
     bool as_is = kSameElement && stays;
@@ -64,20 +77,16 @@ void main() {
         token = find_token(gl_WorkGroupID.y, item.token);
         if (!kEveryTurns) lane.turned = is_known(token) && token.turns && lane.paired;
     }
-    Angle angle;
-    if (kInline) angle = angle_of_round(0u, token, lane);
+    uvec4 frequency; // of the thread's first angle
+    if (kInline) frequency = angle_frequency(0u, token, lane);
+    else load_turns(token, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token, lane);
     if (kBoth && item.of_k) load_heads(item, lane, kSecond);
     else load_heads(item, lane, kFirst);
-    if (kInline) make_angles(token, lane, angle);
+    if (kInline) make_angles(token, lane, frequency);
     if (kShared) barrier();
-    uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
-    uint quad = 0u;
-    do {
-        turns[quad] = cos_sin_of_quad(token, row, lane, quad);
-    } while (++quad < kQuads);
-    if (!item.is_there || (kSamePlace && !lane.turned)) return;
+    if (kInline) take_turns(lane);
     uint h = 0u;
-    do {
+    if (item.is_there && (lane.turned || !kSamePlace)) do {
         store_head(item, lane, item.head + h, turned_head(heads[h], lane));
     } while (++h < kHeadsPerThread);
 }

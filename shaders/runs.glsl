@@ -43,11 +43,13 @@ const uint kThird = 2u;  // V
 #define VIEW(view, type, words)                                                                                        \
     TENSORS(view, type)                                                                                                \
     words fetch_##view(uint tensor, uint at) {                                                                         \
-        if (tensor == kThird) return words(source_v_##view[at]);                                                       \
-        if (tensor == kSecond && kOthersInPlace) return words(destination_k_##view[at]);                               \
-        if (tensor == kSecond) return words(source_k_##view[at]);                                                      \
-        if (kFirstInPlace) return words(destination_##view[at]);                                                       \
-        return words(source_##view[at]);                                                                               \
+        words run;                                                                                                     \
+        if (tensor == kThird) run = words(source_v_##view[at]);                                                        \
+        else if (tensor == kSecond && kOthersInPlace) run = words(destination_k_##view[at]);                           \
+        else if (tensor == kSecond) run = words(source_k_##view[at]);                                                  \
+        else if (kFirstInPlace) run = words(destination_##view[at]);                                                   \
+        else run = words(source_##view[at]);                                                                           \
+        return run;                                                                                                    \
     }                                                                                                                  \
     void put_##view(uint tensor, uint at, words run) {                                                                 \
         if (tensor == kThird) destination_v_##view[at] = type(run);                                                    \
@@ -80,15 +82,17 @@ void store_part(uint tensor, uint at, uint i, uvec4 run, bool floats) {
 
 // These load and store a run of `count` elements. A place counts runs, or elements if runs are loaded by words.
 uvec4 load_run(uint tensor, uint place, uint count) {
+    uvec4 run = uvec4(0u);
     if (kByWords) {
         uint step = part_elements(kFloatsIn);
         uint last = max(count / step, 1u) - 1u;
-        uvec4 run = uvec4(0u);
         for (uint i = 0u; i < 4u / step; ++i) load_part(tensor, place / step + min(i, last), i, run);
-        return run;
+    } else if (kFloatsIn || kQuads == 2u) {
+        run = fetch_vector(tensor, place);
+    } else {
+        run.xy = fetch_two(tensor, place);
     }
-    if (kFloatsIn || kQuads == 2u) return fetch_vector(tensor, place);
-    return uvec4(fetch_two(tensor, place), 0u, 0u);
+    return run;
 }
 void store_run(uint tensor, uint place, uvec4 run, uint count, bool floats) {
     if (kByWords) {
@@ -121,12 +125,9 @@ Runs pair_runs(uint j, uint count, uint chunk, Width width) {
     bool interleaved = ROPE_IS_INTERLEAVED(chunk);
     uint first = width.rotary_begin + pair_first(j, chunk);
     uint second = first + choose(interleaved, kRun, pair_distance(kPairs, chunk));
-    Runs runs;
-    runs.count[0] = choose(interleaved, min(2u * count, kRun), count);
-    runs.count[1] = choose(interleaved, 2u * count - runs.count[0], count);
-    runs.place[0] = place_of(first);
-    runs.place[1] = place_of(choose(runs.count[1] == 0u, first, second)); // without elements the first is loaded again
-    return runs;
+    uint low = choose(interleaved, min(2u * count, kRun), count);
+    uint high = choose(interleaved, 2u * count - low, count); // if it is 0, the first run is loaded again
+    return Runs(uint[](place_of(first), place_of(choose(high == 0u, first, second))), uint[](low, high));
 }
 
 // Returns the two runs that copying lane `lane` moves. If only one run is left, both are that run.
