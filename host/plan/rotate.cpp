@@ -187,24 +187,79 @@ RopeResult planRotation(const RopeRotateDescription& description, bool together,
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
-// Returns the most tokens, up to `most`, whose plan takes the pipelines of a plan for `least` tokens. Each change that
-// more tokens of one tuning make is made once, so what follows the first other plan never takes these pipelines again.
-// Heads that lie so far apart that a binding spans few tokens are the exception: they may go together and apart in
-// turns.
-uint32_t lastTokensAlike(RopeRotateDescription d, const RopePlan& like, uint32_t least, uint32_t most,
+// Returns the most tokens, up to `most`, whose plan of the same way takes the pipelines of `like`, of d.tokens tokens.
+// It has one dispatch if `like` has one. Each change that more tokens of one tuning make is made once, so what follows
+// the first other plan never takes these pipelines again.
+uint32_t lastTokensAlike(RopeRotateDescription d, bool together, const RopePlan& like, uint32_t most,
                          const RopeLimits* limits) {
-    const uint32_t of_tuning = lastTokensOfTuning(d);
-    most = most < of_tuning ? most : of_tuning;
+    uint32_t least = d.tokens;
     while (least < most) {
         d.tokens = least + (most - least + 1) / 2;
         RopePlan plan;
-        if (ropePlanRotate(&d, limits, &plan) == ROPE_SUCCESS && haveSamePipelines(like, plan)) {
+        if (planRotation(d, together, limits, &plan) == ROPE_SUCCESS && haveSamePipelines(like, plan) &&
+            (like.passes[0].dispatches != 1 || plan.passes[0].dispatches == 1)) {
             least = d.tokens;
         } else {
             most = d.tokens - 1;
         }
     }
     return least;
+}
+
+// Adds a plan, unless another takes the same pipelines. Returns false if there is no place for it.
+bool addKind(const RopePlan& plan, RopePlan* plans, uint32_t* count) {
+    for (uint32_t i = 0; i < *count; ++i) {
+        if (haveSamePipelines(plans[i], plan)) return true;
+    }
+    if (*count == ROPE_MAX_RANGE_PLANS) return false;
+    plans[(*count)++] = plan;
+    return true;
+}
+
+// True if no number of tokens up to d.tokens takes fewer dispatches apart, which are at least two. In one sequence, and
+// without parts along heads, a dispatch has as many tokens at any number of them: if the tensors together take as many
+// dispatches as the larger one alone, fewer tokens take at most one more.
+bool goTogether(const RopeRotateDescription& d, const RopeLimits* limits) {
+    RopePlan plan;
+    if (planRotation(d, true, limits, &plan) != ROPE_SUCCESS) return false;
+    const uint32_t dispatches = plan.passes[0].dispatches;
+    if (dispatches == 1 || (dispatches == 2 && d.batch <= 1)) return true;
+    if (d.batch > 1 || planRotation(d, false, limits, &plan) != ROPE_SUCCESS) return false;
+    bool as_many = false;
+    for (uint32_t i = 0; i < plan.pass_count; ++i) {
+        if (plan.passes[i].parts[kHead] != 1) return false;
+        as_many = as_many || dispatches <= plan.passes[i].dispatches;
+    }
+    return as_many;
+}
+
+// Adds the plans of d.tokens tokens, and lowers *last to the most tokens that they serve. Tensors of several dispatches
+// may go together and apart in turns as tokens grow. Then both ways are added.
+RopeResult addKinds(const RopeRotateDescription& d, const RopeLimits* limits, uint32_t* last, RopePlan* plans,
+                    uint32_t* count) {
+    const uint32_t of_tuning = lastTokensOfTuning(d);
+    if (*last > of_tuning) *last = of_tuning;
+    RopeRotateDescription d_last = d;
+    RopePlan plan;
+    RopeResult result = ROPE_SUCCESS;
+    bool any = false;
+    for (uint32_t way = 0; way < 2; ++way) {
+        const bool together = way == 0;
+        result = planRotation(d, together, limits, &plan);
+        if (result != ROPE_SUCCESS) continue;
+        if (!addKind(plan, plans, count)) {
+            memset(plans, 0, sizeof *plans);
+            return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
+                          "the tensors take more than %u kinds of plans; ask for shorter ranges", ROPE_MAX_RANGE_PLANS);
+        }
+        *last = lastTokensAlike(d, together, plan, *last, limits);
+        any = true;
+        d_last.tokens = *last;
+        if (together && goTogether(d_last, limits)) break;
+    }
+    if (any) return ROPE_SUCCESS;
+    plans[0] = plan;
+    return result;
 }
 
 } // namespace
@@ -228,28 +283,13 @@ RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_
     RopeRotateDescription d = *description;
     d.tokens = most;
     RopeResult result = ropePlanRotate(&d, limits, plans); // a range is refused before it is looked through
-    if (result != ROPE_SUCCESS) return result;
     uint32_t count = 0;
-    for (uint32_t tokens = least;; ++tokens) {
-        d.tokens = tokens;
-        RopePlan plan;
-        result = ropePlanRotate(&d, limits, &plan);
-        if (result != ROPE_SUCCESS) {
-            plans[0] = plan;
-            return result;
-        }
-        if (count == 0 || !haveSamePipelines(plans[count - 1], plan)) { // tunings may give the same
-            if (count == ROPE_MAX_RANGE_PLANS) break;
-            plans[count++] = plan;
-        }
-        tokens = lastTokensAlike(d, plan, tokens, most, limits);
-        if (tokens == most) {
-            *plan_count = count;
-            return result;
-        }
+    for (uint32_t last = most; result == ROPE_SUCCESS; last = most) {
+        d.tokens = least;
+        result = addKinds(d, limits, &last, plans, &count);
+        if (last == most) break;
+        least = last + 1;
     }
-    memset(plans, 0, sizeof *plans);
-    return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
-                  "from %u to %u tokens the tensors take more than %u kinds of plans; ask for shorter ranges", least,
-                  most, ROPE_MAX_RANGE_PLANS);
+    if (result == ROPE_SUCCESS) *plan_count = count;
+    return result;
 }
