@@ -1157,8 +1157,8 @@ ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, con
  * Most models take one pipeline for few tokens and another for many on a GPU: many are 384 tokens or more, those of all
  * sequences together. 16-bit tensors that turn by rows or a table take a third on a GPU, from 16 384 tokens on. One
  * token alone may fit wider lanes, a counted token may leave the table, and tensors may go apart: each adds some. Where
- * both tensors together take several dispatches, the plans take the pipelines of tensors apart as well: more tokens may
- * need either. */
+ * both tensors together take more than two dispatches, or several sequences more than one, plans of tensors apart are
+ * there as well, which no number of tokens may take. */
 #define ROPE_MAX_RANGE_PLANS 8u
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],

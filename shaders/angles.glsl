@@ -35,7 +35,7 @@ void make_angle(uint round, Token token, Lane lane, uvec4 frequency) {
     }
 }
 
-// Makes all angles of a thread. Callers load the first one's frequency before the heads, so that it comes before them.
+// Makes all angles of a thread. Callers load the first frequency before heads, so that no angle waits for them.
 void make_angles(Token token, Lane lane, uvec4 frequency) {
     uint round = 0u;
     do {
@@ -52,7 +52,7 @@ CosSin cos_sin_from(uvec4 cosine, uvec4 sine) {
     return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
-// Returns the cosines and sines of one quad of a lane's pairs. This takes those that were made.
+// Returns the cosines and sines of one quad of a lane's pairs, which were made.
 CosSin made_cos_sin(Lane lane, uint quad) {
     uvec4 cosine, sine;
     uint i = 0u;
@@ -65,7 +65,7 @@ CosSin made_cos_sin(Lane lane, uint quad) {
     return cos_sin_from(cosine, sine);
 }
 
-// This reads them from the token's own row, which begins at `row`, or from a table.
+// Returns those of one quad from the token's own row, which begins at `row`, or from a table.
 CosSin read_cos_sin(Token token, uint row, Lane lane, uint quad) {
     const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
     uvec4 cosine, sine, at;

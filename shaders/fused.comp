@@ -118,14 +118,6 @@ void keep_head(uint h, Head words) {
     if (kFloatsIn) held[h] = Quad(words.run);
     else loaded[h] = words;
 }
-Head kept_head(uint h) {
-    if (kFloatsIn) return Head(held[h].x);
-    return loaded[h];
-}
-Quad loaded_quad(uint h, uint quad, Way way, bool as_is) {
-    if (kFloatsIn) return held[h];
-    return read_quad(loaded[h], quad, way.interleaved_in, as_is);
-}
 
 // Loops over heads and quads run at least once. Not all compilers see that of a for loop, so most are do loops:
 // SwiftShader then takes half the time.
@@ -205,7 +197,7 @@ void hold_heads(WorkItem item, Way way) {
         uint quad = 0u;
         do {
             uint at = h * kQuads + quad;
-            if (!kFloatsIn) held[at] = loaded_quad(h, quad, way, way.as_is);
+            if (!kFloatsIn) held[at] = read_quad(loaded[h], quad, way.interleaved_in, way.as_is);
             uint places[2] = places_in(way, quad);
             uint i = 0u;
             if (kStagesBefore) do {

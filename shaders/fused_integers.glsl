@@ -8,9 +8,11 @@ void copy_heads(inout WorkItem item, Way way) {
     if (kRelays || !way.as_is) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
         if (kFirstInPlace || !item.is_there || !has_head(item, h)) continue;
-        Head words = kept_head(h);
+        Head head = loaded[h];
+        if (kFloatsIn) head = Head(held[h].x);
+        Head words = head;
         for (uint quad = 0u; kChunkIn != kChunkOut && quad < kQuads; ++quad) {
-            Quad pairs = loaded_quad(h, quad, way, true);
+            Quad pairs = read_quad(head, quad, way.interleaved_in, true);
             if (way.interleaved_in) deinterleave(pairs);
             if (way.interleaved_out) interleave(pairs);
             write_quad(words, quad, way.interleaved_out, true, way.element, pairs);

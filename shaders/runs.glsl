@@ -63,20 +63,20 @@ VIEW(two, uvec2, uvec2)
 // Runs that lie by words are taken part by part. A part is a word or, with ROPE_HALVES, one element.
 #ifdef ROPE_HALVES
 VIEW(number, uint16_t, uint)
-#define BY_NUMBERS(floats) !(floats)
+bool by_numbers(bool floats) { return !floats; }
 uint part_elements(bool floats) { return 1u; }
 #else
 #define fetch_number fetch_word // no such build reads numbers: what names them is never reached
 #define put_number put_word
-#define BY_NUMBERS(floats) false
+bool by_numbers(bool floats) { return false; }
 uint part_elements(bool floats) { return floats ? 1u : 2u; }
 #endif
 void load_part(uint tensor, uint at, uint i, inout uvec4 run) {
-    if (BY_NUMBERS(kFloatsIn)) run[i / 2u] |= fetch_number(tensor, at) << 16u * (i % 2u);
+    if (by_numbers(kFloatsIn)) run[i / 2u] |= fetch_number(tensor, at) << 16u * (i % 2u);
     else run[i] = fetch_word(tensor, at);
 }
 void store_part(uint tensor, uint at, uint i, uvec4 run, bool floats) {
-    if (BY_NUMBERS(floats)) put_number(tensor, at, run[i / 2u] >> 16u * (i % 2u));
+    if (by_numbers(floats)) put_number(tensor, at, run[i / 2u] >> 16u * (i % 2u));
     else put_word(tensor, at, run[i]);
 }
 

@@ -187,9 +187,8 @@ RopeResult planRotation(const RopeRotateDescription& description, bool together,
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
-// Returns the most tokens, up to `most`, whose plan of the same way takes the pipelines of `like`, of d.tokens tokens.
-// It has one dispatch if `like` has one. Each change that more tokens of one tuning make is made once, so what follows
-// the first other plan never takes these pipelines again.
+// Returns the most tokens, up to `most`, whose plan of the same way takes the pipelines of `like`, a plan of d.tokens
+// tokens. If `like` has one dispatch, that plan has one too. More tokens of one tuning never go back to what fewer had.
 uint32_t lastTokensAlike(RopeRotateDescription d, bool together, const RopePlan& like, uint32_t most,
                          const RopeLimits* limits) {
     uint32_t least = d.tokens;
@@ -216,21 +215,12 @@ bool addKind(const RopePlan& plan, RopePlan* plans, uint32_t* count) {
     return true;
 }
 
-// True if no number of tokens up to d.tokens takes fewer dispatches apart, which are at least two. In one sequence, and
-// without parts along heads, a dispatch has as many tokens at any number of them: if the tensors together take as many
-// dispatches as the larger one alone, fewer tokens take at most one more.
-bool goTogether(const RopeRotateDescription& d, const RopeLimits* limits) {
+// True if no number of tokens up to d.tokens takes fewer dispatches apart, which are at least two. The number of
+// dispatches only grows with the tokens of one sequence. It may fall with those of several.
+bool neverGoApart(const RopeRotateDescription& d, const RopeLimits* limits) {
     RopePlan plan;
     if (planRotation(d, true, limits, &plan) != ROPE_SUCCESS) return false;
-    const uint32_t dispatches = plan.passes[0].dispatches;
-    if (dispatches == 1 || (dispatches == 2 && d.batch <= 1)) return true;
-    if (d.batch > 1 || planRotation(d, false, limits, &plan) != ROPE_SUCCESS) return false;
-    bool as_many = false;
-    for (uint32_t i = 0; i < plan.pass_count; ++i) {
-        if (plan.passes[i].parts[kHead] != 1) return false;
-        as_many = as_many || dispatches <= plan.passes[i].dispatches;
-    }
-    return as_many;
+    return plan.passes[0].dispatches <= (d.batch > 1 ? 1u : 2u);
 }
 
 // Adds the plans of d.tokens tokens, and lowers *last to the most tokens that they serve. Tensors of several dispatches
@@ -255,7 +245,7 @@ RopeResult addKinds(const RopeRotateDescription& d, const RopeLimits* limits, ui
         *last = lastTokensAlike(d, together, plan, *last, limits);
         any = true;
         d_last.tokens = *last;
-        if (together && goTogether(d_last, limits)) break;
+        if (together && neverGoApart(d_last, limits)) break;
     }
     if (any) return ROPE_SUCCESS;
     plans[0] = plan;
