@@ -19,7 +19,7 @@ namespace rope {
 #define ROPE_ID_KV_SOURCE_HEAD 54
 #define ROPE_ID_Q_DESTINATION_TOKEN 55
 #define ROPE_ID_Q_DESTINATION_HEAD 56
-#define ROPE_ID_KV_DESTINATION_TOKEN 57 // of a cache: from slot to slot
+#define ROPE_ID_KV_DESTINATION_TOKEN 57 // of a cache: from slot to slot; strides count blocks in a format that has them
 #define ROPE_ID_PAGE_STRIDE 58
 #define ROPE_ID_PAGE_SIZE 59     // 0: the cache has no pages
 #define ROPE_ID_CACHE 60         // cache kind
@@ -110,7 +110,8 @@ namespace rope {
 // Additions have ids 40 to 44 of the rotation, and these. A pair's first element is given the sine, or with 1 the
 // cosine or a row's first half.
 #define ROPE_ID_COSINE_FIRST 45
-#define ROPE_ID_SCALED 46 // 1: elements times push.factor first
+#define ROPE_ID_SCALED 46    // 1: elements times push.factor first
+#define ROPE_ROWS_BY_EIGHT 3 // as by four, but eight of 16 bits
 
 // Biases have these, and the rotation's ROPE_ID_QUADS, ROPE_ID_BY_WORDS and ROPE_ID_SHARES.
 #define ROPE_ID_BIAS 40       // the kind

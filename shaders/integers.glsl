@@ -65,7 +65,8 @@ struct ScalePlaces {
     uint head;
 };
 ScalePlaces scale_places() {
-    ScalePlaces alone = ScalePlaces(push.ROPE_K_SCALES, push.ROPE_V_SCALES, push.ROPE_SCALE_BATCH, push.ROPE_SCALE_HEAD);
+    ScalePlaces alone =
+        ScalePlaces(push.ROPE_K_SCALES, push.ROPE_V_SCALES, push.ROPE_SCALE_BATCH, push.ROPE_SCALE_HEAD);
     if (kQHeads == 0u) return alone;
     return ScalePlaces(push.ROPE_K_SCALES_BESIDE_Q, push.ROPE_V_SCALES_BESIDE_Q, push.ROPE_SCALE_BATCH_BESIDE_Q,
                        push.ROPE_SCALE_HEAD_BESIDE_Q);
@@ -100,7 +101,7 @@ void keep_extremes(uint h, uint place, uvec4 words) {
 }
 
 struct Share {
-    uint scale; // float32 bits, or 0 with their sign
+    uint scale; // float32 bits; a zero keeps its sign
     float inverse;
     uint minimum;
 };
@@ -223,10 +224,11 @@ void put_integers(WorkItem item, uint at, uint word) {
     else put_word(kFirst, at, word);
 }
 
-// Returns the elements of the cache before a head. Places count runs or, if runs are loaded by words, elements.
-uint elements_before(WorkItem item, uint h) {
-    return (item.to + (item.head + h) * item.to_head) * (kByWords ? 1u : kRun);
-}
+// Returns where a head begins in the cache. Places count blocks, since 32 bits do not count the elements of every cache
+// in blocks. Without blocks they count runs or, if runs are loaded by words, elements.
+uint head_place(WorkItem item, uint h) { return item.to + (item.head + h) * item.to_head; }
+// Returns the words before a place, where there are no blocks.
+uint words_before(uint place) { return kByWords ? place / 4u : place * kQuads; }
 
 // ---- Blocks as they are stored
 
@@ -262,7 +264,7 @@ uint block_half(uint h, uint half_at) {
 // Returns where the blocks of a head begin, counted in what is stored at a time.
 uint blocks_before(WorkItem item, uint h) {
     uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
-    return begin + elements_before(item, h) / uint(ROPE_BLOCK_ELEMENTS) * kBlockHalves / kPutHalves;
+    return begin + head_place(item, h) * kBlockHalves / kPutHalves;
 }
 
 // Stores a quad of a Q8_0 block. The words of an odd block have one quad each. Those of an even block begin half a word
@@ -291,7 +293,7 @@ void put_seams(WorkItem item, uint h) {
 void put_numbers(WorkItem item, uint h, Share share, uint place, uvec4 words) {
     uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
     uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
-    put_integers(item, begin + elements_before(item, h) / 4u + place, bytes);
+    put_integers(item, begin + words_before(head_place(item, h)) + place, bytes);
     if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
 }
 
@@ -354,13 +356,12 @@ uvec4 quad_of_block(uint block, uint quad) {
 }
 
 uvec4 cached_quad(WorkItem item, uint head, uint place) {
-    uint elements = (item.from + head * item.from_head) * kRun;
+    uint at = item.from + head * item.from_head;
     if (kInBlocks) {
-        uint block = elements / uint(ROPE_BLOCK_ELEMENTS) + place / kBlockQuads;
         uint begin = push.k_to * kPutHalves;
-        return quad_of_block(begin + block * kBlockHalves, place % kBlockQuads);
+        return quad_of_block(begin + (at + place / kBlockQuads) * kBlockHalves, place % kBlockQuads);
     }
-    uvec4 bytes = bytes_of(fetch_word(kFirst, push.k_to + elements / 4u + place));
+    uvec4 bytes = bytes_of(fetch_word(kFirst, push.k_to + words_before(at) + place));
 #ifdef ROPE_PARAMETERS
     if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
 #endif

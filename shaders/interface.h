@@ -9,16 +9,14 @@ namespace rope {
 using uint = uint32_t;
 #endif
 
-// The bindings of set 0. Each number has one meaning. All are storage buffers but the parameters. A dispatch binds
-// those that its pass reads or writes. No dispatch reads both frequencies and rows. The table shader reads
-// frequencies, and writes its rows as the destination. A division's source is the factors, and its destination is the
-// quotients.
+// These are the bindings of set 0. Each number has one meaning. All are storage buffers but the parameters. A dispatch
+// binds those that its pass reads or writes. No dispatch reads both frequencies and rows.
 #define ROPE_BINDING_POSITIONS 0
 #define ROPE_BINDING_COS_SIN 1     // frequencies, or rows
-#define ROPE_BINDING_SOURCE 2      // Q's, or the one tensor's; in place nothing: the destination is read
+#define ROPE_BINDING_SOURCE 2      // Q's, the one tensor's, or factors; in place nothing: the destination is read
 #define ROPE_BINDING_SOURCE_K 3    // where Q and K turn in one dispatch
 #define ROPE_BINDING_SOURCE_V 4    // where K and V do not share a buffer
-#define ROPE_BINDING_DESTINATION 5 // Q's, or the one tensor's; a table's rows, or the counter. Every pass has it
+#define ROPE_BINDING_DESTINATION 5 // Q's, the one tensor's, a table's rows, quotients or the counter. Every pass has it
 #define ROPE_BINDING_DESTINATION_K 6
 #define ROPE_BINDING_DESTINATION_V 7
 #define ROPE_BINDING_SLOT_MAP 8    // slots or block table, apart from the positions
@@ -70,10 +68,9 @@ using uint = uint32_t;
 #define ROPE_F16 1
 #define ROPE_BF16 2
 
-#define ROPE_ROWS_BY_FOUR 0  // four cosines or sines at a time
-#define ROPE_ROWS_WOVEN 1    // cosine and sine in turns, two of each at a time
-#define ROPE_ROWS_SINGLE 2   // one at a time
-#define ROPE_ROWS_BY_EIGHT 3 // additions: as by four, but eight of 16 bits
+#define ROPE_ROWS_BY_FOUR 0 // four cosines or sines at a time
+#define ROPE_ROWS_WOVEN 1   // cosine and sine in turns, two of each at a time
+#define ROPE_ROWS_SINGLE 2  // one at a time
 
 #define ROPE_KIND_PER_TOKEN 0
 #define ROPE_KIND_PER_SEQUENCE 1
@@ -93,7 +90,8 @@ using uint = uint32_t;
 #define ROPE_FROM_TABLE 1
 #define ROPE_FROM_ROWS 2
 
-// Locates a tensor, row or list of positions, in elements; a rotation's or addition's tensor, in address_unit elements.
+// Locates a tensor, row or list of positions, in elements. Tensors of rotations and additions, and scores, are counted
+// in units of address_unit elements.
 struct RopePlace {
     uint offset;
     uint batch;

@@ -311,10 +311,12 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
     if (!dispatch.has(kK) && !dispatch.has(kV)) return;
     const FusedTensor& kv = *dispatch.tensors[dispatch.has(kK) ? kK : kV];
     if (kv.d.out_of_place == 0) constants[ROPE_ID_IN_PLACE] |= dispatch.has(kQ) ? 2u : 1u;
+    const uint32_t to_unit = destinationUnit(*pass);
     constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(kv.source_token / unit);
-    constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(sourceHeadStride(kv) / unit);
-    constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord((kv.cached ? kv.cache.slot_stride : kv.destination_token) / unit);
-    push->kv_to_head = lowWord(destinationHeadStride(kv) / unit);
+    constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(sourceHeadStride(kv) / (isShifted(kv) ? to_unit : unit));
+    constants[ROPE_ID_KV_DESTINATION_TOKEN] =
+        lowWord((kv.cached ? kv.cache.slot_stride : kv.destination_token) / to_unit);
+    push->kv_to_head = lowWord(destinationHeadStride(kv) / to_unit);
     if (dispatch.hasOwnV()) setOwnPlaces(*dispatch.tensors[kV], unit, constants);
     if (!kv.cached) return;
     CacheAxis axes[kCacheAxes];
@@ -322,8 +324,8 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
     for (const CacheAxis& axis : axes) {
         if (axis.axis != kBatch && !dispatch.hasOwnV()) pass->count[axis.axis] = axis.count;
     }
-    push->kv_to_batch = lowWord(kv.cache.batch_stride / unit);
-    constants[ROPE_ID_PAGE_STRIDE] = lowWord(kv.cache.page_stride / unit);
+    push->kv_to_batch = lowWord(kv.cache.batch_stride / to_unit);
+    constants[ROPE_ID_PAGE_STRIDE] = lowWord(kv.cache.page_stride / to_unit);
 }
 
 void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass) {

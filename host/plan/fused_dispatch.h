@@ -68,6 +68,12 @@ inline bool reducesOverHead(const FusedTensor& t) { return findsScales(t) || isN
 inline bool hasWordsForScales(const FusedTensor& kv) {
     return !kv.has_scales || !kv.turned || kv.d.source == ROPE_SOURCE_INLINE;
 }
+// Returns the elements that one step of K's or V's places in a destination takes. Places count blocks of elements where
+// the format has blocks: 32 bits do not count the elements of 4 GiB of them.
+inline uint32_t destinationUnit(const RopePass& pass) {
+    const bool blocks = (pass.constants[ROPE_ID_CACHE_FORMAT] & ROPE_FORMAT_BLOCKS) != 0;
+    return blocks ? uint32_t{ROPE_BLOCK_ELEMENTS} : pass.address_unit;
+}
 // Returns strides and offsets modulo 2^32, as shaders count.
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
 

@@ -46,7 +46,7 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
                                      fusedBinding(pass, 2, false)};
     const bool cached = isCache(pass, destinations[1]);
     const uint64_t sequence = firstSequence(pass, part, destinations[1]);
-    const uint64_t first = sequence * words->kv_to_batch * unit;
+    const uint64_t first = sequence * words->kv_to_batch * destinationUnit(pass);
     const uint32_t shift =
         integers ? storedElements(pass, destinations[1], first) : static_cast<uint32_t>(first / unit);
     words->k_to += places[destinations[1]].offset / (integers ? 1 : unit) + shift;

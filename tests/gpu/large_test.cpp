@@ -3,6 +3,7 @@
 #include "support/sample.hpp"
 
 #include <cstdio>
+#include <cstring>
 
 #ifdef _WIN32
 #define WIN32_LEAN_AND_MEAN
@@ -104,6 +105,62 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
         ASSERT_EQ(ropeHostRunRotate(&d, &host, nullptr), ROPE_SUCCESS);
         ASSERT_TRUE(device().download(q, uint64_t{token} * kRow * 4, got.data(), kRow * 4, &error)) << error;
         ASSERT_EQ(got, wanted) << token;
+    }
+}
+
+// Where a device binds 4 GiB, one binding has more elements of four bits than 32 bits count. Elsewhere windows have few.
+TEST_P(Large, SlotsOfACacheOfBlocksHaveTheCpusBits) {
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 4;
+    d.rotate.head_dim = kHeadDim;
+    d.rotate.k.heads = kHeads / 4; // so that the tokens are one row of inputs
+    const std::vector<double> frequencies = sample::frequencies(500000, kHeadDim);
+    d.rotate.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.element = ROPE_ELEMENT_Q4_0;
+    d.cache.slot_map_offset = d.rotate.tokens;
+    RopePlan plan;
+    rope::Buffer cache, words, places, source;
+    std::string error;
+    for (const uint32_t slots : {(1u << 22) + 1, (1u << 20) + 1}) {
+        d.cache.slots = slots;
+        ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        const uint64_t bytes = plan.bytes[ROPE_SLOT_K_OUT];
+        if (bytes <= availableMemory() / 4 && device().makeBuffer(bytes, &cache, &error)) break;
+    }
+    if (!cache) GTEST_SKIP() << "no memory for a large cache";
+    const std::vector<int32_t> slots = {0, static_cast<int32_t>(d.cache.slots - 1), 1 << 19, 1};
+    std::vector<int32_t> lists = {5, 6, 7, 8};
+    lists.insert(lists.end(), slots.begin(), slots.end());
+    const std::vector<float> k = inputOf(0, 1);
+    const std::vector<uint32_t> block = sample::words(frequencies, ROPE_ANGLE_EXACT);
+    const auto send = [&](rope::Buffer* buffer, const void* data, uint64_t bytes) {
+        return device().makeBuffer(bytes, buffer, &error) && device().upload(*buffer, 0, data, bytes, &error);
+    };
+    ASSERT_TRUE(send(&words, block.data(), block.size() * 4)) << error;
+    ASSERT_TRUE(send(&places, lists.data(), lists.size() * 4)) << error;
+    ASSERT_TRUE(send(&source, k.data(), k.size() * 4)) << error;
+    RopeBuffers buffers = {};
+    buffers.slots[ROPE_SLOT_K] = source.slot();
+    buffers.slots[ROPE_SLOT_K_OUT] = cache.slot();
+    buffers.slots[ROPE_SLOT_POSITIONS] = places.slot();
+    buffers.slots[ROPE_SLOT_FREQUENCIES] = words.slot();
+    ASSERT_TRUE(device().run(&plan, 1, &buffers, &error)) << error;
+
+    const uint64_t slot_bytes = plan.bytes[ROPE_SLOT_K_OUT] / d.cache.slots;
+    RopeFusedDescription few = d;
+    few.cache.slots = d.rotate.tokens;
+    for (int32_t token = 0; token < 4; ++token) lists[static_cast<size_t>(4 + token)] = token;
+    std::vector<uint8_t> wanted(slot_bytes * few.cache.slots), got(slot_bytes);
+    RopeHostFused host = {};
+    host.k = k.data();
+    host.k_out = wanted.data();
+    host.positions = lists.data();
+    ASSERT_EQ(ropeHostRunFused(&few, &host, nullptr), ROPE_SUCCESS);
+    for (size_t token = 0; token < slots.size(); ++token) {
+        const uint64_t at = static_cast<uint64_t>(slots[token]) * slot_bytes;
+        ASSERT_TRUE(device().download(cache, at, got.data(), slot_bytes, &error)) << error;
+        EXPECT_EQ(std::memcmp(got.data(), &wanted[token * slot_bytes], slot_bytes), 0) << "slot " << slots[token];
     }
 }
 

@@ -572,8 +572,10 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
                            (pages - 1) * l.id(own ? ROPE_ID_V_PAGE_STRIDE : ROPE_ID_PAGE_STRIDE) +
                            (rows - 1) * l.id(own ? ROPE_ID_V_DESTINATION_TOKEN : ROPE_ID_KV_DESTINATION_TOKEN) +
                            (heads - 1) * (own ? l.id(ROPE_ID_V_DESTINATION_HEAD) : l.push.kv_to_head);
-    const uint64_t elements = units * l.pass.address_unit + t.d.head_dim;
     const RopeElement element = t.d.element_out;
+    const uint64_t blocks = rope::formatOf(element).block_elements; // places count them, or runs
+    const uint64_t elements = units * (blocks != 1 ? blocks : l.pass.address_unit) + t.d.head_dim;
+    ASSERT_LE(units, UINT32_MAX) << "the shader counts in 32 bits";
     const uint32_t binding = rope::fusedBinding(l.pass, t.role, false);
     const uint64_t to = is_v ? l.push.v_to : l.push.k_to;
     if (!rope::isForCaches(element)) {

@@ -1,4 +1,5 @@
 // Caches that no binding spans: into which windows a plan cuts them, and which ones it refuses.
+#include "plan/element_formats.h"
 #include "plan/pass.h"
 #include "support/host_pass.hpp"
 
@@ -60,6 +61,27 @@ TEST(PlanWindows, ACacheThatFitsIsBoundWholeAndTakesTheSamePipeline) {
     EXPECT_EQ(full.passes[0].pipeline_hash, small.passes[0].pipeline_hash);
     d.cache.slots += 1;
     expectSteps(planOf(d), {1, 1, 1 << 16, 16});
+}
+
+// 4 GiB have more elements of four bits than 32 bits count.
+TEST(PlanWindows, EveryPlaceOfTheLargestBindingTakes32Bits) {
+    for (uint32_t number = ROPE_ELEMENT_F32; number <= rope::kLastElement; ++number) {
+        const rope::ElementFormat& format = rope::kElementFormats[number];
+        if (format.scale == rope::ElementScale::kApart) continue;
+        SCOPED_TRACE(format.name);
+        RopeFusedDescription d = large(ROPE_CACHE_SLOTS, 1);
+        d.cache.element = format.element;
+        const uint64_t slot_bytes = rope::elementBytes(format.element, 16 * 64);
+        d.cache.slots = static_cast<uint32_t>(UINT32_MAX / slot_bytes);
+        const RopePlan plan = planOf(d, UINT32_MAX);
+        ASSERT_EQ(ropeDispatchCount(&plan), 1u);
+        RopeDispatch dispatch;
+        ropeGetDispatch(&plan, 0, &dispatch);
+        const uint64_t slot = dispatch.constants[ROPE_ID_KV_DESTINATION_TOKEN];
+        EXPECT_LE((d.cache.slots - 1) * slot, UINT32_MAX);
+        const uint64_t unit = format.block_elements != 1 ? format.block_elements : plan.passes[0].address_unit;
+        EXPECT_EQ(rope::elementBytes(format.element, slot * unit), slot_bytes);
+    }
 }
 
 TEST(PlanWindows, AreCutAlongWhatLiesFurthestApart) {
