@@ -1,6 +1,6 @@
 // This shader adds positions to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. A
 // thread loads one lane (see lane.glsl) of a token, of one sequence or of a few that have the same positions. Then it
-// finds what it adds. A group with several sequences computes each cosine and sine once. Then the thread adds and stores.
+// finds what it adds, adds and stores. A group with several sequences computes each cosine and sine once.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_16bit_storage : require
@@ -8,7 +8,6 @@
 #define ROPE_PUSH RopeAddPush
 #include "families.h"
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "frequency.glsl"
 #include "runs.glsl"
@@ -20,7 +19,6 @@
 layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
 layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
 layout(constant_id = ROPE_ID_SCALED) const uint kScaled = 0;
-const bool kSamePlace = kInPlace != 0u;
 const bool kEveryAdded = kEveryToken != 0u;
 
 // Returns lane `number` of an embedding, all of whose elements are in pairs: its halves, or interleaved.
@@ -56,7 +54,7 @@ Head sum_head(Head head, bool added, LaneTerms lane_terms) {
     Head result = head;
     uint quad = 0u;
     do { // not all compilers see that a for loop would run at least once
-        Terms terms = lane_terms.first;
+        CosSin terms = lane_terms.first;
         if (quad != 0u) terms = lane_terms.second;
         Quad pairs = read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is);
         if (ROPE_IS_INTERLEAVED(kChunkIn)) deinterleave(pairs);
@@ -82,11 +80,13 @@ void main() {
     LaneTerms terms;
     if (kInline) terms = compute_terms(token, added, lane);
     if (kShared) barrier();
-    if (!item.is_there || (kSamePlace && kScaled == 0u && !added)) return;
+    if (!item.is_there || (kFirstInPlace && kScaled == 0u && !added)) return;
     uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
     if (!kInline || kShared) terms = read_terms(token, row, lane);
-    for (uint h = 0u; h < kHeadsPerThread; ++h) { // ends nowhere else, so that it unrolls and the heads stay in registers
-        if (item.head + h < item.heads)
-            store_runs(item.to + (item.head + h) * item.to_head, lane, kFirst, sum_head(heads[h], added, terms), kFloatsOut);
+    for (uint h = 0u; h < kHeadsPerThread; ++h) { // ends nowhere else, so that it unrolls: heads stay in registers
+        if (item.head + h < item.heads) {
+            uint at = item.to + (item.head + h) * item.to_head;
+            store_runs(at, lane, kFirst, sum_head(heads[h], added, terms), kFloatsOut);
+        }
     }
 }

@@ -2,6 +2,7 @@
 // its own, or they are read from rows.
 layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
+#include "lane_rows.glsl"
 #include "pair.h"
 
 const bool kShared = kShares != 0u;
@@ -35,7 +36,7 @@ void make_angle(uint round, Token token, Lane lane, uvec4 frequency) {
     }
 }
 
-// Makes all angles of a thread. Callers load the first frequency before heads, so that no angle waits for them.
+// Makes all angles of a thread. Callers load the first frequency before heads, so that no angle waits for heads.
 void make_angles(Token token, Lane lane, uvec4 frequency) {
     uint round = 0u;
     do {
@@ -44,15 +45,12 @@ void make_angles(Token token, Lane lane, uvec4 frequency) {
     } while (round < kRounds);
 }
 
-struct CosSin {
-    vec4 cosine, sine;
-};
 CosSin cos_sin_from(uvec4 cosine, uvec4 sine) {
     if (kBackward != 0u) sine ^= 0x80000000u;
     return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
-// Returns the cosines and sines of one quad of a lane's pairs, which were made.
+// These return the cosines and sines of one quad of a lane's pairs: those that were made, or those of rows.
 CosSin made_cos_sin(Lane lane, uint quad) {
     uvec4 cosine, sine;
     uint i = 0u;
@@ -65,18 +63,18 @@ CosSin made_cos_sin(Lane lane, uint quad) {
     return cos_sin_from(cosine, sine);
 }
 
-// Returns those of one quad from the token's own row, which begins at `row`, or from a table.
 CosSin read_cos_sin(Token token, uint row, Lane lane, uint quad) {
-    const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
-    uvec4 cosine, sine, at;
-    uint i = 0u;
-    do {
-        uint pair = pair_in_lane(lane, quad * 4u + i);
-        uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
-        uint place = push.rows.offset + start + pair * push.rows.head;
-        if (kPlaces == 1u) at = uvec4(place); // no index: see portability.md
-        else at[i] = place;
-    } while (++i < kPlaces);
-    load_row(at, cosine, sine);
+    uvec4 cosine, sine;
+    read_quad_rows(token, row, lane, quad, cosine, sine);
     return cos_sin_from(cosine, sine);
+}
+
+CosSin turns[kQuads]; // of the lane
+
+// Rows are loaded before any barrier. Angles that were made are taken behind it.
+void load_turns(Token token, uint row, Lane lane) {
+    uint quad = 0u;
+    do {
+        turns[quad] = read_cos_sin(token, row, lane, quad);
+    } while (++quad < kQuads);
 }

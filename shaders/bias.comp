@@ -12,7 +12,6 @@
 #define ROPE_PUSH RopeBiasPush
 #include "families.h"
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "runs.glsl"
 #include "rows.glsl"
@@ -202,7 +201,8 @@ void main() {
     uint first_key = ((gl_WorkGroupID.z - head * push.lane_parts) << push.lane_bits) * kRun;
     uint queries = (kThreads >> push.lane_bits) * kQueries;
     uint first_query = gl_WorkGroupID.x * queries;
-    queries = min(queries, push.tokens - min(first_query, push.tokens)); // an indirect dispatch may have groups without any
+    // An indirect dispatch may have groups without any query.
+    queries = min(queries, push.tokens - min(first_query, push.tokens));
     first_query = min(first_query, push.tokens - 1u);
     Work work = find_work(head, first_key, first_query, queries);
 

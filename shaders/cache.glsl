@@ -29,7 +29,7 @@ bool is_counted_in(uint number) {
     return int(count.y) >= 0 && (count.y != 0u || token_index(number) < count.x);
 }
 
-// Returns true if a ring has the token's slot for a later token of its sequence. The sequence is not that of a part.
+// Returns true if a later token of the sequence takes the same slot of its ring. Tokens of other dispatches count too.
 bool is_overtaken(Token token) {
     if (kLongRing == 0u) return false;
     uint length = push.ROPE_RING_TOKENS;

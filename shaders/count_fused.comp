@@ -5,13 +5,10 @@
 #define ROPE_PUSH RopeFusedPush
 #include "families.h"
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "cache.glsl"
 
-layout(set = 0, binding = ROPE_BINDING_DESTINATION) buffer Counter {
-    uint counter[];
-};
+BUFFER(ROPE_BINDING_DESTINATION, Counter, , uint, counter)
 
 void main() {
     uint number = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z;

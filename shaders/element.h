@@ -37,9 +37,5 @@ ROPE_FUNCTION ROPE_BITS widen(ROPE_BITS bits, uint element) {
     return element == uint(ROPE_BF16) ? bits << 16 : widen_f16(bits);
 }
 
-ROPE_FUNCTION ROPE_BITS narrow(ROPE_BITS bits, uint element) {
-    return element == uint(ROPE_BF16) ? high_narrowed_bf16(bits) >> 16 : narrow_f16(bits);
-}
-
 ROPE_DIALECT_END
 #endif

@@ -1,5 +1,4 @@
 // This file makes cos and sin of one pair from its frequency.
-#include "angle.h"
 
 BUFFER(ROPE_BINDING_COS_SIN, Frequencies, readonly, uvec4, frequencies)
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;

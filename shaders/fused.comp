@@ -8,7 +8,6 @@
 #define ROPE_PUSH RopeFusedPush
 #include "families.h"
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "frequency.glsl"
 #include "runs.glsl"
@@ -213,17 +212,6 @@ void hold_heads(WorkItem item, Way way) {
     } while (++h < kHeadsPerThread);
 }
 
-// Rows are loaded beside heads, before any barrier. Angles that were made wait in shared memory.
-CosSin row_turns[kQuads];
-
-void load_turns(Token turning, Lane lane, uint row) {
-    if (kInline || !lane.turned) return;
-    uint quad = 0u;
-    do {
-        row_turns[quad] = read_cos_sin(turning, row, lane, quad);
-    } while (++quad < kQuads);
-}
-
 // Angles that were made are read for one quad at a time, which turns all heads: those of two would take more registers.
 void turn_heads(WorkItem item, Way way, Token turning) {
     if (kFloatsIn && !way.lane.paired && kNorm != ROPE_NORM_LAST) return;
@@ -231,7 +219,7 @@ void turn_heads(WorkItem item, Way way, Token turning) {
     do {
         CosSin turn = CosSin(vec4(1.0), vec4(0.0));
         if (way.lane.turned && kInline) turn = made_cos_sin(way.lane, quad);
-        else if (way.lane.turned) turn = row_turns[quad];
+        else if (way.lane.turned) turn = turns[quad];
         uint h = 0u;
         do {
             Quad pairs = held[h * kQuads + quad];
@@ -306,26 +294,6 @@ void norm_heads(WorkItem item, Runs runs, bool interleaved) {
     } while (++h < kHeadsPerThread);
 }
 
-#ifdef ROPE_WEIGHTS
-// Loads the weights that a thread's heads meet, where the norm meets the heads.
-void load_head_weights(WorkItem item, Lane lane) {
-    if (!kHoldsWeights || weight_element(item) == 0u) return;
-    const bool first = kNorm == ROPE_NORM_FIRST;
-    bool interleaved = ROPE_IS_INTERLEAVED(first ? kChunkIn : kChunkOut) && lane.paired;
-    uint h = 0u;
-    do {
-        uint quad = 0u;
-        do {
-            uint places[2] = quad_places(first ? lane.from : lane.to, quad, interleaved);
-            uint i = 0u;
-            do {
-                hold_weights(item, h, 2u * quad + i, places[i]);
-            } while (++i < 2u);
-        } while (++quad < kQuads);
-    } while (++h < kWeightHeads);
-}
-#endif
-
 #ifdef ROPE_PARAMETERS
 void scale_queries(WorkItem item, Token token) {
     if (kQueryScale == 0u || !is_q(item)) return;
@@ -368,7 +336,9 @@ void main() {
     find_destination(item, token);
     if (kTurnsCache) load_heads(item, moved);
 #ifdef ROPE_WEIGHTS
-    load_head_weights(item, moved);
+    const bool first = kNorm == ROPE_NORM_FIRST;
+    bool interleaved = ROPE_IS_INTERLEAVED(first ? kChunkIn : kChunkOut) && moved.paired;
+    load_head_weights(item, first ? moved.from : moved.to, interleaved); // where the norm meets the heads
 #endif
     lane.paired = lane.paired && item.tensor != kThird;
     Token turning = token;
@@ -377,7 +347,8 @@ void main() {
     lane.turned = lane.paired && token.turns && known;
     moved.paired = !kRelays && lane.paired;
     moved.turned = (kRelays ? item.tensor != kThird && kPairs != 0u : lane.paired) && token.turns && known;
-    load_turns(turning, lane, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token);
+    uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
+    if (!kInline && lane.turned) load_turns(turning, row, lane);
 #ifdef COPIES_FIRST
     copy_heads(item, way_of(item, moved));
 #endif

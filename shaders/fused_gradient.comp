@@ -8,7 +8,6 @@
 #define ROPE_GRADIENT
 #include "families.h"
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "frequency.glsl"
 #include "runs.glsl"
@@ -48,18 +47,6 @@ void load_heads(WorkItem item, Lane lane, bool interleaved) {
         }
     }
 }
-
-#ifdef ROPE_WEIGHTS
-void load_head_weights(WorkItem item, Lane lane, bool interleaved) {
-    if (weight_element(item) == 0u) return;
-    for (uint h = 0u; h < kWeightHeads; ++h) {
-        for (uint quad = 0u; quad < kQuads; ++quad) {
-            uint places[2] = quad_places(lane.from, quad, interleaved);
-            for (uint i = 0u; i < 2u; ++i) hold_weights(item, h, 2u * quad + i, places[i]);
-        }
-    }
-}
-#endif
 
 void turn_quad(CosSin turn, bool interleaved, inout Quad words) {
     if (interleaved) deinterleave(words);
@@ -149,7 +136,7 @@ void main() {
     if (kInline) frequency = angle_frequency(0u, token, lane);
     load_heads(item, lane, interleaved);
 #ifdef ROPE_WEIGHTS
-    load_head_weights(item, lane, interleaved);
+    load_head_weights(item, lane.from, interleaved);
 #endif
     item.is_there = item.is_there && is_counted_in(item.token);
     item.to = push.q_to + gl_WorkGroupID.y * push.q_to_batch + item.token * kQDestinationToken;

@@ -2,8 +2,8 @@
 // and Q's stay floats.
 #ifndef ROPE_SHIFTS
 #define COPIES_FIRST
-// Stores heads of Q that neither turn nor change, before others are widened. If the end had a branch for them, compilers
-// would keep each element as it was before the turn beside what becomes of it, in twice the registers.
+// Stores heads of Q that neither turn nor change, before others are widened. If the end had a branch for them,
+// compilers would keep each element as it was before the turn beside what becomes of it, in twice the registers.
 void copy_heads(inout WorkItem item, Way way) {
     if (kRelays || !way.as_is) return;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {

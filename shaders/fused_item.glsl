@@ -1,5 +1,6 @@
-// A thread of a fused pass takes one lane of a block. A block is kHeadsPerThread heads of Q, of K or of V. In a group, x is
-// the lane, y the block and z the token. Among groups, x is the token, y the sequence and z the block.
+// A thread of a fused pass takes one lane of a block. A block is kHeadsPerThread heads of Q, of K or of V. In a group,
+// x is the lane, y the row of blocks and z the token. Among groups, x is the token, y the sequence and z the row, with
+// kLaneParts groups for each.
 #include "block.glsl"
 
 layout(constant_id = ROPE_ID_Q_HEADS) const uint kQHeads = 0;
@@ -7,7 +8,7 @@ layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
 layout(constant_id = ROPE_ID_V_HEADS) const uint kVHeads = 0;
 // Q's buffers are the first. K or V may share the buffer of the tensor before it.
 layout(constant_id = ROPE_ID_APART) const uint kApart = 0;
-// Strides in runs. V has K's, unless it is not like K.
+// These strides count places, as runs.glsl and integers.glsl have them. V has K's, unless it is not like K.
 layout(constant_id = ROPE_ID_Q_SOURCE_TOKEN) const uint kQSourceToken = 0;
 layout(constant_id = ROPE_ID_Q_SOURCE_HEAD) const uint kQSourceHead = 0;
 layout(constant_id = ROPE_ID_KV_SOURCE_TOKEN) const uint kKvSourceToken = 0;
@@ -143,7 +144,7 @@ WorkItem find_work_item() {
     return item;
 }
 
-// K and V are read where they are written, if Q alone has the first buffer by the second bit.
+// kKvInPlace is true if K and V are read where they are written. That is bit 1 of kInPlace beside Q, and bit 0 without.
 #if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)
 const bool kKvInPlace = false; // no code may read a cache that is written
 #else

@@ -15,8 +15,8 @@ ROPE_FUNCTION uint pair_distance(uint pairs, uint chunk) { return choose(chunk =
 ROPE_FUNCTION uint pass_element(uint i, uint rotary_begin, uint pairs) {
     return i + choose(i < rotary_begin, 0u, 2u * pairs);
 }
-// Returns the elements of a run by words that a lane copies: four where no such run lies on both sides of the rotary
-// part, or else the `part` elements that are loaded at once.
+// Returns how many elements a copying lane moves in one run by words: four if rotary_begin is a multiple of four, or
+// else the `part` elements that are loaded at once. So no run lies on both sides of the rotary part.
 ROPE_FUNCTION uint copied_run(uint rotary_begin, uint part) { return choose(rotary_begin % 4u == 0u, 4u, part); }
 
 ROPE_DIALECT_END

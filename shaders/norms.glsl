@@ -1,5 +1,5 @@
-// Norms of heads. The lanes of a head put their sums into shared memory, and each adds all of them up in the order that
-// rope.h promises: four running sums of every fourth quad, then the sum of the four.
+// This file norms heads. The lanes of a head put their sums into shared memory, and each adds all of them up in the
+// order that rope.h promises: four running sums of every fourth quad, then the sum of the four.
 #include "reciprocal.h"
 
 layout(constant_id = ROPE_ID_HEAD_QUADS) const uint kHeadQuads = 1;
@@ -57,8 +57,8 @@ uint entry_of(uint h) {
 // Returns which of the four quads from quad 4 * `four` on there are.
 bvec4 are_below(uint four, uint quads) { return lessThan(uvec4(four * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(quads)); }
 
-// Sums of squares; others follow where they are: sums of the elements, of which a norm takes their mean, or in a gradient
-// sums of the products of x with its gradient.
+// Sums of squares come first. Others may follow: sums of the elements, for a norm that takes off their mean, or in a
+// gradient sums of the products of x with its gradient.
 #ifdef ROPE_GRADIENT
 const uint kSums = 2u;
 #else
@@ -169,8 +169,8 @@ float norm_factor(WorkItem item, uint h) {
     return uintBitsToFloat(reciprocal_root_bits(floatBitsToUint(root)));
 }
 
-// Multiplies by the weights, if there are any. `half_quad` numbers the halves of a head's quads in a thread, and `at` is the
-// quad's place among those that the norm takes.
+// Multiplies by the weights, if there are any. `half_quad` numbers the halves of a head's quads in a thread, and `at`
+// is the quad's place among those that the norm takes.
 vec4 weighed(WorkItem item, uint h, uint half_quad, uint at, vec4 given_x) {
     precise vec4 x = given_x;
 #if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)

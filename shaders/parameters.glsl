@@ -1,4 +1,4 @@
-// This file has the parameters, a uniform buffer: the weights of norms, and the scale of queries.
+// This file has the parameters, a uniform buffer: weights and biases of norms, the scale of queries, and given scales.
 layout(constant_id = ROPE_ID_QUERY_SCALE) const uint kQueryScale = 0; // positions of one value; 0: none
 layout(constant_id = ROPE_ID_QUERY_OFFSET) const uint kQueryOffset = 0;
 layout(constant_id = ROPE_ID_QUERY_COUNT) const uint kQueryCount = 1;

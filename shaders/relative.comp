@@ -7,7 +7,6 @@
 #define ROPE_PUSH RopeRelativePush
 #include "families.h"
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "runs.glsl"
 #include "rows.glsl"

@@ -1,11 +1,10 @@
-// This shader rotates Q and K. A thread loads one lane (see lane.glsl) of a few heads. Its group makes the
-// cosines and sines of its tokens. Then the thread turns and stores its lanes. Out of place, other lanes copy the rest.
+// This shader rotates Q and K. A thread reads the cosines and sines of one lane (see lane.glsl), or makes them, alone
+// or with its group. It loads the lane of a few heads, turns it and stores it. Out of place, other lanes copy the rest.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeRotatePush
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "frequency.glsl"
 #include "runs.glsl"
@@ -17,11 +16,9 @@
 layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
 const bool kEveryTurns = kEveryToken != 0u;
 // In place, elements that do not turn are not stored. Out of place they are stored unturned.
-const bool kSamePlace = kInPlace != 0u;
-const bool kSomeStay = !kSamePlace && (kPassElements != 0u || !kEveryTurns);
+const bool kSomeStay = !kFirstInPlace && (kPassElements != 0u || !kEveryTurns);
 
 Head heads[kHeadsPerThread];
-CosSin turns[kQuads]; // of the lane
 
 // Loops over heads and quads run at least once. Not all compilers see that of a for loop.
 void load_heads(WorkItem item, Lane lane, uint tensor) {
@@ -31,12 +28,6 @@ void load_heads(WorkItem item, Lane lane, uint tensor) {
     } while (++h < kHeadsPerThread);
 }
 
-void load_turns(Token token, uint row, Lane lane) {
-    uint quad = 0u;
-    do {
-        turns[quad] = read_cos_sin(token, row, lane, quad);
-    } while (++quad < kQuads);
-}
 void take_turns(Lane lane) {
     uint quad = 0u;
     do {
@@ -86,7 +77,7 @@ void main() {
     if (kShared) barrier();
     if (kInline) take_turns(lane);
     uint h = 0u;
-    if (item.is_there && (lane.turned || !kSamePlace)) do {
+    if (item.is_there && (lane.turned || !kFirstInPlace)) do {
         store_head(item, lane, item.head + h, turned_head(heads[h], lane));
     } while (++h < kHeadsPerThread);
 }

@@ -1,11 +1,10 @@
-// This shader writes rows of cosines and sines. A thread writes one pair of one row. In a group, x is the pair and z the
-// row. Among groups, x is the row, y the sequence and z the pair.
+// This shader writes rows of cosines and sines. A thread writes one pair of one row. In a group, x is the pair and z
+// the row. Among groups, x is the row, y the sequence and z the pair.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeTablePush
 #include "families.h"
 #include "start.glsl"
-#include "angle.h"
 #include "position.glsl"
 #include "frequency.glsl"
 

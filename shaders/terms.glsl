@@ -1,6 +1,8 @@
 // This file has the cosines and sines, or the two halves of a learned row, that the pairs of an addition's lane are
 // given. A group with several sequences computes them once in shared memory, or each thread computes its own, or they
 // are read from rows.
+#include "lane_rows.glsl"
+
 layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
 const bool kShared = kShares != 0u;
 const uint kGroupPairs = gl_WorkGroupSize.x * kRun; // of one token in a group
@@ -8,14 +10,10 @@ const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
 shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
 shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
 
-struct Terms {
-    vec4 cosine;
-    vec4 sine;
-};
 // LaneTerms has the terms of a lane's first quad and of its second. If a lane has one quad, both are that quad's.
 struct LaneTerms {
-    Terms first;
-    Terms second;
+    CosSin first;
+    CosSin second;
 };
 
 uint first_group_pair() { return gl_WorkGroupID.z % kLaneParts * kGroupPairs; }
@@ -25,7 +23,8 @@ uint first_group_pair() { return gl_WorkGroupID.z % kLaneParts * kGroupPairs; }
 const uint kComputedQuads = kShared ? 1u : kQuads;
 const uint kRounds = kShared ? (kGroupPairs + kTokenThreads - 1u) / kTokenThreads : 4u;
 
-// Computes a thread's part of the terms. A surplus thread has a token and a lane too, so it needs no branch. No pair of a token is computed twice in a group.
+// Computes a thread's part of the terms. A surplus thread has a token and a lane too, so it needs no branch. No pair of
+// a token is computed twice in a group.
 LaneTerms compute_terms(Token token, bool added, Lane lane) {
     LaneTerms terms;
     bool token_is_there = gl_WorkGroupID.x * gl_WorkGroupSize.z + gl_LocalInvocationID.z < push.tokens;
@@ -50,13 +49,13 @@ LaneTerms compute_terms(Token token, bool added, Lane lane) {
                 }
             }
         }
-        if (quad == 0u) terms.first = Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
-        terms.second = Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+        if (quad == 0u) terms.first = CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+        terms.second = CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
     } while (++quad < kComputedQuads);
     return terms;
 }
 
-Terms shared_quad(Lane lane, uint quad) {
+CosSin shared_quad(Lane lane, uint quad) {
     uvec4 cosine;
     uvec4 sine;
     for (uint i = 0u; i < 4u; ++i) {
@@ -64,29 +63,15 @@ Terms shared_quad(Lane lane, uint quad) {
         cosine[i] = shared_cosines[place];
         sine[i] = shared_sines[place];
     }
-    return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+    return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
 const bool kByEight = kRows == ROPE_ROWS_BY_EIGHT;
-const uint kPlaces = kRows <= ROPE_ROWS_WOVEN ? 1u : 4u; // loads by four need one place
 
-// Returns where a pair's cosine lies. The token's own row begins at `row`.
-uint row_place(Token token, uint row, uint pair) {
-    uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
-    return push.rows.offset + start + pair * push.rows.head;
-}
-
-Terms read_quad_terms(Token token, uint row, Lane lane, uint quad) {
-    uvec4 at;
-    uvec4 cosine;
-    uvec4 sine;
-    for (uint i = 0u; i < kPlaces; ++i) {
-        uint place = row_place(token, row, pair_in_lane(lane, quad * 4u + i));
-        if (kPlaces == 1u) at = uvec4(place);
-        else at[i] = place;
-    }
-    load_row(at, cosine, sine);
-    return Terms(uintBitsToFloat(cosine), uintBitsToFloat(sine));
+CosSin read_terms_of_quad(Token token, uint row, Lane lane, uint quad) {
+    uvec4 cosine, sine;
+    read_quad_rows(token, row, lane, quad, cosine, sine);
+    return CosSin(uintBitsToFloat(cosine), uintBitsToFloat(sine));
 }
 
 // Reads two quads, eight 16-bit entries at a time.
@@ -105,7 +90,7 @@ LaneTerms read_terms(Token token, uint row, Lane lane) {
     if (kByEight) return read_eight(row_place(token, row, lane.j));
     LaneTerms terms;
     for (uint quad = 0u; quad < kQuads; ++quad) {
-        Terms read = kShared ? shared_quad(lane, quad) : read_quad_terms(token, row, lane, quad);
+        CosSin read = kShared ? shared_quad(lane, quad) : read_terms_of_quad(token, row, lane, quad);
         if (quad == 0u) terms.first = read;
         terms.second = read;
     }

@@ -79,6 +79,22 @@ void hold_weights(WorkItem item, uint h, uint half_quad, uint place) {
     if (kPart) place = min(place, max(norm_quads(item), 1u) - 1u);
     held_weights[held_at(h, half_quad)] = load_weights(item, h, place);
 }
+
+// Loads the weights that a thread's heads meet, whose elements lie in these runs.
+void load_head_weights(WorkItem item, Runs runs, bool interleaved) {
+    if (!kHoldsWeights || weight_element(item) == 0u) return;
+    uint h = 0u;
+    do {
+        uint quad = 0u;
+        do {
+            uint places[2] = quad_places(runs, quad, interleaved);
+            uint i = 0u;
+            do {
+                hold_weights(item, h, 2u * quad + i, places[i]);
+            } while (++i < 2u);
+        } while (++quad < kQuads);
+    } while (++h < kWeightHeads);
+}
 #endif
 
 bool has_weights(WorkItem item) {

@@ -4,7 +4,7 @@
 layout(constant_id = ROPE_ID_WINDOW_SLOTS) const uint kWindowSlots = 0; // 0: the cache is bound whole
 layout(constant_id = ROPE_ID_WINDOW_HEADS) const uint kWindowHeads = 0; // 0: all
 
-// K and V have as many heads if a dispatch takes both.
+// If a dispatch with windows takes K and V, both have the same number of heads.
 const uint kWindowedHeads = kKHeads != 0u ? kKHeads : kVHeads;
 const uint kHeadsOfWindow = kWindowHeads != 0u ? kWindowHeads : kWindowedHeads + 1u;
 const uint kHeadWindows = (kWindowedHeads + kHeadsOfWindow - 1u) / kHeadsOfWindow;
@@ -12,7 +12,9 @@ const bool kNumbersSequences = kPacked && (kCache == ROPE_CACHE_BY_POSITION || k
 // The window's numbers lie in one run of this length.
 const uint kNumberedSlots = kCacheSlots != 0u ? kCacheSlots : 1u;
 const uint kWindowPage = kPageSize != 0u ? kPageSize : kNumberedSlots;
-const uint kWindowRun = kWindowSlots < kWindowPage ? kWindowPage : kWindowSlots < kNumberedSlots ? kNumberedSlots : ROPE_NOWHERE;
+const uint kWindowRun = kWindowSlots < kWindowPage      ? kWindowPage
+                        : kWindowSlots < kNumberedSlots ? kNumberedSlots
+                                                        : ROPE_NOWHERE;
 
 uint first_window_head() { return push.ROPE_WINDOW % kHeadWindows * kWindowHeads; }
 

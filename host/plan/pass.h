@@ -17,7 +17,7 @@ static_assert(kGridAxes == ROPE_PART_AXES, "the public arrays have an entry for 
 
 // A shader reads its push words by the names of its family.
 enum PassFamily : uint32_t {
-    kPlainFamily = 0, // tables, additions, biases, relative vectors, and counts
+    kPlainFamily = 0, // all but fused passes with their counts, and rotations
     kFusedFamily = 1,
     kRotationFamily = 2
 };

@@ -39,7 +39,8 @@ uint32_t widened(uint32_t raw, RopeElement element) {
 
 uint32_t narrowed(uint32_t bits, RopeElement element) {
     if (isFloat8(element)) return narrow_f8(bits, static_cast<uint32_t>(formatOf(element).mantissa_bits));
-    return ropeElementBytes(element) == 4 ? bits : narrow(bits, shaderElement(element));
+    if (element == ROPE_ELEMENT_BF16) return high_narrowed_bf16(bits) >> 16;
+    return ropeElementBytes(element) == 4 ? bits : narrow_f16(bits);
 }
 
 uint32_t readFloatBits(const void* array, RopeElement element, uint64_t at) {
