@@ -78,9 +78,8 @@ ROPE_FUNCTION uint round_off(uint value, uint below, uint count) {
 }
 
 // These words are 1/(2 pi) in binary, behind four words of zeros. Word (e + 128) / 32 starts at the bit of weight 2^-e.
-ROPE_CONSTANT uint kInverseTurn[12] = {0u,          0u,          0u,          0u,          0x28BE60DBu,
-                                       0x9391054Au, 0x7F09D5F4u, 0x7D4D3770u, 0x36D8A566u, 0x4F10E410u,
-                                       0x7F9458EAu, 0xF7AEF158u};
+ROPE_CONSTANT uint kInverseTurn[12] = {0u,          0u,          0u,          0u,          0x28BE60DBu, 0x9391054Au,
+                                       0x7F09D5F4u, 0x7D4D3770u, 0x36D8A566u, 0x4F10E410u, 0x7F9458EAu, 0xF7AEF158u};
 
 // Makes a float32 two's complement Q32.32, and cuts off the bits below. Returns false unless its magnitude is below
 // 2^31.

@@ -108,7 +108,8 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     }
 }
 
-// Where a device binds 4 GiB, one binding has more elements of four bits than 32 bits count. Elsewhere windows have few.
+// Where a device binds 4 GiB, one binding has more elements of four bits than 32 bits count. Elsewhere windows have
+// few.
 TEST_P(Large, SlotsOfACacheOfBlocksHaveTheCpusBits) {
     RopeFusedDescription d = {};
     d.rotate.tokens = 4;
