@@ -68,7 +68,8 @@ void finish_heads(WorkItem item, Way way) {
     } while (++h < kHeadsPerThread);
 }
 
-// Q stays floats. Its threads only reach the barriers.
+// Q stays floats. Its threads only reach the barriers. In a shift, lanes overwrite words that their neighbours read.
+// All these reads are over at the first barrier, since the extremes in front of it are made of what was read.
 void store_integers(WorkItem item, Way way) {
     if (!kGiven) {
         if (!is_q(item)) find_extremes(way);
