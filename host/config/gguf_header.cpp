@@ -23,6 +23,7 @@ constexpr const char* kKeys[] = {
     "embedding_length",
     "block_count",
     "attention.head_count",
+    "attention.head_count_kv",
     "attention.key_length",
     "attention.key_length_mla",
     "attention.key_length_swa",

@@ -149,6 +149,14 @@ bool listGgufLayers(const ArchitectureKeys& keys, const std::string& architectur
     return true;
 }
 
+// A layer without heads of K has no attention.
+void stopLayersWithoutAttention(const ArchitectureKeys& keys, std::vector<ModelLayer>* layers) {
+    const Value* heads = keys.find("attention.head_count_kv");
+    if (heads == nullptr || heads->kind != Value::Kind::list) return;
+    for (size_t i = 0; i < layers->size() && i < heads->numbers.size(); ++i)
+        (*layers)[i].rotates = (*layers)[i].rotates && heads->numbers[i] != 0;
+}
+
 bool turns(const std::vector<ModelLayer>& layers, const std::string& type) {
     for (const ModelLayer& layer : layers) {
         if (layer.rotates && (layer.type.empty() || layer.type == type)) return true;
@@ -198,6 +206,7 @@ bool chooseGgufLayer(const ArchitectureKeys& keys, const std::string& architectu
     if ((windowed && !keys.number("attention.sliding_window", 0, 1e12, &window, error)) ||
         !listGgufLayers(keys, architecture, window, &model->layers, error))
         return false;
+    stopLayersWithoutAttention(keys, &model->layers);
     if (request.layer && model->layers.empty())
         return refuse(error, "the file does not say which layers there are, or of which types");
     if (request.layer && !checkLayerNumber(*request.layer, type, model->layers, error)) return false;

@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint32_t kMaxLayers = 4096;
 
+// Only some layers of these types have an attention. Without layer_types other keys say which, and are not read.
+const char kMixedLayers[] = " bamba minimax minimax_m1 minimax_text_01 nemotron-nas olmo_hybrid qwen3_5_moe_text "
+                            "recurrent_gemma zamba2 ";
+
 const LayerPlan* planOf(const Source& source) {
     return source.known == nullptr ? nullptr : findLayerPlan(source.known->type);
 }
@@ -111,8 +115,23 @@ uint32_t countDense(const Source& source) {
     return given && isOfPlan(source, Rotating::sliding_or_dense) ? static_cast<uint32_t>(count->get<double>()) : 0;
 }
 
+// LFM2's first files list the layers that have an attention.
+void setByAttention(const Json& list, std::vector<ModelLayer>* layers) {
+    for (ModelLayer& layer : *layers) layer.type = "conv";
+    for (const Json& number : list) {
+        const double at = number.get<double>();
+        if (at >= 0 && at < static_cast<double>(layers->size()))
+            (*layers)[static_cast<size_t>(at)].type = "full_attention";
+    }
+}
+
 bool setTypes(const Source& source, std::vector<ModelLayer>* layers, std::string* error) {
     const Json* types = findKey(source.config, "layer_types");
+    if (types == nullptr && source.type == "lfm2" && findKey(source.config, "full_attn_idxs") != nullptr) {
+        if (!checkKind(source.config, "full_attn_idxs", JsonKind::numbers, error)) return false;
+        setByAttention(*findKey(source.config, "full_attn_idxs"), layers);
+        return true;
+    }
     const LayerPlan* plan = planOf(source);
     const uint32_t count = static_cast<uint32_t>(layers->size()), dense = std::min(countDense(source), count);
     uint32_t period = 0, dense_period = 1;
@@ -237,6 +256,8 @@ bool typeRotates(const Source& source, const std::string& type) {
 bool listLayers(const Source& source, std::vector<ModelLayer>* layers, std::string* error) {
     uint32_t count = 0;
     if (!countLayers(source, &count, error)) return false;
+    const bool unlisted = source.known != nullptr && holds(kMixedLayers, source.known->type);
+    if (unlisted && findKey(source.config, "layer_types") == nullptr) count = 0;
     layers->assign(count, {});
     return setTypes(source, layers, error) && setRotating(source, layers, error);
 }

@@ -27,8 +27,8 @@ struct Instead {
 };
 
 constexpr Instead kInstead[] = {
-    {" albert align_text_model altclip_text_model bert bert-generation big_bird blenderbot blenderbot-small "
-     "blip_2_vision_model blip_text_model blip_vision_model bridgetower chinese_clip chinese_clip_text_model "
+    {" albert align_text_model bert bert-generation big_bird blenderbot blenderbot-small "
+     "blip_2_vision_model blip_text_model blip_vision_model chinese_clip chinese_clip_text_model "
      "chinese_clip_vision_model clip clip_text_model clip_vision_model clipseg clipseg_text_model "
      "clipseg_vision_model clvp_decoder convbert deit dinov2 dinov2_with_registers distilbert electra ernie git "
      "git_vision_model gpt2 gpt_bigcode gpt_neo idefics2_vision idefics3_vision ijepa imagegpt "
@@ -38,7 +38,8 @@ constexpr Instead kInstead[] = {
      "siglip2_vision_model siglip_text_model siglip_vision_model smolvlm_vision splinter vit vit_mae vit_msn yolos ",
      "a table of its checkpoint, with a row for each position, is added to embeddings; `vkrope add-positions "
      "--table TABLE.npy --positions 0:N --x X.npy --out Y.npy` adds it"},
-    {" bart biogpt camembert longformer mbart mvp opt plbart roberta roberta-prelayernorm xlm-roberta "
+    {" altclip_text_model bart biogpt bridgetower bridgetower_text_model camembert longformer mbart mvp opt plbart "
+     "roberta roberta-prelayernorm xlm-roberta "
      "xlm-roberta-xl ",
      "a table of its checkpoint, whose first two rows stand for no position, is added to embeddings; `vkrope "
      "add-positions --table TABLE.npy --first-position -2 --positions 0:N --x X.npy --out Y.npy` adds it"},
@@ -48,11 +49,14 @@ constexpr Instead kInstead[] = {
     {" autoformer informer marian pegasus time_series_transformer ",
      "sinusoids are added to embeddings; `vkrope add-positions --order halves --positions 0:N --x X.npy --out "
      "Y.npy` adds them"},
-    {" m2m_100 musicgen musicgen_decoder musicgen_melody musicgen_melody_decoder nllb-moe speech_to_text xglm ",
+    {" m2m_100 nllb-moe speech_to_text xglm ",
      "sinusoids are added to embeddings, where frequency k of n is 10000 to the -k / (n - 1), and the first position "
-     "is "
-     "2 in all of these types but musicgen's; `vkrope add-positions --frequencies FREQUENCIES.npy --order halves "
-     "--positions 2:N --x X.npy --out Y.npy` adds them"},
+     "is 2; `vkrope add-positions --frequencies FREQUENCIES.npy --order halves --positions 2:N --x X.npy --out Y.npy` "
+     "adds them"},
+    {" musicgen musicgen_decoder musicgen_melody musicgen_melody_decoder ",
+     "sinusoids are added to embeddings, cosines first, where frequency k of n is 10000 to the -k / (n - 1); `vkrope "
+     "add-positions --frequencies FREQUENCIES.npy --order halves --cosine-first --positions 0:N --x X.npy --out Y.npy` "
+     "adds them"},
     {" longt5 mt5 pop2piano switch_transformers t5 umt5 ",
      "a bias by buckets of distances is added to scores; `vkrope bias t5 --weights WEIGHTS.npy --scores SCORES.npy "
      "--out OUT.npy` adds it, in the encoder with --bidirectional"},

@@ -241,7 +241,27 @@ void dropKeys(Source* source) {
     if (isInOwnRules(*source, "rope_theta")) ignore(source, config, "rope_theta", IgnoredKey::base);
 }
 
+// InternLM's first files have the base and the rule in one object.
+void spreadRotary(Json* config) {
+    const Json* found = findKey(*config, "rotary");
+    const Json rotary = found != nullptr && found->is_object() ? *found : Json();
+    const Json *type = findKey(rotary, "type"), *base = findKey(rotary, "base"),
+               *factor = findKey(rotary, "scaling_factor");
+    if (type == nullptr || (*type != "dynamic" && *type != "origin")) return;
+    config->erase("rotary");
+    if (base != nullptr) (*config)["rope_theta"] = *base;
+    if (*type == "dynamic")
+        (*config)["rope_scaling"] = {{"type", "dynamic"}, {"factor", factor != nullptr ? *factor : Json(1)}};
+}
+
 } // namespace
+
+void renameOwnKeys(Source* source) {
+    Json* config = &source->config;
+    const Json* theta = findKey(*config, "theta");
+    if (source->type == "lfm2" && theta != nullptr) (*config)["rope_theta"] = Json(*theta); // goes before rope_theta
+    if (source->type == "internlm") spreadRotary(config);
+}
 
 bool dropIgnoredKeys(Source* source, std::string* error) {
     if (source->known == nullptr) return true;

@@ -7,6 +7,9 @@
 namespace rope {
 namespace config {
 
+// Gives keys that one type's code has by names of its own the names that all others have.
+void renameOwnKeys(Source* source);
+
 // Takes out the keys that the type's own code ignores, and finds the rules again where it took any. A type that is not
 // known keeps all of them. One whose code is not that of Transformers does too, but for the original length in a Phi's
 // rule.

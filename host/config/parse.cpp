@@ -1,5 +1,6 @@
 #include "config/parse.hpp"
 
+#include <cstring>
 #include <set>
 #include <vector>
 
@@ -64,9 +65,36 @@ class Outline : public Json::json_sax_t {
     }
 };
 
+bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// Python writes and reads Infinity and NaN, which JSON does not have. They become texts, which no number may be. A key
+// is left as it is.
+std::string withoutPythonsNumbers(const std::string& text) {
+    std::string result;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size();) {
+        size_t length = 0;
+        for (const char* word : {"-Infinity", "Infinity", "NaN"}) {
+            if (!quoted && length == 0 && text.compare(i, std::strlen(word), word) == 0) length = std::strlen(word);
+        }
+        size_t next = i + length;
+        while (next < text.size() && isSpace(text[next])) ++next;
+        if (length != 0 && next < text.size() && (text[next] == ',' || text[next] == ']' || text[next] == '}')) {
+            result += '"' + text.substr(i, length) + '"';
+            i += length;
+            continue;
+        }
+        if (text[i] == '"') quoted = !quoted;
+        if (quoted && text[i] == '\\' && i + 1 < text.size()) result += text[i++];
+        result += text[i++];
+    }
+    return result;
+}
+
 } // namespace
 
-bool parseConfig(const std::string& text, Json* config, std::string* error) {
+bool parseConfig(const std::string& given, Json* config, std::string* error) {
+    const std::string text = withoutPythonsNumbers(given);
     const size_t zero = text.find('\0'); // the library takes it for the end
     if (zero != text.npos)
         return refuse(error, "the configuration is not JSON: byte " + std::to_string(zero) + " is a zero");

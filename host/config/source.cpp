@@ -1,6 +1,7 @@
 #include "config/source.hpp"
 
 #include "config/no_rotation.hpp"
+#include "config/own_keys.hpp"
 
 namespace rope {
 namespace config {
@@ -256,6 +257,7 @@ bool openSource(const Json& config, bool sound, Source* source, std::string* err
     if (!readText(source->config, "model_type", &source->type, error) || !enterParts(sound, source, error))
         return false;
     source->known = findModel(source->type);
+    renameOwnKeys(source);
     return checkTextModel(*source, error) && checkKeyKinds(source->config, error) && checkTextKeys(*source, error) &&
            checkDynamicNtk(*source, error);
 }

@@ -53,6 +53,12 @@ TEST(GgufLayers, ThatDoNotRotateAreNamed) {
     EXPECT_EQ(describe(all), "");
 }
 
+TEST(GgufLayers, WithoutHeadsOfKDoNotRotate) {
+    File file = modelOf("lfm2", 64);
+    file.u32("block_count", 4).list<uint32_t>("attention.head_count_kv", 4, {0, 0, 8, 0});
+    EXPECT_EQ(describe(file), "the frequencies are those of layer 2; layers 0-1, 3 do not rotate");
+}
+
 TEST(GgufLayers, TakeThePatternOfTheFile) {
     File period = modelOf("cohere2", 64);
     period.u32("block_count", 4).u32("attention.sliding_window", 4096).u32("attention.sliding_window_pattern", 2);

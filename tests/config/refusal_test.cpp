@@ -21,6 +21,30 @@ TEST(Config, NothingMayFollowTheObject) {
     EXPECT_EQ(refusal(text + std::string("\0 trailing", 10)), "the configuration is not JSON: byte 39 is a zero");
 }
 
+// Python's json writes these without quotes, and Mamba's configurations have them.
+TEST(Config, InfinityIsReadWhereItIsNoNumberOfTheRotation) {
+    const std::string limit = R"({"model_type": "llama", "head_dim": 64, "time_step_limit": [0.0, Infinity ], "x": )";
+    EXPECT_EQ(read(limit + "NaN}").head_dim, 64u);
+    EXPECT_EQ(read(limit + "-Infinity}").head_dim, 64u);
+    EXPECT_EQ(read(limit + R"("NaN, \" Infinity]"})").head_dim, 64u);
+    EXPECT_NE(refusal(limit + "Infinite}").find("is not JSON"), std::string::npos);
+    EXPECT_NE(refusal(R"({Infinity: 1})").find("is not JSON"), std::string::npos);
+    EXPECT_EQ(refusal(R"({"model_type": "llama", "head_dim": 64, "rope_theta": Infinity})"),
+              "the configuration's rope_theta is \"Infinity\"; it must be a number from 1 to 1.8e+19");
+}
+
+TEST(Config, NamesOfOneTypesOwnAreRead) {
+    const rope::ModelEncoding lfm2 = read(R"({"model_type": "lfm2", "theta": 5e6, "rope_theta": 1e6})");
+    EXPECT_EQ(lfm2.rule.base, 5e6);
+    const std::string internlm = R"({"model_type": "internlm", "max_position_embeddings": 2048, "rotary": )";
+    const rope::ModelEncoding dynamic = read(internlm + R"({"base": 20000, "type": "dynamic"}})");
+    EXPECT_EQ(dynamic.rule.kind, ROPE_RULE_DYNAMIC_NTK);
+    EXPECT_EQ(dynamic.rule.base, 20000);
+    EXPECT_EQ(dynamic.rule.factor, 1);
+    EXPECT_EQ(read(internlm + R"({"base": 20000, "type": "origin"}})").rule.kind, ROPE_RULE_DEFAULT);
+    EXPECT_NE(refusal(internlm + R"({"type": "other"}})").find("must be true or false"), std::string::npos);
+}
+
 TEST(Config, OpenAisOwnFileIsKnown) {
     const std::string text = R"({"head_dim": 64, "rope_theta": 150000, "rope_scaling_factor": 32, "rope_ntk_alpha": 1,
         "rope_ntk_beta": 32, "initial_context_length": 4096})";
