@@ -51,8 +51,8 @@
  * that was recorded with them must then not be submitted again.
  *
  * Null and out of range. A call that has a result refuses a null pointer, except where a comment says that it may be
- * null. A call that has no result does nothing with a null pointer, and returns zero or null. An index past the end
- * makes a call write zeros.
+ * null. It looks at no handle of Vulkan. A call that has no result does nothing with a null pointer, and returns zero
+ * or null. An index past the end makes a call write zeros.
  *
  * Vulkan's header. This header includes vulkan_core.h, with the prototypes unless VK_NO_PROTOTYPES is defined. volk
  * declares pointers of the same names, and two such declarations contradict each other. So a host of volk includes
@@ -1007,7 +1007,9 @@ typedef struct RopeCache {
  * norm has weights that are not on the device, queries have a scale, or float8 has a given scale), Q_WEIGHTS and
  * K_WEIGHTS (weights on the device), BIASES, Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER
  * where rotate.count_outside is set: one for each token that should turn and has no position, or a position outside the
- * table, or that has no slot in the cache. A gradient through a norm reads X too. */
+ * table, or that has no slot in the cache. A gradient through a norm reads X too. With rows as source the lengths of
+ * packed sequences are read for a cache, a window or a scale of queries. A token behind the last sequence then turns
+ * in no tensor; without any of these all tokens turn. */
 typedef struct RopeFusedDescription {
     RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
     uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
@@ -1267,9 +1269,12 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were
- * planned. For more tokens the dispatch takes as many groups as for all. The call writes 0 groups if none of the
- * dispatch's tokens are there, or if there is no such dispatch. Plans of tables and plain rotations take sequences that
- * lie one after the other as one sequence: they always take as many groups as for all. */
+ * planned. A group has several tokens, so the last group may take some behind the first `tokens`: in place they turn
+ * too, and a cache takes them. With tokens_counted nothing happens to them. A long ring needs tokens_counted, for it
+ * keeps the last tokens of those that were planned. For more tokens the dispatch takes as many groups as for all. The
+ * call writes 0 groups if none of the dispatch's tokens are there, or if there is no such dispatch. Some plans take
+ * sequences that lie one after the other as one sequence, and always take as many groups as for all: tables, plain
+ * rotations, additions, and biases and relative vectors of one head. */
 ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]);
 
 /* ---- Context: pipelines on a borrowed device ----------------------------------------------------------------------
@@ -1351,7 +1356,8 @@ ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* p
  * that goes out of place is refused where its source and destination begin at one byte of one buffer, which is the
  * slot's offset plus the layout's. Caches are not compared.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
- *           and what last touched those that it writes available to VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
+ *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT too, and what last touched those that it writes available to
+ *           VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
  *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. Making a table is such a write:
  *           a rotation that reads the table needs a barrier behind it.
  *   Clobbers: the compute bind point's pipeline, its set 0 and layout, and the push constants. */
@@ -1360,8 +1366,9 @@ ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeCon
 
 /* Does the same with the group counts in a buffer (with VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT). The buffer has a
  * VkDispatchIndirectCommand for each dispatch of the plan, from `offset` on, a multiple of 4. Write them with
- * ropeGroups before the command buffer is executed. So one recording serves every step of a decoder. The first count
- * may be more than the plan's, as long as threads are fewer than 2^31: no token beyond the planned ones is touched,
+ * ropeGroups before the command buffer is executed. So one recording serves every step of a decoder, with
+ * tokens_counted where no token behind the step's may be touched. The first count may be more than the plan's, as long
+ * as threads are fewer than 2^31, and groups of a bias fewer than 2^22: no token beyond the planned ones is touched,
  * nor, with tokens_counted, beyond the count. The second and third must be those of ropeGroups.
  *   Before also: make the counts visible to VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_ACCESS_INDIRECT_COMMAND_READ_BIT.
  */

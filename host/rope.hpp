@@ -94,7 +94,8 @@ inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uin
 
 // Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if the values are refused.
 inline std::vector<uint32_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngle angle, RopeReason* reason) {
-    std::vector<uint32_t> result(ropeFrequencyBytes(frequencies.count) / sizeof(uint32_t));
+    const uint32_t sets = frequencies.sets != 0 ? frequencies.sets : 1;
+    std::vector<uint32_t> result(ropeFrequencyBytes(frequencies.count) / sizeof(uint32_t) * sets);
     if (ropeWriteFrequencies(&frequencies, angle, result.data(), reason) != ROPE_SUCCESS) result.clear();
     return result;
 }

@@ -283,7 +283,7 @@ bool DeviceState::createDevice(const DeviceOptions& options, std::string* error)
     create.pQueueCreateInfos = &queue_info;
     create.enabledExtensionCount = static_cast<uint32_t>(names.size());
     create.ppEnabledExtensionNames = names.data();
-    const VkResult result = vk.CreateDevice(info.physical_device, &create, nullptr, &device);
+    const VkResult result = madeOrNull(vk.CreateDevice(info.physical_device, &create, nullptr, &device), &device);
     if (result != VK_SUCCESS) {
         device = VK_NULL_HANDLE;
         *error = info.name + " could not be opened: vkCreateDevice returned " + resultName(result);
@@ -315,7 +315,7 @@ bool DeviceState::createSubmission(std::string* error) {
     query_info.queryType = VK_QUERY_TYPE_TIMESTAMP;
     query_info.queryCount = 2;
 
-    VkResult result = vk.CreateCommandPool(device, &pool_info, nullptr, &pool);
+    VkResult result = madeOrNull(vk.CreateCommandPool(device, &pool_info, nullptr, &pool), &pool);
     if (result == VK_SUCCESS) {
         VkCommandBufferAllocateInfo allocate_info = {};
         allocate_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
@@ -325,10 +325,10 @@ bool DeviceState::createSubmission(std::string* error) {
         result = vk.AllocateCommandBuffers(device, &allocate_info, &commands);
     }
     if (result == VK_SUCCESS) {
-        result = vk.CreateFence(device, &fence_info, nullptr, &fence);
+        result = madeOrNull(vk.CreateFence(device, &fence_info, nullptr, &fence), &fence);
     }
     if (result == VK_SUCCESS && timestamp_bits) {
-        result = vk.CreateQueryPool(device, &query_info, nullptr, &queries);
+        result = madeOrNull(vk.CreateQueryPool(device, &query_info, nullptr, &queries), &queries);
     }
     if (result != VK_SUCCESS) {
         *error = info.name + " gave no command buffer, fence or query pool: " + resultName(result);

@@ -9,6 +9,12 @@ namespace rope {
 
 struct EnabledFeatures;
 
+// Vulkan leaves a handle undefined where it could not be made.
+template <typename Handle> VkResult madeOrNull(VkResult result, Handle* handle) {
+    if (result != VK_SUCCESS) *handle = VK_NULL_HANDLE;
+    return result;
+}
+
 struct DeviceState {
     DeviceState() = default;
     ~DeviceState();

@@ -65,7 +65,7 @@ VkResult DescriptorSets::makePool(uint32_t count) {
     info.maxSets = count;
     info.poolSizeCount = 2;
     info.pPoolSizes = sizes;
-    return state_.vk.CreateDescriptorPool(state_.device, &info, nullptr, &pool_);
+    return madeOrNull(state_.vk.CreateDescriptorPool(state_.device, &info, nullptr, &pool_), &pool_);
 }
 
 VkResult DescriptorSets::make(const RopePlan* plans, std::vector<RopeBuffers>* buffers) {

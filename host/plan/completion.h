@@ -5,6 +5,13 @@
 
 #include "plan/pass.h"
 
+namespace rope {
+struct TensorBegin {
+    uint32_t binding;
+    uint64_t element;
+};
+} // namespace rope
+
 struct RopeCompletion {
     // Completes the words of one part of a pass, whose bindings begin at `places`. `push` has the planned words, those
     // that all families share already completed. Never null.
@@ -12,4 +19,7 @@ struct RopeCompletion {
                            uint32_t* push);
     // Sets the constants of a cache that is cut into several windows. Null: the family has no cache.
     void (*set_windows)(RopePass* pass);
+    // Finds the binding of a tensor (0 to 2) and the element of its buffer at which it begins. Returns false if the
+    // pass does not read it there, or write it. Null: each tensor has a binding of its own, and begins where that does.
+    bool (*find_begin)(const RopePass& pass, uint32_t tensor, bool source, rope::TensorBegin* begin);
 };

@@ -143,8 +143,8 @@ inline bool isLongRing(const RopeCache& cache, const RopeRotateDescription& d) {
 }
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
 // The positions that a pass reads. A turn reads every axis, and the set. Slots and the scale of queries read axis 0.
-// Other passes read only the lengths of packed sequences, for a window, or because a token outside every sequence has
-// no slot.
+// Other passes read only the lengths of packed sequences: for a window, because a token outside every sequence has no
+// slot, or because another tensor reads them.
 struct PositionNeeds {
     bool axes, set, first_axis, lengths;
 };

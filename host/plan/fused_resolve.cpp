@@ -330,6 +330,13 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
     return checkVWithK(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], &fused->v_unlike_k, reason);
 }
 
+// True if a tensor itself reads the lengths of packed sequences, also where rows turn it.
+static bool needsLengths(const FusedTensor& t) {
+    return t.cached || t.query_scaled || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0));
+}
+
+// Tensors may share a dispatch, so what one of them knows of a token all that turn know: with the lengths a token
+// behind the last sequence does not turn.
 PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
     const RopeCache& cache = fused.filled.cache;
     const bool by_angles = t.turned && t.d.source != ROPE_SOURCE_ROWS;
@@ -337,7 +344,9 @@ PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
     needs.axes = by_angles && !isTurnedByDelta(cache);
     needs.set = by_angles && t.d.frequencies.sets > 1;
     needs.first_axis = t.query_scaled || (t.cached && cacheKind(cache).by_position);
-    needs.lengths = t.cached || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0));
+    needs.lengths = needsLengths(t);
+    for (uint32_t i = 0; t.turned && i < fused.count; ++i)
+        needs.lengths = needs.lengths || needsLengths(fused.tensors[i]);
     return needs;
 }
 

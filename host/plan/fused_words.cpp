@@ -101,7 +101,20 @@ void completeFusedWords(const RopePass& pass, const PassPart& part, const RopePl
     memcpy(push, &words, sizeof words);
 }
 
-constexpr RopeCompletion kFusedCompletion = {completeFusedWords, setWindows};
+// Tensors may share a binding, and begin at words of their own in it.
+bool findFusedBegin(const RopePass& pass, uint32_t tensor, bool source, TensorBegin* begin) {
+    const uint32_t* constants = pass.constants;
+    const uint32_t heads[] = {constants[ROPE_ID_Q_HEADS], constants[ROPE_ID_K_HEADS], constants[ROPE_ID_V_HEADS]};
+    RopeFusedPush words;
+    memcpy(&words, pass.push, sizeof words);
+    const uint32_t from[] = {words.q_from, words.k_from, words.v_from}, to[] = {words.q_to, words.k_to, words.v_to};
+    begin->binding = fusedBinding(pass, tensor, source);
+    begin->element =
+        pass.access[begin->binding].offset + uint64_t{source ? from[tensor] : to[tensor]} * pass.address_unit;
+    return heads[tensor] != 0;
+}
+
+constexpr RopeCompletion kFusedCompletion = {completeFusedWords, setWindows, findFusedBegin};
 
 } // namespace
 

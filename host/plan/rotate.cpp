@@ -110,7 +110,7 @@ void completeRotationWords(const RopePass& pass, const PassPart&, const RopePlac
     memcpy(push, &words, sizeof words);
 }
 
-constexpr RopeCompletion kRotationCompletion = {completeRotationWords, nullptr};
+constexpr RopeCompletion kRotationCompletion = {completeRotationWords, nullptr, nullptr};
 
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                      Planner* planner) {

@@ -63,8 +63,11 @@ VkResult createLayouts(const RopeContext& c, const RopeDispatch& dispatch, Pipel
         binding.descriptorCount = 1;
         binding.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
     }
-    const VkResult result = c.vk.CreateDescriptorSetLayout(c.device, &set, c.allocator, &node->set_layout);
-    if (result != VK_SUCCESS) return result;
+    VkResult result = c.vk.CreateDescriptorSetLayout(c.device, &set, c.allocator, &node->set_layout);
+    if (result != VK_SUCCESS) {
+        node->set_layout = VK_NULL_HANDLE; // Vulkan leaves it undefined
+        return result;
+    }
 
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(RopePush)};
     VkPipelineLayoutCreateInfo layout = {};
@@ -73,7 +76,9 @@ VkResult createLayouts(const RopeContext& c, const RopeDispatch& dispatch, Pipel
     layout.pSetLayouts = &node->set_layout;
     layout.pushConstantRangeCount = 1;
     layout.pPushConstantRanges = &range;
-    return c.vk.CreatePipelineLayout(c.device, &layout, c.allocator, &node->layout);
+    result = c.vk.CreatePipelineLayout(c.device, &layout, c.allocator, &node->layout);
+    if (result != VK_SUCCESS) node->layout = VK_NULL_HANDLE;
+    return result;
 }
 
 // Creates the module of a shader with its constants folded in: some compilers keep code that a specialization constant

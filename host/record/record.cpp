@@ -1,5 +1,6 @@
 // This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and makes descriptor
 // sets.
+#include "plan/completion.h"
 #include "record/context.h"
 
 namespace rope {
@@ -40,15 +41,26 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_BINDING_S
                   ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + kSources,
               "the destinations follow the sources in the same order");
 
+bool findBegin(const RopePass& pass, uint32_t tensor, bool source, TensorBegin* begin) {
+    if (pass.completion != nullptr && pass.completion->find_begin != nullptr)
+        return pass.completion->find_begin(pass, tensor, source, begin);
+    begin->binding = (source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION) + tensor;
+    begin->element = pass.access[begin->binding].offset;
+    return true;
+}
+
 // True if a source and its destination, in two slots, begin at one byte of one buffer. A cache is left out: its binding
 // begins at its first slot, which the pass need not write.
 bool sourceMeetsDestination(const RopePass& pass, const RopeBuffers& buffers) {
-    for (uint32_t i = ROPE_BINDING_SOURCE; i < ROPE_BINDING_SOURCE + kSources; ++i) {
-        if (!isBound(pass, i) || !isBound(pass, i + kSources) || isCache(pass, i + kSources)) continue;
-        const RopeAccess &from = pass.access[i], &to = pass.access[i + kSources];
-        if (from.slot == to.slot) continue;
+    for (uint32_t tensor = 0; tensor < kSources; ++tensor) {
+        TensorBegin source, destination;
+        if (!findBegin(pass, tensor, true, &source) || !findBegin(pass, tensor, false, &destination)) continue;
+        if (!isBound(pass, source.binding) || !isBound(pass, destination.binding)) continue;
+        const RopeAccess &from = pass.access[source.binding], &to = pass.access[destination.binding];
+        if (from.slot == to.slot || isCache(pass, destination.binding)) continue;
         const RopeBuffer &in = buffers.slots[from.slot], &out = buffers.slots[to.slot];
-        const uint64_t apart = in.offset + from.offset * from.element_bytes - out.offset - to.offset * to.element_bytes;
+        const uint64_t apart =
+            in.offset + source.element * from.element_bytes - out.offset - destination.element * to.element_bytes;
         if (in.buffer == out.buffer && apart == 0) return true;
     }
     return false;

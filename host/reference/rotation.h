@@ -24,7 +24,7 @@ struct HostRotation {
     double scale;  // the factor on cos and sin that the operation asks for
     uint32_t grid; // cos and sin of that scale are taken apart by this grid
     bool backward;
-    bool positions_known; // positions are given, or counted
+    bool positions_known; // positions are given, or counted. Callers clear it where no reference is wanted
 };
 HostRotation makeHostRotation(const RopeRotateDescription& d, const void* positions, const void* rows);
 // Refuses a rotation whose angles neither rows nor frequencies and positions give.

@@ -437,7 +437,8 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
         for (uint32_t token = 0; token < tokens; ++token) {
             bool missed = false;
             for (uint32_t i = 0; i < fused.count; ++i) {
-                const TensorWork w = makeTensorWork(fused, fused.tensors[i], *data);
+                TensorWork w = makeTensorWork(fused, fused.tensors[i], *data);
+                w.rotation.positions_known &= w.arrays.reference != nullptr;
                 if (isIdle(w.t)) continue;
                 missed = missed || isMissed(w, batch, token);
                 moveToken(w, batch, token);

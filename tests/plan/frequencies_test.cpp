@@ -1,5 +1,6 @@
 // The judge is MPFR, at 400 bits and more.
 #include "plan/frequencies.h"
+#include "rope.hpp"
 #include "rules/fixed.h"
 #include "support/refusal.hpp"
 
@@ -253,6 +254,15 @@ TEST(Frequencies, TakeSixteenBytesAPair) {
     if (sizeof(size_t) > 4) {
         EXPECT_EQ(ropeFrequencyBytes(0xFFFFFFFFu), size_t{0xFFFFFFFFu} * 16);
     }
+}
+
+TEST(Frequencies, WordsOfSeveralSetsFollowEachOther) {
+    const double values[] = {0.5, 0.25, 0.125, 0.75};
+    const RopeFrequencies sets = {values, 2, 1, nullptr, 2}, second = {values + 2, 2, 1, nullptr, 0};
+    const std::vector<uint32_t> both = frequencyWords(sets, ROPE_ANGLE_EXACT, nullptr);
+    const std::vector<uint32_t> last = frequencyWords(second, ROPE_ANGLE_EXACT, nullptr);
+    ASSERT_EQ(both.size(), 16u);
+    EXPECT_EQ(std::vector<uint32_t>(both.begin() + 8, both.end()), last);
 }
 
 TEST(Frequencies, ExactWordsAreTheTurnsRoundedTo96Bits) {

@@ -42,12 +42,18 @@ VkResult made(VkResult result) {
     return result;
 }
 
+// Vulkan leaves the handle undefined where a creation fails.
+template <typename Handle> VkResult failed(Handle* handle) {
+    std::memset(handle, 0xDE, sizeof *handle);
+    return wire.failure;
+}
+
 // NOLINTBEGIN(bugprone-macro-parentheses): types stand without
 #define CREATE(Name, Info, Handle)                                                                                     \
     VKAPI_ATTR VkResult VKAPI_CALL create##Name(VkDevice d, const Info* info, const VkAllocationCallbacks* a,          \
                                                 Handle* h) {                                                           \
         wire.log.emplace_back("vkCreate" #Name);                                                                       \
-        return wire.fails() ? wire.failure : made(wire.vk->Create##Name(d, info, wire.allocator(a), h));               \
+        return wire.fails() ? failed(h) : made(wire.vk->Create##Name(d, info, wire.allocator(a), h));                  \
     }                                                                                                                  \
     VKAPI_ATTR void VKAPI_CALL destroy##Name(VkDevice d, Handle h, const VkAllocationCallbacks* a) {                   \
         if (h != VK_NULL_HANDLE) --wire.alive;                                                                         \

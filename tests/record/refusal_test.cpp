@@ -235,6 +235,25 @@ TEST_P(RecordingRefusal, OfATensorThatGoesOutOfPlaceToItsOwnPlace) {
     EXPECT_EQ(recorded(behind, apart), ROPE_ERROR_OVERLAP);
 }
 
+// Packed Q, K and V share a binding, and each begins elsewhere in it.
+TEST_P(RecordingRefusal, OfAPackedTensorThatGoesOutOfPlaceToItsOwnPlace) {
+    RopeFusedDescription d = {};
+    d.rotate = description_;
+    d.rotate.k.heads = d.v.heads = 1;
+    d.packed = 1;
+    RopePlan plan;
+    ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
+    RopeBuffers buffers = buffers_;
+    buffers.slots[ROPE_SLOT_K_OUT] = memory_.slot(16384);
+    buffers.slots[ROPE_SLOT_V_OUT] = memory_.slot(20480);
+    for (const RopeSlot slot : {ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
+        RopeBuffers same = buffers;
+        same.slots[slot] = memory_.slot(4096 + 4 * (slot == ROPE_SLOT_K_OUT ? 128 : 192));
+        EXPECT_EQ(recorded(plan, same), ROPE_ERROR_OVERLAP) << slot;
+    }
+}
+
 TEST_P(RecordingRefusal, OfNothingThatIsRight) {
     const uint64_t rows = 4096 / sizeof(float);
     description_.q.destination = {rows, 0, 128, 64};

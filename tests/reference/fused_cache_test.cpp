@@ -3,6 +3,8 @@
 #include "support/host_pass.hpp"
 #include "support/sample.hpp"
 
+#include "../shaders/interface.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -164,6 +166,43 @@ TEST(HostFused, PackedSequencesHaveTheirRowsOfTheTable) {
     const Outcome r = run(d, all.data(), 8 * kKeys * kDim);
     expectSlots(d, r, {2, 3, 0, 6, 7, -1});
     EXPECT_EQ(r.outside, 0u);
+}
+
+// One dispatch may take Q and K, or each one of its own, and Q has the same bits: a token behind the last sequence does
+// not turn where K's slots tell which it is.
+TEST(HostFused, QByRowsDoesNotTurnBehindTheLastSequenceOfACache) {
+    const std::vector<int32_t> lengths = {0, 1};
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 2;
+    d.rotate.head_dim = 4;
+    d.rotate.source = ROPE_SOURCE_ROWS;
+    d.rotate.out_of_place = 1;
+    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
+    d.rotate.positions.sequences = 1;
+    d.rotate.q.heads = d.rotate.k.heads = 1;
+    d.cache.kind = ROPE_CACHE_POSITIONS;
+    d.cache.slots = 4;
+    const float rows[8] = {0, 0, 1, 1, 0, 0, 1, 1}, q[8] = {1, 2, 3, 4, 5, 6, 7, 8}; // a quarter of a turn
+    std::vector<float> q_out(8), k_out(16);
+    RopeHostFused data = {};
+    data.positions = lengths.data();
+    data.rows = rows;
+    data.q = data.k = q;
+    data.q_out = q_out.data();
+    data.k_out = k_out.data();
+    ASSERT_EQ(ropeHostRunFused(&d, &data, nullptr), ROPE_SUCCESS);
+    EXPECT_EQ(q_out, (std::vector<float>{-3, -4, 1, 2, 5, 6, 7, 8}));
+    for (const uint32_t threads : {64u, 1u << 20}) {
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        limits.threads = threads;
+        limits.storage_buffers = 8;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        ASSERT_EQ(plan.pass_count, threads == 64 ? 2u : 1u);
+        for (uint32_t i = 0; i < plan.pass_count; ++i)
+            EXPECT_EQ(plan.passes[i].constants[ROPE_ID_POSITIONS], uint32_t{ROPE_KIND_PACKED});
+    }
 }
 
 // The buffer may then hold nothing else.
