@@ -208,7 +208,8 @@ typedef enum RopeAngle {
     ROPE_ANGLE_EXACT = 0,      /* position times the double, no rounding before the sine */
     ROPE_ANGLE_COMPATIBLE = 1, /* float32(position) * float32(frequency), rounded once to float32, as PyTorch does it
                                  (a float32 position below 2^-8 is cut to 2^-32 before);
-                                 for those who need their training framework's own numbers */
+                                 for those who need their training framework's own numbers,
+                                 and give its own frequencies */
     ROPE_ANGLE_MAX_ENUM = 0x7FFFFFFF
 } RopeAngle;
 
