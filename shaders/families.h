@@ -86,7 +86,8 @@ namespace rope {
 #define ROPE_ID_K_BIAS_HEAD 119
 #define ROPE_ID_V_BIAS_HEAD 120
 #define ROPE_ID_V_LANES 121
-// These are for a V that is not like K. V's lanes copy, and its places are its own.
+// These are for a V that is not like K. V's lanes copy, and its places are its own. ROPE_NOWHERE as a stride of
+// sequences, or of a destination's heads, stands for K's in the proportion of their tokens' strides.
 #define ROPE_ID_V_ELEMENTS 122 // of a head; 0: V is like K
 #define ROPE_ID_V_SOURCE_BATCH 123
 #define ROPE_ID_V_SOURCE_TOKEN 124

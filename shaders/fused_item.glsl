@@ -81,6 +81,13 @@ bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
 // True if a tensor's places and lanes are V's own.
 bool is_own(WorkItem item) { return kVElements != 0u && item.tensor == kThird; }
 
+// Returns a stride of V that is not like K. ROPE_NOWHERE stands for K's in the proportion of their tokens, so that no
+// constant depends on the number of tokens or slots.
+uint own_stride(uint own, uint of_k, uint token_of_k, uint token_of_v) {
+    uint tokens = of_k / (token_of_k + uint(token_of_k == 0u));
+    return choose(own == ROPE_NOWHERE, tokens * token_of_v, own);
+}
+
 // Finds the lane and the block of a thread in a row of narrower heads. Returns false for a surplus thread.
 bool find_in_row(bool of_q, bool of_v, uint blocks, inout uint block, inout uint lane) {
     if (!kWidths) return true;
@@ -135,9 +142,10 @@ WorkItem find_work_item() {
     }
 #ifndef ROPE_INTEGERS
     if (is_own(item)) {
-        item.from = push.v_from + batch * kVSourceBatch + item.token * kVSourceToken;
+        uint from_batch = own_stride(kVSourceBatch, push.kv_from_batch, kKvSourceToken, kVSourceToken);
+        item.from = push.v_from + batch * from_batch + item.token * kVSourceToken;
         item.from_head = kVSourceHead;
-        item.to_head = kVDestinationHead;
+        item.to_head = own_stride(kVDestinationHead, push.kv_to_head, kKvDestinationToken, kVDestinationToken);
     }
 #endif
     item.to = 0u;

@@ -276,16 +276,36 @@ void setScaleWords(const FusedDispatch& dispatch, const FusedTensor& kv, RopeFus
     }
 }
 
-// Sets the strides of V that are not K's. Those of sequences are constants, as no push word is left.
-void setOwnPlaces(const FusedTensor& v, uint32_t unit, uint32_t* constants) {
+uint64_t destinationTokenStride(const FusedTensor& t) { return t.cached ? t.cache.slot_stride : t.destination_token; }
+uint64_t destinationBatchStride(const FusedTensor& t) {
+    return t.cached ? t.cache.batch_stride : t.destination.batch_stride;
+}
+
+// A stride of V and the one that K has in its place, each beside the stride of a token.
+struct OwnStride {
+    uint64_t of_v, of_k, token_of_v, token_of_k;
+};
+// Returns the constant of a stride of V. No push word is left for it. K's is one, and V's is in proportion to it in all
+// layouts that have no gaps.
+uint32_t ownStride(const OwnStride& s, uint32_t unit) {
+    const bool in_proportion =
+        s.token_of_k != 0 && s.of_k % s.token_of_k == 0 && s.of_k / s.token_of_k * s.token_of_v == s.of_v;
+    return in_proportion ? ROPE_NOWHERE : lowWord(s.of_v / unit);
+}
+
+// Sets the strides of V that are not K's.
+void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uint32_t* constants) {
+    const uint64_t to_v = destinationTokenStride(v), to_k = destinationTokenStride(k);
     constants[ROPE_ID_V_ELEMENTS] = v.d.head_dim;
-    constants[ROPE_ID_V_SOURCE_BATCH] = lowWord(v.source.batch_stride / unit);
+    constants[ROPE_ID_V_SOURCE_BATCH] =
+        ownStride({v.source.batch_stride, k.source.batch_stride, v.source_token, k.source_token}, unit);
     constants[ROPE_ID_V_SOURCE_TOKEN] = lowWord(v.source_token / unit);
     constants[ROPE_ID_V_SOURCE_HEAD] = lowWord(sourceHeadStride(v) / unit);
-    const uint64_t batch = v.cached ? v.cache.batch_stride : v.destination.batch_stride;
-    constants[ROPE_ID_V_DESTINATION_BATCH] = lowWord(batch / unit);
-    constants[ROPE_ID_V_DESTINATION_TOKEN] = lowWord((v.cached ? v.cache.slot_stride : v.destination_token) / unit);
-    constants[ROPE_ID_V_DESTINATION_HEAD] = lowWord(destinationHeadStride(v) / unit);
+    constants[ROPE_ID_V_DESTINATION_BATCH] =
+        ownStride({destinationBatchStride(v), destinationBatchStride(k), to_v, to_k}, unit);
+    constants[ROPE_ID_V_DESTINATION_TOKEN] = lowWord(to_v / unit);
+    constants[ROPE_ID_V_DESTINATION_HEAD] =
+        ownStride({destinationHeadStride(v), destinationHeadStride(k), to_v, to_k}, unit);
     constants[ROPE_ID_V_PAGE_STRIDE] = lowWord(v.cache.page_stride / unit);
 }
 
@@ -314,10 +334,9 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
     const uint32_t to_unit = destinationUnit(*pass);
     constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(kv.source_token / unit);
     constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(sourceHeadStride(kv) / (isShifted(kv) ? to_unit : unit));
-    constants[ROPE_ID_KV_DESTINATION_TOKEN] =
-        lowWord((kv.cached ? kv.cache.slot_stride : kv.destination_token) / to_unit);
+    constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord(destinationTokenStride(kv) / to_unit);
     push->kv_to_head = lowWord(destinationHeadStride(kv) / to_unit);
-    if (dispatch.hasOwnV()) setOwnPlaces(*dispatch.tensors[kV], unit, constants);
+    if (dispatch.hasOwnV()) setOwnPlaces(*dispatch.tensors[kV], kv, unit, constants);
     if (!kv.cached) return;
     CacheAxis axes[kCacheAxes];
     listCacheAxes(dispatch.fused.filled.cache, kv, axes);

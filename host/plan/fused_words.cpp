@@ -35,6 +35,12 @@ void setWindow(const RopePass& pass, const PassPart& part, RopeFusedPush* words)
     words->ROPE_WINDOW = first * pass.parts[kCacheHead] + part.begin[kCacheHead] / pass.step[kCacheHead];
 }
 
+// Returns V's stride from sequence to sequence in the destination, as the shader finds it.
+uint32_t ownBatch(const uint32_t* constants, const RopeFusedPush& words) {
+    const uint32_t own = constants[ROPE_ID_V_DESTINATION_BATCH], token = constants[ROPE_ID_KV_DESTINATION_TOKEN];
+    return own != ROPE_NOWHERE ? own : words.kv_to_batch / token * constants[ROPE_ID_V_DESTINATION_TOKEN];
+}
+
 // Adds to the words that say where a fused pass's tensors begin what their bindings lose to alignment, and where the
 // part's sequences begin in a cache.
 void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopePlace* places, RopeFusedPush* words) {
@@ -51,7 +57,7 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
         integers ? storedElements(pass, destinations[1], first) : static_cast<uint32_t>(first / unit);
     words->k_to += places[destinations[1]].offset / (integers ? 1 : unit) + shift;
     const bool own_v = constants[ROPE_ID_V_ELEMENTS] != 0;
-    const uint32_t v_shift = firstSequence(pass, part, destinations[2]) * constants[ROPE_ID_V_DESTINATION_BATCH];
+    const uint32_t v_shift = firstSequence(pass, part, destinations[2]) * ownBatch(constants, *words);
     words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) + (own_v ? v_shift : shift);
     words->k_from += places[sources[1]].offset / unit;
     if (constants[ROPE_ID_MOVES] != 0) {

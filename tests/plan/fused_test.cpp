@@ -257,6 +257,43 @@ TEST(PlanFused, SharesPipelinesBetweenLayersStepsAndCaches) {
     }
 }
 
+// DeepSeek's K of 192 beside a V of 128, which needs strides of its own.
+TEST(PlanFused, SharesPipelinesBetweenStepsAndCachesWhereVIsNotLikeK) {
+    for (const RopeCacheKind kind : {ROPE_CACHE_NONE, ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS}) {
+        for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+            std::set<uint32_t> pipelines;
+            for (const uint32_t batch : {1u, 2u}) {
+                for (const uint32_t tokens : {1u, 7u, 500u}) {
+                    for (const uint32_t slots : {2048u, 4096u}) {
+                        RopeFusedDescription d = llamaToCache();
+                        d.packed = 0;
+                        d.rotate.batch = batch;
+                        d.rotate.tokens = tokens;
+                        d.rotate.head_dim = 192;
+                        d.rotate.rotary_begin = 128;
+                        d.rotate.frequencies.count = 32;
+                        d.v.head_dim = 128;
+                        d.cache.kind = kind;
+                        d.cache.order = order;
+                        d.cache.slots = slots;
+                        d.cache.page_size = d.cache.v_shares_buffer = 0;
+                        d.cache.slot_map_offset = batch * tokens;
+                        d.cache.v.offset = 0;
+                        RopeLimits limits;
+                        ropeMinimumLimits(&limits);
+                        limits.storage_buffers = 10;
+                        RopePlan plan;
+                        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                        for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
+                        EXPECT_NE(plan.passes[0].constants[ROPE_ID_V_ELEMENTS], 0u);
+                    }
+                }
+            }
+            EXPECT_EQ(pipelines.size(), 1u) << "kind " << kind << ", order " << order;
+        }
+    }
+}
+
 // Scales that are stored apart, neither given nor in blocks, take the words of rows: with rows or a table Q goes apart.
 TEST(PlanFused, TakesQWithKAndVThatBecomeIntegersWhereWordsAreLeft) {
     static const float kScale = 0.5f;
@@ -471,6 +508,21 @@ struct Last {
     rope::RopeFusedPush push;
     uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
     bool hasOwn(const rope::FusedTensor& t) const { return t.role == rope::kV && id(ROPE_ID_V_ELEMENTS) != 0; }
+    // A stride of V that is not like K: the constant, or K's in the proportion of their tokens.
+    uint64_t own(uint32_t stride, uint64_t of_k, uint32_t token_of_k, uint32_t token_of_v) const {
+        return id(stride) != ROPE_NOWHERE ? id(stride) : of_k / id(token_of_k) * id(token_of_v);
+    }
+    uint64_t ownSourceBatch() const {
+        return own(ROPE_ID_V_SOURCE_BATCH, push.kv_from_batch, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN);
+    }
+    uint64_t ownBatch() const {
+        return own(ROPE_ID_V_DESTINATION_BATCH, push.kv_to_batch, ROPE_ID_KV_DESTINATION_TOKEN,
+                   ROPE_ID_V_DESTINATION_TOKEN);
+    }
+    uint64_t ownHead() const {
+        return own(ROPE_ID_V_DESTINATION_HEAD, push.kv_to_head, ROPE_ID_KV_DESTINATION_TOKEN,
+                   ROPE_ID_V_DESTINATION_TOKEN);
+    }
     void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
         ASSERT_LE((last + 1) * bytes, dispatch.bindings[binding].range) << "binding " << binding;
     }
@@ -568,10 +620,10 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     }
     const bool is_v = t.role == rope::kV;
     const bool own = l.hasOwn(t);
-    const uint64_t units = (sequences - 1) * (own ? l.id(ROPE_ID_V_DESTINATION_BATCH) : l.push.kv_to_batch) +
+    const uint64_t units = (sequences - 1) * (own ? l.ownBatch() : l.push.kv_to_batch) +
                            (pages - 1) * l.id(own ? ROPE_ID_V_PAGE_STRIDE : ROPE_ID_PAGE_STRIDE) +
                            (rows - 1) * l.id(own ? ROPE_ID_V_DESTINATION_TOKEN : ROPE_ID_KV_DESTINATION_TOKEN) +
-                           (heads - 1) * (own ? l.id(ROPE_ID_V_DESTINATION_HEAD) : l.push.kv_to_head);
+                           (heads - 1) * (own ? l.ownHead() : l.push.kv_to_head);
     const RopeElement element = t.d.element_out;
     const uint64_t blocks = rope::formatOf(element).block_elements; // places count them, or runs
     const uint64_t elements = units * (blocks != 1 ? blocks : l.pass.address_unit) + t.d.head_dim;
@@ -789,7 +841,7 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
         checkTensor(l, t,
                     {rope::fusedBinding(l.pass, t.role, true), at,
                      is_q  ? l.push.q_from_batch
-                     : own ? l.id(ROPE_ID_V_SOURCE_BATCH)
+                     : own ? l.ownSourceBatch()
                            : l.push.kv_from_batch,
                      l.id(is_q  ? ROPE_ID_Q_SOURCE_TOKEN
                           : own ? ROPE_ID_V_SOURCE_TOKEN
@@ -804,13 +856,13 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
     checkTensor(l, t,
                 {rope::fusedBinding(l.pass, t.role, false), at,
                  is_q  ? l.push.q_to_batch
-                 : own ? l.id(ROPE_ID_V_DESTINATION_BATCH)
+                 : own ? l.ownBatch()
                        : l.push.kv_to_batch,
                  l.id(is_q  ? ROPE_ID_Q_DESTINATION_TOKEN
                       : own ? ROPE_ID_V_DESTINATION_TOKEN
                             : ROPE_ID_KV_DESTINATION_TOKEN),
                  is_q  ? l.id(ROPE_ID_Q_DESTINATION_HEAD)
-                 : own ? l.id(ROPE_ID_V_DESTINATION_HEAD)
+                 : own ? l.ownHead()
                        : l.push.kv_to_head},
                 t.d.element_out);
 }
