@@ -51,8 +51,8 @@
  * that was recorded with them must then not be submitted again.
  *
  * Null and out of range. A call that has a result refuses a null pointer, except where a comment says that it may be
- * null. It looks at no handle of Vulkan. A call that has no result does nothing with a null pointer, and returns zero
- * or null. An index past the end makes a call write zeros.
+ * null. It does not look at command buffers and pools. A call that has no result does nothing with a null pointer, and
+ * returns zero or null. An index past the end makes a call write zeros.
  *
  * Vulkan's header. This header includes vulkan_core.h, with the prototypes unless VK_NO_PROTOTYPES is defined. volk
  * declares pointers of the same names, and two such declarations contradict each other. So a host of volk includes

@@ -102,6 +102,12 @@ bool readSliding(const ArchitectureKeys& keys, const SlidingLayers& sliding, boo
     return keys.count("rope.dimension_count_swa", kMaxHeadDim, &layer->rotary_dim, error);
 }
 
+bool refuseShortList(const ArchitectureKeys& keys, const char* key, const Value& list, size_t layers,
+                     std::string* error) {
+    return refuse(error, "the key " + keys.name(key) + " has " + std::to_string(list.numbers.size()) + " entries for " +
+                             std::to_string(layers) + " layers");
+}
+
 // The key has a period, or for each layer whether it slides. Leaves *slides empty where nothing says it.
 bool readSlides(const ArchitectureKeys& keys, const GgufPlan& plan, std::vector<bool>* slides, std::string* error) {
     const char* key = "attention.sliding_window_pattern";
@@ -109,8 +115,7 @@ bool readSlides(const ArchitectureKeys& keys, const GgufPlan& plan, std::vector<
     uint32_t period = plan.period;
     if (pattern != nullptr && pattern->kind == Value::Kind::list) {
         if (pattern->numbers.size() < slides->size())
-            return refuse(error, "the key " + keys.name(key) + " has " + std::to_string(pattern->numbers.size()) +
-                                     " entries for " + std::to_string(slides->size()) + " layers");
+            return refuseShortList(keys, key, *pattern, slides->size(), error);
         for (size_t i = 0; i < slides->size(); ++i) (*slides)[i] = pattern->numbers[i] != 0;
         return true;
     }
@@ -150,11 +155,13 @@ bool listGgufLayers(const ArchitectureKeys& keys, const std::string& architectur
 }
 
 // A layer without heads of K has no attention.
-void stopLayersWithoutAttention(const ArchitectureKeys& keys, std::vector<ModelLayer>* layers) {
-    const Value* heads = keys.find("attention.head_count_kv");
-    if (heads == nullptr || heads->kind != Value::Kind::list) return;
-    for (size_t i = 0; i < layers->size() && i < heads->numbers.size(); ++i)
-        (*layers)[i].rotates = (*layers)[i].rotates && heads->numbers[i] != 0;
+bool stopLayersWithoutAttention(const ArchitectureKeys& keys, std::vector<ModelLayer>* layers, std::string* error) {
+    const char* key = "attention.head_count_kv";
+    const Value* heads = keys.find(key);
+    if (heads == nullptr || heads->kind != Value::Kind::list) return true;
+    if (heads->numbers.size() < layers->size()) return refuseShortList(keys, key, *heads, layers->size(), error);
+    for (size_t i = 0; i < layers->size(); ++i) (*layers)[i].rotates = (*layers)[i].rotates && heads->numbers[i] != 0;
+    return true;
 }
 
 bool turns(const std::vector<ModelLayer>& layers, const std::string& type) {
@@ -204,9 +211,9 @@ bool chooseGgufLayer(const ArchitectureKeys& keys, const std::string& architectu
     double window = keys.find("rope.freq_base_swa") != nullptr ? 1 : 0;
     const bool windowed = sliding != nullptr || findPlan(architecture) != nullptr;
     if ((windowed && !keys.number("attention.sliding_window", 0, 1e12, &window, error)) ||
-        !listGgufLayers(keys, architecture, window, &model->layers, error))
+        !listGgufLayers(keys, architecture, window, &model->layers, error) ||
+        !stopLayersWithoutAttention(keys, &model->layers, error))
         return false;
-    stopLayersWithoutAttention(keys, &model->layers);
     if (request.layer && model->layers.empty())
         return refuse(error, "the file does not say which layers there are, or of which types");
     if (request.layer && !checkLayerNumber(*request.layer, type, model->layers, error)) return false;

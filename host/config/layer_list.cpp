@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kMaxLayers = 4096;
 
 // Only some layers of these types have an attention. Without layer_types other keys say which, and are not read.
-const char kMixedLayers[] = " bamba minimax minimax_m1 minimax_text_01 nemotron-nas olmo_hybrid qwen3_5_moe_text "
+const char kMixedLayers[] = " bamba minimax minimax_m1 minimax_text_01 nemotron-nas olmo_hybrid "
                             "recurrent_gemma zamba2 ";
 
 const LayerPlan* planOf(const Source& source) {

@@ -82,9 +82,10 @@ bool checkLayerNumber(uint32_t number, const std::string& type, const std::vecto
                                  ", not of the type " + plain(type));
     if (layer.rotates) return true;
     const auto turns = [](const ModelLayer& other) { return other.rotates; };
-    const bool any = std::any_of(layers.begin(), layers.end(), turns);
+    const auto turning = std::count_if(layers.begin(), layers.end(), turns);
     return refuse(error, name + (layer.type.empty() ? "" : " (" + plain(layer.type) + ")") + " does not rotate; " +
-                             (any ? nameLayers(layers, turns) + " rotate" : "no layer of the model does"));
+                             (turning != 0 ? nameLayers(layers, turns) + (turning == 1 ? " rotates" : " rotate")
+                                           : "no layer of the model does"));
 }
 
 } // namespace rope

@@ -25,6 +25,7 @@ constexpr LayerPlan kPlans[] = {
     {"modernbert", 22, Rotating::all, Rare::first, 3, kGlobal, kFull, kSliding},
     {"muse_glimmer_text", 52, Rotating::based_or_usual, Rare::last_from_end, 4, nullptr, kFull, kSliding},
     {"olmo3", 32, Rotating::all, Rare::last, 4, nullptr, kFull, kSliding},
+    {"qwen3_5_moe_text", 40, Rotating::all, Rare::last, 4, kInterval, kFull, kLinear},
     {"qwen3_5_text", 32, Rotating::all, Rare::last, 4, kInterval, kFull, kLinear},
     {"qwen3_next", 48, Rotating::all, Rare::last, 4, kInterval, kFull, kLinear},
     {"smollm3", 36, Rotating::listed, Rare::last, 4, "no_rope_layer_interval", nullptr, nullptr},

@@ -67,28 +67,33 @@ class Outline : public Json::json_sax_t {
 
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Python writes and reads Infinity and NaN, which JSON does not have. They become texts, which no number may be. A key
-// is left as it is.
-std::string withoutPythonsNumbers(const std::string& text) {
-    std::string result;
-    bool quoted = false;
-    for (size_t i = 0; i < text.size();) {
-        size_t length = 0;
-        for (const char* word : {"-Infinity", "Infinity", "NaN"}) {
-            if (!quoted && length == 0 && text.compare(i, std::strlen(word), word) == 0) length = std::strlen(word);
-        }
-        size_t next = i + length;
-        while (next < text.size() && isSpace(text[next])) ++next;
-        if (length != 0 && next < text.size() && (text[next] == ',' || text[next] == ']' || text[next] == '}')) {
-            result += '"' + text.substr(i, length) + '"';
-            i += length;
-            continue;
-        }
-        if (text[i] == '"') quoted = !quoted;
-        if (quoted && text[i] == '\\' && i + 1 < text.size()) result += text[i++];
-        result += text[i++];
+// A number that Python's json writes and JSON does not have, and a text of as many bytes, which no number may be.
+constexpr const char* kPythonsNumbers[][2] = {
+    {"-Infinity", "\"-inf\"   "}, {"Infinity", "\"inf\"   "}, {"NaN", "\"?\""}};
+
+// Returns the bytes of such a number, or 0. It ends where a value may end.
+size_t replaceNumber(size_t at, std::string* text) {
+    for (const auto& number : kPythonsNumbers) {
+        const size_t length = std::strlen(number[0]);
+        if (text->compare(at, length, number[0]) != 0) continue;
+        size_t next = at + length;
+        while (next < text->size() && isSpace((*text)[next])) ++next;
+        if (next != text->size() && std::strchr(",]}", (*text)[next]) == nullptr) return 0;
+        text->replace(at, length, number[1]);
+        return length;
     }
-    return result;
+    return 0;
+}
+
+std::string withoutPythonsNumbers(std::string text) {
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '"') quoted = !quoted;
+        if (quoted && text[i] == '\\') ++i;
+        const size_t length = quoted ? 0 : replaceNumber(i, &text);
+        if (length != 0) i += length - 1;
+    }
+    return text;
 }
 
 } // namespace

@@ -285,11 +285,15 @@ uint64_t destinationBatchStride(const FusedTensor& t) {
 struct OwnStride {
     uint64_t of_v, of_k, token_of_v, token_of_k;
 };
+// True if the shader can divide by a token's stride. That of one token alone may be any number.
+bool isDivisor(uint64_t token_stride, uint32_t unit) {
+    return token_stride != 0 && token_stride % unit == 0 && token_stride / unit <= UINT32_MAX;
+}
 // Returns the constant of a stride of V. No push word is left for it. K's is one, and V's is in proportion to it in all
 // layouts that have no gaps.
 uint32_t ownStride(const OwnStride& s, uint32_t unit) {
-    const bool in_proportion =
-        s.token_of_k != 0 && s.of_k % s.token_of_k == 0 && s.of_k / s.token_of_k * s.token_of_v == s.of_v;
+    const bool in_proportion = isDivisor(s.token_of_k, unit) && isDivisor(s.token_of_v, unit) &&
+                               s.of_k % s.token_of_k == 0 && s.of_k / s.token_of_k * s.token_of_v == s.of_v;
     return in_proportion ? ROPE_NOWHERE : lowWord(s.of_v / unit);
 }
 

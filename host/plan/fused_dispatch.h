@@ -85,7 +85,8 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
                        RopePush* tokens, RopeFusedPush* push, RopePass* pass);
 // Sets the constants and push words that tell the shader where a token goes in the cache.
 void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, RopePass* pass);
-// Binds the tensors and the cache, and sets where the heads lie in these bindings. The pass's address_unit must be set.
+// Binds the tensors and the cache, and sets where the heads lie in these bindings. The pass's address_unit and its
+// elements must be set.
 void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass);
 // Writes the push words of a dispatch: those that all families share, those of fused passes, and those of scales.
 void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass);

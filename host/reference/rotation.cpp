@@ -248,7 +248,7 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
     HostRotation rotation = makeHostRotation(d, data->positions, data->rows);
     result = checkAngleSource(rotation, reason);
     if (result != ROPE_SUCCESS) return result;
-    rotation.positions_known &= data->reference_q != nullptr || data->reference_k != nullptr;
+    forgetUnread(data->reference_q != nullptr || data->reference_k != nullptr, &rotation);
     if (data->positions == nullptr && readsPositions(rotation.positions_read)) return refuseNullPositions(reason);
     if ((d.q.heads != 0 && data->q == nullptr) || (d.k.heads != 0 && data->k == nullptr)) {
         return refuse(reason, ROPE_ERROR_INVALID,

@@ -24,9 +24,13 @@ struct HostRotation {
     double scale;  // the factor on cos and sin that the operation asks for
     uint32_t grid; // cos and sin of that scale are taken apart by this grid
     bool backward;
-    bool positions_known; // positions are given, or counted. Callers clear it where no reference is wanted
+    bool positions_known; // positions are given, or counted
 };
 HostRotation makeHostRotation(const RopeRotateDescription& d, const void* positions, const void* rows);
+// Forgets positions that only a reference would read: rows give the angles, and no reference is wanted.
+inline void forgetUnread(bool wants_reference, HostRotation* r) {
+    r->positions_known = r->positions_known && (wants_reference || r->rows == nullptr);
+}
 // Refuses a rotation whose angles neither rows nor frequencies and positions give.
 RopeResult checkAngleSource(const HostRotation& r, RopeReason* reason);
 RopeResult refuseNullPositions(RopeReason* reason);

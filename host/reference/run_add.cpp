@@ -51,7 +51,7 @@ RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* da
     HostRotation rotation = makeHostRotation(d, data->positions, data->rows);
     result = checkAngleSource(rotation, reason);
     if (result != ROPE_SUCCESS) return result;
-    rotation.positions_known &= data->reference != nullptr;
+    forgetUnread(data->reference != nullptr, &rotation);
     if (data->positions == nullptr && readsPositions(rotation.positions_read)) return refuseNullPositions(reason);
     if (data->x == nullptr) return refuse(reason, ROPE_ERROR_INVALID, "x is null; it must be the embeddings");
     data->outside = 0;

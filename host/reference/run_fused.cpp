@@ -438,7 +438,7 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
             bool missed = false;
             for (uint32_t i = 0; i < fused.count; ++i) {
                 TensorWork w = makeTensorWork(fused, fused.tensors[i], *data);
-                w.rotation.positions_known &= w.arrays.reference != nullptr;
+                forgetUnread(w.arrays.reference != nullptr, &w.rotation);
                 if (isIdle(w.t)) continue;
                 missed = missed || isMissed(w, batch, token);
                 moveToken(w, batch, token);

@@ -57,6 +57,11 @@ TEST(GgufLayers, WithoutHeadsOfKDoNotRotate) {
     File file = modelOf("lfm2", 64);
     file.u32("block_count", 4).list<uint32_t>("attention.head_count_kv", 4, {0, 0, 8, 0});
     EXPECT_EQ(describe(file), "the frequencies are those of layer 2; layers 0-1, 3 do not rotate");
+    EXPECT_EQ(read(file, layerRequest(2)).rule.base, 10000);
+    EXPECT_EQ(refusal(file, layerRequest(0)), "layer 0 does not rotate; layer 2 rotates");
+    File brief = modelOf("lfm2", 64);
+    brief.u32("block_count", 4).list<uint32_t>("attention.head_count_kv", 4, {0, 8});
+    EXPECT_NE(refusal(brief).find("2 entries for 4 layers"), std::string::npos) << refusal(brief);
 }
 
 TEST(GgufLayers, TakeThePatternOfTheFile) {

@@ -30,7 +30,8 @@ TEST(Config, InfinityIsReadWhereItIsNoNumberOfTheRotation) {
     EXPECT_NE(refusal(limit + "Infinite}").find("is not JSON"), std::string::npos);
     EXPECT_NE(refusal(R"({Infinity: 1})").find("is not JSON"), std::string::npos);
     EXPECT_EQ(refusal(R"({"model_type": "llama", "head_dim": 64, "rope_theta": Infinity})"),
-              "the configuration's rope_theta is \"Infinity\"; it must be a number from 1 to 1.8e+19");
+              "the configuration's rope_theta is \"inf\"; it must be a number from 1 to 1.8e+19");
+    EXPECT_EQ(refusal(R"({"a": NaN, "b": -Infinity )"), "the configuration is not whole: its JSON ends after 26 bytes");
 }
 
 TEST(Config, NamesOfOneTypesOwnAreRead) {

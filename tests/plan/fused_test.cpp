@@ -294,6 +294,33 @@ TEST(PlanFused, SharesPipelinesBetweenStepsAndCachesWhereVIsNotLikeK) {
     }
 }
 
+// The stride of a single token counts for nothing, and may be any number.
+TEST(PlanFused, TakesAnyTokenStrideOfOneTokenWhereVIsNotLikeK) {
+    for (const uint64_t stride : {uint64_t{2}, uint64_t{194}, uint64_t{1} << 34}) {
+        RopeFusedDescription d = llamaToCache();
+        d.packed = 0;
+        d.rotate.batch = 2;
+        d.rotate.tokens = 1;
+        d.rotate.head_dim = 192;
+        d.rotate.rotary_begin = 64;
+        d.rotate.q.heads = 0;
+        d.rotate.k.heads = d.v.heads = 1;
+        d.v.head_dim = 128;
+        d.cache = {};
+        d.rotate.k.destination = {0, 4 * stride, stride, 192};
+        d.v.destination = {0, 4 * stride, stride, 128};
+        if (stride == 2) d.rotate.k.destination.batch_stride = d.v.destination.batch_stride = 768;
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        limits.storage_buffers = 10;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        RopeDispatch dispatch;
+        ropeGetDispatch(&plan, 0, &dispatch);
+        EXPECT_NE(dispatch.constants[ROPE_ID_V_DESTINATION_BATCH], ROPE_NOWHERE) << stride;
+    }
+}
+
 // Scales that are stored apart, neither given nor in blocks, take the words of rows: with rows or a table Q goes apart.
 TEST(PlanFused, TakesQWithKAndVThatBecomeIntegersWhereWordsAreLeft) {
     static const float kScale = 0.5f;

@@ -205,6 +205,40 @@ TEST(HostFused, QByRowsDoesNotTurnBehindTheLastSequenceOfACache) {
     }
 }
 
+// Rows that are null are made from frequencies and positions, whether a reference is asked for or not.
+TEST(HostFused, WithoutRowsTurnsByItsPositions) {
+    const double frequency = 0.25;
+    const int32_t position = 5;
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 1;
+    d.rotate.head_dim = 4;
+    d.rotate.rotary_dim = 2;
+    d.rotate.source = ROPE_SOURCE_ROWS;
+    d.rotate.out_of_place = 1;
+    d.rotate.frequencies = {&frequency, 1, 1, nullptr, 1};
+    d.rotate.q.heads = 1;
+    const float q[4] = {1, 0, 0, 0};
+    for (const bool with_reference : {false, true}) {
+        float out[4] = {}, rotated[4] = {};
+        double reference[4];
+        RopeHostFused data = {};
+        data.positions = &position;
+        data.q = q;
+        data.q_out = out;
+        data.reference_q = with_reference ? reference : nullptr;
+        ASSERT_EQ(ropeHostRunFused(&d, &data, nullptr), ROPE_SUCCESS);
+        EXPECT_NEAR(out[0], std::cos(1.25), 1e-6);
+        EXPECT_NEAR(out[1], std::sin(1.25), 1e-6);
+        RopeHostRotate plain = {};
+        plain.positions = &position;
+        plain.q = q;
+        plain.q_out = rotated;
+        plain.reference_q = data.reference_q;
+        ASSERT_EQ(ropeHostRunRotate(&d.rotate, &plain, nullptr), ROPE_SUCCESS);
+        EXPECT_TRUE(std::equal(out, out + 4, rotated));
+    }
+}
+
 // The buffer may then hold nothing else.
 TEST(HostFused, ReadsNoPositionsThatItDoesNotNeed) {
     const std::vector<int32_t> slots = {1, 0};
