@@ -39,8 +39,7 @@ constexpr Instead kInstead[] = {
      "a table of its checkpoint, with a row for each position, is added to embeddings; `vkrope add-positions "
      "--table TABLE.npy --positions 0:N --x X.npy --out Y.npy` adds it"},
     {" altclip_text_model bart biogpt bridgetower bridgetower_text_model camembert longformer mbart mvp opt plbart "
-     "roberta roberta-prelayernorm xlm-roberta "
-     "xlm-roberta-xl ",
+     "roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl ",
      "a table of its checkpoint, whose first two rows stand for no position, is added to embeddings; `vkrope "
      "add-positions --table TABLE.npy --first-position -2 --positions 0:N --x X.npy --out Y.npy` adds it"},
     {" audioflamingo3_encoder qwen2_audio_encoder voxtral_encoder whisper ",
