@@ -45,6 +45,7 @@ set(VKROPE_SOURCES
     host/plan/relative.cpp
     host/plan/relative_resolve.cpp
     host/plan/resolve.cpp
+    host/plan/range.cpp
     host/plan/rotate.cpp
     host/plan/rows.cpp
     host/plan/scale.cpp

@@ -1074,7 +1074,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 
 #define ROPE_BINDING_COUNT 13u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 12u /* this one; a dispatch binds a few of them */
-#define ROPE_CONSTANT_COUNT 130u /* specialization constants, ids 0 to 129, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 128u /* specialization constants, ids 0 to 127, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 #define ROPE_PART_AXES 7u /* batches, tokens, heads; of a cache packed sequences, pages, slots of a page, heads */
@@ -1167,6 +1167,13 @@ ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                         uint32_t* plan_count);
 ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan);
+/* Makes such plans for ropePlanFused. Offsets of lists in POSITIONS must leave room for the positions of `most` tokens.
+ * A model with its cache takes one or two pipelines: one for Q, K and V, or one for Q and one for K and V. One token
+ * alone may fit wider lanes, sequences may grow longer than their ring, a counted token may leave the table, and Q may
+ * go apart: each adds some. */
+ROPE_API RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
+                                       const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
+                                       uint32_t* plan_count);
 /* Plans a node of ggml's graph. ropeReadGgml has filled in the rotation. Its tensors, elements, operation, batch,
  * tokens and positions are the node's and are not read, and neither are frequencies.values. The tensors' elements lie
  * beside each other (nb[0]); their other strides are free. A refusal names a member of the node, or of the description

@@ -14,7 +14,7 @@ namespace rope {
 #define ROPE_ID_APART 49          // ROPE_APART_ bits: K or V does not share the buffer of the tensor before it
 #define ROPE_ID_ELEMENT_CACHE 50  // K's and V's; ROPE_ID_ELEMENT_OUT is Q's
 #define ROPE_ID_Q_SOURCE_TOKEN 51 // strides in units of RopePass.address_unit
-#define ROPE_ID_Q_SOURCE_HEAD 52
+#define ROPE_ID_Q_SOURCE_HEAD 52  // ROPE_NOWHERE: heads share a sequence's stride evenly; so for K, V and Q's destination
 #define ROPE_ID_KV_SOURCE_TOKEN 53
 #define ROPE_ID_KV_SOURCE_HEAD 54
 #define ROPE_ID_Q_DESTINATION_TOKEN 55
@@ -86,16 +86,14 @@ namespace rope {
 #define ROPE_ID_K_BIAS_HEAD 119
 #define ROPE_ID_V_BIAS_HEAD 120
 #define ROPE_ID_V_LANES 121
-// These are for a V that is not like K. V's lanes copy, and its places are its own. ROPE_NOWHERE as a stride of
-// sequences, or of a destination's heads, stands for K's in the proportion of their tokens' strides.
+// These are for a V that is not like K. V's lanes copy, and its places are its own. Its strides from sequence to
+// sequence are K's in the proportion of their tokens' strides. ROPE_NOWHERE as a stride of heads stands for that too.
 #define ROPE_ID_V_ELEMENTS 122 // of a head; 0: V is like K
-#define ROPE_ID_V_SOURCE_BATCH 123
-#define ROPE_ID_V_SOURCE_TOKEN 124
-#define ROPE_ID_V_SOURCE_HEAD 125
-#define ROPE_ID_V_DESTINATION_BATCH 126
-#define ROPE_ID_V_DESTINATION_TOKEN 127
-#define ROPE_ID_V_DESTINATION_HEAD 128
-#define ROPE_ID_V_PAGE_STRIDE 129
+#define ROPE_ID_V_SOURCE_TOKEN 123
+#define ROPE_ID_V_SOURCE_HEAD 124
+#define ROPE_ID_V_DESTINATION_TOKEN 125
+#define ROPE_ID_V_DESTINATION_HEAD 126
+#define ROPE_ID_V_PAGE_STRIDE 127
 
 #define ROPE_NORM_CENTERED 1u // elements less their mean
 #define ROPE_NORM_BIASED 2u   // biases follow the weights in the parameters

@@ -68,7 +68,7 @@ void find_destination(inout WorkItem item, Token token) {
     if (is_own(item)) {
         to_token = kVDestinationToken;
         to_page = kVPageStride;
-        to_batch = own_stride(kVDestinationBatch, push.kv_to_batch, kKvDestinationToken, kVDestinationToken);
+        to_batch = in_proportion(push.kv_to_batch, kKvDestinationToken, kVDestinationToken);
     }
 #endif
     uint to = item.token * to_token;

@@ -27,16 +27,21 @@ layout(constant_id = ROPE_ID_V_LANES) const uint kVLanes = 0;
 layout(constant_id = ROPE_ID_K_PASS_ELEMENTS) const uint kKPassElements = 0;
 #ifndef ROPE_INTEGERS
 layout(constant_id = ROPE_ID_V_ELEMENTS) const uint kVElements = 0;
-layout(constant_id = ROPE_ID_V_SOURCE_BATCH) const uint kVSourceBatch = 0;
 layout(constant_id = ROPE_ID_V_SOURCE_TOKEN) const uint kVSourceToken = 0;
 layout(constant_id = ROPE_ID_V_SOURCE_HEAD) const uint kVSourceHead = 0;
-layout(constant_id = ROPE_ID_V_DESTINATION_BATCH) const uint kVDestinationBatch = 0;
 layout(constant_id = ROPE_ID_V_DESTINATION_TOKEN) const uint kVDestinationToken = 0;
 layout(constant_id = ROPE_ID_V_DESTINATION_HEAD) const uint kVDestinationHead = 0;
 layout(constant_id = ROPE_ID_V_PAGE_STRIDE) const uint kVPageStride = 0;
 #else
 const uint kVElements = 0u;
 #endif
+// kKvInPlace is true if K and V are read where they are written. That is bit 1 of kInPlace beside Q, and bit 0 without.
+#if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)
+const bool kKvInPlace = false; // no code may read a cache that is written
+#else
+const bool kKvInPlace = kQHeads != 0u ? kOthersInPlace : kFirstInPlace;
+#endif
+const uint kKvHeads = kKHeads != 0u ? kKHeads : kVHeads; // of both, but where V is not like K
 const bool kWidths = kQLanes != 0u;
 const bool kRowHoldsMore = kWidths && kLaneParts == 1u;
 const uint kQRowBlocks = kRowHoldsMore ? kHeadLanes / (kQLanes + uint(kQLanes == 0u)) : 1u;
@@ -81,11 +86,13 @@ bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
 // True if a tensor's places and lanes are V's own.
 bool is_own(WorkItem item) { return kVElements != 0u && item.tensor == kThird; }
 
-// Returns a stride of V that is not like K. ROPE_NOWHERE stands for K's in the proportion of their tokens, so that no
-// constant depends on the number of tokens or slots.
-uint own_stride(uint own, uint of_k, uint token_of_k, uint token_of_v) {
-    uint tokens = of_k / (token_of_k + uint(token_of_k == 0u));
-    return choose(own == ROPE_NOWHERE, tokens * token_of_v, own);
+// These return strides that would be other constants for each number of tokens or slots. The first is one of V that is
+// not like K: K's in the proportion of their tokens. The second is from head to head where heads lie apart by all tokens.
+uint in_proportion(uint of_k, uint token_of_k, uint token_of_v) {
+    return of_k / (token_of_k + uint(token_of_k == 0u)) * token_of_v;
+}
+uint head_stride(uint constant, uint sequence, uint heads) {
+    return choose(constant == ROPE_NOWHERE, sequence / (heads + uint(heads == 0u)), constant);
 }
 
 // Finds the lane and the block of a thread in a row of narrower heads. Returns false for a surplus thread.
@@ -133,31 +140,27 @@ WorkItem find_work_item() {
     item.heads = choose(of_q, kQHeads, choose(of_v, kVHeads, kKHeads));
     uint batch = gl_WorkGroupID.y;
     item.from = choose(of_v, push.v_from, push.k_from) + batch * push.kv_from_batch + item.token * kKvSourceToken;
-    item.from_head = kKvSourceHead;
     item.to_head = push.kv_to_head;
+    item.from_head = kKvInPlace ? item.to_head : head_stride(kKvSourceHead, push.kv_from_batch, kKvHeads);
     if (is_q(item)) {
         item.from = push.q_from + batch * push.q_from_batch + item.token * kQSourceToken;
-        item.from_head = kQSourceHead;
-        item.to_head = kQDestinationHead;
+        item.from_head = head_stride(kQSourceHead, push.q_from_batch, kQHeads);
+        item.to_head = head_stride(kQDestinationHead, push.q_to_batch, kQHeads);
     }
 #ifndef ROPE_INTEGERS
     if (is_own(item)) {
-        uint from_batch = own_stride(kVSourceBatch, push.kv_from_batch, kKvSourceToken, kVSourceToken);
+        uint from_batch = in_proportion(push.kv_from_batch, kKvSourceToken, kVSourceToken);
+        uint from_head = in_proportion(item.from_head, kKvSourceToken, kVSourceToken);
+        uint to_head = in_proportion(item.to_head, kKvDestinationToken, kVDestinationToken);
         item.from = push.v_from + batch * from_batch + item.token * kVSourceToken;
-        item.from_head = kVSourceHead;
-        item.to_head = own_stride(kVDestinationHead, push.kv_to_head, kKvDestinationToken, kVDestinationToken);
+        item.from_head = choose(kVSourceHead == ROPE_NOWHERE, from_head, kVSourceHead);
+        item.to_head = choose(kVDestinationHead == ROPE_NOWHERE, to_head, kVDestinationHead);
     }
 #endif
     item.to = 0u;
     return item;
 }
 
-// kKvInPlace is true if K and V are read where they are written. That is bit 1 of kInPlace beside Q, and bit 0 without.
-#if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)
-const bool kKvInPlace = false; // no code may read a cache that is written
-#else
-const bool kKvInPlace = kQHeads != 0u ? kOthersInPlace : kFirstInPlace;
-#endif
 bool is_in_place(WorkItem item) { return is_q(item) ? kFirstInPlace : kKvInPlace; }
 
 // True if K, or V, has a buffer of its own.

@@ -4,10 +4,8 @@
 layout(constant_id = ROPE_ID_WINDOW_SLOTS) const uint kWindowSlots = 0; // 0: the cache is bound whole
 layout(constant_id = ROPE_ID_WINDOW_HEADS) const uint kWindowHeads = 0; // 0: all
 
-// If a dispatch with windows takes K and V, both have the same number of heads.
-const uint kWindowedHeads = kKHeads != 0u ? kKHeads : kVHeads;
-const uint kHeadsOfWindow = kWindowHeads != 0u ? kWindowHeads : kWindowedHeads + 1u;
-const uint kHeadWindows = (kWindowedHeads + kHeadsOfWindow - 1u) / kHeadsOfWindow;
+const uint kHeadsOfWindow = kWindowHeads != 0u ? kWindowHeads : kKvHeads + 1u;
+const uint kHeadWindows = (kKvHeads + kHeadsOfWindow - 1u) / kHeadsOfWindow;
 const bool kNumbersSequences = kPacked && (kCache == ROPE_CACHE_BY_POSITION || kCache == ROPE_CACHE_BY_RING);
 // The window's numbers lie in one run of this length.
 const uint kNumberedSlots = kCacheSlots != 0u ? kCacheSlots : 1u;

@@ -48,7 +48,7 @@ add_executable(vkrope-tests
     tests/plan/any_test.cpp
     tests/plan/apart_test.cpp
     tests/plan/barriers_test.cpp
-    tests/plan/anywhere_test.cpp tests/plan/fused_test.cpp tests/plan/fused_reach_test.cpp
+    tests/plan/anywhere_test.cpp tests/plan/fused_test.cpp tests/plan/fused_pipelines_test.cpp tests/plan/fused_reach_test.cpp
     tests/plan/index_test.cpp
     tests/plan/interface_test.cpp
     tests/plan/least_test.cpp

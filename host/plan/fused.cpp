@@ -2,6 +2,7 @@
 #include "../shaders/modules.h"
 #include "plan/enumerators.h"
 #include "plan/fused_dispatch.h"
+#include "plan/range.h"
 #include "plan/rows.h"
 #include "plan/tensor.h"
 
@@ -224,7 +225,8 @@ RopeResult addTensorPasses(const ResolvedFused& fused, bool together, Planner* p
         if (isIdle(t)) continue;
         (t.role == kQ ? q : t.role == kV && !fused.v_with_k ? v : kv).tensors[t.role] = &t;
     }
-    if (shareTooLargeCache(kv, planner->limits())) {
+    const bool is_placed = !kv.hasOwnV() || canPlaceVByK(kv, chooseFusedVariant(kv, planner->limits()));
+    if (shareTooLargeCache(kv, planner->limits()) || !is_placed) {
         v.tensors[kV] = kv.tensors[kV];
         kv.tensors[kV] = nullptr;
     }
@@ -294,17 +296,31 @@ RopeResult planFused(const RopeFusedDescription& description, bool together, boo
                                   static_cast<unsigned long long>(planner.limits().storage_range)));
 }
 
+// Plans Q together with K and V, or apart.
+RopeResult planWay(const RopeFusedDescription& d, bool together, const RopeLimits* limits, RopePlan* plan) {
+    const RopeResult result = planFused(d, together, true, limits, plan);
+    // The dispatch of each window would write Q again.
+    const bool apart =
+        together && result == ROPE_SUCCESS && (bindsWindows(*plan, ROPE_ID_Q_HEADS) || movesScalesBesideQ(*plan));
+    return apart ? ROPE_ERROR_TOO_LARGE : result;
+}
+
+RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, bool together, RopePlan* plan) {
+    RopeFusedDescription d = *static_cast<const RopeFusedDescription*>(planner.description);
+    d.rotate.tokens = tokens;
+    return planWay(d, together, planner.limits, plan);
+}
+
 } // namespace
 
 RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan) {
     if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    return planTogetherOrApart(
-        [&](bool together, RopePlan* to) {
-            const RopeResult result = planFused(*description, together, true, limits, to);
-            // The dispatch of each window would write Q again.
-            const bool apart =
-                together && result == ROPE_SUCCESS && (bindsWindows(*to, ROPE_ID_Q_HEADS) || movesScalesBesideQ(*to));
-            return apart ? ROPE_ERROR_TOO_LARGE : result;
-        },
-        plan);
+    return planTogetherOrApart([&](bool together, RopePlan* to) { return planWay(*description, together, limits, to); },
+                               plan);
+}
+
+RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
+                              const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
+    const uint32_t sequences = description != nullptr ? description->rotate.batch : 0;
+    return planRange({description, limits, planTokens, sequences, false}, least, most, plans, plan_count);
 }

@@ -23,6 +23,8 @@ struct FusedTensor {
     RopeLayout destination; // the tensor is written here if it has no cache
     uint64_t source_token;  // the strides from token to token, also where there is one token only
     uint64_t destination_token;
+    bool source_packed; // no stride of it was given: each follows from the counts
+    bool destination_packed;
     RopeCacheLayout cache;  // the tensor is written here, and a shift reads it here
     RopeCacheLayout scales; // the scales, if the cache stores them apart
     bool has_scales;        // it does

@@ -239,13 +239,24 @@ void setFirstElements(const FusedDispatch& dispatch, FusedRole role, const RopeP
     *to = lowWord(isForCaches(t) ? offset : offset / unit);
 }
 
+// Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it is ROPE_NOWHERE, and the
+// word of a sequence's stride has that of all heads. So no constant depends on the number of tokens.
+uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t unit, uint32_t* word) {
+    const uint64_t of_all = t.heads * l.head_stride;
+    const bool by_head = l.head_stride != 0 && l.head_stride >= token_stride * t.d.tokens;
+    const bool fits = (t.d.batch == 1 || l.batch_stride == of_all) && of_all / unit <= UINT32_MAX;
+    if (!by_head || !fits) return lowWord(l.head_stride / unit);
+    *word = lowWord(of_all / unit);
+    return ROPE_NOWHERE;
+}
+
 // Binds the input of a gradient's norm where K has its source.
-void setGradientInput(const FusedTensor& q, RopePass* pass) {
+void setGradientInput(const FusedTensor& q, RopeFusedPush* push, RopePass* pass) {
     uint32_t* constants = pass->constants;
     pass->access[ROPE_BINDING_SOURCE_K] = allHeadsAccess(ROPE_SLOT_X, q.x, q.d.element_in, q);
     constants[ROPE_ID_APART] |= ROPE_APART_SOURCE_K;
     constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(q.x_token / pass->address_unit);
-    constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(q.x.head_stride / pass->address_unit);
+    constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(q, q.x, q.x_token, pass->address_unit, &push->kv_from_batch);
 }
 
 // Returns how many words a tensor's first scale lies behind its first word, modulo 2^32.
@@ -281,35 +292,54 @@ uint64_t destinationBatchStride(const FusedTensor& t) {
     return t.cached ? t.cache.batch_stride : t.destination.batch_stride;
 }
 
-// A stride of V and the one that K has in its place, each beside the stride of a token.
-struct OwnStride {
-    uint64_t of_v, of_k, token_of_v, token_of_k;
+// One side of K and V that are not alike: the strides of each, and how many sequences they lead to.
+struct BothStrides {
+    struct {
+        uint64_t sequence, token, head;
+        bool packed;
+    } k, v;
+    uint32_t sequences;
 };
+BothStrides sourceStrides(const FusedTensor& k, const FusedTensor& v) {
+    return {{k.source.batch_stride, k.source_token, k.source.head_stride, k.source_packed},
+            {v.source.batch_stride, v.source_token, v.source.head_stride, v.source_packed},
+            k.d.batch};
+}
+BothStrides destinationStrides(const FusedTensor& k, const FusedTensor& v) {
+    return {{destinationBatchStride(k), destinationTokenStride(k), destinationHeadStride(k), k.destination_packed},
+            {destinationBatchStride(v), destinationTokenStride(v), destinationHeadStride(v), v.destination_packed},
+            k.cached ? sequencesOf(k.d) : k.d.batch};
+}
+
 // True if the shader can divide by a token's stride. That of one token alone may be any number.
 bool isDivisor(uint64_t token_stride, uint32_t unit) {
     return token_stride != 0 && token_stride % unit == 0 && token_stride / unit <= UINT32_MAX;
 }
-// Returns the constant of a stride of V. No push word is left for it. K's is one, and V's is in proportion to it in all
-// layouts that have no gaps.
-uint32_t ownStride(const OwnStride& s, uint32_t unit) {
-    const bool in_proportion = isDivisor(s.token_of_k, unit) && isDivisor(s.token_of_v, unit) &&
-                               s.of_k % s.token_of_k == 0 && s.of_k / s.token_of_k * s.token_of_v == s.of_v;
-    return in_proportion ? ROPE_NOWHERE : lowWord(s.of_v / unit);
+// True if a stride of V is K's in the proportion of their tokens.
+bool isInProportion(const BothStrides& s, uint64_t of_k, uint64_t of_v, uint32_t unit) {
+    return isDivisor(s.k.token, unit) && isDivisor(s.v.token, unit) && of_k % s.k.token == 0 &&
+           of_k / s.k.token * s.v.token == of_v;
+}
+// Returns the constant of V's stride from head to head. No push word is left for it.
+uint32_t ownHeadConstant(const BothStrides& s, uint32_t unit) {
+    return isInProportion(s, s.k.head, s.v.head, unit) ? ROPE_NOWHERE : lowWord(s.v.head / unit);
+}
+// True if one dispatch finds V's places by K's, and by constants that do not depend on the number of tokens or slots.
+// If only one of the two is packed, their strides are in proportion at one number of tokens alone.
+bool canShareStrides(const BothStrides& s, uint32_t unit) {
+    const bool in_proportion = s.k.packed == s.v.packed && isInProportion(s, s.k.sequence, s.v.sequence, unit);
+    if (s.sequences != 1 && !in_proportion) return false;
+    return s.v.head <= s.v.token || isInProportion(s, s.k.head, s.v.head, unit);
 }
 
 // Sets the strides of V that are not K's.
 void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uint32_t* constants) {
-    const uint64_t to_v = destinationTokenStride(v), to_k = destinationTokenStride(k);
+    const BothStrides from = sourceStrides(k, v), to = destinationStrides(k, v);
     constants[ROPE_ID_V_ELEMENTS] = v.d.head_dim;
-    constants[ROPE_ID_V_SOURCE_BATCH] =
-        ownStride({v.source.batch_stride, k.source.batch_stride, v.source_token, k.source_token}, unit);
-    constants[ROPE_ID_V_SOURCE_TOKEN] = lowWord(v.source_token / unit);
-    constants[ROPE_ID_V_SOURCE_HEAD] = lowWord(sourceHeadStride(v) / unit);
-    constants[ROPE_ID_V_DESTINATION_BATCH] =
-        ownStride({destinationBatchStride(v), destinationBatchStride(k), to_v, to_k}, unit);
-    constants[ROPE_ID_V_DESTINATION_TOKEN] = lowWord(to_v / unit);
-    constants[ROPE_ID_V_DESTINATION_HEAD] =
-        ownStride({destinationHeadStride(v), destinationHeadStride(k), to_v, to_k}, unit);
+    constants[ROPE_ID_V_SOURCE_TOKEN] = lowWord(from.v.token / unit);
+    constants[ROPE_ID_V_SOURCE_HEAD] = ownHeadConstant(from, unit);
+    constants[ROPE_ID_V_DESTINATION_TOKEN] = lowWord(to.v.token / unit);
+    constants[ROPE_ID_V_DESTINATION_HEAD] = ownHeadConstant(to, unit);
     constants[ROPE_ID_V_PAGE_STRIDE] = lowWord(v.cache.page_stride / unit);
 }
 
@@ -327,17 +357,20 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
         const FusedTensor& q = *dispatch.tensors[kQ];
         if (q.d.out_of_place == 0) constants[ROPE_ID_IN_PLACE] |= 1;
         constants[ROPE_ID_Q_SOURCE_TOKEN] = lowWord(q.source_token / unit);
-        constants[ROPE_ID_Q_SOURCE_HEAD] = lowWord(q.source.head_stride / unit);
+        constants[ROPE_ID_Q_SOURCE_HEAD] = headConstant(q, q.source, q.source_token, unit, &push->q_from_batch);
         constants[ROPE_ID_Q_DESTINATION_TOKEN] = lowWord(q.destination_token / unit);
-        constants[ROPE_ID_Q_DESTINATION_HEAD] = lowWord(q.destination.head_stride / unit);
-        if (q.gradient) setGradientInput(q, pass);
+        constants[ROPE_ID_Q_DESTINATION_HEAD] =
+            headConstant(q, q.destination, q.destination_token, unit, &push->q_to_batch);
+        if (q.gradient) setGradientInput(q, push, pass);
     }
     if (!dispatch.has(kK) && !dispatch.has(kV)) return;
     const FusedTensor& kv = *dispatch.tensors[dispatch.has(kK) ? kK : kV];
     if (kv.d.out_of_place == 0) constants[ROPE_ID_IN_PLACE] |= dispatch.has(kQ) ? 2u : 1u;
     const uint32_t to_unit = destinationUnit(*pass);
     constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(kv.source_token / unit);
-    constants[ROPE_ID_KV_SOURCE_HEAD] = lowWord(sourceHeadStride(kv) / (isShifted(kv) ? to_unit : unit));
+    if (kv.d.out_of_place != 0) { // in place heads are read where they are written
+        constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(kv, kv.source, kv.source_token, unit, &push->kv_from_batch);
+    }
     constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord(destinationTokenStride(kv) / to_unit);
     push->kv_to_head = lowWord(destinationHeadStride(kv) / to_unit);
     if (dispatch.hasOwnV()) setOwnPlaces(*dispatch.tensors[kV], kv, unit, constants);
@@ -357,6 +390,12 @@ void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const
     const FusedTensor& last = *dispatch.tensors[dispatch.has(kV) ? kV : dispatch.has(kK) ? kK : kQ];
     if (last.has_scales) setScaleWords(dispatch, last, &words, pass);
     writePush(words, pass);
+}
+
+bool canPlaceVByK(const FusedDispatch& dispatch, const ShaderVariant& variant) {
+    const FusedTensor &k = *dispatch.tensors[kK], &v = *dispatch.tensors[kV];
+    const uint32_t unit = variant.by_words ? 1 : variant.lane_pairs;
+    return canShareStrides(sourceStrides(k, v), unit) && canShareStrides(destinationStrides(k, v), unit);
 }
 
 RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {

@@ -107,6 +107,8 @@ RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, con
 RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 // Refuses a cache that no windows make fit.
 RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+// True if a dispatch of K and of a V that is not like K finds the places of both. Its pipeline then serves any number of tokens.
+bool canPlaceVByK(const FusedDispatch& dispatch, const ShaderVariant& variant);
 // True if K and V share one buffer, and no binding spans both of their caches. Windows of both would be smaller than
 // those of each.
 bool shareTooLargeCache(const FusedDispatch& dispatch, const RopeLimits& limits);

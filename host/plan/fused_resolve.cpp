@@ -194,9 +194,10 @@ void clearFusedRotation(RopeRotateDescription* d) {
     d->pairing_out = d->pairing_in;
 }
 
+bool isPackedLayout(const RopeLayout& l) { return (l.batch_stride | l.token_stride | l.head_stride) == 0; }
 // Returns the stride that the caller gives, or that of packed heads. One token alone takes the pipeline of many so.
 uint64_t tokenStride(const RopeLayout& l, uint64_t packed_token) {
-    return (l.batch_stride | l.token_stride | l.head_stride) == 0 ? packed_token : l.token_stride;
+    return isPackedLayout(l) ? packed_token : l.token_stride;
 }
 
 RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReason* reason) {
@@ -226,6 +227,8 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
     t->source_token = tokenStride(role.tensor->source, packed_token);
     t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->destination, packed_token);
+    t->source_packed = isPackedLayout(role.tensor->source);
+    t->destination_packed = !t->cached && isPackedLayout(in_place ? role.tensor->source : role.tensor->destination);
     RopeResult result = ROPE_SUCCESS;
     t->gradient = fused->gradient;
     if (t->gradient) {

@@ -35,10 +35,12 @@ void setWindow(const RopePass& pass, const PassPart& part, RopeFusedPush* words)
     words->ROPE_WINDOW = first * pass.parts[kCacheHead] + part.begin[kCacheHead] / pass.step[kCacheHead];
 }
 
-// Returns V's stride from sequence to sequence in the destination, as the shader finds it.
-uint32_t ownBatch(const uint32_t* constants, const RopeFusedPush& words) {
-    const uint32_t own = constants[ROPE_ID_V_DESTINATION_BATCH], token = constants[ROPE_ID_KV_DESTINATION_TOKEN];
-    return own != ROPE_NOWHERE ? own : words.kv_to_batch / token * constants[ROPE_ID_V_DESTINATION_TOKEN];
+// Returns where a sequence begins in the destination of a V that is not like K, as the shader finds it. The plan has
+// found that K's slots or tokens have a stride, if there are several sequences.
+uint32_t ownSequence(const uint32_t* constants, const RopeFusedPush& words, uint64_t sequence) {
+    if (sequence == 0) return 0;
+    const uint64_t tokens = words.kv_to_batch / constants[ROPE_ID_KV_DESTINATION_TOKEN];
+    return static_cast<uint32_t>(sequence * tokens * constants[ROPE_ID_V_DESTINATION_TOKEN]);
 }
 
 // Adds to the words that say where a fused pass's tensors begin what their bindings lose to alignment, and where the
@@ -57,15 +59,15 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
         integers ? storedElements(pass, destinations[1], first) : static_cast<uint32_t>(first / unit);
     words->k_to += places[destinations[1]].offset / (integers ? 1 : unit) + shift;
     const bool own_v = constants[ROPE_ID_V_ELEMENTS] != 0;
-    const uint32_t v_shift = firstSequence(pass, part, destinations[2]) * ownBatch(constants, *words);
-    words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) + (own_v ? v_shift : shift);
+    words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) +
+                   (own_v ? ownSequence(constants, *words, firstSequence(pass, part, destinations[2])) : shift);
     words->k_from += places[sources[1]].offset / unit;
     if (constants[ROPE_ID_MOVES] != 0) {
         words->ROPE_SOURCE_SLOTS_AT += part.begin[kBatch] * words->slot_map_batch;
     } else {
         words->v_from += places[sources[2]].offset / unit;
     }
-    words->kv_from_batch = places[sources[1]].batch / unit;
+    if (constants[ROPE_ID_KV_SOURCE_HEAD] != ROPE_NOWHERE) words->kv_from_batch = places[sources[1]].batch / unit;
     if (!cached) words->kv_to_batch = places[destinations[1]].batch / unit;
     words->slot_map_at += part.begin[kBatch] * words->slot_map_batch;
     words->count_at += part.begin[kBatch] * constants[ROPE_ID_COUNT_STRIDE];
@@ -77,8 +79,8 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
     }
     words->q_from += places[sources[0]].offset / unit;
     words->q_to += places[destinations[0]].offset / unit;
-    words->q_from_batch = places[sources[0]].batch / unit;
-    words->q_to_batch = places[destinations[0]].batch / unit;
+    if (constants[ROPE_ID_Q_SOURCE_HEAD] != ROPE_NOWHERE) words->q_from_batch = places[sources[0]].batch / unit;
+    if (constants[ROPE_ID_Q_DESTINATION_HEAD] != ROPE_NOWHERE) words->q_to_batch = places[destinations[0]].batch / unit;
 }
 
 void completeFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* places, uint32_t* push) {

@@ -67,6 +67,12 @@ static const Family kFused = {"fused passes", "VKROPE_WITH_FUSED"};
 RopeResult ropePlanFused(const RopeFusedDescription*, const RopeLimits*, RopePlan* plan) {
     return refusePlan(kFused, plan);
 }
+RopeResult ropePlanFusedRange(const RopeFusedDescription*, uint32_t, uint32_t, const RopeLimits*,
+                              RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
+    if (plan_count == nullptr) return ROPE_ERROR_INVALID;
+    *plan_count = 0;
+    return refusePlan(kFused, plans);
+}
 RopeResult ropeWriteParameters(const RopeFusedDescription*, void*, RopeReason* reason) {
     return refuseFamily(kFused, reason);
 }

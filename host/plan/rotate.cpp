@@ -4,6 +4,7 @@
 #include "plan/completion.h"
 #include "plan/element_formats.h"
 #include "plan/positions.h"
+#include "plan/range.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"
 #include "plan/tensor.h"
@@ -187,69 +188,10 @@ RopeResult planRotation(const RopeRotateDescription& description, bool together,
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
-// Returns the most tokens, up to `most`, whose plan of the same way takes the pipelines of `like`, a plan of d.tokens
-// tokens. If `like` has one dispatch, that plan has one too. More tokens of one tuning never go back to what fewer had.
-uint32_t lastTokensAlike(RopeRotateDescription d, bool together, const RopePlan& like, uint32_t most,
-                         const RopeLimits* limits) {
-    uint32_t least = d.tokens;
-    while (least < most) {
-        d.tokens = least + (most - least + 1) / 2;
-        RopePlan plan;
-        if (planRotation(d, together, limits, &plan) == ROPE_SUCCESS && haveSamePipelines(like, plan) &&
-            (like.passes[0].dispatches != 1 || plan.passes[0].dispatches == 1)) {
-            least = d.tokens;
-        } else {
-            most = d.tokens - 1;
-        }
-    }
-    return least;
-}
-
-// Adds a plan, unless another takes the same pipelines. Returns false if there is no place for it.
-bool addKind(const RopePlan& plan, RopePlan* plans, uint32_t* count) {
-    for (uint32_t i = 0; i < *count; ++i) {
-        if (haveSamePipelines(plans[i], plan)) return true;
-    }
-    if (*count == ROPE_MAX_RANGE_PLANS) return false;
-    plans[(*count)++] = plan;
-    return true;
-}
-
-// True if no number of tokens up to d.tokens takes fewer dispatches apart, which are at least two. The number of
-// dispatches only grows with the tokens of one sequence. It may fall with those of several.
-bool neverGoApart(const RopeRotateDescription& d, const RopeLimits* limits) {
-    RopePlan plan;
-    if (planRotation(d, true, limits, &plan) != ROPE_SUCCESS) return false;
-    return plan.passes[0].dispatches <= (d.batch > 1 ? 1u : 2u);
-}
-
-// Adds the plans of d.tokens tokens, and lowers *last to the most tokens that they serve. Tensors of several dispatches
-// may go together and apart in turns as tokens grow. Then both ways are added.
-RopeResult addKinds(const RopeRotateDescription& d, const RopeLimits* limits, uint32_t* last, RopePlan* plans,
-                    uint32_t* count) {
-    const uint32_t of_tuning = lastTokensOfTuning(d);
-    if (*last > of_tuning) *last = of_tuning;
-    RopeRotateDescription d_last = d;
-    RopePlan plan;
-    RopeResult result = ROPE_SUCCESS;
-    bool any = false;
-    for (uint32_t way = 0; way < 2; ++way) {
-        const bool together = way == 0;
-        result = planRotation(d, together, limits, &plan);
-        if (result != ROPE_SUCCESS) continue;
-        if (!addKind(plan, plans, count)) {
-            memset(plans, 0, sizeof *plans);
-            return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
-                          "the tensors take more than %u kinds of plans; ask for shorter ranges", ROPE_MAX_RANGE_PLANS);
-        }
-        *last = lastTokensAlike(d, together, plan, *last, limits);
-        any = true;
-        d_last.tokens = *last;
-        if (together && neverGoApart(d_last, limits)) break;
-    }
-    if (any) return ROPE_SUCCESS;
-    plans[0] = plan;
-    return result;
+RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, bool together, RopePlan* plan) {
+    RopeRotateDescription d = *static_cast<const RopeRotateDescription*>(planner.description);
+    d.tokens = tokens;
+    return planRotation(d, together, planner.limits, plan);
 }
 
 } // namespace
@@ -262,24 +204,6 @@ RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLi
 
 RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
-    if (plans == nullptr || plan_count == nullptr) return ROPE_ERROR_INVALID;
-    *plan_count = 0;
-    if (checkArguments(description, plans) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    if (least > most) {
-        memset(plans, 0, sizeof *plans);
-        return refuse(&plans->reason, ROPE_ERROR_INVALID,
-                      "the range is from %u to %u tokens; its end lies before its start", least, most);
-    }
-    RopeRotateDescription d = *description;
-    d.tokens = most;
-    RopeResult result = ropePlanRotate(&d, limits, plans); // a range is refused before it is looked through
-    uint32_t count = 0;
-    for (uint32_t last = most; result == ROPE_SUCCESS; last = most) {
-        d.tokens = least;
-        result = addKinds(d, limits, &last, plans, &count);
-        if (last == most) break;
-        least = last + 1;
-    }
-    if (result == ROPE_SUCCESS) *plan_count = count;
-    return result;
+    const uint32_t sequences = description != nullptr ? description->batch : 0;
+    return planRange({description, limits, planTokens, sequences, true}, least, most, plans, plan_count);
 }

@@ -25,8 +25,8 @@ GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t
 uint32_t largestGroup(const RopeRotateDescription& d, const RopeLimits& limits);
 // Returns the heads of one thread, whose tensors have at most so many heads.
 uint32_t chooseRotationHeads(const RopeRotateDescription& d, uint32_t most, const RopeLimits& limits);
-// Returns the most tokens of a sequence that are cut as the description's are.
-uint32_t lastTokensOfTuning(const RopeRotateDescription& d);
+// Returns the most tokens of each sequence that a rotation cuts into groups as it cuts so many.
+uint32_t lastTokensCutAlike(uint32_t sequences, uint32_t tokens);
 // True if Q and K go in one dispatch where they can.
 bool takesTensorsTogether(const RopeLimits& limits);
 // Returns the pairs that a lane of a rotation takes at most.

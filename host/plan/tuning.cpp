@@ -93,10 +93,10 @@ RopeResult checkTuning(const RopeTuning& t, const RopeLimits& limits, RopeReason
     return ROPE_SUCCESS;
 }
 
-uint32_t lastTokensOfTuning(const RopeRotateDescription& d) {
-    const uint64_t batch = d.batch != 0 ? d.batch : 1;
-    if (d.tokens * batch >= kStreamedTokens) return UINT32_MAX;
-    const uint64_t next = d.tokens * batch < kManyTokens ? kManyTokens : kStreamedTokens;
+uint32_t lastTokensCutAlike(uint32_t sequences, uint32_t tokens) {
+    const uint64_t batch = sequences != 0 ? sequences : 1;
+    if (tokens * batch >= kStreamedTokens) return UINT32_MAX;
+    const uint64_t next = tokens * batch < kManyTokens ? kManyTokens : kStreamedTokens;
     return static_cast<uint32_t>((next - 1) / batch);
 }
 

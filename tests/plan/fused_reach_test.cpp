@@ -24,20 +24,35 @@ struct Last {
     rope::RopeFusedPush push;
     uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
     bool hasOwn(const rope::FusedTensor& t) const { return t.role == rope::kV && id(ROPE_ID_V_ELEMENTS) != 0; }
-    // A stride of V that is not like K: the constant, or K's in the proportion of their tokens.
-    uint64_t own(uint32_t stride, uint64_t of_k, uint32_t token_of_k, uint32_t token_of_v) const {
-        return id(stride) != ROPE_NOWHERE ? id(stride) : of_k / id(token_of_k) * id(token_of_v);
+    // A stride of V that is not like K: K's in the proportion of their tokens.
+    uint64_t inProportion(uint64_t of_k, uint32_t token_of_k, uint32_t token_of_v) const {
+        return id(token_of_k) != 0 ? of_k / id(token_of_k) * id(token_of_v) : 0;
     }
     uint64_t ownSourceBatch() const {
-        return own(ROPE_ID_V_SOURCE_BATCH, push.kv_from_batch, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN);
+        return inProportion(push.kv_from_batch, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN);
     }
     uint64_t ownBatch() const {
-        return own(ROPE_ID_V_DESTINATION_BATCH, push.kv_to_batch, ROPE_ID_KV_DESTINATION_TOKEN,
-                   ROPE_ID_V_DESTINATION_TOKEN);
+        return inProportion(push.kv_to_batch, ROPE_ID_KV_DESTINATION_TOKEN, ROPE_ID_V_DESTINATION_TOKEN);
     }
     uint64_t ownHead() const {
-        return own(ROPE_ID_V_DESTINATION_HEAD, push.kv_to_head, ROPE_ID_KV_DESTINATION_TOKEN,
-                   ROPE_ID_V_DESTINATION_TOKEN);
+        if (id(ROPE_ID_V_DESTINATION_HEAD) != ROPE_NOWHERE) return id(ROPE_ID_V_DESTINATION_HEAD);
+        return inProportion(push.kv_to_head, ROPE_ID_KV_DESTINATION_TOKEN, ROPE_ID_V_DESTINATION_TOKEN);
+    }
+    // A stride from head to head: the constant, or a sequence's stride shared by its heads.
+    uint64_t head(uint32_t constant, uint64_t sequence, uint64_t heads) const {
+        return id(constant) != ROPE_NOWHERE ? id(constant) : sequence / heads;
+    }
+    uint64_t sourceHead(const rope::FusedTensor& t) const {
+        if (t.role == rope::kQ) return head(ROPE_ID_Q_SOURCE_HEAD, push.q_from_batch, t.heads);
+        const uint64_t heads = hasOwn(t) ? id(ROPE_ID_K_HEADS) : t.heads; // if V is like K, both have as many
+        const uint64_t of_k = head(ROPE_ID_KV_SOURCE_HEAD, push.kv_from_batch, heads);
+        if (!hasOwn(t)) return of_k;
+        if (id(ROPE_ID_V_SOURCE_HEAD) != ROPE_NOWHERE) return id(ROPE_ID_V_SOURCE_HEAD);
+        return inProportion(of_k, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN);
+    }
+    uint64_t destinationHead(const rope::FusedTensor& t) const {
+        if (t.role == rope::kQ) return head(ROPE_ID_Q_DESTINATION_HEAD, push.q_to_batch, t.heads);
+        return hasOwn(t) ? ownHead() : push.kv_to_head;
     }
     void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
         ASSERT_LE((last + 1) * bytes, dispatch.bindings[binding].range) << "binding " << binding;
@@ -139,7 +154,7 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const uint64_t units = (sequences - 1) * (own ? l.ownBatch() : l.push.kv_to_batch) +
                            (pages - 1) * l.id(own ? ROPE_ID_V_PAGE_STRIDE : ROPE_ID_PAGE_STRIDE) +
                            (rows - 1) * l.id(own ? ROPE_ID_V_DESTINATION_TOKEN : ROPE_ID_KV_DESTINATION_TOKEN) +
-                           (heads - 1) * (own ? l.ownHead() : l.push.kv_to_head);
+                           (heads - 1) * l.destinationHead(t);
     const RopeElement element = t.d.element_out;
     const uint64_t blocks = rope::formatOf(element).block_elements; // places count them, or runs
     const uint64_t elements = units * (blocks != 1 ? blocks : l.pass.address_unit) + t.d.head_dim;
@@ -362,9 +377,7 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
                      l.id(is_q  ? ROPE_ID_Q_SOURCE_TOKEN
                           : own ? ROPE_ID_V_SOURCE_TOKEN
                                 : ROPE_ID_KV_SOURCE_TOKEN),
-                     l.id(is_q  ? ROPE_ID_Q_SOURCE_HEAD
-                          : own ? ROPE_ID_V_SOURCE_HEAD
-                                : ROPE_ID_KV_SOURCE_HEAD)},
+                     l.sourceHead(t)},
                     t.d.element_in);
     }
     if (t.cached) return checkCache(l, t, sequences);
@@ -377,9 +390,7 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
                  l.id(is_q  ? ROPE_ID_Q_DESTINATION_TOKEN
                       : own ? ROPE_ID_V_DESTINATION_TOKEN
                             : ROPE_ID_KV_DESTINATION_TOKEN),
-                 is_q  ? l.id(ROPE_ID_Q_DESTINATION_HEAD)
-                 : own ? l.ownHead()
-                       : l.push.kv_to_head},
+                 l.destinationHead(t)},
                 t.d.element_out);
 }
 

@@ -1,5 +1,5 @@
 // Plans of fused passes: what takes one dispatch or one pipeline, and what a device refuses.
-#include "support/sample.hpp"
+#include "support/llama.hpp"
 
 #include "plan/element_formats.h"
 #include "plan/fused.h"
@@ -10,27 +10,9 @@
 #include <set>
 #include <string>
 
-namespace {
+using sample::llamaToCache;
 
-RopeFusedDescription llamaToCache() {
-    static const std::vector<double> kFrequencies = sample::frequencies(500000, 128);
-    RopeFusedDescription d = {};
-    d.rotate.tokens = 512;
-    d.rotate.head_dim = 128;
-    d.rotate.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
-    d.rotate.out_of_place = 1;
-    d.rotate.q.heads = 32;
-    d.rotate.k.heads = d.v.heads = 8;
-    d.packed = 1;
-    d.cache.kind = ROPE_CACHE_SLOTS;
-    d.cache.slots = 4096;
-    d.cache.page_size = 16;
-    d.cache.element = ROPE_ELEMENT_F16;
-    d.cache.slot_map_offset = 512;
-    d.cache.v_shares_buffer = 1;
-    d.cache.v.offset = 4096 * 8 * 128;
-    return d;
-}
+namespace {
 
 TEST(PlanFused, PackedRowsToOneCacheAreTwoDispatchesAtTheFloor) {
     const RopeFusedDescription d = llamaToCache();
@@ -205,117 +187,6 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     d.rotate.k.source = {1, 3, 129, 5};
     ASSERT_EQ(ropePlanFused(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
     EXPECT_TRUE(ropePlansEqual(&plain, &other));
-}
-
-std::set<uint32_t> pipelinesOf(RopeCacheKind kind, RopeCacheOrder order, RopeElement element, uint32_t buffers) {
-    RopeLimits limits;
-    ropeMinimumLimits(&limits);
-    limits.storage_buffers = buffers;
-    std::set<uint32_t> pipelines;
-    for (const uint32_t slots : {1024u, 4096u, 8192u}) {
-        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 512u}) {
-            for (const uint32_t layer : {0u, 1u}) {
-                RopeFusedDescription d = llamaToCache();
-                d.cache.kind = kind;
-                d.cache.order = order;
-                d.cache.element = element;
-                d.cache.slots = slots;
-                if (kind != ROPE_CACHE_BLOCK_TABLE) d.cache.page_size = 0;
-                if (kind == ROPE_CACHE_BLOCK_TABLE) d.cache.table_pages = slots / 16;
-                d.cache.k.offset = layer * 2ull * slots * 8 * 128;
-                d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
-                d.cache.k_scales.offset = slots * 8ull * 128 + layer * 2ull * slots * 8;
-                d.cache.v_scales.offset = d.cache.k_scales.offset + slots * 8ull;
-                d.cache.slot_map_offset = d.rotate.tokens = tokens;
-                RopePlan plan;
-                EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-                EXPECT_EQ(plan.pass_count, buffers == 4 ? 2u : 1u);
-                for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
-            }
-        }
-    }
-    return pipelines;
-}
-
-// Layers of one cache in one buffer, steps of other sizes and caches of other sizes take the same pipelines: one for Q,
-// K and V, or one for Q and one for K and V where the device binds four buffers.
-TEST(PlanFused, SharesPipelinesBetweenLayersStepsAndCaches) {
-    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q4_0}) {
-        for (const uint32_t buffers : {4u, 8u}) {
-            for (const RopeCacheKind kind :
-                 {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
-                for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
-                    SCOPED_TRACE("kind " + std::to_string(kind) + ", order " + std::to_string(order) + ", to " +
-                                 rope::formatOf(element).name);
-                    EXPECT_EQ(pipelinesOf(kind, order, element, buffers).size(), buffers == 4 ? 2u : 1u);
-                }
-            }
-        }
-    }
-}
-
-// DeepSeek's K of 192 beside a V of 128, which needs strides of its own.
-TEST(PlanFused, SharesPipelinesBetweenStepsAndCachesWhereVIsNotLikeK) {
-    for (const RopeCacheKind kind : {ROPE_CACHE_NONE, ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS}) {
-        for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
-            std::set<uint32_t> pipelines;
-            for (const uint32_t batch : {1u, 2u}) {
-                for (const uint32_t tokens : {1u, 7u, 500u}) {
-                    for (const uint32_t slots : {2048u, 4096u}) {
-                        RopeFusedDescription d = llamaToCache();
-                        d.packed = 0;
-                        d.rotate.batch = batch;
-                        d.rotate.tokens = tokens;
-                        d.rotate.head_dim = 192;
-                        d.rotate.rotary_begin = 128;
-                        d.rotate.frequencies.count = 32;
-                        d.v.head_dim = 128;
-                        d.cache.kind = kind;
-                        d.cache.order = order;
-                        d.cache.slots = slots;
-                        d.cache.page_size = d.cache.v_shares_buffer = 0;
-                        d.cache.slot_map_offset = batch * tokens;
-                        d.cache.v.offset = 0;
-                        RopeLimits limits;
-                        ropeMinimumLimits(&limits);
-                        limits.storage_buffers = 10;
-                        RopePlan plan;
-                        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-                        for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
-                        EXPECT_NE(plan.passes[0].constants[ROPE_ID_V_ELEMENTS], 0u);
-                    }
-                }
-            }
-            EXPECT_EQ(pipelines.size(), 1u) << "kind " << kind << ", order " << order;
-        }
-    }
-}
-
-// The stride of a single token counts for nothing, and may be any number.
-TEST(PlanFused, TakesAnyTokenStrideOfOneTokenWhereVIsNotLikeK) {
-    for (const uint64_t stride : {uint64_t{2}, uint64_t{194}, uint64_t{1} << 34}) {
-        RopeFusedDescription d = llamaToCache();
-        d.packed = 0;
-        d.rotate.batch = 2;
-        d.rotate.tokens = 1;
-        d.rotate.head_dim = 192;
-        d.rotate.rotary_begin = 64;
-        d.rotate.q.heads = 0;
-        d.rotate.k.heads = d.v.heads = 1;
-        d.v.head_dim = 128;
-        d.cache = {};
-        d.rotate.k.destination = {0, 4 * stride, stride, 192};
-        d.v.destination = {0, 4 * stride, stride, 128};
-        if (stride == 2) d.rotate.k.destination.batch_stride = d.v.destination.batch_stride = 768;
-        RopeLimits limits;
-        ropeMinimumLimits(&limits);
-        limits.storage_buffers = 10;
-        RopePlan plan;
-        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        RopeDispatch dispatch;
-        ropeGetDispatch(&plan, 0, &dispatch);
-        EXPECT_NE(dispatch.constants[ROPE_ID_V_DESTINATION_BATCH], ROPE_NOWHERE) << stride;
-    }
 }
 
 // Scales that are stored apart, neither given nor in blocks, take the words of rows: with rows or a table Q goes apart.

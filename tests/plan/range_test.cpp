@@ -1,61 +1,29 @@
 // ropePlanRotateRange: its plans take every pipeline of any number of tokens in the range. No device needed.
 #include "support/llama.hpp"
+#include "support/pipelines.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
 #include <random>
-#include <set>
-#include <string>
 
 using sample::llama;
 
 namespace {
 
-// Returns what a pipeline is made of.
-std::string pipelineOf(const RopePass& pass) {
-    std::string key = pass.shader->name;
-    key.append(reinterpret_cast<const char*>(pass.constants), sizeof pass.constants);
-    for (const RopeAccess& access : pass.access) key += access.extent != 0 ? '1' : '0';
-    return key;
-}
-
-void gather(const RopePlan& plan, std::set<std::string>* pipelines) {
-    for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines->insert(pipelineOf(plan.passes[i]));
-}
-
-struct Pipelines {
-    std::set<std::string> found;  // of the range's plans
-    std::set<std::string> wanted; // of the plans of each number of tokens
-    uint32_t plans = 7;
-    RopeResult result = ROPE_SUCCESS;
-    std::string reason;
-};
-
-Pipelines gatherRange(RopeRotateDescription d, uint32_t least, uint32_t most, const RopeLimits* limits) {
-    RopePlan plans[ROPE_MAX_RANGE_PLANS];
-    Pipelines p;
-    p.result = ropePlanRotateRange(&d, least, most, limits, plans, &p.plans);
-    if (p.result != ROPE_SUCCESS) p.reason = plans[0].reason.text;
-    for (uint32_t i = 0; i < p.plans; ++i) gather(plans[i], &p.found);
-    for (uint32_t tokens = least; p.result == ROPE_SUCCESS && tokens <= most; ++tokens) {
-        d.tokens = tokens;
-        RopePlan plan;
-        EXPECT_EQ(ropePlanRotate(&d, limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        gather(plan, &p.wanted);
-    }
-    return p;
-}
-
-bool hasAll(const Pipelines& p) {
-    return std::includes(p.found.begin(), p.found.end(), p.wanted.begin(), p.wanted.end());
+pipelines::Range gatherRange(RopeRotateDescription d, uint32_t least, uint32_t most, const RopeLimits* limits) {
+    return pipelines::gatherRange(
+        least, most,
+        [&](RopePlan* plans, uint32_t* count) { return ropePlanRotateRange(&d, least, most, limits, plans, count); },
+        [&](uint32_t tokens, RopePlan* plan) {
+            d.tokens = tokens;
+            return ropePlanRotate(&d, limits, plan);
+        });
 }
 
 // The range's pipelines, which must be exactly those of all its plans.
 size_t pipelinesOf(const RopeRotateDescription& d, uint32_t least, uint32_t most, const RopeLimits* limits,
                    uint32_t plan_count) {
-    const Pipelines p = gatherRange(d, least, most, limits);
+    const pipelines::Range p = gatherRange(d, least, most, limits);
     EXPECT_EQ(p.result, ROPE_SUCCESS) << p.reason;
     EXPECT_EQ(p.plans, plan_count);
     EXPECT_EQ(p.found, p.wanted);
@@ -85,8 +53,9 @@ TEST(PlanRotateRange, OfSixteenBitsByRowsOrATableHasAThirdPipelineOfManyTokens) 
         EXPECT_EQ(pipelinesOf(d, 16000, 16500, nullptr, 2), 2u);
         d.batch = 2;
         EXPECT_EQ(pipelinesOf(d, 1, 8191, nullptr, 2), 2u);
-        const Pipelines p = gatherRange(d, 1, 8300, nullptr); // more than a binding has: the last tensors go apart too
-        EXPECT_TRUE(hasAll(p));
+        const pipelines::Range p =
+            gatherRange(d, 1, 8300, nullptr); // more than a binding has: the last tensors go apart too
+        EXPECT_TRUE(p.hasAll());
         EXPECT_EQ(p.wanted.size(), 3u);
         EXPECT_EQ(p.plans, 4u);
         d.batch = 1;
@@ -159,13 +128,13 @@ TEST(PlanRotateRange, OfTensorsThatTakeTurnsIsBothWays) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_range = 1u << 21;
-    const Pipelines p = gatherRange(d, 1, 288, &limits);
+    const pipelines::Range p = gatherRange(d, 1, 288, &limits);
     EXPECT_EQ(p.result, ROPE_SUCCESS);
-    EXPECT_TRUE(hasAll(p));
+    EXPECT_TRUE(p.hasAll());
     EXPECT_GT(p.wanted.size(), 5u);
     for (uint32_t least = 102; least < 200; ++least) {
         for (uint32_t most = least; most < 200; ++most)
-            EXPECT_TRUE(hasAll(gatherRange(d, least, most, &limits))) << least << " to " << most;
+            EXPECT_TRUE(gatherRange(d, least, most, &limits).hasAll()) << least << " to " << most;
     }
 }
 
@@ -204,7 +173,7 @@ TEST(PlanRotateRange, OfAnyGeometryHasAllItsPipelines) {
         RopeLimits limits;
         drawCase(&random, &d, &limits);
         const uint32_t least = 1 + random() % 40, most = least + random() % 250;
-        const Pipelines p = gatherRange(d, least, most, &limits);
+        const pipelines::Range p = gatherRange(d, least, most, &limits);
         if (p.result != ROPE_SUCCESS) {
             RopePlan plan;
             d.tokens = most;
@@ -213,7 +182,7 @@ TEST(PlanRotateRange, OfAnyGeometryHasAllItsPipelines) {
         }
         ++planned;
         several += p.wanted.size() > 2;
-        EXPECT_TRUE(hasAll(p)) << "case " << i;
+        EXPECT_TRUE(p.hasAll()) << "case " << i;
     }
     EXPECT_GT(planned, 200u);
     EXPECT_GT(several, 20u);
@@ -231,10 +200,10 @@ TEST(PlanRotateRange, OfEightKindsHasPlaceForAll) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_range = uint64_t{31} * 20000 * 130 * 2 + 30 * 130 * 2;
-    const Pipelines p = gatherRange(d, 1, 20000, &limits);
+    const pipelines::Range p = gatherRange(d, 1, 20000, &limits);
     EXPECT_EQ(p.result, ROPE_SUCCESS);
     EXPECT_EQ(p.plans, ROPE_MAX_RANGE_PLANS);
-    EXPECT_TRUE(hasAll(p));
+    EXPECT_TRUE(p.hasAll());
 }
 
 TEST(PlanRotateRange, IsRefusedInWords) {

@@ -278,10 +278,12 @@ void drawCache(sample::Random* random, Scene* scene) {
     drawCachePlaces(random, scene);
 }
 
+// A gap of 2 elements lies between heads and tokens, others between sequences too.
 RopeLayout layOut(const RopeRotateDescription& r, uint32_t heads, uint32_t dim, uint32_t gap, bool by_head) {
     const uint64_t inner = dim + gap;
     const uint64_t outer = inner * (by_head ? r.tokens : heads) + gap;
-    return {gap, outer * (by_head ? heads : r.tokens) + gap, by_head ? inner : outer, by_head ? outer : inner};
+    const uint64_t sequence = outer * (by_head ? heads : r.tokens) + (gap != 2 ? gap : 0);
+    return {gap, sequence, by_head ? inner : outer, by_head ? outer : inner};
 }
 
 // Gaps between the elements of sources and destinations; K and V go alike.

@@ -24,4 +24,25 @@ inline RopeTableDescription table(uint32_t rows) {
     return d;
 }
 
+// A prefill whose packed projections go to one cache of float16.
+inline RopeFusedDescription llamaToCache() {
+    static const std::vector<double> kFrequencies = sample::frequencies(500000, 128);
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 512;
+    d.rotate.head_dim = 128;
+    d.rotate.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
+    d.rotate.out_of_place = 1;
+    d.rotate.q.heads = 32;
+    d.rotate.k.heads = d.v.heads = 8;
+    d.packed = 1;
+    d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.slots = 4096;
+    d.cache.page_size = 16;
+    d.cache.element = ROPE_ELEMENT_F16;
+    d.cache.slot_map_offset = 512;
+    d.cache.v_shares_buffer = 1;
+    d.cache.v.offset = 4096 * 8 * 128;
+    return d;
+}
+
 } // namespace sample
