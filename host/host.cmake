@@ -211,6 +211,7 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
         host/config/gguf_keys.cpp
         host/config/gguf_layers.cpp
         host/config/gguf_rule.cpp
+        host/config/gguf_scales.cpp
         host/config/grid.cpp
         host/config/grid_frequencies.cpp
         host/config/grid_models.cpp

@@ -3,6 +3,7 @@
 #include "config/gguf_axes.hpp"
 #include "config/gguf_layers.hpp"
 #include "config/gguf_rule.hpp"
+#include "config/gguf_scales.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -169,7 +170,8 @@ bool readEncoding(Cursor* file, const Header& header, const GgufRequest& request
     Factors factors;
     if (!checkGgufModel(keys, header, architecture, error) ||
         !readGgufHead(keys, architecture, &layer.head_dim, &layer.rotary_dim, error) ||
-        !readScaling(keys, &scaling, error) || !readGgufRule(keys, architecture, scaling, &layer.rule, error))
+        !readScaling(keys, architecture, &scaling, error) ||
+        !readGgufRule(keys, architecture, scaling, &layer.rule, error))
         return false;
     if (layer.rule.kind != ROPE_RULE_YARN) layer.scale = scaling.attention;
     if (!chooseGgufLayer(keys, architecture, request, !header.factors.empty(), &layer, model, error)) return false;
@@ -183,7 +185,8 @@ bool readEncoding(Cursor* file, const Header& header, const GgufRequest& request
         return refuse(error, "the scaling 'longrope' has no tensors 'rope_factors_short.weight' and "
                              "'rope_factors_long.weight'");
     return setGgufAxes(keys, architecture, model, error) && makeGgufFrequencies(layer, model, error) &&
-           applyFactors(keys, factors, request.length, model, error);
+           applyFactors(keys, factors, request.length, model, error) &&
+           noteGgufBetas(keys, architecture, model, error) && readGgufScales(keys, architecture, model, error);
 }
 
 } // namespace

@@ -24,13 +24,14 @@ constexpr ArchitectureGroup kGroups[] = {
     {RotationKind::interleaved,
      " llama llada llama4 deci baichuan internlm2 minicpm xverse command-r cohere2 cohere2moe olmo arctic deepseek "
      "deepseek2 deepseek32 muse-glimmer plm chatglm granite granitemoe granitehybrid chameleon bailingmoe neo-bert "
-     "smollm3 arcee ernie4_5 ernie4_5-moe mistral3 mistral4 llama-embed maincoder glm-dsa glm4 "},
+     "smollm3 arcee ernie4_5 ernie4_5-moe mistral3 mistral4 llama-embed maincoder glm-dsa glm4 nanbeige "},
     {RotationKind::half,
      " falcon falcon-h1 grok dbrx jina-bert-v3 modern-bert nomic-bert nomic-bert-moe eurobert stablelm bitnet qwen "
      "qwen2 dream qwen2moe qwen3 qwen3moe llada-moe rnd1 olmo2 olmoe phi2 phi3 phimoe plamo plamo2 plamo3 gemma gemma2 "
      "gemma3 gemma3n gemma4 gemma4-assistant gemma-embedding starcoder2 openelm gptneox codeshell orion nemotron "
      "exaone exaone4 exaone-moe minicpm3 bailingmoe2 dots1 hunyuan-moe jais2 gpt-oss hunyuan-dense hunyuan_vl hy_v3 "
-     "lfm2 lfm2moe smallthinker seed_oss grovemoe apertus minimax-m2 cogvlm pangu-embedded afmoe qwen3next mimo2 "
+     "lfm2 lfm2moe smallthinker seed_oss grovemoe apertus minimax-m2 minimax-m3 cogvlm pangu-embedded afmoe qwen3next "
+     "mimo2 "
      "talkie mellum glm4moe "},
     {RotationKind::axes, " qwen2vl paddleocr "},
     {RotationKind::axes_round_robin, " qwen3vl qwen3vlmoe qwen35 qwen35moe "},

@@ -55,7 +55,7 @@ constexpr GgufPlan kPlans[] = {
     {"cohere2", 4, false, Turning::sliding, false},
     {"cohere2moe", 4, true, Turning::sliding_or_dense, false},
     {"exaone-moe", 4, false, Turning::sliding, false},
-    {"exaone4", 4, false, Turning::sliding, true},
+    {"exaone4", 4, false, Turning::sliding, false},
     {"gemma-embedding", 6, false, Turning::all, false},
     {"gemma3", 6, false, Turning::all, false},
     {"gemma3n", 5, false, Turning::all, false},
@@ -128,12 +128,26 @@ bool readSlides(const ArchitectureKeys& keys, const GgufPlan& plan, std::vector<
     return true;
 }
 
+// Blocks that predict further tokens are counted behind the model's own layers, which lists of layers may end with.
+bool countLayers(const ArchitectureKeys& keys, double* layers, std::string* error) {
+    double further = 0;
+    const char* key = "nextn_predict_layers";
+    if (!keys.number("block_count", 0, kMaxLayers, layers, error) || !keys.number(key, 0, kMaxLayers, &further, error))
+        return false;
+    if (*layers != 0 && further >= *layers)
+        return refuse(error, "the key " + keys.name(key) + " is " + shown(further) + ", and " +
+                                 keys.name("block_count") + " " + shown(*layers) +
+                                 "; some blocks are the model's own layers");
+    *layers -= *layers != 0 ? further : 0;
+    return true;
+}
+
 // Leaves the layers empty where the file does not say how many there are, or of which types.
 bool listGgufLayers(const ArchitectureKeys& keys, const std::string& architecture, double window,
                     std::vector<ModelLayer>* layers, std::string* error) {
     const GgufPlan* plan = findPlan(architecture);
     double blocks = 0, dense = 0;
-    if (!keys.number("block_count", 0, kMaxLayers, &blocks, error)) return false;
+    if (!countLayers(keys, &blocks, error)) return false;
     layers->assign(static_cast<size_t>(blocks), {});
     // llama.cpp tells EXAONE 4's model with windows by its depth. A window of 0 switches Llama 4's off.
     const bool switched_off = window == 0 && keys.find("attention.sliding_window") != nullptr;
@@ -161,6 +175,21 @@ bool stopLayersWithoutAttention(const ArchitectureKeys& keys, std::vector<ModelL
     if (heads == nullptr || heads->kind != Value::Kind::list) return true;
     if (heads->numbers.size() < layers->size()) return refuseShortList(keys, key, *heads, layers->size(), error);
     for (size_t i = 0; i < layers->size(); ++i) (*layers)[i].rotates = (*layers)[i].rotates && heads->numbers[i] != 0;
+    return true;
+}
+
+// Linear attention does not rotate. Where no list says which layers have it, all but each period's last have it.
+bool stopLinearAttention(const ArchitectureKeys& keys, const std::string& architecture, std::vector<ModelLayer>* layers,
+                         std::string* error) {
+    if (!isIn(" qwen3next qwen35 qwen35moe ", architecture)) return true;
+    const char* key = "attention.recurrent_layers";
+    const Value* linear = keys.find(key);
+    uint32_t period = 4;
+    if (linear == nullptr && !keys.count("full_attention_interval", kMaxLayers, &period, error)) return false;
+    if (linear != nullptr && linear->numbers.size() < layers->size())
+        return refuseShortList(keys, key, *linear, layers->size(), error);
+    for (size_t i = 0; i < layers->size(); ++i)
+        (*layers)[i].rotates = linear != nullptr ? linear->numbers[i] == 0 : (i + 1) % period == 0;
     return true;
 }
 
@@ -212,7 +241,8 @@ bool chooseGgufLayer(const ArchitectureKeys& keys, const std::string& architectu
     const bool windowed = sliding != nullptr || findPlan(architecture) != nullptr;
     if ((windowed && !keys.number("attention.sliding_window", 0, 1e12, &window, error)) ||
         !listGgufLayers(keys, architecture, window, &model->layers, error) ||
-        !stopLayersWithoutAttention(keys, &model->layers, error))
+        !stopLayersWithoutAttention(keys, &model->layers, error) ||
+        !stopLinearAttention(keys, architecture, &model->layers, error))
         return false;
     if (request.layer && model->layers.empty())
         return refuse(error, "the file does not say which layers there are, or of which types");

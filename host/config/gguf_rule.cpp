@@ -5,7 +5,7 @@
 namespace rope {
 namespace gguf {
 
-bool readScaling(const ArchitectureKeys& keys, Scaling* scaling, std::string* error) {
+bool readScaling(const ArchitectureKeys& keys, const std::string& architecture, Scaling* scaling, std::string* error) {
     const Value* type = keys.find("rope.scaling.type");
     const bool named = type != nullptr && type->kind == Value::Kind::text;
     if (named) scaling->type = type->text;
@@ -32,11 +32,11 @@ bool readScaling(const ArchitectureKeys& keys, Scaling* scaling, std::string* er
     if (extrapolation > 0 && extrapolation != 1)
         return refuse(error, "the key " + keys.name("rope.scaling.yarn_ext_factor") + " is " + shown(extrapolation) +
                                  "; 0 and 1 are read");
-    // llama.cpp computes the factor anew for yarn, whatever this key says.
-    if (unread != 1)
-        return refuse(error, "the key " + keys.name("rope.scaling.yarn_attn_factor") + " is " + shown(unread) +
-                                 "; only 1 is read");
     scaling->yarn = extrapolation < 0 ? scaling->type == "yarn" : extrapolation == 1;
+    // llama.cpp reads this key for Grok alone, and computes the factor anew for yarn, whatever the key says.
+    if (unread != 1 && architecture == "grok" && !scaling->yarn)
+        return refuse(error, "the key " + keys.name("rope.scaling.yarn_attn_factor") + " is " + shown(unread) +
+                                 " without yarn; only 1 is read");
     if (scaling->type == "none" && (scaling->yarn || (scaling->factor != 0 && scaling->factor != 1)))
         return refuse(error, "the key " + keys.name("rope.scaling.type") + " is 'none', and other keys scale");
     if (scaling->factor == 0 && (scaling->yarn || isIn(" linear yarn ", scaling->type)) && type != nullptr) {
@@ -68,7 +68,7 @@ bool readYarnScale(const ArchitectureKeys& keys, const std::string& architecture
     if (!keys.number("rope.scaling.yarn_log_multiplier", 0, 1e3, &multiplier, error)) return false;
     *scale = magnitude(1);
     if (multiplier == 0) return true;
-    if (!isIn(" deepseek2 deepseek32 glm-dsa mistral3 mistral4 ", architecture)) {
+    if (!isIn(" deepseek2 deepseek32 mistral3 mistral4 ", architecture)) {
         return refuse(error, "the key " + keys.name("rope.scaling.yarn_log_multiplier") +
                                  " is not read for the architecture " + shown(architecture));
     }
@@ -80,6 +80,7 @@ bool readYarnScale(const ArchitectureKeys& keys, const std::string& architecture
 bool readGgufYarn(const ArchitectureKeys& keys, const std::string& architecture, const Scaling& scaling, RopeRule* rule,
                   std::string* error) {
     rule->kind = ROPE_RULE_YARN;
+    if (architecture == "grok") rule->beta_fast = 8; // what llama.cpp takes for files without the key
     double scale = 1;
     if (!readGgufOriginalLength(keys, "the scaling 'yarn'", &rule->original_length, error) ||
         !keys.number("rope.scaling.yarn_beta_fast", 1e-6, 1e6, &rule->beta_fast, error) ||
@@ -109,6 +110,21 @@ bool readGgufRule(const ArchitectureKeys& keys, const std::string& architecture,
     if (alpha != 0) {
         rule->kind = ROPE_RULE_NTK;
         rule->factor = alpha;
+    }
+    return true;
+}
+
+bool noteGgufBetas(const ArchitectureKeys& keys, const std::string& architecture, ModelEncoding* model,
+                   std::string* error) {
+    double fast = 32, slow = 1;
+    if (model->rule.kind != ROPE_RULE_YARN || isIn(" grok mistral3 ", architecture)) return true;
+    if (!keys.number("rope.scaling.yarn_beta_fast", 1e-6, 1e6, &fast, error) ||
+        !keys.number("rope.scaling.yarn_beta_slow", 1e-6, 1e6, &slow, error))
+        return false;
+    if (fast != 32 || slow != 1) {
+        model->notes.push_back("the frequencies have the file's beta_fast " + shown(fast) + " and beta_slow " +
+                               shown(slow) + ", as the model's own code has; llama.cpp does not read these keys for " +
+                               shown(architecture) + ", and takes 32 and 1");
     }
     return true;
 }

@@ -35,20 +35,23 @@ bool readTuning(const Source& source, const ModelEncoding& model, QueryScaling* 
 
 } // namespace
 
+std::string describeQueryScaling(const QueryScaling& scaling) {
+    const std::string position = scaling.offset == 0 ? "position" : "(position + " + shown(scaling.offset) + ")";
+    const std::string still = "of the layers that do not rotate ";
+    return (scaling.of_still_layers ? still : "too, ") + "by 1 + " + shown(scaling.beta) + " * ln(1 + floor(" +
+           position + " / " + shown(scaling.interval) +
+           ")); `vkrope rotate` does not apply it, and the library's ropeMakeQueryScale or a fused pass does";
+}
+
 bool readQueryScaling(const Source& source, ModelEncoding* model, std::string* error) {
     QueryScaling& scaling = model->query_scaling;
     const bool llama = source.known != nullptr && source.known->type == std::string("llama4_text");
     if (!(llama ? readTuning(source, *model, &scaling, error) : readBeta(source, &scaling, error))) return false;
     if (scaling.beta == 0) return true;
-    const std::string position = scaling.offset == 0 ? "position" : "(position + " + shown(scaling.offset) + ")";
-    const std::string still = "of the layers that do not rotate ";
     const bool given = llama ? findKey(source.config, "attn_temperature_tuning") != nullptr : !source.rules.implied;
-    model->notes.push_back(
-        std::string(given ? "the configuration's " : "the model type's default ") +
-        (llama ? "attn_temperature_tuning" : "llama_4_scaling_beta") + " scales queries " +
-        (scaling.of_still_layers ? still : "too, ") + "by 1 + " + shown(scaling.beta) + " * ln(1 + floor(" + position +
-        " / " + shown(scaling.interval) +
-        ")); `vkrope rotate` does not apply it, and the library's ropeMakeQueryScale or a fused pass does");
+    model->notes.push_back(std::string(given ? "the configuration's " : "the model type's default ") +
+                           (llama ? "attn_temperature_tuning" : "llama_4_scaling_beta") + " scales queries " +
+                           describeQueryScaling(scaling));
     return true;
 }
 

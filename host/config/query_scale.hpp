@@ -6,6 +6,9 @@
 namespace rope {
 namespace config {
 
+// Returns which queries are scaled and by what, as the end of a sentence.
+std::string describeQueryScaling(const QueryScaling& scaling);
+
 // Takes the model's layers as found. Sets model->query_scaling and adds the sentence about it.
 bool readQueryScaling(const Source& source, ModelEncoding* model, std::string* error);
 

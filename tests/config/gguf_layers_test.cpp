@@ -53,6 +53,41 @@ TEST(GgufLayers, ThatDoNotRotateAreNamed) {
     EXPECT_EQ(describe(all), "");
 }
 
+// EXAONE 4.5 counts the block that predicts a further token behind its 64 layers.
+TEST(GgufLayers, EndBeforeTheBlocksThatPredictFurtherTokens) {
+    File exaone = modelOf("exaone4", 64);
+    exaone.u32("block_count", 65).u32("nextn_predict_layers", 1);
+    const ModelEncoding model = read(exaone);
+    ASSERT_EQ(model.layers.size(), 64u);
+    EXPECT_FALSE(model.layers[63].rotates);
+    File moe = modelOf("exaone-moe", 64);
+    moe.u32("block_count", 5).u32("nextn_predict_layers", 1);
+    moe.list<uint8_t>("attention.sliding_window_pattern", 7, {1, 1, 0, 1});
+    EXPECT_EQ(describe(moe), "the frequencies are those of layers 0-1, 3 (sliding_attention); layer 2 (full_attention) "
+                             "does not rotate");
+    File none = modelOf("exaone-moe", 64);
+    none.u32("block_count", 5).u32("nextn_predict_layers", 5);
+    EXPECT_EQ(refusal(none),
+              "the key 'exaone-moe.nextn_predict_layers' is 5, and 'exaone-moe.block_count' 5; some blocks "
+              "are the model's own layers");
+}
+
+TEST(GgufLayers, OfLinearAttentionDoNotRotate) {
+    for (const char* architecture : {"qwen3next", "qwen35", "qwen35moe"}) {
+        File file = modelOf(architecture, 64);
+        if (architecture != std::string("qwen3next"))
+            file.list<uint32_t>("rope.dimension_sections", 4, {11, 11, 10, 0});
+        file.u32("block_count", 9).u32("nextn_predict_layers", 1);
+        EXPECT_EQ(describe(file), "the frequencies are those of layers 3, 7; layers 0-2, 4-6 do not rotate");
+        EXPECT_NE(refusal(file, layerRequest(0)).find("layer 0 does not rotate"), std::string::npos);
+        File thirds = file;
+        thirds.u32("full_attention_interval", 3);
+        EXPECT_EQ(describe(thirds), "the frequencies are those of layers 2, 5; layers 0-1, 3-4, 6-7 do not rotate");
+        file.list<uint8_t>("attention.recurrent_layers", 7, {0, 1, 1, 1, 1, 1, 1, 0, 0});
+        EXPECT_EQ(describe(file), "the frequencies are those of layers 0, 7; layers 1-6 do not rotate");
+    }
+}
+
 TEST(GgufLayers, WithoutHeadsOfKDoNotRotate) {
     File file = modelOf("lfm2", 64);
     file.u32("block_count", 4).list<uint32_t>("attention.head_count_kv", 4, {0, 0, 8, 0});

@@ -78,8 +78,8 @@ TEST(Gguf, RefusesScalingsByName) {
               "the keys 'qwen2.rope.scaling.factor' and 'qwen2.rope.scale_linear' differ, 2 and 4");
     EXPECT_EQ(refusal(qwen("yarn").f32("rope.scaling.factor", 2).f32("rope.scaling.yarn_ext_factor", 0.5f)),
               "the key 'qwen2.rope.scaling.yarn_ext_factor' is 0.5; 0 and 1 are read");
-    EXPECT_EQ(refusal(qwen("yarn").f32("rope.scaling.factor", 2).f32("rope.scaling.yarn_attn_factor", 2)),
-              "the key 'qwen2.rope.scaling.yarn_attn_factor' is 2; only 1 is read");
+    EXPECT_EQ(refusal(modelOf("grok", 64).f32("rope.scaling.yarn_attn_factor", 2)),
+              "the key 'grok.rope.scaling.yarn_attn_factor' is 2 without yarn; only 1 is read");
     EXPECT_EQ(refusal(qwen("yarn").f32("rope.scaling.factor", 2).f32("rope.scaling.yarn_log_multiplier", 1)),
               "the key 'qwen2.rope.scaling.yarn_log_multiplier' is not read for the architecture 'qwen2'");
     EXPECT_EQ(refusal(qwen("linear").f32("rope.scaling.factor", 2).f32("rope.scaling.alpha", 2)),
