@@ -49,9 +49,8 @@ bool readHeadDim(const Source& source, uint32_t* head_dim, std::string* error) {
         return false;
     *head_dim = config.contains("head_dim") ? 0 : sizes.head_dim;
     const bool seamless = source.type == "seamless_m4t"; // the other counts are those of its decoders
-    const bool zamba = source.type == "zamba2";          // its kv_channels mean something else
-    if (!readAliasedCount(config, {"head_dim", zamba ? "attention_head_dim" : "kv_channels"}, kMaxHeadDim, head_dim,
-                          error) ||
+    const bool zamba = source.type == "zamba2";          // its code computes the head, whatever other keys say
+    if ((!zamba && !readAliasedCount(config, {"head_dim", "kv_channels"}, kMaxHeadDim, head_dim, error)) ||
         !readAliasedCount(config, {"hidden_size", "n_embd", "d_model", "n_embed"}, 1 << 30, &sizes.hidden_size,
                           error) ||
         !readAliasedCount(config,
@@ -62,7 +61,8 @@ bool readHeadDim(const Source& source, uint32_t* head_dim, std::string* error) {
     const bool split_off = split != 0 && !source.has(kRotaryLast),
                global_head = source.has(kGlobalHeadDim) && !source.layer.is_second_type;
     if (split_off || global_head) *head_dim = split_off ? split : global;
-    if (*head_dim != 0) return true;
+    if (*head_dim != 0 && !zamba) return true;
+    if (zamba) sizes.hidden_size *= 2; // the layer's input beside the embedding
     if (sizes.hidden_size == 0 || sizes.heads == 0)
         return refuse(error, "the configuration has neither head_dim nor both hidden_size and num_attention_heads");
     if (sizes.hidden_size % sizes.heads != 0) {

@@ -11,9 +11,31 @@ namespace {
 
 constexpr uint32_t kMaxLayers = 4096;
 
-// Only some layers of these types have an attention. Without layer_types other keys say which, and are not read.
-const char kMixedLayers[] = " bamba minimax minimax_m1 minimax_text_01 nemotron-nas olmo_hybrid "
-                            "recurrent_gemma zamba2 ";
+// Only some layers of these types have an attention that rotates. Where neither layer_types nor a list of kOwnLists
+// says which, no layer is named.
+const char kMixedLayers[] = " bamba minimax_m1 minimax_text_01 nemotron-nas olmo_hybrid recurrent_gemma zamba2 ";
+
+// A type's own list in the place of layer_types.
+struct OwnList {
+    const char* types; // model types between spaces
+    const char* key;
+    JsonKind kind; // texts: the layers' types; numbers: see `numbers`
+    enum class Numbers { none, layers_with_attention, one_is_attention } numbers;
+};
+
+constexpr OwnList kOwnLists[] = {
+    {" lfm2 ", "full_attn_idxs", JsonKind::numbers, OwnList::Numbers::layers_with_attention},
+    {" minimax_m1 minimax_text_01 ", "attn_type_list", JsonKind::numbers, OwnList::Numbers::one_is_attention},
+    {" zamba2 ", "layers_block_type", JsonKind::texts, OwnList::Numbers::none},
+};
+
+const OwnList* findOwnList(const Source& source) {
+    if (findKey(source.config, "layer_types") != nullptr) return nullptr;
+    for (const OwnList& list : kOwnLists) {
+        if (holds(list.types, source.type) && findKey(source.config, list.key) != nullptr) return &list;
+    }
+    return nullptr;
+}
 
 const LayerPlan* planOf(const Source& source) {
     return source.known == nullptr ? nullptr : findLayerPlan(source.known->type);
@@ -115,23 +137,34 @@ uint32_t countDense(const Source& source) {
     return given && isOfPlan(source, Rotating::sliding_or_dense) ? static_cast<uint32_t>(count->get<double>()) : 0;
 }
 
-// LFM2's first files list the layers that have an attention.
-void setByAttention(const Json& list, std::vector<ModelLayer>* layers) {
-    for (ModelLayer& layer : *layers) layer.type = "conv";
-    for (const Json& number : list) {
-        const double at = number.get<double>();
+// LFM2's first files list the layers that have an attention. Other lists have an entry for each layer.
+bool setByOwnList(const Source& source, const OwnList& own, std::vector<ModelLayer>* layers, std::string* error) {
+    if (!checkKind(source.config, own.key, own.kind, error)) return false;
+    const Json& list = *findKey(source.config, own.key);
+    const bool of_layers = own.numbers != OwnList::Numbers::layers_with_attention;
+    if (of_layers && list.size() < layers->size()) {
+        return refuse(error, std::string("the configuration's ") + own.key + " has " + std::to_string(list.size()) +
+                                 " entries for " + std::to_string(layers->size()) +
+                                 " layers; it must have one per layer");
+    }
+    for (size_t i = 0; i < layers->size(); ++i) {
+        ModelLayer& layer = (*layers)[i];
+        layer.type = own.kind == JsonKind::texts ? list[i].get<std::string>()
+                     : !of_layers                ? "conv"
+                     : list[i] == 1              ? "full_attention"
+                                                 : "linear_attention";
+    }
+    for (size_t i = 0; i < list.size() && !of_layers; ++i) {
+        const double at = list[i].get<double>();
         if (at >= 0 && at < static_cast<double>(layers->size()))
             (*layers)[static_cast<size_t>(at)].type = "full_attention";
     }
+    return true;
 }
 
 bool setTypes(const Source& source, std::vector<ModelLayer>* layers, std::string* error) {
     const Json* types = findKey(source.config, "layer_types");
-    if (types == nullptr && source.type == "lfm2" && findKey(source.config, "full_attn_idxs") != nullptr) {
-        if (!checkKind(source.config, "full_attn_idxs", JsonKind::numbers, error)) return false;
-        setByAttention(*findKey(source.config, "full_attn_idxs"), layers);
-        return true;
-    }
+    if (const OwnList* own = findOwnList(source)) return setByOwnList(source, *own, layers, error);
     const LayerPlan* plan = planOf(source);
     const uint32_t count = static_cast<uint32_t>(layers->size()), dense = std::min(countDense(source), count);
     uint32_t period = 0, dense_period = 1;
@@ -256,8 +289,8 @@ bool typeRotates(const Source& source, const std::string& type) {
 bool listLayers(const Source& source, std::vector<ModelLayer>* layers, std::string* error) {
     uint32_t count = 0;
     if (!countLayers(source, &count, error)) return false;
-    const bool unlisted = source.known != nullptr && holds(kMixedLayers, source.known->type);
-    if (unlisted && findKey(source.config, "layer_types") == nullptr) count = 0;
+    const bool is_mixed = source.known != nullptr && holds(kMixedLayers, source.known->type);
+    if (is_mixed && findKey(source.config, "layer_types") == nullptr && findOwnList(source) == nullptr) count = 0;
     layers->assign(count, {});
     return setTypes(source, layers, error) && setRotating(source, layers, error);
 }

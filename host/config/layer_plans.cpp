@@ -21,6 +21,7 @@ constexpr LayerPlan kPlans[] = {
     {"granite_swa", 24, Rotating::based, Rare::first, 4, nullptr, kFull, kSliding},
     {"granitemoe_swa", 32, Rotating::based, Rare::first, 4, nullptr, kFull, kSliding},
     {"llama4_text", 48, Rotating::listed, Rare::last, 4, "no_rope_layer_interval", kFull, kChunked},
+    {"minimax", 32, Rotating::all, Rare::last, 2, nullptr, kLinear, kFull},
     {"mllama_text_model", 40, Rotating::self, Rare::last, 0, nullptr, nullptr, nullptr},
     {"modernbert", 22, Rotating::all, Rare::first, 3, kGlobal, kFull, kSliding},
     {"muse_glimmer_text", 52, Rotating::based_or_usual, Rare::last_from_end, 4, nullptr, kFull, kSliding},

@@ -221,12 +221,16 @@ bool chooseLayerName(const Source& source, const ModelEncoding& model, const std
            refuse(error, "the configuration's layer types differ, and none of them is chosen: " + listed(names));
 }
 
-bool checkOneLayer(const ConfigRequest& request, const ModelEncoding& model, std::string* error) {
+bool checkOneLayer(const ConfigRequest& request, const Source& source, const ModelEncoding& model, std::string* error) {
     if (!model.layers.empty()) return checkLayerNumber(*request.layer, request.layer_type, model.layers, error);
-    return refuse(error, model.layer_types.size() < 2
-                             ? "the configuration has no num_hidden_layers, which would say what layers there are"
-                             : "the configuration does not say which of its layers are of which type: " +
-                                   listed(model.layer_types));
+    if (model.layer_types.size() >= 2) {
+        return refuse(error, "the configuration does not say which of its layers are of which type: " +
+                                 listed(model.layer_types));
+    }
+    return refuse(error, findKey(source.config, "num_hidden_layers") != nullptr
+                             ? "only some layers of the model type " + shown(source.type) +
+                                   " have an attention, and the configuration has no layer_types, which would say which"
+                             : "the configuration has no num_hidden_layers, which would say what layers there are");
 }
 
 // Layers may have numbers of their own in lists. Marks those that share the chosen layer's, and moves these numbers to
@@ -300,7 +304,7 @@ bool chooseTextLayer(const ConfigRequest& request, Source* source, ModelEncoding
     if (!listLayers(*source, &model->layers, error) || !checkTypeNames(*source, error)) return false;
     listTypes(*source, model);
     if (!checkTypeCount(model->layer_types.size(), error)) return false;
-    if (request.layer && !checkOneLayer(request, *model, error)) return false;
+    if (request.layer && !checkOneLayer(request, *source, *model, error)) return false;
     const std::string wanted = request.layer ? model->layers[*request.layer].type : request.layer_type;
     if (!chooseLayerName(*source, *model, wanted, &source->layer.name, error) ||
         !chooseNumbers(request, source, model, error))

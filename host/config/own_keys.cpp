@@ -88,6 +88,8 @@ constexpr Remark kRemarks[] = {
     {" deepseek_v4 gemma3_text gemma3n_text olmo3 modernbert modernbert-decoder t5gemma2_text t5gemma2_decoder ",
      "original_max_position_embeddings", true,
      "original_max_position_embeddings is read; the code of Transformers takes max_position_embeddings for it"},
+    {" deepseek_v32 glm_moe_dsa ", "indexer_rope_interleave", true,
+     "indexer_rope_interleave is of the indexer's own rotation, which is not read here"},
     {" clvp_encoder ", "", false, "the model's own code turns values too, as it turns queries and keys"},
     {" seamless_m4t wav2vec2-bert wav2vec2-conformer ", "", false,
      "the model's own code turns hidden states, in heads of this size, before its projections of queries and keys"},

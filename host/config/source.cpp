@@ -77,6 +77,17 @@ bool checkVariant(const Source& source, std::string* error) {
     if (source.type == "baichuan" && layers == 40)
         return refuse(error, "the model is Baichuan 13B, by its num_hidden_layers of 40, and has no rotation: its "
                              "positions are biases (ALiBi)");
+    // Other types take a null for a key that is absent.
+    const auto rules = source.config.find("rope_parameters");
+    const bool has_rules = source.type == "olmo_hybrid" && rules != source.config.end();
+    if (has_rules && (rules->is_null() || (rules->is_object() && rules->value("rope_theta", Json(0)).is_null())))
+        return refuse(error, std::string("the configuration's ") + (rules->is_null() ? "" : "rope_theta of its ") +
+                                 "rope_parameters is null: the model has no rotation");
+    bool long_context = false;
+    if (source.type == "zamba2" && !readBool(source.config, "use_long_context", &long_context, error)) return false;
+    if (long_context)
+        return refuse(error, "the configuration's use_long_context is true, for which releases of the model's code "
+                             "have different bases; give the base as rope_theta, and no use_long_context");
     if (axes)
         return refuse(error, "the configuration's position_encoding_2d is true: its positions have two axes, each on "
                              "a half of the head, which is not read");
@@ -123,11 +134,15 @@ bool checkTextModel(const Source& source, std::string* error) {
     for (const char* key : {"rope", "rotary", "use_rope", "use_rotary_pos_emb", "use_rotary_embeddings",
                             "use_rotary_embedding", "use_mem_rope", "alibi"}) {
         const bool wanted = key != std::string("alibi");
-        bool value = wanted;
+        const bool asked = source.type == "zamba2" && key == std::string("use_mem_rope"); // it must be asked for
+        bool value = wanted != asked;
         if (!readBool(source.config, key, &value, error)) return false;
-        if (value != wanted)
-            return refuse(error, std::string("the configuration's ") + key + " is " + (value ? "true" : "false") +
-                                     ": the model has no rotation");
+        if (value == wanted) continue;
+        return refuse(error, asked && findKey(source.config, key) == nullptr
+                                 ? std::string("the configuration has no ") + key + ", without which the model type " +
+                                       shown(source.type) + " has no rotation"
+                                 : std::string("the configuration's ") + key + " is " + (value ? "true" : "false") +
+                                       ": the model has no rotation");
     }
     return checkVariant(source, error);
 }
@@ -185,6 +200,7 @@ bool isReadForType(const Source& source, const std::string& key) {
     if (key == "global_head_dim") return source.has(kGlobalHeadDim);
     if (key == "qk_rope_head_dim") return unknown || source.known->sizes.rope_head_dim != 0 || source.has(kRotaryLast);
     if (key == "rope_ratio" || key == "original_rope") return source.has(kRopeRatio);
+    if (key == "indexer_rope_interleave") return isOneOf(source.type, {"glm_moe_dsa", "deepseek_v32"});
     if (isOneOf(key, {"rope_is_neox_style", "use_3d_rope"})) return source.type.rfind("paddleocr_vl", 0) == 0;
     return key == "rope_3d" && source.has(kErnieAxes);
 }

@@ -96,10 +96,18 @@ const StillRow kStill[] = {
         "layer_types": ["full_attention", "full_attention", "full_attention"]})",
      3, "", "full_attention"},
     {R"({"model_type": "exaone_moe"})", 32, kEveryFourthOf32, "sliding_attention"},
-    // LFM2's first files list the layers with attention; minimax' other key is not read, so no layer is named
+    // Lists of types' own
     {R"({"model_type": "lfm2", "num_hidden_layers": 6, "full_attn_idxs": [2, 5]})", 6, "0 1 3 4", "full_attention"},
     {R"({"model_type": "qwen3_5_moe_text", "num_hidden_layers": 8})", 8, "0 1 2 4 5 6", "full_attention"},
-    {R"({"model_type": "minimax_m1", "num_hidden_layers": 4, "attn_type_list": [0, 0, 0, 1]})", 0, "", ""},
+    {R"({"model_type": "minimax_m1", "num_hidden_layers": 4, "attn_type_list": [0, 0, 0, 1]})", 4, "0 1 2",
+     "full_attention"},
+    {R"({"model_type": "minimax_text_01", "num_hidden_layers": 2, "attn_type_list": [1, 0, 1]})", 2, "1",
+     "full_attention"},
+    {R"({"model_type": "minimax", "num_hidden_layers": 3})", 3, "1", "full_attention"},
+    {R"({"model_type": "zamba2", "use_mem_rope": true, "num_hidden_layers": 3, "layers_block_type": ["mamba", "hybrid",
+        "mamba"]})",
+     3, "0 2", "hybrid"},
+    {R"({"model_type": "minimax_m1", "num_hidden_layers": 4})", 0, "", ""}, // no list says which
     // Trinity
     {R"({"model_type": "afmoe", "num_hidden_layers": 32, "global_attn_every_n_layers": 4})", 32, kEveryFourthOf32,
      "sliding_attention"},

@@ -15,6 +15,23 @@ TEST(Config, ModelsThatDoNotRotateAreRefused) {
         EXPECT_NE(refusal(text), "");
 }
 
+// OLMo Hybrid's released files have a null where others have a base. Zamba 2 rotates where a key asks for it.
+TEST(Config, ModelsThatMayRotateAndDoNotAreRefused) {
+    const std::string none = ": the model has no rotation";
+    EXPECT_EQ(refusal(R"({"model_type": "olmo_hybrid", "rope_parameters": null})"),
+              "the configuration's rope_parameters is null" + none);
+    EXPECT_EQ(
+        refusal(R"({"model_type": "olmo_hybrid", "rope_parameters": {"rope_theta": null, "rope_type": "default"}})"),
+        "the configuration's rope_theta of its rope_parameters is null" + none);
+    EXPECT_EQ(refusal(R"({"model_type": "zamba2"})"),
+              "the configuration has no use_mem_rope, without which the model type \"zamba2\" has no rotation");
+    EXPECT_EQ(refusal(R"({"model_type": "zamba2", "use_mem_rope": false})"),
+              "the configuration's use_mem_rope is false" + none);
+    EXPECT_NE(refusal(R"({"model_type": "zamba2", "use_mem_rope": true, "use_long_context": true})")
+                  .find("use_long_context is true"),
+              std::string::npos);
+}
+
 TEST(Config, NothingMayFollowTheObject) {
     const std::string text = R"({"model_type": "llama", "head_dim": 64})";
     EXPECT_NE(refusal(text + " trailing").find("is not JSON"), std::string::npos);
