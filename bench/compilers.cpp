@@ -85,7 +85,8 @@ void openCompiler() {
     std::string error;
     compiler.instance = rope::Instance::open(nullptr, compiler.messages, &error);
     mustHold(compiler.instance != nullptr, error);
-    const std::vector<VkPhysicalDevice> found = compiler.instance->physicalDevices();
+    std::vector<VkPhysicalDevice> found;
+    mustHold(compiler.instance->physicalDevices(&found, &error), error);
     mustHold(!found.empty(), "no Vulkan device");
     compiler.physical_device = found[0];
     VkPhysicalDeviceProperties properties;

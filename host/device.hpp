@@ -8,9 +8,10 @@
 //               device.upload(q, 0, values, bytes, &error) && device.run(&plan, 1, &buffers, &error) &&
 //               device.download(q, 0, values, bytes, &error);
 //
-// There are no exceptions. A call that fails returns false or an empty object, and writes one sentence to *error, which
-// is never null. A device and its buffers belong to one thread at a time. Nothing links a Vulkan loader: it is opened
-// at run time.
+// A call that fails returns false or an empty object, and writes one sentence to *error, which is never null. No call
+// throws anything but std::bad_alloc, and what the caller's own functions throw. An empty device refuses these calls,
+// but its getters must not be called. A device and its buffers belong to one thread at a time. Nothing links a Vulkan
+// loader: it is opened at run time.
 #pragma once
 
 #include "loader.hpp"
@@ -120,18 +121,23 @@ class Device {
 
     // Prepares the plans, then submits them in order with a barrier between them, and waits. `buffers` has one element
     // per plan. Descriptor sets are made if the device needs them and `sets` is null. *gpu_seconds receives the time of
-    // the plans between two timestamps. It is negative if the queue has no timestamps.
+    // the plans between two timestamps. It is negative if the queue has no timestamps. Buffers that makeBuffer of this
+    // device did not make are taken as they are: their sizes are not known here.
     bool run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffers, std::string* error,
              double* gpu_seconds = nullptr);
 
     // Does the same with the caller's commands: `record` is called once with a command buffer that is being recorded.
     // Earlier work is visible to the commands, and their writes are visible afterwards to the host and to later
-    // submissions.
+    // submissions. `record` may call getters of this device, and no run(), submit(), upload(), download() or fill().
     bool submit(const std::function<void(VkCommandBuffer)>& record, std::string* error, double* gpu_seconds = nullptr);
+
+    // True if a submission did not end in time. Its work may go on, so nothing that it uses may be destroyed.
+    bool isStuck() const;
 
   private:
     explicit Device(std::shared_ptr<DeviceState> state);
     bool runSelfTest(std::string* error);
+    bool isOpen(std::string* error) const;
     bool owns(const Buffer& buffer, std::string* error) const;
 
     std::shared_ptr<DeviceState> state_;

@@ -121,7 +121,7 @@ class Instance {
     VkInstance handle() const { return handle_; }
     const VulkanFunctions& vk() const { return vk_; }                          // up to the instance's functions
     const std::vector<const char*>& extensions() const { return extensions_; } // that are enabled
-    std::vector<VkPhysicalDevice> physicalDevices() const;
+    bool physicalDevices(std::vector<VkPhysicalDevice>* devices, std::string* error) const;
 
   private:
     Instance() = default;

@@ -95,7 +95,9 @@ inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uin
 // Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if the values are refused.
 inline std::vector<uint32_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngle angle, RopeReason* reason) {
     const uint32_t sets = frequencies.sets != 0 ? frequencies.sets : 1;
-    std::vector<uint32_t> result(ropeFrequencyBytes(frequencies.count) / sizeof(uint32_t) * sets);
+    const bool fits =
+        frequencies.count != 0 && frequencies.count <= ROPE_MAX_PAIRS && sets <= 65536; // others are refused
+    std::vector<uint32_t> result(fits ? ropeFrequencyBytes(frequencies.count) / sizeof(uint32_t) * sets : 1);
     if (ropeWriteFrequencies(&frequencies, angle, result.data(), reason) != ROPE_SUCCESS) result.clear();
     return result;
 }
@@ -180,7 +182,7 @@ class Context {
     ~Context() { ropeDestroyContext(handle_); }
     Context(Context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
     Context& operator=(Context&& other) noexcept {
-        std::swap(handle_, other.handle_);
+        if (this != &other) ropeDestroyContext(std::exchange(handle_, std::exchange(other.handle_, nullptr)));
         return *this;
     }
 

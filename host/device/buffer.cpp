@@ -16,17 +16,23 @@ constexpr VkMemoryPropertyFlags kCoherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
 constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 constexpr VkMemoryPropertyFlags kPlain = kLocal | kVisible | kCoherent | kCached;
 
-// Kinds of memory, from the best to the last resort.
-const std::vector<VkMemoryPropertyFlags> kDirectKinds = {
-    kLocal | kVisible | kCached | kCoherent, kLocal | kVisible | kCached, kLocal | kVisible, kVisible, kLocal, 0};
-const std::vector<VkMemoryPropertyFlags> kDeviceKinds = {kLocal, 0};
-const std::vector<VkMemoryPropertyFlags> kStagingKinds = {kVisible | kCached | kCoherent, kVisible | kCached, kVisible};
+// Kinds of memory, from the best to the last resort, which is any kind. The host reads memory without a cache slowly.
+struct MemoryKinds {
+    VkMemoryPropertyFlags kinds[8];
+    uint32_t count;
+};
+constexpr MemoryKinds kDirectKinds = {{kLocal | kVisible | kCached | kCoherent, kLocal | kVisible | kCached,
+                                       kVisible | kCached | kCoherent, kVisible | kCached, kLocal | kVisible, kVisible,
+                                       kLocal, 0},
+                                      8};
+constexpr MemoryKinds kDeviceKinds = {{kLocal, 0}, 2};
+constexpr MemoryKinds kStagingKinds = {{kVisible | kCached | kCoherent, kVisible | kCached, kVisible}, 3};
 
 // Returns the first type of the best kind. Drivers list the plainest type first. Types with further properties
 // (protected, uncached on the device) are never wanted.
-uint32_t chooseType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
-                    const std::vector<VkMemoryPropertyFlags>& kinds) {
-    for (VkMemoryPropertyFlags kind : kinds) {
+uint32_t chooseType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed, const MemoryKinds& kinds) {
+    for (uint32_t i = 0; i < kinds.count; ++i) {
+        const VkMemoryPropertyFlags kind = kinds.kinds[i];
         for (uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
             const VkMemoryPropertyFlags flags = memory.memoryTypes[type].propertyFlags;
             if ((allowed >> type & 1) && (flags & kind) == kind && !(flags & ~kPlain)) {
@@ -72,21 +78,24 @@ bool DeviceState::allocate(VkDeviceSize bytes, bool for_staging, Allocation* all
     return true;
 }
 
+// Where the best kind's memory is used up, the next one serves.
 VkResult DeviceState::allocateMemory(bool for_staging, Allocation* allocation) {
+    const MemoryKinds& kinds = for_staging ? kStagingKinds : direct ? kDirectKinds : kDeviceKinds;
     VkMemoryRequirements needs;
     vk.GetBufferMemoryRequirements(device, allocation->buffer, &needs);
-    const uint32_t type =
-        chooseType(memory, needs.memoryTypeBits, for_staging ? kStagingKinds : (direct ? kDirectKinds : kDeviceKinds));
-    if (type == kNoType) {
-        return VK_ERROR_FEATURE_NOT_PRESENT;
-    }
     VkMemoryAllocateInfo allocate_info = {};
     allocate_info.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
     allocate_info.allocationSize = needs.size;
-    allocate_info.memoryTypeIndex = type;
-    VkResult result = vk.AllocateMemory(device, &allocate_info, nullptr, &allocation->memory);
+    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    uint32_t type = kNoType;
+    for (uint32_t left = needs.memoryTypeBits; result == VK_ERROR_OUT_OF_DEVICE_MEMORY; left &= ~(1u << type)) {
+        const uint32_t next = chooseType(memory, left, kinds);
+        if (next == kNoType) return type == kNoType ? VK_ERROR_FEATURE_NOT_PRESENT : result;
+        type = allocate_info.memoryTypeIndex = next;
+        result =
+            madeOrNull(vk.AllocateMemory(device, &allocate_info, nullptr, &allocation->memory), &allocation->memory);
+    }
     if (result != VK_SUCCESS) {
-        allocation->memory = VK_NULL_HANDLE;
         return result;
     }
     const VkMemoryPropertyFlags flags = memory.memoryTypes[type].propertyFlags;
@@ -287,7 +296,7 @@ bool Device::fill(const Buffer& buffer, uint8_t value, std::string* error) {
 
 bool Device::makeBuffer(VkDeviceSize bytes, Buffer* buffer, std::string* error) {
     Buffer made;
-    if (!state_->allocate(bytes, false, &made.allocation_, error)) {
+    if (!isOpen(error) || !state_->allocate(bytes, false, &made.allocation_, error)) {
         return false;
     }
     made.state_ = state_;

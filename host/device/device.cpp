@@ -1,4 +1,5 @@
 #include "device.hpp"
+#include "device/list.hpp"
 #include "device/state.hpp"
 
 #include <algorithm>
@@ -43,13 +44,15 @@ std::string versionText(uint32_t version) {
            std::to_string(VK_API_VERSION_PATCH(version));
 }
 
-std::vector<VkExtensionProperties> deviceExtensions(const VulkanFunctions& vk, VkPhysicalDevice device) {
-    uint32_t count = 0;
-    vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr);
-    std::vector<VkExtensionProperties> extensions(count);
-    vk.EnumerateDeviceExtensionProperties(device, nullptr, &count, extensions.data());
-    extensions.resize(count);
-    return extensions;
+bool listExtensions(const VulkanFunctions& vk, VkPhysicalDevice device, std::vector<VkExtensionProperties>* extensions,
+                    std::string* error) {
+    const VkResult result = listAll(extensions, [&](uint32_t* count, VkExtensionProperties* listed) {
+        return vk.EnumerateDeviceExtensionProperties(device, nullptr, count, listed);
+    });
+    if (result != VK_SUCCESS) {
+        *error = "vkEnumerateDeviceExtensionProperties returned " + resultName(result);
+    }
+    return result == VK_SUCCESS;
 }
 
 bool hasDeviceExtension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
@@ -58,7 +61,8 @@ bool hasDeviceExtension(const std::vector<VkExtensionProperties>& extensions, co
     });
 }
 
-DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t index) {
+DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t index,
+                    const std::vector<VkExtensionProperties>& extensions) {
     DeviceInfo info;
     info.index = index;
     info.physical_device = device;
@@ -66,7 +70,7 @@ DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t
     info.name = info.properties.deviceName;
     info.type = typeName(info.properties.deviceType);
     if (info.properties.apiVersion >= VK_API_VERSION_1_1 &&
-        hasDeviceExtension(deviceExtensions(vk, device), VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
+        hasDeviceExtension(extensions, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME)) {
         VkPhysicalDeviceDriverProperties driver = {};
         driver.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES;
         VkPhysicalDeviceProperties2 properties = {};
@@ -81,12 +85,19 @@ DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t
     return info;
 }
 
-std::vector<DeviceInfo> readInfos(const Instance& instance) {
-    std::vector<DeviceInfo> infos;
-    for (VkPhysicalDevice device : instance.physicalDevices()) {
-        infos.push_back(readInfo(instance.vk(), device, static_cast<uint32_t>(infos.size())));
+bool readInfos(const Instance& instance, std::vector<DeviceInfo>* infos, std::string* error) {
+    std::vector<VkPhysicalDevice> devices;
+    if (!instance.physicalDevices(&devices, error)) {
+        return false;
     }
-    return infos;
+    for (VkPhysicalDevice device : devices) {
+        std::vector<VkExtensionProperties> extensions;
+        if (!listExtensions(instance.vk(), device, &extensions, error)) {
+            return false;
+        }
+        infos->push_back(readInfo(instance.vk(), device, static_cast<uint32_t>(infos->size()), extensions));
+    }
+    return true;
 }
 
 std::string inLowerCase(std::string text) {
@@ -156,7 +167,10 @@ std::vector<DeviceInfo> listDevices(std::string* error) {
     if (!instance) {
         return {};
     }
-    std::vector<DeviceInfo> infos = readInfos(*instance);
+    std::vector<DeviceInfo> infos;
+    if (!readInfos(*instance, &infos, error)) {
+        return {};
+    }
     if (infos.empty()) {
         *error = kNoDevice;
     }
@@ -173,7 +187,8 @@ bool DeviceState::openDevice(const DeviceOptions& options, std::string* error) {
     timeout_seconds = options.timeout_seconds;
     instance = Instance::open(options.get_instance_proc_addr, options.validate ? messages : nullptr, error,
                               options.debug_utils);
-    if (!instance || !chooseDevice(readInfos(*instance), options.select, &info, error)) {
+    std::vector<DeviceInfo> infos;
+    if (!instance || !readInfos(*instance, &infos, error) || !chooseDevice(infos, options.select, &info, error)) {
         return false;
     }
     vk = instance->vk();
@@ -251,7 +266,10 @@ void DeviceState::enableFeatures(const DeviceOptions& options, const std::vector
 }
 
 bool DeviceState::createDevice(const DeviceOptions& options, std::string* error) {
-    const std::vector<VkExtensionProperties> available = deviceExtensions(vk, info.physical_device);
+    std::vector<VkExtensionProperties> available;
+    if (!listExtensions(vk, info.physical_device, &available, error)) {
+        return false;
+    }
     const char* useful[ROPE_MAX_EXTENSIONS] = {};
     const uint32_t useful_count =
         ropeUsefulExtensions(available.data(), static_cast<uint32_t>(available.size()), useful);
@@ -425,5 +443,6 @@ VkDevice Device::handle() const { return state_->device; }
 VkQueue Device::queue() const { return state_->queue; }
 uint32_t Device::queueFamily() const { return state_->family; }
 bool Device::hasTimestamps() const { return state_->timestamp_bits != 0; }
+bool Device::isStuck() const { return state_ != nullptr && state_->stuck; }
 
 } // namespace rope

@@ -1,4 +1,5 @@
 #include "loader.hpp"
+#include "device/list.hpp"
 
 #include <cstring>
 
@@ -228,7 +229,8 @@ bool Instance::create(std::string* error) {
         vk_.EnumerateInstanceVersion(&version);
     }
     if (version < ROPE_API_VERSION || !vk_.CreateInstance) {
-        *error = "the Vulkan loader is of version 1.0 and 1.1 is needed: install a newer one";
+        *error = vk_.CreateInstance ? "the Vulkan loader is of version 1.0 and 1.1 is needed: install a newer one"
+                                    : "the Vulkan loader has no vkCreateInstance: give one that has";
         return false;
     }
     if (messages_ && !hasLayer(vk_, kValidationLayer)) {
@@ -301,15 +303,14 @@ Instance::~Instance() {
     }
 }
 
-std::vector<VkPhysicalDevice> Instance::physicalDevices() const {
-    uint32_t count = 0;
-    std::vector<VkPhysicalDevice> devices;
-    if (vk_.EnumeratePhysicalDevices(handle_, &count, nullptr) == VK_SUCCESS) {
-        devices.resize(count);
-        vk_.EnumeratePhysicalDevices(handle_, &count, devices.data());
-        devices.resize(count);
+bool Instance::physicalDevices(std::vector<VkPhysicalDevice>* devices, std::string* error) const {
+    const VkResult result = listAll(devices, [this](uint32_t* count, VkPhysicalDevice* listed) {
+        return vk_.EnumeratePhysicalDevices(handle_, count, listed);
+    });
+    if (result != VK_SUCCESS) {
+        *error = "vkEnumeratePhysicalDevices returned " + resultName(result);
     }
-    return devices;
+    return result == VK_SUCCESS;
 }
 
 std::string resultName(VkResult result) {

@@ -37,7 +37,8 @@ struct DeviceState {
     bool makeStaging(VkDeviceSize bytes, std::string* error);
     bool copy(VkBuffer from, VkBuffer to, const VkBufferCopy& region, std::string* error);
 
-    // submit.cpp: commands are recorded between the two, in the only command buffer.
+    // submit.cpp: commands are recorded between the two, in the only command buffer. A caller that does not come to the
+    // second clears `recording`.
     bool begin(bool timed, std::string* error);
     bool finish(std::string* error, double* gpu_seconds);
     double readSeconds() const;
@@ -62,6 +63,7 @@ struct DeviceState {
     Allocation staging;
     double timeout_seconds = 0;
     std::map<VkBuffer, VkDeviceSize> sizes; // sizes of the buffers that makeBuffer made
+    bool recording = false;                 // between begin() and finish()
     bool stuck = false;                     // a submission did not end in time, so nothing may be destroyed any more
 
   private:

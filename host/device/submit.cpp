@@ -91,6 +91,18 @@ VkResult DescriptorSets::make(const RopePlan* plans, std::vector<RopeBuffers>* b
     return result;
 }
 
+// However a recording ends, the next one may begin.
+class EndOfRecording {
+  public:
+    explicit EndOfRecording(DeviceState* state) : state_(state) {}
+    ~EndOfRecording() { state_->recording = false; }
+    EndOfRecording(const EndOfRecording&) = delete;
+    EndOfRecording& operator=(const EndOfRecording&) = delete;
+
+  private:
+    DeviceState* state_;
+};
+
 bool checkPlanBuffers(const DeviceState& state, const RopePlan& plan, const RopeBuffers& buffers, std::string* error) {
     if (plan.reason.text[0]) {
         *error = std::string("was refused: ") + plan.reason.text;
@@ -122,6 +134,10 @@ bool DeviceState::begin(bool timed, std::string* error) {
         *error = info.name + " did not finish earlier work: open a new device";
         return false;
     }
+    if (recording) {
+        *error = "a submission to " + info.name + " is being recorded: make other calls before it or behind it";
+        return false;
+    }
     VkCommandBufferBeginInfo begin_info = {};
     begin_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     begin_info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
@@ -133,6 +149,7 @@ bool DeviceState::begin(bool timed, std::string* error) {
         *error = "recording could not begin on " + info.name + ": " + resultName(result);
         return false;
     }
+    recording = true;
     recordBarrier(*this, kAllWrites, kAllUses);
     if (timed && queries) {
         vk.CmdResetQueryPool(commands, queries, 0, 2);
@@ -142,6 +159,7 @@ bool DeviceState::begin(bool timed, std::string* error) {
 }
 
 bool DeviceState::finish(std::string* error, double* gpu_seconds) {
+    recording = false;
     const bool timed = gpu_seconds && queries;
     if (timed) {
         vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
@@ -191,16 +209,34 @@ double DeviceState::readSeconds() const {
     return result == VK_SUCCESS ? static_cast<double>(elapsed) * info.properties.limits.timestampPeriod * 1e-9 : -1;
 }
 
+bool Device::isOpen(std::string* error) const {
+    if (!state_) {
+        *error = "the device is empty: open one";
+    }
+    return state_ != nullptr;
+}
+
 bool Device::submit(const std::function<void(VkCommandBuffer)>& record, std::string* error, double* gpu_seconds) {
+    if (!isOpen(error)) {
+        return false;
+    }
+    if (!record) {
+        *error = "nothing records the submission: give a function";
+        return false;
+    }
     if (!state_->begin(gpu_seconds != nullptr, error)) {
         return false;
     }
+    const EndOfRecording end(state_.get()); // `record` may throw
     record(state_->commands);
     return state_->finish(error, gpu_seconds);
 }
 
 bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffers, std::string* error,
                  double* gpu_seconds) {
+    if (!isOpen(error)) {
+        return false;
+    }
     for (uint32_t i = 0; i < count; ++i) {
         if (!checkPlanBuffers(*state_, plans[i], buffers[i], error)) {
             *error = "plan " + std::to_string(i) + " " + *error;
@@ -224,6 +260,7 @@ bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffe
     if (!state_->begin(gpu_seconds != nullptr, error)) {
         return false;
     }
+    const EndOfRecording end(state_.get());
     for (uint32_t i = 0; i < count; ++i) {
         if (i > 0) {
             recordBarrier(*state_, kPlanWrites, kPlanUses);

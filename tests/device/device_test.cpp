@@ -27,7 +27,39 @@ TEST(DeviceOpen, SaysWhatToInstallWhereThereIsNoDriver) {
     EXPECT_FALSE(error.empty());
 }
 
+TEST(DeviceOpen, AnEmptyDeviceRefusesCallsInWords) {
+    rope::Device none;
+    rope::Buffer buffer;
+    RopePlan plan = {};
+    RopeBuffers buffers = {};
+    std::string error;
+    EXPECT_FALSE(none.makeBuffer(4, &buffer, &error));
+    EXPECT_EQ(error, "the device is empty: open one");
+    EXPECT_FALSE(none.run(&plan, 1, &buffers, &error));
+    EXPECT_FALSE(none.submit([](VkCommandBuffer) {}, &error));
+    EXPECT_FALSE(none.upload(buffer, 0, "", 1, &error));
+    EXPECT_FALSE(none.fill(buffer, 0, &error));
+    EXPECT_FALSE(none.isStuck());
+}
+
 class Submission : public gpu::OnDevice {};
+
+// There is one command buffer: a call within a recording would begin it anew.
+TEST_P(Submission, RefusesCallsWithinARecording) {
+    rope::Buffer buffer;
+    std::string error, inner;
+    ASSERT_TRUE(device().makeBuffer(64, &buffer, &error)) << error;
+    bool nested = true;
+    EXPECT_TRUE(
+        device().submit([&](VkCommandBuffer) { nested = device().submit([](VkCommandBuffer) {}, &inner); }, &error))
+        << error;
+    EXPECT_FALSE(nested);
+    EXPECT_NE(inner.find("is being recorded"), std::string::npos) << inner;
+    EXPECT_FALSE(device().submit(nullptr, &error));
+    EXPECT_EQ(error, "nothing records the submission: give a function");
+    EXPECT_THROW(device().submit([](VkCommandBuffer) { throw 1; }, &error), int);
+    EXPECT_TRUE(device().submit([](VkCommandBuffer) {}, &error)) << error;
+}
 
 // The rotation reads the table's rows of the same submission. Without a barrier between them synchronization validation
 // speaks up, and the bits may differ.

@@ -16,6 +16,7 @@ struct Troubles {
     const char* failing = ""; // only this one, and always
     const char* lacking = ""; // a function that is not there
     bool signals = true;      // whether submissions signal their fences
+    bool two_kinds = false;   // the driver's first type of memory is listed twice, and its first listing has no room
 } troubles;
 
 PFN_vkGetInstanceProcAddr real_instance_functions = nullptr;
@@ -24,6 +25,8 @@ PFN_vkGetDeviceProcAddr real_device_functions = nullptr;
 // Result calls of which any may fail. (vkWaitForFences has a function of its own below.)
 #define FAULTS_CALLS(X)                                                                                                \
     X(CreateInstance)                                                                                                  \
+    X(EnumeratePhysicalDevices)                                                                                        \
+    X(EnumerateDeviceExtensionProperties)                                                                              \
     X(CreateDevice)                                                                                                    \
     X(CreateCommandPool)                                                                                               \
     X(AllocateCommandBuffers)                                                                                          \
@@ -89,6 +92,28 @@ VkResult waitForFences(VkDevice device, uint32_t count, const VkFence* fences, V
     return std::strcmp(troubles.failing, "vkWaitForFences") == 0 ? troubles.failure : result;
 }
 
+PFN_vkGetPhysicalDeviceMemoryProperties real_memory = nullptr;
+void memoryProperties(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* memory) {
+    real_memory(device, memory);
+    if (!troubles.two_kinds) return;
+    memory->memoryTypeCount = 2;
+    memory->memoryTypes[1] = memory->memoryTypes[0];
+}
+
+PFN_vkGetBufferMemoryRequirements real_requirements = nullptr;
+void bufferRequirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* needs) {
+    real_requirements(device, buffer, needs);
+    if (troubles.two_kinds) needs->memoryTypeBits = 3;
+}
+
+VkResult allocateMemory(VkDevice device, const VkMemoryAllocateInfo* info, const VkAllocationCallbacks* allocator,
+                        VkDeviceMemory* memory) {
+    VkMemoryAllocateInfo first = *info;
+    if (troubles.two_kinds && info->memoryTypeIndex == 0) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (troubles.two_kinds) first.memoryTypeIndex = 0;
+    return Wrapped<OfAllocateMemory, PFN_vkAllocateMemory>::call(device, &first, allocator, memory);
+}
+
 // ---- The tables
 
 #define FAULTS_WRAP(Name)                                                                                              \
@@ -108,6 +133,9 @@ PFN_vkVoidFunction deviceFunctions(VkDevice device, const char* name) {
     PFN_vkVoidFunction wrapped = function;
     FAULTS_CALLS(FAULTS_WRAP)
     if (std::strcmp(name, "vkQueueSubmit") == 0) return untyped(submitWithoutSignal);
+    if (std::strcmp(name, "vkAllocateMemory") == 0) return untyped(allocateMemory);
+    if (std::strcmp(name, "vkGetBufferMemoryRequirements") == 0)
+        return instead(&real_requirements, function, bufferRequirements);
     if (std::strcmp(name, "vkWaitForFences") == 0) return instead(&real_wait, function, waitForFences);
     return wrapped;
 }
@@ -117,6 +145,8 @@ PFN_vkVoidFunction instanceFunctions(VkInstance instance, const char* name) {
     if (function == nullptr) return nullptr;
     PFN_vkVoidFunction wrapped = function;
     FAULTS_CALLS(FAULTS_WRAP)
+    if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0)
+        return instead(&real_memory, function, memoryProperties);
     if (std::strcmp(name, "vkGetDeviceProcAddr") == 0)
         return instead(&real_device_functions, function, deviceFunctions);
     return wrapped;
@@ -259,6 +289,11 @@ TEST_P(Faults, AFenceThatNeverSignalsIsWaitedForAsLongAsSaid) {
     EXPECT_NE(error.find("did not finish earlier work"), std::string::npos) << error;
     device = rope::Device();
     troubles.signals = true;
+    expectUsable();
+}
+
+TEST_P(Faults, AnotherKindOfMemoryServesWhereTheBestHasNoRoom) {
+    troubles.two_kinds = true;
     expectUsable();
 }
 
