@@ -112,12 +112,48 @@ bool readEncoding(const RopePythonRequest& request, ModelEncoding* encoding, std
 
 // ---- Work -----------------------------------------------------------------------------------------------------------
 
-// A slot is filled from one place before a run, and copied to the other behind it.
+// The bytes of an array that a rotation writes: a run for each head of each token. Other threads may write between
+// them.
+struct WrittenRuns {
+    uint64_t counts[3] = {}, strides[3] = {}; // of sequences, tokens and heads; bytes
+    uint64_t begin = 0, bytes = 0;            // of the first run
+    uint64_t all() const { return counts[0] * counts[1] * counts[2] * bytes; }
+};
+
+WrittenRuns writtenRuns(const RopeRotateDescription& d) {
+    const bool in_place = d.out_of_place == 0;
+    const RopeElement element = in_place || d.element_out == ROPE_ELEMENT_DEFAULT ? d.element_in : d.element_out;
+    const uint64_t size = ropeElementBytes(element), heads = d.q.heads, tokens = d.tokens;
+    RopeLayout l = in_place ? d.q.source : d.q.destination;
+    if ((l.batch_stride | l.token_stride | l.head_stride) == 0) {
+        l = {l.offset, tokens * heads * d.head_dim, heads * d.head_dim, d.head_dim};
+    }
+    const bool part = in_place && d.rotary_dim != 0;
+    return {{std::max(d.batch, 1u), tokens, heads},
+            {l.batch_stride * size, l.token_stride * size, l.head_stride * size},
+            (l.offset + (part ? d.rotary_begin : 0)) * size,
+            (part ? d.rotary_dim : d.head_dim) * size};
+}
+
+void copyRuns(const WrittenRuns& runs, const uint8_t* from, uint8_t* to) {
+    for (uint64_t batch = 0; batch < runs.counts[0]; ++batch) {
+        for (uint64_t token = 0; token < runs.counts[1]; ++token) {
+            for (uint64_t head = 0; head < runs.counts[2]; ++head) {
+                const uint64_t at =
+                    runs.begin + batch * runs.strides[0] + token * runs.strides[1] + head * runs.strides[2];
+                std::memcpy(to + at, from + at, static_cast<size_t>(runs.bytes));
+            }
+        }
+    }
+}
+
+// A slot is filled from one place before a run, and copied to the other behind it: all of it, or its runs.
 struct Slot {
     RopeSlot number;
     const void* from;
     void* to;
     uint64_t bytes;
+    WrittenRuns runs = {};
 };
 
 const char* nameOf(RopeSlot slot) {
@@ -154,8 +190,11 @@ Outcome runOnDevice(RopePythonDevice* device, const RopePlan& plan, const std::v
     if (!device->device.run(&plan, 1, &bound, &error)) return failed(error);
     for (const Slot& slot : slots) {
         if (slot.to == nullptr || plan.bytes[slot.number] == 0) continue;
-        if (!device->device.download(device->buffers[slot.number], 0, slot.to, slot.bytes, &error))
-            return failed(error);
+        const bool whole = slot.runs.bytes == 0 || slot.runs.all() == slot.bytes;
+        std::vector<uint8_t> scratch(whole ? 0 : static_cast<size_t>(slot.bytes));
+        void* const to = whole ? slot.to : scratch.data();
+        if (!device->device.download(device->buffers[slot.number], 0, to, slot.bytes, &error)) return failed(error);
+        if (!whole) copyRuns(slot.runs, scratch.data(), static_cast<uint8_t*>(slot.to));
     }
     return {};
 }
@@ -213,13 +252,10 @@ Outcome rotate(RopePythonDevice* device, const RopeRotateDescription& d, const R
     if (d.out_of_place == 0 && x.data != out.data) return refused("the rotation is in place, and out is another array");
     std::vector<Slot> slots = {{ROPE_SLOT_POSITIONS, positions.data, nullptr, positions.bytes}};
     if (d.out_of_place == 0) {
-        slots.push_back({ROPE_SLOT_Q, x.data, out.data, out.bytes});
+        slots.push_back({ROPE_SLOT_Q, x.data, out.data, out.bytes, writtenRuns(d)});
     } else {
         slots.push_back({ROPE_SLOT_Q, x.data, nullptr, x.bytes});
-        const RopeElement element = d.element_out != ROPE_ELEMENT_DEFAULT ? d.element_out : d.element_in;
-        const uint64_t tokens = uint64_t{std::max(d.batch, 1u)} * d.tokens;
-        const bool dense = out.bytes == tokens * d.q.heads * d.head_dim * ropeElementBytes(element);
-        slots.push_back({ROPE_SLOT_Q_OUT, dense ? nullptr : out.data, out.data, out.bytes}); // gaps stay as they are
+        slots.push_back({ROPE_SLOT_Q_OUT, nullptr, out.data, out.bytes, writtenRuns(d)});
     }
     return work(device, d, ropePlanRotate, slots, [&](RopeReason* reason) {
         RopeHostRotate data = {};

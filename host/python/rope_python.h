@@ -105,7 +105,7 @@ ROPE_PYTHON_API RopePythonStatus ropePythonTable(RopePythonDevice* device, const
                                                  RopePythonReason* reason);
 
 /* Rotates the tensor q of the description, with cos and sin from its frequencies (the source is inline). In place `out`
- * is `x`. Bytes of `out` that the description does not touch stay as they were. */
+ * is `x`. Bytes of `out` that the description does not touch are not written, so other threads may write them. */
 ROPE_PYTHON_API RopePythonStatus ropePythonRotate(RopePythonDevice* device, const RopeRotateDescription* description,
                                                   const RopePythonArray* positions, const RopePythonArray* x,
                                                   const RopePythonArray* out, RopePythonReason* reason);

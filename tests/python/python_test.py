@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """vkrope.py as a stranger uses it, held bit for bit against what the program writes: python_test.py PROGRAM FOLDER [TEST...].
 FOLDER has vkrope.py and its library. Exit status 77: skipped."""
+import ctypes
 import json
+import mmap
 import os
 import subprocess
 import sys
@@ -253,6 +255,28 @@ class Buffers(Case):
             device.rotate(self.encoding, self.x, 3, out=packed[:, :, 3])
             self.assertTrue(same_bits(packed[:, :, 3].copy(), self.wanted), name)
             self.assertTrue((packed[:, :, ::2] == 7).all(), name)
+
+    @unittest.skipUnless(sys.platform == "linux", "pages are guarded by Linux's call")
+    def test_between_the_heads_are_not_written(self):
+        page = mmap.PAGESIZE // 4
+        memory = mmap.mmap(-1, 2 * 2 * 5 * mmap.PAGESIZE)
+        pages = np.frombuffer(memory, np.float32).reshape(2, 2 * 5, page)  # each token's heads, then a page of no one's
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        rows = pages.reshape(2, 5, 2, page)
+        rows[:, :, 0, :192] = self.x.reshape(2, 5, 192)
+        out = rows[:, :, 0, :192].reshape(2, 5, 3, 64)
+        self.assertTrue(np.shares_memory(out, pages))
+        for batch in range(2):
+            for token in range(5):
+                at = rows[batch, token, 1].ctypes.data
+                self.assertEqual(libc.mprotect(at, mmap.PAGESIZE, mmap.PROT_READ), 0)
+        for name in DEVICES:
+            rows[:, :, 0, :192] = self.x.reshape(2, 5, 192)
+            vkrope.Device(name).rotate(self.encoding, out, 3, out=out)
+            self.assertTrue(same_bits(out.copy(), self.wanted), name)
+            vkrope.Device(name).rotate(self.encoding, self.x, 3, out=out)
+            self.assertTrue(same_bits(out.copy(), self.wanted), name)
 
     def test_of_any_strides_are_read(self):
         turned = np.ascontiguousarray(self.x.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)  # [batch, heads, seq, dim] in memory
