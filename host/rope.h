@@ -89,8 +89,10 @@ extern "C" {
 
 typedef enum RopeResult {
     ROPE_SUCCESS = 0,
-    ROPE_ERROR_INVALID = -1,        /* the description contradicts itself or the formulas; recording: a refused plan */
-    ROPE_ERROR_TOO_LARGE = -2,      /* more than the device's limits hold, and it cannot be split */
+    ROPE_ERROR_INVALID = -1,        /* the description contradicts itself or the formulas, or asks for more storage
+                                       buffers or another feature than the limits have; recording: a refused plan */
+    ROPE_ERROR_TOO_LARGE = -2,      /* more than the device's limits hold, and it cannot be split; or more than any
+                                       device counts */
     ROPE_ERROR_NOT_PREPARED = -3,   /* recording: ropePrepare has not seen this plan */
     ROPE_ERROR_MISSING_BUFFER = -4, /* recording: a slot that the plan uses has no buffer */
     ROPE_ERROR_MISSING_SETS = -5,   /* recording: a context without push descriptors needs descriptor sets */
@@ -289,7 +291,8 @@ ROPE_API void ropeLimitsFromDevice(const VkPhysicalDeviceProperties* properties,
 /* The library asks for Vulkan 1.1 and for no feature of a device. This call writes those names of `available` (from
  * vkEnumerateDeviceExtensionProperties) that are worth enabling to `names`, which has room for ROPE_MAX_EXTENSIONS, and
  * returns how many there are. None of them is needed. The list of vkEnumerateInstanceExtensionProperties may be given
- * too: it can have VK_EXT_debug_utils, for hosts that want names and labels. */
+ * too: it can have VK_EXT_debug_utils, for hosts that want names and labels. Extensions that are worth enabling for
+ * their feature alone are not named: ROPE_ENABLED_STORAGE_16 and ROPE_ENABLED_PIPELINE_ROBUSTNESS say which. */
 #define ROPE_API_VERSION VK_API_VERSION_1_1
 #define ROPE_MAX_EXTENSIONS 4u
 ROPE_API uint32_t ropeUsefulExtensions(const VkExtensionProperties* available, uint32_t available_count,
@@ -1229,8 +1232,7 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  *     buffers. A dispatch may bind PARAMETERS as either or as both. Biases of T5 have the uniform buffer, and fused
  *     passes with a scale of queries, given scales, biases of a norm, weights of V's norm or too few storage buffers.
  *   - A binding whose range is 0 is neither read nor written. The words of ropeSpecialize do not declare it. A layout
- *     of your own may have its number: a buffer there is not used. The shader as it is declares more, see
- * ropeSpecialize.
+ *     of your own may have its number: a buffer there is not used. The shader as it is declares more (ropeSpecialize).
  *   - The constants may be handed on whole, id i as constants[i]: Vulkan ignores ids that a shader lacks. The words of
  *     ropeSpecialize take none, and are read only while the pipeline is made.
  *   - A slot's own offset is a multiple of the device's alignment. The bytes behind such a multiple go into the
@@ -1239,6 +1241,9 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  *     that ropeGetDispatch or ropeCmdExecuteIndirect allow stays inside its bindings, whatever these hold. So its
  *     pipeline may go without a driver's checks of bounds (VK_EXT_pipeline_robustness).
  *   - ropeWriteFrequencies' words depend on values, count, sets and angle: these are the key to cache them by.
+ *   - shader->needs has the ROPE_ENABLED_ features that the shader takes. A plan has such a shader only where
+ *     limits.enabled has them.
+ *   - The barriers before and behind a plan are those of ropeCmdExecute. COUNTER is cleared before a plan that counts.
  *   - Neither planning nor ropeGetDispatch allocates; both may stand in a frame. */
 
 typedef struct RopeBinding {
@@ -1267,13 +1272,14 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * constants, and for compilers that keep code which a constant rules out. A context's pipelines are made of it. A
  * layout of the dispatch's own bindings serves it: a storage buffer that the dispatch does not bind is named only by
  * code that a constant rules out, and gets a number that the dispatch binds. `words` has room for
- * dispatch->shader->bytes. The call returns the bytes written, 0 for a shader that is not the library's.
+ * dispatch->shader->bytes, and the shader is one of the library's. The call returns the bytes written, 0 for a null.
  *
- * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: 6 in a
- * rotation, 9 in a fused pass, 12 in a fused pass that reads weights of norms as storage, or biases, or has 16-bit
- * stores of blocks or of odd 16-bit geometry. The layout must have them too. A host binds there what the nearest bound
- * number below has, or the nearest above. That buffer is neither read nor written there, but synchronization validation
- * may take another buffer for a hazard. A device that has fewer takes the folded SPIR-V. */
+ * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: up to 6
+ * in a rotation, 9 in a fused pass, 12 in a fused pass that reads weights of norms as storage, or biases, or has 16-bit
+ * stores of blocks or of odd 16-bit geometry. The layout must have them too: one of all 12 and the uniform buffer serves
+ * every shader. A host binds there what the nearest bound number below has, or the nearest above. That buffer is neither
+ * read nor written there, but synchronization validation may take another buffer for a hazard. A device that has fewer
+ * takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were
@@ -1291,7 +1297,8 @@ ROPE_API void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, 
 typedef struct RopeContextInfo {
     VkDevice device;
     PFN_vkGetDeviceProcAddr get_device_proc_addr;
-    VkPipelineCache pipeline_cache;         /* optional */
+    VkPipelineCache pipeline_cache;         /* optional. Where ropePrepare runs on several threads, it was made without
+                                               VK_PIPELINE_CACHE_CREATE_EXTERNALLY_SYNCHRONIZED_BIT */
     const VkAllocationCallbacks* allocator; /* optional; for the context itself and its Vulkan objects */
     RopeLimits limits;                      /* from ropeLimitsFromDevice */
 } RopeContextInfo;

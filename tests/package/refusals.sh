@@ -18,6 +18,9 @@ refuses "unpack vkrope-$VERSION-spirv.tar.gz, which comes with the release, and 
 refuses "shaders.sha256 is not of these shaders" -DVKROPE_SPIRV="$STAGE"
 refuses "take every family: VKROPE_WITH_BIASES, VKROPE_WITH_FUSED may be OFF only with -DVKROPE_BUILD_TOOL=OFF" \
     -DVKROPE_SPIRV="$SPIRV" -DVKROPE_WITH_BIASES=OFF -DVKROPE_WITH_FUSED=OFF -DVKROPE_BUILD_TOOL=ON
+refuses "the program takes the device target: VKROPE_BUILD_TOOL=OFF, or VKROPE_BUILD_DEVICE=ON" \
+    -DVKROPE_SPIRV="$SPIRV" -DVKROPE_BUILD_TOOL=ON
+refuses "the tests take the program: VKROPE_BUILD_TESTS=OFF, or VKROPE_BUILD_TOOL=ON" -DVKROPE_SPIRV="$SPIRV" -DVKROPE_BUILD_TESTS=ON
 
 rm -rf "$STAGE/other-spirv"
 cp -r "$SPIRV" "$STAGE/other-spirv"
