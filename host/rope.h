@@ -27,7 +27,7 @@
  *     roundings of cos and sin, 0.75 from those of the products and 0.5 from that of the sum, 1.97 in all. With a scale
  *     that is no power of two the first is 1.03 and the second 0.004, 1.54 in all (1.8 for an element below 2^-8 of the
  *     length, whose products may be rounded). This holds for every finite pair whose elements and results are zero or
- *     normal.
+ *     normal, and whose products are so too where the scale is a power of two.
  *   - The rotation's bits are the same wherever the device rounds float32 to nearest (see ropePlanSelfTest), for
  *     inputs, products and results that are zero or normal. Elements that pass through move as integers, bit for bit.
  *   - Nothing is read or written outside the bytes that the plan names, whatever the positions say.
@@ -265,7 +265,8 @@ typedef struct RopeLimits {
     uint32_t storage_buffers;   /* storage buffers of one stage (maxPerStageDescriptorStorageBuffers); 0: 4 */
     uint32_t uniform_range;     /* bytes one uniform binding may span (maxUniformBufferRange); 0: 16384 */
     uint32_t shared_bytes;      /* bytes of shared memory (maxComputeSharedMemorySize); 0: 16384 */
-    uint32_t threads;           /* that keep the device busy; only speed depends on it. 0: 16384, a GPU's */
+    uint32_t threads;           /* that keep the device busy; speed depends on it, and at the limits of a dispatch's
+                                   groups what is refused. 0: 16384, a GPU's */
     uint32_t uniform_alignment; /* bytes a uniform binding's offset must be a multiple of, a power of two; 0: 256 */
 } RopeLimits;
 
@@ -532,7 +533,8 @@ typedef struct RopeRotateDescription {
     RopeOperation operation;
     RopeSource source;
     RopeAngle angle;             /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
-    RopeFrequencies frequencies; /* inline: all but values; table and rows: the scale that the rows hold */
+    RopeFrequencies frequencies; /* inline: all but values; table and rows: the scale that the rows hold, sets and axes.
+                                    Their count may be 0; if it is not, it is that of the pairs */
     RopePositions positions;
     RopeRows rows; /* table and rows */
     RopeTensor q, k;
@@ -1383,7 +1385,7 @@ ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeCon
  * VkDispatchIndirectCommand for each dispatch of the plan, from `offset` on, a multiple of 4. Write them with
  * ropeGroups before the command buffer is executed. So one recording serves every step of a decoder, with
  * tokens_counted where no token behind the step's may be touched. The first count may be more than the plan's, as long
- * as threads are fewer than 2^31, and groups of a bias fewer than 2^22: no token beyond the planned ones is touched,
+ * as threads are fewer than 2^31, and groups of a bias fewer than 2^20: no token beyond the planned ones is touched,
  * nor, with tokens_counted, beyond the count. The second and third must be those of ropeGroups.
  *   Before also: make the counts visible to VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_ACCESS_INDIRECT_COMMAND_READ_BIT.
  */

@@ -243,9 +243,9 @@ bool decodeFactors(const FactorTensor& tensor, const std::vector<uint8_t>& bytes
             std::memcpy(&single, &bits, sizeof single);
             factor = static_cast<double>(single);
         }
-        if (!(factor > 0) || std::isinf(factor)) {
+        if (!(factor >= 0x1p-30 && factor <= 0x1p100)) { // a factor of 1e30 stands for a pair that does not turn
             return refuse(error, "the tensor " + shown(tensor.name) + " has the factor " + shown(factor) +
-                                     "; factors must be positive and finite");
+                                     "; factors must be from 2^-30 to 2^100");
         }
     }
     return true;

@@ -115,7 +115,9 @@ std::vector<DeviceInfo> matchingDevices(const std::vector<DeviceInfo>& infos, co
     }
     std::vector<DeviceInfo> found;
     for (const DeviceInfo& info : infos) {
-        if (inLowerCase(info.name + "\n" + info.driver).find(inLowerCase(select)) != std::string::npos) {
+        const std::string wanted = inLowerCase(select);
+        if (inLowerCase(info.name).find(wanted) != std::string::npos ||
+            inLowerCase(info.driver).find(wanted) != std::string::npos) {
             found.push_back(info);
         }
     }

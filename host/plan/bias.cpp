@@ -44,6 +44,16 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePa
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, vectors};
 }
 
+// Refuses thresholds that one uniform binding cannot span.
+RopeResult checkParameters(const RopePlan& plan, const RopeLimits& limits, RopeReason* reason) {
+    const RopeAccess& access = plan.passes[0].access[ROPE_BINDING_PARAMETERS];
+    const uint64_t bytes = access.extent * access.element_bytes;
+    if (bytes <= limits.uniform_range) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                  "the buckets take %llu bytes, more than the %u of a uniform binding on this device; use fewer",
+                  static_cast<unsigned long long>(bytes), limits.uniform_range);
+}
+
 // Sets how the pass is cut into groups. The pipeline has the threads of a group and the queries of a thread; keys and
 // queries choose how a group divides its threads between them, which it reads as a push word.
 void setGroups(const ResolvedBias& bias, const ShaderVariant& variant, const RopeLimits& limits, RopeBiasPush* push,
@@ -101,5 +111,6 @@ RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits
     ResolvedBias bias;
     RopeResult result = resolveBias(*description, &bias, planner.reason());
     if (result == ROPE_SUCCESS) result = addBiasPass(bias, &planner);
+    if (result == ROPE_SUCCESS) result = checkParameters(*plan, planner.limits(), planner.reason());
     return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
 }

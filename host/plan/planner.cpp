@@ -8,7 +8,8 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kDefaultGroupSize = 64;
+constexpr uint32_t kDefaultGroupSize = 64; // tokens of a count, one a thread: what every device allows in z
+constexpr uint32_t kMaxGroupsZ = 65535;    // what every device has
 
 // Returns the bytes that a binding's start may lose to its alignment. The loss is known for a binding that no split
 // moves; other bindings may lose nearly the whole alignment. Two bytes more may go to the end of a word.
@@ -36,7 +37,6 @@ uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits, uint32_t bi
 
 // A part fits if its workgroups are no more than a dispatch may have.
 bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
-    constexpr uint32_t kMaxGroupsZ = 65535; // what every device has
     return groupCountX(pass, pass.step[kToken]) <= limits.group_count[0] &&
            pass.step[kBatch] <= limits.group_count[1] && groupCountZ(pass, pass.step[kHead]) <= kMaxGroupsZ;
 }
@@ -216,8 +216,8 @@ RopeResult Planner::refuseSplit(const RopePass& pass) {
     const uint32_t binding = findTooWide(pass, limits_);
     if (binding == ROPE_BINDING_COUNT) {
         return refuse(reason(), ROPE_ERROR_TOO_LARGE,
-                      "one token takes more than the %u groups of %u threads of a dispatch", limits_.group_count[0],
-                      pass.group_size);
+                      "one token takes more groups of %u threads than a dispatch may have, %u by %u by %u",
+                      pass.group_size, limits_.group_count[0], limits_.group_count[1], kMaxGroupsZ);
     }
     if (binding == ROPE_BINDING_COS_SIN && isBoundWhole(pass, binding)) {
         return refuse(

@@ -78,7 +78,8 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     const uint32_t pairs = d->rotary_dim / 2;
     RopeFrequencies* f = &d->frequencies;
     const bool from_rows = d->source != ROPE_SOURCE_INLINE;
-    if (from_rows && f->values == nullptr) f->count = pairs;
+    const bool is_counted = f->axes != nullptr && f->count != 0; // the caller's array has so many axes
+    if (from_rows && f->values == nullptr && !is_counted) f->count = pairs;
     if (f->count != pairs) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; a rotary part of %u elements has %u pairs",
                       f->count, d->rotary_dim, pairs);
@@ -158,9 +159,22 @@ RopeResult checkInPlace(const RopeRotateDescription& d, RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "element_out differs from element_in in place; set out_of_place to 1");
 }
 
+// A number of threads is for a device to refuse.
+static RopeResult checkTuningChoices(const RopeTuning& t, RopeReason* reason) {
+    if (t.heads > ROPE_MAX_TUNED_HEADS) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
+                      ROPE_MAX_TUNED_HEADS);
+    }
+    if (t.pairs != 0 && t.pairs != 4 && t.pairs != 8) {
+        return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 4, 8, or 0", t.pairs);
+    }
+    return ROPE_SUCCESS;
+}
+
 RopeResult resolveWithoutTensors(bool turned, RopeRotateDescription* d, RopeReason* reason) {
     if (!turned) clearRotation(d);
     RopeResult result = checkRotationChoices(*d, reason);
+    if (result == ROPE_SUCCESS) result = checkTuningChoices(d->tuning, reason);
     if (result == ROPE_SUCCESS) result = resolveBatchAndTokens(&d->batch, d->tokens, reason);
     if (result == ROPE_SUCCESS) result = checkHeadDim(*d, reason);
     if (result == ROPE_SUCCESS && turned) result = resolveRotaryPart(d, reason);

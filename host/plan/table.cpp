@@ -28,8 +28,9 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     const uint32_t pairs = d.frequencies.count;
     const uint64_t stride = d.rows.row_stride;
     RopePass* pass = planner.addPass(rope_shader_table, d.batch, d.tokens, 1);
-    const uint32_t in_group = pairs < kTableGroup ? pairs : kTableGroup;
-    setGroup(in_group, 1, kTableGroup / in_group, pass);
+    const uint32_t most = planner.limits().group_size < kTableGroup ? planner.limits().group_size : kTableGroup;
+    const uint32_t in_group = pairs < most ? pairs : most;
+    setGroup(in_group, 1, most / in_group, pass);
     pass->lane_parts = (pairs + in_group - 1) / in_group;
     pass->constants[ROPE_ID_PAIR_COUNTS] = pairs;
     pass->constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);

@@ -14,8 +14,6 @@
 namespace rope {
 namespace {
 
-constexpr uint32_t kCountGroup = 64; // tokens, one a thread: what every device allows in z
-
 // True if the elements of one side of a tensor lie in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
     const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
@@ -169,7 +167,7 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass*
 void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
     RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
-    setGroup(1, 1, kCountGroup, pass);
+    setGroup(1, 1, pass->group_size, pass);
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};

@@ -127,7 +127,7 @@ bool addOnDevice(rope::Device* device, const AdditionRequest& addition, std::vec
                  Failure* failure) {
     const RopeAddDescription& d = addition.description;
     RopePlan plan;
-    if (ropePlanAdd(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
+    if (ropePlanAdd(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refusePlan(plan, *device, failure);
     SlotBytes slots;
     slots.set(ROPE_SLOT_POSITIONS, addition.positions.values);
     slots.bytes[ROPE_SLOT_X] = addition.x.array.data;

@@ -21,7 +21,7 @@ constexpr uint32_t kMaxSlopes = 65536;
 
 struct BiasOptions {
     std::string kind, weights, scores, out, element, device;
-    uint32_t heads = 0, queries = 0, keys = 0, max_distance = 128; // 0: not given
+    uint32_t heads = 0, queries = 0, keys = 0, max_distance = 0; // 0: not given
     int32_t first_query = 0, least = 0;
     bool bidirectional = false, causal = false;
 };
@@ -40,6 +40,7 @@ bool checkBiasOptions(const BiasOptions& options, Failure* failure) {
     if (!alibi && options.weights.empty())
         return refuse(failure, "--weights is missing; it holds the values of each head");
     if (options.kind != "clipped" && options.least != 0) return refuse(failure, "--least goes with clipped");
+    if (options.kind != "t5" && options.max_distance != 0) return refuse(failure, "--max-distance goes with t5");
     if (options.kind == "clipped" && options.bidirectional)
         return refuse(failure, "--bidirectional goes with t5 and alibi; clipped has rows for both sides");
     const bool sizes = options.queries != 0 || options.keys != 0;
@@ -102,7 +103,7 @@ bool readWeights(const BiasOptions& options, BiasRequest* bias, Failure* failure
     }
     d.rows.element = bias->weights.element;
     d.buckets = bias->weights.rows;
-    d.max_distance = options.max_distance;
+    d.max_distance = options.max_distance != 0 ? options.max_distance : 128;
     d.least = options.least;
     d.most = static_cast<int32_t>(int64_t{options.least} + bias->weights.rows - 1);
     return true;
@@ -129,7 +130,7 @@ const void* biasRows(const BiasRequest& bias) {
 bool biasOnDevice(rope::Device* device, const BiasRequest& bias, std::vector<uint8_t>* out, Failure* failure) {
     const RopeBiasDescription& d = bias.description;
     RopePlan plan;
-    if (ropePlanBias(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refuse(failure, plan.reason.text);
+    if (ropePlanBias(&d, &device->limits(), &plan) != ROPE_SUCCESS) return refusePlan(plan, *device, failure);
     SlotBytes slots;
     slots.bytes[ROPE_SLOT_ROWS] = bias.weights.array.data;
     if (!bias.slopes.empty()) slots.set(ROPE_SLOT_ROWS, bias.slopes);

@@ -1,5 +1,7 @@
 #include "tool/chart.hpp"
 
+#include "tool/tool.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,7 +23,7 @@ std::string svgNumber(double value) {
 
 std::string svgEscape(const std::string& text) {
     std::string escaped;
-    for (const char c : text) {
+    for (const char c : tool::oneLine(text)) { // bytes that are no UTF-8 are no XML
         if (c == '&')
             escaped += "&amp;";
         else if (c == '<')

@@ -1,5 +1,6 @@
 // vkrope check-spirv: finds the operations of a shader that a driver may fuse.
 #include "tool/contraction.hpp"
+#include "tool/input_file.hpp"
 #include "tool/tool.hpp"
 
 #include <CLI/CLI.hpp>
@@ -20,22 +21,17 @@ struct CheckSpirvOptions {
 };
 
 bool readWords(const std::string& path, std::vector<uint32_t>* words, Failure* failure) {
-    constexpr std::streamoff kMostBytes = 1 << 28; // no module has a thousandth of it
-    errno = 0;
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
-    const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-    if (size < 0 || size > kMostBytes || !file.seekg(0)) {
-        return refuse(failure, path + " cannot be read: " +
-                                   (errno != 0 ? std::strerror(errno) : "it must be a file of fewer than 2^28 bytes"));
+    constexpr uint64_t kMostBytes = 1 << 28; // no module has a thousandth of it
+    rope::InputFile file;
+    std::string problem;
+    if (!file.open(path, &problem)) return refuse(failure, path + ": " + problem);
+    if (file.size() % 4 != 0 || file.size() > kMostBytes) {
+        return refuse(failure, path + " is no SPIR-V: it has " + std::to_string(file.size()) +
+                                   " bytes, and a module is of whole words of 4, and of 2^28 bytes at most");
     }
-    if (size % 4 != 0) {
-        return refuse(failure, path + " is no SPIR-V: it has " + std::to_string(size) +
-                                   " bytes, and a module is of whole words of 4");
-    }
-    words->resize(static_cast<size_t>(size) / 4);
-    if (size != 0 && !file.read(reinterpret_cast<char*>(words->data()), size))
-        return refuse(failure, path + " cannot be read");
-    return true;
+    words->resize(static_cast<size_t>(file.size()) / 4);
+    return file.read(0, words->data(), static_cast<size_t>(file.size()), &problem) ||
+           refuse(failure, path + ": " + problem);
 }
 
 std::string locationText(const rope::FloatOperation& operation) {

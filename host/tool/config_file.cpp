@@ -37,7 +37,7 @@ bool readConfigFile(const std::string& path, ConfigFile* config, Failure* failur
     std::ifstream file(path, std::ios::binary);
     if (!file)
         return refuse(failure, "--config: " + path + ": " +
-                                   (fs::exists(path, ignored) ? std::strerror(errno) : "there is no such file"));
+                                   (errno == 0 || errno == ENOENT ? "there is no such file" : std::strerror(errno)));
     std::string bytes;
     readUpTo(kMagicBytes, &file, &bytes);
     config->is_gguf = bytes == kGgufMagic;

@@ -160,12 +160,8 @@ std::string ContractionReader::text(uint32_t i) const {
 }
 
 uint32_t ContractionReader::variableOf(uint32_t pointer) const {
-    for (size_t steps = 0; steps <= bases_.size(); ++steps) { // a malformed module may go in a circle
-        const auto base = bases_.find(pointer);
-        if (base == bases_.end()) break;
-        pointer = base->second;
-    }
-    return pointer;
+    const auto base = bases_.find(pointer);
+    return base != bases_.end() ? base->second : pointer;
 }
 
 bool ContractionReader::readHeader(std::string* error) {
@@ -246,7 +242,7 @@ void ContractionReader::readMemory() {
         break;
     case kAccessChain:
     case kInBoundsAccessChain:
-        bases_[word(2)] = word(3);
+        if (variableOf(word(3)) != word(2)) bases_[word(2)] = variableOf(word(3)); // no chain grows, and no circle
         break;
     case kLoad:
         if (variables_.count(variableOf(word(3))) != 0) addFlow(variableOf(word(3)), word(2));
@@ -341,8 +337,12 @@ void ContractionReader::readMove() {
     for (const uint32_t value : moved) addFlow(value, word(2));
 }
 
-// Arguments flow into parameters, through pointers either way, and results flow to the call.
+// Arguments flow into parameters, through pointers either way. Results flow to the function's id, and from there to its
+// calls: a function of many results that is called often has no flow for each pair.
 void ContractionReader::joinCalls() {
+    for (const auto& function : functions_) {
+        for (const uint32_t result : function.second.results) addFlow(result, function.first);
+    }
     for (const Call& call : calls_) {
         const Function& function = functions_[call.function];
         for (size_t i = 0; i < function.parameters.size() && i < call.arguments.size(); ++i) {
@@ -350,7 +350,7 @@ void ContractionReader::joinCalls() {
             addFlow(argument, function.parameters[i]);
             if (variables_.count(argument) != 0) addFlow(function.parameters[i], argument);
         }
-        for (const uint32_t result : function.results) addFlow(result, call.id);
+        addFlow(call.function, call.id);
     }
 }
 

@@ -89,14 +89,14 @@ bool encodingFromArray(const EncodingOptions& options, Encoding* encoding, Failu
 }
 
 // The plans refuse these values too, but in the library's words.
-bool checkFrequencyValues(const Encoding& encoding, bool compatible, Failure* failure) {
+bool checkFrequencyValues(const Encoding& encoding, const std::string& from, bool compatible, Failure* failure) {
     const RopeFrequencies frequencies = {
         encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale, nullptr, 1};
     std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
     RopeReason reason;
     const RopeAngle angle = compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
     return ropeWriteFrequencies(&frequencies, angle, words.data(), &reason) == ROPE_SUCCESS ||
-           refuse(failure, reason.text);
+           refuse(failure, from + ": " + reason.text);
 }
 
 } // namespace
@@ -185,7 +185,10 @@ void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
 bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
     *encoding = {};
     return (options.model.config.empty() ? encodingFromArray : encodingFromConfig)(options, encoding, failure) &&
-           checkFrequencyValues(*encoding, options.compatible, failure) &&
+           checkFrequencyValues(*encoding,
+                                options.model.config.empty() ? "--frequencies: " + options.frequencies
+                                                             : "--config: " + options.model.config,
+                                options.compatible, failure) &&
            readAxes(options.axes, static_cast<uint32_t>(encoding->frequencies.size()), &encoding->axes, failure);
 }
 

@@ -139,9 +139,9 @@ bool runFrequencies(const FrequenciesOptions& options, Failure* failure) {
     rope::ModelEncoding model;
     if (!checkPaths(inputs, outputs, failure) || !readModel(options.model, options.rotary_dim, &model, failure))
         return false;
-    for (const std::string& note : model.notes) warn("frequencies", note);
     const std::vector<OutputArray> arrays = {{npy, frequencyArray(model.frequencies)}};
     if (!options.npy.empty() && !writeArrays(arrays, failure)) return false;
+    for (const std::string& note : model.notes) warn("frequencies", note);
     if (!options.npy.empty()) remarkOptions(options.npy, model);
     if (options.json) {
         std::printf("%s\n", encodingJson(model).c_str());

@@ -44,13 +44,22 @@ size_t characterAt(const std::string& text, size_t at) {
     return length;
 }
 
+// True for what a terminal obeys, and for ends of lines: the controls of ASCII and of U+0080 to U+009F, and the
+// separators U+2028 and U+2029.
+bool isControl(const std::string& text, size_t at, size_t length) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
+    if (length == 1) return byte(0) < 32 || byte(0) == 127;
+    if (length == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
+    return length == 3 && byte(0) == 0xE2 && byte(1) == 0x80 && (byte(2) == 0xA8 || byte(2) == 0xA9);
+}
+
 } // namespace
 
 std::string oneLine(std::string text) {
     for (size_t at = 0; at < text.size();) {
         const size_t length = characterAt(text, at);
         if (length == 0) text[at] = '?';
-        if (static_cast<unsigned char>(text[at]) < 32 || text[at] == 127) text[at] = ' ';
+        if (isControl(text, at, length)) text.replace(at, length, length, ' ');
         at += length == 0 ? 1 : length;
     }
     return text;

@@ -16,6 +16,8 @@
 namespace tool {
 namespace {
 
+constexpr uint64_t kMaxHeadDim = 65536; // as of configurations
+
 struct PermuteOptions {
     std::string to, input, output;
     uint32_t heads = 0, head_dim = 0; // one of them is given
@@ -36,6 +38,10 @@ bool findPermutation(const PermuteOptions& options, const std::string& name, con
     if (head_dim > UINT32_MAX || options.rotary_offset >= head_dim) {
         return refuse(failure, "the rotary part from element " + std::to_string(options.rotary_offset) +
                                    " on does not fit into heads of " + std::to_string(head_dim));
+    }
+    if (head_dim > kMaxHeadDim) {
+        return refuse(failure, name + " has the shape " + shapeText(weights) + ", which makes heads of " +
+                                   std::to_string(head_dim) + " rows; they may have " + std::to_string(kMaxHeadDim));
     }
     const uint32_t dim = static_cast<uint32_t>(head_dim);
     const RopePairing to = pairingOf(options.to);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 namespace tool {
@@ -243,6 +244,29 @@ std::string plottedName(const std::string& path, const rope::ModelEncoding& enco
     return name + (rule != nullptr ? std::string(" (") + rule + ")" : "");
 }
 
+// An option that says nothing of a kind is refused with it.
+bool checkPlotOptions(const CLI::App& app, const std::string& kind, Failure* failure) {
+    const struct {
+        const char *option, *kinds;
+    } kTaken[] = {{"--config", " ladder ramp decay arrows accuracy "},
+                  {"--layer", " ladder ramp decay arrows accuracy "},
+                  {"--layer-type", " ladder ramp decay arrows accuracy "},
+                  {"--length", " ladder ramp decay arrows accuracy "},
+                  {"--pair", " arrows "},
+                  {"--dim", " sinusoid "},
+                  {"--positions", " sinusoid "},
+                  {"--base", " sinusoid "},
+                  {"--halves", " sinusoid "},
+                  {"--buckets", " buckets "},
+                  {"--max-distance", " buckets "},
+                  {"--bidirectional", " buckets "}};
+    for (const auto& taken : kTaken) {
+        if (app.count(taken.option) == 0 || std::strstr(taken.kinds, (" " + kind + " ").c_str()) != nullptr) continue;
+        return refuse(failure, std::string(taken.option) + " goes with" + taken.kinds + "and not with " + kind);
+    }
+    return true;
+}
+
 bool runPlot(const PlotOptions& options, Failure* failure) {
     std::vector<PathOption> inputs;
     for (const std::string& config : options.configs) inputs.push_back({"--config", config, ""});
@@ -298,8 +322,9 @@ RunCommand addPlotCommand(CLI::App* app) {
         ->required()
         ->check(CLI::IsMember({"ladder", "ramp", "decay", "arrows", "accuracy", "sinusoid", "buckets"}));
     app->add_option(
-        "--config", options->configs,
-        "all but sinusoid and buckets: a model's config.json or .gguf; again for more models in one picture");
+           "--config", options->configs,
+           "all but sinusoid and buckets: a model's config.json or .gguf; again for more models in one picture")
+        ->allow_extra_args(false);
     addLayerOptions(app, &options->model);
     takesCount(app->add_option("--pair", options->pair, "arrows: which pair; without it one of the faster"),
                "a whole number", 0, ROPE_MAX_PAIRS - 1);
@@ -318,7 +343,9 @@ RunCommand addPlotCommand(CLI::App* app) {
     app->add_flag("--bidirectional", options->bidirectional, "buckets: half of them are for keys after their query");
     app->add_option("-o,--out", options->out, "the .svg to write")->required();
     app->footer(kPlotExample);
-    return [options](Failure* failure) { return runPlot(*options, failure); };
+    return [app, options](Failure* failure) {
+        return checkPlotOptions(*app, options->kind, failure) && runPlot(*options, failure);
+    };
 }
 
 } // namespace tool

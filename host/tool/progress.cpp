@@ -1,5 +1,7 @@
 #include "tool/progress.hpp"
 
+#include "tool/tool.hpp"
+
 #include <cstdio>
 
 #ifdef _WIN32
@@ -20,8 +22,9 @@ Progress::Progress() {
 
 Progress::~Progress() { show(""); }
 
-void Progress::show(const std::string& what) {
-    if (!on_terminal_ || (what.empty() && width_ == 0)) return;
+void Progress::show(const std::string& given) {
+    if (!on_terminal_ || (given.empty() && width_ == 0)) return;
+    const std::string what = oneLine(given); // names of tensors may hold a terminal's commands
     std::fprintf(stderr, "\r%*s\r%s", static_cast<int>(width_), "", what.c_str());
     std::fflush(stderr);
     width_ = what.size();

@@ -270,6 +270,9 @@ bool parseSafetensorsHeader(const uint8_t* text, size_t size, uint64_t data_byte
                             std::string* error) try {
     *header = {};
     HeaderReader reader(header);
+    const uint8_t* const zero = std::find(text, text + size, 0); // the JSON's reader takes it for the end
+    if (zero != text + size)
+        return refuseHeader("the header is not JSON: its byte " + std::to_string(zero - text) + " is a zero", error);
     if (!Json::sax_parse(text, text + size, &reader)) return refuseHeader(reader.problem(), error);
     std::vector<SafetensorsEntry>& tensors = header->tensors;
     if (!std::all_of(tensors.begin(), tensors.end(),

@@ -29,7 +29,7 @@ bool readText(const std::string& path, std::string* text, std::string* problem) 
 
 // A file of the checkpoint lies in the list's folder or below it, so that no list reads from elsewhere.
 bool isBeside(const fs::path& file) {
-    return file.has_filename() && !file.has_root_path() &&
+    return file.has_filename() && !file.has_root_path() && file.native().find('\0') == fs::path::string_type::npos &&
            std::find(file.begin(), file.end(), fs::path("..")) == file.end();
 }
 
@@ -120,6 +120,11 @@ class ListReader : public nlohmann::json_sax<nlohmann::json> {
 
 bool parseList(const std::string& text, Tensors* tensors, std::string* problem) {
     ListReader reader(tensors);
+    const size_t zero = text.find('\0'); // the JSON's reader takes it for the end
+    if (zero != text.npos) {
+        *problem = "it is not JSON: byte " + std::to_string(zero) + " is a zero";
+        return false;
+    }
     if (!nlohmann::json::sax_parse(text, &reader) && !reader.problem().empty()) {
         *problem = reader.problem();
         return false;

@@ -118,15 +118,15 @@ TEST(Gguf, RefusesFactorsByName) {
               name + "has 2 dimensions and the first is 8; it must have one, of 8 pairs");
     EXPECT_EQ(refusal(llama().tensor("rope_freqs.weight", {8}, 0, Bytes(31))), name + "lies outside the file");
     EXPECT_EQ(refusal(llama().factors("rope_freqs.weight", {1, 1, 1, 1, 1, 1, 1, 0})),
-              name + "has the factor 0; factors must be positive and finite");
+              name + "has the factor 0; factors must be from 2^-30 to 2^100");
     EXPECT_EQ(refusal(llama().factors("rope_freqs.weight", {1, NAN, 1, 1, 1, 1, 1, 0})),
-              name + "has the factor nan; factors must be positive and finite");
+              name + "has the factor nan; factors must be from 2^-30 to 2^100");
     for (const auto& half :
          {std::make_pair(0x7C00, "inf"), std::make_pair(0x7E00, "nan"), std::make_pair(0xBC00, "-1")}) {
         Bytes halves;
         for (int i = 0; i < 8; ++i) append<uint16_t>(&halves, static_cast<uint16_t>(half.first));
         EXPECT_EQ(refusal(llama().tensor("rope_freqs.weight", {8}, 1, halves)),
-                  name + "has the factor " + half.second + "; factors must be positive and finite");
+                  name + "has the factor " + half.second + "; factors must be from 2^-30 to 2^100");
     }
     File astray = llama();
     astray.misplaced = 4;

@@ -92,6 +92,65 @@ TEST(Plan, HashesWhatAPipelineIsMadeOf) {
     EXPECT_NE(plan.passes[0].pipeline_hash, other.passes[0].pipeline_hash) << "a constant is another";
 }
 
+// An array of axes has as many entries as the caller says, whatever the pairs are.
+TEST(Plan, RefusesAxesOfAnotherCount) {
+    const uint8_t axes[4] = {0, 1, 0, 1};
+    for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
+        RopeRotateDescription d = llama();
+        d.source = source;
+        d.rows.count = 100;
+        d.frequencies = {nullptr, 4, 1, axes, 1};
+        RopePlan plan;
+        EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
+        EXPECT_STREQ(plan.reason.text, "frequencies.count is 4; a rotary part of 128 elements has 64 pairs");
+        d.frequencies = {nullptr, 4, 1, nullptr, 1};
+        EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    }
+}
+
+TEST(Plan, KeepsGroupsOfTablesAndCountsWithinTheLimit) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.group_size = 16;
+    const RopeTableDescription table = sample::table(100);
+    RopePlan plan;
+    ASSERT_EQ(ropePlanTable(&table, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_LE(plan.passes[0].group_size, 16u);
+    RopeRotateDescription d = llama();
+    d.positions.element = ROPE_POSITION_INT64;
+    d.count_outside = 1;
+    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(plan.pass_count, 2u);
+    EXPECT_LE(plan.passes[1].group_size, 16u);
+}
+
+TEST(Plan, RefusesBucketsThatAUniformBindingCannotHold) {
+    RopeBiasDescription d = {};
+    d.kind = ROPE_BIAS_T5;
+    d.heads = d.queries = d.keys = 1;
+    d.buckets = 32;
+    d.max_distance = 128;
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    RopePlan plan;
+    ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    limits.uniform_range = 16;
+    EXPECT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_ERROR_TOO_LARGE);
+    EXPECT_NE(std::string(plan.reason.text).find("more than the 16 of a uniform binding"), std::string::npos);
+}
+
+// What no device takes, the CPU refuses too.
+TEST(Plan, AndTheCpuRefuseTheSameTuning) {
+    RopeRotateDescription d = llama();
+    d.tuning.pairs = 5;
+    RopePlan plan;
+    RopeHostRotate host = {};
+    RopeReason reason;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text, reason.text);
+}
+
 TEST(Plan, TellsATablesBytes) {
     const RopeTableDescription d = table(131072);
     RopePlan plan;

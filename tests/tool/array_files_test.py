@@ -426,6 +426,7 @@ def hostile_safetensors_are_refused_in_one_line():
     refused("a shape that overflows", {"q": tensor(0, 8, [1 << 32, 1 << 32])}, "more than 63 bits count", bytes(8))
     refused("a number that overflows", b'{"q":{"shape":[99999999999999999999]}}', "a number that is no count")
     refused("overlapping", {"q": q, "k": tensor(4, 12)}, "'k' begins at byte 4 of the data", bytes(12))
+    refused("a zero", json.dumps({"q": q}).encode() + b"\0{", "the header is not JSON: its byte 61 is a zero", bytes(8))
     refused("a hole", {"q": q, "k": tensor(12, 20)}, "the tensor before it ends at 8", bytes(20))
     refused("bytes behind", {"q": q}, "the tensors end at byte 8 of the data, and the file has 9", bytes(9))
     refused("cut", {"q": q}, "'q' ends at byte 8 of the data, and the file has 7", bytes(7))

@@ -85,6 +85,7 @@ def nonsense_about_biases_is_refused_in_one_line():
         ("rank of weights", ["t5", "--weights", "s.npy"] + size, "[buckets, heads]"),
         ("one bucket", ["t5", "--weights", "w1.npy"] + size, "buckets is 1"),
         ("near", ["t5", "--weights", "w.npy", "--max-distance", "16"] + size, "max_distance is 16"),
+        ("a distance of alibi", ["alibi", "--heads", "2", "--max-distance", "7"] + size, "--max-distance goes with t5"),
         ("least of t5", ["t5", "--weights", "w.npy", "--least", "3"] + size, "--least goes with clipped"),
         ("sides", ["clipped", "--weights", "w.npy", "--bidirectional"] + size, "--bidirectional goes with"),
         ("huge", ["alibi", "--heads", "1000", "--queries", "1000000", "--keys", "1000000"], "GiB"),

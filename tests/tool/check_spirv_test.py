@@ -58,8 +58,8 @@ def check_spirv_finds_what_a_driver_may_fuse():
     before = sorted(os.listdir("."))
     for what, arguments, sentence in [
         ("no file", [], "FILE is missing"),
-        ("missing file", ["none.spv"], "none.spv cannot be read"),
-        ("folder", ["folder"], "folder cannot be read"),
+        ("missing file", ["none.spv"], "none.spv: there is no such file"),
+        ("folder", ["folder"], "folder: this is a folder"),
         ("odd size", ["odd.spv"], "odd.spv is no SPIR-V: it has 5 bytes"),
         ("text", ["text.spv"], "text.spv is no SPIR-V: it must begin with"),
         ("empty file", ["empty.spv"], "empty.spv is no SPIR-V"),

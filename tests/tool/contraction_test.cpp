@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -160,6 +161,30 @@ TEST(Contraction, IsFollowedThroughCallsAndVariables) {
     EXPECT_EQ(fusible, (Counts{{"OpFMul", 2}})) << listed(arithmetic);
     EXPECT_EQ(alone, (Counts{{"OpFMul", 1}, {"OpFAdd", 1}, {"OpFSub", 1}})) << listed(arithmetic);
     EXPECT_EQ(arithmetic.operations - arithmetic.undecorated.size(), 2u) << "one product and one sum are kept";
+}
+
+// A chain of pointers each made from the one before, and a function of many results that is called often: what a module
+// of a few hundred kilobytes may hold.
+TEST(Contraction, TakesTimeAndMemoryByTheModulesLength) {
+    constexpr uint32_t kCount = 60000;
+    std::vector<uint32_t> words = {0x07230203, 0x10300, 0, 4 * kCount + 10, 0};
+    const auto add = [&words](uint32_t op, const std::vector<uint32_t>& operands) {
+        words.push_back(static_cast<uint32_t>(operands.size() + 1) << 16 | op);
+        words.insert(words.end(), operands.begin(), operands.end());
+    };
+    add(54, {1, 2, 0, 3});                                                          // OpFunction
+    add(59, {4, 5, 7});                                                             // OpVariable of the function
+    for (uint32_t i = 0; i < kCount; ++i) add(65, {4, 6 + i, 5 + i});               // OpAccessChain
+    for (uint32_t i = 0; i < kCount; ++i) add(61, {1, 6 + kCount + i, 5 + kCount}); // OpLoad
+    for (uint32_t i = 0; i < kCount; ++i) add(254, {6 + kCount + i});               // OpReturnValue
+    for (uint32_t i = 0; i < kCount; ++i) add(57, {1, 6 + 2 * kCount + i, 2});      // OpFunctionCall
+    for (uint32_t i = 0; i < 10; ++i) add(129, {1, 6 + 3 * kCount + i, 6 + 2 * kCount + i, 6}); // OpFAdd
+    const auto before = std::chrono::steady_clock::now();
+    rope::Arithmetic arithmetic;
+    std::string error;
+    ASSERT_TRUE(rope::readArithmetic(words, &arithmetic, &error)) << error;
+    EXPECT_EQ(arithmetic.operations, 10u);
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count(), 20);
 }
 
 TEST(Contraction, IsSeenInTheFunctionsOfGlsl) {

@@ -79,7 +79,7 @@ def what_devices_lack_moves_no_bit():
             run_cut(cuts, "rotate", *common, "--q", "q.npy", "--q-out", "o.npy", "--device", device)
             with open("o.npy", "rb") as file:
                 assert file.read() == wanted, cuts
-        expect_sentence("q has 16-bit elements at an odd offset, stride or distance; make them even", "no-storage-16",
+        expect_sentence("q has 16-bit elements at an odd offset, stride or distance, which this device cannot store; --device cpu can", "no-storage-16",
                         "rotate", "--frequencies", "f.npy", "--rotary-dim", "2", "--positions", "-3:6", "--q", "odd.npy",
                         "--q-out", "odd_out.npy", "--device", device)
         assert not os.path.exists("odd_out.npy")

@@ -1,7 +1,9 @@
+import os
+
 import numpy as np
 
 from model import frequencies, indices, random
-from program import devices, run, test
+from program import devices, expect_refusal, run, test
 
 
 @test
@@ -28,6 +30,9 @@ def permuted_weights_rotate_as_the_other_pairing():
         run("permute", "--to", old, "--heads", "3", "--rotary-dim", "16", "new.npy", "-o", "new.npy")
         assert np.array_equal(np.load("new.npy"), weights)
     np.save("bias.npy", np.arange(8, dtype=np.int32))
+    np.save("bomb.npy", np.zeros((1 << 30, 0), np.float32)) # rows of no bytes, of which memory cannot hold the order
+    expect_refusal("a head of 2^30 rows", ["permute", "--to", "half", "--heads", "1", "--rotary-dim", "2", "bomb.npy", "-o", "o.npy"],
+                   "which makes heads of 1073741824 rows; they may have 65536", sorted(os.listdir(".")))
     said = run("permute", "--to", "half", "--heads", "2", "bias.npy", "-o", "bias_half.npy")[0]
     assert np.load("bias_half.npy").tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
     assert said == "bias.npy: [8], 2 heads of 4\n", said
