@@ -131,7 +131,7 @@ class Device {
     // submissions. `record` may call getters of this device, and no run(), submit(), upload(), download() or fill().
     bool submit(const std::function<void(VkCommandBuffer)>& record, std::string* error, double* gpu_seconds = nullptr);
 
-    // True if a submission did not end in time. Its work may go on, so nothing that it uses may be destroyed.
+    // True if a wait for a submission failed. The submission may go on, so nothing that it uses may be destroyed.
     bool isStuck() const;
 
   private:

@@ -12,7 +12,7 @@ set(VKROPE_RELATIVE_FILES relative.comp host/plan/relative.cpp host/plan/relativ
     host/reference/run_relative.cpp)
 set(VKROPE_FUSED_FILES fused.comp fused_gradient.comp count_fused.comp host/plan/fused.cpp host/plan/fused_bindings.cpp host/plan/fused_cache.cpp
     host/plan/fused_geometry.cpp host/plan/fused_gradient.cpp host/plan/fused_groups.cpp host/plan/fused_inputs.cpp
-    host/plan/fused_norms.cpp host/plan/fused_parameters.cpp host/plan/fused_resolve.cpp
+    host/plan/fused_norms.cpp host/plan/fused_parameters.cpp host/plan/fused_resolve.cpp host/plan/fused_strides.cpp
     host/plan/fused_weights.cpp host/plan/fused_widths.cpp host/plan/fused_words.cpp
     host/reference/quantize.cpp host/reference/run_fused.cpp host/reference/gradient.cpp host/reference/norm_sums.cpp host/reference/slot.cpp)
 

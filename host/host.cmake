@@ -33,6 +33,7 @@ set(VKROPE_SOURCES
     host/plan/fused_widths.cpp
     host/plan/fused_words.cpp
     host/plan/fused_resolve.cpp
+    host/plan/fused_strides.cpp
     host/plan/fused_groups.cpp
     host/plan/ggml.cpp
     host/plan/layout.cpp

@@ -534,7 +534,7 @@ typedef struct RopeRotateDescription {
     RopeSource source;
     RopeAngle angle;             /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
     RopeFrequencies frequencies; /* inline: all but values; table and rows: the scale that the rows hold, sets and axes.
-                                    Their count may be 0; if it is not, it is that of the pairs */
+                                    With axes their count is that of the pairs; else it is not read */
     RopePositions positions;
     RopeRows rows; /* table and rows */
     RopeTensor q, k;
@@ -1278,10 +1278,10 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: up to 6
  * in a rotation, 9 in a fused pass, 12 in a fused pass that reads weights of norms as storage, or biases, or has 16-bit
- * stores of blocks or of odd 16-bit geometry. The layout must have them too: one of all 12 and the uniform buffer serves
- * every shader. A host binds there what the nearest bound number below has, or the nearest above. That buffer is neither
- * read nor written there, but synchronization validation may take another buffer for a hazard. A device that has fewer
- * takes the folded SPIR-V. */
+ * stores of blocks or of odd 16-bit geometry. The layout must have them too: one of all 12 and the uniform buffer
+ * serves every shader. A host binds there what the nearest bound number below has, or the nearest above. That buffer is
+ * neither read nor written there, but synchronization validation may take another buffer for a hazard. A device that
+ * has fewer takes the folded SPIR-V. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were

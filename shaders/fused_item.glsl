@@ -41,7 +41,7 @@ const bool kKvInPlace = false; // no code may read a cache that is written
 #else
 const bool kKvInPlace = kQHeads != 0u ? kOthersInPlace : kFirstInPlace;
 #endif
-const uint kKvHeads = kKHeads != 0u ? kKHeads : kVHeads; // of both, but where V is not like K
+const uint kKvHeads = kKHeads != 0u ? kKHeads : kVHeads; // of K, and of a V that is like K or alone
 const bool kWidths = kQLanes != 0u;
 const bool kRowHoldsMore = kWidths && kLaneParts == 1u;
 const uint kQRowBlocks = kRowHoldsMore ? kHeadLanes / (kQLanes + uint(kQLanes == 0u)) : 1u;
@@ -86,8 +86,9 @@ bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
 // True if a tensor's places and lanes are V's own.
 bool is_own(WorkItem item) { return kVElements != 0u && item.tensor == kThird; }
 
-// These return strides that would be other constants for each number of tokens or slots. The first is one of V that is
-// not like K: K's in the proportion of their tokens. The second is from head to head where heads lie apart by all tokens.
+// These return strides that would be other constants for each number of tokens or slots. The first is of a V that is not
+// like K, and is K's in the proportion of their tokens. The second is from head to head where heads lie apart by all
+// tokens.
 uint in_proportion(uint of_k, uint token_of_k, uint token_of_v) {
     return of_k / (token_of_k + uint(token_of_k == 0u)) * token_of_v;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs a fuzzer, and prints which lines its inputs reached: fuzz.sh [target] [seconds|merge]
-#   target   npy (the default), npz, safetensors, config or gguf
+#   target   npy (the default), npz, safetensors, config, gguf or spirv
 #   seconds  how long, 60 by default; 0 only measures the committed corpus
 #   merge    the committed corpus becomes the fewest inputs, of those there and those found, that reach as much
 # What is found goes to the build folder (VKROPE_BUILD, else build/). Takes clang with libFuzzer, and llvm-cov.
@@ -32,6 +32,11 @@ safetensors)
     beside=("${files[@]}")
     longest=1024
     ;;
+spirv)
+    room=tool
+    sources=(host/tool/contraction.cpp)
+    longest=1024
+    ;;
 config)
     mapfile -t sources < <(cd "$root" && ls host/config/*.cpp | grep -v /gguf)
     beside=("${core[@]}")
@@ -42,7 +47,7 @@ gguf)
     beside=("${core[@]}" host/config/layer_names.cpp)
     longest=2048
     ;;
-*) echo "fuzz: there is no target '$target'; there are npy, npz, safetensors, config and gguf" >&2 && exit 2 ;;
+*) echo "fuzz: there is no target '$target'; there are npy, npz, safetensors, config, gguf and spirv" >&2 && exit 2 ;;
 esac
 [[ $seconds =~ ^([0-9]+|merge)$ ]] || { echo "fuzz: '$seconds' is neither a number of seconds nor merge" >&2 && exit 2; }
 

@@ -120,7 +120,7 @@ if(TARGET vkrope-config)
         tests/config/rotation_test.cpp tests/config/fuzz_config.cpp tests/config/fuzz_gguf.cpp tests/config/gguf_axes_test.cpp
         tests/config/gguf_corpus_test.cpp tests/support/gguf_file.cpp tests/config/gguf_format_test.cpp tests/config/gguf_models_test.cpp
         tests/config/gguf_layers_test.cpp tests/config/gguf_read_test.cpp tests/config/gguf_refusal_test.cpp tests/config/gguf_scales_test.cpp
-        tests/config/layers_test.cpp tests/tool/array_corpus_test.cpp tests/tool/fuzz_npz.cpp tests/tool/fuzz_safetensors.cpp)
+        tests/config/layers_test.cpp tests/tool/array_corpus_test.cpp tests/tool/fuzz_npz.cpp tests/tool/fuzz_safetensors.cpp tests/tool/fuzz_spirv.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config vkrope-arrays)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"

@@ -3,6 +3,7 @@
 #include "config/layer_names.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rope {
 namespace gguf {
@@ -128,12 +129,15 @@ bool readSlides(const ArchitectureKeys& keys, const GgufPlan& plan, std::vector<
     return true;
 }
 
-// Blocks that predict further tokens are counted behind the model's own layers, which lists of layers may end with.
+// The blocks that predict further tokens follow the model's own layers. Lists of layers may leave them out.
 bool countLayers(const ArchitectureKeys& keys, double* layers, std::string* error) {
     double further = 0;
     const char* key = "nextn_predict_layers";
     if (!keys.number("block_count", 0, kMaxLayers, layers, error) || !keys.number(key, 0, kMaxLayers, &further, error))
         return false;
+    if (*layers != std::floor(*layers) || further != std::floor(further))
+        return refuse(error, "the keys " + keys.name("block_count") + " and " + keys.name(key) + " are " +
+                                 shown(*layers) + " and " + shown(further) + "; they must be whole numbers");
     if (*layers != 0 && further >= *layers)
         return refuse(error, "the key " + keys.name(key) + " is " + shown(further) + ", and " +
                                  keys.name("block_count") + " " + shown(*layers) +
@@ -189,7 +193,8 @@ bool stopLinearAttention(const ArchitectureKeys& keys, const std::string& archit
     if (linear != nullptr && linear->numbers.size() < layers->size())
         return refuseShortList(keys, key, *linear, layers->size(), error);
     for (size_t i = 0; i < layers->size(); ++i)
-        (*layers)[i].rotates = linear != nullptr ? linear->numbers[i] == 0 : (i + 1) % period == 0;
+        (*layers)[i].rotates =
+            (*layers)[i].rotates && (linear != nullptr ? linear->numbers[i] == 0 : (i + 1) % period == 0);
     return true;
 }
 

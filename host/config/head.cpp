@@ -65,6 +65,10 @@ bool readHeadDim(const Source& source, uint32_t* head_dim, std::string* error) {
     if (zamba) sizes.hidden_size *= 2; // the layer's input beside the embedding
     if (sizes.hidden_size == 0 || sizes.heads == 0)
         return refuse(error, "the configuration has neither head_dim nor both hidden_size and num_attention_heads");
+    if (zamba && sizes.hidden_size % sizes.heads != 0) {
+        return refuse(error, "the configuration's hidden_size, " + std::to_string(sizes.hidden_size / 2) +
+                                 ", taken twice is no multiple of num_attention_heads, " + std::to_string(sizes.heads));
+    }
     if (sizes.hidden_size % sizes.heads != 0) {
         return refuse(error, "the configuration's hidden_size, " + std::to_string(sizes.hidden_size) +
                                  ", is no multiple of num_attention_heads, " + std::to_string(sizes.heads) +

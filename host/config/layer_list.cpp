@@ -109,6 +109,12 @@ bool countLayers(const Source& source, uint32_t* count, std::string* error) {
         return refuse(error, "the configuration's layer_types is empty; it must have one per layer");
     if (typed > kMaxLayers) return refuseTooMany("layer_types", typed, error);
     if (*count == 0) *count = static_cast<uint32_t>(typed);
+    const OwnList* own = findOwnList(source);
+    if (*count == 0 && own != nullptr && own->numbers != OwnList::Numbers::layers_with_attention) {
+        const size_t listed = findKey(source.config, own->key)->size();
+        if (listed > kMaxLayers) return refuseTooMany(own->key, listed, error);
+        *count = static_cast<uint32_t>(listed);
+    }
     if (!countByLists(source, count, error)) return false;
     if (*count == 0 && planOf(source) != nullptr) *count = planOf(source)->layers;
     return types == nullptr || typed >= *count ||

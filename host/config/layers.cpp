@@ -229,7 +229,8 @@ bool checkOneLayer(const ConfigRequest& request, const Source& source, const Mod
     }
     return refuse(error, findKey(source.config, "num_hidden_layers") != nullptr
                              ? "only some layers of the model type " + shown(source.type) +
-                                   " have an attention, and the configuration has no layer_types, which would say which"
+                                   " rotate, and the configuration has no list of layers, as layer_types is one, that "
+                                   "says which"
                              : "the configuration has no num_hidden_layers, which would say what layers there are");
 }
 

@@ -67,6 +67,22 @@ bool enterParts(bool sound, Source* source, std::string* error) {
     return enterPart(kSoundParts, source, &any, error);
 }
 
+bool isNullAt(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_null();
+}
+
+// True if the base is null, of all layers or of a type's. Other types' code takes a null for a key that is absent.
+bool hasNullBase(const Json& config) {
+    const auto rules = config.find("rope_parameters");
+    if (isNullAt(config, "rope_theta") || isNullAt(config, "rope_parameters")) return true;
+    if (rules == config.end() || !rules->is_object()) return false;
+    for (const auto& rule : *rules) {
+        if (rule.is_object() && isNullAt(rule, "rope_theta")) return true;
+    }
+    return isNullAt(*rules, "rope_theta");
+}
+
 // Some models of a type have no rotation, or one that is not read, though others of the type have one.
 bool checkVariant(const Source& source, std::string* error) {
     double layers = 0;
@@ -77,12 +93,8 @@ bool checkVariant(const Source& source, std::string* error) {
     if (source.type == "baichuan" && layers == 40)
         return refuse(error, "the model is Baichuan 13B, by its num_hidden_layers of 40, and has no rotation: its "
                              "positions are biases (ALiBi)");
-    // Other types take a null for a key that is absent.
-    const auto rules = source.config.find("rope_parameters");
-    const bool has_rules = source.type == "olmo_hybrid" && rules != source.config.end();
-    if (has_rules && (rules->is_null() || (rules->is_object() && rules->value("rope_theta", Json(0)).is_null())))
-        return refuse(error, std::string("the configuration's ") + (rules->is_null() ? "" : "rope_theta of its ") +
-                                 "rope_parameters is null: the model has no rotation");
+    if (source.type == "olmo_hybrid" && hasNullBase(source.config))
+        return refuse(error, "the configuration's rope_parameters or rope_theta is null: the model has no rotation");
     bool long_context = false;
     if (source.type == "zamba2" && !readBool(source.config, "use_long_context", &long_context, error)) return false;
     if (long_context)

@@ -12,7 +12,7 @@ template <typename Element, typename List> VkResult listAll(std::vector<Element>
     uint32_t count = 0;
     VkResult result = list(&count, nullptr);
     all->resize(result == VK_SUCCESS ? count : 0);
-    if (result == VK_SUCCESS) result = list(&count, all->data());
+    if (result == VK_SUCCESS && count != 0) result = list(&count, all->data());
     if (result == VK_INCOMPLETE) result = VK_SUCCESS;
     all->resize(result == VK_SUCCESS ? count : 0);
     return result;

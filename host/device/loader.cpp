@@ -307,10 +307,11 @@ bool Instance::physicalDevices(std::vector<VkPhysicalDevice>* devices, std::stri
     const VkResult result = listAll(devices, [this](uint32_t* count, VkPhysicalDevice* listed) {
         return vk_.EnumeratePhysicalDevices(handle_, count, listed);
     });
-    if (result != VK_SUCCESS) {
-        *error = "vkEnumeratePhysicalDevices returned " + resultName(result);
+    if (result == VK_SUCCESS || result == VK_ERROR_INITIALIZATION_FAILED) { // the loader's answer if no driver has one
+        return true;
     }
-    return result == VK_SUCCESS;
+    *error = "vkEnumeratePhysicalDevices returned " + resultName(result);
+    return false;
 }
 
 std::string resultName(VkResult result) {

@@ -53,6 +53,12 @@ inline SideBits fusedSideBits(const FusedTensor& t) {
 inline uint64_t sourceHeadStride(const FusedTensor& t) {
     return isShifted(t) ? t.cache.head_stride : t.source.head_stride;
 }
+// A page of one slot has no stride of slots, and that of pages stands in its place: no slot is found by it, but V's
+// strides are in proportion to it.
+inline uint64_t destinationTokenStride(const FusedTensor& t) {
+    const uint64_t slot = t.cache.slot_stride != 0 ? t.cache.slot_stride : t.cache.page_stride;
+    return t.cached ? slot : t.destination_token;
+}
 inline uint64_t destinationHeadStride(const FusedTensor& t) {
     return t.cached ? t.cache.head_stride : t.destination.head_stride;
 }

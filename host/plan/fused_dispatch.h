@@ -107,7 +107,13 @@ RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, con
 RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 // Refuses a cache that no windows make fit.
 RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
-// True if a dispatch of K and of a V that is not like K finds the places of both. Its pipeline then serves any number of tokens.
+// Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it is ROPE_NOWHERE, and the
+// word of a sequence's stride has that of all heads. So no constant depends on the number of tokens.
+uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t unit, uint32_t* word);
+// Sets the strides of a V that is not like K.
+void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uint32_t* constants);
+// True if a dispatch of K and of a V that is not like K finds the places of both, by constants that do not depend on
+// the number of tokens or slots.
 bool canPlaceVByK(const FusedDispatch& dispatch, const ShaderVariant& variant);
 // True if K and V share one buffer, and no binding spans both of their caches. Windows of both would be smaller than
 // those of each.

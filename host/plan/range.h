@@ -5,7 +5,7 @@
 
 namespace rope {
 
-// What plans so many tokens: with Q and K in one dispatch where they fit into one, or apart.
+// A TokenPlanner plans any number of tokens: with Q and K in one dispatch where they fit into one, or apart.
 struct TokenPlanner {
     const void* description;
     const RopeLimits* limits;

@@ -128,11 +128,11 @@ WrittenRuns writtenRuns(const RopeRotateDescription& d) {
     if ((l.batch_stride | l.token_stride | l.head_stride) == 0) {
         l = {l.offset, tokens * heads * d.head_dim, heads * d.head_dim, d.head_dim};
     }
-    const bool part = in_place && d.rotary_dim != 0;
+    const uint32_t rotary_dim = d.rotary_dim != 0 ? d.rotary_dim : d.head_dim - d.rotary_begin;
     return {{std::max(d.batch, 1u), tokens, heads},
             {l.batch_stride * size, l.token_stride * size, l.head_stride * size},
-            (l.offset + (part ? d.rotary_begin : 0)) * size,
-            (part ? d.rotary_dim : d.head_dim) * size};
+            (l.offset + (in_place ? d.rotary_begin : 0)) * size,
+            (in_place ? rotary_dim : d.head_dim) * size};
 }
 
 void copyRuns(const WrittenRuns& runs, const uint8_t* from, uint8_t* to) {

@@ -248,21 +248,21 @@ std::string plottedName(const std::string& path, const rope::ModelEncoding& enco
 bool checkPlotOptions(const CLI::App& app, const std::string& kind, Failure* failure) {
     const struct {
         const char *option, *kinds;
-    } kTaken[] = {{"--config", " ladder ramp decay arrows accuracy "},
-                  {"--layer", " ladder ramp decay arrows accuracy "},
-                  {"--layer-type", " ladder ramp decay arrows accuracy "},
-                  {"--length", " ladder ramp decay arrows accuracy "},
-                  {"--pair", " arrows "},
-                  {"--dim", " sinusoid "},
-                  {"--positions", " sinusoid "},
-                  {"--base", " sinusoid "},
-                  {"--halves", " sinusoid "},
-                  {"--buckets", " buckets "},
-                  {"--max-distance", " buckets "},
-                  {"--bidirectional", " buckets "}};
+    } kTaken[] = {{"--config", "ladder, ramp, decay, arrows and accuracy"},
+                  {"--layer", "ladder, ramp, decay, arrows and accuracy"},
+                  {"--layer-type", "ladder, ramp, decay, arrows and accuracy"},
+                  {"--length", "ladder, ramp, decay, arrows and accuracy"},
+                  {"--pair", "arrows"},
+                  {"--dim", "sinusoid"},
+                  {"--positions", "sinusoid"},
+                  {"--base", "sinusoid"},
+                  {"--halves", "sinusoid"},
+                  {"--buckets", "buckets"},
+                  {"--max-distance", "buckets"},
+                  {"--bidirectional", "buckets"}};
     for (const auto& taken : kTaken) {
-        if (app.count(taken.option) == 0 || std::strstr(taken.kinds, (" " + kind + " ").c_str()) != nullptr) continue;
-        return refuse(failure, std::string(taken.option) + " goes with" + taken.kinds + "and not with " + kind);
+        if (app.count(taken.option) == 0 || std::strstr(taken.kinds, kind.c_str()) != nullptr) continue;
+        return refuse(failure, std::string(taken.option) + " goes with " + taken.kinds + ", and not with " + kind);
     }
     return true;
 }

@@ -18,11 +18,14 @@ TEST(Config, ModelsThatDoNotRotateAreRefused) {
 // OLMo Hybrid's released files have a null where others have a base. Zamba 2 rotates where a key asks for it.
 TEST(Config, ModelsThatMayRotateAndDoNotAreRefused) {
     const std::string none = ": the model has no rotation";
-    EXPECT_EQ(refusal(R"({"model_type": "olmo_hybrid", "rope_parameters": null})"),
-              "the configuration's rope_parameters is null" + none);
-    EXPECT_EQ(
-        refusal(R"({"model_type": "olmo_hybrid", "rope_parameters": {"rope_theta": null, "rope_type": "default"}})"),
-        "the configuration's rope_theta of its rope_parameters is null" + none);
+    for (const char* config :
+         {R"("rope_parameters": null)", R"("rope_theta": null, "rope_scaling": null)",
+          R"("rope_parameters": {"rope_theta": null, "rope_type": "default"})",
+          R"("rope_parameters": {"full_attention": {"rope_theta": null, "rope_type": "default"}})"})
+        EXPECT_EQ(refusal(std::string(R"({"model_type": "olmo_hybrid", )") + config + "}"),
+                  "the configuration's rope_parameters or rope_theta is null" + none);
+    EXPECT_EQ(refusal(R"({"model_type": "zamba2", "use_mem_rope": true, "hidden_size": 2561})"),
+              "the configuration's hidden_size, 2561, taken twice is no multiple of num_attention_heads, 32");
     EXPECT_EQ(refusal(R"({"model_type": "zamba2"})"),
               "the configuration has no use_mem_rope, without which the model type \"zamba2\" has no rotation");
     EXPECT_EQ(refusal(R"({"model_type": "zamba2", "use_mem_rope": false})"),

@@ -139,13 +139,17 @@ TEST(Plan, RefusesBucketsThatAUniformBindingCannotHold) {
     EXPECT_NE(std::string(plan.reason.text).find("more than the 16 of a uniform binding"), std::string::npos);
 }
 
-// What no device takes, the CPU refuses too.
+// The CPU refuses too what no device takes.
 TEST(Plan, AndTheCpuRefuseTheSameTuning) {
     RopeRotateDescription d = llama();
     d.tuning.pairs = 5;
     RopePlan plan;
     RopeHostRotate host = {};
     RopeReason reason;
+    EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text, reason.text);
+    d.tuning = {0, ROPE_MAX_TUNED_HEADS + 1, 0};
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
     EXPECT_STREQ(plan.reason.text, reason.text);

@@ -26,7 +26,6 @@ PFN_vkGetDeviceProcAddr real_device_functions = nullptr;
 #define FAULTS_CALLS(X)                                                                                                \
     X(CreateInstance)                                                                                                  \
     X(EnumeratePhysicalDevices)                                                                                        \
-    X(EnumerateDeviceExtensionProperties)                                                                              \
     X(CreateDevice)                                                                                                    \
     X(CreateCommandPool)                                                                                               \
     X(AllocateCommandBuffers)                                                                                          \
@@ -92,6 +91,12 @@ VkResult waitForFences(VkDevice device, uint32_t count, const VkFence* fences, V
     return std::strcmp(troubles.failing, "vkWaitForFences") == 0 ? troubles.failure : result;
 }
 
+PFN_vkEnumerateDeviceExtensionProperties real_extensions = nullptr;
+VkResult deviceExtensions(VkPhysicalDevice device, const char* layer, uint32_t* count, VkExtensionProperties* all) {
+    if (std::strcmp(troubles.failing, "vkEnumerateDeviceExtensionProperties") == 0) return troubles.failure;
+    return real_extensions(device, layer, count, all);
+}
+
 PFN_vkGetPhysicalDeviceMemoryProperties real_memory = nullptr;
 void memoryProperties(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties* memory) {
     real_memory(device, memory);
@@ -145,6 +150,8 @@ PFN_vkVoidFunction instanceFunctions(VkInstance instance, const char* name) {
     if (function == nullptr) return nullptr;
     PFN_vkVoidFunction wrapped = function;
     FAULTS_CALLS(FAULTS_WRAP)
+    if (std::strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
+        return instead(&real_extensions, function, deviceExtensions);
     if (std::strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0)
         return instead(&real_memory, function, memoryProperties);
     if (std::strcmp(name, "vkGetDeviceProcAddr") == 0)
@@ -287,9 +294,26 @@ TEST_P(Faults, AFenceThatNeverSignalsIsWaitedForAsLongAsSaid) {
     EXPECT_LT(seconds, 10);
     EXPECT_FALSE(use(&device, &error));
     EXPECT_NE(error.find("did not finish earlier work"), std::string::npos) << error;
+    EXPECT_TRUE(device.isStuck());
     device = rope::Device();
     troubles.signals = true;
     expectUsable();
+}
+
+TEST_P(Faults, ADeviceWithoutExtensionsIsFoundAndNotOpened) {
+    troubles.failing = "vkEnumerateDeviceExtensionProperties";
+    std::string error;
+    EXPECT_FALSE(rope::Device::open(options_, &error));
+    EXPECT_EQ(error, "vkEnumerateDeviceExtensionProperties returned VK_ERROR_OUT_OF_DEVICE_MEMORY");
+}
+
+// A loader whose drivers find no device answers so.
+TEST_P(Faults, ALoaderThatFindsNothingIsToldWhatToInstall) {
+    troubles.failing = "vkEnumeratePhysicalDevices";
+    troubles.failure = VK_ERROR_INITIALIZATION_FAILED;
+    std::string error;
+    EXPECT_FALSE(rope::Device::open(options_, &error));
+    EXPECT_NE(error.find("no Vulkan device: the loader's drivers found none; install"), std::string::npos) << error;
 }
 
 TEST_P(Faults, AnotherKindOfMemoryServesWhereTheBestHasNoRoom) {

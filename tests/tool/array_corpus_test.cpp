@@ -1,4 +1,4 @@
-// The findings of the fuzzers of .npz and .safetensors, once more.
+// The findings of the fuzzers of .npz, .safetensors and SPIR-V, once more.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 void fuzzNpz(const uint8_t* bytes, size_t size);
 void fuzzSafetensors(const uint8_t* bytes, size_t size);
+void fuzzSpirv(const uint8_t* bytes, size_t size);
 
 namespace {
 
@@ -27,5 +28,7 @@ void expectSurvival(const char* corpus, void (*fuzz)(const uint8_t*, size_t)) {
 TEST(Npz, SurvivesItsCorpus) { expectSurvival("npz", fuzzNpz); }
 
 TEST(Safetensors, SurvivesItsCorpus) { expectSurvival("safetensors", fuzzSafetensors); }
+
+TEST(Contraction, SurvivesItsCorpus) { expectSurvival("spirv", fuzzSpirv); }
 
 } // namespace

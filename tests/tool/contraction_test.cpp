@@ -163,8 +163,8 @@ TEST(Contraction, IsFollowedThroughCallsAndVariables) {
     EXPECT_EQ(arithmetic.operations - arithmetic.undecorated.size(), 2u) << "one product and one sum are kept";
 }
 
-// A chain of pointers each made from the one before, and a function of many results that is called often: what a module
-// of a few hundred kilobytes may hold.
+// The module has a chain of pointers, each made from the one before, and a function of many results that is called
+// often.
 TEST(Contraction, TakesTimeAndMemoryByTheModulesLength) {
     constexpr uint32_t kCount = 60000;
     std::vector<uint32_t> words = {0x07230203, 0x10300, 0, 4 * kCount + 10, 0};

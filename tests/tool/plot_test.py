@@ -36,8 +36,8 @@ def pictures_of_other_encodings_are_well_formed():
     expect_refusal("odd", ["plot", "sinusoid", "--dim", "7", "-o", "o.svg"], "--dim is 7", before)
     expect_refusal("buckets", ["plot", "buckets", "--buckets", "3", "--bidirectional", "-o", "o.svg"], "buckets is 3", before)
     expect_refusal("no model", ["plot", "ladder", "-o", "o.svg"], "--config is missing", before)
-    for arguments, sentence in [(["ladder", "--pair", "3"], "--pair goes with arrows and not with ladder"),
-                                (["sinusoid", "--config", "c.json"], "--config goes with ladder ramp decay arrows accuracy and not"),
-                                (["buckets", "--dim", "8"], "--dim goes with sinusoid and not with buckets"),
-                                (["arrows", "--bidirectional"], "--bidirectional goes with buckets and not with arrows")]:
+    for arguments, sentence in [(["ladder", "--pair", "3"], "--pair goes with arrows, and not with ladder"),
+                                (["sinusoid", "--config", "c.json"], "--config goes with ladder, ramp, decay, arrows and accuracy, and not"),
+                                (["buckets", "--dim", "8"], "--dim goes with sinusoid, and not with buckets"),
+                                (["arrows", "--bidirectional"], "--bidirectional goes with buckets, and not with arrows")]:
         expect_refusal(sentence, ["plot", *arguments, "-o", "o.svg"], sentence, before)
