@@ -21,6 +21,7 @@ namespace {
 struct Last {
     const RopePass& pass;
     const RopeDispatch& dispatch;
+    bool is_first; // of its pass
     rope::RopeFusedPush push;
     uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
     bool hasOwn(const rope::FusedTensor& t) const { return t.role == rope::kV && id(ROPE_ID_V_ELEMENTS) != 0; }
@@ -83,10 +84,20 @@ struct Strides {
     uint64_t at, batch, token, head;
 };
 
-void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, RopeElement element) {
+// The last element lies in the binding, and every head of every token is where the layout has it.
+void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, const RopeLayout& layout,
+                 RopeElement element) {
     const uint64_t units =
         s.at + (l.dispatch.groups[1] - 1ull) * s.batch + (l.push.tokens - 1ull) * s.token + (t.heads - 1ull) * s.head;
     l.fits(s.binding, units * l.pass.address_unit + t.d.head_dim - 1, ropeElementBytes(element));
+    const uint64_t unit = l.pass.address_unit;
+    if (l.is_first) {
+        ASSERT_EQ(l.dispatch.bindings[s.binding].offset + s.at * unit * ropeElementBytes(element),
+                  layout.offset * ropeElementBytes(element));
+    }
+    if (l.dispatch.groups[1] > 1) ASSERT_EQ(s.batch * unit, layout.batch_stride);
+    if (l.push.tokens > 1) ASSERT_EQ(s.token * unit, layout.token_stride);
+    if (t.heads > 1) ASSERT_EQ(s.head * unit, layout.head_stride);
 }
 
 // The last weight that a token and a head ask for, and what is loaded with it.
@@ -378,7 +389,7 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
                           : own ? ROPE_ID_V_SOURCE_TOKEN
                                 : ROPE_ID_KV_SOURCE_TOKEN),
                      l.sourceHead(t)},
-                    t.d.element_in);
+                    t.source, t.d.element_in);
     }
     if (t.cached) return checkCache(l, t, sequences);
     const uint64_t at = is_q ? l.push.q_to : is_v ? l.push.v_to : l.push.k_to;
@@ -391,13 +402,13 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
                       : own ? ROPE_ID_V_DESTINATION_TOKEN
                             : ROPE_ID_KV_DESTINATION_TOKEN),
                  l.destinationHead(t)},
-                t.d.element_out);
+                t.destination, t.d.element_out);
 }
 
 // Checks one dispatch, and marks the tensors that it takes.
-void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const RopeDispatch& dispatch,
+void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const RopeDispatch& dispatch, bool is_first,
                    uint32_t* taken) {
-    Last l = {pass, dispatch, {}};
+    Last l = {pass, dispatch, is_first, {}};
     std::memcpy(&l.push, dispatch.push, sizeof l.push);
     rope::RopePush tokens = {};
     std::memcpy(&tokens, dispatch.push, offsetof(rope::RopePush, heads));
@@ -437,7 +448,7 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
             RopeDispatch dispatch;
             ropeGetDispatch(&plan, first + (i < 50 ? i : count - 1 - (i - 50) % count), &dispatch);
             checkBindings(plan, dispatch, limits);
-            checkDispatch(fused, plan.passes[pass], dispatch, &taken);
+            checkDispatch(fused, plan.passes[pass], dispatch, i == 0, &taken);
         }
         first += count;
     }
