@@ -534,7 +534,7 @@ typedef struct RopeRotateDescription {
     RopeSource source;
     RopeAngle angle;             /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
     RopeFrequencies frequencies; /* inline: all but values; table and rows: the scale that the rows hold, sets and axes.
-                                    With axes their count is that of the pairs; else it is not read */
+                                    With axes their count is that of the pairs or 0; else it is not read */
     RopePositions positions;
     RopeRows rows; /* table and rows */
     RopeTensor q, k;

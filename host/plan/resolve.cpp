@@ -78,7 +78,8 @@ RopeResult resolveCosSin(RopeRotateDescription* d, RopeReason* reason) {
     const uint32_t pairs = d->rotary_dim / 2;
     RopeFrequencies* f = &d->frequencies;
     const bool from_rows = d->source != ROPE_SOURCE_INLINE;
-    if (from_rows && f->values == nullptr && f->axes == nullptr) f->count = pairs; // the caller's axes are so many
+    const bool is_counted = f->axes != nullptr && f->count != 0; // the caller's array has so many axes
+    if (from_rows && f->values == nullptr && !is_counted) f->count = pairs;
     if (f->count != pairs) {
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies.count is %u; a rotary part of %u elements has %u pairs",
                       f->count, d->rotary_dim, pairs);

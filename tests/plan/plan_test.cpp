@@ -103,8 +103,13 @@ TEST(Plan, RefusesAxesOfAnotherCount) {
         RopePlan plan;
         EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
         EXPECT_STREQ(plan.reason.text, "frequencies.count is 4; a rotary part of 128 elements has 64 pairs");
-        d.frequencies = {nullptr, 4, 1, nullptr, 1};
-        EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+        const std::vector<uint8_t> all(64, 0); // one for each pair
+        for (const RopeFrequencies& taken :
+             {RopeFrequencies{nullptr, 4, 1, nullptr, 1}, RopeFrequencies{nullptr, 0, 1, all.data(), 1},
+              RopeFrequencies{nullptr, 64, 1, all.data(), 1}}) {
+            d.frequencies = taken;
+            EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+        }
     }
 }
 
