@@ -11,10 +11,12 @@ namespace rope {
 
 // Fused passes have these, and the rotation's constants of lanes and heads.
 #define ROPE_ID_V_HEADS 48
-#define ROPE_ID_APART 49          // ROPE_APART_ bits: K or V does not share the buffer of the tensor before it
-#define ROPE_ID_ELEMENT_CACHE 50  // K's and V's; ROPE_ID_ELEMENT_OUT is Q's
-#define ROPE_ID_Q_SOURCE_TOKEN 51 // strides in units of RopePass.address_unit
-#define ROPE_ID_Q_SOURCE_HEAD 52  // ROPE_NOWHERE: heads share a sequence's stride evenly; 54 and 56 have this value too
+#define ROPE_ID_APART 49         // ROPE_APART_ bits: K or V does not share the buffer of the tensor before it
+#define ROPE_ID_ELEMENT_CACHE 50 // K's and V's; ROPE_ID_ELEMENT_OUT is Q's
+// Strides are in units of RopePass.address_unit. Those of heads are ROPE_NOWHERE where heads share a sequence's stride
+// evenly: the shader then divides its push word.
+#define ROPE_ID_Q_SOURCE_TOKEN 51
+#define ROPE_ID_Q_SOURCE_HEAD 52
 #define ROPE_ID_KV_SOURCE_TOKEN 53
 #define ROPE_ID_KV_SOURCE_HEAD 54
 #define ROPE_ID_Q_DESTINATION_TOKEN 55

@@ -31,8 +31,7 @@ constexpr ArchitectureGroup kGroups[] = {
      "gemma3 gemma3n gemma4 gemma4-assistant gemma-embedding starcoder2 openelm gptneox codeshell orion nemotron "
      "exaone exaone4 exaone-moe minicpm3 bailingmoe2 dots1 hunyuan-moe jais2 gpt-oss hunyuan-dense hunyuan_vl hy_v3 "
      "lfm2 lfm2moe smallthinker seed_oss grovemoe apertus minimax-m2 minimax-m3 cogvlm pangu-embedded afmoe qwen3next "
-     "mimo2 "
-     "talkie mellum glm4moe "},
+     "mimo2 talkie mellum glm4moe "},
     {RotationKind::axes, " qwen2vl paddleocr "},
     {RotationKind::axes_round_robin, " qwen3vl qwen3vlmoe qwen35 qwen35moe "},
     {RotationKind::none,

@@ -113,9 +113,9 @@ std::vector<DeviceInfo> matchingDevices(const std::vector<DeviceInfo>& infos, co
         const size_t index = select.size() < 9 ? std::strtoul(select.c_str(), nullptr, 10) : infos.size();
         return index < infos.size() ? std::vector<DeviceInfo>{infos[index]} : std::vector<DeviceInfo>();
     }
+    const std::string wanted = inLowerCase(select);
     std::vector<DeviceInfo> found;
     for (const DeviceInfo& info : infos) {
-        const std::string wanted = inLowerCase(select);
         if (inLowerCase(info.name).find(wanted) != std::string::npos ||
             inLowerCase(info.driver).find(wanted) != std::string::npos) {
             found.push_back(info);

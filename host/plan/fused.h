@@ -62,6 +62,12 @@ inline uint64_t destinationTokenStride(const FusedTensor& t) {
 inline uint64_t destinationHeadStride(const FusedTensor& t) {
     return t.cached ? t.cache.head_stride : t.destination.head_stride;
 }
+// If only one of two tensors is packed, their sequences are as far apart at one number of tokens alone. Such tensors
+// share nothing that asks for equal strides, or a range of tokens would have a pipeline in its midst.
+inline bool arePackedAlike(const FusedTensor& a, const FusedTensor& b, bool source) {
+    const bool alike = source ? a.source_packed == b.source_packed : a.destination_packed == b.destination_packed;
+    return alike || a.d.batch == 1;
+}
 
 struct ResolvedFused {
     // The description with every default filled in, also the widths of tensors that have heads. If there is a cache,

@@ -186,12 +186,6 @@ bool shareBinding(const RopeAccess& a, const RopeAccess& b) {
            a.stride[kBatch] == b.stride[kBatch] && a.stride[kToken] == b.stride[kToken];
 }
 
-// If only one tensor is packed, sequences are as far apart at one number of tokens alone.
-bool arePackedAlike(const FusedTensor& a, const FusedTensor& b, bool source) {
-    const bool alike = source ? a.source_packed == b.source_packed : a.destination_packed == b.destination_packed;
-    return alike || a.d.batch == 1;
-}
-
 void widenAccess(const RopeAccess& more, RopeAccess* access) {
     const uint64_t begin = smaller(access->offset, more.offset);
     access->extent = larger(access->offset + access->extent, more.offset + more.extent) - begin;

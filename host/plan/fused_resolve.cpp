@@ -289,9 +289,7 @@ RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, bool* unlike,
                       measure.name, static_cast<unsigned long long>(measure.k),
                       static_cast<unsigned long long>(measure.v));
     }
-    // If only one of them is packed, they are alike at one number of tokens alone. So they are never alike.
-    const bool packed_alike = k.source_packed == v.source_packed && k.destination_packed == v.destination_packed;
-    *unlike = *unlike || (!alike && k.d.batch != 1 && !packed_alike);
+    *unlike = *unlike || (!alike && !(arePackedAlike(k, v, true) && arePackedAlike(k, v, false)));
     if (!canNormTogether(k, v)) {
         return refuse(
             reason, ROPE_ERROR_INVALID,

@@ -23,18 +23,17 @@ uint64_t destinationBatchStride(const FusedTensor& t) {
 struct BothStrides {
     struct {
         uint64_t sequence, token, head;
-        bool packed;
     } k, v;
     uint32_t sequences;
 };
 BothStrides sourceStrides(const FusedTensor& k, const FusedTensor& v) {
-    return {{k.source.batch_stride, k.source_token, k.source.head_stride, k.source_packed},
-            {v.source.batch_stride, v.source_token, v.source.head_stride, v.source_packed},
+    return {{k.source.batch_stride, k.source_token, k.source.head_stride},
+            {v.source.batch_stride, v.source_token, v.source.head_stride},
             k.d.batch};
 }
 BothStrides destinationStrides(const FusedTensor& k, const FusedTensor& v) {
-    return {{destinationBatchStride(k), destinationTokenStride(k), destinationHeadStride(k), k.destination_packed},
-            {destinationBatchStride(v), destinationTokenStride(v), destinationHeadStride(v), v.destination_packed},
+    return {{destinationBatchStride(k), destinationTokenStride(k), destinationHeadStride(k)},
+            {destinationBatchStride(v), destinationTokenStride(v), destinationHeadStride(v)},
             k.cached ? sequencesOf(k.d) : k.d.batch};
 }
 
@@ -51,11 +50,10 @@ bool isInProportion(const BothStrides& s, uint64_t of_k, uint64_t of_v, uint32_t
 uint32_t ownHeadConstant(const BothStrides& s, uint32_t unit) {
     return isInProportion(s, s.k.head, s.v.head, unit) ? ROPE_NOWHERE : lowWord(s.v.head / unit);
 }
-// True if one dispatch finds V's places by K's, and by constants that do not depend on the number of tokens or slots.
-// If only one of the two is packed, their strides are in proportion at one number of tokens alone.
+// True if one dispatch finds V's places by K's, and by constants that do not depend on the number of tokens or slots. A
+// token or slot that is alone may have a stride of 0, and its heads a constant.
 bool canShareStrides(const BothStrides& s, uint32_t unit) {
-    const bool in_proportion = s.k.packed == s.v.packed && isInProportion(s, s.k.sequence, s.v.sequence, unit);
-    if (s.sequences != 1 && !in_proportion) return false;
+    if (s.sequences != 1 && !isInProportion(s, s.k.sequence, s.v.sequence, unit)) return false;
     return s.v.head <= s.v.token || s.v.token == 0 || isInProportion(s, s.k.head, s.v.head, unit);
 }
 
@@ -74,7 +72,8 @@ void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uin
 bool canPlaceVByK(const FusedDispatch& dispatch, const ShaderVariant& variant) {
     const FusedTensor &k = *dispatch.tensors[kK], &v = *dispatch.tensors[kV];
     const uint32_t unit = variant.by_words ? 1 : variant.lane_pairs;
-    return canShareStrides(sourceStrides(k, v), unit) && canShareStrides(destinationStrides(k, v), unit);
+    return arePackedAlike(k, v, true) && arePackedAlike(k, v, false) && canShareStrides(sourceStrides(k, v), unit) &&
+           canShareStrides(destinationStrides(k, v), unit);
 }
 
 } // namespace rope

@@ -1,4 +1,5 @@
 // vkrope permute: permutes weights made for one pairing to the other.
+#include "config/config.hpp"
 #include "tool/array_file.hpp"
 #include "tool/format_names.hpp"
 #include "tool/input.hpp"
@@ -15,8 +16,6 @@
 
 namespace tool {
 namespace {
-
-constexpr uint64_t kMaxHeadDim = 65536; // as of configurations
 
 struct PermuteOptions {
     std::string to, input, output;
@@ -39,9 +38,10 @@ bool findPermutation(const PermuteOptions& options, const std::string& name, con
         return refuse(failure, "the rotary part from element " + std::to_string(options.rotary_offset) +
                                    " on does not fit into heads of " + std::to_string(head_dim));
     }
-    if (head_dim > kMaxHeadDim) {
+    const uint64_t most = static_cast<uint64_t>(rope::kMaxHeadDim);
+    if (head_dim > most) {
         return refuse(failure, name + " has the shape " + shapeText(weights) + ", which makes heads of " +
-                                   std::to_string(head_dim) + " rows; they may have " + std::to_string(kMaxHeadDim));
+                                   std::to_string(head_dim) + " rows; they may have " + std::to_string(most));
     }
     const uint32_t dim = static_cast<uint32_t>(head_dim);
     const RopePairing to = pairingOf(options.to);

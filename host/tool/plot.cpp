@@ -246,20 +246,13 @@ std::string plottedName(const std::string& path, const rope::ModelEncoding& enco
 
 // An option that says nothing of a kind is refused with it.
 bool checkPlotOptions(const CLI::App& app, const std::string& kind, Failure* failure) {
+    constexpr char kOfModels[] = "ladder, ramp, decay, arrows and accuracy";
     const struct {
         const char *option, *kinds;
-    } kTaken[] = {{"--config", "ladder, ramp, decay, arrows and accuracy"},
-                  {"--layer", "ladder, ramp, decay, arrows and accuracy"},
-                  {"--layer-type", "ladder, ramp, decay, arrows and accuracy"},
-                  {"--length", "ladder, ramp, decay, arrows and accuracy"},
-                  {"--pair", "arrows"},
-                  {"--dim", "sinusoid"},
-                  {"--positions", "sinusoid"},
-                  {"--base", "sinusoid"},
-                  {"--halves", "sinusoid"},
-                  {"--buckets", "buckets"},
-                  {"--max-distance", "buckets"},
-                  {"--bidirectional", "buckets"}};
+    } kTaken[] = {{"--config", kOfModels},     {"--layer", kOfModels},        {"--layer-type", kOfModels},
+                  {"--length", kOfModels},     {"--pair", "arrows"},          {"--dim", "sinusoid"},
+                  {"--positions", "sinusoid"}, {"--base", "sinusoid"},        {"--halves", "sinusoid"},
+                  {"--buckets", "buckets"},    {"--max-distance", "buckets"}, {"--bidirectional", "buckets"}};
     for (const auto& taken : kTaken) {
         if (app.count(taken.option) == 0 || std::strstr(taken.kinds, kind.c_str()) != nullptr) continue;
         return refuse(failure, std::string(taken.option) + " goes with " + taken.kinds + ", and not with " + kind);

@@ -378,31 +378,22 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
 
 void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV, own = l.hasOwn(t);
+    const auto any = [&](auto of_q, auto of_kv, auto of_own_v) { return is_q ? of_q : own ? of_own_v : of_kv; };
+    const auto at = [&](uint32_t of_q, uint32_t of_k, uint32_t of_v) { return is_q ? of_q : is_v ? of_v : of_k; };
+    const rope::RopeFusedPush& p = l.push;
     if (t.d.out_of_place != 0) {
-        const uint64_t at = is_q ? l.push.q_from : is_v ? l.push.v_from : l.push.k_from;
-        checkTensor(l, t,
-                    {rope::fusedBinding(l.pass, t.role, true), at,
-                     is_q  ? l.push.q_from_batch
-                     : own ? l.ownSourceBatch()
-                           : l.push.kv_from_batch,
-                     l.id(is_q  ? ROPE_ID_Q_SOURCE_TOKEN
-                          : own ? ROPE_ID_V_SOURCE_TOKEN
-                                : ROPE_ID_KV_SOURCE_TOKEN),
-                     l.sourceHead(t)},
-                    t.source, t.d.element_in);
+        const Strides s = {rope::fusedBinding(l.pass, t.role, true), at(p.q_from, p.k_from, p.v_from),
+                           any(uint64_t{p.q_from_batch}, uint64_t{p.kv_from_batch}, l.ownSourceBatch()),
+                           l.id(any(ROPE_ID_Q_SOURCE_TOKEN, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN)),
+                           l.sourceHead(t)};
+        checkTensor(l, t, s, t.source, t.d.element_in);
     }
     if (t.cached) return checkCache(l, t, sequences);
-    const uint64_t at = is_q ? l.push.q_to : is_v ? l.push.v_to : l.push.k_to;
-    checkTensor(l, t,
-                {rope::fusedBinding(l.pass, t.role, false), at,
-                 is_q  ? l.push.q_to_batch
-                 : own ? l.ownBatch()
-                       : l.push.kv_to_batch,
-                 l.id(is_q  ? ROPE_ID_Q_DESTINATION_TOKEN
-                      : own ? ROPE_ID_V_DESTINATION_TOKEN
-                            : ROPE_ID_KV_DESTINATION_TOKEN),
-                 l.destinationHead(t)},
-                t.destination, t.d.element_out);
+    const uint32_t token = any(ROPE_ID_Q_DESTINATION_TOKEN, ROPE_ID_KV_DESTINATION_TOKEN, ROPE_ID_V_DESTINATION_TOKEN);
+    const Strides s = {rope::fusedBinding(l.pass, t.role, false), at(p.q_to, p.k_to, p.v_to),
+                       any(uint64_t{p.q_to_batch}, uint64_t{p.kv_to_batch}, l.ownBatch()), l.id(token),
+                       l.destinationHead(t)};
+    checkTensor(l, t, s, t.destination, t.d.element_out);
 }
 
 // Checks one dispatch, and marks the tensors that it takes.
