@@ -13,8 +13,9 @@ namespace rope {
 #define ROPE_ID_V_HEADS 48
 #define ROPE_ID_APART 49         // ROPE_APART_ bits: K or V does not share the buffer of the tensor before it
 #define ROPE_ID_ELEMENT_CACHE 50 // K's and V's; ROPE_ID_ELEMENT_OUT is Q's
-// Strides are in units of RopePass.address_unit. Those of heads are ROPE_NOWHERE where heads share a sequence's stride
-// evenly: the shader then divides its push word.
+// Strides are in units of RopePass.address_unit. Those of heads may be ROPE_SHARES_SEQUENCE and a number: a sequence's
+// stride is that of so many heads, and the shader divides its push word.
+#define ROPE_SHARES_SEQUENCE 0x80000000u
 #define ROPE_ID_Q_SOURCE_TOKEN 51
 #define ROPE_ID_Q_SOURCE_HEAD 52
 #define ROPE_ID_KV_SOURCE_TOKEN 53

@@ -28,7 +28,7 @@ Quad inputs[kHeld];
 
 WorkItem item_of_x(WorkItem item) {
     item.from = push.k_from + gl_WorkGroupID.y * push.kv_from_batch + item.token * kKvSourceToken;
-    item.from_head = head_stride(kKvSourceHead, push.kv_from_batch, kQHeads);
+    item.from_head = head_stride(kKvSourceHead, push.kv_from_batch);
     return item;
 }
 

@@ -86,14 +86,14 @@ bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
 // True if a tensor's places and lanes are V's own.
 bool is_own(WorkItem item) { return kVElements != 0u && item.tensor == kThird; }
 
-// These return strides that would be other constants for each number of tokens or slots. The first is of a V that is not
-// like K, and is K's in the proportion of their tokens. The second is from head to head where heads lie apart by all
-// tokens.
+// These return strides that would be other constants for each number of tokens or slots. The first is of a V that is
+// not like K: K's in the proportion of their tokens. The second is from head to head.
 uint in_proportion(uint of_k, uint token_of_k, uint token_of_v) {
     return of_k / (token_of_k + uint(token_of_k == 0u)) * token_of_v;
 }
-uint head_stride(uint constant, uint sequence, uint heads) {
-    return choose(constant == ROPE_NOWHERE, sequence / (heads + uint(heads == 0u)), constant);
+uint head_stride(uint constant, uint sequence) {
+    uint shares = max(constant & ~ROPE_SHARES_SEQUENCE, 1u);
+    return choose(constant < ROPE_SHARES_SEQUENCE, constant, sequence / shares);
 }
 
 // Finds the lane and the block of a thread in a row of narrower heads. Returns false for a surplus thread.
@@ -142,11 +142,11 @@ WorkItem find_work_item() {
     uint batch = gl_WorkGroupID.y;
     item.from = choose(of_v, push.v_from, push.k_from) + batch * push.kv_from_batch + item.token * kKvSourceToken;
     item.to_head = push.kv_to_head;
-    item.from_head = kKvInPlace ? item.to_head : head_stride(kKvSourceHead, push.kv_from_batch, kKvHeads);
+    item.from_head = kKvInPlace ? item.to_head : head_stride(kKvSourceHead, push.kv_from_batch);
     if (is_q(item)) {
         item.from = push.q_from + batch * push.q_from_batch + item.token * kQSourceToken;
-        item.from_head = head_stride(kQSourceHead, push.q_from_batch, kQHeads);
-        item.to_head = head_stride(kQDestinationHead, push.q_to_batch, kQHeads);
+        item.from_head = head_stride(kQSourceHead, push.q_from_batch);
+        item.to_head = head_stride(kQDestinationHead, push.q_to_batch);
     }
 #ifndef ROPE_INTEGERS
     if (is_own(item)) {

@@ -107,8 +107,8 @@ RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, con
 RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 // Refuses a cache that no windows make fit.
 RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
-// Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it is ROPE_NOWHERE, and the
-// word of a sequence's stride has that of all heads. So no constant depends on the number of tokens.
+// Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it says how many of them
+// share a sequence's stride, which becomes `word`. So no constant depends on the number of tokens.
 uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t unit, uint32_t* word);
 // Sets the strides of a V that is not like K.
 void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uint32_t* constants);

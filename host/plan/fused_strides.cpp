@@ -5,12 +5,13 @@
 namespace rope {
 
 uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t unit, uint32_t* word) {
-    const uint64_t of_all = t.heads * l.head_stride;
     const bool by_head = l.head_stride != 0 && l.head_stride >= token_stride * t.d.tokens;
-    const bool fits = (t.d.batch == 1 || l.batch_stride == of_all) && of_all / unit <= UINT32_MAX;
-    if (!by_head || !fits) return lowWord(l.head_stride / unit);
-    *word = lowWord(of_all / unit);
-    return ROPE_NOWHERE;
+    // The stride of a sequence that is alone counts for nothing.
+    const uint64_t sequence = t.d.batch == 1 ? t.heads * l.head_stride : l.batch_stride;
+    const bool shares = by_head && sequence != 0 && sequence % l.head_stride == 0;
+    if (!shares || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
+    *word = lowWord(sequence / unit);
+    return ROPE_SHARES_SEQUENCE | lowWord(sequence / l.head_stride);
 }
 
 namespace {

@@ -67,7 +67,11 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
     } else {
         words->v_from += places[sources[2]].offset / unit;
     }
-    if (constants[ROPE_ID_KV_SOURCE_HEAD] != ROPE_NOWHERE) words->kv_from_batch = places[sources[1]].batch / unit;
+    // Where heads share a sequence's stride, the plan set the word.
+    const auto set_sequence = [&](uint32_t heads_id, const RopePlace& place, uint32_t* word) {
+        if (constants[heads_id] < ROPE_SHARES_SEQUENCE) *word = place.batch / unit;
+    };
+    set_sequence(ROPE_ID_KV_SOURCE_HEAD, places[sources[1]], &words->kv_from_batch);
     if (!cached) words->kv_to_batch = places[destinations[1]].batch / unit;
     words->slot_map_at += part.begin[kBatch] * words->slot_map_batch;
     words->count_at += part.begin[kBatch] * constants[ROPE_ID_COUNT_STRIDE];
@@ -79,8 +83,8 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
     }
     words->q_from += places[sources[0]].offset / unit;
     words->q_to += places[destinations[0]].offset / unit;
-    if (constants[ROPE_ID_Q_SOURCE_HEAD] != ROPE_NOWHERE) words->q_from_batch = places[sources[0]].batch / unit;
-    if (constants[ROPE_ID_Q_DESTINATION_HEAD] != ROPE_NOWHERE) words->q_to_batch = places[destinations[0]].batch / unit;
+    set_sequence(ROPE_ID_Q_SOURCE_HEAD, places[sources[0]], &words->q_from_batch);
+    set_sequence(ROPE_ID_Q_DESTINATION_HEAD, places[destinations[0]], &words->q_to_batch);
 }
 
 void completeFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* places, uint32_t* push) {

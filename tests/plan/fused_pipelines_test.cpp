@@ -107,9 +107,9 @@ RopeLimits limitsOfGpu() {
     return limits;
 }
 
-// Lays a tensor out as sequences, heads, tokens, elements, with nothing between them.
-RopeLayout byHead(const RopeRotateDescription& r, uint32_t heads, uint64_t dim) {
-    return {0, heads * r.tokens * dim, dim, r.tokens * dim};
+// Lays a tensor out as sequences, heads, tokens, elements. It has the heads from `first` on, out of `heads`.
+RopeLayout byHead(const RopeRotateDescription& r, uint32_t heads, uint64_t dim, uint32_t first = 0) {
+    return {first * r.tokens * dim, heads * r.tokens * dim, dim, r.tokens * dim};
 }
 
 // Q, K and V lie as the operators of many graphs have them: all tokens of a head, then those of the next head. The
@@ -142,6 +142,29 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereHeadsLieApartByAllTokens) {
         }
         EXPECT_EQ(pipelines.size(), 1u) << "way " << way;
     }
+}
+
+// The same, where Q, K and V are heads of one tensor.
+TEST(PlanFused, SharesPipelinesBetweenStepsWhereQkvHaveTheirHeadsInOneTensor) {
+    std::set<uint32_t> pipelines;
+    for (const uint32_t batch : {2u, 3u}) {
+        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
+            RopeFusedDescription d = llamaToCache();
+            d.packed = 0;
+            d.rotate.batch = batch;
+            d.rotate.tokens = tokens;
+            d.rotate.q.source = byHead(d.rotate, 48, 128);
+            d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
+            d.v.source = byHead(d.rotate, 48, 128, 40);
+            d.cache.slot_map_offset = batch * tokens;
+            const RopeLimits limits = limitsOfGpu();
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_EQ(plan.pass_count, 1u);
+            pipelines.insert(plan.passes[0].pipeline_hash);
+        }
+    }
+    EXPECT_EQ(pipelines.size(), 1u);
 }
 
 TEST(PlanFused, SharesThePipelineOfAGradientWhereHeadsLieApartByAllTokens) {
@@ -276,6 +299,18 @@ size_t rangeOf(const RopeFusedDescription& d, uint32_t most, const RopeLimits& l
     EXPECT_EQ(range.result, ROPE_SUCCESS) << range.reason;
     EXPECT_EQ(range.found, range.wanted);
     return range.wanted.size();
+}
+
+// One head may lie in either order.
+TEST(PlanFusedRange, OfOneHeadIsOnePipeline) {
+    RopeFusedDescription d = llamaToCache();
+    d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 1;
+    d.packed = 0;
+    d.cache.slot_map_offset = 300;
+    const pipelines::Range range = gatherRange(d, 1, 300, limitsOfGpu());
+    EXPECT_EQ(range.result, ROPE_SUCCESS) << range.reason;
+    EXPECT_EQ(range.found, range.wanted);
+    EXPECT_EQ(range.wanted.size(), 1u);
 }
 
 TEST(PlanFusedRange, OfAModelAndItsCacheIsOnePipelineOrTwo) {

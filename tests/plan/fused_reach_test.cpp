@@ -39,20 +39,20 @@ struct Last {
         if (id(ROPE_ID_V_DESTINATION_HEAD) != ROPE_NOWHERE) return id(ROPE_ID_V_DESTINATION_HEAD);
         return inProportion(push.kv_to_head, ROPE_ID_KV_DESTINATION_TOKEN, ROPE_ID_V_DESTINATION_TOKEN);
     }
-    // A stride from head to head: the constant, or a sequence's stride shared by its heads.
-    uint64_t head(uint32_t constant, uint64_t sequence, uint64_t heads) const {
-        return id(constant) != ROPE_NOWHERE ? id(constant) : sequence / heads;
+    // A stride from head to head: the constant, or a share of a sequence's stride.
+    uint64_t head(uint32_t constant, uint64_t sequence) const {
+        const bool shares = (id(constant) & ROPE_SHARES_SEQUENCE) != 0;
+        return shares ? sequence / (id(constant) & ~ROPE_SHARES_SEQUENCE) : id(constant);
     }
     uint64_t sourceHead(const rope::FusedTensor& t) const {
-        if (t.role == rope::kQ) return head(ROPE_ID_Q_SOURCE_HEAD, push.q_from_batch, t.heads);
-        const uint64_t heads = hasOwn(t) ? id(ROPE_ID_K_HEADS) : t.heads; // if V is like K, both have as many
-        const uint64_t of_k = head(ROPE_ID_KV_SOURCE_HEAD, push.kv_from_batch, heads);
+        if (t.role == rope::kQ) return head(ROPE_ID_Q_SOURCE_HEAD, push.q_from_batch);
+        const uint64_t of_k = head(ROPE_ID_KV_SOURCE_HEAD, push.kv_from_batch);
         if (!hasOwn(t)) return of_k;
         if (id(ROPE_ID_V_SOURCE_HEAD) != ROPE_NOWHERE) return id(ROPE_ID_V_SOURCE_HEAD);
         return inProportion(of_k, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN);
     }
     uint64_t destinationHead(const rope::FusedTensor& t) const {
-        if (t.role == rope::kQ) return head(ROPE_ID_Q_DESTINATION_HEAD, push.q_to_batch, t.heads);
+        if (t.role == rope::kQ) return head(ROPE_ID_Q_DESTINATION_HEAD, push.q_to_batch);
         return hasOwn(t) ? ownHead() : push.kv_to_head;
     }
     void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
