@@ -23,6 +23,7 @@
 #include <vector>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 
 struct DeviceInfo {
     uint32_t index = 0; // in the loader's order
@@ -143,4 +144,5 @@ class Device {
     std::shared_ptr<DeviceState> state_;
 };
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

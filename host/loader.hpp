@@ -10,6 +10,7 @@
 #include <vector>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 
 // These lists have the functions that need no instance, an instance, and a device.
 #define ROPE_GLOBAL_FUNCTIONS(X)                                                                                       \
@@ -142,4 +143,5 @@ class Instance {
 // "VK_ERROR_OUT_OF_DEVICE_MEMORY" and so on.
 std::string resultName(VkResult result);
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

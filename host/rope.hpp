@@ -12,6 +12,7 @@
 #include <vector>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 
 inline RopeResult plan(const RopeTableDescription& description, const RopeLimits& limits, RopePlan* result) {
     return ropePlanTable(&description, &limits, result);
@@ -370,4 +371,5 @@ class KeptSets {
     std::vector<VkDescriptorSet> taken_;
 };
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

@@ -5,6 +5,7 @@
 #include <utility>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 namespace {
 
 constexpr VkDeviceSize kStagingBytes = 64u << 20;
@@ -329,4 +330,5 @@ void Buffer::release() {
     }
 }
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

@@ -9,6 +9,7 @@
 #include <utility>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 namespace {
 
 constexpr char kNoDevice[] = "no Vulkan device: the loader's drivers found none; install mesa-vulkan-drivers for a CPU "
@@ -447,4 +448,5 @@ uint32_t Device::queueFamily() const { return state_->family; }
 bool Device::hasTimestamps() const { return state_->timestamp_bits != 0; }
 bool Device::isStuck() const { return state_ != nullptr && state_->stuck; }
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

@@ -6,6 +6,7 @@
 #include <vector>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 
 // The list may have become longer between the two calls.
 template <typename Element, typename List> VkResult listAll(std::vector<Element>* all, List list) {
@@ -18,4 +19,5 @@ template <typename Element, typename List> VkResult listAll(std::vector<Element>
     return result;
 }
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

@@ -11,6 +11,7 @@
 #endif
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 namespace {
 
 constexpr char kValidationLayer[] = "VK_LAYER_KHRONOS_validation";
@@ -342,4 +343,5 @@ std::string resultName(VkResult result) {
     }
 }
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

@@ -6,6 +6,7 @@
 #include <map>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 
 struct EnabledFeatures;
 
@@ -76,4 +77,5 @@ struct DeviceState {
     bool createContext(std::string* error);
 };
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

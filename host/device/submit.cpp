@@ -4,6 +4,7 @@
 #include <cstdio>
 
 namespace rope {
+inline namespace ROPE_NAMESPACE {
 namespace {
 
 // The stages and accesses on one side of a barrier.
@@ -274,4 +275,5 @@ bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffe
     return state_->finish(error, gpu_seconds);
 }
 
+} // namespace ROPE_NAMESPACE
 } // namespace rope

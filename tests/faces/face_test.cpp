@@ -4,6 +4,8 @@
 #include "support/sample.hpp"
 
 #include <cstring>
+#include <string>
+#include <typeinfo>
 
 namespace {
 
@@ -36,6 +38,15 @@ TEST_P(Face, PlansAndRunsWhatTheCHeaderDoes) {
     host.q_out = wanted.data();
     ASSERT_EQ(ropeHostRunRotate(&d, &host, nullptr), ROPE_SUCCESS);
     EXPECT_EQ(slots.get<float>(ROPE_SLOT_Q), wanted);
+}
+
+// Two versions in one process would otherwise share the first one's inline functions.
+TEST(FaceOnTheCpu, NamesHaveTheVersionInThem) {
+    const std::string version = "v" + std::to_string(ROPE_VERSION_MAJOR) + "_" + std::to_string(ROPE_VERSION_MINOR) +
+                                "_" + std::to_string(ROPE_VERSION_PATCH);
+    for (const std::type_info* type : {&typeid(rope::Context), &typeid(rope::Device), &typeid(rope::Instance)}) {
+        EXPECT_NE(std::string(type->name()).find(version), std::string::npos) << type->name();
+    }
 }
 
 // DeepSeek's q of [tokens, heads, 128 + 64] and k of [tokens, 512 + 64] turn where q_pe and k_pe by themselves do.
