@@ -110,6 +110,7 @@ double BenchDevice::time(RepeatedWork* work, uint32_t repeats) {
     const Time::time_point begin = Time::now();
     if (!work->run(repeats, &error, clock_ == Clock::kDevice ? &seconds : nullptr)) throw std::runtime_error(error);
     last_work_ = Time::now();
+    if (seconds < 0) throw std::runtime_error("the device gave no timestamps; --clock host does without");
     return clock_ == Clock::kHost ? std::chrono::duration<double>(last_work_ - begin).count() : seconds;
 }
 

@@ -10,10 +10,11 @@ namespace measure {
 struct ModelShape {
     const char* name; // the name that options take
     const char* title;
-    uint32_t q_heads, k_heads, head_dim; // the whole head turns
+    uint32_t q_heads, k_heads, head_dim; // the elements that turn
     double base;
-    uint32_t axes; // 1; or 2, height and width, each with half of the pairs
-    double scale;  // on cos and sin
+    uint32_t axes;               // 1; or 2, height and width, each with half of the pairs
+    double scale;                // on cos and sin
+    uint32_t before_q, before_k; // elements that do not turn, before those of a head of Q, and of K's only one
 };
 
 const std::vector<ModelShape>& modelShapes();

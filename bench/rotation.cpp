@@ -56,7 +56,12 @@ std::vector<uint32_t> tokensToVerify(uint32_t tokens) {
 
 constexpr RopeSlot kInputSlots[] = {ROPE_SLOT_Q, ROPE_SLOT_K}, kOutputSlots[] = {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT};
 
-uint32_t headsOf(const ModelShape& model, int tensor) { return tensor == 0 ? model.q_heads : model.k_heads; }
+// Lays tokens one after the other, each with all its heads. A head has `before` elements more than those that turn.
+RopeTensor tensorOf(const RotationCase& c, uint32_t heads, uint64_t before) {
+    const uint64_t head = before + c.model->head_dim;
+    const RopeLayout layout = {before, c.tokens * heads * head, heads * head, head};
+    return {heads, layout, layout, 0, 0};
+}
 
 } // namespace
 
@@ -71,8 +76,8 @@ CaseDescription::CaseDescription(const RotationCase& c)
         d.batch = c.sequences;
     }
     d.head_dim = c.model->head_dim;
-    d.q.heads = c.model->q_heads;
-    d.k.heads = c.model->k_heads;
+    d.q = tensorOf(c, c.model->q_heads, c.model->before_q);
+    d.k = tensorOf(c, c.model->k_heads, c.model->before_k);
     d.pairing_in = d.pairing_out = c.pairing;
     d.source = c.source;
     d.element_in = d.element_out = c.element;
@@ -121,8 +126,9 @@ void RotationBench::makeRows() {
 }
 
 RotationBench::RotationBench(BenchDevice* bench, const RotationCase& c) : bench_(bench), case_(c), described_(c) {
-    bench_->mustFit(tensorBytes(c) * (c.out_of_place ? 4 : 2));
     plan_ = planOf(c.tuning);
+    const uint64_t bytes = plan_.bytes[ROPE_SLOT_Q] + plan_.bytes[ROPE_SLOT_K];
+    bench_->mustFit(bytes * (c.out_of_place ? 4 : 2));
     const std::vector<int32_t> positions = positionsOf(c);
     keep(ROPE_SLOT_POSITIONS, bench_->make(positions.data(), positions.size() * sizeof positions[0]), &slots_);
     keep(ROPE_SLOT_FREQUENCIES, bench_->makeFrequencies(described_.description.frequencies), &slots_);
@@ -145,19 +151,21 @@ std::vector<std::vector<uint8_t>> RotationBench::readTokens(bool results) {
     return all;
 }
 
-// Returns the CPU's bits of one token. The CPU computes cos and sin, whatever the case reads.
-std::vector<uint8_t> RotationBench::expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const {
+// Returns the CPU's bits of one token, in place of those that turn in `around`. The CPU computes cos and sin, whatever
+// the case reads.
+std::vector<uint8_t> RotationBench::expected(int tensor, uint32_t token, const std::vector<uint8_t>& before,
+                                             const std::vector<uint8_t>& around) const {
     RopeRotateDescription one = described_.description;
     one.tokens = one.batch = 1;
     one.positions = {};
     one.source = ROPE_SOURCE_INLINE;
     one.out_of_place = 0;
     one.rows = {};
-    one.q.heads = headsOf(*case_.model, tensor);
+    if (tensor != 0) one.q = one.k;
     one.k.heads = 0;
     int32_t positions[ROPE_MAX_AXES] = {};
     for (uint32_t axis = 0; axis < case_.model->axes; ++axis) positions[axis] = tokenPosition(case_, axis, token);
-    std::vector<uint8_t> wanted(before.size());
+    std::vector<uint8_t> wanted = around;
     RopeHostRotate host = {};
     host.positions = positions;
     host.q = before.data();
@@ -205,7 +213,7 @@ void RotationBench::verify(const RopePlan& plan) {
     for (size_t i = 0; i < after.size(); ++i) {
         const int tensor = i < tokens.size() ? 0 : 1;
         const uint32_t token = tokens[i % tokens.size()];
-        if (!isRight(after[i], expected(tensor, token, before[i])))
+        if (!isRight(after[i], expected(tensor, token, before[i], case_.out_of_place ? after[i] : before[i])))
             throw WrongResult(std::string(tensor == 0 ? "Q" : "K") + " of token " + std::to_string(token) +
                               " is not what the CPU makes of it");
     }

@@ -52,7 +52,8 @@ class RotationBench {
     void makeRows();
     std::vector<std::vector<uint8_t>> readTokens(bool results);
     bool isRight(const std::vector<uint8_t>& got, const std::vector<uint8_t>& wanted) const;
-    std::vector<uint8_t> expected(int tensor, uint32_t token, const std::vector<uint8_t>& before) const;
+    std::vector<uint8_t> expected(int tensor, uint32_t token, const std::vector<uint8_t>& before,
+                                  const std::vector<uint8_t>& around) const;
     uint32_t mostUses() const;
     BufferCopies* copiesOf(const RopeBuffers& slots, uint32_t most_uses);
     void addCopies(std::vector<Contestant>* contestants);

@@ -172,7 +172,7 @@ endif()
 target_compile_options(vkrope PRIVATE ${VKROPE_WARNINGS})
 
 if(VKROPE_BUILD_DEVICE)
-    add_library(vkrope-device STATIC host/device/device.cpp host/device/buffer.cpp host/device/submit.cpp host/device/loader.cpp)
+    add_library(vkrope-device STATIC host/device/device.cpp host/device/choose.cpp host/device/buffer.cpp host/device/submit.cpp host/device/loader.cpp)
     add_library(vkrope::device ALIAS vkrope-device)
     target_link_libraries(vkrope-device PUBLIC vkrope PRIVATE ${CMAKE_DL_LIBS})
     target_include_directories(vkrope-device PRIVATE host)

@@ -89,6 +89,7 @@ add_executable(vkrope-tests
     tests/support/gpu.cpp
     tests/support/host_pass.cpp
     tests/support/main.cpp
+    tests/support/paths.cpp
     tests/support/rotation.cpp
     tests/support/vectors.cpp
     tests/tool/combinations_test.cpp
@@ -123,8 +124,8 @@ if(TARGET vkrope-config)
         tests/config/layers_test.cpp tests/tool/array_corpus_test.cpp tests/tool/fuzz_npz.cpp tests/tool/fuzz_safetensors.cpp tests/tool/fuzz_spirv.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-config vkrope-arrays)
 endif()
-target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/tests/data"
-    VKROPE_TEST_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/tests/corpus" VKROPE_TEST_SHADERS="${CMAKE_CURRENT_BINARY_DIR}/shaders")
+target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_ROOT="${CMAKE_CURRENT_SOURCE_DIR}"
+    VKROPE_TEST_BUILD="${CMAKE_CURRENT_BINARY_DIR}")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS} $<$<CONFIG:Release>:-O1>)
 
 # The decoder's own kernels; its attention takes vkrope's GLSL.
@@ -347,6 +348,7 @@ endif()
 
 # The shaders that this build makes, by name: a folder may hold others of an earlier one.
 get_property(numbers GLOBAL PROPERTY VKROPE_NUMBERS)
+set_property(SOURCE tests/tool/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
 list(TRANSFORM numbers REPLACE "^.*/(.*)\\.inc$" "\\1")
 list(JOIN numbers "\n" numbers)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/shaders/names "${numbers}\n")

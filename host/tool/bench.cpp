@@ -193,7 +193,8 @@ std::vector<Measurement> measurementsOf(const BenchOptions& options) {
     return measurements;
 }
 
-// A case that does not fit the device, or is wrong, says so in its row, and the run goes on.
+// A case that does not fit the device, is wrong or fails says so in its row, and the run goes on unless the device is
+// stuck.
 BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchDevice* bench,
                          measure::ClockProbe* clock) {
     BenchRow row = measurement.row;
@@ -209,6 +210,10 @@ BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchD
         row.untimed_reason = unfit.what();
     } catch (const measure::WrongResult& wrong) {
         row.untimed_reason = wrong.what();
+        row.wrong = true;
+    } catch (const std::runtime_error& failed) {
+        if (bench->device().isStuck()) throw;
+        row.untimed_reason = failed.what();
         row.wrong = true;
     }
     return row;
@@ -274,8 +279,9 @@ void printBenchHead(const BenchDevice& bench, const rope::DeviceInfo& info) {
                     static_cast<int>(bench.workingSet() >> 20));
     else
         std::printf("buffers: one set, which a cache may hold\n");
-    if ((bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0)
-        std::printf("pipelines: all without a driver's checks of bounds\n");
+    const bool unchecked = (bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0;
+    std::printf("pipelines: %s\n", unchecked ? "all without a driver's checks of bounds"
+                                             : "with the driver's checks of bounds, if it has any");
     std::printf("times of one dispatch and a barrier, out of a submission of many; medians of rounds in turns\n"
                 "GB/s and us/MB of all bytes read and written\n"
                 "under a kernel's name: how many times that kernel's time was taken\n");
@@ -330,7 +336,7 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
     const auto wrong = std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return row.wrong; });
     if (wrong != 0)
         return fail(failure, std::to_string(wrong) + " of " + std::to_string(rows.size()) +
-                                 " cases have wrong results and were not timed; vkrope check says more");
+                                 " cases were wrong or failed; their rows say why, and vkrope check says more");
     return options.plot.empty() ||
            writeText({"--plot", options.plot, ""}, rope::drawChart(bandwidthChart(info.name, rows)), failure);
 } catch (const std::invalid_argument& refused) {

@@ -1,4 +1,6 @@
 // The corpus of fuzz.sh config, without a fuzzer.
+#include "support/paths.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -14,7 +16,7 @@ namespace {
 
 TEST(Config, SurvivesItsCorpus) {
     size_t inputs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(VKROPE_TEST_CORPUS "/config")) {
+    for (const auto& entry : std::filesystem::directory_iterator(paths::corpus("config"))) {
         SCOPED_TRACE(entry.path().string());
         std::ifstream in(entry.path(), std::ios::binary);
         const std::string text(std::istreambuf_iterator<char>(in), {});

@@ -1,5 +1,6 @@
 // Keys beside keys: each is read as the model's own code reads it, or named in a note.
 #include "support/config_read.hpp"
+#include "support/paths.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -33,7 +34,7 @@ struct Case {
 };
 
 Json loadExperiments() {
-    std::ifstream in(VKROPE_TEST_DATA "/keys.json");
+    std::ifstream in(paths::data("keys.json"));
     return Json::parse(in);
 }
 

@@ -1,5 +1,6 @@
 // Whole rotations against those that the models' own code has made.
 #include "support/config_read.hpp"
+#include "support/paths.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@ struct Vectors {
     std::string data;
 
     Vectors() {
-        const std::string folder = VKROPE_TEST_DATA "/rotations/";
+        const std::string folder = paths::data("rotations/");
         manifest = nlohmann::json::parse(std::ifstream(folder + "manifest.json"));
         std::ifstream in(folder + "data.bin", std::ios::binary);
         data.assign(std::istreambuf_iterator<char>(in), {});

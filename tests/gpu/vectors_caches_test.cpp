@@ -4,6 +4,7 @@
 #include "support/sample.hpp"
 
 #include "plan/element_formats.h"
+#include "support/paths.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -13,7 +14,7 @@
 namespace {
 
 std::vector<uint8_t> readFile(const std::string& name) {
-    std::ifstream in(VKROPE_TEST_DATA "/caches/" + name, std::ios::binary);
+    std::ifstream in(paths::data("caches/" + name), std::ios::binary);
     std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(in), {}};
     EXPECT_FALSE(bytes.empty()) << name;
     return bytes;

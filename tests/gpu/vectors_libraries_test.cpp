@@ -1,6 +1,7 @@
 // Rotations of Transformers, flash-attention and Diffusers, on every device: from their arrays of cos and sin, read
 // where they lie, and from their frequencies and positions.
 #include "plan/element_formats.h"
+#include "support/paths.hpp"
 #include "support/vectors.hpp"
 
 #include <cmath>
@@ -73,7 +74,7 @@ class Tensors {
         const json manifest = readManifest("rotations/manifest.json");
         for (const json& one : manifest.at("cases"))
             if (one.at("name") == name) case_ = one;
-        std::ifstream in(dataPath("rotations/data.bin"), std::ios::binary);
+        std::ifstream in(paths::data("rotations/data.bin"), std::ios::binary);
         data_.assign(std::istreambuf_iterator<char>(in), {});
     }
     bool has(const char* tensor) const { return case_.at("tensors").contains(tensor); }

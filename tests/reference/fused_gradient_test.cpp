@@ -1,5 +1,6 @@
 // Gradients through norms and rotations on the CPU: those of torch's autograd, and the slope of the forward pass.
 #include "support/host_pass.hpp"
+#include "support/paths.hpp"
 #include "support/sample.hpp"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,7 @@ void expectNear(const std::vector<double>& wanted, const Gradient& got, double t
 // Positions 0, 5 and 11 of two heads of 16 elements, and an epsilon of float32(0.001). torch's own lie within 2^-24 of
 // these doubles.
 TEST(HostGradient, IsThatOfTorchsAutograd) {
-    std::ifstream file(std::string(VKROPE_TEST_DATA) + "/gradients/norms.txt");
+    std::ifstream file(paths::data("gradients/norms.txt"));
     const std::vector<double> frequencies = sample::frequencies(10000, 16);
     const std::vector<int32_t> positions = {0, 5, 11};
     uint32_t cases = 0;

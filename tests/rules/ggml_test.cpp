@@ -1,5 +1,6 @@
 // ggml's parameters, read: the outputs of ggml's own CPU code, and its formulas in double precision.
 #include "rope.h"
+#include "support/paths.hpp"
 #include "support/sample.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-    const std::string folder = VKROPE_TEST_DATA "/ggml/";
+    const std::string folder = paths::data("ggml/");
     std::ifstream manifest(folder + "manifest.json"), data(folder + "data.bin", std::ios::binary);
     std::vector<Case> all;
     const nlohmann::json parsed = nlohmann::json::parse(manifest);

@@ -1,4 +1,5 @@
 #include "vectors.hpp"
+#include "paths.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -135,17 +136,15 @@ void Vectors::run(Case c) {
     RecordProperty(c.name, figure);
 }
 
-std::string dataPath(const std::string& name) { return VKROPE_TEST_DATA "/" + name; }
-
 json readManifest(const std::string& name) {
-    std::ifstream in(dataPath(name));
+    std::ifstream in(paths::data(name));
     return json::parse(in);
 }
 
 NpyArray readArray(const std::string& name) {
     NpyArray array;
     std::string error;
-    EXPECT_TRUE(rope::readNpy(dataPath(name), &array, &error)) << error;
+    EXPECT_TRUE(rope::readNpy(paths::data(name), &array, &error)) << error;
     return array;
 }
 

@@ -45,7 +45,6 @@ class Vectors : public gpu::OnDevice {
     void run(Case c);
 };
 
-std::string dataPath(const std::string& name);
 json readManifest(const std::string& name);
 NpyArray readArray(const std::string& name);
 Bytes positionsOf(const NpyArray& array);

@@ -1,4 +1,6 @@
 // The findings of the fuzzers of .npz, .safetensors and SPIR-V, once more.
+#include "support/paths.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,7 +17,7 @@ namespace {
 
 void expectSurvival(const char* corpus, void (*fuzz)(const uint8_t*, size_t)) {
     size_t inputs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(std::string(VKROPE_TEST_CORPUS "/") + corpus)) {
+    for (const auto& entry : std::filesystem::directory_iterator(paths::corpus(corpus))) {
         SCOPED_TRACE(entry.path().string());
         std::ifstream in(entry.path(), std::ios::binary);
         const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(in), {});

@@ -2,6 +2,7 @@
 // Modules that are spoiled on purpose test the reader that finds such operations.
 #include "support/sample.hpp"
 
+#include "support/paths.hpp"
 #include "tool/contraction.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ const char* otherFolder() { return std::getenv("VKROPE_TEST_SPIRV"); }
 // Reads all modules. This build lists their names; another build's folder is new and holds no other files.
 std::map<std::string, Words> everyModule() {
     std::map<std::string, Words> modules;
-    const std::filesystem::path folder = otherFolder() != nullptr ? otherFolder() : VKROPE_TEST_SHADERS;
+    const std::filesystem::path folder = otherFolder() != nullptr ? otherFolder() : paths::shaders();
     std::ifstream names(folder / "names");
     for (std::string name; otherFolder() == nullptr && std::getline(names, name);)
         modules[name] = readNumbers(folder / (name + ".inc"));
@@ -49,7 +50,7 @@ std::map<std::string, Words> everyModule() {
 }
 
 Words module(const std::string& name) {
-    const Words words = readNumbers(std::filesystem::path(VKROPE_TEST_SHADERS) / (name + ".inc"));
+    const Words words = readNumbers(std::filesystem::path(paths::shaders()) / (name + ".inc"));
     EXPECT_GT(words.size(), 5u) << name << " is not built";
     return words;
 }

@@ -5,12 +5,13 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree
 
 from program import PROGRAM, RUNNER, test, vulkan_devices
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "gpu.sh")
-COREUTILS = ["cat", "cp", "date", "dirname", "mkdir", "mktemp", "mv", "rm", "tail", "tr"]
+COREUTILS = ["cat", "cp", "date", "dirname", "mkdir", "mktemp", "mv", "rm", "sleep", "tail", "tr"]
 DEVICE = '{\n  "device": {\n    "name": "Pretender 9 (tm)",\n    "driver": "words 1.2"\n  }\n}'
 PICTURE = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 # vkrope: a failing command says so; --json is asked for the device, --plot for the picture.
@@ -21,6 +22,7 @@ case " $* " in
 *" --plot "*) while [ "$1" != --plot ]; do shift; done; echo "{PICTURE}" >"$2" ;;
 *) echo "stub: $*" ;;
 esac
+[ "$1" != "${{STUB_HANGS:-nothing}}" ] || {{ echo $$ >hung && exec sleep 600; }}
 """
 TESTS = """#!/bin/bash
 [ "$1" = "--gtest_filter=${STUB_FILTER:-*}-*lavapipe*:*SwiftShader*" ] || exit 9
@@ -74,8 +76,8 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     script("--from-build", "build", "--out", "out", path=path, VKROPE_COMMIT="abc123")
     assert sorted(os.listdir("out")) == ["pretender-9.md", "pretender-9.svg"], os.listdir("out")
     report = read("out/pretender-9.md")
-    for line in ["# Pretender 9 (tm)", "- driver: words 1.2", "- commit: abc123", "- failed: nothing",
-                 "![Bandwidth over the bytes moved](pretender-9.svg)", "1 tests passed, 0 were skipped, 0 failed",
+    for line in ["# Pretender 9 (tm)", "- driver: words 1.2", "- commit: abc123", "- failed or left out: nothing",
+                 "![Bandwidth over the bytes moved](pretender-9.svg)", "1 tests passed, 0 were skipped, 0 failed, 0 processes ended early",
                  "left out: there is no python3 with numpy", "stub: check --quick"]:
         assert line in report.splitlines(), f"{line} is not in {report}"
     lengths = "1,8,32,128,512,4096,32768"
@@ -86,7 +88,8 @@ def gpu_script_needs_nothing_but_programs_that_are_built():
     for wanted in ["--model gemma3,qwen3-0.6b,deepseek-v3,vision-72,vision-80 --tokens 4096", "--batch 8 --tokens 512",
                    "--packed 8 --tokens 4096"]:
         assert f"stub: bench --rounds 21 --source rows,inline --element f32,f16,bf16 --place in-place {wanted}" in report, report
-    assert "stub: bench --rounds 21 --bounds-checks --source rows,inline --element f32,f16 --place in-place" in report, report
+    assert "stub: bench --rounds 21 --bounds-checks --source rows,table,inline --element f32,f16,bf16 --place in-place" in report, report
+    assert "stub: bench --rounds 21 --bounds-checks --fused --only qwen3 --tokens 1,32,512,4096" in report, report
     assert os.path.abspath(".") not in report, "a report has no paths of the machine"
     assert read("out/pretender-9.svg").strip() == PICTURE
 
@@ -96,8 +99,8 @@ def gpu_script_reports_what_failed():
     script("--help")
     pretend()
     for steps, environment, failed, words in [
-        ("check,table", {"STUB_FAILS": "check"}, "check", ["check broke", "stub: bench --rounds 2 --table --tokens 1,32"]),
-        ("tests,check", {"STUB_TESTS": "fail"}, "tests", ["1 tests passed, 0 were skipped, 1 failed", "failed: Other.Test (2 ms)"]),
+        ("table,check", {"STUB_FAILS": "check"}, "check", ["check broke", "stub: bench --rounds 2 --table --tokens 1,32"]),
+        ("check,tests", {"STUB_TESTS": "fail"}, "tests", ["1 tests passed, 0 were skipped, 1 failed, 0 processes", "failed: Other.Test (2 ms)"]),
         ("tests", {"STUB_TESTS": "crash"}, "tests", ["a process ended early: [       OK ] Some.Test (1 ms)", "device lost"]),
     ]:
         shutil.rmtree("out", ignore_errors=True)
@@ -105,17 +108,48 @@ def gpu_script_reports_what_failed():
         _, errors = script("--from-build", "build", "--out", "out", "--short", "--steps", steps, status=1, STUB_FILTER=short,
                            **environment)
         assert f"gpu.sh: {failed} failed" in errors, errors
-        assert os.listdir("out") == ["pretender-9.md"], os.listdir("out")
-        report = read("out/pretender-9.md")
-        assert f"- failed: {failed}\n" in report and f"| {failed} | " in report and "**failed**, exit status" in report, report
+        names = os.listdir("out")
+        assert names == [f"pretender-9-{'-'.join(sorted(steps.split(',')))}.md"], names
+        report = read(os.path.join("out", names[0]))
+        assert f"- failed or left out: {failed}\n" in report and f"| {failed} | " in report and "**failed**, exit status" in report, report
         assert all(any(line.startswith(word) for line in report.splitlines()) for word in words), report
     # The steps that install and build find no program at all.
     script("--out", "unbuilt", status=1, path=os.path.abspath("path"), VKROPE_BUILD=os.path.abspath("fresh"))
     report = read("unbuilt/no-device.md")
-    assert "- failed: build\n" in report and "| build | " in report and "| check | " not in report, report
-    script("--from-build", "build", "--out", "none", "--steps", "table", status=1, STUB_FAILS="bench")
-    report = read("none/no-device.md")
-    assert "- driver: bench broke\n" in report and "- failed: table\n" in report, report
+    assert "- failed or left out: build\n" in report and "| build | " in report and "| check | " not in report, report
+    _, errors = script("--from-build", "build", "--out", "none", status=2, STUB_FAILS="bench")
+    assert errors == "gpu.sh: there is no device to measure: bench broke\n" and os.listdir("none") == [], errors
+
+
+@test
+def gpu_script_keeps_what_it_measured_before_it_was_stopped():
+    script("--help")
+    pretend()
+    arguments = ["--from-build", "build", "--out", "out", "--steps", "quickstart,check,table"]
+    begin = time.monotonic()
+    _, errors = script(*arguments, "--seconds", "2", status=1, STUB_HANGS="check")
+    assert errors == "", errors
+    report = read("out/pretender-9-quickstart-check-table.md")
+    for words in ["| quickstart | ", " | done |", "**stopped**: the time was over |", "\nstub: check --quick\n",
+                  "| table | 0 | **left out**: no time was left |", "- failed or left out: check table\n"]:
+        assert words in report, f"{words} is not in {report}"
+    os.remove("out/pretender-9-quickstart-check-table.md")
+    running = subprocess.Popen([shutil.which("bash"), SCRIPT, *arguments], env={**os.environ, "STUB_HANGS": "check"},
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    for line in running.stdout:
+        if line == "gpu.sh: check\n":
+            break
+    time.sleep(0.5)
+    running.terminate()
+    assert running.wait(timeout=30) == 143 and time.monotonic() - begin < 40, running.returncode
+    report = read("out/pretender-9-quickstart-check-table.md")
+    for words in [" | done |", "| check |  | **interrupted** |", "| table |  | **not run** |", "\nstub: check --quick\n"]:
+        assert words in report, f"{words} is not in {report}"
+    try:
+        os.kill(int(read("hung")), 0)
+    except ProcessLookupError:
+        return
+    raise AssertionError("a program outlives the script")
 
 
 @test
@@ -131,6 +165,8 @@ def gpu_script_refuses_nonsense_in_one_line():
         (["--from-build", "none"], "there is no folder none"),
         (["--from-build", "empty"], "there is no program vkrope in "),
         (["--from-build", "build", "--steps", "tests,dance"], "there is no step 'dance'"),
+        (["--from-build", "build", "--seconds", "soon"], "--seconds takes a whole number from 1 to 99999, not 'soon'"),
+        (["--from-build", "build", "--pack", "new"], "--pack builds, and --from-build does not; leave one out"),
         (["--from-build", "build", "--rounds", "0"], "--rounds takes a whole number from 1 to 9999, not '0'"),
         (["--from-build", "build", "--out", "file"], "nothing can be written into file"),
     ]:
@@ -149,8 +185,8 @@ def gpu_script_leaves_a_report_of_a_device():
     names = sorted(os.listdir("out"))
     assert len(names) == 2 and names[0].endswith(".md") and names[1] == names[0].replace(".md", ".svg"), names
     report = read(os.path.join("out", names[0]))
-    assert "- failed: nothing" in report and report.count("| done |") == 10, report
-    assert re.search(r"\n[1-9]\d* tests passed, \d+ were skipped, 0 failed\n", report), report
+    assert "- failed or left out: nothing" in report and report.count("| done |") == 10, report
+    assert re.search(r"\n[1-9]\d* tests passed, \d+ were skipped, 0 failed, 0 processes ended early\n", report), report
     for words in ["bits equal to the CPU's: yes", "none missed", "out-of-place", "FillBuffer", "unfused", "empty us", "sum"]:
         assert words in report, f"{words} is not in {report}"
     rotations, checked = report.split("## Rotations with a driver's checks of bounds", 1)

@@ -1,6 +1,7 @@
 // Arrays in files: contents that are read back, sentences that refuse, and files that are left on the disk.
 #include "plan/element_formats.h"
 #include "support/folder.hpp"
+#include "support/paths.hpp"
 #include "tool/npy.hpp"
 
 #include <gtest/gtest.h>
@@ -536,7 +537,7 @@ TEST(Npy, GoesToNumPyAndBack) {
 
 TEST(Npy, SurvivesItsCorpus) {
     size_t inputs = 0;
-    for (const fs::directory_entry& entry : fs::directory_iterator(VKROPE_TEST_CORPUS "/npy")) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(paths::corpus("npy"))) {
         SCOPED_TRACE(entry.path().string());
         const Bytes bytes = contents(entry.path().string());
         fuzzNpy(bytes.data(), bytes.size());
