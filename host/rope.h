@@ -335,7 +335,7 @@ typedef enum RopePositionKind {
 typedef enum RopePositionElement {
     ROPE_POSITION_INT32 = 0,
     ROPE_POSITION_INT64 = 1,   /* PyTorch's own; a value that int32 does not hold is no position */
-    ROPE_POSITION_FLOAT32 = 2, /* whole or not, cut to 2^-32ths; 2^31 or more and NaN are no positions */
+    ROPE_POSITION_FLOAT32 = 2, /* whole or not, cut to 2^-32ths; magnitudes from 2^31 on and NaN are none */
     ROPE_POSITION_FIXED64 = 3, /* Q32.32 in an int64: exact */
     ROPE_POSITION_ELEMENT_MAX_ENUM = 0x7FFFFFFF
 } RopePositionElement;
@@ -828,11 +828,11 @@ typedef enum RopeNormKind {
 } RopeNormKind;
 
 /* y = (x * factor) * (weight + weight_offset), float32, every operation rounded; factor = 1/sqrt of a sum, rounded
- * once. The order of the sum depends on nothing but `dim`. Every four elements give (a*a + b*b) + (c*c + d*d). These
- * sums are added in turns to four totals, and the totals as (t0 + t1) + (t2 + t3). Several heads are added one after
- * the other. A mean is the sum times float32(1 / count). LAYER: the mean of x comes first, from (a + b) + (c + d) and
- * so on. x - mean takes the place of x in all that follows, and the bias is added last: y = ((x - mean) * factor) *
- * weight + bias.
+ * once. Without a weight_offset nothing is added, so a weight of -0 keeps its sign. The order of the sum depends on
+ * nothing but `dim`. Every four elements give (a*a + b*b) + (c*c + d*d). These sums are added in turns to four totals,
+ * and the totals as (t0 + t1) + (t2 + t3). Several heads are added one after the other. A mean is the sum times
+ * float32(1 / count). LAYER: the mean of x comes first, from (a + b) + (c + d) and so on. x - mean takes the place of x
+ * in all that follows, and the bias is added last: y = ((x - mean) * factor) * weight + bias.
  *
  * A norm may take a part of the head: `dim` elements from `begin` on, which are counted from 0 in the order of the sum.
  * The other elements pass as if there were no norm. With k.head_dim 576, k.rotary_begin 512 and a norm of 512 elements
@@ -980,15 +980,16 @@ typedef struct RopeCache {
     uint32_t shift; /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
                        positions; operation SHIFT, no V. Quantized elements are widened to float32 (an integer times d,
                        plus the minimum; float8 times its scale, or over it), turned, and quantized again as above, with
-                       new scales or the given ones; a token that does not turn is left as it lies. Each shift rounds
+                       new scales or the given ones; a token that does not turn is left as it lies. With several sets of
+                       frequencies a token without a valid position does not turn by `delta` either. Each shift rounds
                        once more, and equal shifts err alike: shift seldom and far */
     int32_t delta;
     uint32_t moves; /* with shift and SLOTS. 1: a token's key is read from a slot of its own, and turned on the way to
                        the slot of the slot map. The slots that are read are a second list, which lies as the slot map
-                       does, in the same buffer, from source_map_offset on. -1 in either list skips a token, and nothing
-                       is written where either slot is outside. A slot that one token reads must not be one that another
-                       token of the pass writes. A float key that does not turn is copied, and a quantized one is
-                       quantized again */
+                       does, in the same buffer, from source_map_offset on. -1 in either list skips a token, which
+                       is not counted, and nothing is written where either slot is outside. A slot that one token reads
+                       must not be one that another token of the pass writes. A float key that does not turn is copied,
+                       and a quantized one is quantized again */
     uint64_t source_map_offset;
 } RopeCache;
 

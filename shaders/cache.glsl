@@ -79,10 +79,12 @@ uint slot_of(Token token, uint number, out bool skipped) {
     return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
 }
 
-// Returns the slot that a shift reads. The shift writes `slot`. If either of them is ROPE_NOWHERE, both become so.
+// Returns the slot that a shift reads. The shift writes `slot`, which becomes ROPE_NOWHERE if the source is.
 uint source_slot_of(uint number, inout uint slot, inout bool skipped) {
-    if (kMoves == 0u || slot == ROPE_NOWHERE) return slot;
-    uint source = listed_slot(push.ROPE_SOURCE_SLOTS_AT, number, skipped);
+    if (kMoves == 0u) return slot;
+    bool source_skipped;
+    uint source = listed_slot(push.ROPE_SOURCE_SLOTS_AT, number, source_skipped);
+    skipped = skipped || source_skipped;
     if (source == ROPE_NOWHERE) slot = source;
     return source;
 }

@@ -119,7 +119,9 @@ float sum_of_head(WorkItem item, uint h, uint begin) {
         } while (step < kFours);
     }
     precise float sum = (totals.x + totals.y) + (totals.z + totals.w);
-    return sum;
+    // Totals begin with 0, so a sum of negative zeros is 0. Some compilers drop that 0. Squares have no such sum.
+    uint bits = floatBitsToUint(sum);
+    return begin != 0u ? uintBitsToFloat(choose(bits << 1 == 0u, 0u, bits)) : sum;
 }
 
 // All heads of a tensor are in one group. Their sums are added up one after the other.
@@ -176,9 +178,9 @@ vec4 weighed(WorkItem item, uint h, uint half_quad, uint at, vec4 given_x) {
 #if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)
     if (has_weights(item)) {
         vec4 given = weights_of(item, h, half_quad, at);
-        precise vec4 weight =
-            given + uintBitsToFloat(choose_by_norm(item, kQWeightOffset, kKWeightOffset, kVWeightOffset));
-        x = x * weight;
+        uint offset = choose_by_norm(item, kQWeightOffset, kKWeightOffset, kVWeightOffset);
+        precise vec4 raised = given + uintBitsToFloat(offset);
+        x = x * mix(raised, given, bvec4(offset == 0u)); // some compilers drop a sum with 0, and keep its zero's sign
     }
 #endif
     return x;

@@ -41,6 +41,7 @@ add_executable(vkrope-tests
     tests/gpu/shapes_test.cpp
     tests/gpu/shift_test.cpp
     tests/gpu/table_test.cpp
+    tests/gpu/zeros_test.cpp
     tests/gpu/vectors_caches_test.cpp
     tests/gpu/vectors_libraries_test.cpp
     tests/gpu/vectors_onnx_test.cpp

@@ -127,6 +127,11 @@ RopeResult resolveWithoutRotation(RopeRotateDescription* d, RopeReason* reason) 
     f->scale = 1;
     if (f->axes == nullptr) f->count = 1;
     if (f->axes == nullptr || f->sets == 0) f->sets = 1;
+    if (f->count > ROPE_MAX_PAIRS) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "frequencies.count is %u beside frequencies.axes; there are at most %u", f->count,
+                      ROPE_MAX_PAIRS);
+    }
     return checkScaleSetsAndAxes(*f, reason);
 }
 

@@ -146,7 +146,8 @@ ElementValue weighed(const HeadWork& h, uint32_t place, const ElementValue& valu
     const RopeNorm& norm = h.w.t.norm;
     if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return value;
     const float weight = weightOf(h, place);
-    return scaledValue(value, static_cast<double>(weight) + norm.weight_offset, weight + norm.weight_offset);
+    const float raised = norm.weight_offset != 0 ? weight + norm.weight_offset : weight; // a sum would lose -0
+    return scaledValue(value, static_cast<double>(weight) + norm.weight_offset, raised);
 }
 
 ElementValue applyNorm(const HeadWork& h, uint32_t e, const ElementValue& value) {

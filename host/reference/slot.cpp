@@ -52,10 +52,12 @@ SlotOutcome findSlots(const RopeCache& cache, const void* map, uint32_t batch, u
                       uint64_t* slot, uint64_t* source) {
     const SlotOutcome outcome = findSlot(cache, map, batch, number, token, slot);
     *source = *slot;
-    if (cache.moves == 0 || outcome != SlotOutcome::kTaken) return outcome;
+    if (cache.moves == 0 || outcome == SlotOutcome::kSkipped) return outcome;
     RopeCache read = cache;
     read.slot_map_offset = cache.source_map_offset;
-    return findSlot(read, map, batch, number, token, source);
+    const SlotOutcome source_outcome = findSlot(read, map, batch, number, token, source);
+    const bool decides = outcome == SlotOutcome::kTaken || source_outcome == SlotOutcome::kSkipped;
+    return decides ? source_outcome : outcome;
 }
 
 uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint32_t sequence, uint64_t slot) {

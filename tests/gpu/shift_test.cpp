@@ -228,6 +228,22 @@ TEST(ShiftOfKeys, AKeyMovesFromSlotToSlot) {
     }
 }
 
+// -1 in either list skips a token, whatever the other one has. 99 is outside.
+TEST(ShiftOfKeys, ATokenThatIsSkippedIsNotCounted) {
+    Keys keys(ROPE_ELEMENT_F32);
+    keys.slots = {99, -1, -1, 99, 0, 99, 1, 2, /* from */ -1, 99, -1, 99, 99, 3, 4, 5};
+    RopeFusedDescription d = keys.describeShift(5);
+    d.rotate.count_outside = 1;
+    d.cache.moves = 1;
+    d.cache.source_map_offset = kTokens;
+    RopeHostFused data = {};
+    data.slot_map = keys.slots.data();
+    data.k_out = keys.cache.data();
+    RopeReason reason;
+    ASSERT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_SUCCESS) << reason.text;
+    EXPECT_EQ(data.outside, 3u);
+}
+
 std::string name(const testing::TestParamInfo<Turns>& info) {
     return std::string(rope::formatOf(info.param.element).name) + "Times" + std::to_string(info.param.count) + "By" +
            std::to_string(-info.param.delta);

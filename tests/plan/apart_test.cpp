@@ -190,6 +190,28 @@ TEST(PlanApart, AdviceLeadsToAPlan) {
     EXPECT_EQ(planOf(d, limits).pass_count, 2u);
 }
 
+// The advice names nothing that is so already, and nothing that there is not.
+TEST(PlanApart, AdvisesWhatVLacks) {
+    RopeFusedDescription d = keysOfAnEngine();
+    d.k_norm = {};
+    d.cache.slot_map_apart = 0;
+    d.cache.slot_map_offset = 64;
+    d.v.heads = d.rotate.k.heads;
+    d.cache.v_shares_buffer = 1;
+    d.cache.v.offset = 4096 * 8 * 128;
+    const std::string takes = "fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; ";
+    expectRefused(takes + "set v_separate_dispatch to 1, or packed", ROPE_ERROR_INVALID, d, limitsOf(4));
+    d.packed = 1;
+    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 1u);
+    d.cache.v_shares_buffer = 0;
+    d.cache.v.offset = 0;
+    expectRefused(takes + "set v_separate_dispatch to 1, or cache.v_shares_buffer", ROPE_ERROR_INVALID, d, limitsOf(4));
+    d.cache = {};
+    expectRefused(takes + "set v_separate_dispatch to 1", ROPE_ERROR_INVALID, d, limitsOf(4));
+    d.v_separate_dispatch = 1;
+    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
+}
+
 // A list is bound from the beginning of its buffer, so its offset counts, and no split helps.
 TEST(PlanApart, RefusesListsThatOneBindingCannotSpan) {
     RopeFusedDescription d = keysOfAnEngine();

@@ -40,6 +40,16 @@ TEST(HostFused, RefusesAPassThatDoesNothing) {
     });
 }
 
+// Without a rotation `axes` say how positions lie, and no pairs say how many axes there are.
+TEST(HostFused, RefusesMorePairsThanThereAreBesideAxesWithoutARotation) {
+    static const uint8_t kAxes[1] = {};
+    expectRefused("frequencies.count is 4294967295 beside frequencies.axes; there are at most",
+                  [](RopeFusedDescription* d) {
+                      d->no_rotation = 1;
+                      d->rotate.frequencies = {nullptr, UINT32_MAX, 1, kAxes, 1};
+                  });
+}
+
 TEST(HostFused, RefusesNoTensorsAndAVInPlace) {
     expectRefused("all 0", [](RopeFusedDescription* d) { d->rotate.q.heads = d->rotate.k.heads = d->v.heads = 0; });
     expectRefused("v.heads is 2 in place", [](RopeFusedDescription* d) {
