@@ -1383,7 +1383,8 @@ ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* p
  *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT too, and what last touched those that it writes available to
  *           VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
  *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. Making a table is such a write:
- *           a rotation that reads the table needs a barrier behind it.
+ *           a rotation that reads the table needs a barrier behind it. Work that writes what the plan read, as the next
+ *           step's positions, waits for that stage: an execution dependency is enough.
  *   Clobbers: the compute bind point's pipeline, its set 0 and layout, and the push constants. */
 ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeContext* context, const RopePlan* plan,
                                    const RopeBuffers* buffers);
@@ -1395,7 +1396,7 @@ ROPE_API RopeResult ropeCmdExecute(VkCommandBuffer command_buffer, const RopeCon
  * as threads are fewer than 2^31, and groups of a bias fewer than 2^20: no token beyond the planned ones is touched,
  * nor, with tokens_counted, beyond the count. The second and third must be those of ropeGroups.
  *   Before also: make the counts visible to VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, VK_ACCESS_INDIRECT_COMMAND_READ_BIT.
- */
+ *   After also: work that writes the counts waits for VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT. */
 ROPE_API RopeResult ropeCmdExecuteIndirect(VkCommandBuffer command_buffer, const RopeContext* context,
                                            const RopePlan* plan, const RopeBuffers* buffers, VkBuffer groups,
                                            VkDeviceSize offset);

@@ -69,8 +69,11 @@ void finish_heads(WorkItem item, Way way) {
 }
 
 // Q stays floats. Its threads only reach the barriers. In a shift, lanes overwrite words that their neighbours read.
-// All these reads are over at the first barrier, since the extremes in front of it are made of what was read.
+// All these reads are over at the first barrier, and no compiler may load such a word again behind it.
 void store_integers(WorkItem item, Way way) {
+#ifdef ROPE_SHIFTS
+    groupMemoryBarrier();
+#endif
     if (!kGiven) {
         if (!is_q(item)) find_extremes(way);
         barrier();

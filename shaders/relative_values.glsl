@@ -32,14 +32,10 @@ void stage_weights(Query query, uint first_key) {
             if (quad < kTileQuads) shared_weights[query.slot * kStride + quad] = values_of_quad(held[i]);
         }
     } else {
-        const uint halves = uint(!kFloatsIn);
-        for (uint key = gl_LocalInvocationID.x << halves; key < kTileKeys; key += kLanes << halves) {
-            uint word = 0u;
-            if (key < push.keys - first_key) word = source_word[(query.from + first_key + key) >> halves];
-            vec2 weights = values_of_quad(uvec4(word, 0u, 0u, 0u)).xy;
-            uint at = query.slot * kStride + key / 4u;
-            shared_weights[at][key % 4u] = weights.x;
-            if (!kFloatsIn) shared_weights[at][key % 4u + 1u] = weights.y;
+        for (uint quad = gl_LocalInvocationID.x; quad < kTileQuads; quad += kLanes) {
+            uint key = min(first_key + 4u * quad, push.keys);
+            uvec4 words = load_quad(query.from + key, min(push.keys - key, 4u));
+            shared_weights[query.slot * kStride + quad] = values_of_quad(words);
         }
     }
 }

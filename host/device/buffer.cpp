@@ -29,14 +29,16 @@ constexpr MemoryKinds kDirectKinds = {{kLocal | kVisible | kCached | kCoherent, 
 constexpr MemoryKinds kDeviceKinds = {{kLocal, 0}, 2};
 constexpr MemoryKinds kStagingKinds = {{kVisible | kCached | kCoherent, kVisible | kCached, kVisible}, 3};
 
-// Returns the first type of the best kind. Drivers list the plainest type first. Types with further properties
-// (protected, uncached on the device) are never wanted.
-uint32_t chooseType(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed, const MemoryKinds& kinds) {
+// Returns the first type of the best kind whose heap is large enough. Drivers list the plainest type first. Types with
+// further properties (protected, uncached on the device) are never wanted.
+uint32_t chooseType(const VkPhysicalDeviceMemoryProperties& memory, const VkMemoryRequirements& needs, uint32_t allowed,
+                    const MemoryKinds& kinds) {
     for (uint32_t i = 0; i < kinds.count; ++i) {
         const VkMemoryPropertyFlags kind = kinds.kinds[i];
         for (uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
             const VkMemoryPropertyFlags flags = memory.memoryTypes[type].propertyFlags;
-            if ((allowed >> type & 1) && (flags & kind) == kind && !(flags & ~kPlain)) {
+            const bool fits = needs.size <= memory.memoryHeaps[memory.memoryTypes[type].heapIndex].size;
+            if ((allowed >> type & 1) && (flags & kind) == kind && !(flags & ~kPlain) && fits) {
                 return type;
             }
         }
@@ -90,8 +92,8 @@ VkResult DeviceState::allocateMemory(bool for_staging, Allocation* allocation) {
     VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
     uint32_t type = kNoType;
     for (uint32_t left = needs.memoryTypeBits; result == VK_ERROR_OUT_OF_DEVICE_MEMORY; left &= ~(1u << type)) {
-        const uint32_t next = chooseType(memory, left, kinds);
-        if (next == kNoType) return type == kNoType ? VK_ERROR_FEATURE_NOT_PRESENT : result;
+        const uint32_t next = chooseType(memory, needs, left, kinds);
+        if (next == kNoType) return result;
         type = allocate_info.memoryTypeIndex = next;
         result =
             madeOrNull(vk.AllocateMemory(device, &allocate_info, nullptr, &allocation->memory), &allocation->memory);

@@ -20,6 +20,7 @@ enum Opcode : uint32_t {
     OpSpecConstantOp = 52,
     OpFunction = 54,
     OpDecorate = 71,
+    OpMemberDecorate = 72,
     OpCompositeExtract = 81,
     OpSNegate = 126,
     OpIAdd = 128,
@@ -45,6 +46,7 @@ enum Opcode : uint32_t {
     OpBitwiseAnd = 199,
 };
 constexpr uint32_t DecorationSpecId = 1;
+constexpr uint32_t DecorationNonWritable = 24;
 constexpr uint32_t DecorationBinding = 33;
 constexpr uint32_t kHeaderWords = 5;
 
@@ -180,6 +182,12 @@ uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
     return first;
 }
 
+// True if what is only read goes to the buffer that is written. It is then not declared as only read: MSL that is made
+// of such a module would have a pointer to constants for both.
+bool readsDestination(const RopeDispatch& dispatch) {
+    return boundInstead(dispatch, ROPE_BINDING_POSITIONS) == ROPE_BINDING_DESTINATION;
+}
+
 // Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
 // folded.
 bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedModule* m) {
@@ -194,6 +202,9 @@ bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedM
         appendWords(m, at, 4);
         m->words[m->count - 1] = boundInstead(dispatch, at[3]);
         return true;
+    case OpMemberDecorate:
+        if (at[3] == DecorationNonWritable && readsDestination(dispatch)) return true;
+        break;
     case OpSpecConstant:
         value = specializationId(*dispatch.shader, at[2]);
         if (value >= ROPE_CONSTANT_COUNT) return false;

@@ -33,7 +33,8 @@ enum {
     kOpConstant = 43,
     kOpVariable = 59,
     kOpDecorate = 71,
-    kOpMemberDecorate = 72
+    kOpMemberDecorate = 72,
+    kNonWritable = 24
 };
 enum { kSpecId = 1, kArrayStride = 6, kBinding = 33, kDescriptorSet = 34, kOffset = 35, kNoContraction = 42 };
 enum { kPushConstant = 9, kStorageBuffer = 12 };
@@ -363,6 +364,34 @@ TEST(Interface, FoldsEveryConstantIntoValidSpirv) {
             }
             if (validates) expectValid(std::string(shader->name) + "_folded", words.data(), bytes);
         }
+    }
+}
+
+uint32_t countOnlyReadIn(const uint32_t* words, size_t count) {
+    uint32_t found = 0;
+    for (size_t at = 5; at < count; at += words[at] >> 16) {
+        found += (words[at] & 0xFFFF) == kOpMemberDecorate && words[at + 3] == kNonWritable;
+    }
+    return found;
+}
+
+uint32_t countOnlyRead(const RopeShader& shader, const std::set<uint32_t>& bound) {
+    RopeDispatch dispatch = {};
+    dispatch.shader = &shader;
+    for (uint32_t& constant : dispatch.constants) constant = 1;
+    for (const uint32_t binding : bound) dispatch.bindings[binding].range = 4;
+    std::vector<uint32_t> words(shader.bytes / 4);
+    words.resize(ropeSpecialize(&dispatch, words.data()) / 4);
+    return countOnlyReadIn(words.data(), words.size());
+}
+
+// Where nothing is bound before the destination, all that is not bound lies there, and it is written.
+TEST(Interface, FoldsNoBufferIntoTheDestinationThatIsOnlyRead) {
+    for (const RopeShader* shader : shaders()) {
+        EXPECT_EQ(countOnlyRead(*shader, {ROPE_BINDING_DESTINATION, ROPE_BINDING_Q_WEIGHTS}), 0u) << shader->name;
+        EXPECT_EQ(countOnlyRead(*shader, {ROPE_BINDING_COS_SIN, ROPE_BINDING_DESTINATION}),
+                  countOnlyReadIn(shader->words, shader->bytes / 4))
+            << shader->name;
     }
 }
 
