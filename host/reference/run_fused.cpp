@@ -145,9 +145,8 @@ float weightOf(const HeadWork& h, uint32_t e) {
 ElementValue weighed(const HeadWork& h, uint32_t place, const ElementValue& value) {
     const RopeNorm& norm = h.w.t.norm;
     if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return value;
-    const float weight = weightOf(h, place);
-    const float raised = norm.weight_offset != 0 ? weight + norm.weight_offset : weight; // a sum would lose -0
-    return scaledValue(value, static_cast<double>(weight) + norm.weight_offset, raised);
+    const float given = weightOf(h, place), offset = norm.weight_offset;
+    return scaledValue(value, static_cast<double>(given) + offset, offset != 0 ? given + offset : given); // keeps -0
 }
 
 ElementValue applyNorm(const HeadWork& h, uint32_t e, const ElementValue& value) {
