@@ -6,21 +6,21 @@
 #   --device D        a device's index or a part of its name; without it the best GPU there is. The tests take every device.
 #   --steps LIST      some of quickstart,check,rotation,fused,encodings,models,bounds,table,picture,tests,tool, in
 #                     this order; without it all. The names of the report's files then end with those of the steps
-#   --rounds N        of each case that is timed; without it 21
+#   --rounds N        of each case that is timed; without it 21, with --short 2
 #   --seconds N       after so long the step that runs is stopped, and the others are left out; without it there is no limit
 #   --short           fewer tests, lengths and rounds: half a minute on a CPU's driver
 #   --out DIR         another folder for the report
 #   --pack DIR        builds, and puts what another machine needs beside this repository's files into DIR: programs, shaders,
 #                     shared libraries, the commit. There: gpu.sh --from-build DIR
 #   --help            prints this.
-# The report is renewed after each step, also when the script is interrupted.
+# The report is renewed after each step, as DEVICE.partial.md until the last. It stays so if the script is interrupted.
 # Exit status 1: a step failed, was stopped or left out, and the report says which. 2: an argument is wrong or there is no
-# device, and nothing was measured.
-# VKROPE_BUILD names the folder to build in. VK_DRIVER_FILES, where set, names the drivers. Where there is no git,
-# VKROPE_COMMIT names the commit.
+# device, and nothing was measured. 129, 130 or 143: interrupted.
+# VKROPE_BUILD names the folder to build in. VK_DRIVER_FILES, where set, names the drivers. VKROPE_COMMIT names the commit
+# in place of git.
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 readonly all_steps=quickstart,check,rotation,fused,encodings,models,bounds,table,picture,tests,tool
 build='' programs='' device='' steps='' rounds='' seconds='' pack='' short=no out=$root/bench/results part=''
 
@@ -65,6 +65,7 @@ parse() {
 
 check_arguments() {
     local step
+    [[ $steps =~ ^([a-z]+(,[a-z]+)*)?$ ]] || refuse "--steps takes names with commas between them, not '$steps'"
     for step in ${steps//,/ }; do
         [[ ,$all_steps, == *,"$step",* ]] || refuse "there is no step '$step'; --steps takes some of $all_steps"
     done
@@ -75,8 +76,11 @@ check_arguments() {
     [ -z "$pack" ] || [ -z "$build" ] || refuse "--pack builds, and --from-build does not; leave one out"
     [ -z "$pack" ] || out=$pack
     [ -z "$build" ] || check_build
-    mkdir -p "$out" 2>/dev/null && [ -w "$out" ] || refuse "--out: nothing can be written into $out"
+    if ! mkdir -p "$out" 2>/dev/null || ! [ -w "$out" ]; then
+        refuse "$([ -z "$pack" ] && echo --out || echo --pack): nothing can be written into $out"
+    fi
     out=$(cd "$out" && pwd)
+    [ -z "$pack" ] || ! [ "$out" -ef "${VKROPE_BUILD:-$root/build}" ] || refuse "--pack: $out is the folder to build in; name another"
 }
 
 # Puts the steps into their order, and finds the end of the report's name.
@@ -106,8 +110,10 @@ check_build() {
     else
         programs="built before, at $(date -u -r "$build/vkrope" '+%Y-%m-%d %H:%M') UTC; the commit is that of these scripts"
     fi
-    [ ! -d "$build/lib" ] || export LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    [ ! -d "$build/lib" ] || use_libraries "$build/lib"
 }
+
+use_libraries() { export LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; }
 
 # ---- Steps: each prints what goes into the report ------------------------------------------------------------------------
 
@@ -122,7 +128,6 @@ run_build() {
 }
 
 build_programs() {
-    "$root/host/package/install_packages.sh" gpu || return
     local -a generator=()
     if ! [ -f "$build/build.ninja" ] && ! [ -f "$build/Makefile" ]; then
         rm -rf "$build/CMakeCache.txt" "$build/CMakeFiles" # half made
@@ -132,22 +137,24 @@ build_programs() {
         cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON \
             -DVKROPE_BUILD_DEVICE=ON -DVKROPE_BUILD_TOOL=ON || return
     fi
-    cmake --build "$build" --parallel "$(jobs)" --target vkrope-tool vkrope-quickstart vkrope-tests || return
-    commit >"$build/commit"
+    cmake --build "$build" --parallel "$(jobs)" --target vkrope-tool vkrope-quickstart vkrope-tests
 }
 
-# Leaves out what the machine that runs the programs has: the C and C++ libraries.
+# Leaves out what the machine that runs the programs has: the C and C++ libraries. The commit comes last.
 pack_programs() {
     local name library
-    mkdir -p "$out/lib"
-    cp -r "$build/shaders" "$build/commit" "$out"
+    mkdir -p "$out/lib" "$out/loader"
+    cp -r "$build/shaders" "$out"
     for name in vkrope vkrope-quickstart vkrope-tests; do
         strip -o "$out/$name" "$build/$name"
     done
-    for library in $(ldd "$build/vkrope-tests" | awk '$3 ~ /mpfr|gmp/ { print $3 }') \
-        $(/sbin/ldconfig -p | awk '$1 == "libvulkan.so.1" && !found++ { print $NF }'); do
+    for name in libmpfr libgmp; do
+        library=$(ldd "$build/vkrope-tests" | awk -v name="$name" 'index($1, name) == 1 { print $3 }')
         cp -L "$library" "$out/lib/"
     done
+    library=$(PATH=$PATH:/sbin ldconfig -p | awk '$1 == "libvulkan.so.1" && !found++ { print $NF }')
+    [ -z "$library" ] || cp -L "$library" "$out/loader/"
+    echo "$commit" >"$out/commit"
 }
 
 run_quickstart() { "$build/vkrope-quickstart" ${on_device[@]+"${on_device[@]}"}; }
@@ -169,11 +176,11 @@ run_tests() {
         wait "$one" || i=$?
         [ $i = 0 ] || [ $i = 77 ] || status=1 # 77: all of a process' tests were skipped
     done
-    count_tests
     return $status
 }
 
-# Counts GoogleTest's lines "[       OK ] Suite.Test (3 ms)". A process that ended early shows its last lines.
+# Counts GoogleTest's lines "[       OK ] Suite.Test (3 ms)", also of tests that were stopped. A process that ended early
+# shows its last lines.
 count_tests() {
     local shard line ended passed=0 skipped=0
     local -a failures=() last=()
@@ -261,29 +268,46 @@ run_picture() {
     bench --plot "$work/picture.svg" ${fewer[@]+"${fewer[@]}"} >/dev/null
 }
 
-# Runs one step in a group of processes of its own, keeps what it prints, and notes how it ended.
+# Runs a function in a group of processes of its own until it ends or the time is over, and returns its status.
+in_group() { # FUNCTION OUTPUT ERRORS
+    local status=0
+    set -m
+    (set +m && "$1") >"$2" 2>"$3" </dev/null &
+    child=$!
+    set +m
+    while kill -0 "$child" 2>/dev/null && ! is_over; do sleep 0.2; done
+    ! is_over || end_group
+    wait "$child" || status=$?
+    child=''
+    return $status
+}
+
+is_over() { [ -n "$seconds" ] && [ "$SECONDS" -ge "$seconds" ]; }
+
+# A program that does not hear the first signal is killed after three seconds.
+end_group() {
+    local i
+    kill -TERM -- "-$child" 2>/dev/null || return 0
+    for ((i = 0; i < 15; ++i)); do
+        sleep 0.2
+        kill -0 -- "-$child" 2>/dev/null || return 0
+    done
+    kill -KILL -- "-$child" 2>/dev/null || true
+}
+
+# Runs one step, keeps what it prints, and notes how it ended.
 do_step() {
-    local step=$1 begin=$SECONDS status=0 watch=''
-    if [ -n "$seconds" ] && [ "$SECONDS" -ge "$seconds" ]; then
+    local step=$1 begin=$SECONDS status=0
+    if is_over; then
         end_step "$step" '**left out**: no time was left' 0
         return
     fi
     echo "gpu.sh: $step"
     running=$step
-    set -m
-    (set +m && "run_$step") >"$work/$step.out" 2>"$work/$step.err" &
-    child=$!
-    if [ -n "$seconds" ]; then
-        (sleep $((seconds - SECONDS)) && end_group "$child") &
-        watch=$!
-        disown "$watch" # no word when it ends
-    fi
-    set +m
-    wait "$child" || status=$?
-    child=''
-    [ -z "$watch" ] || kill -KILL -- "-$watch" 2>/dev/null || true
-    if [ -n "$seconds" ] && [ "$SECONDS" -ge "$seconds" ] && [ $status -gt 128 ]; then
+    in_group "run_$step" "$work/$step.out" "$work/$step.err" || status=$?
+    if [ $status -gt 128 ] && is_over; then
         end_step "$step" '**stopped**: the time was over' $((SECONDS - begin))
+        echo "gpu.sh: $step was stopped: the time was over" >&2
     elif [ $status != 0 ]; then
         end_step "$step" "**failed**, exit status $status" $((SECONDS - begin))
         echo "gpu.sh: $step failed: $(tail -n 1 "$work/$step.err")" >&2
@@ -292,63 +316,74 @@ do_step() {
     fi
 }
 
-# A program may not hear the first signal.
-end_group() {
-    kill -TERM -- "-$1" 2>/dev/null || return 0
-    sleep 3
-    kill -KILL -- "-$1" 2>/dev/null || true
-}
-
 end_step() {
     result[$1]=$2
     took[$1]=$3
     running=''
     [ "$2" = 'done' ] || failed+=("$1")
+    [ "$1" != tests ] || ! [ -f "$work/shard.0" ] || count_tests >>"$work/tests.out"
 }
 
 interrupt() {
     trap '' INT TERM HUP
-    [ -z "$child" ] || end_group "$child"
+    [ -z "$child" ] || end_group
     [ -z "$running" ] || end_step "$running" '**interrupted**' ''
-    [ -z "$name" ] || leave_report
+    [ -z "$name" ] || leave_report "$file.partial"
     exit $((128 + $1))
 }
 
 # ---- The report ----------------------------------------------------------------------------------------------------------
 
-# The first line of that name in the JSON of a small bench is the device's.
+# Returns the first value of that name in the JSON of a small bench, which is the device's.
 device_value() {
     local line
     while IFS= read -r line; do
-        [[ $line =~ ^\ *\"$1\":\ \"(.*)\",?$ ]] && echo "${BASH_REMATCH[1]}" && return
+        [[ $line =~ ^\ *\"$1\":\ \"(.*)\",?$ ]] || continue
+        line=${BASH_REMATCH[1]//\\\"/\"}
+        echo "${line//\\\\/\\}"
+        return
     done <"$work/device.json"
 }
 
+run_small_bench() { rounds=1 bench --tokens 1 --element f32 --place in-place --json; }
+
 ask_device() {
-    rounds=1 bench --tokens 1 --element f32 --place in-place --json >"$work/device.json" 2>"$work/device.err" || true
-    name=$(device_value name) || true
-    driver=$(device_value driver) || true
-    file=${name%%(*}
-    file=$(tr '[:upper:]' '[:lower:]' <<<"$file" | tr -cs 'a-z0-9' '-')
-    file=${file#-} file=${file%-}
-    file=${file:-device}$part
+    in_group run_small_bench "$work/device.json" "$work/device.err" || true
+    asked=$(device_value name) || true
+    ! is_over || refuse "no time was left after a first look at the device"
 }
 
-# Some machines keep NVIDIA's driver where no loader looks. A CPU's driver is measured if it was asked for.
+# Some machines keep NVIDIA's driver where no loader looks, and some have no loader.
 find_device() {
     local place=/usr/local/nvidia/share/vulkan/icd.d/nvidia_icd.json
     ask_device
-    if [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] && [ -f "$place" ] && [[ $name != NVIDIA* ]]; then
-        export VK_DRIVER_FILES=$place VK_ICD_FILENAMES=$place
+    if [ -z "$asked" ] && [ -d "$build/loader" ]; then
+        use_libraries "$build/loader"
         ask_device
     fi
-    [ -n "$name" ] || refuse "there is no device to measure: $(tail -n 1 "$work/device.err")"
-    [ "$(device_value type)" != cpu ] || [ -n "$device" ] || [ $short = yes ] ||
-        refuse "the best device is $name, a CPU's driver; name it with --device if it is to be measured"
+    if [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] && [ -f "$place" ] && { [ -z "$asked" ] || is_of_cpu; }; then
+        export VK_DRIVER_FILES=$place VK_ICD_FILENAMES=$place
+        ask_device
+        [ -n "$asked" ] || { unset VK_DRIVER_FILES VK_ICD_FILENAMES && ask_device; }
+    fi
+    [ -n "$asked" ] || refuse "there is no device to measure: $(tail -n 1 "$work/device.err")"
+    # A CPU's driver is measured if it was asked for.
+    ! is_of_cpu || [ -n "$device" ] || [ $short = yes ] ||
+        refuse "the best device is $asked, a CPU's driver; name it with --device if it is to be measured"
+    driver=$(device_value driver) || true
+    file=$(tr '[:upper:]' '[:lower:]' <<<"$asked")
+    file=${file//(r)/} file=${file//(tm)/}
+    file=$(tr -cs 'a-z0-9' '-' <<<"$file")
+    file=${file#-} file=${file%-}
+    file=${file:-device}$part
+    [ $short = no ] || file+=-short
+    name=$asked
 }
 
+is_of_cpu() { [ "$(device_value type)" = cpu ]; }
+
 # A repository that holds this folder's copy says nothing of it.
-commit() {
+find_commit() {
     local top
     top=$(git -C "$root" rev-parse --show-toplevel 2>/dev/null) || true
     if [ -n "${VKROPE_COMMIT:-}" ] || [ "$top" != "$root" ]; then
@@ -375,13 +410,13 @@ title_of() {
     esac
 }
 
-print_report() {
+print_report() { # NAME
     local step
     echo "# $name"
     echo
     echo "- driver: $driver"
     echo "- date: $(date -u +%Y-%m-%d)"
-    echo "- commit: $(commit)"
+    echo "- commit: $commit"
     [ -z "$programs" ] || echo "- programs: $programs"
     echo "- rounds of each case: $rounds$([ $short = no ] || echo ', and fewer lengths (--short)')"
     echo "- failed or left out: $([ ${#failed[@]} = 0 ] && echo nothing || echo "${failed[*]}")"
@@ -395,44 +430,52 @@ print_report() {
         [ -f "$work/$step.out" ] || continue
         printf '\n## %s\n\n' "$(title_of "$step")"
         if [ "$step" = picture ] && [ -f "$work/picture.svg" ]; then
-            echo "![Bandwidth over the bytes moved]($file.svg)"
+            echo "![Bandwidth over the bytes moved]($1.svg)"
             continue
         fi
         echo '```'
         cat "$work/$step.out"
+        [ -z "$(tail -c 1 "$work/$step.out")" ] || echo # what was stopped may end in a line
         [ "${result[$step]}" = 'done' ] || tail -n 20 "$work/$step.err"
         echo '```'
     done
 }
 
-# A report is moved to its place when it is whole, and its picture before it.
-leave_report() {
-    if [ -f "$work/picture.svg" ]; then
-        cp "$work/picture.svg" "$out/.$file.svg.$$"
-        mv "$out/.$file.svg.$$" "$out/$file.svg"
+# A report is moved to its place when it is whole, and its picture before it. What was measured stays in any case.
+leave_report() { # NAME
+    if ! { mkdir -p "$out" && write_report "$1"; }; then
+        echo "gpu.sh: no report could be written into $out; what was measured is in $work" >&2
+        trap - EXIT
+        return 1
     fi
-    print_report >"$out/.$file.md.$$"
-    mv "$out/.$file.md.$$" "$out/$file.md"
+    [ "$1" = "$file.partial" ] || rm -f "$out/$file.partial.md" "$out/$file.partial.svg"
 }
 
-# Builds here. Without programs there is nothing else to do.
+write_report() { # NAME
+    if [ -f "$work/picture.svg" ]; then
+        cp "$work/picture.svg" "$out/.$1.svg.$$" && mv "$out/.$1.svg.$$" "$out/$1.svg" || return
+    fi
+    print_report "$1" >"$out/.$1.md.$$" && mv "$out/.$1.md.$$" "$out/$1.md"
+}
+
+# Builds here. Packages are asked for in front, where a password can be given.
 build_here() {
     build=${VKROPE_BUILD:-$root/build}
     mkdir -p "$build"
     build=$(cd "$build" && pwd)
     export VKROPE_BUILD=$build
-    name='no device' driver='unknown, as no program was built' file=no-device
+    "$root/host/package/install_packages.sh" gpu >"$work/packages.log" 2>&1 || cat "$work/packages.log" >&2
     do_step build
-    if [ "${result[build]}" = 'done' ]; then steps=build,$steps; else steps=build; fi
 }
 
 parse "$@"
 check_arguments
+commit=$(find_commit)
 work=$(mktemp -d "${TMPDIR:-/tmp}/vkrope-gpu.XXXXXX")
 trap 'rm -rf "$work"; rm -f "$out"/.*.md.$$ "$out"/.*.svg.$$' EXIT
 on_device=()
 [ -z "$device" ] || on_device=(--device "$device")
-failed=() child='' running='' name=''
+failed=() child='' running='' name='' asked=''
 declare -A took=() result=()
 trap 'interrupt 1' HUP
 trap 'interrupt 2' INT
@@ -442,14 +485,23 @@ if [ -n "$pack" ]; then
     build_here
     [ "${result[build]}" = 'done' ] || exit 1
     pack_programs
-    echo "gpu.sh: $out has the programs of $(cat "$out/commit")"
+    echo "gpu.sh: $out has the programs of $commit"
     exit 0
 fi
-[ -n "$build" ] || build_here
-[ "$steps" = build ] || find_device
+if [ -z "$build" ]; then
+    build_here
+    steps=build,$steps
+    if [ "${result[build]}" != 'done' ]; then # there is nothing else to do
+        steps=build name='no device' driver='unknown, as no program was built' file=no-device
+        leave_report "$file"
+        exit 1
+    fi
+fi
+find_device
 for step in ${steps//,/ }; do
     [ "$step" = build ] || do_step "$step"
-    leave_report
+    leave_report "$file.partial"
 done
+leave_report "$file"
 echo "gpu.sh: $out/$file.md"
 [ ${#failed[@]} = 0 ]

@@ -7,8 +7,8 @@ namespace measure {
 const std::vector<ModelShape>& modelShapes() {
     static const std::vector<ModelShape> all = {
         {"llama3-8b", "Llama-3-8B", 32, 8, 128, 500000, 1, 1, 0, 0},
-        {"llama3-8b-yarn", "Llama-3-8B with YaRN's scale", 32, 8, 128, 500000, 1, 1.1386294361119891, 0,
-         0}, // the scale for 4 times the length
+        // YaRN's scale for 4 times the length
+        {"llama3-8b-yarn", "Llama-3-8B with YaRN's scale", 32, 8, 128, 500000, 1, 1.1386294361119891, 0, 0},
         {"qwen3-0.6b", "Qwen3-0.6B", 16, 8, 128, 1000000, 1, 1, 0, 0},
         {"gemma3", "Gemma 3 4B", 8, 4, 256, 1000000, 1, 1, 0, 0},
         {"deepseek-v3", "DeepSeek-V3", 128, 1, 64, 10000, 1, 1, 128, 512}, // the latent lies before the shared key
@@ -28,7 +28,9 @@ const ModelShape* findModelShape(const std::string& name) {
 std::string describeModel(const ModelShape& model) {
     return std::string(model.title) + ", " + std::to_string(model.q_heads) + " + " + std::to_string(model.k_heads) +
            " heads of " + std::to_string(model.head_dim) +
-           (model.before_q != 0 ? " in " + std::to_string(model.before_q + model.head_dim) : "") +
+           (model.before_q != 0 ? " in " + std::to_string(model.before_q + model.head_dim) + " and " +
+                                      std::to_string(model.before_k + model.head_dim)
+                                : "") +
            (model.axes > 1 ? ", two axes" : "");
 }
 

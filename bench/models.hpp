@@ -14,7 +14,7 @@ struct ModelShape {
     double base;
     uint32_t axes;               // 1; or 2, height and width, each with half of the pairs
     double scale;                // on cos and sin
-    uint32_t before_q, before_k; // elements that do not turn, before those of a head of Q, and of K's only one
+    uint32_t before_q, before_k; // elements of a head of Q, and of K, that lie before those that turn
 };
 
 const std::vector<ModelShape>& modelShapes();

@@ -206,14 +206,14 @@ RopePlan RotationBench::unscaledPlan() const {
 }
 
 void RotationBench::verify(const RopePlan& plan) {
-    const std::vector<std::vector<uint8_t>> before = readTokens(false);
+    const std::vector<std::vector<uint8_t>> before = readTokens(false), around = readTokens(true);
     bench_->run(plan, slots_);
     const std::vector<std::vector<uint8_t>> after = readTokens(true);
     const std::vector<uint32_t> tokens = tokensToVerify(allTokens(case_));
     for (size_t i = 0; i < after.size(); ++i) {
         const int tensor = i < tokens.size() ? 0 : 1;
         const uint32_t token = tokens[i % tokens.size()];
-        if (!isRight(after[i], expected(tensor, token, before[i], case_.out_of_place ? after[i] : before[i])))
+        if (!isRight(after[i], expected(tensor, token, before[i], around[i])))
             throw WrongResult(std::string(tensor == 0 ? "Q" : "K") + " of token " + std::to_string(token) +
                               " is not what the CPU makes of it");
     }

@@ -70,12 +70,6 @@
 #define ROPE_VERSION_PATCH 0
 #define ROPE_VERSION (ROPE_VERSION_MAJOR * 0x400000u + ROPE_VERSION_MINOR * 0x1000u + ROPE_VERSION_PATCH)
 
-/* The C++ headers put their names into this inline namespace, as v0_2_0. So a linker keeps the inline functions of two
- * versions apart. Programs write rope:: alone. */
-#define ROPE_NAMESPACE ROPE_NAMESPACE_OF(ROPE_VERSION_MAJOR, ROPE_VERSION_MINOR, ROPE_VERSION_PATCH)
-#define ROPE_NAMESPACE_OF(major, minor, patch) ROPE_JOIN_VERSION(major, minor, patch)
-#define ROPE_JOIN_VERSION(major, minor, patch) v##major##_##minor##_##patch
-
 /* The build defines VKROPE_SHARED for a shared library and its users, and VKROPE_BUILDING for itself. */
 #if defined(VKROPE_SHARED) && defined(_WIN32) && defined(VKROPE_BUILDING)
 #define ROPE_API __declspec(dllexport)
@@ -88,6 +82,12 @@
 #endif
 
 #ifdef __cplusplus
+/* The C++ headers put their names into this inline namespace, as v0_2_0. So a linker keeps the inline functions of two
+ * versions apart. Programs write rope:: alone. */
+#define ROPE_NAMESPACE ROPE_NAMESPACE_OF(ROPE_VERSION_MAJOR, ROPE_VERSION_MINOR, ROPE_VERSION_PATCH)
+#define ROPE_NAMESPACE_OF(major, minor, patch) ROPE_JOIN_VERSION(major, minor, patch)
+#define ROPE_JOIN_VERSION(major, minor, patch) v##major##_##minor##_##patch
+
 extern "C" {
 #endif
 

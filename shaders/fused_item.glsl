@@ -92,8 +92,8 @@ uint in_proportion(uint of_k, uint token_of_k, uint token_of_v) {
     return of_k / (token_of_k + uint(token_of_k == 0u)) * token_of_v;
 }
 uint head_stride(uint constant, uint sequence) {
-    uint shares = max(constant & ~ROPE_SHARES_SEQUENCE, 1u);
-    return choose(constant < ROPE_SHARES_SEQUENCE, constant, sequence / shares);
+    uint heads = max(constant & ~ROPE_SHARES_SEQUENCE, 1u);
+    return choose(constant < ROPE_SHARES_SEQUENCE, constant, sequence / heads);
 }
 
 // Finds the lane and the block of a thread in a row of narrower heads. Returns false for a surplus thread.

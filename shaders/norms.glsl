@@ -99,9 +99,9 @@ vec4 with_four(WorkItem item, uint first, uint four, vec4 totals) {
 }
 
 // Compilers unroll a loop whole, and load everything first. Wide heads would fill the registers, so a step takes four.
-float sum_of_head(WorkItem item, uint h, uint begin) {
+float sum_of_head(WorkItem item, uint h, uint which) {
     const uint kStep = 4u;
-    uint first = begin + entry_of(h) * kFours;
+    uint first = which * kOtherSums + entry_of(h) * kFours;
     vec4 totals = vec4(0.0);
     if (kFours <= kStep) {
         uint four = 0u;
@@ -119,9 +119,9 @@ float sum_of_head(WorkItem item, uint h, uint begin) {
         } while (step < kFours);
     }
     precise float sum = (totals.x + totals.y) + (totals.z + totals.w);
-    // Totals begin with 0, so a sum of negative zeros is 0. Some compilers drop that 0. Squares have no such sum.
+    // Totals begin with 0, so a sum of negative zeros is 0. Some compilers drop that 0. Squares are never negative zeros.
     uint bits = floatBitsToUint(sum);
-    return begin != 0u ? uintBitsToFloat(choose(bits << 1 == 0u, 0u, bits)) : sum;
+    return which != 0u ? uintBitsToFloat(choose(bits << 1 == 0u, 0u, bits)) : sum;
 }
 
 // All heads of a tensor are in one group. Their sums are added up one after the other.
@@ -129,7 +129,7 @@ void keep_head_sums(WorkItem item) {
     if (gl_LocalInvocationID.x == 0u) {
         for (uint which = 0u; which < kSums; ++which) {
             for (uint h = 0u; h < kHeadsPerThread; ++h) {
-                head_sums[which * kEntries + entry_of(h)] = sum_of_head(item, h, which * kOtherSums);
+                head_sums[which * kEntries + entry_of(h)] = sum_of_head(item, h, which);
             }
         }
     }
@@ -145,7 +145,7 @@ float sum_of_heads(WorkItem item, uint which) {
 // Returns the sum that the norm of a head goes by: its squares' (0), or that of its products (1).
 float sum_of(WorkItem item, uint h, uint which) {
     if (kNormAllHeads != 0u) return sum_of_heads(item, which);
-    return sum_of_head(item, h, which * kOtherSums);
+    return sum_of_head(item, h, which);
 }
 
 float norm_share(WorkItem item) {
@@ -155,7 +155,7 @@ float norm_share(WorkItem item) {
 bool is_centered(WorkItem item) { return is_normed(item) && has_norm_bit(item, ROPE_NORM_CENTERED); }
 // Returns what is taken from each element of a head.
 float mean_of_head(WorkItem item, uint h) {
-    precise float mean = sum_of_head(item, h, kOtherSums) * norm_share(item);
+    precise float mean = sum_of_head(item, h, 1u) * norm_share(item);
     return is_centered(item) ? mean : 0.0;
 }
 uvec4 centered(WorkItem item, float mean, uint place, uvec4 words) {

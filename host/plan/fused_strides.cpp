@@ -8,8 +8,8 @@ uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_
     const bool by_head = l.head_stride != 0 && l.head_stride >= token_stride * t.d.tokens;
     // The stride of a sequence that is alone counts for nothing.
     const uint64_t sequence = t.d.batch == 1 ? t.heads * l.head_stride : l.batch_stride;
-    const bool shares = by_head && sequence != 0 && sequence % l.head_stride == 0;
-    if (!shares || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
+    const bool is_shared = by_head && sequence != 0 && sequence % l.head_stride == 0;
+    if (!is_shared || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
     *word = lowWord(sequence / unit);
     return ROPE_SHARES_SEQUENCE | lowWord(sequence / l.head_stride);
 }

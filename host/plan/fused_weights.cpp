@@ -3,6 +3,8 @@
 #include "plan/fused_dispatch.h"
 #include "plan/planner.h"
 
+#include <stdio.h>
+
 namespace rope {
 namespace {
 
@@ -44,6 +46,30 @@ const char* adviseFewerBuffers(const RopePass& pass) {
     const uint32_t bound = boundBindings(pass);
     if ((bound & kMapAndPositions) == kMapAndPositions) return "cache.slot_map_apart to 0";
     return (bound & kWeightBindings) != 0 ? "weights_on_device of its norms to 0" : nullptr;
+}
+
+// Returns what lets V share the buffers of K, null if nothing does: without a cache V's result lies apart.
+const char* adviseSharedV(bool from, bool to, bool cached) {
+    if (from && !to) return "packed";
+    if (to && !cached) return from ? "packed" : nullptr;
+    return from ? "packed and cache.v_shares_buffer" : to ? "cache.v_shares_buffer" : nullptr;
+}
+
+// Refuses more buffers than the device binds together, and says what makes them fewer.
+RopeResult checkFusedBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+    const bool from = pass.access[ROPE_BINDING_SOURCE_V].extent != 0; // V's buffers apart from K's
+    const bool to = pass.access[ROPE_BINDING_DESTINATION_V].extent != 0;
+    const char* fewer = adviseFewerBuffers(pass);
+    if (fewer == nullptr) fewer = adviseSharedV(from, to, pass.cache_bindings != 0);
+    if (!from && !to && fewer == nullptr) return ROPE_SUCCESS; // the planner refuses it
+    const bool is_enough = countStorageBuffers(pass) - from - to <= limits.storage_buffers;
+    char advice[112];
+    snprintf(advice, sizeof advice, "set %s%s%s", from || to ? "v_separate_dispatch to 1" : "",
+             (!from && !to) || fewer == nullptr ? ""
+             : is_enough                        ? ", or "
+                                                : " and ",
+             fewer != nullptr ? fewer : "");
+    return checkStorageBuffers(pass, limits, advice, reason);
 }
 
 } // namespace
@@ -166,7 +192,7 @@ RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, con
                       place.name, static_cast<unsigned long long>(bytes),
                       static_cast<unsigned long long>(limits.storage_range));
     }
-    return checkStorageBuffers(pass, limits, adviseFewerBuffers(pass), reason);
+    return checkFusedBuffers(pass, limits, reason);
 }
 
 } // namespace rope

@@ -139,29 +139,19 @@ void joinSequences(RopePass* pass) {
     pass->count[kToken] = static_cast<uint32_t>(tokens);
 }
 
-// Returns what lets V share the buffers of K, null if nothing does: without a cache V's result lies apart.
-const char* adviseSharedV(bool from, bool to, bool cached) {
-    if (from && !to) return "packed";
-    if (to && !cached) return nullptr;
-    return from ? "packed and cache.v_shares_buffer" : to ? "cache.v_shares_buffer" : nullptr;
-}
-
 } // namespace
 
-RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason) {
+uint32_t countStorageBuffers(const RopePass& pass) {
     uint32_t count = 0;
     for (uint32_t bound = boundBindings(pass) & ~(1u << ROPE_BINDING_UNIFORM); bound != 0; bound &= bound - 1) ++count;
+    return count;
+}
+
+RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason) {
+    const uint32_t count = countStorageBuffers(pass);
     if (count <= limits.storage_buffers) return ROPE_SUCCESS;
-    const bool from = pass.access[ROPE_BINDING_SOURCE_V].extent != 0; // V's buffers apart from K's
-    const bool to = pass.access[ROPE_BINDING_DESTINATION_V].extent != 0;
-    if (advice == nullptr) advice = adviseSharedV(from, to, pass.cache_bindings != 0);
-    const char* opening = "ropeLimitsFromDevice fills it in";
-    if (from || to)
-        opening = advice != nullptr ? "set v_separate_dispatch to 1, or " : "set v_separate_dispatch to 1";
-    else if (advice != nullptr)
-        opening = "set ";
-    return refuse(reason, ROPE_ERROR_INVALID, "%s takes %u storage buffers, and limits.storage_buffers is %u; %s%s",
-                  pass.shader->name, count, limits.storage_buffers, opening, advice != nullptr ? advice : "");
+    return refuse(reason, ROPE_ERROR_INVALID, "%s takes %u storage buffers, and limits.storage_buffers is %u; %s",
+                  pass.shader->name, count, limits.storage_buffers, advice);
 }
 
 RopeResult checkArguments(const void* description, RopePlan* plan) {
@@ -249,7 +239,7 @@ RopeResult Planner::finish() {
     uint64_t dispatches = 0;
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
-        result = checkStorageBuffers(*pass, limits_, nullptr, reason());
+        result = checkStorageBuffers(*pass, limits_, "ropeLimitsFromDevice fills it in", reason());
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);

@@ -12,8 +12,8 @@ namespace rope {
 // Refuses a plan or a description that is null. A plan that is not null holds the sentence.
 RopeResult checkArguments(const void* description, RopePlan* plan);
 
-// Refuses a pass that takes more storage buffers than the device binds together. `advice` is null, or names members and
-// the values that make them fewer.
+uint32_t countStorageBuffers(const RopePass& pass);
+// Refuses a pass that takes more storage buffers than the device binds together. `advice` ends the sentence.
 RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason);
 
 class Planner {

@@ -146,7 +146,7 @@ ElementValue weighed(const HeadWork& h, uint32_t place, const ElementValue& valu
     const RopeNorm& norm = h.w.t.norm;
     if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return value;
     const float given = weightOf(h, place), offset = norm.weight_offset;
-    return scaledValue(value, static_cast<double>(given) + offset, offset != 0 ? given + offset : given); // keeps -0
+    return scaledValue(value, static_cast<double>(given) + offset, offset != 0 ? given + offset : given); // -0 stays
 }
 
 ElementValue applyNorm(const HeadWork& h, uint32_t e, const ElementValue& value) {

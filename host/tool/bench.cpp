@@ -214,7 +214,7 @@ BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchD
     } catch (const std::runtime_error& failed) {
         if (bench->device().isStuck()) throw;
         row.untimed_reason = failed.what();
-        row.wrong = true;
+        row.failed = true;
     }
     return row;
 }
@@ -333,7 +333,8 @@ bool runBench(const BenchOptions& options, Failure* failure) try {
         if (options.costs) whole["costs"] = costs;
         std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
     }
-    const auto wrong = std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return row.wrong; });
+    const auto wrong =
+        std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return row.wrong || row.failed; });
     if (wrong != 0)
         return fail(failure, std::to_string(wrong) + " of " + std::to_string(rows.size()) +
                                  " cases were wrong or failed; their rows say why, and vkrope check says more");

@@ -110,7 +110,11 @@ void printRow(const BenchRow& row, const BenchRow* above) {
         visitTimes(row, printCell);
         std::printf("\n");
     } else {
-        std::printf("  %s%s\n", row.wrong ? "WRONG, not timed: " : "not timed: ", row.untimed_reason.c_str());
+        std::printf("  %s%s\n",
+                    row.wrong    ? "WRONG, not timed: "
+                    : row.failed ? "FAILED: "
+                                 : "not timed: ",
+                    row.untimed_reason.c_str());
     }
     std::fflush(stdout);
 }
@@ -135,7 +139,7 @@ Json rowJson(const BenchRow& row) {
     Json result = row.labels;
     if (!row.untimed_reason.empty()) {
         result["verified"] = false;
-        result[row.wrong ? "wrong" : "unfit"] = row.untimed_reason;
+        result[row.wrong ? "wrong" : row.failed ? "failed" : "unfit"] = row.untimed_reason;
         return result;
     }
     result["verified"] = true;

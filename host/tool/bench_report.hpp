@@ -24,6 +24,7 @@ struct BenchRow {
     double unfused_bytes = 0;   // fused passes: by the passes that one replaces
     std::string untimed_reason; // why it was not timed
     bool wrong = false;         // its results were wrong, and nothing was timed
+    bool failed = false;        // it broke off
     size_t rounds = 0;
     uint32_t dispatches = 0;      // in one submission
     bool has_warm_column = false; // some rows of the table have a time on one set of buffers

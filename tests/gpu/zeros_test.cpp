@@ -10,11 +10,12 @@ namespace {
 
 class ZerosThroughNorms : public gpu::OnDevice {};
 
-// Two heads of Q and of K: the first is all -0, the second has every third element 0 or -0. So have the weights.
+// Two heads of Q and of K: the first is all -0, and two thirds of the second are 0 or -0, as of the weights.
 TEST_P(ZerosThroughNorms, HaveTheCpusSigns) {
     for (const RopeNormKind kind : {ROPE_NORM_RMS, ROPE_NORM_LAYER}) {
         for (const float offset : {0.0f, 1.0f}) {
             for (const bool weights : {true, false}) {
+                if (!weights && offset != 0) continue;
                 fusion::Scene scene;
                 scene.frequencies = sample::frequencies(10000, 64);
                 for (int e = 0; e < 64; ++e) scene.q_weights.push_back(e % 3 == 0 ? -0.0f : e % 3 == 1 ? 0.0f : 0.5f);

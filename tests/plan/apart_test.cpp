@@ -208,6 +208,12 @@ TEST(PlanApart, AdvisesWhatVLacks) {
     expectRefused(takes + "set v_separate_dispatch to 1, or cache.v_shares_buffer", ROPE_ERROR_INVALID, d, limitsOf(4));
     d.cache = {};
     expectRefused(takes + "set v_separate_dispatch to 1", ROPE_ERROR_INVALID, d, limitsOf(4));
+    d.packed = 0;
+    expectRefused(
+        "fused_wide takes 6 storage buffers, and limits.storage_buffers is 5; set v_separate_dispatch to 1, or "
+        "packed",
+        ROPE_ERROR_INVALID, d, limitsOf(5));
+    d.packed = 1;
     d.v_separate_dispatch = 1;
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
 }

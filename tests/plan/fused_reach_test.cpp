@@ -95,9 +95,15 @@ void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, co
         ASSERT_EQ(l.dispatch.bindings[s.binding].offset + s.at * unit * ropeElementBytes(element),
                   layout.offset * ropeElementBytes(element));
     }
-    if (l.dispatch.groups[1] > 1) ASSERT_EQ(s.batch * unit, layout.batch_stride);
-    if (l.push.tokens > 1) ASSERT_EQ(s.token * unit, layout.token_stride);
-    if (t.heads > 1) ASSERT_EQ(s.head * unit, layout.head_stride);
+    if (l.dispatch.groups[1] > 1) {
+        ASSERT_EQ(s.batch * unit, layout.batch_stride);
+    }
+    if (l.push.tokens > 1) {
+        ASSERT_EQ(s.token * unit, layout.token_stride);
+    }
+    if (t.heads > 1) {
+        ASSERT_EQ(s.head * unit, layout.head_stride);
+    }
 }
 
 // The last weight that a token and a head ask for, and what is loaded with it.

@@ -382,6 +382,7 @@ uint32_t countOnlyRead(const RopeShader& shader, const std::set<uint32_t>& bound
     for (const uint32_t binding : bound) dispatch.bindings[binding].range = 4;
     std::vector<uint32_t> words(shader.bytes / 4);
     words.resize(ropeSpecialize(&dispatch, words.data()) / 4);
+    EXPECT_FALSE(words.empty()) << shader.name;
     return countOnlyReadIn(words.data(), words.size());
 }
 

@@ -18,7 +18,7 @@ PICTURE = "<svg xmlns='http://www.w3.org/2000/svg'/>"
 STUB = f"""#!/bin/bash
 [ "$1" != "${{STUB_FAILS:-nothing}}" ] || {{ echo "$1 broke" >&2; exit 3; }}
 case " $* " in
-*" --json "*) echo '{DEVICE}' ;;
+*" --json "*) echo '{DEVICE}' && echo "\\"type\\": \\"${{STUB_TYPE:-discrete}}\\"" ;;
 *" --plot "*) while [ "$1" != --plot ]; do shift; done; echo "{PICTURE}" >"$2" ;;
 *) echo "stub: $*" ;;
 esac
@@ -31,6 +31,7 @@ echo '[       OK ] Some.Test (1 ms)'
 case ${STUB_TESTS:-} in
 fail) echo '[  FAILED  ] Other.Test (2 ms)' && echo '[==========] 2 tests from 1 test suites ran. (1 ms)' && exit 1 ;;
 crash) echo 'device lost' && exit 139 ;;
+hang) echo '[  FAILED  ] Other.Test (2 ms)' && printf 'half a line' && sleep 600 ;;
 esac
 echo '[==========] 1 tests from 1 test suites ran. (1 ms)'
 """
@@ -109,7 +110,7 @@ def gpu_script_reports_what_failed():
                            **environment)
         assert f"gpu.sh: {failed} failed" in errors, errors
         names = os.listdir("out")
-        assert names == [f"pretender-9-{'-'.join(sorted(steps.split(',')))}.md"], names
+        assert names == [f"pretender-9-{'-'.join(sorted(steps.split(',')))}-short.md"], names
         report = read(os.path.join("out", names[0]))
         assert f"- failed or left out: {failed}\n" in report and f"| {failed} | " in report and "**failed**, exit status" in report, report
         assert all(any(line.startswith(word) for line in report.splitlines()) for word in words), report
@@ -119,6 +120,27 @@ def gpu_script_reports_what_failed():
     assert "- failed or left out: build\n" in report and "| build | " in report and "| check | " not in report, report
     _, errors = script("--from-build", "build", "--out", "none", status=2, STUB_FAILS="bench")
     assert errors == "gpu.sh: there is no device to measure: bench broke\n" and os.listdir("none") == [], errors
+    _, errors = script("--from-build", "build", "--out", "none", status=2, STUB_TYPE="cpu")
+    assert "a CPU's driver; name it with --device" in errors and os.listdir("none") == [], errors
+
+
+def wait_for(path):
+    """A line in a file that a program writes."""
+    end = time.monotonic() + 60
+    while not os.path.exists(path) or not read(path).endswith("\n"):
+        assert time.monotonic() < end, f"there is no {path}"
+        time.sleep(0.05)
+
+
+def expect_dead():
+    """The program that wrote its number into `hung`."""
+    wait_for("hung")
+    try:
+        os.kill(int(read("hung")), 0)
+    except ProcessLookupError:
+        os.remove("hung")
+        return
+    raise AssertionError("a program outlives the script")
 
 
 @test
@@ -126,30 +148,51 @@ def gpu_script_keeps_what_it_measured_before_it_was_stopped():
     script("--help")
     pretend()
     arguments = ["--from-build", "build", "--out", "out", "--steps", "quickstart,check,table"]
-    begin = time.monotonic()
-    _, errors = script(*arguments, "--seconds", "2", status=1, STUB_HANGS="check")
-    assert errors == "", errors
+    _, errors = script(*arguments, "--seconds", "3", status=1, STUB_HANGS="check")
+    assert errors == "gpu.sh: check was stopped: the time was over\n", errors
     report = read("out/pretender-9-quickstart-check-table.md")
     for words in ["| quickstart | ", " | done |", "**stopped**: the time was over |", "\nstub: check --quick\n",
                   "| table | 0 | **left out**: no time was left |", "- failed or left out: check table\n"]:
         assert words in report, f"{words} is not in {report}"
-    os.remove("out/pretender-9-quickstart-check-table.md")
-    running = subprocess.Popen([shutil.which("bash"), SCRIPT, *arguments], env={**os.environ, "STUB_HANGS": "check"},
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    for line in running.stdout:
-        if line == "gpu.sh: check\n":
-            break
-    time.sleep(0.5)
-    running.terminate()
-    assert running.wait(timeout=30) == 143 and time.monotonic() - begin < 40, running.returncode
-    report = read("out/pretender-9-quickstart-check-table.md")
-    for words in [" | done |", "| check |  | **interrupted** |", "| table |  | **not run** |", "\nstub: check --quick\n"]:
+    expect_dead()
+    shutil.rmtree("out")
+    for more in [[], ["--seconds", "500"]]:
+        running = subprocess.Popen([shutil.which("bash"), SCRIPT, *arguments, *more], stdout=subprocess.PIPE,
+                                   env={**os.environ, "STUB_HANGS": "check"}, stderr=subprocess.DEVNULL, text=True)
+        wait_for("hung")
+        running.terminate()
+        running.communicate(timeout=30)  # until nothing holds its output
+        assert running.returncode == 143, running.returncode
+        expect_dead()
+        assert os.listdir("out") == ["pretender-9-quickstart-check-table.partial.md"], os.listdir("out")
+        report = read("out/pretender-9-quickstart-check-table.partial.md")
+        for words in [" | done |", "| check |  | **interrupted** |", "| table |  | **not run** |", "\nstub: check --quick\n"]:
+            assert words in report, f"{words} is not in {report}"
+    script(*arguments)
+    assert os.listdir("out") == ["pretender-9-quickstart-check-table.md"], os.listdir("out")
+
+
+@test
+def gpu_script_shows_what_tests_said_before_they_were_stopped():
+    script("--help")
+    pretend()
+    script("--from-build", "build", "--out", "out", "--steps", "tests", "--seconds", "3", status=1, STUB_TESTS="hang")
+    report = read("out/pretender-9-tests.md")
+    for words in ["1 tests passed, 0 were skipped, 1 failed, 1 processes ended early\n", "\nfailed: Other.Test (2 ms)\n",
+                  "**stopped**: the time was over |", "half a line\n"]:
         assert words in report, f"{words} is not in {report}"
-    try:
-        os.kill(int(read("hung")), 0)
-    except ProcessLookupError:
-        return
-    raise AssertionError("a program outlives the script")
+    assert report.endswith("\n```\n"), report
+
+
+@test
+def gpu_script_names_the_commit_of_programs_that_were_packed():
+    script("--help")
+    pretend()
+    os.makedirs("build/lib")
+    write_program("build/commit", "abc-dirty\n")
+    script("--from-build", "build", "--out", "out", "--steps", "table", VKROPE_COMMIT="def")
+    report = read("out/pretender-9-table.md")
+    assert "- commit: def\n- programs: of abc-dirty\n" in report, report
 
 
 @test
@@ -164,6 +207,8 @@ def gpu_script_refuses_nonsense_in_one_line():
         (["--out"], "--out needs a value"),
         (["--from-build", "none"], "there is no folder none"),
         (["--from-build", "empty"], "there is no program vkrope in "),
+        (["--from-build", "build", "--steps", "check table"], "--steps takes names with commas between them, not 'check table'"),
+        (["--pack", "file"], "--pack: nothing can be written into file"),
         (["--from-build", "build", "--steps", "tests,dance"], "there is no step 'dance'"),
         (["--from-build", "build", "--seconds", "soon"], "--seconds takes a whole number from 1 to 99999, not 'soon'"),
         (["--from-build", "build", "--pack", "new"], "--pack builds, and --from-build does not; leave one out"),
