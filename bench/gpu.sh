@@ -8,7 +8,7 @@
 #                     this order; without it all. The names of the report's files then end with those of the steps
 #   --rounds N        of each case that is timed; without it 21, with --short 2
 #   --seconds N       after so long the step that runs is stopped, and the others are left out; without it there is no limit
-#   --short           fewer tests, lengths and rounds: half a minute on a CPU's driver
+#   --short           fewer tests, lengths and rounds: half a minute on a CPU's driver. The report's name ends with it
 #   --out DIR         another folder for the report
 #   --pack DIR        builds, and puts what another machine needs beside this repository's files into DIR: programs, shaders,
 #                     shared libraries, the commit. There: gpu.sh --from-build DIR
