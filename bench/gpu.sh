@@ -144,6 +144,7 @@ build_programs() {
 pack_programs() {
     local name library
     mkdir -p "$out/lib" "$out/loader"
+    rm -f "$out/commit"
     cp -r "$build/shaders" "$out"
     for name in vkrope vkrope-quickstart vkrope-tests; do
         strip -o "$out/$name" "$build/$name"
