@@ -30,6 +30,7 @@ add_executable(vkrope-tests
     tests/gpu/heads_test.cpp
     tests/gpu/factors_test.cpp
     tests/gpu/fused_test.cpp
+    tests/gpu/fused_sequences_test.cpp
     tests/gpu/lacking_test.cpp
     tests/gpu/large_test.cpp
     tests/gpu/mark_test.cpp

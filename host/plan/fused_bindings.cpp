@@ -246,7 +246,7 @@ void setGradientInput(const FusedTensor& q, RopeFusedPush* push, RopePass* pass)
     pass->access[ROPE_BINDING_SOURCE_K] = allHeadsAccess(ROPE_SLOT_X, q.x, q.d.element_in, q);
     constants[ROPE_ID_APART] |= ROPE_APART_SOURCE_K;
     constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(q.x_token / pass->address_unit);
-    constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(q, q.x, q.x_token, pass->address_unit, &push->kv_from_batch);
+    constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(q, q.x, q.x_token, &push->kv_from_batch, pass);
 }
 
 // Returns how many words a tensor's first scale lies behind its first word, modulo 2^32.
@@ -291,10 +291,10 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
         const FusedTensor& q = *dispatch.tensors[kQ];
         if (q.d.out_of_place == 0) constants[ROPE_ID_IN_PLACE] |= 1;
         constants[ROPE_ID_Q_SOURCE_TOKEN] = lowWord(q.source_token / unit);
-        constants[ROPE_ID_Q_SOURCE_HEAD] = headConstant(q, q.source, q.source_token, unit, &push->q_from_batch);
+        constants[ROPE_ID_Q_SOURCE_HEAD] = headConstant(q, q.source, q.source_token, &push->q_from_batch, pass);
         constants[ROPE_ID_Q_DESTINATION_TOKEN] = lowWord(q.destination_token / unit);
         constants[ROPE_ID_Q_DESTINATION_HEAD] =
-            headConstant(q, q.destination, q.destination_token, unit, &push->q_to_batch);
+            headConstant(q, q.destination, q.destination_token, &push->q_to_batch, pass);
         if (q.gradient) setGradientInput(q, push, pass);
     }
     if (!dispatch.has(kK) && !dispatch.has(kV)) return;
@@ -303,7 +303,7 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
     const uint32_t to_unit = destinationUnit(*pass);
     constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(kv.source_token / unit);
     if (kv.d.out_of_place != 0) { // in place heads are read where they are written
-        constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(kv, kv.source, kv.source_token, unit, &push->kv_from_batch);
+        constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(kv, kv.source, kv.source_token, &push->kv_from_batch, pass);
     }
     constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord(destinationTokenStride(kv) / to_unit);
     push->kv_to_head = lowWord(destinationHeadStride(kv) / to_unit);

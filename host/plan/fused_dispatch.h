@@ -108,8 +108,9 @@ RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason
 // Refuses a cache that no windows make fit.
 RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 // Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it says how many of them
-// share a sequence's stride, which becomes `word`. So no constant depends on the number of tokens.
-uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t unit, uint32_t* word);
+// share a sequence's stride, which becomes `word`. So no constant depends on the number of tokens. If several sequences
+// lie apart by no multiple of the heads' stride, each part of the pass takes one of them.
+uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t* word, RopePass* pass);
 // Sets the strides of a V that is not like K.
 void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uint32_t* constants);
 // True if a dispatch of K and of a V that is not like K finds the places of both, by constants that do not depend on

@@ -4,12 +4,16 @@
 
 namespace rope {
 
-uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t unit, uint32_t* word) {
+uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t* word,
+                      RopePass* pass) {
+    const uint32_t unit = pass->address_unit;
     const bool by_head = l.head_stride != 0 && l.head_stride >= token_stride * t.d.tokens;
-    // The stride of a sequence that is alone counts for nothing.
-    const uint64_t sequence = t.d.batch == 1 ? t.heads * l.head_stride : l.batch_stride;
-    const bool is_shared = by_head && sequence != 0 && sequence % l.head_stride == 0;
-    if (!is_shared || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
+    const bool is_shared = t.d.batch != 1 && by_head && l.batch_stride != 0 && l.batch_stride % l.head_stride == 0;
+    // The stride of a sequence that is alone counts for nothing, and a part may have one sequence alone.
+    const uint64_t sequence = is_shared ? l.batch_stride : t.heads * l.head_stride;
+    const bool is_beside = !is_shared && t.d.batch != 1 && l.head_stride == t.d.head_dim;
+    if (!by_head || is_beside || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
+    if (!is_shared) pass->step[kBatch] = 1;
     *word = lowWord(sequence / unit);
     return ROPE_SHARES_SEQUENCE | lowWord(sequence / l.head_stride);
 }

@@ -243,7 +243,9 @@ RopeResult Planner::finish() {
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
-        memcpy(pass->step, pass->count, sizeof pass->step);
+        for (int axis = 0; axis < kGridAxes; ++axis) {
+            if (pass->step[axis] == 0) pass->step[axis] = pass->count[axis];
+        }
         if (!splitPass(limits_, pass)) {
             result = refuseSplit(*pass);
             break;

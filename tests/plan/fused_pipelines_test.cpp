@@ -167,6 +167,32 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereQkvHaveTheirHeadsInOneTensor) {
     EXPECT_EQ(pipelines.size(), 1u);
 }
 
+// Sequences lie apart by no multiple of their heads' distance: 64 elements more. Each takes a dispatch, but those of
+// one token whose heads lie beside each other.
+TEST(PlanFused, SharesPipelinesBetweenStepsWhereSequencesHaveGaps) {
+    std::set<uint32_t> pipelines;
+    for (const uint32_t batch : {1u, 2u, 5u}) {
+        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
+            RopeFusedDescription d = llamaToCache();
+            d.packed = 0;
+            d.rotate.batch = batch;
+            d.rotate.tokens = tokens;
+            d.rotate.q.source = byHead(d.rotate, 48, 128);
+            d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
+            d.v.source = byHead(d.rotate, 48, 128, 40);
+            for (RopeLayout* l : {&d.rotate.q.source, &d.rotate.k.source, &d.v.source}) l->batch_stride += 64;
+            d.cache.slot_map_offset = batch * tokens;
+            const RopeLimits limits = limitsOfGpu();
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_EQ(plan.pass_count, 1u);
+            EXPECT_EQ(plan.passes[0].dispatches, tokens == 1 ? 1 : batch);
+            pipelines.insert(plan.passes[0].pipeline_hash);
+        }
+    }
+    EXPECT_EQ(pipelines.size(), 2u) << "one where heads lie beside each other";
+}
+
 TEST(PlanFused, SharesThePipelineOfAGradientWhereHeadsLieApartByAllTokens) {
     std::set<uint32_t> pipelines;
     for (const uint32_t tokens : {1u, 2u, 7u, 64u}) {

@@ -282,7 +282,8 @@ void drawCache(sample::Random* random, Scene* scene) {
 RopeLayout layOut(const RopeRotateDescription& r, uint32_t heads, uint32_t dim, uint32_t gap, bool by_head) {
     const uint64_t inner = dim + gap;
     const uint64_t outer = inner * (by_head ? r.tokens : heads) + gap;
-    const uint64_t behind = gap == 2 ? 0 : by_head && gap == 4 ? 3 * outer : gap; // other tensors' heads, or a gap
+    const bool has_others = by_head && gap == 4 && r.tokens % 2 == 0; // heads of other tensors
+    const uint64_t behind = gap == 2 ? 0 : has_others ? 3 * outer : gap;
     const uint64_t sequence = outer * (by_head ? heads : r.tokens) + behind;
     return {gap, sequence, by_head ? inner : outer, by_head ? outer : inner};
 }
