@@ -355,6 +355,26 @@ TEST(PlanFusedRange, OfAModelAndItsCacheIsOnePipelineOrTwo) {
     EXPECT_EQ(rangeOf(d, 3000, limits), 2u) << "sequences longer than their ring";
 }
 
+// No binding spans the cache, and each window takes the same pipelines: Q's, K's and V's.
+TEST(PlanFusedRange, OfACacheInWindowsIsThreePipelinesAtMost) {
+    for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+        for (const uint32_t pages : {1000u, 1024u, 5000u}) {
+            RopeLimits limits = limitsOfGpu();
+            limits.storage_range = 1 << 24;
+            RopeFusedDescription d = llamaToCache();
+            d.cache.order = order;
+            d.cache.slots = pages * 16;
+            d.cache.table_pages = pages;
+            d.cache.v.offset = uint64_t{pages} * 16 * 8 * 128;
+            SCOPED_TRACE("order " + std::to_string(order) + ", " + std::to_string(pages) + " pages");
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_GT(plan.passes[plan.pass_count - 1].dispatches, 1u);
+            EXPECT_LE(rangeOf(d, 512, limits), 3u);
+        }
+    }
+}
+
 // Scales that lie apart do not move from part to part beside Q, so many tokens of many sequences take Q apart.
 TEST(PlanFusedRange, OfScalesBesideQIsBothWays) {
     RopeLimits limits = limitsOfGpu();
