@@ -1005,8 +1005,9 @@ typedef struct RopeCache {
  * device has. They are refused if they take more than limits.storage_buffers. Set v_separate_dispatch then: V takes a
  * dispatch of its own, which moves the same bytes and has the same bits.
  *
- * Heads may lie apart by all tokens: [batch][heads][tokens][dim]. If several sequences of them lie apart by no multiple
- * of the heads' distance, each sequence takes a dispatch, so that the pipeline stays that of any number of tokens.
+ * Heads may lie apart by exactly all tokens, as in [batch][heads][tokens][dim]. Their distance then grows with the
+ * tokens, and is no constant of a pipeline. If a source, or where Q goes, has several sequences of more than one token,
+ * which lie apart by no multiple of that distance, each sequence takes a dispatch.
  *
  * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0), from slot K
  * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe

@@ -7,15 +7,17 @@ namespace rope {
 uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t* word,
                       RopePass* pass) {
     const uint32_t unit = pass->address_unit;
-    const bool by_head = l.head_stride != 0 && l.head_stride >= token_stride * t.d.tokens;
-    const bool is_shared = t.d.batch != 1 && by_head && l.batch_stride != 0 && l.batch_stride % l.head_stride == 0;
-    // The stride of a sequence that is alone counts for nothing, and a part may have one sequence alone.
-    const uint64_t sequence = is_shared ? l.batch_stride : t.heads * l.head_stride;
-    const bool is_beside = !is_shared && t.d.batch != 1 && l.head_stride == t.d.head_dim;
-    if (!by_head || is_beside || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
-    if (!is_shared) pass->step[kBatch] = 1;
+    const uint64_t all_tokens = token_stride * t.d.tokens;
+    const bool by_head = l.head_stride != 0 && l.head_stride >= all_tokens;
+    const bool is_alone = t.d.batch == 1; // a sequence; its stride counts for nothing
+    const bool is_shared = by_head && (t.heads == 1 || l.batch_stride % l.head_stride == 0);
+    const bool has_gaps = !is_alone && !is_shared && t.d.tokens != 1 && l.head_stride == all_tokens;
+    const uint64_t sequence = is_alone || has_gaps ? t.heads * l.head_stride : l.batch_stride;
+    const bool is_divided = by_head && (is_alone || is_shared || has_gaps);
+    if (!is_divided || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
+    if (has_gaps) pass->step[kBatch] = 1;
     *word = lowWord(sequence / unit);
-    return ROPE_SHARES_SEQUENCE | lowWord(sequence / l.head_stride);
+    return ROPE_SHARES_SEQUENCE | (t.heads == 1 ? 1 : lowWord(sequence / l.head_stride));
 }
 
 namespace {

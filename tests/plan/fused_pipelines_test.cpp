@@ -167,30 +167,45 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereQkvHaveTheirHeadsInOneTensor) {
     EXPECT_EQ(pipelines.size(), 1u);
 }
 
-// Sequences lie apart by no multiple of their heads' distance: 64 elements more. Each takes a dispatch, but those of
-// one token whose heads lie beside each other.
+// Q, K and V are heads of one tensor, laid out for so many tokens, with 64 elements more behind each sequence.
+RopeFusedDescription withGaps(uint32_t batch, uint32_t tokens, uint32_t laid_out) {
+    RopeFusedDescription d = llamaToCache();
+    d.packed = 0;
+    d.rotate.batch = batch;
+    d.rotate.tokens = laid_out;
+    d.rotate.q.source = byHead(d.rotate, 48, 128);
+    d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
+    d.v.source = byHead(d.rotate, 48, 128, 40);
+    for (RopeLayout* l : {&d.rotate.q.source, &d.rotate.k.source, &d.v.source}) l->batch_stride += 64;
+    d.rotate.tokens = tokens;
+    d.cache.slot_map_offset = batch * tokens;
+    return d;
+}
+
+// Sequences lie apart by no multiple of their heads' distance. Each takes a dispatch where that distance is one of all
+// tokens, and more than one.
 TEST(PlanFused, SharesPipelinesBetweenStepsWhereSequencesHaveGaps) {
-    std::set<uint32_t> pipelines;
+    const RopeLimits limits = limitsOfGpu();
+    std::set<uint32_t> growing, fixed, one_head;
+    const auto hash_of = [&](const RopeFusedDescription& d, uint32_t dispatches) {
+        RopePlan plan;
+        EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.pass_count, 1u);
+        EXPECT_EQ(plan.passes[0].dispatches, dispatches);
+        return plan.passes[0].pipeline_hash;
+    };
     for (const uint32_t batch : {1u, 2u, 5u}) {
         for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
-            RopeFusedDescription d = llamaToCache();
-            d.packed = 0;
-            d.rotate.batch = batch;
-            d.rotate.tokens = tokens;
-            d.rotate.q.source = byHead(d.rotate, 48, 128);
-            d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
-            d.v.source = byHead(d.rotate, 48, 128, 40);
-            for (RopeLayout* l : {&d.rotate.q.source, &d.rotate.k.source, &d.v.source}) l->batch_stride += 64;
-            d.cache.slot_map_offset = batch * tokens;
-            const RopeLimits limits = limitsOfGpu();
-            RopePlan plan;
-            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-            EXPECT_EQ(plan.pass_count, 1u);
-            EXPECT_EQ(plan.passes[0].dispatches, tokens == 1 ? 1 : batch);
-            pipelines.insert(plan.passes[0].pipeline_hash);
+            RopeFusedDescription d = withGaps(batch, tokens, tokens);
+            growing.insert(hash_of(d, tokens == 1 ? 1 : batch));
+            fixed.insert(hash_of(withGaps(batch, tokens, 501), 1));
+            d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 1;
+            one_head.insert(hash_of(d, 1));
         }
     }
-    EXPECT_EQ(pipelines.size(), 2u) << "one where heads lie beside each other";
+    EXPECT_EQ(growing.size(), 2u) << "one where heads lie beside each other";
+    EXPECT_EQ(fixed.size(), 2u) << "one of a sequence that is alone";
+    EXPECT_EQ(one_head.size(), 1u);
 }
 
 TEST(PlanFused, SharesThePipelineOfAGradientWhereHeadsLieApartByAllTokens) {
