@@ -402,6 +402,13 @@ bool runPrefill(rope::Device& device, uint32_t tokens, bool* right, std::string*
            check(device, prefill, right, error) && measure(device, prefill, error);
 }
 
+// Printed text may wait in a buffer, or have met a full device. Returns the exit status.
+int flushed(int status) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    std::fputs("vkrope-quickstart: standard output cannot be written\n", stderr);
+    return 1;
+}
+
 } // namespace
 
 int main(int count, char** values) {
@@ -413,7 +420,7 @@ int main(int count, char** values) {
     }
     if (arguments.help) {
         std::fputs(kUsage, stdout);
-        return 0;
+        return flushed(0);
     }
 
     rope::DeviceOptions options;
@@ -433,5 +440,5 @@ int main(int count, char** values) {
         std::fprintf(stderr, "vkrope-quickstart: %s\n", error.c_str());
         return 1;
     }
-    return right ? 0 : 1;
+    return flushed(right ? 0 : 1);
 }

@@ -205,6 +205,10 @@ target_compile_options(vkrope-consumer-names PRIVATE ${VKROPE_WARNINGS} -O0)
 add_test(NAME Consumer.KeepsItsOwnNames COMMAND vkrope-consumer-names)
 add_test(NAME Quickstart.RotatesAndFindsItRight COMMAND vkrope-quickstart --tokens 64)
 add_test(NAME Quickstart.TimesManyCopiesInASubmission COMMAND vkrope-quickstart --tokens 1)
+if(EXISTS /dev/full)
+    add_test(NAME Quickstart.FailsWhereItsOutputCannotBeWritten
+        COMMAND sh -c "\"$0\" --help >/dev/full 2>/dev/null; test $? = 1" $<TARGET_FILE:vkrope-quickstart>)
+endif()
 set_tests_properties(Quickstart.TimesManyCopiesInASubmission PROPERTIES
     PASS_REGULAR_EXPRESSION "vkCmdCopyBuffer [^\n]* [0-9]+ times in a submission")
 set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
