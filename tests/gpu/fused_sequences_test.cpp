@@ -61,6 +61,7 @@ void describe(Way way, fusion::Scene* scene) {
 
 TEST_P(FusedSequences, WithGapsHaveTheCpusBits) {
     for (uint32_t way = 0; way < kWays; ++way) {
+        if (way == kGradient && device().limits().storage_buffers < 5) continue; // refused
         SCOPED_TRACE("way " + std::to_string(way));
         fusion::Scene scene;
         describe(static_cast<Way>(way), &scene);

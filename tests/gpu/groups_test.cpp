@@ -1,7 +1,9 @@
 // Rotations in groups: of several tokens, of a part of a head, partly empty, and split over several dispatches.
 #include "../bench/typical_passes.hpp"
+#include "plan/planner.h"
 #include "rope.hpp"
 #include "support/combinations.hpp"
+#include "support/floor.hpp"
 #include "support/recording.hpp"
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
@@ -312,9 +314,12 @@ TEST_P(IndirectGroups, BehindThePlannedOnesTouchNothingInAnyFamily) {
     std::set<std::string> shaders;
     RopeLimits limits = gpuLimits();
     limits.enabled |= ROPE_ENABLED_STORAGE_16; // for the plans; those that need it run where it is
+    limits.storage_buffers = 12;               // likewise
     for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
-        const RopePlan& plan = typical.plan;
-        const bool lacks = (plan.limits.enabled & ~device().limits().enabled) != 0;
+        RopePlan plan = typical.plan;
+        plan.limits.storage_buffers = device().limits().storage_buffers; // or else it lacks some
+        const bool lacks = (plan.limits.enabled & ~device().limits().enabled) != 0 ||
+                           rope::countStorageBuffers(plan.passes[0]) > device().limits().storage_buffers;
         const std::string name = plan.passes[0].shader->name;
         const bool same =
             std::regex_search(name, std::regex(combinations::whole() ? "odd|weights|parameters" : "odd|fused"));
@@ -328,7 +333,7 @@ TEST_P(IndirectGroups, BehindThePlannedOnesTouchNothingInAnyFamily) {
             EXPECT_EQ(rotation::firstDifference(got.bytes[slot], wanted.bytes[slot]), "")
                 << typical.name << " " << slot;
     }
-    EXPECT_GE(shaders.size(), combinations::whole() ? 12u : 9u);
+    EXPECT_GE(shaders.size(), (combinations::whole() ? 12u : 9u) - (gpu::floorAsked() ? 2 : 0));
 }
 
 ROPE_ON_EVERY_DEVICE(Groups);
