@@ -243,9 +243,9 @@ RopeResult Planner::finish() {
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
-        for (int axis = 0; axis < kGridAxes; ++axis) {
-            if (pass->step[axis] == 0) pass->step[axis] = pass->count[axis];
-        }
+        const uint32_t batches = pass->step[kBatch]; // 0, or as many as a part may take
+        memcpy(pass->step, pass->count, sizeof pass->step);
+        if (batches != 0) pass->step[kBatch] = batches;
         if (!splitPass(limits_, pass)) {
             result = refuseSplit(*pass);
             break;
