@@ -256,7 +256,7 @@ RopeResult Planner::finish() {
         dispatches += pass->dispatches;
         if (dispatches > (1u << 30)) {
             result = refuse(reason(), ROPE_ERROR_TOO_LARGE,
-                            "the tensors would take more than 2^30 dispatches; split the call or use packed strides");
+                            "more than 2^30 dispatches; split the call or use packed strides");
         }
     }
     if (result != ROPE_SUCCESS) return refused(result);
