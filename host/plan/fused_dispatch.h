@@ -109,7 +109,8 @@ RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason
 RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 // Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it says how many of them
 // share a sequence's stride, which becomes `word`. So no constant depends on the number of tokens. If several sequences
-// lie apart by no multiple of the heads' stride, each part of the pass takes one of them.
+// then lie apart by no multiple of the heads' stride, and that is one of exactly all tokens, each part of the pass
+// takes one of them.
 uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t* word, RopePass* pass);
 // Sets the strides of a V that is not like K.
 void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uint32_t* constants);

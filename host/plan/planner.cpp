@@ -255,8 +255,8 @@ RopeResult Planner::finish() {
         pass->pipeline_hash = hashPipeline(*pass);
         dispatches += pass->dispatches;
         if (dispatches > (1u << 30)) {
-            result = refuse(reason(), ROPE_ERROR_TOO_LARGE,
-                            "more than 2^30 dispatches; split the call or use packed strides");
+            result =
+                refuse(reason(), ROPE_ERROR_TOO_LARGE, "the plan takes over 2^30 dispatches; split it or pack strides");
         }
     }
     if (result != ROPE_SUCCESS) return refused(result);

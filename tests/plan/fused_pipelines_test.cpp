@@ -144,31 +144,8 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereHeadsLieApartByAllTokens) {
     }
 }
 
-// The same, where Q, K and V are heads of one tensor.
-TEST(PlanFused, SharesPipelinesBetweenStepsWhereQkvHaveTheirHeadsInOneTensor) {
-    std::set<uint32_t> pipelines;
-    for (const uint32_t batch : {2u, 3u}) {
-        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
-            RopeFusedDescription d = llamaToCache();
-            d.packed = 0;
-            d.rotate.batch = batch;
-            d.rotate.tokens = tokens;
-            d.rotate.q.source = byHead(d.rotate, 48, 128);
-            d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
-            d.v.source = byHead(d.rotate, 48, 128, 40);
-            d.cache.slot_map_offset = batch * tokens;
-            const RopeLimits limits = limitsOfGpu();
-            RopePlan plan;
-            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-            EXPECT_EQ(plan.pass_count, 1u);
-            pipelines.insert(plan.passes[0].pipeline_hash);
-        }
-    }
-    EXPECT_EQ(pipelines.size(), 1u);
-}
-
-// Q, K and V are heads of one tensor, laid out for so many tokens, with 64 elements more behind each sequence.
-RopeFusedDescription withGaps(uint32_t batch, uint32_t tokens, uint32_t laid_out) {
+// Q, K and V are heads of one tensor, laid out for so many tokens, with a gap behind each sequence.
+RopeFusedDescription ofOneTensor(uint32_t batch, uint32_t tokens, uint32_t laid_out, uint32_t gap) {
     RopeFusedDescription d = llamaToCache();
     d.packed = 0;
     d.rotate.batch = batch;
@@ -176,31 +153,43 @@ RopeFusedDescription withGaps(uint32_t batch, uint32_t tokens, uint32_t laid_out
     d.rotate.q.source = byHead(d.rotate, 48, 128);
     d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
     d.v.source = byHead(d.rotate, 48, 128, 40);
-    for (RopeLayout* l : {&d.rotate.q.source, &d.rotate.k.source, &d.v.source}) l->batch_stride += 64;
+    for (RopeLayout* l : {&d.rotate.q.source, &d.rotate.k.source, &d.v.source}) l->batch_stride += gap;
     d.rotate.tokens = tokens;
     d.cache.slot_map_offset = batch * tokens;
     return d;
 }
 
+// Returns the pipeline of a pass that has so many dispatches.
+uint32_t pipelineOf(const RopeFusedDescription& d, uint32_t dispatches) {
+    const RopeLimits limits = limitsOfGpu();
+    RopePlan plan;
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.pass_count, 1u);
+    EXPECT_EQ(plan.passes[0].dispatches, dispatches);
+    return plan.passes[0].pipeline_hash;
+}
+
+// The same, where Q, K and V are heads of one tensor.
+TEST(PlanFused, SharesPipelinesBetweenStepsWhereQkvHaveTheirHeadsInOneTensor) {
+    std::set<uint32_t> pipelines;
+    for (const uint32_t batch : {2u, 3u}) {
+        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u})
+            pipelines.insert(pipelineOf(ofOneTensor(batch, tokens, tokens, 0), 1));
+    }
+    EXPECT_EQ(pipelines.size(), 1u);
+}
+
 // Sequences lie apart by no multiple of their heads' distance. Each takes a dispatch where that distance is one of all
 // tokens, and more than one.
 TEST(PlanFused, SharesPipelinesBetweenStepsWhereSequencesHaveGaps) {
-    const RopeLimits limits = limitsOfGpu();
     std::set<uint32_t> growing, fixed, one_head;
-    const auto hash_of = [&](const RopeFusedDescription& d, uint32_t dispatches) {
-        RopePlan plan;
-        EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.pass_count, 1u);
-        EXPECT_EQ(plan.passes[0].dispatches, dispatches);
-        return plan.passes[0].pipeline_hash;
-    };
     for (const uint32_t batch : {1u, 2u, 5u}) {
         for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
-            RopeFusedDescription d = withGaps(batch, tokens, tokens);
-            growing.insert(hash_of(d, tokens == 1 ? 1 : batch));
-            fixed.insert(hash_of(withGaps(batch, tokens, 501), 1));
+            RopeFusedDescription d = ofOneTensor(batch, tokens, tokens, 64);
+            growing.insert(pipelineOf(d, tokens == 1 ? 1 : batch));
+            fixed.insert(pipelineOf(ofOneTensor(batch, tokens, 501, 64), 1));
             d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 1;
-            one_head.insert(hash_of(d, 1));
+            one_head.insert(pipelineOf(d, 1));
         }
     }
     EXPECT_EQ(growing.size(), 2u) << "one where heads lie beside each other";
