@@ -40,7 +40,7 @@ RopePlan copyPlan(uint64_t bytes, uint32_t vectors, const RopeLimits& limits) {
     pass.group[1] = pass.constants[ROPE_ID_GROUP_BLOCKS] = 1;
     pass.group[2] = pass.constants[ROPE_ID_GROUP_TOKENS] = pass.lane_parts = 1;
     pass.tokens_per_thread = group; // vectors in x
-    pass.heads_per_thread = pass.address_unit = pass.head_lanes = 1;
+    pass.heads_per_thread = pass.address_unit = 1;
     for (uint32_t axis = 0; axis < ROPE_PART_AXES; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = threads;
     pass.step[1] = static_cast<uint32_t>(std::min<uint64_t>(threads, std::min(bound, dispatched) * group));

@@ -2,7 +2,7 @@
 // kernel adds one vector to the one in the destination.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#define ROPE_PUSH RopeCountPush
+#define ROPE_PUSH RopeRotatePush
 #include "../shaders/families.h"
 #include "../shaders/start.glsl"
 

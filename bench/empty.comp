@@ -1,7 +1,7 @@
 // A dispatch that does nothing.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#define ROPE_PUSH RopeCountPush
+#define ROPE_PUSH RopeRotatePush
 #include "../shaders/families.h"
 #include "../shaders/start.glsl"
 

@@ -172,7 +172,8 @@ void FusedBenchState::describe() {
     weights_ = noise(size_t{heads_.k_dim} * std::max(kind_.q_heads, kind_.kv_heads), &state);
     if (kind_.norm.kind != ROPE_NORM_NONE) {
         d.k_norm = kind_.norm;
-        d.k_norm.weights = weights_.data();
+        d.k_norm.weights_on_device = bench_->limits().storage_buffers >= 7; // an engine's own way, where there is room
+        if (d.k_norm.weights_on_device == 0) d.k_norm.weights = weights_.data();
         if (kind_.latent) d.k_norm.dim = heads_.k_begin;
         if (!kind_.latent) d.q_norm = d.k_norm;
     }
@@ -187,6 +188,8 @@ FusedBenchState::FusedBenchState(BenchDevice* bench, const FusedKind& kind, uint
     describe();
     makeSlotMap();
     makeCaches();
+    shared_slots_.slots[ROPE_SLOT_Q_WEIGHTS] = shared_slots_.slots[ROPE_SLOT_K_WEIGHTS] =
+        keep(bench_->make(weights_.data(), weights_.size() * sizeof(float)))->slot();
     shared_slots_.slots[ROPE_SLOT_FREQUENCIES] = keep(bench_->makeFrequencies(description_.rotate.frequencies))->slot();
     shared_slots_.slots[ROPE_SLOT_ROWS] = keep(makeRows(tokens))->slot();
     if (kind.shift) {
@@ -206,7 +209,8 @@ void FusedBenchState::add(const RopeFusedDescription& d, bool rotation, RopeBuff
     RopePlan plan;
     const RopeLimits& limits = bench_->limits();
     mustPlan(rotation ? ropePlanRotate(&d.rotate, &limits, &plan) : ropePlanFused(&d, &limits, &plan), plan);
-    for (const RopeSlot slot : {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS}) {
+    for (const RopeSlot slot :
+         {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS, ROPE_SLOT_Q_WEIGHTS, ROPE_SLOT_K_WEIGHTS}) {
         slots.slots[slot] = shared_slots_.slots[slot];
     }
     std::vector<uint8_t> parameters(plan.bytes[ROPE_SLOT_PARAMETERS]);

@@ -3,7 +3,7 @@
 // push.scale_mantissa on, each in the low and in the high half of a word. A thread takes 64 runs of four.
 #version 450
 #extension GL_GOOGLE_include_directive : require
-#define ROPE_PUSH RopeCountPush
+#define ROPE_PUSH RopeRotatePush
 #include "../shaders/families.h"
 #include "../shaders/start.glsl"
 #include "../shaders/halves_proof.glsl"

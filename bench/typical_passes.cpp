@@ -31,9 +31,8 @@ class PassCollector {
     void addWithUniforms(const std::string& name, const RopeFusedDescription& d);
     void addShift(const std::string& name, RopeFusedDescription d);
     void addCaches();
-    void addOddHeads();
+    void addRelayedHeads();
     void addEngines();
-    void addGradientsAndWindows();
     void addLatents();
     void addHeads();
     void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned, uint32_t sequences = 1);
@@ -198,18 +197,18 @@ void PassCollector::addCaches() {
 }
 
 // Adds heads of 16 bits whose pairs do not lie in quads, and that begin at odd places.
-void PassCollector::addOddHeads() {
+void PassCollector::addRelayedHeads() {
     RopeFusedDescription d = describeFused(80, ROPE_ELEMENT_F16, false);
     d.rotate.rotary_dim = 20;
     d.rotate.frequencies.count = 10;
-    d.rotate.q.source.offset = 1;
+    d.rotate.q.source.offset = 2;
     d.q_norm.kind = ROPE_NORM_RMS;
     d.q_norm.epsilon = 1e-6f;
-    addPlan("heads-odd", d);
+    addPlan("heads-relayed", d);
     d.q_norm.weights = ones_.data();
     d.rotate.k = d.v = {};
     d.cache = {};
-    addWithUniforms("heads-odd-weights", d);
+    addWithUniforms("heads-relayed-weights", d);
 }
 
 // Adds K's passes with weights and slots in an engine's own buffers, and Q's with a scale of queries beside them.
@@ -240,36 +239,6 @@ void PassCollector::addEngines() {
         d.query_scale = {ones_.data(), 128, 8192, 0};
         result = ropePlanFused(&d, &limits_, &plan);
         add("engine-query-scale", result, plan);
-    }
-}
-
-// Adds gradients through norms, with weights from everywhere, and K's pass into a cache that is cut into windows of its
-// heads and slots.
-void PassCollector::addGradientsAndWindows() {
-    RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_BF16, false);
-    d.rotate.operation = ROPE_OPERATION_TRANSPOSE;
-    d.rotate.k = d.v = {};
-    d.cache = {};
-    d.q_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.epsilon = 1e-6f;
-    RopePlan plan;
-    add("gradient", ropePlanFused(&d, &limits_, &plan), plan);
-    d.q_norm.weights_on_device = 1;
-    add("gradient-engine", ropePlanFused(&d, &limits_, &plan), plan);
-    d.q_norm.weights_on_device = 0;
-    d.q_norm.weights = ones_.data();
-    d.q_norm.after = 1;
-    addWithUniforms("gradient-after", d);
-    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_Q8_0}) {
-        d = describeFused(128, ROPE_ELEMENT_F16, false);
-        d.rotate.q = d.v = {};
-        d.cache.page_size = 0;
-        d.cache.order = ROPE_CACHE_HND;
-        d.cache.element = element;
-        RopeLimits limits = limits_;
-        limits.storage_range = uint64_t{kTokens} * 64; // half a head of int8
-        const RopeResult result = ropePlanFused(&d, &limits, &plan);
-        add(element == ROPE_ELEMENT_F16 ? "windows-f16" : "windows-q8_0", result, plan);
     }
 }
 
@@ -384,19 +353,16 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     collector.addRotation("rotate-bf16-rows", 128, bf16, ROPE_SOURCE_ROWS, ROPE_PAIRING_HALF);
     collector.addRotation("rotate-f16-interleaved", 128, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_INTERLEAVED);
     collector.addRotation("rotate-f16-of-20", 20, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
-    collector.addRotation("rotate-f16-of-6", 6, f16, ROPE_SOURCE_INLINE, ROPE_PAIRING_HALF);
     for (const bool packed : {true, false}) {
         const std::string name = packed ? "fused" : "fused-apart";
         collector.addFused((name + "-f32").c_str(), 128, f32, packed, false);
         collector.addFused((name + "-f16").c_str(), 128, f16, packed, false);
         collector.addFused((name + "-bf16-normed").c_str(), 128, bf16, packed, true);
         collector.addFused((name + "-f16-of-20").c_str(), 20, f16, packed, false);
-        collector.addFused((name + "-f16-of-6").c_str(), 6, f16, packed, false);
     }
     collector.addCaches();
-    collector.addOddHeads();
+    collector.addRelayedHeads();
     collector.addEngines();
-    collector.addGradientsAndWindows();
     collector.addLatents();
     collector.addHeads();
     collector.addEmbeddings("add-f32", 128, f32, false);
@@ -404,7 +370,6 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     collector.addEmbeddings("add-f16", 128, f16, false);
     collector.addEmbeddings("add-f32-of-8-sequences", 128, f32, false, 8);
     collector.addEmbeddings("add-f32-of-6", 6, f32, false);
-    collector.addEmbeddings("add-f16-of-6", 6, f16, true);
     for (const RopeBiasKind kind : {ROPE_BIAS_ALIBI, ROPE_BIAS_CLIPPED, ROPE_BIAS_T5}) {
         const std::string name = kind == ROPE_BIAS_T5 ? "t5" : kind == ROPE_BIAS_ALIBI ? "alibi" : "clipped";
         collector.addBias((name + "-f32").c_str(), kind, 512, f32);

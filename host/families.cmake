@@ -10,11 +10,11 @@ set(VKROPE_ADDITIONS_FILES add.comp host/plan/add.cpp host/plan/add_resolve.cpp 
 set(VKROPE_BIASES_FILES bias.comp host/plan/bias.cpp host/plan/bias_resolve.cpp host/plan/scores.cpp host/reference/run_bias.cpp)
 set(VKROPE_RELATIVE_FILES relative.comp host/plan/relative.cpp host/plan/relative_resolve.cpp host/plan/scores.cpp
     host/reference/run_relative.cpp)
-set(VKROPE_FUSED_FILES fused.comp fused_gradient.comp count_fused.comp host/plan/fused.cpp host/plan/fused_bindings.cpp host/plan/fused_cache.cpp
-    host/plan/fused_geometry.cpp host/plan/fused_gradient.cpp host/plan/fused_groups.cpp host/plan/fused_inputs.cpp
-    host/plan/fused_norms.cpp host/plan/fused_parameters.cpp host/plan/fused_resolve.cpp host/plan/fused_strides.cpp
-    host/plan/fused_weights.cpp host/plan/fused_widths.cpp host/plan/fused_words.cpp
-    host/reference/quantize.cpp host/reference/run_fused.cpp host/reference/gradient.cpp host/reference/norm_sums.cpp host/reference/slot.cpp)
+set(VKROPE_FUSED_FILES fused.comp host/plan/fused.cpp host/plan/fused_bindings.cpp host/plan/fused_cache.cpp
+    host/plan/fused_geometry.cpp host/plan/fused_groups.cpp host/plan/fused_inputs.cpp
+    host/plan/fused_norms.cpp host/plan/fused_parameters.cpp host/plan/fused_resolve.cpp
+    host/plan/fused_weights.cpp host/plan/fused_words.cpp
+    host/reference/quantize.cpp host/reference/run_fused.cpp host/reference/norm_sums.cpp host/reference/slot.cpp)
 
 set(VKROPE_LEFT_OUT)       # families
 set(VKROPE_LEFT_OUT_FILES) # of list.def's shaders, and sources

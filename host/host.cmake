@@ -25,15 +25,12 @@ set(VKROPE_SOURCES
     host/plan/fused_bindings.cpp
     host/plan/fused_cache.cpp
     host/plan/fused_geometry.cpp
-    host/plan/fused_gradient.cpp
     host/plan/fused_inputs.cpp
     host/plan/fused_norms.cpp
     host/plan/fused_parameters.cpp
     host/plan/fused_weights.cpp
-    host/plan/fused_widths.cpp
     host/plan/fused_words.cpp
     host/plan/fused_resolve.cpp
-    host/plan/fused_strides.cpp
     host/plan/fused_groups.cpp
     host/plan/ggml.cpp
     host/plan/layout.cpp
@@ -69,7 +66,6 @@ set(VKROPE_SOURCES
     host/reference/run_add.cpp
     host/reference/run_bias.cpp
     host/reference/run_fused.cpp
-    host/reference/gradient.cpp
     host/reference/norm_sums.cpp
     host/reference/run_relative.cpp
     host/reference/shader_angle.cpp
@@ -148,22 +144,12 @@ if(NOT MSVC)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(i.86|x86|x86_64|AMD64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 4)
         target_compile_options(vkrope PRIVATE -msse2 -mfpmath=sse) # the x87 rounds to other precisions
     endif()
-    # One list of pipelines is all that is atomic: a choice between two kinds of instructions at run time gains nothing.
-    if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        target_compile_options(vkrope PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-mno-outline-atomics>)
-    endif()
     # A guest is small; only what works through whole tensors on the CPU is not. Below a parent its flags decide.
     if(PROJECT_IS_TOP_LEVEL)
         target_compile_options(vkrope PRIVATE $<$<CONFIG:Release>:-Os>)
-        # GCC replaces structures by scalars for speed, which makes the code here larger, by 350 bytes with GCC 14. It moves what
-        # does not change out of loops, and saves registers late. These two cost 560 bytes on arm64 with GCC 12.
-        set(gnu_release $<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>)
-        target_compile_options(vkrope PRIVATE
-            $<${gnu_release}:-fno-tree-sra;-fno-ipa-sra;-fno-move-loop-invariants;-fno-shrink-wrap>)
         get_target_property(reference vkrope SOURCES)
         list(FILTER reference INCLUDE REGEX "^host/reference/")
-        set_property(SOURCE ${reference} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>
-            $<${gnu_release}:-ftree-sra;-fipa-sra;-fmove-loop-invariants;-fshrink-wrap>)
+        set_property(SOURCE ${reference} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
         set(VKROPE_WARNINGS -Wall -Wextra -Wpedantic -Werror=return-type)
     endif()
 else()

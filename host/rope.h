@@ -264,7 +264,7 @@ ROPE_API RopeResult ropeSplitScale(double scale, uint32_t* mantissa, int32_t* ex
 
 typedef struct RopeLimits {
     uint64_t storage_range;     /* bytes one binding may span (maxStorageBufferRange), 1 or more */
-    uint32_t storage_alignment; /* bytes a binding's offset must be a multiple of, a power of two; 0: 16 */
+    uint32_t storage_alignment; /* bytes a binding's offset must be a multiple of, a power of two up to 65536; 0: 16 */
     uint32_t group_count[2];    /* work groups in x and y, 1 or more of each; in z there are 65535 at least */
     uint32_t group_size;        /* invocations in one group; 0: 1 */
     uint32_t enabled;           /* ROPE_ENABLED_ bits */
@@ -276,8 +276,9 @@ typedef struct RopeLimits {
     uint32_t uniform_alignment; /* bytes a uniform binding's offset must be a multiple of, a power of two; 0: 256 */
 } RopeLimits;
 
-/* These bits tell what is enabled on the device beyond Vulkan 1.1. None is needed, but odd 16-bit geometry takes
- * ROPE_ENABLED_STORAGE_16. ROPE_ENABLED_NATIVE_HALVES is no feature: the self-test finds it.
+/* These bits tell what is enabled on the device beyond Vulkan 1.1. None is needed, but 16-bit scores at odd
+ * places, and blocks that begin in the middle of a word, take ROPE_ENABLED_STORAGE_16. ROPE_ENABLED_NATIVE_HALVES is no
+ * feature: the self-test finds it.
  *
  * No dispatch leaves its bindings, whatever they hold, so a driver need not look at every place again. NVIDIA's does,
  * unless it is told not to. With ROPE_ENABLED_PIPELINE_ROBUSTNESS the context's pipelines say so, also where the host
@@ -477,8 +478,9 @@ typedef enum RopeSource {
 /* The layout tells where a tensor's elements lie. The head's elements are consecutive. If all strides are 0, the tensor
  * is packed, [batch, token, head, element]; otherwise a stride may be 0 only where its count is 1.
  *
- * 16-bit elements are moved in pairs, as whole words. If an offset, a stride or the distance of a pair's elements is
- * odd, the tensor needs ROPE_ENABLED_STORAGE_16, and is refused without it. */
+ * 16-bit elements move in twos, as whole words. A tensor of them is refused if an offset, a stride, rotary_begin or the
+ * distance of a pair's elements is odd. Float32, or weights permuted to interleaved pairs (ropePairPermutation), serve
+ * halves of an odd number of pairs. Scores may have odd rows: see RopeBiasDescription. */
 typedef struct RopeLayout {
     uint64_t offset, batch_stride, token_stride, head_stride;
 } RopeLayout;
@@ -707,6 +709,8 @@ ROPE_API RopeResult ropeMakeAlibiSlopes(uint32_t heads, float* slopes, RopeReaso
  * slower where a query's position does not follow the last query's. A query without a position leaves its scores as
  * they are; its bias is 0.
  *
+ * 16-bit scores with an odd number of keys, or at odd offsets and strides, need ROPE_ENABLED_STORAGE_16.
+ *
  * Reads POSITIONS (unless counted), ROWS, PARAMETERS (T5; ropeWriteBuckets) and X. Writes X. */
 typedef struct RopeBiasDescription {
     RopeBiasKind kind;
@@ -788,9 +792,8 @@ typedef struct RopeRelativeDescription {
  * replaces with float32 between them. Norms, biases, the scale of queries and caches of I8, float8 and blocks take
  * heads of at most 1024 elements, of any float element, with head_dim a multiple of 4. A pass is fastest where
  * rotary_dim (and chunk_dim) is a multiple of 8 and rotary_begin, offsets and strides are multiples of 4. Where they
- * are not, pairs pass through shared memory, and 16-bit elements at odd places need ROPE_ENABLED_STORAGE_16. A cache of
- * I8 or float8 has offsets and strides that are multiples of 4. Gradients and shifts of such caches refuse any other
- * geometry.
+ * are not, pairs pass through shared memory. Heads of 16-bit elements begin at even places. A cache of I8 or float8 has
+ * offsets and strides that are multiples of 4. Shifts of such caches refuse any other geometry.
  *
  * I8 and Q8_0: each head, or block of 32, has d = max |x| / 127, and each element is x * (1/d) rounded to the nearest
  * int, halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. If d is less than
@@ -838,24 +841,11 @@ typedef enum RopeNormKind {
  * The other elements pass as if there were no norm. With k.head_dim 576, k.rotary_begin 512 and a norm of 512 elements
  * K is the row of DeepSeek's cache: the normed latent, and the rotary part behind it.
  *
- * The gradient of a norm and a rotation: operation ROPE_OPERATION_TRANSPOSE with q_norm. Slot Q holds the gradient
- * behind both (in place the result goes there too). Slot X holds x, which was normed, in the elements of Q. The
- * weights, epsilon and positions are those of the forward pass. K's gradient is described as Q's; one plan takes one
- * tensor, without a cache. For a norm before the rotation (after 0), g is the gradient turned back, and then times the
- * weights if there are any; share is 1 with L2, and float32(1 / count) with RMS:
- *
- *     dx = g * factor - x * (factor^3 * (sum of x*g * share))
- *
- * Every operation is float32 and rounded, factor^3 is (factor*factor)*factor, and sums have the norm's order. For a
- * norm after the rotation (after 1) x is turned first, g is the gradient times the weights, and the result is turned
- * back.
- *
- * Weights lie in PARAMETERS, or on the device in a buffer of the engine's own. The bits are the same. Q's and K's
- * weights in PARAMETERS, but for those with biases, are read as those of a storage buffer if the device binds enough of
- * them, because GPUs read uniforms one by one where threads differ in the index; otherwise they are uniforms. If
- * weights_offset and both strides are multiples of four elements, a thread loads four weights at a time; otherwise it
- * loads them word by word. Two plans share a pipeline if both load alike, whatever their weights_offset is; elements
- * and strides are constants. So the layers of a model share a pipeline. */
+ * Weights lie in PARAMETERS, a uniform buffer, or on the device in a buffer of the engine's own, which is a storage
+ * buffer more. The bits are the same. GPUs read uniforms one by one where threads differ in the index, so the engine's
+ * buffer is faster. If its weights_offset and both strides are multiples of four elements, a thread loads four weights
+ * at a time; otherwise it loads them word by word. Two plans share a pipeline if both load alike, whatever their
+ * weights_offset is; elements and strides are constants. So the layers of a model share a pipeline. */
 typedef struct RopeNorm {
     RopeNormKind kind;
     uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
@@ -867,8 +857,7 @@ typedef struct RopeNorm {
     uint32_t weights_on_device;    /* 1: the weights are read from ROPE_SLOT_Q_WEIGHTS or ROPE_SLOT_K_WEIGHTS, and
                                       `weights` is null */
     RopeElement weights_element;   /* on the device: F32 (0 too), F16 or BF16, widened to float32 */
-    uint64_t weights_offset;       /* elements before the first weight, odd ones too: at most 2^33, and at most 65535 of
-                                      them behind the last multiple of limits.storage_alignment */
+    uint64_t weights_offset;       /* elements before the first weight, odd ones too: at most 2^33 */
     uint64_t weights_token_stride; /* elements from one token's weights to the next token's, the same in every batch;
                                       0: all tokens take the same */
     uint64_t weights_head_stride;  /* elements from one head's weights to the next head's; 0: all heads take the same,
@@ -947,17 +936,13 @@ typedef struct RopeCacheScale {
     uint32_t multiplies; /* 0: elements are x / scale. 1: x * scale */
 } RopeCacheScale;
 
-/* A cache may have any size. If no binding spans it (limits.storage_range), it is bound in windows: a few of its
- * sequences, pages, slots or heads, which lie together. Each window takes a dispatch, which looks at all tokens and
- * writes those whose slots the window has. Q then has a dispatch of its own, and so has V if K and V share a buffer, or
- * if V is not like K. No bit depends on the windows. Keys move (`moves`) inside of one binding alone. A cache is
- * refused if no binding spans a head of one slot, with its scale, or if its slots, of all packed sequences and times
- * its heads, are 2^31 or more. */
+/* One binding spans the cache of each tensor, or of both tensors in one buffer. A larger cache takes a pass of K and V
+ * for each of its parts, with SLOTS and a slot map of the part's own: -1 where a token's slot lies in another part. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
     RopeElement element;   /* 0: the rotation's element_out */
-    RopeElement v_element; /* V's; 0: the same. Another element takes a dispatch of V's own: v_separate_dispatch */
+    RopeElement v_element; /* V's; 0: the same */
     uint32_t slots;        /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
     uint32_t page_size;    /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
     RopePositionElement slot_map_element; /* INT32 or INT64, of slots or table */
@@ -965,16 +950,13 @@ typedef struct RopeCache {
                                  their own, SLOT_MAP; POSITIONS is then needed for positions and the count alone */
     uint64_t slot_map_offset; /* elements of that kind from the beginning of the buffer. In POSITIONS what is read of
                                  the positions, the slot map and the count of tokens may not overlap */
-    uint64_t slot_map_batch_stride; /* 0: tokens * slot_map_token_stride, or table_pages. One for all token counts lets
-                                    their plans share pipelines */
-    uint64_t slot_map_token_stride; /* slots; 0: 1 */
+    uint64_t slot_map_batch_stride; /* 0: tokens, or table_pages. One for all token counts lets their plans share
+                                       pipelines */
     uint32_t table_pages;           /* BLOCK_TABLE: pages of one sequence */
     RopeCacheLayout k, v;
     RopeCacheLayout k_scales; /* I8, and float8 without a given scale: float32s in the same buffer, which its offset */
     RopeCacheLayout v_scales; /* counts; all strides 0: packed in the cache's order with heads of one element. They must
-                                 not overlap the elements. A window has the scales of its slots only if pages (or what
-                                 else it is cut into) and their scales are as many bytes apart, as in pages that hold
-                                 both */
+                                 not overlap the elements */
     RopeCacheScale k_given_scale, v_given_scale; /* float8 */
     uint32_t v_shares_buffer;                    /* 1: V's cache is in K_OUT too, else in V_OUT */
     uint32_t shift; /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
@@ -984,26 +966,16 @@ typedef struct RopeCache {
                        frequencies a token without a valid position does not turn by `delta` either. Each shift rounds
                        once more, and equal shifts err alike: shift seldom and far */
     int32_t delta;
-    uint32_t moves; /* with shift and SLOTS. 1: a token's key is read from a slot of its own, and turned on the way to
-                       the slot of the slot map. The slots that are read are a second list, which lies as the slot map
-                       does, in the same buffer, from source_map_offset on. -1 in either list skips a token, which
-                       is not counted, and nothing is written where either slot is outside. A slot that one token reads
-                       must not be one that another token of the pass writes. A float key that does not turn is copied,
-                       and a quantized one is quantized again */
-    uint64_t source_map_offset;
 } RopeCache;
 
 /* Q goes in place or out of place (rotate.out_of_place). K and V go to the cache or, without a cache, as Q does. V is
  * not turned. All three take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a
  * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
- * Q_WEIGHTS and K_WEIGHTS count too. Weights in PARAMETERS take one or two more only if there is room. Q takes a
- * dispatch of its own if there is less room, on drivers for CPUs, if its elements are moved in other vectors than K's,
- * if only one of Q and K has a norm of all heads, or if the cache stores scales apart (I8, and float8 without a given
- * scale) and cos and sin come from rows or a table, or the plan is cut by sequences. K and V go together. With a cache
- * of I8, float8 or blocks, or a norm of all heads, they must be alike (heads, head_dim, strides of the source, strides
- * of the cache). In one buffer on each side (packed, cache.v_shares_buffer) they take 4 storage buffers, which every
- * device has. They are refused if they take more than limits.storage_buffers. Set v_separate_dispatch then: V takes a
- * dispatch of its own, which moves the same bytes and has the same bits.
+ * Q_WEIGHTS and K_WEIGHTS count too. The bits are the same in one dispatch and in several.
+ *   - V takes a dispatch of its own if its heads, head_dim, element or strides are not K's, or if there is less room.
+ *   - Q takes a dispatch of its own if there is less room, on drivers for CPUs, if its elements are moved in other
+ *     vectors than K's, if only one of Q and K has a norm of all heads, or if the cache stores scales apart (I8, and
+ *     float8 without a given scale) and cos and sin come from rows or a table.
  *
  * Heads may lie apart by exactly all tokens, as in [batch][heads][tokens][dim]. Their distance then grows with the
  * tokens, and is no constant of a pipeline. If a source, or where Q goes, has several sequences of more than one token,
@@ -1024,13 +996,13 @@ typedef struct RopeCache {
  * norm has weights that are not on the device, queries have a scale, or float8 has a given scale), Q_WEIGHTS and
  * K_WEIGHTS (weights on the device), BIASES, Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER
  * where rotate.count_outside is set: one for each token that should turn and has no position, or a position outside the
- * table, or that has no slot in the cache. A gradient through a norm reads X too. With rows as source the lengths of
- * packed sequences are read for a cache, a window or a scale of queries. A token behind the last sequence then turns
- * in no tensor; without any of these all tokens turn. */
+ * table, or that has no slot in the cache. With rows as source the lengths of packed sequences are read for a cache, a
+ * window or a scale of queries. A token behind the last sequence then turns in no tensor; without any of these all
+ * tokens turn. */
 typedef struct RopeFusedDescription {
     RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
     uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
-                             are not read, except that a transpose with a norm is the norm's gradient */
+                             are not read */
     RopeTensor v;
     RopeNorm q_norm, k_norm;
     RopeNorm v_norm; /* Gemma 3n, Gemma 4: RMS without weights; weights lie in PARAMETERS alone */
@@ -1039,11 +1011,10 @@ typedef struct RopeFusedDescription {
                    than 0, and finite; 0: none */
     RopeQueryScale query_scale;
     RopeCache cache;
-    uint32_t packed; /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
-                        [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
-                        without a cache, V stays as it lies, but for biases, clip and
-                        v_norm */
-    uint32_t v_separate_dispatch; /* 1: V by a dispatch of its own */
+    uint32_t packed;         /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
+                                [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
+                                without a cache, V stays as it lies, but for biases, clip and
+                                v_norm */
     uint32_t tokens_counted; /* 1: POSITIONS has the count of tokens that are there in each sequence, a plain integer of
                                 positions.element (int32 for floats), at element tokens_offset. A negative count is
                                 none, a count above `tokens` is all. The other tokens are not touched, and not counted.
@@ -1051,7 +1022,6 @@ typedef struct RopeFusedDescription {
     uint64_t tokens_offset;
     uint64_t tokens_batch_stride; /* elements from one sequence's count of tokens to the next one's; 0: all have the
                                      same count */
-    RopeLayout x;                 /* of a gradient: where the norm's input lies in slot X */
 } RopeFusedDescription;
 
 /* Writes what PARAMETERS holds: the weights of norms, the values of the scale of queries, and the given scales of K and
@@ -1073,9 +1043,8 @@ typedef enum RopeSlot {
     ROPE_SLOT_COUNTER = 7, /* also the self-test's result */
     ROPE_SLOT_V = 8,
     ROPE_SLOT_V_OUT = 9,
-    ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer, and a storage buffer for weights of norms */
-    ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings, scores, an attention's output; what was
-                                  normed, for its gradient */
+    ROPE_SLOT_PARAMETERS = 10, /* a uniform buffer */
+    ROPE_SLOT_X = 11,          /* what the other encodings add to: embeddings, scores, an attention's output */
     ROPE_SLOT_X_OUT = 12,
     ROPE_SLOT_FACTORS = 13,         /* float32, what frequencies are divided by */
     ROPE_SLOT_FREQUENCIES_OUT = 14, /* the quotients: FREQUENCIES of the plans that follow */
@@ -1093,7 +1062,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 #define ROPE_CONSTANT_COUNT 128u /* specialization constants, ids 0 to 127, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
-#define ROPE_PART_AXES 7u /* batches, tokens, heads; of a cache packed sequences, pages, slots of a page, heads */
+#define ROPE_PART_AXES 3u /* batches, tokens, heads */
 
 typedef struct RopeShader {
     const char* name;
@@ -1109,13 +1078,13 @@ typedef struct RopeAccess {
     uint32_t slot;
     uint32_t element_bytes;
     uint64_t offset;                 /* elements */
-    uint64_t stride[ROPE_PART_AXES]; /* elements per batch, token, head and so on */
-    uint64_t extent;                 /* elements that one batch, token and head reaches over, and one slot of a cache */
+    uint64_t stride[ROPE_PART_AXES]; /* elements per batch, token and head */
+    uint64_t extent;                 /* elements that one batch, token and head reaches over */
 } RopeAccess;
 
 /* A pass is one shader over one tensor, over both of a rotation, or over all of a fused pass. It becomes as many
- * dispatches as the product of its parts: more than one if a tensor or a cache spans more than a binding or a dispatch
- * may hold. */
+ * dispatches as the product of its parts: more than one if a tensor spans more than a binding or a dispatch may hold.
+ */
 typedef struct RopePass {
     const RopeShader* shader;
     const struct RopeCompletion* completion; /* what completes a dispatch's push words, besides those that all families
@@ -1129,21 +1098,18 @@ typedef struct RopePass {
     uint32_t heads_per_thread;
     uint32_t tokens_per_thread;
     uint32_t address_unit;   /* the source's and the destination's push words count so many as one */
-    uint32_t head_lanes;     /* lanes of a head */
     uint32_t group[3];       /* lanes, blocks of heads and tokens of one group */
     uint32_t lane_parts;     /* groups that one head's lanes take */
     uint32_t blocks;         /* of heads, of a pass of several tensors; 0: as many as push.heads make */
-    uint32_t family;         /* how the shader reads its push words: 1: fused, 2: rotations, 0: all others */
     uint32_t sequences;      /* of packed positions; 0: they are not packed */
     uint32_t joinable;       /* 1: sequences that follow each other as tokens do may be taken as one */
     uint32_t joined_tokens;  /* tokens of each sequence, where such sequences are taken as one; else 0 */
     uint32_t whole_bindings; /* bit i: binding i is a list of positions or slots, a table or a norm's weights, of which
                                 every part binds all; its strides are constants and push words */
-    uint32_t
-        cache_bindings;     /* bit i: binding i is a cache, of which a part binds its window; its strides are as well */
-    uint32_t bindings;      /* bit i: the pass reads or writes binding i */
-    uint32_t dispatches;    /* that it becomes */
-    uint32_t pipeline_hash; /* of shader, constants and bindings: a context finds the pipeline by it */
+    uint32_t cache_bindings; /* bit i: binding i is a cache */
+    uint32_t bindings;       /* bit i: the pass reads or writes binding i */
+    uint32_t dispatches;     /* that it becomes */
+    uint32_t pipeline_hash;  /* of shader, constants and bindings: a context finds the pipeline by it */
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
@@ -1242,8 +1208,8 @@ ROPE_API size_t ropePrintPlan(const RopePlan* plan, char* buffer, size_t size);
  *     slots, offsets and ranges may differ.
  *   - The pipeline's layout has ROPE_PUSH_WORDS push constants from offset 0. Each dispatch pushes all of them.
  *   - The index of a binding is its number in set 0. ROPE_BINDING_UNIFORM is a uniform buffer, all others are storage
- *     buffers. A dispatch may bind PARAMETERS as either or as both. Biases of T5 have the uniform buffer, and fused
- *     passes with a scale of queries, given scales, biases of a norm, weights of V's norm or too few storage buffers.
+ *     buffers. Biases of T5 have the uniform buffer, and fused passes with a scale of queries, given scales, or weights
+ *     of norms in arrays.
  *   - A binding whose range is 0 is neither read nor written. The words of ropeSpecialize do not declare it. A layout
  *     of your own may have its number: a buffer there is not used. The shader as it is declares more (ropeSpecialize).
  *   - The constants may be handed on whole, id i as constants[i]: Vulkan ignores ids that a shader lacks. The words of
@@ -1347,17 +1313,14 @@ ROPE_API RopeRounding ropeGetRounding(const RopeContext* context);
  */
 
 typedef struct RopeBuffer {
-    VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; PARAMETERS with UNIFORM_BUFFER_BIT besides */
-    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment; that of PARAMETERS is also a multiple of
+    VkBuffer buffer;     /* with VK_BUFFER_USAGE_STORAGE_BUFFER_BIT; PARAMETERS with UNIFORM_BUFFER_BIT */
+    VkDeviceSize offset; /* a multiple of minStorageBufferOffsetAlignment, and PARAMETERS' of
                             minUniformBufferOffsetAlignment; finer ones go into a layout's offset */
 } RopeBuffer;
 
 typedef struct RopeBuffers {
     RopeBuffer slots[ROPE_SLOT_COUNT];
     const VkDescriptorSet* sets; /* from ropeAllocateSets; only where the device has no push descriptors */
-    uint32_t update_sets; /* 1: recording points each of `sets` at the buffers just before it binds the set, under the
-                             conditions of ropeUpdateSets; a command buffer may take each set once. 0: the sets point
-                             there already. Not read where descriptors are pushed */
 } RopeBuffers;
 
 /* Allocates ropeDispatchCount(plan) sets from your pool, outside the frame, and points them at the buffers: for devices
@@ -1378,13 +1341,12 @@ ROPE_API VkResult ropeAllocateSets(const RopeContext* context, const RopePlan* p
 ROPE_API RopeResult ropeUpdateSets(const RopeContext* context, const RopePlan* plan, const RopeBuffers* buffers);
 
 /* Records the plan: for each dispatch binds a compute pipeline, set 0 and 128 bytes of push constants, and dispatches.
- * With buffers->update_sets it writes the sets too, and no other thread may write or bind these meanwhile.
  * Nothing is recorded unless the result is ROPE_SUCCESS. The plan, the buffers and their offsets are checked first, in
  * some nanoseconds. The host answers for what these cannot show: the buffers' sizes, and all overlaps but one: a tensor
  * that goes out of place is refused where its source and destination begin at one byte of one buffer, which is the
  * slot's offset plus the layout's. Caches are not compared.
  *   Before: make the buffers that it reads visible to VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT,
- *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT too, and what last touched those that it writes available to
+ *           PARAMETERS to VK_ACCESS_UNIFORM_READ_BIT, and what last touched those that it writes available to
  *           VK_ACCESS_SHADER_READ_BIT | SHADER_WRITE_BIT.
  *   After:  make what it wrote visible from that stage's VK_ACCESS_SHADER_WRITE_BIT. Making a table is such a write:
  *           a rotation that reads the table needs a barrier behind it. Work that writes what the plan read, as the next
@@ -1461,7 +1423,6 @@ typedef struct RopeHostFused {
     void* k_out;
     void* v_out;
     uint32_t outside; /* out: what COUNTER would count */
-    const void* x;    /* a gradient's */
 } RopeHostFused;
 
 /* The reference takes the rows of a learned table too, and makes sinusoids as a rotation's cos and sin. In place x_out

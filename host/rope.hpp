@@ -206,7 +206,7 @@ class Context {
 
 // KeptSets records plans on devices with and without push descriptors. Without them it owns descriptor pools that grow,
 // keeps every set that it allocated, and points sets at the buffers of each call (ropeAllocateSets,
-// RopeBuffers.update_sets), unless reuse() is told that the calls repeat. A set serves every dispatch that has the same
+// ropeUpdateSets), unless reuse() is told that the calls repeat. A set serves every dispatch that has the same
 // bindings, whatever the plan, so a plan may come and go.
 //
 //   Allocates: execute(), where a call finds too few sets that are free, makes sets for its plan, and host memory. If
@@ -258,13 +258,16 @@ class KeptSets {
     // The plan was prepared. Nothing is recorded unless the result is ROPE_SUCCESS; ROPE_ERROR_MISSING_SETS says that
     // Vulkan gave no pool or no sets. Sets that a refused call has taken are free again after reuse().
     RopeResult execute(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers) {
-        bind(plan, &buffers);
-        return noted(ropeCmdExecute(command_buffer, context_, &plan, &buffers));
+        RopeResult result = bind(plan, &buffers);
+        if (result == ROPE_SUCCESS) result = ropeCmdExecute(command_buffer, context_, &plan, &buffers);
+        return noted(result);
     }
     RopeResult executeIndirect(VkCommandBuffer command_buffer, const RopePlan& plan, RopeBuffers buffers,
                                VkBuffer groups, VkDeviceSize offset) {
-        bind(plan, &buffers);
-        return noted(ropeCmdExecuteIndirect(command_buffer, context_, &plan, &buffers, groups, offset));
+        RopeResult result = bind(plan, &buffers);
+        if (result == ROPE_SUCCESS)
+            result = ropeCmdExecuteIndirect(command_buffer, context_, &plan, &buffers, groups, offset);
+        return noted(result);
     }
 
     size_t poolCount() const { return pools_.size(); }
@@ -292,27 +295,29 @@ class KeptSets {
         return result;
     }
 
-    // Gives the call sets, which recording points at the buffers. Where there are none, recording says why.
-    void bind(const RopePlan& plan, RopeBuffers* buffers) {
-        buffers->sets = takes_sets_ ? take(plan, buffers) : nullptr;
+    // Gives the call sets that point at the buffers. Where there are none, recording says why.
+    RopeResult bind(const RopePlan& plan, RopeBuffers* buffers) {
+        bool points = false;
+        buffers->sets = takes_sets_ ? take(plan, *buffers, &points) : nullptr;
+        return points ? ropeUpdateSets(context_, &plan, buffers) : ROPE_SUCCESS;
     }
 
     // Returns free sets, one for each dispatch of the plan, or null. Those of several passes are gathered in taken_.
-    const VkDescriptorSet* take(const RopePlan& plan, RopeBuffers* buffers) {
+    // *points becomes true if one of them points at other buffers.
+    const VkDescriptorSet* take(const RopePlan& plan, const RopeBuffers& buffers, bool* points) {
         const VkDescriptorSet* first = nullptr;
         taken_.clear();
-        buffers->update_sets = 0;
         if (ropeDispatchCount(&plan) == 0) return nullptr; // it was refused, or another version made it
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
             const size_t wanted = plan.passes[i].dispatches;
             const size_t place = keptFor(plan.passes[i]);
             while (kept_[place].sets.size() - kept_[place].used < wanted) {
-                if (!grow(plan, *buffers)) return nullptr;
+                if (!grow(plan, buffers)) return nullptr;
             }
             Kept& kept = kept_[place];
             first = kept.sets.data() + kept.used;
             kept.used += wanted;
-            if (kept.used > kept.pointed) buffers->update_sets = 1;
+            *points = *points || kept.used > kept.pointed;
             if (plan.pass_count != 1) taken_.insert(taken_.end(), first, first + wanted);
         }
         return plan.pass_count == 1 ? first : taken_.data();

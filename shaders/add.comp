@@ -4,8 +4,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_16bit_storage : require
-#define ROPE_ONE_TENSOR
-#define ROPE_PUSH RopeAddPush
+#define ROPE_PUSH RopeRotatePush
 #include "families.h"
 #include "start.glsl"
 #include "position.glsl"
@@ -14,11 +13,12 @@
 #include "rows.glsl"
 #include "work_item.glsl"
 #include "lane.glsl"
-#include "terms.glsl"
+#include "angles.glsl"
 
 layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
 layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
-layout(constant_id = ROPE_ID_SCALED) const uint kScaled = 0;
+layout(constant_id = ROPE_ID_FACTOR) const uint kFactor = 0; // float32 bits; 0: elements are not scaled
+const bool kScaled = kFactor != 0u;
 const bool kEveryAdded = kEveryToken != 0u;
 
 // Returns lane `number` of an embedding, all of whose elements are in pairs: its halves, or interleaved.
@@ -41,21 +41,34 @@ Lane row_lane(uint number) {
     return lane;
 }
 
+// Loads a lane's cosines and sines, or the two halves of a learned row: two quads of 16-bit entries at once, where they
+// lie so.
+void load_terms(Token token, uint row, Lane lane) {
+    if (kRows != ROPE_ROWS_BY_EIGHT) {
+        load_turns(token, row, lane);
+        return;
+    }
+    uint at = row_place(token, row, lane.j);
+    uvec4 cosines = rows_by_four[at >> 3];
+    uvec4 sines = rows_by_four[(at + push.sin_offset) >> 3];
+    turns[0] = cos_sin_from(widen_run(cosines.xy, kRowElement), widen_run(sines.xy, kRowElement));
+    turns[kQuads - 1u] = cos_sin_from(widen_run(cosines.zw, kRowElement), widen_run(sines.zw, kRowElement));
+}
+
 // Elements that are neither scaled nor added to move as integers.
 uvec4 sum_of(uvec4 x, bool added, vec4 term) {
     precise vec4 sum = uintBitsToFloat(x);
-    if (kScaled != 0u) sum = sum * uintBitsToFloat(push.factor);
+    if (kScaled) sum = sum * uintBitsToFloat(kFactor);
     if (added) sum = sum + term;
-    return added || kScaled != 0u ? floatBitsToUint(sum) : x;
+    return added || kScaled ? floatBitsToUint(sum) : x;
 }
 
-Head sum_head(Head head, bool added, LaneTerms lane_terms) {
-    bool as_is = kSameElement && kScaled == 0u && !added;
+Head sum_head(Head head, bool added) {
+    bool as_is = kSameElement && !kScaled && !added;
     Head result = head;
     uint quad = 0u;
     do { // not all compilers see that a for loop would run at least once
-        CosSin terms = lane_terms.first;
-        if (quad != 0u) terms = lane_terms.second;
+        CosSin terms = turns[quad];
         Quad pairs = read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is);
         if (ROPE_IS_INTERLEAVED(kChunkIn)) deinterleave(pairs);
         pairs.x[0] = sum_of(pairs.x[0], added, kCosineFirst != 0u ? terms.cosine : terms.sine);
@@ -75,18 +88,19 @@ void main() {
         token = find_token(gl_WorkGroupID.y, item.token);
         if (!kEveryAdded) added = is_known(token) && token.turns;
     }
+    uvec4 frequency; // of the thread's first angle
+    if (kInline) frequency = angle_frequency(0u, token, lane);
     Head heads[kHeadsPerThread];
     for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, kFirst, item.head + h);
-    LaneTerms terms;
-    if (kInline) terms = compute_terms(token, added, lane);
+    if (kInline) make_angles(token, lane, frequency);
     if (kShared) barrier();
-    if (!item.is_there || (kFirstInPlace && kScaled == 0u && !added)) return;
-    uint row = gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token;
-    if (!kInline || kShared) terms = read_terms(token, row, lane);
+    if (!item.is_there || (kFirstInPlace && !kScaled && !added)) return;
+    if (kInline) take_turns(lane);
+    else load_terms(token, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token, lane);
     for (uint h = 0u; h < kHeadsPerThread; ++h) { // ends nowhere else, so that it unrolls: heads stay in registers
         if (item.head + h < item.heads) {
             uint at = item.to + (item.head + h) * item.to_head;
-            store_runs(at, lane, kFirst, sum_head(heads[h], added, terms), kFloatsOut);
+            store_runs(at, lane, kFirst, sum_head(heads[h], added), kFloatsOut);
         }
     }
 }

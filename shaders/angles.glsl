@@ -7,17 +7,22 @@ layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
 
 const bool kShared = kShares != 0u;
 const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
-shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
-shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kPairs : 1u];
+const uint kGroupPairs = kLaneParts == 1u ? kPairs : gl_WorkGroupSize.x * kRun; // of a token, whose angles a group makes
+shared uint shared_cosines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
+shared uint shared_sines[kShared ? gl_WorkGroupSize.z * kGroupPairs : 1u];
 uint own_cosines[kRun], own_sines[kRun];
 
 // A thread makes this many angles, one per round: those of its lane, or its part of its token's.
-const uint kRounds = !kInline ? 1u : kShared ? (kPairs + kTokenThreads - 1u) / kTokenThreads : kRun;
+const uint kRounds = !kInline ? 1u : kShared ? (kGroupPairs + kTokenThreads - 1u) / kTokenThreads : kRun;
 
+uint first_group_pair() { return kLaneParts == 1u ? 0u : gl_WorkGroupID.z % kLaneParts * kGroupPairs; }
+// Returns which of the group's angles a thread makes in a round. kGroupPairs or more means none.
+uint shared_number(uint round) {
+    return gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x + round * kTokenThreads;
+}
 // Returns the pair whose angle a thread makes in a round. kPairs or more means no pair.
 uint angle_pair(uint round, Lane lane) {
-    uint thread = gl_LocalInvocationID.y * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-    return choose(kShared, thread + round * kTokenThreads, pair_in_lane(lane, round));
+    return choose(kShared, first_group_pair() + shared_number(round), pair_in_lane(lane, round));
 }
 uvec4 angle_frequency(uint round, Token token, Lane lane) {
     return frequency_of(token, min(angle_pair(round, lane), kPairs - 1u));
@@ -25,11 +30,12 @@ uvec4 angle_frequency(uint round, Token token, Lane lane) {
 
 void make_angle(uint round, Token token, Lane lane, uvec4 frequency) {
     uint pair = angle_pair(round, lane);
-    if (kShared && pair >= kPairs) return;
+    if (kShared && (pair >= kPairs || (kLaneParts != 1u && shared_number(round) >= kGroupPairs))) return;
     uvec2 bits = cos_sin_of(token, axis_of(pair), frequency);
     if (kShared) {
-        shared_cosines[gl_LocalInvocationID.z * kPairs + pair] = bits.x;
-        shared_sines[gl_LocalInvocationID.z * kPairs + pair] = bits.y;
+        uint at = gl_LocalInvocationID.z * kGroupPairs + shared_number(round);
+        shared_cosines[at] = bits.x;
+        shared_sines[at] = bits.y;
     } else {
         own_cosines[round] = bits.x;
         own_sines[round] = bits.y;
@@ -56,7 +62,7 @@ CosSin made_cos_sin(Lane lane, uint quad) {
     uint i = 0u;
     do {
         uint own = quad * 4u + i;
-        uint shared_at = gl_LocalInvocationID.z * kPairs + pair_in_lane(lane, own);
+        uint shared_at = gl_LocalInvocationID.z * kGroupPairs + pair_in_lane(lane, own) - first_group_pair();
         cosine[i] = kShared ? shared_cosines[shared_at] : own_cosines[own];
         sine[i] = kShared ? shared_sines[shared_at] : own_sines[own];
     } while (++i < 4u);
@@ -70,6 +76,13 @@ CosSin read_cos_sin(Token token, uint row, Lane lane, uint quad) {
 }
 
 CosSin turns[kQuads]; // of the lane
+
+void take_turns(Lane lane) {
+    uint quad = 0u;
+    do {
+        turns[quad] = made_cos_sin(lane, quad);
+    } while (++quad < kQuads);
+}
 
 // Rows are loaded before any barrier. Angles that were made are taken behind it.
 void load_turns(Token token, uint row, Lane lane) {

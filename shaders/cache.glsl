@@ -7,13 +7,10 @@ layout(constant_id = ROPE_ID_PAGE_SIZE) const uint kPageSize = 0; // 0: no pages
 layout(constant_id = ROPE_ID_SLOT_MAP_APART) const uint kSlotMapApart = 0;
 layout(constant_id = ROPE_ID_LONG_RING) const uint kLongRing = 0;
 layout(constant_id = ROPE_ID_COUNT_STRIDE) const uint kCountStride = 0;
-layout(constant_id = ROPE_ID_CACHE_SLOTS) const uint kCacheSlots = 0;
-layout(constant_id = ROPE_ID_MOVES) const uint kMoves = 0;
 
 BUFFER(ROPE_BINDING_SLOT_MAP, SlotMap, readonly, uint, slot_map)
 
 uint token_index(uint number) { return push.first_token + number; }
-uint cache_slots() { return choose(kCacheSlots != 0u, kCacheSlots, push.slots); }
 uint sequence_of(Token token) { return kPacked ? token.sequence : gl_WorkGroupID.y; }
 
 // Reads how many tokens the sequence has, as two words.
@@ -40,7 +37,7 @@ bool is_overtaken(Token token) {
         uvec2 count = token_count();
         length = count.y != 0u ? length : min(count.x, length);
     }
-    return token.index + cache_slots() < length;
+    return token.index + push.slots < length;
 }
 
 uint slot_map_word(uint at) {
@@ -56,35 +53,22 @@ uint map_entry(uint element, uint count, out bool skipped) {
     return high == 0u && low < count ? low : ROPE_NOWHERE;
 }
 
-// Returns the slot that a list has for a token, ROPE_NOWHERE if the entry is no slot.
-uint listed_slot(uint list_at, uint number, out bool skipped) {
-    uint entry = list_at + gl_WorkGroupID.y * push.slot_map_batch;
-    return map_entry(entry + token_index(number) * push.slot_map_token, cache_slots(), skipped);
-}
-
 // Returns ROPE_NOWHERE if the cache has no slot for a token. `skipped` becomes true if the token wants none.
 uint slot_of(Token token, uint number, out bool skipped) {
     bool ignored;
     skipped = !token.placed || is_overtaken(token);
     if (skipped) return ROPE_NOWHERE;
-    if (kCache == ROPE_CACHE_BY_SLOTS) return listed_slot(push.slot_map_at, number, skipped);
+    if (kCache == ROPE_CACHE_BY_SLOTS) {
+        uint list = push.slot_map_at + gl_WorkGroupID.y * push.slot_map_batch;
+        return map_entry(list + token_index(number), push.slots, skipped);
+    }
     uint position = token.whole[0];
     if (!token.first_positioned || int(position) < 0) return ROPE_NOWHERE;
-    if (kCache == ROPE_CACHE_BY_RING) return position % cache_slots();
-    if (kCache == ROPE_CACHE_BY_POSITION) return position < cache_slots() ? position : ROPE_NOWHERE;
+    if (kCache == ROPE_CACHE_BY_RING) return position % push.slots;
+    if (kCache == ROPE_CACHE_BY_POSITION) return position < push.slots ? position : ROPE_NOWHERE;
     uint page = position / kPageSize;
-    if (page >= push.slot_map_token) return ROPE_NOWHERE; // the pages of a sequence
+    if (page >= push.table_pages) return ROPE_NOWHERE;
     uint entry = push.slot_map_at + sequence_of(token) * push.slot_map_batch;
-    page = map_entry(entry + page, cache_slots() / kPageSize, ignored);
+    page = map_entry(entry + page, push.slots / kPageSize, ignored);
     return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
-}
-
-// Returns the slot that a shift reads. The shift writes `slot`, which becomes ROPE_NOWHERE if the source is.
-uint source_slot_of(uint number, inout uint slot, inout bool skipped) {
-    if (kMoves == 0u) return slot;
-    bool source_skipped;
-    uint source = listed_slot(push.ROPE_SOURCE_SLOTS_AT, number, source_skipped);
-    skipped = skipped || source_skipped;
-    if (source == ROPE_NOWHERE) slot = source;
-    return source;
 }

@@ -58,13 +58,9 @@ namespace rope {
 #define ROPE_ID_CACHE_FORMAT 90 // ROPE_FORMAT_ facts of a format that is for caches alone
 #define ROPE_ID_K_SCALE 91      // a scale that the parameters hold: ROPE_SCALE_; 0: none
 #define ROPE_ID_V_SCALE 92
-#define ROPE_ID_MOVES 93         // 1: a shift reads slots of their own
 #define ROPE_ID_RELAYED 94       // elements of the widest head, if pairs go through shared memory; 0: none does
 #define ROPE_ID_LONG_RING 110    // 1: sequences may be longer than their ring, which keeps their last tokens
 #define ROPE_ID_COUNT_STRIDE 111 // elements from a sequence's count of tokens to the next one's; 0: all have one
-#define ROPE_ID_WINDOW_SLOTS 112 // slots of one window of the cache; 0: the cache is bound whole
-#define ROPE_ID_WINDOW_HEADS 113 // heads of one window; 0: all
-#define ROPE_ID_CACHE_SLOTS 114  // with windows: slots of the cache, of one sequence; 0: push.slots
 // These are for heads that differ in width. The lanes of the widest are ROPE_ID_HEAD_LANES.
 #define ROPE_ID_Q_LANES 95 // 0: all heads have the same lanes
 #define ROPE_ID_K_LANES 96
@@ -88,15 +84,6 @@ namespace rope {
 #define ROPE_ID_Q_BIAS_HEAD 118 // elements from one head's biases to the next head's
 #define ROPE_ID_K_BIAS_HEAD 119
 #define ROPE_ID_V_BIAS_HEAD 120
-#define ROPE_ID_V_LANES 121
-// These are for a V that is not like K. V's lanes copy, and its places are its own. Its strides from sequence to
-// sequence are K's in the proportion of their tokens' strides. ROPE_NOWHERE as a stride of heads stands for that too.
-#define ROPE_ID_V_ELEMENTS 122 // of a head; 0: V is like K
-#define ROPE_ID_V_SOURCE_TOKEN 123
-#define ROPE_ID_V_SOURCE_HEAD 124
-#define ROPE_ID_V_DESTINATION_TOKEN 125
-#define ROPE_ID_V_DESTINATION_HEAD 126
-#define ROPE_ID_V_PAGE_STRIDE 127
 
 #define ROPE_NORM_CENTERED 1u // elements less their mean
 #define ROPE_NORM_BIASED 2u   // biases follow the weights in the parameters
@@ -109,10 +96,10 @@ namespace rope {
 #define ROPE_APART_DESTINATION_K 4u
 #define ROPE_APART_DESTINATION_V 8u
 
-// Additions have ids 40 to 44 of the rotation, and these. A pair's first element is given the sine, or with 1 the
-// cosine or a row's first half.
-#define ROPE_ID_COSINE_FIRST 45
-#define ROPE_ID_SCALED 46    // 1: elements times push.factor first
+// Additions have the rotation's ids and push constants, and these. A pair's first element is given the sine, or with 1
+// the cosine or a row's first half.
+#define ROPE_ID_COSINE_FIRST 48
+#define ROPE_ID_FACTOR 49    // float32 bits: elements are multiplied by it first; 0: they are not
 #define ROPE_ROWS_BY_EIGHT 3 // as by four, but eight of 16 bits
 
 // Biases have these, and the rotation's ROPE_ID_QUADS, ROPE_ID_BY_WORDS and ROPE_ID_SHARES.
@@ -188,8 +175,8 @@ namespace rope {
     uint delta;    /* by which a cache is shifted; normed: ROPE_WEIGHTS_AT */                                          \
     uint slot_map_at;                                                                                                  \
     uint slot_map_batch;                                                                                               \
-    uint slot_map_token; /* of a block table: pages of a sequence; long rings: ROPE_RING_TOKENS */                     \
-    uint slots;          /* with windows: ROPE_WINDOW */                                                               \
+    uint table_pages; /* of a sequence; long rings: ROPE_RING_TOKENS */                                                \
+    uint slots;                                                                                                        \
     uint k_from;                                                                                                       \
     uint v_from;                                                                                                       \
     uint kv_from_batch;                                                                                                \
@@ -201,16 +188,9 @@ namespace rope {
 // These are the elements of the bindings before weights in buffers of their own: Q's in the low half, K's in the high
 // half.
 #define ROPE_WEIGHTS_AT delta
-#define ROPE_WEIGHTS_BY_FOUR 1u  // they lie at multiples of four elements
-#define ROPE_WEIGHTS_TOGETHER 2u // Q's binding holds K's too
+#define ROPE_WEIGHTS_BY_FOUR 1u // they lie at multiples of four elements
 #define ROPE_MOST_WEIGHTS_AT 0xFFFFu
-#define ROPE_RING_TOKENS slot_map_token // planned tokens of a sequence
-// This is the number of the window's first slot, times the windows that heads are cut into, plus the number of the
-// heads' window.
-#define ROPE_WINDOW slots
-
-// A shift has no V. Its word is the element at which the list of slots that the shift reads begins.
-#define ROPE_SOURCE_SLOTS_AT v_from
+#define ROPE_RING_TOKENS table_pages // planned tokens of a sequence
 
 struct RopeFusedPush {
     ROPE_PUSH_TOKENS
@@ -260,24 +240,11 @@ struct RopeBiasPush {
     uint lane_parts; // groups that a row of keys takes
 };
 
-// The push constants of additions. Places of the embedding count units of RopePass.address_unit elements.
-struct RopeAddPush {
-    ROPE_PUSH_TOKENS
-    ROPE_PUSH_TENSOR
-    uint factor; // float32 bits: of the embedding
-};
-
 // The push constants of tables, whose rows are the destination.
 struct RopeTablePush {
     ROPE_PUSH_TOKENS
     ROPE_PUSH_TENSOR
     uint row_copy; // each value is written once more so much further; 0: once
-};
-
-// The push constants of the plain count of tokens. Its destination is the counter.
-struct RopeCountPush {
-    ROPE_PUSH_TOKENS
-    ROPE_PUSH_TENSOR
 };
 
 // The push constants of divisions of frequencies. A token is a pair, and a sequence is a set. The rows are the

@@ -23,7 +23,6 @@ layout(constant_id = ROPE_ID_ELEMENT_CACHE) const uint kElementCache = ROPE_F32;
 #endif
 #include "norms.glsl"
 const bool kTurnsCache = kCache != ROPE_CACHE_OFF && kKvInPlace; // a shift: the slot is known before anything is read
-#include "window.glsl"
 #include "inputs.glsl"
 #ifdef ROPE_INTEGERS
 #include "integers.glsl"
@@ -61,20 +60,9 @@ uint place_in_pages(uint slot, uint page_stride, uint slot_stride) {
 void find_destination(inout WorkItem item, Token token) {
     bool of_v = item.tensor == kThird;
     uint batch = gl_WorkGroupID.y;
-    uint to_token = kKvDestinationToken;
-    uint to_page = kPageStride;
-    uint to_batch = push.kv_to_batch;
-#ifndef ROPE_INTEGERS
-    if (is_own(item)) {
-        to_token = kVDestinationToken;
-        to_page = kVPageStride;
-        to_batch = in_proportion(push.kv_to_batch, kKvDestinationToken, kVDestinationToken);
-    }
-#endif
-    uint to = item.token * to_token;
+    uint to = item.token * kKvDestinationToken;
     uint sequence = batch;
     item.is_there = item.is_there && is_counted_in(item.token);
-    uint from = to;
 #ifdef ROPE_INTEGERS
     ScalePlaces scales = scale_places();
     item.scale = choose(of_v, push.v_to + scales.of_v, push.k_to + scales.of_k);
@@ -82,31 +70,20 @@ void find_destination(inout WorkItem item, Token token) {
     if (kCache != ROPE_CACHE_OFF) {
         bool skipped;
         uint slot = slot_of(token, item.token, skipped);
-        uint source = source_slot_of(item.token, slot, skipped);
         sequence = sequence_of(token);
-        find_in_window(sequence, slot);
-        if (kMoves == 0u) source = slot;
         item.is_there = item.is_there && (is_q(item) || slot != ROPE_NOWHERE);
-        if (slot == ROPE_NOWHERE) slot = source = 0u;
-        to = place_in_pages(slot, to_page, to_token);
-        from = place_in_pages(source, to_page, to_token);
+        if (slot == ROPE_NOWHERE) slot = 0u;
+        to = place_in_pages(slot, kPageStride, kKvDestinationToken);
 #ifdef ROPE_INTEGERS
-        item.scale += sequence * scales.batch;
-        if (kWindowHeads != 0u) item.scale -= first_window_head() * scales.head;
-        item.scale_from = item.scale + place_in_pages(source, kScalePage, kScaleSlot);
-        item.scale += place_in_pages(slot, kScalePage, kScaleSlot);
+        item.scale += sequence * scales.batch + place_in_pages(slot, kScalePage, kScaleSlot);
 #endif
-        if (kWindowHeads != 0u) {
-            to -= first_window_head() * item.to_head;
-            from -= first_window_head() * item.to_head;
-        }
     }
-    item.to = sequence * to_batch + to;
+    item.to = sequence * push.kv_to_batch + to;
 #ifndef ROPE_INTEGERS
     item.to += choose(of_v, push.v_to, push.k_to);
 #endif
     if (is_q(item)) item.to = push.q_to + batch * push.q_to_batch + item.token * kQDestinationToken;
-    if (kTurnsCache) item.from = item.to - to + from;
+    if (kTurnsCache) item.from = item.to;
 }
 
 // Heads of 16 bits wait as they were loaded, so that all loads are on their way before any is widened. Those of 32 bits
@@ -123,13 +100,13 @@ void keep_head(uint h, Head words) {
 void load_heads(WorkItem item, Lane lane) {
 #ifdef ROPE_SHIFTS
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        uint head = readable_head(min(item.head + h, item.heads - 1u));
+        uint head = min(item.head + h, item.heads - 1u);
         for (uint i = 0u; i < 2u; ++i) held[h].x[i] = cached_quad(item, head, lane.from.place[i]);
     }
 #else
     uint h = 0u;
     do {
-        uint head = readable_head(item.head + h);
+        uint head = item.head + h;
         if (is_read_from(item, kThird)) keep_head(h, load_head(item, lane, kThird, head));
         else if (is_read_from(item, kSecond)) keep_head(h, load_head(item, lane, kSecond, head));
         else keep_head(h, load_head(item, lane, kFirst, head));
@@ -165,12 +142,6 @@ void store_heads(WorkItem item, Way way) {
 
 // ---- The stages
 
-#ifdef ROPE_WEIGHTS
-const bool kBiased = kBiasElement != 0u;
-#else
-const bool kBiased = false;
-#endif
-
 Way way_of(WorkItem item, Lane lane) {
     Way way;
     way.is_v = item.tensor == kThird;
@@ -201,9 +172,7 @@ void hold_heads(WorkItem item, Way way) {
             uint i = 0u;
             if (kStagesBefore) do {
                 uvec4 x = held[at].x[i];
-#ifdef ROPE_WEIGHTS
                 x = biased(item, h, places[i], x);
-#endif
                 x = clipped(x);
                 if (kBiased || kClip != 0u) held[at].x[i] = x;
                 if (kNorm == ROPE_NORM_FIRST) keep_sums(item, h, places[i], x);
@@ -294,7 +263,7 @@ void norm_heads(WorkItem item, Runs runs, bool interleaved) {
     } while (++h < kHeadsPerThread);
 }
 
-#ifdef ROPE_PARAMETERS
+#if defined(ROPE_PARAMETERS) && !defined(ROPE_SHIFTS) // a shift has no Q
 void scale_queries(WorkItem item, Token token) {
     if (kQueryScale == 0u || !is_q(item)) return;
     float scale = query_scale(token);
@@ -323,7 +292,7 @@ void take_delta(inout Token token) {
 
 void main() {
     WorkItem item = find_work_item();
-    Lane lane = lane_of(lane_number(item), width_of(item));
+    Lane lane = lane_of(item.lane, width_of(item));
     if (item.tensor == kThird) lane.to = lane.from; // V keeps its order
     Lane moved = lane;
 #ifndef ROPE_SHIFTS
@@ -335,11 +304,9 @@ void main() {
     if (!kTurnsCache) load_heads(item, moved);
     find_destination(item, token);
     if (kTurnsCache) load_heads(item, moved);
-#ifdef ROPE_WEIGHTS
     const bool first = kNorm == ROPE_NORM_FIRST;
     bool interleaved = ROPE_IS_INTERLEAVED(first ? kChunkIn : kChunkOut) && moved.paired;
     load_head_weights(item, first ? moved.from : moved.to, interleaved); // where the norm meets the heads
-#endif
     lane.paired = lane.paired && item.tensor != kThird;
     Token turning = token;
     take_delta(turning);
@@ -358,9 +325,9 @@ void main() {
 #ifdef COPIES_FIRST
     way.as_is = way.as_is && kRelays;
 #endif
-    if (kMoves == 0u) item.is_there = item.is_there && !(is_in_place(item) && way.as_is); // it stays as it lies
+    item.is_there = item.is_there && !(is_in_place(item) && way.as_is); // it stays as it lies
 #ifdef ROPE_SHIFTS
-    item.is_there = item.is_there && (kMoves != 0u || (token.turns && known)); // and so does a head that is not turned
+    item.is_there = item.is_there && token.turns && known; // and so does a head that is not turned
 #endif
     hold_heads(item, way);
     if (kNorm == ROPE_NORM_FIRST) norm_heads(item, moved.from, way.interleaved_in);
@@ -371,7 +338,7 @@ void main() {
     turn_heads(item, way, turning);
 #endif
     if (kNorm == ROPE_NORM_LAST) norm_heads(item, moved.to, way.interleaved_out);
-#ifdef ROPE_PARAMETERS
+#if defined(ROPE_PARAMETERS) && !defined(ROPE_SHIFTS)
     scale_queries(item, token);
 #endif
 #ifdef ROPE_INTEGERS

@@ -8,7 +8,7 @@ layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
 layout(constant_id = ROPE_ID_V_HEADS) const uint kVHeads = 0;
 // Q's buffers are the first. K or V may share the buffer of the tensor before it.
 layout(constant_id = ROPE_ID_APART) const uint kApart = 0;
-// These strides count places, as runs.glsl and integers.glsl have them. V has K's, unless it is not like K.
+// These strides count places, as runs.glsl and integers.glsl have them. V has K's.
 layout(constant_id = ROPE_ID_Q_SOURCE_TOKEN) const uint kQSourceToken = 0;
 layout(constant_id = ROPE_ID_Q_SOURCE_HEAD) const uint kQSourceHead = 0;
 layout(constant_id = ROPE_ID_KV_SOURCE_TOKEN) const uint kKvSourceToken = 0;
@@ -23,39 +23,25 @@ layout(constant_id = ROPE_ID_PAGE_STRIDE) const uint kPageStride = 0;
 layout(constant_id = ROPE_ID_Q_LANES) const uint kQLanes = 0;
 layout(constant_id = ROPE_ID_K_LANES) const uint kKLanes = 0;
 layout(constant_id = ROPE_ID_K_ROTARY_BEGIN) const uint kKRotaryBegin = 0;
-layout(constant_id = ROPE_ID_V_LANES) const uint kVLanes = 0;
 layout(constant_id = ROPE_ID_K_PASS_ELEMENTS) const uint kKPassElements = 0;
-#ifndef ROPE_INTEGERS
-layout(constant_id = ROPE_ID_V_ELEMENTS) const uint kVElements = 0;
-layout(constant_id = ROPE_ID_V_SOURCE_TOKEN) const uint kVSourceToken = 0;
-layout(constant_id = ROPE_ID_V_SOURCE_HEAD) const uint kVSourceHead = 0;
-layout(constant_id = ROPE_ID_V_DESTINATION_TOKEN) const uint kVDestinationToken = 0;
-layout(constant_id = ROPE_ID_V_DESTINATION_HEAD) const uint kVDestinationHead = 0;
-layout(constant_id = ROPE_ID_V_PAGE_STRIDE) const uint kVPageStride = 0;
-#else
-const uint kVElements = 0u;
-#endif
 // kKvInPlace is true if K and V are read where they are written. That is bit 1 of kInPlace beside Q, and bit 0 without.
 #if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)
 const bool kKvInPlace = false; // no code may read a cache that is written
 #else
 const bool kKvInPlace = kQHeads != 0u ? kOthersInPlace : kFirstInPlace;
 #endif
-const uint kKvHeads = kKHeads != 0u ? kKHeads : kVHeads; // of K, and of a V that is like K or alone
 const bool kWidths = kQLanes != 0u;
 const bool kRowHoldsMore = kWidths && kLaneParts == 1u;
 const uint kQRowBlocks = kRowHoldsMore ? kHeadLanes / (kQLanes + uint(kQLanes == 0u)) : 1u;
 const uint kKRowBlocks = kRowHoldsMore ? kHeadLanes / (kKLanes + uint(kKLanes == 0u)) : 1u;
-const uint kVRowBlocks = kRowHoldsMore ? kHeadLanes / (kVLanes + uint(kVLanes == 0u)) : 1u;
-const uint kTurnedRowBlocks = kQRowBlocks > kKRowBlocks ? kQRowBlocks : kKRowBlocks;
-const uint kRowBlocks = kTurnedRowBlocks > kVRowBlocks ? kTurnedRowBlocks : kVRowBlocks; // at most
+const uint kRowBlocks = kQRowBlocks > kKRowBlocks ? kQRowBlocks : kKRowBlocks; // at most
 
 const uint kQBlocks = (kQHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
 const uint kKBlocks = (kKHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
 const uint kVBlocks = (kVHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
 const uint kQRows = (kQBlocks + kQRowBlocks - 1u) / kQRowBlocks;
 const uint kTurnedRows = kQRows + (kKBlocks + kKRowBlocks - 1u) / kKRowBlocks; // V's follow
-const uint kItemRows = kTurnedRows + (kVBlocks + kVRowBlocks - 1u) / kVRowBlocks;
+const uint kItemRows = kTurnedRows + (kVBlocks + kKRowBlocks - 1u) / kKRowBlocks;
 uint row_block = 0u; // the thread's block in its row
 
 struct WorkItem {
@@ -71,7 +57,6 @@ struct WorkItem {
     uint to_head;
 #ifdef ROPE_INTEGERS
     uint scale; // word of the scale of the token's head 0
-    uint scale_from; // and of the one that a shift reads
 #endif
 };
 
@@ -83,24 +68,17 @@ bool is_q(WorkItem item) { return false; }
 bool is_q(WorkItem item) { return kQHeads != 0u && item.tensor == kFirst; }
 #endif
 
-// True if a tensor's places and lanes are V's own.
-bool is_own(WorkItem item) { return kVElements != 0u && item.tensor == kThird; }
-
-// These return strides that would be other constants for each number of tokens or slots. The first is of a V that is
-// not like K: K's in the proportion of their tokens. The second is from head to head.
-uint in_proportion(uint of_k, uint token_of_k, uint token_of_v) {
-    return of_k / (token_of_k + uint(token_of_k == 0u)) * token_of_v;
-}
+// Returns the stride from head to head, which would be another constant for each number of tokens or slots.
 uint head_stride(uint constant, uint sequence) {
     uint heads = max(constant & ~ROPE_SHARES_SEQUENCE, 1u);
     return choose(constant < ROPE_SHARES_SEQUENCE, constant, sequence / heads);
 }
 
 // Finds the lane and the block of a thread in a row of narrower heads. Returns false for a surplus thread.
-bool find_in_row(bool of_q, bool of_v, uint blocks, inout uint block, inout uint lane) {
+bool find_in_row(bool of_q, uint blocks, inout uint block, inout uint lane) {
     if (!kWidths) return true;
-    uint lanes = choose(of_q, kQLanes, choose(of_v, kVLanes, kKLanes));
-    uint row_blocks = choose(of_q, kQRowBlocks, choose(of_v, kVRowBlocks, kKRowBlocks));
+    uint lanes = choose(of_q, kQLanes, kKLanes);
+    uint row_blocks = choose(of_q, kQRowBlocks, kKRowBlocks);
     uint in_row = lane / lanes;
     row_block = min(in_row, row_blocks - 1u);
     lane = choose(in_row == row_block, lane - in_row * lanes, lanes - 1u);
@@ -112,12 +90,8 @@ bool find_in_row(bool of_q, bool of_v, uint blocks, inout uint block, inout uint
 
 Width width_of(WorkItem item) {
     if (!kWidths) return Width(kRotaryBegin, kPassElements);
-    if (is_own(item)) return Width(kVElements, kVElements);
     return Width(choose(is_q(item), kRotaryBegin, kKRotaryBegin), choose(is_q(item), kPassElements, kKPassElements));
 }
-// V's own lanes all copy: those of pairs come before them.
-uint lane_number(WorkItem item) { return item.lane + choose(is_own(item), kPairLanes, 0u); }
-
 // Surplus threads get the last token, lane or block, so that every thread reaches the barriers.
 WorkItem find_work_item() {
     WorkItem item;
@@ -136,7 +110,7 @@ WorkItem find_work_item() {
     item.tensor = choose(of_q, kFirst, choose(of_v, kThird, kSecond));
     uint block = row - choose(of_q, 0u, choose(of_v, kTurnedRows, kQRows));
     uint blocks = choose(of_q, kQBlocks, choose(of_v, kVBlocks, kKBlocks));
-    item.is_there = find_in_row(of_q, of_v, blocks, block, item.lane) && item.is_there;
+    item.is_there = find_in_row(of_q, blocks, block, item.lane) && item.is_there;
     item.head = block * kHeadsPerThread;
     item.heads = choose(of_q, kQHeads, choose(of_v, kVHeads, kKHeads));
     uint batch = gl_WorkGroupID.y;
@@ -148,20 +122,11 @@ WorkItem find_work_item() {
         item.from_head = head_stride(kQSourceHead, push.q_from_batch);
         item.to_head = head_stride(kQDestinationHead, push.q_to_batch);
     }
-#ifndef ROPE_INTEGERS
-    if (is_own(item)) {
-        uint from_batch = in_proportion(push.kv_from_batch, kKvSourceToken, kVSourceToken);
-        uint from_head = in_proportion(item.from_head, kKvSourceToken, kVSourceToken);
-        uint to_head = in_proportion(item.to_head, kKvDestinationToken, kVDestinationToken);
-        item.from = push.v_from + batch * from_batch + item.token * kVSourceToken;
-        item.from_head = choose(kVSourceHead == ROPE_NOWHERE, from_head, kVSourceHead);
-        item.to_head = choose(kVDestinationHead == ROPE_NOWHERE, to_head, kVDestinationHead);
-    }
-#endif
     item.to = 0u;
     return item;
 }
 
+bool has_head(WorkItem item, uint h) { return item.head + h < item.heads; }
 bool is_in_place(WorkItem item) { return is_q(item) ? kFirstInPlace : kKvInPlace; }
 
 // True if K, or V, has a buffer of its own.

@@ -1,8 +1,8 @@
 // Elements are changed as they are loaded: the projection's biases are added, and a clip limits them.
 layout(constant_id = ROPE_ID_CLIP) const uint kClip = 0; // float32 bits; 0: none
 
-#ifdef ROPE_WEIGHTS
 layout(constant_id = ROPE_ID_BIAS_ELEMENT) const uint kBiasElement = 0;
+const bool kBiased = kBiasElement != 0u;
 layout(constant_id = ROPE_ID_BIAS_VECTORS) const uint kBiasVectors = 0;
 layout(constant_id = ROPE_ID_Q_BIASES) const uint kQBiases = 0;
 layout(constant_id = ROPE_ID_K_BIASES) const uint kKBiases = 0;
@@ -31,14 +31,13 @@ vec4 four_biases(uint at) {
 }
 
 uvec4 biased(WorkItem item, uint h, uint place, uvec4 words) {
-    if (kBiasElement == 0u) return words;
+    if (!kBiased) return words;
     uint head = min(item.head + h, item.heads - 1u);
     uint begin = choose_by_tensor(item, kQBiases, kKBiases, kVBiases);
     uint at = begin + head * choose_by_tensor(item, kQBiasHead, kKBiasHead, kVBiasHead) + place * 4u;
     precise vec4 x = uintBitsToFloat(words) + four_biases(at);
     return floatBitsToUint(x);
 }
-#endif
 
 uvec4 clipped(uvec4 words) {
     if (kClip == 0u) return words;

@@ -35,11 +35,10 @@ const bool kGiven = false;
 #endif
 
 // An entry is one head of K or V of one token of the group.
-const uint kCacheRowBlocks = kKRowBlocks > kVRowBlocks ? kKRowBlocks : kVRowBlocks;
-const uint kCacheEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kCacheRowBlocks * kHeadsPerThread;
+const uint kCacheEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kKRowBlocks * kHeadsPerThread;
 uint cache_entry_of(uint h) {
     uint row = gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
-    return (row * kCacheRowBlocks + row_block) * kHeadsPerThread + h;
+    return (row * kKRowBlocks + row_block) * kHeadsPerThread + h;
 }
 
 // For each quad these hold the largest magnitude, or, for unsigned integers, the element that has it, or the greatest
@@ -365,7 +364,7 @@ uvec4 cached_quad(WorkItem item, uint head, uint place) {
 #ifdef ROPE_PARAMETERS
     if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
 #endif
-    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale_from + head * scale_places().head));
+    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale + head * scale_places().head));
     precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
     return floatBitsToUint(x);
 }

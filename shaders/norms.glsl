@@ -3,7 +3,11 @@
 #include "reciprocal.h"
 
 layout(constant_id = ROPE_ID_HEAD_QUADS) const uint kHeadQuads = 1;
+#ifdef ROPE_SHIFTS
+const uint kNorm = ROPE_NORM_OFF;
+#else
 layout(constant_id = ROPE_ID_NORM) const uint kNorm = ROPE_NORM_OFF;
+#endif
 layout(constant_id = ROPE_ID_NORM_ALL_HEADS) const uint kNormAllHeads = 0;
 layout(constant_id = ROPE_ID_Q_NORM_QUADS) const uint kQNormQuads = 0;
 layout(constant_id = ROPE_ID_K_NORM_QUADS) const uint kKNormQuads = 0;
@@ -43,9 +47,7 @@ uint norm_quads(WorkItem item) { return kPart ? norm_range(item) & 0xFFFFu : kHe
 bool is_normed(WorkItem item) { return kNorm != ROPE_NORM_OFF && norm_range(item) != 0u; }
 // Returns the place of a quad among those that the norm takes, or more than they are.
 uint place_in_norm(WorkItem item, uint place) { return kPart ? place - (norm_range(item) >> 16) : place; }
-#if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)
 #include "weights.glsl"
-#endif
 
 // An entry is one head of one token of the group.
 const uint kFours = (kHeadQuads + 3u) / 4u; // vectors of a head's quads
@@ -57,13 +59,8 @@ uint entry_of(uint h) {
 // Returns which of the four quads from quad 4 * `four` on there are.
 bvec4 are_below(uint four, uint quads) { return lessThan(uvec4(four * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(quads)); }
 
-// Sums of squares come first. Others may follow: sums of the elements, for a norm that takes off their mean, or in a
-// gradient sums of the products of x with its gradient.
-#ifdef ROPE_GRADIENT
-const uint kSums = 2u;
-#else
+// Sums of squares come first. Sums of the elements follow, for a norm that takes off their mean.
 const uint kSums = kCentered ? 2u : 1u;
-#endif
 shared vec4 quad_sums[kNorm != ROPE_NORM_OFF ? kSums * kEntries * kFours : 1u];
 shared float head_sums[kNormAllHeads != 0u ? kSums * kEntries : 1u];
 const uint kOtherSums = kEntries * kFours;
@@ -84,13 +81,6 @@ void keep_sums(WorkItem item, uint h, uint place, uvec4 words) {
     if (kCentered) keep_sum(item, h, kOtherSums, place, uintBitsToFloat(words));
     else keep_squares(item, h, place, words);
 }
-#ifdef ROPE_GRADIENT
-void keep_products(WorkItem item, uint h, uint place, uvec4 a, uvec4 b) {
-    precise vec4 products = uintBitsToFloat(a) * uintBitsToFloat(b);
-    keep_sum(item, h, kOtherSums, place, products);
-}
-#endif
-
 vec4 with_four(WorkItem item, uint first, uint four, vec4 totals) {
     vec4 sums = quad_sums[first + four];
     if (kPart || kHeadQuads % 4u != 0u) sums = mix(vec4(0.0), sums, are_below(four, norm_quads(item)));
@@ -175,14 +165,12 @@ float norm_factor(WorkItem item, uint h) {
 // is the quad's place among those that the norm takes.
 vec4 weighed(WorkItem item, uint h, uint half_quad, uint at, vec4 given_x) {
     precise vec4 x = given_x;
-#if defined(ROPE_PARAMETERS) || defined(ROPE_WEIGHTS)
     if (has_weights(item)) {
         vec4 given = weights_of(item, h, half_quad, at);
         uint offset = choose_by_norm(item, kQWeightOffset, kKWeightOffset, kVWeightOffset);
         precise vec4 raised = given + uintBitsToFloat(offset);
         x = x * mix(raised, given, bvec4(offset == 0u)); // some compilers drop a sum with 0, and keep its zero's sign
     }
-#endif
     return x;
 }
 

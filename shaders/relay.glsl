@@ -7,7 +7,7 @@ shared uint relayed[kRelays ? kEntries * kRelayed : 1u];
 // Returns a lane's two quads. A lane without quads loads the last ones and stores none.
 Lane quads_of(WorkItem item) {
     Width width = width_of(item);
-    uint quads = (width.pass_elements + choose(is_own(item), 0u, 2u * kPairs)) / 4u;
+    uint quads = (width.pass_elements + 2u * kPairs) / 4u;
     uint first = 2u * item.lane;
     uint last = quads - 1u;
     Lane lane;

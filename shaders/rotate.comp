@@ -28,13 +28,6 @@ void load_heads(WorkItem item, Lane lane, uint tensor) {
     } while (++h < kHeadsPerThread);
 }
 
-void take_turns(Lane lane) {
-    uint quad = 0u;
-    do {
-        turns[quad] = made_cos_sin(lane, quad);
-    } while (++quad < kQuads);
-}
-
 Head turned_head(Head head, Lane lane) {
     bool stays = kSomeStay && !lane.turned;
     bool as_is = kSameElement && stays;

@@ -1,24 +1,25 @@
 // This file moves elements. A lane has two runs of them: the first and the second elements of its pairs or, if pairs
 // are interleaved, one half of the pairs and the other. A run has the elements of one quad of pairs, or of two if they
-// are 16-bit. It is loaded as a vector, or by words if it does not lie at a multiple of its length. With ROPE_HALVES,
-// 16-bit elements that are loaded by words may lie anywhere.
+// are 16-bit. It is loaded as a vector, or by words if it does not lie at a multiple of its length. 16-bit elements fill
+// words in twos, but for scores, whose build with ROPE_HALVES loads them one by one.
 layout(constant_id = ROPE_ID_IN_PLACE) const uint kInPlace = 0;
 layout(constant_id = ROPE_ID_ELEMENT_IN) const uint kElementIn = ROPE_F32;
 layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
 layout(constant_id = ROPE_ID_NATIVE_HALVES) const uint kProvenHalves = 0;
 const bool kNativeHalves = kProvenHalves != 0u;
 #include "halves.glsl"
-#if defined(ROPE_HALVES) && !defined(ROPE_INTEGERS) // only elements at odd places take such a build
+#if defined(ROPE_HALVES) && !defined(ROPE_INTEGERS) // scores at odd places
 const uint kQuads = 1u;
-const bool kByWords = true;
+const bool kByWords = true, kByNumbers = true;
 #else
+const bool kByNumbers = false;
 layout(constant_id = ROPE_ID_QUADS) const uint kQuads = 1;
 layout(constant_id = ROPE_ID_BY_WORDS) const uint kWords = 0;
 const bool kByWords = kWords != 0u;
 #endif
 const uint kRun = 4u * kQuads; // pairs of a lane, and elements of a run
 const bool kFirstInPlace = (kInPlace & 1u) != 0u;
-#if defined(ROPE_GRADIENT) || (defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS)) // Q alone may be in place
+#if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS) // Q alone may be in place
 const bool kOthersInPlace = false;
 #else
 const bool kOthersInPlace = (kInPlace & 2u) != 0u;
@@ -60,17 +61,16 @@ VIEW(word, uint, uint)
 VIEW(vector, uvec4, uvec4)
 VIEW(two, uvec2, uvec2)
 
-// Runs that lie by words are taken part by part. A part is a word or, with ROPE_HALVES, one element.
 #ifdef ROPE_HALVES
 VIEW(number, uint16_t, uint)
-bool by_numbers(bool floats) { return !floats; }
-uint part_elements(bool floats) { return 1u; }
 #else
 #define fetch_number fetch_word // no such build reads numbers: what names them is never reached
 #define put_number put_word
-bool by_numbers(bool floats) { return false; }
-uint part_elements(bool floats) { return floats ? 1u : 2u; }
 #endif
+
+// Runs that lie by words are taken part by part. A part is a word or, of scores at odd places, one element.
+bool by_numbers(bool floats) { return kByNumbers && !floats; }
+uint part_elements(bool floats) { return floats || kByNumbers ? 1u : 2u; }
 void load_part(uint tensor, uint at, uint i, inout uvec4 run) {
     if (by_numbers(kFloatsIn)) run[i / 2u] |= fetch_number(tensor, at) << 16u * (i % 2u);
     else run[i] = fetch_word(tensor, at);

@@ -8,9 +8,7 @@ layout(constant_id = ROPE_ID_Q_WEIGHT_OFFSET) const uint kQWeightOffset = 0;
 layout(constant_id = ROPE_ID_K_WEIGHT_OFFSET) const uint kKWeightOffset = 0;
 layout(constant_id = ROPE_ID_V_WEIGHT_OFFSET) const uint kVWeightOffset = 0;
 
-#ifdef ROPE_WEIGHTS
 layout(constant_id = ROPE_ID_WEIGHT_BITS) const uint kWeightBits = 0;
-const bool kTogether = (kWeightBits & ROPE_WEIGHTS_TOGETHER) != 0u;
 layout(constant_id = ROPE_ID_Q_WEIGHT_ELEMENT) const uint kQWeightElement = 0;
 layout(constant_id = ROPE_ID_K_WEIGHT_ELEMENT) const uint kKWeightElement = 0;
 layout(constant_id = ROPE_ID_Q_WEIGHT_TOKEN) const uint kQWeightToken = 0;
@@ -23,7 +21,7 @@ layout(constant_id = ROPE_ID_K_WEIGHT_HEAD) const uint kKWeightHead = 0;
     BUFFER(ROPE_BINDING_K_WEIGHTS, KWeights_##view, readonly, type, k_weights_##view)                                  \
     type weights_##view(bool of_q, uint at) {                                                                          \
         type words;                                                                                                    \
-        if (of_q || kTogether) words = q_weights_##view[at];                                                           \
+        if (of_q) words = q_weights_##view[at];                                                           \
         else words = k_weights_##view[at];                                                                             \
         return words;                                                                                                  \
     }
@@ -34,7 +32,7 @@ WEIGHTS(word, uint)
 #ifdef ROPE_INTEGERS
 const bool kHoldsWeights = false;
 #else
-const bool kHoldsWeights = true;
+const bool kHoldsWeights = (kQWeightElement | kKWeightElement) != 0u;
 #endif
 const uint kWeightHeads = (kQWeightHead | kKWeightHead) != 0u ? kHeadsPerThread : 1u;
 uvec4 held_weights[kHoldsWeights ? kWeightHeads * 2u * kQuads : 1u];
@@ -95,12 +93,9 @@ void load_head_weights(WorkItem item, Runs runs, bool interleaved) {
         } while (++quad < kQuads);
     } while (++h < kWeightHeads);
 }
-#endif
 
 bool has_weights(WorkItem item) {
-#ifdef ROPE_WEIGHTS
     if (weight_element(item) != 0u) return true;
-#endif
     return choose_by_norm(item, kQWeights, kKWeights, kVWeights) != ROPE_NOWHERE;
 }
 
@@ -120,14 +115,12 @@ vec4 norm_biases_of(WorkItem item, uint h, uint place) {
 #endif
 
 vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
-#ifdef ROPE_WEIGHTS
     if (weight_element(item) != 0u) {
         uint element = element_of_weights(item);
         uvec4 words = held_weights[kHoldsWeights ? held_at(h, half_quad) : 0u];
         if (!kHoldsWeights) words = load_weights(item, h, place);
         return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
     }
-#endif
 #ifdef ROPE_PARAMETERS
     return parameters[weights_at(item, h) + place];
 #else

@@ -2,17 +2,9 @@
 // block and z the token. Among groups, x is the token, y the sequence and z the block, with kLaneParts groups for each.
 #include "block.glsl"
 
-#ifdef ROPE_ONE_TENSOR // an addition's, and at odd places Q's or K's
-const uint kQBlocks = 0u, kQHeads = 0u, kKHeads = 0u;
-#define SOURCE_K push.source
-#define DESTINATION_K push.destination
-#else
 layout(constant_id = ROPE_ID_Q_BLOCKS) const uint kQBlocks = 0;
 layout(constant_id = ROPE_ID_Q_HEADS) const uint kQHeads = 1;
 layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
-#define SOURCE_K push.source_k
-#define DESTINATION_K push.destination_k
-#endif
 const bool kBoth = kQBlocks != 0u; // tensors in one dispatch
 const uint kKBlocks = (kKHeads + kHeadsPerThread - 1u) / kHeadsPerThread;
 
@@ -48,9 +40,9 @@ WorkItem find_work_item() {
     item.of_k = kBoth && block >= kQBlocks;
     item.head = (block - choose(item.of_k, kQBlocks, 0u)) * kHeadsPerThread;
     item.heads = choose(kBoth, choose(item.of_k, kKHeads, kQHeads), push.heads);
-    item.from = choose(item.of_k, start_of(SOURCE_K, item.token), start_of(push.source, item.token));
-    item.from_head = choose(item.of_k, SOURCE_K.head, push.source.head);
-    item.to = choose(item.of_k, start_of(DESTINATION_K, item.token), start_of(push.destination, item.token));
-    item.to_head = choose(item.of_k, DESTINATION_K.head, push.destination.head);
+    item.from = choose(item.of_k, start_of(push.source_k, item.token), start_of(push.source, item.token));
+    item.from_head = choose(item.of_k, push.source_k.head, push.source.head);
+    item.to = choose(item.of_k, start_of(push.destination_k, item.token), start_of(push.destination, item.token));
+    item.to_head = choose(item.of_k, push.destination_k.head, push.destination.head);
     return item;
 }

@@ -59,8 +59,7 @@ check_tidy() {
     clean=$build/tidy
     mkdir -p "$clean"
     # GCC's precompiled header is none for clang, which reads what it holds. Some options are GCC's alone.
-    sed -E 's|-Winvalid-pch -include [^ "]*/cmake_pch\.hxx|-include gtest/gtest.h|
-        s/ -f(no-)?([a-z]*-sra|move-loop-invariants|shrink-wrap)//g' "$build/compile_commands.json" >"$clean/compile_commands.json"
+    sed -E 's|-Winvalid-pch -include [^ "]*/cmake_pch\.hxx|-include gtest/gtest.h|' "$build/compile_commands.json" >"$clean/compile_commands.json"
     common=$( (sources 'h|hpp' | xargs cat && cat .clang-tidy tests/.clang-tidy "$build/compile_commands.json") | sha256sum | cut -d ' ' -f 1)
     export build tidy clean common
     export -f tidy_file

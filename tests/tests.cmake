@@ -65,14 +65,13 @@ add_executable(vkrope-tests
     tests/plan/split_test.cpp
     tests/plan/tuning_test.cpp
     tests/plan/uniform_test.cpp
-    tests/plan/windows_test.cpp
+    tests/plan/caches_test.cpp
     tests/record/bindings_test.cpp
     tests/record/context_test.cpp
     tests/record/faults_test.cpp
     tests/record/refusal_test.cpp
     tests/record/resubmit_test.cpp
     tests/reference/fused_cache_test.cpp
-    tests/reference/fused_gradient_test.cpp
     tests/reference/fused_heads_test.cpp
     tests/reference/fused_norm_test.cpp
     tests/reference/fused_query_scale_test.cpp

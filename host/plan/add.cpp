@@ -9,8 +9,6 @@
 namespace rope {
 namespace {
 
-const ShaderPair kAddShaders = {&rope_shader_add_wide, &rope_shader_add_odd};
-
 // Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A group then
 // finds the values that it adds once for many sequences.
 void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
@@ -23,19 +21,6 @@ void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
         layout->head_stride = layout->batch_stride;
         layout->batch_stride = 0;
     }
-}
-
-// Refuses a learned table that one binding cannot span. A learned table is bound whole, and no other source can take
-// its place.
-RopeResult checkLearnedTableSpan(const RopeAddDescription& given, const RopeRotateDescription& d, Planner* planner) {
-    const RopeAccess table = cosSinAccess(d);
-    const uint64_t bytes = table.extent * table.element_bytes;
-    if (given.learned == 0 || bytes <= planner->limits().storage_range) return ROPE_SUCCESS;
-    return refuse(planner->reason(), ROPE_ERROR_TOO_LARGE,
-                  "the learned table spans %llu bytes, more than the %llu that a binding may; use fewer rows, or "
-                  "elements of 16 bits",
-                  static_cast<unsigned long long>(bytes),
-                  static_cast<unsigned long long>(planner->limits().storage_range));
 }
 
 // True if lanes of eight pairs read rows of 16-bit elements 16 bytes at a time.
@@ -57,7 +42,7 @@ void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d
     setGroupConstants(cut.group, variant, lanes, cut.sequences, pass);
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
-    constants[ROPE_ID_SCALED] = addition.scale != 1;
+    if (addition.scale != 1) memcpy(&constants[ROPE_ID_FACTOR], &addition.scale, sizeof addition.scale);
     const bool half_rows = d.source != ROPE_SOURCE_INLINE && d.rows.element == ROPE_ELEMENT_F16;
     constants[ROPE_ID_NATIVE_HALVES] =
         takesNativeHalves(d, limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);
@@ -68,9 +53,9 @@ RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
     RopeRotateDescription d = addition.d;
     RopeTensor x = addition.x;
     takeSequencesAsHeads(&d, &x);
-    const ShaderVariant variant = chooseRotationVariant(d, sideBits(x), kAddShaders, planner->limits());
-    if (variant.shader == nullptr) return refuseVariant("x", planner->reason());
-    RopePass* pass = planner->addPass(*variant.shader, d.batch, d.tokens, x.heads);
+    const ShaderVariant variant = chooseVariant(d, sideBits(x), planner->limits());
+    if (!variant.fits) return refuseOddPlaces("x", oddHalves(d), planner->reason(), "a multiple of 4 as dim");
+    RopePass* pass = planner->addPass(rope_shader_add_wide, d.batch, d.tokens, x.heads);
     RopePush common = {};
     setTokenPositions(d, &common, pass);
     if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &common);
@@ -81,9 +66,7 @@ RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
     pass->access[ROPE_BINDING_DESTINATION] =
         tensorAccess(d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X, x.destination, d.element_out, d.head_dim);
     setAddConstants(addition, d, variant, planner->limits(), pass);
-    RopeAddPush push = familyPush<RopeAddPush>(common);
-    memcpy(&push.factor, &addition.scale, sizeof addition.scale);
-    writePush(push, pass);
+    writePush(familyPush<RopeRotatePush>(common), pass);
     return ROPE_SUCCESS;
 }
 
@@ -97,7 +80,6 @@ RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* 
     Planner planner(limits, plan);
     ResolvedAdd addition;
     RopeResult result = resolveAdd(*description, &addition, planner.reason());
-    if (result == ROPE_SUCCESS) result = checkLearnedTableSpan(*description, addition.d, &planner);
     if (result == ROPE_SUCCESS) result = addAdditionPass(addition, &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
     addCountPass(addition.d, &planner);

@@ -9,8 +9,8 @@
 namespace rope {
 namespace {
 
-const ShaderPair kBiasShaders = {&rope_shader_bias_wide, &rope_shader_bias_odd};
-const ShaderPair kBucketShaders = {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_odd};
+const RopeShader* const kShaders[2][2] = {{&rope_shader_bias_wide, &rope_shader_bias_odd},
+                                          {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_odd}};
 
 // Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
 RopeAccess biasValueAccess(const ResolvedBias& bias) {
@@ -44,16 +44,6 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePa
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, vectors};
 }
 
-// Refuses thresholds that one uniform binding cannot span.
-RopeResult checkParameters(const RopePlan& plan, const RopeLimits& limits, RopeReason* reason) {
-    const RopeAccess& access = plan.passes[0].access[ROPE_BINDING_PARAMETERS];
-    const uint64_t bytes = access.extent * access.element_bytes;
-    if (bytes <= limits.uniform_range) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                  "the buckets take %llu bytes, more than the %u of a uniform binding on this device; use fewer",
-                  static_cast<unsigned long long>(bytes), limits.uniform_range);
-}
-
 // Sets how the pass is cut into groups. The pipeline has the threads of a group and the queries of a thread; keys and
 // queries choose how a group divides its threads between them, which it reads as a push word.
 void setGroups(const ResolvedBias& bias, const ShaderVariant& variant, const RopeLimits& limits, RopeBiasPush* push,
@@ -78,11 +68,16 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
     const RopeBiasDescription& g = bias.filled;
     RopeRotateDescription d = bias.d;
     d.out_of_place = 1; // every element is moved, so all of them must lie as lanes take them
-    const ShaderVariant variant =
-        chooseRotationVariant(d, {strideBits(bias.scores), strideBits(bias.scores)},
-                              g.kind == ROPE_BIAS_T5 ? kBucketShaders : kBiasShaders, planner->limits());
-    if (variant.shader == nullptr) return refuseVariant("x", planner->reason());
-    RopePass* pass = planner->addPass(*variant.shader, d.batch, d.tokens, g.heads);
+    const uint64_t bits = strideBits(bias.scores);
+    ShaderVariant variant = chooseVariant(d, {bits, bits}, planner->limits());
+    const bool odd = !variant.fits; // a row of scores may have an odd number of keys
+    if (odd && (planner->limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) {
+        return refuse(planner->reason(), ROPE_ERROR_INVALID,
+                      "x has 16-bit scores at an odd offset, stride or number of keys; make them even, or enable "
+                      "storageBuffer16BitAccess and say so in limits.enabled");
+    }
+    if (odd) variant.copy_step = 1;
+    RopePass* pass = planner->addPass(*kShaders[g.kind == ROPE_BIAS_T5][odd], d.batch, d.tokens, g.heads);
     RopePush common = {};
     setPositions(d.positions, d.frequencies, &common, pass);
     common.rows.head = g.rows.pair_stride;
@@ -111,6 +106,5 @@ RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits
     ResolvedBias bias;
     RopeResult result = resolveBias(*description, &bias, planner.reason());
     if (result == ROPE_SUCCESS) result = addBiasPass(bias, &planner);
-    if (result == ROPE_SUCCESS) result = checkParameters(*plan, planner.limits(), planner.reason());
     return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
 }

@@ -17,9 +17,8 @@ struct RopeCompletion {
     // that all families share already completed. Never null.
     void (*complete_words)(const RopePass& pass, const rope::PassPart& part, const rope::RopePlace* places,
                            uint32_t* push);
-    // Sets the constants of a cache that is cut into several windows. Null: the family has no cache.
-    void (*set_windows)(RopePass* pass);
     // Finds the binding of a tensor (0 to 2) and the element of its buffer at which it begins. Returns false if the
     // pass does not read it there, or write it. Null: each tensor has a binding of its own, and begins where that does.
     bool (*find_begin)(const RopePass& pass, uint32_t tensor, bool source, rope::TensorBegin* begin);
+    bool has_stages; // true: a fused pass
 };

@@ -38,10 +38,9 @@ PassPart partOf(const RopePass& pass, uint32_t index) {
 RopePlace bindPart(const RopePass& pass, uint32_t index, const PassPart& part, uint32_t alignment,
                    RopeBinding* binding) {
     const RopeAccess& access = pass.access[index];
-    const int axes = isCache(pass, index) ? kGridAxes : kSequence; // only a cache has strides behind kHead
-    uint64_t element = access.offset, span = access.extent;        // Planner::sumBytes found that both fit into 64 bits
+    uint64_t element = access.offset, span = access.extent; // Planner::sumBytes found that both fit into 64 bits
     uint32_t strides[kGridAxes];
-    for (int axis = 0; axis < axes; ++axis) {
+    for (int axis = 0; axis < kGridAxes; ++axis) {
         element += part.begin[axis] * access.stride[axis];
         span += (part.count[axis] - 1) * access.stride[axis];
         strides[axis] = part.count[axis] > 1 ? static_cast<uint32_t>(access.stride[axis]) : 0;
@@ -60,6 +59,8 @@ RopePlace bindPart(const RopePass& pass, uint32_t index, const PassPart& part, u
 void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch) {
     const PassPart part = partOf(pass, index);
     RopePush push = readPush(pass);
+    dispatch->shader = pass.shader;
+    memcpy(dispatch->constants, pass.constants, sizeof dispatch->constants);
     RopePlace places[ROPE_BINDING_COUNT] = {};
     memset(dispatch->bindings, 0, sizeof dispatch->bindings);
     for (uint32_t i = 0; pass.bindings >> i != 0; ++i) {
@@ -89,12 +90,6 @@ void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, Rope
     dispatch->groups[2] = static_cast<uint32_t>(groupCountZ(pass, part.count[kHead]));
 }
 
-void fillWholeDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch) {
-    dispatch->shader = pass.shader;
-    memcpy(dispatch->constants, pass.constants, sizeof dispatch->constants);
-    fillDispatch(pass, index, alignment, dispatch);
-}
-
 } // namespace rope
 
 using namespace rope;
@@ -112,7 +107,7 @@ void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch* dispatc
         memset(dispatch, 0, sizeof *dispatch);
         return;
     }
-    fillWholeDispatch(*pass, index, plan->limits.storage_alignment, dispatch);
+    fillDispatch(*pass, index, plan->limits.storage_alignment, dispatch);
 }
 
 void ropeGroups(const RopePlan* plan, uint32_t index, uint32_t tokens, uint32_t groups[3]) {

@@ -29,7 +29,6 @@ RopeResult ropePlanFactors(const RopeFactorsDescription* description, const Rope
     // A token is a pair, and a sequence is a set.
     RopePass* pass = planner.addPass(rope_shader_factors, d.sets > 1 ? d.sets : 1, d.count, 1);
     setGroup(1, 1, pass->group_size < kFactorsGroup ? pass->group_size : kFactorsGroup, pass);
-    pass->constants[ROPE_ID_POSITIONS] = ROPE_KIND_COUNTED;
     pass->constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
     pass->access[ROPE_BINDING_COS_SIN] = {ROPE_SLOT_FREQUENCIES, 16, 0, {d.count, 1, 0}, 1};
     pass->access[ROPE_BINDING_SOURCE] = {ROPE_SLOT_FACTORS, sizeof(float), d.offset, {0, 1, 0}, 1};

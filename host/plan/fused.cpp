@@ -1,4 +1,5 @@
-// This file plans one pass from projection to cache: ropePlanFused. Q, K and V take one dispatch, or Q one of its own.
+// This file plans one pass from projection to cache: ropePlanFused. Q, K and V take one dispatch, or Q or V has
+// another.
 #include "../shaders/modules.h"
 #include "plan/enumerators.h"
 #include "plan/fused_dispatch.h"
@@ -51,49 +52,53 @@ void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, sizeof(float), 0, {0, 0, 0}, parameters.end};
 }
 
-// Returns the shaders of a dispatch.
-const ShaderPair& shadersOf(const FusedDispatch& dispatch) {
-    static const ShaderPair kFloats[2][2] = {
-        {{&rope_shader_fused_wide, &rope_shader_fused_odd}, {&rope_shader_fused_wide_weights, &rope_shader_fused_odd}},
-        {{&rope_shader_fused_wide_parameters, &rope_shader_fused_odd_parameters},
-         {&rope_shader_fused_wide_parameters_weights, &rope_shader_fused_odd_parameters}}};
-    static const ShaderPair kIntegers[2][2] = {
-        {{&rope_shader_fused_integers, &rope_shader_fused_integers_odd},
-         {&rope_shader_fused_integers_weights, &rope_shader_fused_integers_odd}},
-        {{&rope_shader_fused_integers_parameters, &rope_shader_fused_integers_odd_parameters},
-         {&rope_shader_fused_integers_parameters_weights, &rope_shader_fused_integers_odd_parameters}}};
-    static const ShaderPair kShifts[2] = {{&rope_shader_fused_shift, &rope_shader_fused_shift_odd},
-                                          {&rope_shader_fused_shift_parameters, nullptr}};
-    static const ShaderPair kGradients[2][2] = {
-        {{&rope_shader_fused_gradient, nullptr}, {&rope_shader_fused_gradient_weights, nullptr}},
-        {{&rope_shader_fused_gradient_parameters, nullptr}, {nullptr, nullptr}}};
-    const bool parameters = anyOf(dispatch, readsParameters), weights = anyOf(dispatch, readsWeightsOrBiases);
-    if (dispatch.first().gradient) return kGradients[parameters][weights];
-    const bool integers = anyOf(dispatch, [](const FusedTensor& t) { return isForCaches(t); });
-    if (!integers) return kFloats[parameters][weights];
-    return anyOf(dispatch, isShifted) ? kShifts[parameters] : kIntegers[parameters][weights];
+// Returns the shader of a dispatch.
+const RopeShader& shaderOf(const FusedDispatch& dispatch) {
+    static const RopeShader* const kFloats[] = {&rope_shader_fused_wide, &rope_shader_fused_wide_parameters};
+    static const RopeShader* const kIntegers[2][2] = {
+        {&rope_shader_fused_integers, &rope_shader_fused_integers_odd},
+        {&rope_shader_fused_integers_parameters, &rope_shader_fused_integers_odd_parameters}};
+    static const RopeShader* const kShifts[] = {&rope_shader_fused_shift, &rope_shader_fused_shift_odd};
+    const bool parameters = anyOf(dispatch, readsParameters), odd = storedBytes(dispatch) == 2;
+    if (!anyOf(dispatch, [](const FusedTensor& t) { return isForCaches(t); })) return *kFloats[parameters];
+    if (!anyOf(dispatch, isShifted)) return *kIntegers[parameters][odd];
+    return parameters ? rope_shader_fused_shift_parameters : *kShifts[odd];
 }
 
-// Chooses the shader of a dispatch: the widest that fits all of its tensors. A tensor has the elements that it turns,
-// and those that it copies. An odd shader fits tensors of any geometry.
+// A tensor has the elements that it turns, and those that it copies. With vectors it holds quads, whose pairs may lie
+// anywhere, but heads of 16-bit elements may not.
+ShaderVariant variantOf(const FusedTensor& t, bool vectors, const RopeLimits& limits) {
+    RopeRotateDescription d = t.d;
+    d.out_of_place = movesWholeHead(t);
+    const SideBits sides = fusedSideBits(t);
+    const ShaderVariant variant = chooseVariant(d, sides, limits);
+    if (!vectors || !variant.by_words) return variant;
+    const bool odd = (ropeElementBytes(d.element_in) == 2 && sides.source % 2 != 0) ||
+                     (ropeElementBytes(d.element_out) == 2 && sides.destination % 2 != 0);
+    return {4, 4, true, !odd};
+}
+
+// Chooses the lanes of a dispatch: the widest that fit all of its tensors.
 ShaderVariant chooseFusedVariant(const FusedDispatch& dispatch, const RopeLimits& limits) {
     const bool vectors = anyOf(dispatch, needsVectors);
-    ShaderPair shaders = shadersOf(dispatch);
-    if (storedBytes(dispatch) == 2) shaders.wide = shaders.odd;
-    const RopeShader* anywhere = hasOddHeads(dispatch) ? oddShader(shaders, limits) : shaders.wide;
-    ShaderVariant chosen = {nullptr, UINT32_MAX, 0, false};
+    ShaderVariant chosen = {UINT32_MAX, 0, false, true};
     for (const FusedTensor* t : dispatch.tensors) {
         if (t == nullptr) continue;
-        RopeRotateDescription d = t->d;
-        d.out_of_place = movesWholeHead(*t);
-        const ShaderVariant variant = chooseRotationVariant(d, fusedSideBits(*t), shaders, limits);
-        if (vectors && variant.by_words) return {anywhere, 4, 4, true};
-        if (variant.shader != shaders.wide) return variant;
-        const bool narrower =
-            variant.lane_pairs < chosen.lane_pairs || (variant.lane_pairs == chosen.lane_pairs && variant.by_words);
-        if (narrower) chosen = variant;
+        const ShaderVariant variant = variantOf(*t, vectors, limits);
+        if (variant.lane_pairs < chosen.lane_pairs || (variant.lane_pairs == chosen.lane_pairs && variant.by_words))
+            chosen = variant;
     }
     return chosen;
+}
+
+// Refuses tensors whose 16-bit elements lie at odd places.
+RopeResult checkPlaces(const FusedDispatch& dispatch, const RopeLimits& limits, RopeReason* reason) {
+    const bool vectors = anyOf(dispatch, needsVectors);
+    for (const FusedTensor* t : dispatch.tensors) {
+        if (t == nullptr || variantOf(*t, vectors, limits).fits) continue;
+        return refuseOddPlaces(t->name, vectors ? 0 : oddHalves(t->d), reason);
+    }
+    return ROPE_SUCCESS;
 }
 
 // Sets the source of cos and sin. A shader asks for no position if cos and sin lie in rows. A pass that does not turn
@@ -123,17 +128,9 @@ void setElements(const FusedDispatch& dispatch, const RopeLimits& limits, RopePa
     }
 }
 
-RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
+// Fills in the buffers of a dispatch, its constants and its push words, but for its groups.
+void fillPass(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits, RopePass* pass) {
     const FusedTensor& t = dispatch.first();
-    for (const FusedTensor* tensor : dispatch.tensors) {
-        const bool any_place = (planner->limits().enabled & ROPE_ENABLED_STORAGE_16) != 0;
-        if (tensor == nullptr || any_place) continue;
-        const RopeResult whole = checkWholeWords(*tensor, planner->reason());
-        if (whole != ROPE_SUCCESS) return whole;
-    }
-    const ShaderVariant variant = chooseFusedVariant(dispatch, planner->limits());
-    if (variant.shader == nullptr) return refuseVariant(t.name, planner->reason());
-    RopePass* pass = planner->addPass(*variant.shader, t.d.batch, t.d.tokens, 1);
     RopePush tokens = {};
     RopeFusedPush push = {};
     PositionNeeds needs = {};
@@ -143,19 +140,39 @@ RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
     const RopeCache cache = dispatch.isCached() ? dispatch.fused.filled.cache : RopeCache{};
     pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
     setSource(t, variant, &tokens, pass);
-    setElements(dispatch, planner->limits(), pass);
+    setElements(dispatch, limits, pass);
     setPositionBuffer(dispatch.fused, needs, t, dispatch.isCached(), &tokens, &push, pass);
     setCacheWords(cache, t.d, &push, pass);
     setTensorBindings(dispatch, &push, pass);
     setStageConstants(dispatch, pass);
-    setWeights(dispatch, planner->limits(), &push, pass);
-    setInputs(dispatch, planner->limits(), pass);
-    RopeResult result = setFusedGroups(dispatch, variant, planner->limits(), pass, planner->reason());
+    setWeights(dispatch, limits, &push, pass);
+    setInputs(dispatch, limits, pass);
     writeFusedPush(dispatch, tokens, push, pass);
-    if (result == ROPE_SUCCESS) result = checkLists(*pass, planner->limits(), planner->reason());
-    if (result == ROPE_SUCCESS) result = checkInputs(*pass, planner->limits(), planner->reason());
-    if (result == ROPE_SUCCESS) result = checkCaches(*pass, planner->limits(), planner->reason());
-    return result != ROPE_SUCCESS ? result : checkWeights(dispatch, *pass, planner->limits(), planner->reason());
+}
+
+// True if the device binds the buffers of a dispatch together.
+bool fitsBuffers(const FusedDispatch& dispatch, const RopeLimits& limits) {
+    RopePass pass = {};
+    fillPass(dispatch, chooseFusedVariant(dispatch, limits), limits, &pass);
+    return countStorageBuffers(pass) <= limits.storage_buffers;
+}
+
+RopeResult addFusedDispatch(const FusedDispatch& dispatch, Planner* planner) {
+    const FusedTensor& t = dispatch.first();
+    for (const FusedTensor* tensor : dispatch.tensors) {
+        const bool any_place = (planner->limits().enabled & ROPE_ENABLED_STORAGE_16) != 0;
+        if (tensor == nullptr || any_place) continue;
+        const RopeResult whole = checkWholeWords(*tensor, planner->reason());
+        if (whole != ROPE_SUCCESS) return whole;
+    }
+    RopeResult result = checkPlaces(dispatch, planner->limits(), planner->reason());
+    if (result != ROPE_SUCCESS) return result;
+    const ShaderVariant variant = chooseFusedVariant(dispatch, planner->limits());
+    RopePass* pass = planner->addPass(shaderOf(dispatch), t.d.batch, t.d.tokens, 1);
+    fillPass(dispatch, variant, planner->limits(), pass);
+    result = setFusedGroups(dispatch, variant, planner->limits(), pass, planner->reason());
+    if (result == ROPE_SUCCESS) result = checkSharedCache(dispatch, *pass, planner->limits(), planner->reason());
+    return result != ROPE_SUCCESS ? result : checkBuffers(*pass, planner->limits(), planner->reason());
 }
 
 bool needsPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }
@@ -170,32 +187,17 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     }
     if (cached == nullptr && (turned == nullptr || !canBeOutside(turned->d))) return;
     const FusedTensor& t = turned != nullptr ? *turned : *cached;
-    RopePass* pass = planner->addPass(rope_shader_count_fused, t.d.batch, t.d.tokens, 1);
+    const RopeSource source = turned != nullptr ? t.d.source : ROPE_SOURCE_ROWS;
+    RopePass* pass = addCounter(t.d.batch, t.d.tokens, source, planner);
     RopePush tokens = {};
     RopeFusedPush push = {};
     PositionNeeds needs = positionNeeds(fused, t);
     if (cached != nullptr) needs = needs | positionNeeds(fused, *cached);
     setPositionBuffer(fused, needs, t, cached != nullptr, &tokens, &push, pass);
     setCacheWords(cached != nullptr ? fused.filled.cache : RopeCache{}, t.d, &push, pass);
-    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
-    pass->constants[ROPE_ID_COS_SIN] = turned != nullptr ? shaderSource(t.d.source) : ROPE_FROM_ROWS;
-    pass->constants[ROPE_ID_GROUP_SIZE] = pass->constants[ROPE_ID_GROUP_BLOCKS] = 1;
-    pass->constants[ROPE_ID_GROUP_TOKENS] = pass->group[2] = pass->group_size;
-    pass->group[0] = pass->group[1] = pass->lane_parts = 1;
     if (turned != nullptr) setScaleOrTable(t.d, &tokens, pass);
     writeTokenWords(tokens, &push);
     writePush(push, pass);
-}
-
-// Refuses parameters that one uniform binding cannot span.
-RopeResult checkUniformRange(const ResolvedFused& fused, const RopeLimits& limits, RopeReason* reason) {
-    const uint64_t bytes = uint64_t{parameterLayout(fused).end} * 4;
-    if (bytes <= limits.uniform_range) return ROPE_SUCCESS;
-    return refuse(
-        reason, ROPE_ERROR_TOO_LARGE,
-        "norm weights, query scale and given scales take %llu bytes, more than the %u of a uniform binding on "
-        "this device",
-        static_cast<unsigned long long>(bytes), limits.uniform_range);
 }
 
 } // namespace
@@ -214,7 +216,8 @@ bool canGoTogether(const FusedDispatch& q, const FusedDispatch& kv, const RopeLi
     const ShaderVariant x = chooseFusedVariant(q, limits), y = chooseFusedVariant(kv, limits);
     if (x.lane_pairs != y.lane_pairs || x.by_words != y.by_words || x.copy_step != y.copy_step) return false;
     if (relaysPairs(q, x) != relaysPairs(kv, y)) return false;
-    return canShareRows({q.fused, {q.tensors[kQ], kv.tensors[kK], kv.tensors[kV]}}, x, limits);
+    const FusedDispatch all = {q.fused, {q.tensors[kQ], kv.tensors[kK], kv.tensors[kV]}};
+    return canShareRows(all, x, limits) && fitsBuffers(all, limits);
 }
 
 // Plans the passes of a resolved description. Q goes with K and V if `together` says so and it can.
@@ -222,11 +225,9 @@ RopeResult addTensorPasses(const ResolvedFused& fused, bool together, Planner* p
     FusedDispatch q = {fused, {}}, kv = {fused, {}}, v = {fused, {}};
     for (uint32_t i = 0; i < fused.count; ++i) {
         const FusedTensor& t = fused.tensors[i];
-        if (isIdle(t)) continue;
-        (t.role == kQ ? q : t.role == kV && !fused.v_with_k ? v : kv).tensors[t.role] = &t;
+        if (!isIdle(t)) (t.role == kQ ? q : t.role == kV && !fused.v_with_k ? v : kv).tensors[t.role] = &t;
     }
-    const bool is_placed = !kv.hasOwnV() || canPlaceVByK(kv, chooseFusedVariant(kv, planner->limits()));
-    if (shareTooLargeCache(kv, planner->limits()) || !is_placed) {
+    if (kv.has(kK) && kv.has(kV) && !fitsBuffers(kv, planner->limits())) {
         v.tensors[kV] = kv.tensors[kV];
         kv.tensors[kV] = nullptr;
     }
@@ -243,80 +244,31 @@ RopeResult addTensorPasses(const ResolvedFused& fused, bool together, Planner* p
     return result;
 }
 
-// True if a pass binds its cache in windows, and one of its constants is not 0.
-bool bindsWindows(const RopePlan& plan, uint32_t constant) {
-    for (uint32_t i = 0; i < plan.pass_count; ++i) {
-        const RopePass& pass = plan.passes[i];
-        if (windowCount(pass) != 1 && pass.constants[constant] != 0) return true;
-    }
-    return false;
-}
-
-// True if a pass of Q beside scales that are stored apart has parts that begin at other sequences than the first. The
-// words of these scales are not moved from part to part.
-bool movesScalesBesideQ(const RopePlan& plan) {
-    for (uint32_t i = 0; i < plan.pass_count; ++i) {
-        const RopePass& pass = plan.passes[i];
-        const uint32_t* constants = pass.constants;
-        const bool is_given = (constants[ROPE_ID_K_SCALE] | constants[ROPE_ID_V_SCALE]) != 0;
-        const uint32_t format = constants[ROPE_ID_CACHE_FORMAT];
-        const bool apart = format != 0 && (format & ROPE_FORMAT_BLOCKS) == 0 && !is_given;
-        if (constants[ROPE_ID_Q_HEADS] != 0 && apart && pass.parts[kBatch] != 1) return true;
-    }
-    return false;
-}
-
-// `stored` asks for weights of PARAMETERS in storage buffers. If there are too many buffers, the weights are uniforms.
-RopeResult planFused(const RopeFusedDescription& description, bool together, bool stored, const RopeLimits* limits,
-                     RopePlan* plan) {
+RopeResult planFused(const RopeFusedDescription& description, bool together, const RopeLimits* limits, RopePlan* plan) {
     Planner planner(limits, plan);
     ResolvedFused fused;
     RopeResult result = resolveFused(description, &fused, planner.reason());
-    const bool has_own_v = result == ROPE_SUCCESS && fused.v_unlike_k;
     if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.rotate.tuning, planner.limits(), planner.reason());
-    if (result == ROPE_SUCCESS) result = checkUniformRange(fused, planner.limits(), planner.reason());
-    stored = stored && result == ROPE_SUCCESS && storeWeights(&fused);
     if (result == ROPE_SUCCESS) result = addTensorPasses(fused, together, &planner);
     if (result == ROPE_SUCCESS) {
         if (fused.filled.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
         result = planner.finish();
     }
-    if (result != ROPE_SUCCESS && stored) return planFused(description, together, false, limits, plan);
-    if (result == ROPE_ERROR_TOO_LARGE && has_own_v) { // a dispatch of its own has windows
-        RopeFusedDescription apart = description;
-        apart.v_separate_dispatch = 1;
-        return planFused(apart, together, true, limits, plan);
-    }
-    if (result != ROPE_SUCCESS) return planner.refused(result);
-    if (!bindsWindows(*plan, ROPE_ID_MOVES)) return result;
-    return planner.refused(refuse(planner.reason(), ROPE_ERROR_TOO_LARGE,
-                                  "cache.moves is %u, and no binding spans the cache; keys move inside of one binding, "
-                                  "of at most %llu bytes on this device",
-                                  fused.filled.cache.moves,
-                                  static_cast<unsigned long long>(planner.limits().storage_range)));
-}
-
-// Plans Q together with K and V, or apart.
-RopeResult planWay(const RopeFusedDescription& d, bool together, const RopeLimits* limits, RopePlan* plan) {
-    const RopeResult result = planFused(d, together, true, limits, plan);
-    // The dispatch of each window would write Q again.
-    const bool apart =
-        together && result == ROPE_SUCCESS && (bindsWindows(*plan, ROPE_ID_Q_HEADS) || movesScalesBesideQ(*plan));
-    return apart ? ROPE_ERROR_TOO_LARGE : result;
+    return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
 RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, bool together, RopePlan* plan) {
     RopeFusedDescription d = *static_cast<const RopeFusedDescription*>(planner.description);
     d.rotate.tokens = tokens;
-    return planWay(d, together, planner.limits, plan);
+    return planFused(d, together, planner.limits, plan);
 }
 
 } // namespace
 
 RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimits* limits, RopePlan* plan) {
     if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    return planTogetherOrApart([&](bool together, RopePlan* to) { return planWay(*description, together, limits, to); },
-                               plan);
+    return planTogetherOrApart(
+        [&](bool together, RopePlan* to) { return planFused(*description, together, limits, to); }, plan);
 }
 
 RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,

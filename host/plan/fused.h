@@ -32,32 +32,24 @@ struct FusedTensor {
     RopeSlot from_slot, to_slot;
     bool turned;
     bool cached;
-    bool moves;        // a shift reads it from slots of their own
     bool query_scaled; // the tensor is multiplied by the scale of queries
     bool biased;       // the projection's biases are added
     uint64_t biases_offset;
     float clip;
     RopeNorm norm;
-    bool weights_stored; // the norm's weights lie in PARAMETERS, and are read there as a storage buffer
-    bool gradient;       // the tensor is the gradient behind the norm, and x the norm's input
-    RopeLayout x;
-    uint64_t x_token;
 };
 
 // A shifted tensor turns where it lies in the cache.
 inline bool isShifted(const FusedTensor& t) { return t.cached && t.d.out_of_place == 0; }
 inline SideBits fusedSideBits(const FusedTensor& t) {
-    return {strideBits(t.source) | strideBits(t.x) | (isShifted(t) ? strideBits(t.cache) : 0),
+    return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
             strideBits(t.destination) | strideBits(t.cache)};
 }
 inline uint64_t sourceHeadStride(const FusedTensor& t) {
     return isShifted(t) ? t.cache.head_stride : t.source.head_stride;
 }
-// A page of one slot has no stride of slots, and that of pages stands in its place: no slot is found by it, but V's
-// strides are in proportion to it.
 inline uint64_t destinationTokenStride(const FusedTensor& t) {
-    const uint64_t slot = t.cache.slot_stride != 0 ? t.cache.slot_stride : t.cache.page_stride;
-    return t.cached ? slot : t.destination_token;
+    return t.cached ? t.cache.slot_stride : t.destination_token;
 }
 inline uint64_t destinationHeadStride(const FusedTensor& t) {
     return t.cached ? t.cache.head_stride : t.destination.head_stride;
@@ -76,8 +68,6 @@ struct ResolvedFused {
     FusedTensor tensors[3]; // the tensors that have heads, in the order Q, K, V
     uint32_t count;
     bool v_with_k;                     // K and V take one dispatch
-    bool v_unlike_k;                   // and V has a width or strides of its own
-    bool gradient;                     // through a norm
     RopePositionElement count_element; // the count of tokens is INT32 or INT64
 };
 
@@ -97,37 +87,20 @@ inline bool storesScales(const RopeCache& cache, bool is_v) {
 RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor& k, const RopeTensor& v,
                                RopeCache* cache, RopeReason* reason);
 
-// Fills in how wide the heads of each tensor are, and where their rotary part starts.
-RopeResult resolveWidths(RopeFusedDescription* filled, RopeReason* reason);
-
 // Refuses positions, a slot map and a count of tokens that certainly overlap in POSITIONS.
 RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);
 
-// Fills in a norm, and refuses what is wrong with it but for its weights on the device. `name` is "q", "k" or "v".
-RopeResult resolveNorm(const char* name, RopeOperation operation, const RopeTensor& tensor, RopeNorm* norm,
+// Fills in a norm, and refuses what is wrong with it. `name` is "q", "k" or "v". The width of the tensor must be filled
+// in. The second call does so for weights on the device, and is the first one's.
+RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const RopeTensor& tensor, RopeNorm* norm,
                        RopeReason* reason);
-// Fills in what becomes of elements as they are loaded: biases and the clip.
-RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason);
-// Fills in where the weights of a norm lie on the device, and refuses what is wrong with them. `name` is "q" or "k".
-// The width of the tensor must be filled in.
 RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTensor& tensor, RopeNorm* norm,
                               RopeReason* reason);
-// Has the weights of Q's and K's norms that lie in PARAMETERS read as those of a storage buffer. NVIDIA's GPUs load a
-// uniform of each index by itself, where threads take different ones: norms took 1.3 times a copy's time for it.
-// Weights with biases stay uniforms. Returns false if there are no others.
-bool storeWeights(ResolvedFused* fused);
+// Fills in what becomes of elements as they are loaded: biases and the clip.
+RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason);
 inline bool hasWeightsOnDevice(const RopeNorm& norm) {
     return norm.kind != ROPE_NORM_NONE && norm.weights_on_device != 0;
 }
-
-// True if the description is of a gradient through a norm.
-inline bool isGradient(const RopeFusedDescription& d) {
-    return d.rotate.operation == ROPE_OPERATION_TRANSPOSE &&
-           (d.q_norm.kind != ROPE_NORM_NONE || d.k_norm.kind != ROPE_NORM_NONE || d.v_norm.kind != ROPE_NORM_NONE);
-}
-RopeResult checkGradient(const RopeFusedDescription& given, RopeReason* reason);
-// True if pairing_out is another than pairing_in, before defaults are filled in.
-bool changesPairing(const RopeRotateDescription& r);
 
 // Refuses geometry that cannot be taken in vectors of four elements, or in blocks.
 RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason);

@@ -10,9 +10,6 @@
 namespace rope {
 namespace {
 
-uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
-uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 // This many bytes lie beyond any binding. Sums of a few of them stay within 64 bits.
 constexpr uint64_t kBeyondBindings = 1ull << 56;
 
@@ -30,17 +27,10 @@ uint64_t listBytes(uint64_t offset, uint64_t rows, uint64_t row_stride, uint64_t
 // Returns the bytes from the beginning of its buffer to the end of the slot map or block table.
 uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescription& d) {
     const RopeCache& cache = filled.cache;
-    const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
-    switch (cacheKind(cache).map) {
-    case SlotMap::kSlots:
-        return listBytes(larger(cache.slot_map_offset, cache.source_map_offset), d.batch, cache.slot_map_batch_stride,
-                         d.tokens, cache.slot_map_token_stride, bytes);
-    case SlotMap::kPages:
-        return listBytes(cache.slot_map_offset, sequencesOf(d), cache.slot_map_batch_stride, cache.table_pages, 1,
-                         bytes);
-    default:
-        return 0;
-    }
+    if (!readsSlotMap(cache)) return 0;
+    const bool table = cacheKind(cache).map == SlotMap::kPages;
+    return listBytes(cache.slot_map_offset, table ? sequencesOf(d) : d.batch, cache.slot_map_batch_stride,
+                     table ? cache.table_pages : d.tokens, 1, ropePositionBytes(cache.slot_map_element));
 }
 
 // Binds so many bytes of a buffer that holds lists, from its beginning.
@@ -80,7 +70,6 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
         bytes = larger(bytes, listBytes(filled.tokens_offset, d.batch, filled.tokens_batch_stride, 1, 0,
                                         ropePositionBytes(fused.count_element)));
     }
-    pass->family = kFusedFamily;
     pass->completion = fusedCompletion();
     pass->joinable = 0;
     bindLists(ROPE_BINDING_POSITIONS, ROPE_SLOT_POSITIONS, bytes, pass);
@@ -98,13 +87,11 @@ void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeF
     push->slots = cache.slots;
     push->slot_map_at = lowWord(cache.slot_map_offset);
     push->slot_map_batch = sequencesOf(d) == 1 ? 0 : lowWord(cache.slot_map_batch_stride);
-    push->slot_map_token = pages ? cache.table_pages : lowWord(cache.slot_map_token_stride);
+    push->table_pages = cache.table_pages;
     if (isLongRing(cache, d)) {
         constants[ROPE_ID_LONG_RING] = 1;
         push->ROPE_RING_TOKENS = d.tokens;
     }
-    constants[ROPE_ID_MOVES] = cache.moves != 0;
-    if (cache.moves != 0) push->ROPE_SOURCE_SLOTS_AT = lowWord(cache.source_map_offset);
     if (cache.shift == 0 || cache.delta == 0) return;
     constants[ROPE_ID_SHIFT] = 1;
     memcpy(&push->delta, &cache.delta, sizeof cache.delta);
@@ -112,47 +99,30 @@ void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeF
 
 namespace {
 
-// One axis of a cache: how many places it has, and how far apart they are.
-struct CacheAxis {
-    GridAxis axis;
-    uint32_t count;
-    uint64_t RopeCacheLayout::*stride;
-};
-constexpr uint32_t kCacheAxes = 4;
-
-// Lists the axes of a tensor's cache. Sequences that are not packed are the pass's batches.
-void listCacheAxes(const RopeCache& cache, const FusedTensor& t, CacheAxis* axes) {
-    const bool packed = isPacked(t.d.positions);
-    const uint32_t sequences = cacheKind(cache).per_sequence ? sequencesOf(t.d) : 1;
-    axes[0] = {packed ? kSequence : kBatch, sequences, &RopeCacheLayout::batch_stride};
-    axes[1] = {kPage, cache.slots / cache.page_size, &RopeCacheLayout::page_stride};
-    axes[2] = {kSlot, cache.page_size, &RopeCacheLayout::slot_stride};
-    axes[3] = {kCacheHead, t.heads, &RopeCacheLayout::head_stride};
-}
-
 // Returns elements in the units that the shader counts: what it stores at a time if that is integers.
 uint64_t destinationUnits(const FusedDispatch& dispatch, RopeElement element, uint64_t elements) {
     return isForCaches(element) ? elementBytes(element, elements) / storedBytes(dispatch) : elements;
 }
 
-// Returns what one head of one slot takes of a cache, its scale among it, and the strides that windows are cut along.
-// Scales that lie apart move with the elements along strides of as many bytes. Along others the range has all of both.
-// A cache whose V is not like its K is taken whole.
+// Returns what a tensor takes of a cache, its scales among it. Sequences that are no packed ones are the pass's
+// batches. Their scales move with the elements where both lie as many bytes apart; elsewhere the range has all of both.
 RopeAccess cacheAccess(const FusedDispatch& dispatch, const FusedTensor& t) {
     const RopeElement element = t.d.element_out;
+    const RopeCache& cache = dispatch.fused.filled.cache;
     RopeAccess access = {static_cast<uint32_t>(t.to_slot), 0, 0, {}, 0};
     access.element_bytes = isForCaches(element) ? storedBytes(dispatch) : ropeElementBytes(element);
-    uint64_t elements = t.d.head_dim, scales = 1;
-    CacheAxis axes[kCacheAxes];
-    listCacheAxes(dispatch.fused.filled.cache, t, axes);
-    for (const CacheAxis& axis : axes) {
-        const uint64_t stride = destinationUnits(dispatch, element, t.cache.*axis.stride);
-        if (!dispatch.hasOwnV() && (!t.has_scales || stride == t.scales.*axis.stride)) {
-            access.stride[axis.axis] = stride;
-        } else {
-            elements += (axis.count - 1ull) * t.cache.*axis.stride;
-            scales += (axis.count - 1ull) * t.scales.*axis.stride;
-        }
+    const uint32_t sequences = cacheKind(cache).per_sequence ? sequencesOf(t.d) : 1;
+    const auto last = [&](const RopeCacheLayout& l) { // of a sequence: where its last head begins
+        return (cache.slots / cache.page_size - 1ull) * l.page_stride + (cache.page_size - 1ull) * l.slot_stride +
+               (t.heads - 1ull) * l.head_stride;
+    };
+    uint64_t elements = last(t.cache) + t.d.head_dim, scales = last(t.scales) + 1;
+    const uint64_t stride = destinationUnits(dispatch, element, t.cache.batch_stride);
+    if (!isPacked(t.d.positions) && (!t.has_scales || stride == t.scales.batch_stride)) {
+        access.stride[kBatch] = stride;
+    } else {
+        elements += (sequences - 1ull) * t.cache.batch_stride;
+        scales += (sequences - 1ull) * t.scales.batch_stride;
     }
     access.offset = destinationUnits(dispatch, element, t.cache.offset);
     uint64_t end = access.offset + destinationUnits(dispatch, element, elements);
@@ -240,13 +210,24 @@ void setFirstElements(const FusedDispatch& dispatch, FusedRole role, const RopeP
     *to = lowWord(isForCaches(t) ? offset : offset / unit);
 }
 
-// Binds the input of a gradient's norm where K has its source.
-void setGradientInput(const FusedTensor& q, RopeFusedPush* push, RopePass* pass) {
-    uint32_t* constants = pass->constants;
-    pass->access[ROPE_BINDING_SOURCE_K] = allHeadsAccess(ROPE_SLOT_X, q.x, q.d.element_in, q);
-    constants[ROPE_ID_APART] |= ROPE_APART_SOURCE_K;
-    constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(q.x_token / pass->address_unit);
-    constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(q, q.x, q.x_token, &push->kv_from_batch, pass);
+// Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it says how many of them
+// share a sequence's stride, which becomes `word`. So no constant depends on the number of tokens. If several sequences
+// then lie apart by no multiple of the heads' stride, and that is one of exactly all tokens, each part of the pass
+// takes one of them.
+uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t* word,
+                      RopePass* pass) {
+    const uint32_t unit = pass->address_unit;
+    const uint64_t all_tokens = token_stride * t.d.tokens;
+    const bool by_head = l.head_stride != 0 && l.head_stride >= all_tokens;
+    const bool is_alone = t.d.batch == 1; // a sequence; its stride counts for nothing
+    const bool is_shared = by_head && (t.heads == 1 || l.batch_stride % l.head_stride == 0);
+    const bool has_gaps = !is_alone && !is_shared && t.d.tokens != 1 && l.head_stride == all_tokens;
+    const uint64_t sequence = is_alone || has_gaps ? t.heads * l.head_stride : l.batch_stride;
+    const bool is_divided = by_head && (is_alone || is_shared || has_gaps);
+    if (!is_divided || sequence / unit >= ROPE_SHARES_SEQUENCE) return lowWord(l.head_stride / unit);
+    if (has_gaps) pass->step[kBatch] = 1;
+    *word = lowWord(sequence / unit);
+    return ROPE_SHARES_SEQUENCE | (t.heads == 1 ? 1 : lowWord(sequence / l.head_stride));
 }
 
 // Returns how many words a tensor's first scale lies behind its first word, modulo 2^32.
@@ -295,7 +276,6 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
         constants[ROPE_ID_Q_DESTINATION_TOKEN] = lowWord(q.destination_token / unit);
         constants[ROPE_ID_Q_DESTINATION_HEAD] =
             headConstant(q, q.destination, q.destination_token, &push->q_to_batch, pass);
-        if (q.gradient) setGradientInput(q, push, pass);
     }
     if (!dispatch.has(kK) && !dispatch.has(kV)) return;
     const FusedTensor& kv = *dispatch.tensors[dispatch.has(kK) ? kK : kV];
@@ -307,13 +287,7 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
     }
     constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord(destinationTokenStride(kv) / to_unit);
     push->kv_to_head = lowWord(destinationHeadStride(kv) / to_unit);
-    if (dispatch.hasOwnV()) setOwnPlaces(*dispatch.tensors[kV], kv, unit, constants);
     if (!kv.cached) return;
-    CacheAxis axes[kCacheAxes];
-    listCacheAxes(dispatch.fused.filled.cache, kv, axes);
-    for (const CacheAxis& axis : axes) {
-        if (axis.axis != kBatch && !dispatch.hasOwnV()) pass->count[axis.axis] = axis.count;
-    }
     push->kv_to_batch = lowWord(kv.cache.batch_stride / to_unit);
     constants[ROPE_ID_PAGE_STRIDE] = lowWord(kv.cache.page_stride / to_unit);
 }
@@ -326,64 +300,16 @@ void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const
     writePush(words, pass);
 }
 
-RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
-    constexpr uint32_t kLists[] = {ROPE_BINDING_POSITIONS, ROPE_BINDING_SLOT_MAP};
-    for (const uint32_t binding : kLists) {
-        const RopeAccess& access = pass.access[binding];
-        const unsigned long long bytes = boundedProduct(access.extent, access.element_bytes);
-        if (!isBoundWhole(pass, binding) || bytes <= limits.storage_range) continue;
-        return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                      "%s is bound from its beginning and spans %llu bytes, more than the %llu that a binding may; use "
-                      "smaller offsets or strides",
-                      slotName(access.slot), bytes, static_cast<unsigned long long>(limits.storage_range));
-    }
-    return ROPE_SUCCESS;
-}
-
-// Returns the bytes that a binding may have behind what it loses to its alignment.
-static uint64_t roomBehind(uint64_t lost, const RopeLimits& limits) {
-    return limits.storage_range > lost ? limits.storage_range - lost : 0;
-}
-// True if a binding spans so many places of an access along each axis.
-static bool isSpanned(const RopeAccess& access, const uint32_t* counts, const RopeLimits& limits) {
-    const uint64_t word = access.element_bytes == 2 ? 2 : 0;
-    const uint64_t lost = access.offset * access.element_bytes % limits.storage_alignment + word;
-    return spanBytes(access, counts) <= roomBehind(lost, limits);
-}
-
-RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
-    for (uint32_t binding = ROPE_BINDING_DESTINATION; binding <= ROPE_BINDING_DESTINATION_V; ++binding) {
-        const RopeAccess& access = pass.access[binding];
-        if (!isCache(pass, binding) || isSpanned(access, pass.count, limits)) continue;
-        if (boundedProduct(access.extent, access.element_bytes) > roomBehind(limits.storage_alignment + 2, limits)) {
-            return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                          "%s: one head of a slot of the cache, with its scale, spans more than the %llu bytes that a "
-                          "binding may; lay scales as far apart as their slots",
-                          slotName(access.slot), static_cast<unsigned long long>(limits.storage_range));
-        }
-        const unsigned long long slots = uint64_t{pass.count[kPage]} * pass.count[kSlot];
-        if (boundedProduct(slots * pass.count[kSequence], pass.count[kCacheHead]) <= INT32_MAX) continue;
-        return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                      "the cache has %u sequences of %llu slots of %u heads, whose windows 31 bits do not count; use "
-                      "fewer",
-                      pass.count[kSequence], slots, pass.count[kCacheHead]);
-    }
-    return ROPE_SUCCESS;
-}
-
-bool shareTooLargeCache(const FusedDispatch& dispatch, const RopeLimits& limits) {
-    if (!dispatch.has(kK) || !dispatch.has(kV) || !dispatch.isCached()) return false;
-    const RopeCache& cache = dispatch.fused.filled.cache;
-    RopeAccess both = cacheAccess(dispatch, *dispatch.tensors[kK]);
-    const RopeAccess of_v = cacheAccess(dispatch, *dispatch.tensors[kV]);
-    if (!shareBinding(both, of_v)) return false;
-    widenAccess(of_v, &both);
-    CacheAxis axes[kCacheAxes];
-    listCacheAxes(cache, *dispatch.tensors[kK], axes);
-    uint32_t counts[kGridAxes];
-    for (uint32_t& count : counts) count = 1;
-    for (const CacheAxis& axis : axes) counts[axis.axis] = axis.count;
-    return !isSpanned(both, counts, limits);
+RopeResult checkSharedCache(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
+                            RopeReason* reason) {
+    if (!dispatch.has(kK) || !dispatch.has(kV) || dispatch.fused.filled.cache.v_shares_buffer == 0) return ROPE_SUCCESS;
+    const RopeAccess& access = pass.access[fusedBinding(pass, kV, false)];
+    const uint64_t bytes = boundedProduct(access.extent, access.element_bytes);
+    if (bytes + limits.storage_alignment <= limits.storage_range) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                  "the caches of K and V span %llu bytes together, and a binding %llu at most; set "
+                  "cache.v_shares_buffer to 0, and give V_OUT the same buffer at V's offset",
+                  static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(limits.storage_range));
 }
 
 } // namespace rope

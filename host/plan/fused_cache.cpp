@@ -42,11 +42,9 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
 RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     const bool table = cacheKind(*cache).map == SlotMap::kPages;
     if (!table) cache->table_pages = 0;
-    if (table || !readsSlotMap(*cache)) cache->slot_map_token_stride = 0;
     if (!readsSlotMap(*cache)) {
         cache->slot_map_element = ROPE_POSITION_INT32;
         cache->slot_map_offset = cache->slot_map_batch_stride = cache->slot_map_apart = 0;
-        cache->source_map_offset = 0;
         return ROPE_SUCCESS;
     }
     if (cache->slot_map_element != ROPE_POSITION_INT32 && cache->slot_map_element != ROPE_POSITION_INT64) {
@@ -60,16 +58,10 @@ RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, Rope
                       kMaxCount);
     }
     RopeResult result = checkStrideLimit("cache.slot_map_offset", cache->slot_map_offset, reason);
-    if (cache->moves == 0) cache->source_map_offset = 0;
-    if (result == ROPE_SUCCESS) result = checkStrideLimit("cache.source_map_offset", cache->source_map_offset, reason);
     if (result == ROPE_SUCCESS)
         result = checkStrideLimit("cache.slot_map_batch_stride", cache->slot_map_batch_stride, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkStrideLimit("cache.slot_map_token_stride", cache->slot_map_token_stride, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (!table && cache->slot_map_token_stride == 0) cache->slot_map_token_stride = 1;
-    if (cache->slot_map_batch_stride == 0)
-        cache->slot_map_batch_stride = table ? cache->table_pages : d.tokens * cache->slot_map_token_stride;
+    if (cache->slot_map_batch_stride == 0) cache->slot_map_batch_stride = table ? cache->table_pages : d.tokens;
     return ROPE_SUCCESS;
 }
 
@@ -205,17 +197,12 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
     if (last.cached && readsPositionsForSlots(cache)) {
         const bool table = cacheKind(cache).map == SlotMap::kPages;
         const RopeRotateDescription& d = last.d;
-        const StrideCount entries =
-            table ? StrideCount{1, cache.table_pages} : StrideCount{cache.slot_map_token_stride, d.tokens};
+        const StrideCount entries = StrideCount{1, table ? cache.table_pages : d.tokens};
         const uint32_t lists = table && isPacked(d.positions) ? d.positions.sequences : d.batch;
         const StrideCount batches = {cache.slot_map_batch_stride, lists};
         const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
         regions[count++] = positionRegion(table ? "the block table" : "the list of slots", cache.slot_map_offset, bytes,
                                           entries, batches);
-        if (cache.moves != 0 && cache.source_map_offset != cache.slot_map_offset) {
-            regions[count++] =
-                positionRegion("the list of slots to read", cache.source_map_offset, bytes, entries, batches);
-        }
     }
     if (filled.tokens_counted != 0) {
         regions[count++] =

@@ -17,30 +17,17 @@ struct FusedDispatch {
     }
     bool has(FusedRole role) const { return tensors[role] != nullptr; }
     uint32_t heads(FusedRole role) const { return has(role) ? tensors[role]->heads : 0; }
-    // True if V has a width or strides of its own beside K.
-    bool hasOwnV() const { return has(kK) && has(kV) && fused.v_unlike_k; }
     bool isCached() const { return (has(kK) && tensors[kK]->cached) || (has(kV) && tensors[kV]->cached); }
 };
 
 inline uint32_t sequencesOf(const RopeRotateDescription& d) {
     return isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
-// True if heads of 16-bit elements may begin in the middle of a word.
-inline bool hasOddHeads(const FusedDispatch& dispatch) {
-    for (const FusedTensor* t : dispatch.tensors) {
-        if (t == nullptr) continue; // also those that only lie beside one that is normed
-        const SideBits sides = fusedSideBits(*t);
-        if (ropeElementBytes(t->d.element_in) == 2 && (sides.source & 1) != 0) return true;
-        if (ropeElementBytes(t->d.element_out) == 2 && (sides.destination & 1) != 0) return true;
-    }
-    return false;
-}
 // Returns the bytes that are stored at a time into a cache of a quantized format: words, or halves of them where the
-// blocks of a tensor, or the heads that become blocks, may begin in the middle of a word.
+// blocks of a tensor may begin in the middle of a word.
 inline uint32_t storedBytes(const FusedDispatch& dispatch) {
     for (const FusedTensor* t : dispatch.tensors) {
-        if (t == nullptr || formatOf(t->d.element_out).scale != ElementScale::kInBlock) continue;
-        if (hasOddHeads(dispatch) || checkWholeWords(*t, nullptr) != ROPE_SUCCESS) return 2;
+        if (t != nullptr && checkWholeWords(*t, nullptr) != ROPE_SUCCESS) return 2;
     }
     return 4;
 }
@@ -52,13 +39,8 @@ inline bool relaysPairs(const FusedDispatch& dispatch, const ShaderVariant& vari
     }
     return false;
 }
-inline bool readsWeights(const FusedTensor& t) { return hasWeightsOnDevice(t.norm); }
-// True if the shader reads weights or biases in buffers of their own.
-inline bool readsWeightsOrBiases(const FusedTensor& t) { return readsWeights(t) || t.biased; }
 // True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.
-inline bool movesWholeHead(const FusedTensor& t) {
-    return t.d.out_of_place != 0 || t.moves || t.clip != 0 || needsVectors(t);
-}
+inline bool movesWholeHead(const FusedTensor& t) { return t.d.out_of_place != 0 || t.clip != 0 || needsVectors(t); }
 // Norms and quantizers reduce over a head: they look at all of its elements before any of them is stored.
 inline bool findsScales(const FusedTensor& t) { return isForCaches(t) && t.given_scale.count == 0; }
 inline bool reducesOverHead(const FusedTensor& t) { return findsScales(t) || isNormed(t); }
@@ -96,30 +78,13 @@ void setNorms(const FusedDispatch& dispatch, const ParameterLayout& parameters, 
 uint32_t normQuads(const FusedDispatch& dispatch);
 // Sets the constants of the clip, and binds the projection's biases.
 void setInputs(const FusedDispatch& dispatch, const RopeLimits& limits, RopePass* pass);
-// Refuses biases that one binding cannot span.
-RopeResult checkInputs(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
 // Binds the weights of norms that lie in buffers of their own, and sets the constants and the push word of them.
 void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass);
-// Refuses weights that one binding cannot span, and buffers of their own that are more than the device binds together.
-RopeResult checkWeights(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
-                        RopeReason* reason);
-// Refuses a list that one binding cannot span.
-RopeResult checkLists(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
-// Refuses a cache that no windows make fit.
-RopeResult checkCaches(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
-// Returns the constant of a stride from head to head. Where heads lie apart by all tokens, it says how many of them
-// share a sequence's stride, which becomes `word`. So no constant depends on the number of tokens. If several sequences
-// then lie apart by no multiple of the heads' stride, and that is one of exactly all tokens, each part of the pass
-// takes one of them.
-uint32_t headConstant(const FusedTensor& t, const RopeLayout& l, uint64_t token_stride, uint32_t* word, RopePass* pass);
-// Sets the strides of a V that is not like K.
-void setOwnPlaces(const FusedTensor& v, const FusedTensor& k, uint32_t unit, uint32_t* constants);
-// True if a dispatch of K and of a V that is not like K finds the places of both, by constants that do not depend on
-// the number of tokens or slots.
-bool canPlaceVByK(const FusedDispatch& dispatch, const ShaderVariant& variant);
-// True if K and V share one buffer, and no binding spans both of their caches. Windows of both would be smaller than
-// those of each.
-bool shareTooLargeCache(const FusedDispatch& dispatch, const RopeLimits& limits);
+// Refuses more buffers than the device binds together, and says what makes them fewer.
+RopeResult checkBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+// Refuses caches of K and V in one buffer that no binding spans together.
+RopeResult checkSharedCache(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
+                            RopeReason* reason);
 
 // True if the threads of one dispatch can take these tensors: their heads are of one width, or the widest have no more
 // lanes than a group has threads.

@@ -26,25 +26,6 @@ RopeResult checkMultiples(const FusedTensor& tensor, const RequiredMultiple* mea
     return ROPE_SUCCESS;
 }
 
-// Refuses a tensor that fitsVectors() turns down, and names the number that is no multiple.
-RopeResult refuseGeometryOfVectors(const FusedTensor& tensor, RopeReason* reason) {
-    const RopeRotateDescription& d = tensor.d;
-    const RopeLayout& source = tensor.source;
-    const RequiredMultiple measures[] = {{"head_dim", d.head_dim, 4},
-                                         {"rotary_begin", d.rotary_begin, 4},
-                                         {"rotary_dim", d.rotary_dim, 8},
-                                         {"chunk_dim", d.chunk_dim, 8},
-                                         {"source.offset", source.offset, 4},
-                                         {"source.batch_stride", source.batch_stride, 4},
-                                         {"source.token_stride", source.token_stride, 4},
-                                         {"source.head_stride", source.head_stride, 4},
-                                         {"x.offset", tensor.x.offset, 4},
-                                         {"x.batch_stride", tensor.x.batch_stride, 4},
-                                         {"x.token_stride", tensor.x.token_stride, 4},
-                                         {"x.head_stride", tensor.x.head_stride, 4}};
-    return checkMultiples(tensor, measures, 12, kStagePhrase, "", reason);
-}
-
 RopeResult checkDestinationMultiples(const FusedTensor& tensor, const char* what, const char* why, uint32_t multiple_of,
                                      RopeReason* reason) {
     const RopeLayout& to = tensor.destination;
@@ -76,13 +57,14 @@ RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason) {
         result = checkDestinationMultiples(tensor, format.type, ", whose blocks have 32 elements,", ROPE_BLOCK_ELEMENTS,
                                            reason);
     }
-    const bool by_vectors = tensor.gradient || isShifted(tensor); // others may lie anywhere
-    const RequiredMultiple width = {"head_dim", d.head_dim, 4};
-    if (result == ROPE_SUCCESS) result = checkMultiples(tensor, &width, 1, kStagePhrase, "", reason);
-    if (result == ROPE_SUCCESS && (by_vectors || isForCaches(tensor)))
-        result = checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
-    if (result != ROPE_SUCCESS || !by_vectors || fitsVectors(d, fusedSideBits(tensor))) return result;
-    return refuseGeometryOfVectors(tensor, reason);
+    const RequiredMultiple measures[] = {{"head_dim", d.head_dim, 4},
+                                         {"rotary_begin", d.rotary_begin, 4},
+                                         {"rotary_dim", d.rotary_dim, 8},
+                                         {"chunk_dim", d.chunk_dim, 8}};
+    const uint32_t count = isShifted(tensor) ? 4 : 1; // pairs of other passes may lie anywhere
+    if (result == ROPE_SUCCESS) result = checkMultiples(tensor, measures, count, kStagePhrase, "", reason);
+    if (result != ROPE_SUCCESS || !(isShifted(tensor) || isForCaches(tensor))) return result;
+    return checkDestinationMultiples(tensor, kStagePhrase, "", 4, reason);
 }
 
 RopeResult checkWholeWords(const FusedTensor& tensor, RopeReason* reason) {

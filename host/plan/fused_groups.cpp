@@ -17,62 +17,44 @@ struct HeadLanes {
     uint32_t copied, lanes;
 };
 
-// The lanes of a dispatch's heads. A row of a group has the lanes of the widest head, and as many blocks of a narrower
-// one as it holds.
+// The lanes of a dispatch's heads. V has K's. A row of a group has the lanes of the widest head, and as many blocks of
+// a narrower one as it holds.
 struct DispatchLanes {
-    HeadLanes of[3];
-    uint32_t widest;
-    bool widths; // heads differ, or V has places of its own
+    HeadLanes q, kv;
+    bool widths; // heads differ
     bool parts;  // the widest head takes several groups
-    uint32_t rowBlocks(FusedRole role) const { return widths && !parts ? widest / of[role].lanes : 1; }
-    uint32_t mostRowBlocks() const {
-        uint32_t most = 1;
-        for (const FusedRole role : kFusedRoles) most = rowBlocks(role) > most ? rowBlocks(role) : most;
-        return most;
-    }
+    uint32_t widest() const { return larger(q.lanes, kv.lanes); }
+    uint32_t rowBlocks(FusedRole role) const { return widths && !parts ? widest() / (role == kQ ? q : kv).lanes : 1; }
+    uint32_t mostRowBlocks() const { return larger(rowBlocks(kQ), rowBlocks(kK)); }
 };
 
 bool differInWidth(const FusedTensor& a, const FusedTensor& b) {
     return a.d.head_dim != b.d.head_dim || (a.turned && a.d.rotary_begin != b.d.rotary_begin);
 }
 
-// Returns the lanes of a head that hold two quads each, of which some turn pairs too.
-uint32_t lanesOfQuads(const FusedTensor& t, uint32_t pair_lanes) {
-    const uint32_t lanes = divideUp(t.d.head_dim, 8);
-    return lanes > pair_lanes ? lanes : pair_lanes;
-}
-
-// Heads of one width all copy, if those of one tensor do.
+// Heads of one width all copy, if those of one tensor do. Where pairs are relayed, a lane holds two quads, and some
+// lanes turn pairs too.
 DispatchLanes lanesOf(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits) {
+    const FusedTensor *q = dispatch.tensors[kQ], *k = dispatch.tensors[kK], *v = dispatch.tensors[kV];
+    const FusedTensor *kv = k != nullptr ? k : v, &first = dispatch.first();
     DispatchLanes all = {};
-    const bool both = dispatch.has(kQ) && dispatch.has(kK);
-    all.widths = (both && differInWidth(*dispatch.tensors[kQ], *dispatch.tensors[kK])) || dispatch.hasOwnV();
-    bool moves = false;
-    for (const FusedTensor* t : dispatch.tensors) moves = moves || (t != nullptr && movesWholeHead(*t));
-    const bool kv_move = (dispatch.has(kK) && movesWholeHead(*dispatch.tensors[kK])) ||
-                         (dispatch.has(kV) && movesWholeHead(*dispatch.tensors[kV]));
-    const FusedTensor& first = dispatch.first();
+    all.widths = q != nullptr && kv != nullptr && differInWidth(*q, *kv);
+    const bool q_moves = q != nullptr && movesWholeHead(*q);
+    const bool kv_moves = (k != nullptr && movesWholeHead(*k)) || (v != nullptr && movesWholeHead(*v));
     const uint32_t rotary = first.turned ? first.d.rotary_dim : 0;
     const uint32_t pair_lanes = first.turned ? pairLanes(first.d, variant) : 0;
     const bool relays = relaysPairs(dispatch, variant);
-    for (const FusedRole role : kFusedRoles) {
-        if (!dispatch.has(role)) continue;
-        const FusedTensor& t = *dispatch.tensors[role];
-        HeadLanes& lanes = all.of[role];
-        const bool own = role == kV && dispatch.hasOwnV();
-        const bool copies = !all.widths ? moves : role == kQ ? movesWholeHead(t) : kv_move; // V as K, if not its own
-        lanes.copied = own ? t.d.head_dim : copies ? t.d.head_dim - rotary : 0;
-        const FusedTensor& like =
-            role == kV && dispatch.has(kK) ? *dispatch.tensors[kK] : t; // V lies as K, if not its own
-        const uint32_t begin = own ? t.d.head_dim : first.turned ? like.d.rotary_begin : 0;
-        lanes.lanes = (own ? 0 : pair_lanes) + copyLanes(lanes.copied, begin, variant);
-        if (relays) lanes.lanes = lanesOfQuads(t, own ? 0 : pair_lanes);
-        if (lanes.lanes > all.widest) all.widest = lanes.lanes;
-    }
-    for (HeadLanes& lanes : all.of) lanes.lanes = lanes.lanes != 0 ? lanes.lanes : all.widest;
+    const auto lanes_of = [&](const FusedTensor* t, bool moves) -> HeadLanes {
+        if (t == nullptr) return {0, 0};
+        const uint32_t copied = (all.widths ? moves : q_moves || kv_moves) ? t->d.head_dim - rotary : 0;
+        if (relays) return {copied, larger(divideUp(t->d.head_dim, 8), pair_lanes)};
+        return {copied, pair_lanes + copyLanes(copied, first.turned ? t->d.rotary_begin : 0, variant)};
+    };
+    all.q = lanes_of(q, q_moves);
+    all.kv = lanes_of(kv, kv_moves);
     bool reduces = relays; // such a head is never cut
     for (const FusedTensor* t : dispatch.tensors) reduces = reduces || (t != nullptr && reducesOverHead(*t));
-    all.parts = !reduces && all.widest > largestGroup(first.d, limits);
+    all.parts = !reduces && all.widest() > largestGroup(first.d, limits);
     return all;
 }
 
@@ -87,7 +69,7 @@ uint32_t rowsOf(const FusedDispatch& dispatch, const DispatchLanes& lanes, uint3
 
 // The stages of a dispatch that take shared memory. Angles take some too.
 struct SharedStages {
-    bool norms, all_heads, centered, integers, minima, blocks, gradient;
+    bool norms, all_heads, centered, integers, minima, blocks;
     uint32_t relayed; // elements of the widest head whose pairs go through shared memory
     bool reduce() const { return norms || integers || relayed != 0; }
 };
@@ -99,7 +81,6 @@ SharedStages sharedStages(const FusedDispatch& dispatch, const ShaderVariant& va
         stages.norms = stages.norms || isNormed(*t);
         stages.centered = stages.centered || t->norm.kind == ROPE_NORM_LAYER;
         stages.all_heads = stages.all_heads || normsAllHeads(*t);
-        stages.gradient = t->gradient;
         if (relaysPairs(dispatch, variant) && t->d.head_dim > stages.relayed) stages.relayed = t->d.head_dim;
         stages.integers = stages.integers || findsScales(*t);
         stages.minima = stages.minima || formatOf(t->d.element_out).minimum;
@@ -124,7 +105,6 @@ uint64_t sharedBytes(const FusedDispatch& dispatch, const SharedStages& stages, 
     uint64_t words = 0; // of an entry: a head of a token
     if (stages.norms) words += uint64_t{(normQuads(dispatch) + 3) / 4} * (stages.centered ? 8 : 4);
     if (stages.all_heads) words += 1;
-    if (stages.gradient) words *= 2; // and of products
     words += stages.relayed;
     const uint64_t row_heads = uint64_t{cut.size[1]} * cut.size[2] * heads; // where each row has one block
     const uint64_t angles = cut.shares ? uint64_t{cut.size[2]} * (dispatch.first().d.rotary_dim / 2) * 2 : 0;
@@ -152,7 +132,7 @@ RopeResult refuseGroup(const FusedDispatch& dispatch, const SharedStages& stages
 bool cutStages(const FusedDispatch& dispatch, const SharedStages& stages, const DispatchLanes& all,
                const RopeLimits& limits, uint32_t* heads, GroupCut* cut) {
     const RopeRotateDescription& d = dispatch.first().d;
-    const uint32_t lanes = all.widest;
+    const uint32_t lanes = all.widest();
     if (lanes > limits.group_size) return false;
     if (stages.all_heads) {
         while (lanes * rowsOf(dispatch, all, *heads) > limits.group_size && *heads < kMostNormedHeads) *heads *= 2;
@@ -179,7 +159,7 @@ bool cutStages(const FusedDispatch& dispatch, const SharedStages& stages, const 
 bool canShareRows(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits) {
     const DispatchLanes lanes = lanesOf(dispatch, variant, limits);
     return !lanes.widths ||
-           (!sharedStages(dispatch, variant).all_heads && lanes.widest <= largestGroup(dispatch.first().d, limits));
+           (!sharedStages(dispatch, variant).all_heads && lanes.widest() <= largestGroup(dispatch.first().d, limits));
 }
 
 RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
@@ -196,31 +176,29 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
     const uint32_t pair_lanes = t.turned ? pairLanes(t.d, variant) : 0;
     const DispatchLanes lanes = lanesOf(dispatch, variant, limits);
     uint32_t heads = chooseRotationHeads(t.d, most_heads, limits);
-    if (stages.gradient && heads > 1) heads /= 2; // a thread holds two of each
     GroupCut cut;
     if (!stages.reduce()) {
-        cut = cutIntoGroups(t.d, rowsOf(dispatch, lanes, heads), lanes.widest, largestGroup(t.d, limits), left);
+        cut = cutIntoGroups(t.d, rowsOf(dispatch, lanes, heads), lanes.widest(), largestGroup(t.d, limits), left);
     } else if (!cutStages(dispatch, stages, lanes, left, &heads, &cut)) {
         return refuseGroup(dispatch, stages, limits, reason);
     }
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PAIR_COUNTS] = pairs | pair_lanes << 16;
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;
-    constants[ROPE_ID_PASS_ELEMENTS] = lanes.of[t.role].copied;
+    constants[ROPE_ID_PASS_ELEMENTS] = (t.role == kQ ? lanes.q : lanes.kv).copied;
     constants[ROPE_ID_RELAYED] = stages.relayed;
     constants[ROPE_ID_HEAD_QUADS] = stages.norms ? normQuads(dispatch) : 1;
     constants[ROPE_ID_Q_HEADS] = dispatch.heads(kQ);
     constants[ROPE_ID_K_HEADS] = dispatch.heads(kK);
     constants[ROPE_ID_V_HEADS] = dispatch.heads(kV);
-    setGroupConstants(cut, variant, lanes.widest, heads, pass);
+    setGroupConstants(cut, variant, lanes.widest(), heads, pass);
     constants[ROPE_ID_SHARES] = cut.shares && t.turned;
     pass->blocks = rowsOf(dispatch, lanes, heads);
     if (!lanes.widths) return ROPE_SUCCESS;
-    constants[ROPE_ID_Q_LANES] = lanes.of[kQ].lanes;
-    constants[ROPE_ID_K_LANES] = lanes.of[kK].lanes;
-    constants[ROPE_ID_V_LANES] = lanes.of[kV].lanes;
+    constants[ROPE_ID_Q_LANES] = lanes.q.lanes;
+    constants[ROPE_ID_K_LANES] = lanes.kv.lanes;
     constants[ROPE_ID_K_ROTARY_BEGIN] = t.turned ? dispatch.tensors[kK]->d.rotary_begin : 0;
-    constants[ROPE_ID_K_PASS_ELEMENTS] = lanes.of[kK].copied;
+    constants[ROPE_ID_K_PASS_ELEMENTS] = lanes.kv.copied;
     return ROPE_SUCCESS;
 }
 

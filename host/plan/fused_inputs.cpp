@@ -75,15 +75,4 @@ void setInputs(const FusedDispatch& dispatch, const RopeLimits& limits, RopePass
     pass->whole_bindings |= 1u << ROPE_BINDING_BIASES;
 }
 
-RopeResult checkInputs(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
-    const RopeAccess& access = pass.access[ROPE_BINDING_BIASES];
-    const uint64_t bytes = inWholeWords(access, access.extent * access.element_bytes);
-    if (bytes <= limits.storage_range) return ROPE_SUCCESS;
-    return refuse(
-        reason, ROPE_ERROR_TOO_LARGE,
-        "biases are bound from their buffer's beginning and span %llu bytes, more than the %llu that a binding "
-        "may; use smaller offsets",
-        static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(limits.storage_range));
-}
-
 } // namespace rope

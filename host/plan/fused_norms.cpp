@@ -17,9 +17,14 @@ uint32_t floatConstant(float value) {
 }
 
 RopeResult checkOperation(const char* name, RopeOperation operation, RopeReason* reason) {
-    if (operation == ROPE_OPERATION_FORWARD || operation == ROPE_OPERATION_TRANSPOSE) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "operation %s with %s_norm; a norm goes with the forward operation, or the transpose: its gradient",
+    if (operation == ROPE_OPERATION_FORWARD) return ROPE_SUCCESS;
+    if (operation == ROPE_OPERATION_TRANSPOSE) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "operation transpose with %s_norm; send the gradient back through the rotation without a norm, "
+                      "and through the norm in a pass of your own",
+                      name);
+    }
+    return refuse(reason, ROPE_ERROR_INVALID, "operation %s with %s_norm; a norm goes with the forward operation",
                   operation == ROPE_OPERATION_INVERSE ? "inverse" : "shift", name);
 }
 
@@ -61,7 +66,7 @@ RopeResult checkOptions(const char* name, bool is_v, const RopeNorm& norm, RopeR
 
 } // namespace
 
-RopeResult resolveNorm(const char* name, RopeOperation operation, const RopeTensor& tensor, RopeNorm* norm,
+RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const RopeTensor& tensor, RopeNorm* norm,
                        RopeReason* reason) {
     if (norm->kind < ROPE_NORM_NONE || norm->kind > ROPE_NORM_LAYER) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d; it must be a RopeNormKind, 0 to %d", name,
@@ -77,12 +82,13 @@ RopeResult resolveNorm(const char* name, RopeOperation operation, const RopeTens
         return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.epsilon is %.9g; it must be finite and not negative", name,
                       epsilon);
     }
-    RopeResult result = checkOperation(name, operation, reason);
+    RopeResult result = checkOperation(name, d.operation, reason);
     if (result == ROPE_SUCCESS) result = checkOptions(name, name[0] == 'v', *norm, reason);
     if (result == ROPE_SUCCESS) result = resolvePart(name, tensor, norm, reason);
     if (result != ROPE_SUCCESS) return result;
     const uint64_t together = static_cast<uint64_t>(tensor.heads) * norm->dim;
-    if ((norm->all_heads | norm->weights_per_head) == 0 || together <= kMaxNormElements) return ROPE_SUCCESS;
+    if ((norm->all_heads | norm->weights_per_head) == 0 || together <= kMaxNormElements)
+        return resolveNormWeights(name, d.tokens, tensor, norm, reason);
     return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s_norm.%s of %u heads of %u elements; it takes at most %llu", name,
                   norm->all_heads != 0 ? "all_heads" : "weights_per_head", tensor.heads, norm->dim,
                   static_cast<unsigned long long>(kMaxNormElements));

@@ -52,6 +52,12 @@ RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason
                   scale.interval, scale.offset);
 }
 
+// True if pairing_out is another than pairing_in, before defaults are filled in.
+bool changesPairing(const RopeRotateDescription& r) {
+    const RopePairing in = r.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing_in;
+    return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
+}
+
 // Refuses options that a cache turned where it lies cannot have.
 RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeRotateDescription& r = given.rotate;
@@ -79,11 +85,6 @@ RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason
 
 RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeCache& cache = given.cache;
-    if (cache.moves != 0 && (cache.shift == 0 || cache.kind != ROPE_CACHE_SLOTS)) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.moves is %u with cache.shift %u and cache.kind %d; keys move with a shift and SLOTS (%d)",
-                      cache.moves, cache.shift, static_cast<int>(cache.kind), ROPE_CACHE_SLOTS);
-    }
     if (cache.shift == 0) return ROPE_SUCCESS;
     const RopeResult result = checkShiftAlone(given, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -132,6 +133,32 @@ RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reas
     return checkStrideLimit("tokens_batch_stride", given.tokens_batch_stride, reason);
 }
 
+// Fills in how wide the heads of a tensor are, and where their rotary part starts.
+RopeResult resolveWidth(const char* name, bool turned, const RopeRotateDescription& d, RopeTensor* tensor,
+                        RopeReason* reason) {
+    if (tensor->heads == 0) return ROPE_SUCCESS;
+    if (turned && tensor->head_dim == 0 && tensor->rotary_begin != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%s.rotary_begin is %u and %s.head_dim is 0; give both, or leave both 0 for the description's",
+                      name, tensor->rotary_begin, name);
+    }
+    if (tensor->head_dim == 0) {
+        tensor->head_dim = d.head_dim;
+        tensor->rotary_begin = d.rotary_begin;
+        return ROPE_SUCCESS;
+    }
+    if (tensor->head_dim > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.head_dim is %u; it must be from 1 to %u, or 0", name,
+                      tensor->head_dim, kMaxCount);
+    }
+    if (!turned) tensor->rotary_begin = 0;
+    const uint64_t end = uint64_t{tensor->rotary_begin} + d.rotary_dim;
+    if (!turned || end <= tensor->head_dim) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "%s.head_dim is %u and %s.rotary_begin is %u; a rotary part of %u elements does not lie in it", name,
+                  tensor->head_dim, name, tensor->rotary_begin, d.rotary_dim);
+}
+
 // Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
 // are moved.
 RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
@@ -140,8 +167,6 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     RopeResult result = checkFusedTensors(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
-    fused->gradient = isGradient(*filled); // before the operation of what does not turn is cleared
-    if (result == ROPE_SUCCESS) result = checkGradient(*filled, reason);
     if (result != ROPE_SUCCESS) return result;
     RopeRotateDescription* d = &filled->rotate;
     const bool wide = ropePositionBytes(d->positions.element) == 8;
@@ -150,13 +175,14 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     d->out_of_place = 1;
     result = resolveWithoutTensors(filled->no_rotation == 0, d, reason);
     d->out_of_place = out_of_place;
-    if (result == ROPE_SUCCESS) result = resolveWidths(filled, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("q", d->operation, d->q, &filled->q_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("k", d->operation, d->k, &filled->k_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("v", d->operation, filled->v, &filled->v_norm, reason);
+    const bool turned = filled->no_rotation == 0; // the rotary part is the same for all, wherever it starts
+    if (result == ROPE_SUCCESS) result = resolveWidth("q", turned, *d, &d->q, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("k", turned, *d, &d->k, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("v", false, *d, &filled->v, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("q", *d, d->q, &filled->q_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("k", *d, d->k, &filled->k_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("v", *d, filled->v, &filled->v_norm, reason);
     if (result == ROPE_SUCCESS) result = resolveInputs(filled, reason);
-    if (result == ROPE_SUCCESS) result = resolveNormWeights("q", d->tokens, d->q, &filled->q_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNormWeights("k", d->tokens, d->k, &filled->k_norm, reason);
     if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
     if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
     if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
@@ -175,7 +201,6 @@ struct TensorRole {
 void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     const RopeCacheLayout& l = is_v ? cache.v : cache.k;
     t->cache = l;
-    t->moves = cache.moves != 0;
     t->has_scales = storesScales(cache, is_v);
     if (t->has_scales) t->scales = is_v ? cache.v_scales : cache.k_scales;
     t->given_scale = givenScale(cache, is_v);
@@ -230,13 +255,6 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     t->source_packed = isPackedLayout(role.tensor->source);
     t->destination_packed = !t->cached && isPackedLayout(in_place ? role.tensor->source : role.tensor->destination);
     RopeResult result = ROPE_SUCCESS;
-    t->gradient = fused->gradient;
-    if (t->gradient) {
-        t->x = filled.x;
-        t->x_token = tokenStride(t->x, packed_token);
-        result = resolveLayout("x", t->d, t->heads, false, &t->x, reason);
-    }
-    if (result != ROPE_SUCCESS) return result;
     if (!t->cached) {
         result = resolveTensor(role.source_name, role.destination_name, t->d, role.tensor, reason);
         t->destination = role.tensor->destination;
@@ -253,59 +271,26 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
 }
 
-// Refuses K and V that one dispatch cannot take. As integers or normed over all heads they may differ only in where
-// their first heads lie. *unlike becomes true if they differ in more.
-RopeResult checkVWithK(const FusedTensor& k, const FusedTensor& v, bool* unlike, RopeReason* reason) {
-    const bool alike =
-        isForCaches(k) || isForCaches(v) || normsAllHeads(k) || normsAllHeads(v) || k.d.element_out != v.d.element_out;
-    const struct {
-        const char* name;
-        uint64_t k, v;
-    } measures[] = {{"heads", k.heads, v.heads},
-                    {"element", k.d.element_out, v.d.element_out},
-                    {"given scale", k.given_scale.count != 0, v.given_scale.count != 0},
-                    {"head_dim", k.d.head_dim, v.d.head_dim},
-                    {"source.batch_stride", k.source.batch_stride, v.source.batch_stride},
-                    {"source.token_stride", k.source.token_stride, v.source.token_stride},
-                    {"source.head_stride", k.source.head_stride, v.source.head_stride},
-                    {"destination.batch_stride", k.destination.batch_stride, v.destination.batch_stride},
-                    {"destination.token_stride", k.destination.token_stride, v.destination.token_stride},
-                    {"destination.head_stride", k.destination.head_stride, v.destination.head_stride},
-                    {"cache.batch_stride", k.cache.batch_stride, v.cache.batch_stride},
-                    {"cache.page_stride", k.cache.page_stride, v.cache.page_stride},
-                    {"cache.slot_stride", k.cache.slot_stride, v.cache.slot_stride},
-                    {"cache.head_stride", k.cache.head_stride, v.cache.head_stride},
-                    {"scales' batch_stride", k.scales.batch_stride, v.scales.batch_stride},
-                    {"scales' page_stride", k.scales.page_stride, v.scales.page_stride},
-                    {"scales' slot_stride", k.scales.slot_stride, v.scales.slot_stride},
-                    {"scales' head_stride", k.scales.head_stride, v.scales.head_stride}};
-    for (const auto& measure : measures) {
-        if (measure.k == measure.v) continue;
-        *unlike = true;
-        if (!alike) continue;
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "K's %s is %llu and V's %llu; one dispatch takes such tensors alike, so make them so or set "
-                      "v_separate_dispatch to 1",
-                      measure.name, static_cast<unsigned long long>(measure.k),
-                      static_cast<unsigned long long>(measure.v));
-    }
-    *unlike = *unlike || (!alike && !(arePackedAlike(k, v, true) && arePackedAlike(k, v, false)));
-    if (!canNormTogether(k, v)) {
-        return refuse(
-            reason, ROPE_ERROR_INVALID,
-            "k_norm.all_heads is %u and v_norm.all_heads is %u; make them alike or set v_separate_dispatch to 1",
-            k.norm.all_heads, v.norm.all_heads);
-    }
-    const RopeResult result = needsVectors(v) ? checkVectorGeometry(k, reason) : ROPE_SUCCESS;
-    return result == ROPE_SUCCESS && needsVectors(k) ? checkVectorGeometry(v, reason) : result;
+bool haveSameStrides(const RopeLayout& a, const RopeLayout& b) {
+    return a.batch_stride == b.batch_stride && a.head_stride == b.head_stride;
+}
+bool haveSameStrides(const RopeCacheLayout& a, const RopeCacheLayout& b) {
+    return a.batch_stride == b.batch_stride && a.page_stride == b.page_stride && a.slot_stride == b.slot_stride &&
+           a.head_stride == b.head_stride;
+}
+
+// True if one dispatch takes K and V: they differ in where their first heads lie, and in their norms' own numbers.
+bool isLike(const FusedTensor& k, const FusedTensor& v) {
+    return k.heads == v.heads && k.d.head_dim == v.d.head_dim && k.d.element_out == v.d.element_out &&
+           (k.given_scale.count != 0) == (v.given_scale.count != 0) && k.source_token == v.source_token &&
+           haveSameStrides(k.source, v.source) && arePackedAlike(k, v, true) &&
+           k.destination_token == v.destination_token && haveSameStrides(k.destination, v.destination) &&
+           arePackedAlike(k, v, false) && haveSameStrides(k.cache, v.cache) && haveSameStrides(k.scales, v.scales) &&
+           canNormTogether(k, v) && (!needsVectors(v) || checkVectorGeometry(k, nullptr) == ROPE_SUCCESS) &&
+           (!needsVectors(k) || checkVectorGeometry(v, nullptr) == ROPE_SUCCESS);
 }
 
 } // namespace
-
-bool changesPairing(const RopeRotateDescription& r) {
-    const RopePairing in = r.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing_in;
-    return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
-}
 
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason) {
     memset(fused, 0, sizeof *fused);
@@ -328,10 +313,9 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
             "nothing turns, is normed, scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
     }
     const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
-    fused->v_with_k = filled->rotate.k.heads != 0 && moves_v && filled->v_separate_dispatch == 0;
-    result = checkPositionRegions(*fused, reason);
-    if (result != ROPE_SUCCESS || !fused->v_with_k) return result;
-    return checkVWithK(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1], &fused->v_unlike_k, reason);
+    fused->v_with_k = filled->rotate.k.heads != 0 && moves_v &&
+                      isLike(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1]);
+    return checkPositionRegions(*fused, reason);
 }
 
 // True if a tensor itself reads the lengths of packed sequences, also where rows turn it.

@@ -15,32 +15,15 @@ uint32_t storedElements(const RopePass& pass, uint32_t binding, uint64_t element
     return static_cast<uint32_t>(halves * 2 / pass.access[binding].element_bytes);
 }
 
+bool storesScalesApart(const uint32_t* constants) {
+    const uint32_t format = constants[ROPE_ID_CACHE_FORMAT];
+    const bool is_given = (constants[ROPE_ID_K_SCALE] | constants[ROPE_ID_V_SCALE]) != 0;
+    return format != 0 && (format & ROPE_FORMAT_BLOCKS) == 0 && !is_given;
+}
+
 // Returns the first sequence of the part in a cache that is bound from its first sequence on.
 uint32_t firstSequence(const RopePass& pass, const PassPart& part, uint32_t binding) {
     return isCache(pass, binding) && pass.access[binding].stride[kBatch] == 0 ? part.begin[kBatch] : 0;
-}
-
-// Tells the shader how a cache is cut into windows.
-void setWindows(RopePass* pass) {
-    pass->constants[ROPE_ID_CACHE_SLOTS] = pass->count[kPage] * pass->count[kSlot];
-    pass->constants[ROPE_ID_WINDOW_SLOTS] = pass->step[kSequence] * pass->step[kPage] * pass->step[kSlot];
-    pass->constants[ROPE_ID_WINDOW_HEADS] = pass->parts[kCacheHead] != 1 ? pass->step[kCacheHead] : 0;
-}
-
-// Tells which window of the cache a dispatch takes, as window.glsl reads it.
-void setWindow(const RopePass& pass, const PassPart& part, RopeFusedPush* words) {
-    if (windowCount(pass) == 1) return;
-    const uint32_t page = part.begin[kSequence] * pass.count[kPage] + part.begin[kPage];
-    const uint32_t first = page * pass.count[kSlot] + part.begin[kSlot];
-    words->ROPE_WINDOW = first * pass.parts[kCacheHead] + part.begin[kCacheHead] / pass.step[kCacheHead];
-}
-
-// Returns where a sequence begins in the destination of a V that is not like K, as the shader finds it. The plan has
-// found that K's slots or tokens have a stride, if there are several sequences.
-uint32_t ownSequence(const uint32_t* constants, const RopeFusedPush& words, uint64_t sequence) {
-    if (sequence == 0) return 0;
-    const uint64_t tokens = words.kv_to_batch / constants[ROPE_ID_KV_DESTINATION_TOKEN];
-    return static_cast<uint32_t>(sequence * tokens * constants[ROPE_ID_V_DESTINATION_TOKEN]);
 }
 
 // Adds to the words that say where a fused pass's tensors begin what their bindings lose to alignment, and where the
@@ -58,15 +41,9 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
     const uint32_t shift =
         integers ? storedElements(pass, destinations[1], first) : static_cast<uint32_t>(first / unit);
     words->k_to += places[destinations[1]].offset / (integers ? 1 : unit) + shift;
-    const bool own_v = constants[ROPE_ID_V_ELEMENTS] != 0;
-    words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) +
-                   (own_v ? ownSequence(constants, *words, firstSequence(pass, part, destinations[2])) : shift);
+    words->v_to += places[destinations[2]].offset / (integers ? 1 : unit) + shift;
     words->k_from += places[sources[1]].offset / unit;
-    if (constants[ROPE_ID_MOVES] != 0) {
-        words->ROPE_SOURCE_SLOTS_AT += part.begin[kBatch] * words->slot_map_batch;
-    } else {
-        words->v_from += places[sources[2]].offset / unit;
-    }
+    words->v_from += places[sources[2]].offset / unit;
     // Where heads share a sequence's stride, the plan set the word.
     const auto set_sequence = [&](uint32_t heads_id, const RopePlace& place, uint32_t* word) {
         if (constants[heads_id] < ROPE_SHARES_SEQUENCE) *word = place.batch / unit;
@@ -75,12 +52,14 @@ void setFusedTensorWords(const RopePass& pass, const PassPart& part, const RopeP
     if (!cached) words->kv_to_batch = places[destinations[1]].batch / unit;
     words->slot_map_at += part.begin[kBatch] * words->slot_map_batch;
     words->count_at += part.begin[kBatch] * constants[ROPE_ID_COUNT_STRIDE];
-    if (integers && constants[ROPE_ID_Q_HEADS] == 0) {
-        const uint32_t scale_shift = static_cast<uint32_t>(sequence) * words->ROPE_SCALE_BATCH - shift;
-        words->ROPE_K_SCALES += scale_shift;
-        words->ROPE_V_SCALES += scale_shift;
-        return;
+    const bool has_q = constants[ROPE_ID_Q_HEADS] != 0;
+    if (storesScalesApart(constants)) {
+        const uint32_t batch = has_q ? words->ROPE_SCALE_BATCH_BESIDE_Q : words->ROPE_SCALE_BATCH;
+        const uint32_t scale_shift = static_cast<uint32_t>(sequence) * batch - shift;
+        (has_q ? words->ROPE_K_SCALES_BESIDE_Q : words->ROPE_K_SCALES) += scale_shift;
+        (has_q ? words->ROPE_V_SCALES_BESIDE_Q : words->ROPE_V_SCALES) += scale_shift;
     }
+    if (!has_q) return;
     words->q_from += places[sources[0]].offset / unit;
     words->q_to += places[destinations[0]].offset / unit;
     set_sequence(ROPE_ID_Q_SOURCE_HEAD, places[sources[0]], &words->q_from_batch);
@@ -99,7 +78,6 @@ void completeFusedWords(const RopePass& pass, const PassPart& part, const RopePl
     words.position_batch = planned.position_batch;
     words.position_token = planned.position_token;
     setFusedTensorWords(pass, part, places, &words);
-    setWindow(pass, part, &words);
     const uint32_t in_place = pass.constants[ROPE_ID_IN_PLACE], has_q = pass.constants[ROPE_ID_Q_HEADS] != 0;
     if (has_q && (in_place & 1) != 0) {
         words.q_from = words.q_to;
@@ -107,7 +85,7 @@ void completeFusedWords(const RopePass& pass, const PassPart& part, const RopePl
     }
     if ((in_place & (has_q ? 2 : 1)) != 0) {
         words.k_from = words.k_to;
-        if (pass.constants[ROPE_ID_MOVES] == 0) words.v_from = words.v_to;
+        words.v_from = words.v_to;
         words.kv_from_batch = words.kv_to_batch;
     }
     memcpy(push, &words, sizeof words);
@@ -126,7 +104,7 @@ bool findFusedBegin(const RopePass& pass, uint32_t tensor, bool source, TensorBe
     return heads[tensor] != 0;
 }
 
-constexpr RopeCompletion kFusedCompletion = {completeFusedWords, setWindows, findFusedBegin};
+constexpr RopeCompletion kFusedCompletion = {completeFusedWords, findFusedBegin, true};
 
 } // namespace
 

@@ -24,10 +24,12 @@ void fillLimits(RopeLimits* limits) {
 
 RopeResult checkLimits(const RopeLimits& limits, RopeReason* reason) {
     const uint32_t storage = limits.storage_alignment, uniform = limits.uniform_alignment;
-    if (((storage & (storage - 1)) | (uniform & (uniform - 1))) != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "limits.storage_alignment is %u and uniform_alignment %u; each must be a power of two", storage,
-                      uniform);
+    if (((storage & (storage - 1)) | (uniform & (uniform - 1))) != 0 || storage > kMostAlignment) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "limits.storage_alignment is %u and uniform_alignment %u; each must be a power of two, and the first at "
+            "most %u",
+            storage, uniform, kMostAlignment);
     }
     if (limits.storage_range == 0 || limits.group_count[0] == 0 || limits.group_count[1] == 0) {
         return refuse(reason, ROPE_ERROR_INVALID, "limits.%s is 0; ropeLimitsFromDevice fills it in",

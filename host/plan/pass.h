@@ -1,6 +1,5 @@
-// A pass is one shader over one tensor, or over both of a rotation. It has a grid of batches, tokens and heads, and a
-// cache's sequences, pages, slots and heads, which it is split along; the needs of its threads and bindings; push
-// words.
+// A pass is one shader over one tensor, or over several. It has a grid of batches, tokens and heads, which it is split
+// along; the needs of its threads and bindings; push words.
 #pragma once
 
 #include "rope.h"
@@ -12,16 +11,17 @@
 
 namespace rope {
 
-enum GridAxis { kBatch, kToken, kHead, kSequence, kPage, kSlot, kCacheHead, kGridAxes };
+enum GridAxis { kBatch, kToken, kHead, kGridAxes };
 static_assert(kGridAxes == ROPE_PART_AXES, "the public arrays have an entry for each axis");
 
-// A shader reads its push words by the names of its family.
-enum PassFamily : uint32_t {
-    kPlainFamily = 0, // all but fused passes with their counts, and rotations
-    kFusedFamily = 1,
-    kRotationFamily = 2
-};
-
+template <typename Number> constexpr Number smaller(Number a, Number b) { return a < b ? a : b; }
+template <typename Number> constexpr Number larger(Number a, Number b) { return a > b ? a : b; }
+// Returns the largest power of two up to a count, which is not 0.
+constexpr uint32_t powerOfTwo(uint32_t count) {
+    uint32_t power = 1;
+    while (power <= count / 2) power *= 2;
+    return power;
+}
 // *total += a * b, or false past 64 bits.
 inline bool addProduct(uint64_t a, uint64_t b, uint64_t* total) {
     if (a != 0 && b > (UINT64_MAX - *total) / a) return false;
@@ -42,7 +42,7 @@ static_assert(ROPE_SLOT_K_WEIGHTS == ROPE_SLOT_Q_WEIGHTS + 1 && ROPE_SLOT_COUNT 
 
 // True if a finished pass reads or writes the binding.
 inline bool isBound(const RopePass& pass, uint32_t binding) { return (pass.bindings & 1u << binding) != 0; }
-// True if the binding is a cache, of which a part binds its window.
+// True if the binding is a cache.
 inline bool isCache(const RopePass& pass, uint32_t binding) { return (pass.cache_bindings & 1u << binding) != 0; }
 // True if every part of the pass binds the whole of this binding: no split moves it.
 inline bool isBoundWhole(const RopePass& pass, uint32_t binding) { return (pass.whole_bindings & 1u << binding) != 0; }
@@ -69,13 +69,7 @@ bool haveSamePipelines(const RopePlan& a, const RopePlan& b);
 uint64_t groupCountX(const RopePass& pass, uint32_t tokens);
 // Returns the workgroups along z: the blocks of heads.
 uint64_t groupCountZ(const RopePass& pass, uint32_t heads);
-// Returns the windows that the cache of a pass is bound in; 1: it is bound whole.
-inline uint64_t windowCount(const RopePass& pass) {
-    return static_cast<uint64_t>(pass.parts[kSequence]) * pass.parts[kPage] * pass.parts[kSlot] *
-           pass.parts[kCacheHead];
-}
-
-// A PassPart is what one dispatch takes: its batches, tokens and heads, and its window of the cache.
+// A PassPart is what one dispatch takes: its batches, tokens and heads.
 struct PassPart {
     uint32_t begin[kGridAxes];
     uint32_t count[kGridAxes];
@@ -84,10 +78,8 @@ struct PassPart {
 inline RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
     return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
 }
-// Fills in the bindings, push words and groups of a pass's dispatch: what recording takes of it.
+// Fills in a pass's dispatch.
 void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
-// Fills in its shader and constants too: what a pipeline is made of.
-void fillWholeDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
 
 // The push constants of a family: those that all families share, which are given, and its own, which are 0.
 template <typename Push> Push familyPush(const RopePush& shared) {

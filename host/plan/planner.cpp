@@ -20,14 +20,12 @@ uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t 
     return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
 }
 
-constexpr uint32_t kAllBindings = UINT32_MAX; // bit i: binding i
-
-// Returns the first of these bindings of a part that spans more than the device allows, or ROPE_BINDING_COUNT.
-uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits, uint32_t bindings = kAllBindings) {
+// Returns the first binding of a part that spans more than the device allows, or ROPE_BINDING_COUNT.
+uint32_t findTooWide(const RopePass& pass, const RopeLimits& limits) {
     uint32_t binding = 0;
     for (; binding < ROPE_BINDING_COUNT; ++binding) {
         const RopeAccess& access = pass.access[binding];
-        if (access.extent == 0 || (bindings >> binding & 1u) == 0) continue;
+        if (access.extent == 0) continue;
         const uint64_t lost = alignmentLoss(pass, access, limits.storage_alignment);
         const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
         if (spanBytes(access, pass.step) > room) break;
@@ -41,30 +39,27 @@ bool fitsGroups(const RopePass& pass, const RopeLimits& limits) {
            pass.step[kBatch] <= limits.group_count[1] && groupCountZ(pass, pass.step[kHead]) <= kMaxGroupsZ;
 }
 
-// Caches alone have no say in the groups.
-bool fitsLimits(const RopePass& pass, const RopeLimits& limits, uint32_t bindings) {
-    return findTooWide(pass, limits, bindings) == ROPE_BINDING_COUNT &&
-           (bindings != kAllBindings || fitsGroups(pass, limits));
+bool fitsLimits(const RopePass& pass, const RopeLimits& limits) {
+    return findTooWide(pass, limits) == ROPE_BINDING_COUNT && fitsGroups(pass, limits);
 }
 
-// Returns the bytes of the widest stride that any of these bindings has along a grid axis.
-uint64_t widestStride(const RopePass& pass, int axis, uint32_t bindings) {
+// Returns the bytes of the widest stride that any binding has along a grid axis.
+uint64_t widestStride(const RopePass& pass, int axis) {
     uint64_t widest = 0;
-    for (uint32_t binding = 0; binding < ROPE_BINDING_COUNT; ++binding) {
-        const RopeAccess& access = pass.access[binding];
+    for (const RopeAccess& access : pass.access) {
         const uint64_t bytes = access.stride[axis] * access.element_bytes;
-        if ((bindings >> binding & 1u) != 0 && access.extent != 0 && bytes > widest) widest = bytes;
+        if (access.extent != 0 && bytes > widest) widest = bytes;
     }
     return widest;
 }
 
-// Lowers the step of one grid axis as little as it takes these bindings to fit, or to 1.
-void lowerStep(int axis, const RopeLimits& limits, uint32_t bindings, RopePass* pass) {
+// Lowers the step of one grid axis as little as it takes for all to fit, or to 1.
+void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     uint32_t low = 1;
     uint32_t high = pass->step[axis];
     while (low < high) {
         pass->step[axis] = low + (high - low + 1) / 2;
-        if (fitsLimits(*pass, limits, bindings)) {
+        if (fitsLimits(*pass, limits)) {
             low = pass->step[axis];
         } else {
             high = pass->step[axis] - 1;
@@ -87,44 +82,28 @@ void alignStep(int axis, uint64_t alignment, RopePass* pass) {
     if (step != pass->count[axis] && step > multiple) step -= static_cast<uint32_t>(step % multiple);
 }
 
-// True if a step may be lowered now. The slots of a window follow each other, so pages are cut when each window has one
-// sequence, and slots when it has one page.
-bool isNext(const RopePass& pass, int axis, const bool* lowered) {
-    if (lowered[axis]) return false;
-    if (axis == kPage) return pass.step[kSequence] == 1;
-    return axis != kSlot || (pass.step[kSequence] == 1 && pass.step[kPage] == 1);
-}
-
-// Splits a pass along the grid axis of the widest stride first, of those up to `last`, until these bindings fit: the
-// parts of that axis lie furthest apart.
-void splitAlong(int last, const RopeLimits& limits, uint32_t bindings, RopePass* pass) {
+// Splits a pass along the grid axis of the widest stride first: the parts of that axis lie furthest apart. Returns
+// false if no split fits.
+bool splitPass(const RopeLimits& limits, RopePass* pass) {
     bool lowered[kGridAxes] = {};
-    for (int attempt = 0; attempt <= last && !fitsLimits(*pass, limits, bindings); ++attempt) {
+    for (int attempt = 0; attempt < kGridAxes && !fitsLimits(*pass, limits); ++attempt) {
         int axis = -1;
         uint64_t widest = 0;
-        for (int candidate = 0; candidate <= last; ++candidate) {
-            if (!isNext(*pass, candidate, lowered)) continue;
-            const uint64_t stride = widestStride(*pass, candidate, bindings);
+        for (int candidate = 0; candidate < kGridAxes; ++candidate) {
+            if (lowered[candidate]) continue;
+            const uint64_t stride = widestStride(*pass, candidate);
             if (axis >= 0 && stride <= widest) continue;
             axis = candidate;
             widest = stride;
         }
-        if (axis < 0) return;
         lowered[axis] = true;
-        if (bindings != kAllBindings && widest == 0) continue;
-        lowerStep(axis, limits, bindings, pass);
+        lowerStep(axis, limits, pass);
         alignStep(axis, limits.storage_alignment, pass);
     }
-}
-
-// Splits a pass: a cache into windows, then batches, tokens and heads. Returns false if no split fits.
-bool splitPass(const RopeLimits& limits, RopePass* pass) {
-    if (pass->cache_bindings != 0) splitAlong(kCacheHead, limits, pass->cache_bindings, pass);
-    splitAlong(kHead, limits, kAllBindings, pass);
     for (int axis = 0; axis < kGridAxes; ++axis) {
         pass->parts[axis] = pass->count[axis] / pass->step[axis] + (pass->count[axis] % pass->step[axis] != 0);
     }
-    return fitsLimits(*pass, limits, kAllBindings);
+    return fitsLimits(*pass, limits);
 }
 
 // Joins sequences that follow each other as tokens do into one long sequence. The workgroups are then fewer and fuller.
@@ -137,6 +116,34 @@ void joinSequences(RopePass* pass) {
     pass->joined_tokens = pass->count[kToken];
     pass->count[kBatch] = 1;
     pass->count[kToken] = static_cast<uint32_t>(tokens);
+}
+
+// Returns what makes a binding smaller that no split moves.
+const char* adviseSmaller(uint32_t binding, const RopePass& pass) {
+    if (isCache(pass, binding)) {
+        return "take a pass of K and V for each part of the cache, "
+               "with SLOTS that are -1 where a token goes to another part";
+    }
+    if (binding == ROPE_BINDING_COS_SIN) return "use fewer rows or smaller ones, or ROPE_SOURCE_ROWS or _INLINE";
+    return binding == ROPE_BINDING_UNIFORM ? "give fewer values" : "use smaller offsets or strides";
+}
+
+// Refuses a pass with a binding that no split moves and that spans more than the device allows.
+RopeResult checkWholeBindings(const RopePass& pass, const RopeLimits& limits, RopeReason* reason) {
+    for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
+        const RopeAccess& access = pass.access[i];
+        const bool uniform = i == ROPE_BINDING_UNIFORM;
+        if (access.extent == 0 || !(uniform || isBoundWhole(pass, i) || isCache(pass, i))) continue;
+        const uint64_t room = uniform ? limits.uniform_range : limits.storage_range;
+        uint64_t bytes = access.offset * access.element_bytes % limits.storage_alignment;
+        const bool counted = addProduct(access.extent, access.element_bytes, &bytes);
+        bytes = counted ? inWholeWords(access, bytes) : UINT64_MAX;
+        if (bytes <= room) continue;
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s spans %llu bytes, and a binding %llu at most; %s",
+                      slotName(access.slot), static_cast<unsigned long long>(bytes),
+                      static_cast<unsigned long long>(room), adviseSmaller(i, pass));
+    }
+    return ROPE_SUCCESS;
 }
 
 } // namespace
@@ -180,7 +187,7 @@ RopePass* Planner::addPass(const RopeShader& shader, uint32_t batch, uint32_t to
     plan_->limits.enabled |= shader.needs;
     pass->group_size = kDefaultGroupSize < limits_.group_size ? kDefaultGroupSize : limits_.group_size;
     pass->constants[ROPE_ID_HEADS] = 1;
-    pass->heads_per_thread = pass->tokens_per_thread = pass->address_unit = pass->head_lanes = 1;
+    pass->heads_per_thread = pass->tokens_per_thread = pass->address_unit = 1;
     for (uint32_t& count : pass->count) count = 1;
     pass->count[kBatch] = batch;
     pass->count[kToken] = tokens;
@@ -211,8 +218,7 @@ RopeResult Planner::sumBytes(const RopePass& pass) {
     return ROPE_SUCCESS;
 }
 
-// Says why no split helps: one token of one head spans too much. This is above all a table that is read at any
-// position. Other bindings that no split moves were refused before.
+// Says why no split helps: one token of one head spans too much. Bindings that no split moves were refused before.
 RopeResult Planner::refuseSplit(const RopePass& pass) {
     const unsigned long long max_range = limits_.storage_range;
     const uint32_t binding = findTooWide(pass, limits_);
@@ -220,13 +226,6 @@ RopeResult Planner::refuseSplit(const RopePass& pass) {
         return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                       "one token takes more groups of %u threads than a dispatch may have, %u by %u by %u",
                       pass.group_size, limits_.group_count[0], limits_.group_count[1], kMaxGroupsZ);
-    }
-    if (binding == ROPE_BINDING_COS_SIN && isBoundWhole(pass, binding)) {
-        return refuse(
-            reason(), ROPE_ERROR_TOO_LARGE,
-            "the table spans more than the %llu bytes that a binding may; use fewer rows, or ROPE_SOURCE_ROWS or "
-            "ROPE_SOURCE_INLINE",
-            max_range);
     }
     return refuse(reason(), ROPE_ERROR_TOO_LARGE,
                   "%s: what one token of one head needs at once spans more than the %llu bytes that a binding may; it "
@@ -240,23 +239,23 @@ RopeResult Planner::finish() {
     for (uint32_t i = 0; i < plan_->pass_count && result == ROPE_SUCCESS; ++i) {
         RopePass* pass = &plan_->passes[i];
         result = checkStorageBuffers(*pass, limits_, "ropeLimitsFromDevice fills it in", reason());
+        if (result == ROPE_SUCCESS) result = checkWholeBindings(*pass, limits_, reason());
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
-        const uint32_t batches = pass->step[kBatch]; // 0, or as many as a part may take
-        memcpy(pass->step, pass->count, sizeof pass->step);
-        if (batches != 0) pass->step[kBatch] = batches;
+        for (int axis = 0; axis < kGridAxes; ++axis) {
+            if (pass->step[axis] == 0) pass->step[axis] = pass->count[axis]; // else a part may take so many
+        }
         if (!splitPass(limits_, pass)) {
             result = refuseSplit(*pass);
             break;
         }
-        if (windowCount(*pass) != 1) pass->completion->set_windows(pass);
         finishPass(pass);
         pass->pipeline_hash = hashPipeline(*pass);
         dispatches += pass->dispatches;
         if (dispatches > (1u << 30)) {
-            result =
-                refuse(reason(), ROPE_ERROR_TOO_LARGE, "the plan takes over 2^30 dispatches; split it or pack strides");
+            result = refuse(reason(), ROPE_ERROR_TOO_LARGE,
+                            "the tensors would take more than 2^30 dispatches; split the call, or use packed strides");
         }
     }
     if (result != ROPE_SUCCESS) return refused(result);

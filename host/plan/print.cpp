@@ -1,5 +1,6 @@
 // This file prints a plan in words, and compares two plans: ropePrintPlan, ropePlansEqual.
 #include "plan/cache_kinds.h"
+#include "plan/completion.h"
 #include "plan/element_formats.h"
 #include "plan/pass.h"
 
@@ -44,28 +45,25 @@ void printStages(const RopePass& pass, PlanText* text) {
 }
 
 void printPass(const RopePass& pass, PlanText* text) {
-    // A fused pass counts only tokens; its heads are constants. The fused pass that counts outside tokens has no heads.
-    const bool fused = pass.family == kFusedFamily && pass.blocks != 0;
-    const bool turns_both = pass.access[ROPE_BINDING_DESTINATION_K].extent != 0;
-    const uint32_t both = pass.constants[ROPE_ID_Q_HEADS] + pass.constants[ROPE_ID_K_HEADS];
-    const uint32_t heads = fused ? both + pass.constants[ROPE_ID_V_HEADS] : turns_both ? both : pass.count[2];
-    const uint32_t per_thread = fused || turns_both ? pass.constants[ROPE_ID_HEADS] : pass.heads_per_thread;
+    // A pass of several tensors counts only tokens; its heads are constants.
+    const uint32_t* c = pass.constants;
+    const uint32_t heads =
+        pass.blocks != 0 ? c[ROPE_ID_Q_HEADS] + c[ROPE_ID_K_HEADS] + c[ROPE_ID_V_HEADS] : pass.count[kHead];
+    const bool fused = pass.completion != nullptr && pass.completion->has_stages;
+    const bool rotates = pass.completion != nullptr && !pass.completion->has_stages;
     printTo(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
     if (fused) printStages(pass, text);
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
         printTo(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     }
-    if (windowCount(pass) != 1) {
-        printTo(text, ", its cache in %llu windows", static_cast<unsigned long long>(windowCount(pass)));
-    }
-    printTo(text, ", group size %u, %u heads a thread", pass.group_size, per_thread);
+    printTo(text, ", group size %u, %u heads a thread", pass.group_size, pass.heads_per_thread);
     if (pass.group[2] > 1) printTo(text, ", %u tokens a group", pass.group[2]);
-    if (pass.family == kRotationFamily && pass.constants[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");
+    if (rotates && c[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");
     if (pass.tokens_per_thread > 1) printTo(text, ", %u tokens", pass.tokens_per_thread);
     printTo(text, "; reads");
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const bool written = i >= ROPE_BINDING_DESTINATION && i <= ROPE_BINDING_DESTINATION_V;
-        const bool in_place = pass.family == kRotationFamily && pass.constants[ROPE_ID_IN_PLACE] != 0;
+        const bool in_place = rotates && c[ROPE_ID_IN_PLACE] != 0;
         if (pass.access[i].extent != 0 && (!written || in_place)) printTo(text, " %s", slotName(pass.access[i].slot));
     }
     printTo(text, "; writes");

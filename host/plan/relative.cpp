@@ -55,15 +55,7 @@ const RelativeTuning& relativeTuning(const RopeLimits& limits) {
     return *row;
 }
 
-uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
 uint32_t quadsOf(uint32_t elements) { return (elements + 3) / 4; }
-
-// Returns the largest power of two that is `most` or less.
-uint32_t powerOfTwo(uint32_t most) {
-    uint32_t power = 1;
-    while (power <= most / 2) power *= 2;
-    return power;
-}
 
 uint32_t sharedLimit(const RopeLimits& limits) { return smaller(limits.shared_bytes, kSharedBytes); }
 

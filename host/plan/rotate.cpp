@@ -14,8 +14,6 @@
 namespace rope {
 namespace {
 
-const ShaderPair kRotateShaders = {&rope_shader_rotate_wide, &rope_shader_rotate_odd};
-
 // Tensors that turn in one pass: Q and K, or one of them.
 struct TurnedTensors {
     const TensorPass* tensors[2];
@@ -111,13 +109,12 @@ void completeRotationWords(const RopePass& pass, const PassPart&, const RopePlac
     memcpy(push, &words, sizeof words);
 }
 
-constexpr RopeCompletion kRotationCompletion = {completeRotationWords, nullptr, nullptr};
+constexpr RopeCompletion kRotationCompletion = {completeRotationWords, nullptr, false};
 
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                      Planner* planner) {
     RopePass* pass =
-        planner->addPass(*variant.shader, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
-    pass->family = kRotationFamily;
+        planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
     pass->completion = &kRotationCompletion;
     RopePush push = {};
     setTokenPositions(d, &push, pass);
@@ -139,10 +136,9 @@ uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
     return (readsPositions(positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
 }
 
-// True if both tensors can turn in one pass: there are two, of the same lanes of the wide shader.
+// True if both tensors can turn in one pass: there are two, of the same lanes.
 bool canTurnTogether(const RopeRotateDescription& d, const ShaderVariant* variants, const RopeLimits& limits) {
-    const RopeShader* wide = kRotateShaders.wide;
-    if (d.q.heads == 0 || d.k.heads == 0 || variants[0].shader != wide || variants[1].shader != wide) return false;
+    if (d.q.heads == 0 || d.k.heads == 0) return false;
     return variants[0].lane_pairs == variants[1].lane_pairs && variants[0].by_words == variants[1].by_words &&
            bothTensorsBuffers(d) <= limits.storage_buffers;
 }
@@ -156,9 +152,9 @@ RopeResult planPasses(const RopeRotateDescription& d, bool together, Planner* pl
     };
     ShaderVariant variants[2];
     for (uint32_t i = 0; i < 2; ++i) {
-        variants[i] = chooseRotationVariant(d, sideBits(tensors[i].tensor), kRotateShaders, planner->limits());
-        if (tensors[i].tensor.heads != 0 && variants[i].shader == nullptr)
-            return refuseVariant(tensors[i].name, planner->reason());
+        variants[i] = chooseVariant(d, sideBits(tensors[i].tensor), planner->limits());
+        if (tensors[i].tensor.heads != 0 && !variants[i].fits)
+            return refuseOddPlaces(tensors[i].name, oddHalves(d), planner->reason());
     }
     if (together && canTurnTogether(d, variants, planner->limits())) {
         addRotationPass({{&tensors[0], &tensors[1]}, 2}, d, variants[0], planner);

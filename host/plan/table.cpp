@@ -43,7 +43,6 @@ RopeResult ropePlanTable(const RopeTableDescription* description, const RopeLimi
     rows.stride[1] = stride;
     const SplitScale scale = splitScale(d.frequencies.scale);
     pass->constants[ROPE_ID_SCALE_GRID] = scale_grid(scale.mantissa, scale.exponent);
-    pass->head_lanes = pairs;
     setRowWords(d.rows, &common);
     common.scale_mantissa = scale.mantissa;
     common.scale_exponent = scale.exponent;

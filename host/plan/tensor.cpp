@@ -30,38 +30,45 @@ uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& v
     return ROPE_ROWS_SINGLE;
 }
 
-} // namespace
-
+// True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
 bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides) {
     return d.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.pairing_in, 2) &&
            isAligned(d, sides.destination, d.pairing_out, 2);
 }
 
 // True if each side's elements fill whole words: float32 ones do anywhere, 16-bit ones in twos.
-static bool fitsWords(const RopeRotateDescription& d, const SideBits& sides) {
+bool fitsWords(const RopeRotateDescription& d, const SideBits& sides) {
     return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
            (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
 }
 
-ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderPair& shaders,
-                                    const RopeLimits& limits) {
+} // namespace
+
+ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const RopeLimits& limits) {
     const bool in32 = d.element_in == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
     if (lanePairsAtMost(d, limits) == 8 && !in32 && !out32 && d.rotary_dim % 16 == 0 &&
         isAligned(d, sides.source, d.pairing_in, 3) && isAligned(d, sides.destination, d.pairing_out, 3))
-        return {shaders.wide, 8, 8, false};
-    if (fitsVectors(d, sides)) return {shaders.wide, 4, 4, false};
-    if (fitsWords(d, sides)) return {shaders.wide, 4, in32 && out32 ? 1u : 2u, true};
-    return {oddShader(shaders, limits), 4, 1, true};
+        return {8, 8, false, true};
+    if (fitsVectors(d, sides)) return {4, 4, false, true};
+    return {4, in32 && out32 ? 1u : 2u, true, fitsWords(d, sides)};
 }
 
-const RopeShader* oddShader(const ShaderPair& shaders, const RopeLimits& limits) {
-    return (limits.enabled & ROPE_ENABLED_STORAGE_16) != 0 ? shaders.odd : nullptr;
+uint32_t oddHalves(const RopeRotateDescription& d) {
+    const bool in_chunks = (d.element_in != ROPE_ELEMENT_F32 && liesInChunks(d.pairing_in)) ||
+                           (d.element_out != ROPE_ELEMENT_F32 && liesInChunks(d.pairing_out));
+    return in_chunks && d.chunk_dim / 2 % 2 != 0 ? d.chunk_dim / 2 : 0;
 }
 
-RopeResult refuseVariant(const char* name, RopeReason* reason) {
+RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* reason, const char* even_halves) {
+    if (odd_halves != 0) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "%s has 16-bit elements in halves of %u, an odd number, and they move in twos; use float32, or %s", name,
+            odd_halves, even_halves);
+    }
     return refuse(reason, ROPE_ERROR_INVALID,
-                  "%s has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
-                  "storageBuffer16BitAccess and say so in limits.enabled",
+                  "%s has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they move in twos; "
+                  "make these numbers even, or use float32",
                   name);
 }
 
@@ -164,16 +171,21 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass*
     setWindow(d, push, pass);
 }
 
+RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner) {
+    RopePass* pass = planner->addPass(rope_shader_count, batch, tokens, 1);
+    setGroup(1, 1, pass->group_size, pass);
+    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
+    pass->constants[ROPE_ID_COS_SIN] = shaderSource(source);
+    return pass;
+}
+
 void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
-    RopePass* pass = planner->addPass(rope_shader_count, d.batch, d.tokens, 1);
-    setGroup(1, 1, pass->group_size, pass);
+    RopePass* pass = addCounter(d.batch, d.tokens, d.source, planner);
     RopePush push = {};
     setTokenPositions(d, &push, pass);
-    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
-    pass->constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
     setScaleOrTable(d, &push, pass);
-    writePush(familyPush<RopeCountPush>(push), pass);
+    writePush(push, pass);
 }
 
 } // namespace rope

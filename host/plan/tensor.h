@@ -52,12 +52,12 @@ struct AdditionCut {
 AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
                         const RopeLimits& limits);
 
-// A shader that fits a tensor, and its lanes.
+// How a shader takes a tensor's lanes.
 struct ShaderVariant {
-    const RopeShader* shader; // null: no shader fits on this device
     uint32_t lane_pairs;
     uint32_t copy_step; // elements of a run that a copying lane moves, at least
     bool by_words;      // runs lie anywhere
+    bool fits;          // false: 16-bit elements lie at odd places, and words do not fit
 };
 
 // The offsets and strides of a tensor's two sides, each side's or'ed.
@@ -72,20 +72,14 @@ inline SideBits sideBits(const RopeTensor& tensor) {
 void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32_t lanes, uint32_t heads,
                        RopePass* pass);
 
-// The shaders of a tensor: the wide one, and the odd one, whose 16-bit elements may begin in the middle of a word.
-// Null: there is none.
-struct ShaderPair {
-    const RopeShader *wide, *odd;
-};
-// Returns the odd one, or null where the device lacks 16-bit storage.
-const RopeShader* oddShader(const ShaderPair& shaders, const RopeLimits& limits);
-// Chooses a rotation's shader, an addition's or a bias's. Lanes of 16-bit elements have eight pairs if the geometry
-// and the tuning allow it.
-ShaderVariant chooseRotationVariant(const RopeRotateDescription& d, const SideBits& sides, const ShaderPair& shaders,
-                                    const RopeLimits& limits);
-// True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
-bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides);
-RopeResult refuseVariant(const char* name, RopeReason* reason);
+// Chooses how lanes are taken. Lanes of 16-bit elements have eight pairs if the geometry and the tuning allow it.
+ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const RopeLimits& limits);
+// Returns the pairs of a chunk if they are an odd number, and its halves then lie at odd places; else 0.
+uint32_t oddHalves(const RopeRotateDescription& d);
+// Refuses a tensor whose 16-bit elements lie at odd places: by the odd halves of its pairs, or by its other numbers
+// (0). `even_halves` is what gives even ones.
+RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* reason,
+                           const char* even_halves = "weights permuted to interleaved pairs (ropePairPermutation)");
 // True if the pass converts float16, and the device's own conversions are proven.
 bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits);
 uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant);
@@ -111,6 +105,8 @@ struct TensorPass {
 bool canBeOutside(const RopeRotateDescription& d);
 // True if every token turns, or is added to.
 bool everyTokenTurns(const RopeRotateDescription& d);
+// Adds a pass of the shader that counts tokens. Its positions are not set yet.
+RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner);
 // Adds the pass that counts the tokens that lack a position, if it is asked for and there can be any.
 void addCountPass(const RopeRotateDescription& d, Planner* planner);
 

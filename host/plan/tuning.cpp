@@ -50,13 +50,6 @@ const RopeTuning& rotationTuning(const RopeRotateDescription& d, const RopeLimit
     return tokens >= kStreamedTokens || d.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
 }
 
-uint32_t smaller(uint32_t a, uint32_t b) { return a < b ? a : b; }
-// Returns the largest power of two up to a count, which is not 0.
-uint32_t powerOfTwo(uint32_t count) {
-    uint32_t power = 1;
-    while (power <= count / 2) power *= 2;
-    return power;
-}
 uint32_t distance(uint32_t a, uint32_t b) { return a < b ? b - a : a - b; }
 
 // Returns how many blocks of a token a group takes: as many as leave the fewest threads idle, and of equal ones those
@@ -137,7 +130,6 @@ void setGroupConstants(const GroupCut& cut, const ShaderVariant& variant, uint32
     setGroup(cut.size[0], cut.size[1], cut.size[2], pass);
     pass->lane_parts = cut.lane_parts;
     pass->heads_per_thread = heads;
-    pass->head_lanes = lanes;
 }
 
 // A group has as many lanes as the table says. It has fewer if a row is shorter, and more if there are too few queries

@@ -2,41 +2,16 @@
 #include "record/context.h"
 #include "rules/refuse.h"
 
-#include <stddef.h>
-#include <string.h>
-
 namespace rope {
 namespace {
 
-// A plan may take more of these limits than a context has. The two tables have the place and the name of each, in the
-// same order.
-#define ROPE_LIMITS(X)                                                                                                 \
-    X(storage_range)                                                                                                   \
-    X(storage_alignment)                                                                                               \
-    X(group_count[0])                                                                                                  \
-    X(group_count[1])                                                                                                  \
-    X(group_size)                                                                                                      \
-    X(enabled)                                                                                                         \
-    X(storage_buffers)                                                                                                 \
-    X(uniform_range)                                                                                                   \
-    X(shared_bytes)
-#define ROPE_PLACE(member) offsetof(RopeLimits, member),
-#define ROPE_NAME(member) #member "\0"
-constexpr uint8_t kComparedLimits[] = {ROPE_LIMITS(ROPE_PLACE)};
-constexpr char kComparedLimitNames[] = ROPE_LIMITS(ROPE_NAME);
-#undef ROPE_NAME
-#undef ROPE_PLACE
-#undef ROPE_LIMITS
-static_assert(sizeof(RopeLimits) == 48, "a new limit goes into ROPE_LIMITS, unless like threads it binds no plan");
-
-// Returns the limit at a place. The limits must be filled in: storage_range, the one member of 64 bits, then needs only
-// 32.
-uint32_t limitAt(const RopeLimits& limits, size_t at) {
-    if (at == offsetof(RopeLimits, storage_range)) return static_cast<uint32_t>(limits.storage_range);
-    uint32_t word;
-    memcpy(&word, reinterpret_cast<const char*>(&limits) + at, sizeof word);
-    return word;
-}
+// A limit that a plan takes, and that the context has.
+struct Compared {
+    const char* name;
+    uint64_t takes, has;
+    bool fits;
+};
+static_assert(sizeof(RopeLimits) == 48, "a new limit is compared below, unless like threads it binds no plan");
 
 } // namespace
 
@@ -47,21 +22,26 @@ RopeResult checkPlan(const RopeContext& context, const RopePlan& plan, uint32_t 
                       "plan %u has version %#x; it must be %#x, that of an accepted plan", number, plan.version,
                       ROPE_VERSION);
     }
-    for (uint32_t i = 0; i < sizeof kComparedLimits; ++i) {
-        const size_t at = kComparedLimits[i];
-        const uint32_t takes = limitAt(plan.limits, at), has = limitAt(context.limits, at);
-        const uint32_t lacks = at == offsetof(RopeLimits, enabled)             ? takes & ~has
-                               : at == offsetof(RopeLimits, storage_alignment) ? has > takes
-                                                                               : takes > has;
-        if (lacks == 0) continue;
-        const char* name = kComparedLimitNames;
-        for (; i != 0; --i) {
-            while (*name++ != 0) {
-            }
-        }
+    const RopeLimits &takes = plan.limits, &has = context.limits;
+    const auto most = [](const char* name, uint64_t a, uint64_t b) { return Compared{name, a, b, a <= b}; };
+    const Compared limits[] = {
+        most("storage_range", takes.storage_range, has.storage_range),
+        {"storage_alignment", takes.storage_alignment, has.storage_alignment,
+         takes.storage_alignment >= has.storage_alignment},
+        most("group_count[0]", takes.group_count[0], has.group_count[0]),
+        most("group_count[1]", takes.group_count[1], has.group_count[1]),
+        most("group_size", takes.group_size, has.group_size),
+        {"enabled", takes.enabled, has.enabled, (takes.enabled & ~has.enabled) == 0},
+        most("storage_buffers", takes.storage_buffers, has.storage_buffers),
+        most("uniform_range", takes.uniform_range, has.uniform_range),
+        most("shared_bytes", takes.shared_bytes, has.shared_bytes),
+    };
+    for (const Compared& limit : limits) {
+        if (limit.fits) continue;
         return refuse(reason, ROPE_ERROR_OTHER_LIMITS,
-                      "plan %u takes limits.%s of %u, and the context has %u; plan with the context's limits", number,
-                      name, takes, has);
+                      "plan %u takes limits.%s of %llu, and the context has %llu; plan with the context's limits",
+                      number, limit.name, static_cast<unsigned long long>(limit.takes),
+                      static_cast<unsigned long long>(limit.has));
     }
     return ROPE_SUCCESS;
 }

@@ -24,26 +24,28 @@ void freeHostMemory(const VkAllocationCallbacks* allocator, void* memory) {
     }
 }
 
-// Loads the functions one after the other, in the order of ContextFunctions. A call for each would be half a kilobyte
-// of code.
+// Loads a function of the device. Returns false if the device has none of this name.
+template <typename Function> bool loadFunction(const RopeContextInfo& info, const char* name, Function* function) {
+    *function = reinterpret_cast<Function>(info.get_device_proc_addr(info.device, name));
+    return *function != nullptr;
+}
+
+// Loads the functions that every device has, and those of enabled extensions. A pointer to a function that is not
+// enabled proves nothing.
 bool loadFunctions(const RopeContextInfo& info, ContextFunctions* f) {
-#define ROPE_NAME(name) "vk" #name "\0"
-    static const char kNames[] = ROPE_FUNCTIONS(ROPE_NAME) ROPE_OPTIONAL_FUNCTIONS(ROPE_NAME);
-#undef ROPE_NAME
-    char* const push = reinterpret_cast<char*>(&f->CmdPushDescriptorSetKHR);
-    char* to = reinterpret_cast<char*>(f);
     bool all = true;
-    for (const char* name = kNames; *name != 0; ++name) {
-        const uint32_t needed = to < push ? 0 : to == push ? ROPE_ENABLED_PUSH_DESCRIPTORS : ROPE_ENABLED_DEBUG_UTILS;
-        if ((needed & ~info.limits.enabled) == 0) { // a pointer to a function that is not enabled proves nothing
-            PFN_vkVoidFunction function = info.get_device_proc_addr(info.device, name);
-            if (function == nullptr && to == push) // Vulkan 1.4 has this name
-                function = info.get_device_proc_addr(info.device, "vkCmdPushDescriptorSet");
-            all = all && (function != nullptr || to > push);
-            memcpy(to, &function, sizeof function);
-        }
-        to += sizeof(PFN_vkVoidFunction);
-        while (*name != 0) ++name;
+#define ROPE_LOAD(name) all = loadFunction(info, "vk" #name, &f->name) && all;
+    ROPE_FUNCTIONS(ROPE_LOAD)
+#undef ROPE_LOAD
+    if ((info.limits.enabled & ROPE_ENABLED_PUSH_DESCRIPTORS) != 0) {
+        const bool found = loadFunction(info, "vkCmdPushDescriptorSetKHR", &f->CmdPushDescriptorSetKHR) ||
+                           loadFunction(info, "vkCmdPushDescriptorSet", &f->CmdPushDescriptorSetKHR); // Vulkan 1.4
+        all = all && found;
+    }
+    if ((info.limits.enabled & ROPE_ENABLED_DEBUG_UTILS) != 0) {
+        loadFunction(info, "vkSetDebugUtilsObjectNameEXT", &f->SetDebugUtilsObjectNameEXT);
+        loadFunction(info, "vkCmdBeginDebugUtilsLabelEXT", &f->CmdBeginDebugUtilsLabelEXT);
+        loadFunction(info, "vkCmdEndDebugUtilsLabelEXT", &f->CmdEndDebugUtilsLabelEXT);
     }
     return all;
 }
@@ -159,7 +161,7 @@ VkResult preparePass(RopeContext* c, const RopePass& pass) {
     node->bindings = pass.bindings;
     node->hash = pass.pipeline_hash;
     RopeDispatch dispatch; // only which buffers it binds counts here, and not where they begin
-    fillWholeDispatch(pass, 0, c->limits.storage_alignment, &dispatch);
+    fillDispatch(pass, 0, c->limits.storage_alignment, &dispatch);
     const VkResult result = createPipeline(*c, dispatch, node);
     if (result != VK_SUCCESS) {
         destroyPipeline(*c, node);

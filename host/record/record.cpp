@@ -77,8 +77,8 @@ RopeResult checkRecording(const RopeContext* context, const RopePlan* plan, cons
     for (int slot = 0; slot < ROPE_SLOT_COUNT; ++slot) {
         if (plan->bytes[slot] == 0) continue;
         if (buffers->slots[slot].buffer == VK_NULL_HANDLE) return ROPE_ERROR_MISSING_BUFFER;
-        uint32_t low_bits = limits.storage_alignment - 1;
-        if (slot == ROPE_SLOT_PARAMETERS) low_bits |= limits.uniform_alignment - 1; // it may be bound as either
+        const uint32_t low_bits =
+            (slot == ROPE_SLOT_PARAMETERS ? limits.uniform_alignment : limits.storage_alignment) - 1;
         if ((buffers->slots[slot].offset & low_bits) != 0) return ROPE_ERROR_MISALIGNED;
     }
     for (uint32_t i = 0; i < plan->pass_count; ++i) {
@@ -96,10 +96,9 @@ void bindDispatch(VkCommandBuffer command_buffer, const RopeContext& context, co
     const ContextFunctions& vk = context.vk;
     vk.CmdBindPipeline(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.pipeline);
     const VkDescriptorSet* set = context.pushes_descriptors ? nullptr : &buffers.sets[index];
-    if (set == nullptr || buffers.update_sets != 0)
-        bindBuffers(context, dispatch, buffers, set != nullptr ? *set : VK_NULL_HANDLE, command_buffer,
-                    pipeline.layout);
-    if (set != nullptr)
+    if (set == nullptr)
+        bindBuffers(context, dispatch, buffers, VK_NULL_HANDLE, command_buffer, pipeline.layout);
+    else
         vk.CmdBindDescriptorSets(command_buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.layout, 0, 1, set, 0,
                                  nullptr);
     vk.CmdPushConstants(command_buffer, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof dispatch.push,

@@ -24,15 +24,15 @@ Factor meanOf(const Factor& sum, uint32_t count) {
     return {sum.reference / count, product(sum.float32, 1.0f / static_cast<float>(count))};
 }
 
-Factor sumOfProducts(const ElementValue* a, const ElementValue* b, uint32_t count) {
+Factor sumOfSquares(const ElementValue* values, uint32_t count) {
     Factor sum = {};
     float totals[4] = {};
-    float products[4];
+    float squares[4];
     for (uint32_t e = 0; e < count; ++e) {
-        sum.reference += a[e].reference * b[e].reference;
-        products[e % 4] = product(floatOf(a[e].bits), floatOf(b[e].bits));
+        sum.reference += values[e].reference * values[e].reference;
+        squares[e % 4] = product(floatOf(values[e].bits), floatOf(values[e].bits));
         if (e % 4 != 3) continue;
-        const float run = (products[0] + products[1]) + (products[2] + products[3]);
+        const float run = (squares[0] + squares[1]) + (squares[2] + squares[3]);
         totals[e / 4 % 4] = totals[e / 4 % 4] + run;
     }
     sum.float32 = (totals[0] + totals[1]) + (totals[2] + totals[3]);

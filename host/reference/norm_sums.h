@@ -11,10 +11,9 @@ struct Factor {
     float float32;
 };
 
-// These return the sum of a head's elements, and of the products of two heads' elements, in the order that rope.h
-// promises.
+// These return the sum of a head's elements, and of their squares, in the order that rope.h promises.
 Factor sumOfElements(const ElementValue* values, uint32_t count);
-Factor sumOfProducts(const ElementValue* a, const ElementValue* b, uint32_t count);
+Factor sumOfSquares(const ElementValue* values, uint32_t count);
 Factor meanOf(const Factor& sum, uint32_t count);
 // The result is correctly rounded. All mantissas of a float32 were tried: the double's own error reaches the float32
 // for none.

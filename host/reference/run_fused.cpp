@@ -1,7 +1,7 @@
 // This file carries out fused passes on the CPU, a head at a time: the reference in double, and the shaders' own bits.
 #include "plan/element_formats.h"
 #include "plan/fused.h"
-#include "reference/gradient.h"
+#include "reference/norm_sums.h"
 #include "reference/quantize.h"
 #include "reference/rotation.h"
 #include "reference/slot.h"
@@ -22,7 +22,6 @@ struct TensorWork {
     TensorArrays arrays;
     const void* slot_map; // slots or block table
     const void* weights;  // of a norm that has them in an array
-    TensorArrays x;       // a gradient's
     const void* biases;   // of the projection
 };
 
@@ -34,9 +33,7 @@ struct TokenWork {
     uint64_t number;   // the token's number among the tokens of all batches
     uint32_t in_batch; // and among those of its own
     uint64_t from, to; // element 0 of head 0
-    uint64_t x;
-    uint64_t scale; // the element of head 0's scale, if scales lie apart
-    uint64_t scale_from;
+    uint64_t scale;    // the element of head 0's scale, if scales lie apart
     CosSin cos_sin[kMaxKeptPairs];
 };
 
@@ -68,17 +65,17 @@ uint32_t countTokens(const ResolvedFused& fused, const void* positions, uint32_t
     return count < 0 ? 0 : count < g.rotate.tokens ? static_cast<uint32_t>(count) : g.rotate.tokens;
 }
 
-// Finds the slot of a token, and the slot that a shift reads. A ring has none for a token that a later one of its
+// Finds the slot of a token. A ring has none for a token that a later one of its
 // sequence overtakes.
 SlotOutcome placeInCache(const TensorWork& w, uint32_t batch, uint32_t number, const HostToken& standing,
-                         uint64_t* slot, uint64_t* source) {
+                         uint64_t* slot) {
     const RopeCache& cache = w.fused.filled.cache;
     if (isLongRing(cache, w.t.d)) {
         const bool packed = isPacked(w.t.d.positions);
         const uint32_t left = packed ? standing.left : countTokens(w.fused, w.rotation.positions, batch) - number;
         if (left > cache.slots) return SlotOutcome::kSkipped;
     }
-    return findSlots(cache, w.slot_map, batch, number, standing, slot, source);
+    return findSlot(cache, w.slot_map, batch, number, standing, slot);
 }
 
 // Finds where a token goes and by what it turns. Returns false if nothing is written.
@@ -90,14 +87,12 @@ bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWo
     token->in_batch = number;
     token->from = headElement(w.t.source, batch, number, 0);
     token->to = headElement(w.t.destination, batch, number, 0);
-    token->x = headElement(w.t.x, batch, number, 0);
     if (w.t.cached) {
-        uint64_t slot, source;
-        if (placeInCache(w, batch, number, token->standing, &slot, &source) != SlotOutcome::kTaken) return false;
+        uint64_t slot;
+        if (placeInCache(w, batch, number, token->standing, &slot) != SlotOutcome::kTaken) return false;
         token->to = slotElement(cache, w.t.cache, token->standing.sequence, slot);
         token->scale = slotElement(cache, w.t.scales, token->standing.sequence, slot);
-        token->scale_from = slotElement(cache, w.t.scales, token->standing.sequence, source);
-        if (isShifted(w.t)) token->from = slotElement(cache, w.t.cache, token->standing.sequence, source);
+        if (isShifted(w.t)) token->from = token->to;
     }
     token->turning = turningToken(w, batch, number, &token->turns);
     token->turns = token->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, token->turning));
@@ -223,7 +218,7 @@ void meetNorm(const HeadWork& h, ElementValue* values) {
 }
 
 // Returns the sum of a head's squares, and of a norm that takes means the mean.
-Factor sumOfSquares(const HeadWork& h, Factor* mean) {
+Factor sumOfHead(const HeadWork& h, Factor* mean) {
     ElementValue values[kMaxVectorHead];
     const RopeNorm& norm = h.w.t.norm;
     meetNorm(h, values);
@@ -231,7 +226,7 @@ Factor sumOfSquares(const HeadWork& h, Factor* mean) {
         *mean = meanOf(sumOfElements(values, norm.dim), norm.dim);
         for (uint32_t e = 0; e < norm.dim; ++e) values[e] = raisedValue(values[e], -mean->reference, -mean->float32);
     }
-    return sumOfProducts(values, values, norm.dim);
+    return sumOfSquares(values, norm.dim);
 }
 
 // Returns the elements that the mean of a norm is of; 1 if it goes by the sum.
@@ -278,74 +273,27 @@ void storeHead(const HeadWork& h) {
     storeCacheHead(t.d.element_out, {arrays.out, to, scale_at, h.number, &t.given_scale}, values, t.d.head_dim);
 }
 
-// ---- Gradients
-
-// One head of a gradient, and its x, where the norm met x.
-struct GradientWork {
-    ElementValue gradient[kMaxVectorHead], x[kMaxVectorHead];
-    Factor squares, products;
-};
-
-void meetNorm(const HeadWork& h, GradientWork* g) {
-    const FusedTensor& t = h.w.t;
-    const uint32_t count = t.d.head_dim;
-    const bool after = t.norm.after != 0;
-    for (uint32_t e = 0; e < count; ++e) {
-        g->gradient[e] = loadValue(h.w.arrays, h.token.from + h.number * t.source.head_stride + e);
-        g->x[e] = loadValue(h.w.x, h.token.x + h.number * t.x.head_stride + e);
-    }
-    if (h.token.turns) turnHead(h.w.rotation, h.token.cos_sin, after, after ? g->x : g->gradient);
-    for (uint32_t e = 0; e < count; ++e) g->gradient[e] = weighed(h, e, g->gradient[e]);
-    g->squares = sumOfProducts(g->x, g->x, count);
-    g->products = sumOfProducts(g->x, g->gradient, count);
-}
-
-void moveGradient(const TensorWork& w, const TokenWork& token) {
-    const FusedTensor& t = w.t;
-    GradientWork g;
-    Factor squares = {}, products = {};
-    for (uint32_t head = 0; t.norm.all_heads != 0 && head < t.heads; ++head) {
-        meetNorm({w, token, head, {}, {}}, &g);
-        const bool first = head == 0;
-        squares = {squares.reference + g.squares.reference,
-                   first ? g.squares.float32 : squares.float32 + g.squares.float32};
-        products = {products.reference + g.products.reference,
-                    first ? g.products.float32 : products.float32 + g.products.float32};
-    }
-    for (uint32_t head = 0; head < t.heads; ++head) {
-        const HeadWork h = {w, token, head, {}, {}};
-        meetNorm(h, &g);
-        const bool own = t.norm.all_heads == 0;
-        passNorm(normOf(h, own ? g.squares : squares), own ? g.products : products, meanCount(t), g.x, t.d.head_dim,
-                 g.gradient);
-        if (token.turns && t.norm.after != 0) turnHead(w.rotation, token.cos_sin, false, g.gradient);
-        for (uint32_t e = 0; e < t.d.head_dim; ++e)
-            storeValue(w.arrays, token.to + head * t.destination.head_stride + e, g.gradient[e]);
-    }
-}
-
 // Carries one token of a tensor from its source to its destination.
 void moveToken(const TensorWork& w, uint32_t batch, uint32_t number) {
     TokenWork token;
     if (!makeTokenWork(w, batch, number, &token)) return;
-    if (w.t.gradient) return moveGradient(w, token);
     const bool norms = w.t.norm.kind != ROPE_NORM_NONE;
     const uint32_t heads = w.t.heads;
     Factor all = {};
     for (uint32_t head = 0; norms && w.t.norm.all_heads != 0 && head < heads; ++head) {
         Factor mean;
-        const Factor sum = sumOfSquares({w, token, head, {}, {}}, &mean);
+        const Factor sum = sumOfHead({w, token, head, {}, {}}, &mean);
         all = {all.reference + sum.reference, all.float32 + sum.float32};
     }
     for (uint32_t head = 0; head < heads; ++head) {
         HeadWork h = {w, token, head, {}, {}};
-        if (norms) h.norm = normOf(h, w.t.norm.all_heads != 0 ? all : sumOfSquares(h, &h.mean));
+        if (norms) h.norm = normOf(h, w.t.norm.all_heads != 0 ? all : sumOfHead(h, &h.mean));
         h.normed = norms;
         ElementValue widened[kMaxVectorHead];
         if (isShifted(w.t) && isForCaches(w.t)) {
-            if (!token.turns && w.fused.filled.cache.moves == 0) continue; // it stays as it lies
+            if (!token.turns) continue; // it stays as it lies
             const uint64_t from = token.from + head * w.t.cache.head_stride;
-            const uint64_t scale = token.scale_from + head * w.t.scales.head_stride;
+            const uint64_t scale = token.scale + head * w.t.scales.head_stride;
             readCacheHead(w.t.d.element_out, {w.arrays.out, from, scale, head, &w.t.given_scale}, widened,
                           w.t.d.head_dim);
             h.widened = widened;
@@ -357,7 +305,7 @@ void moveToken(const TensorWork& w, uint32_t batch, uint32_t number) {
 // ---- The whole
 
 TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, const RopeHostFused& data) {
-    TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}, nullptr, nullptr, {}, data.biases};
+    TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}, nullptr, nullptr, data.biases};
     w.slot_map = fused.filled.cache.slot_map_apart != 0 ? data.slot_map : data.positions;
     w.weights = t.role == kQ ? data.q_weights : data.k_weights;
     selectFusedPositions(fused, t, &w.rotation.positions_read, &w.rotation.frequencies);
@@ -372,8 +320,6 @@ TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, cons
                                                    : data.v;
     w.arrays.element_in = t.d.element_in;
     w.arrays.element_out = t.d.element_out;
-    w.x = w.arrays;
-    w.x.in = data.x;
     return w;
 }
 
@@ -402,20 +348,17 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
                       : w.t.from_slot == ROPE_SLOT_Q   ? "q"
                                                        : w.t.name);
     }
-    if (w.t.gradient && w.x.in == nullptr) {
-        return refuse(reason, ROPE_ERROR_INVALID, "the gradient's x is null; it is an array here");
-    }
     return w.t.turned ? checkAngleSource(w.rotation, reason) : ROPE_SUCCESS;
 }
 
 // True if a token of this tensor cannot turn though it should, or has no slot.
 bool isMissed(const TensorWork& w, uint32_t batch, uint32_t number) {
     bool turns;
-    uint64_t slot, source;
+    uint64_t slot;
     const HostToken token = turningToken(w, batch, number, &turns);
     if (turns && w.t.d.source != ROPE_SOURCE_ROWS && isOutside(w.t.d, token)) return true;
     return w.t.cached &&
-           placeInCache(w, batch, number, standingToken(w, batch, number), &slot, &source) == SlotOutcome::kOutside;
+           placeInCache(w, batch, number, standingToken(w, batch, number), &slot) == SlotOutcome::kOutside;
 }
 
 } // namespace

@@ -12,8 +12,7 @@ SlotOutcome slotInCache(int64_t found, const RopeCache& cache, uint64_t* slot) {
 }
 
 SlotOutcome mappedSlot(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, uint64_t* slot) {
-    const uint64_t entry =
-        cache.slot_map_offset + batch * cache.slot_map_batch_stride + number * cache.slot_map_token_stride;
+    const uint64_t entry = cache.slot_map_offset + batch * cache.slot_map_batch_stride + number;
     const int64_t found = readInteger(map, cache.slot_map_element, entry);
     return found == -1 ? SlotOutcome::kSkipped : slotInCache(found, cache, slot);
 }
@@ -46,18 +45,6 @@ SlotOutcome findSlot(const RopeCache& cache, const void* map, uint32_t batch, ui
     default:
         return slotInCache(position, cache, slot);
     }
-}
-
-SlotOutcome findSlots(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, const HostToken& token,
-                      uint64_t* slot, uint64_t* source) {
-    const SlotOutcome outcome = findSlot(cache, map, batch, number, token, slot);
-    *source = *slot;
-    if (cache.moves == 0 || outcome == SlotOutcome::kSkipped) return outcome;
-    RopeCache read = cache;
-    read.slot_map_offset = cache.source_map_offset;
-    const SlotOutcome source_outcome = findSlot(read, map, batch, number, token, source);
-    const bool decides = outcome == SlotOutcome::kTaken || source_outcome == SlotOutcome::kSkipped;
-    return decides ? source_outcome : outcome;
 }
 
 uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint32_t sequence, uint64_t slot) {

@@ -13,10 +13,6 @@ enum class SlotOutcome { kTaken, kSkipped, kOutside };
 SlotOutcome findSlot(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, const HostToken& token,
                      uint64_t* slot);
 
-// The same, and the slot that the token is read from, if that may be another.
-SlotOutcome findSlots(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, const HostToken& token,
-                      uint64_t* slot, uint64_t* source);
-
 // Returns the first element of a slot's first head.
 uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint32_t sequence, uint64_t slot);
 

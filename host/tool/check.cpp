@@ -43,7 +43,7 @@ struct CheckReport {
     std::vector<TableCase> tables;
     std::vector<Choices> rotations;
     std::vector<CheckRow> rows;
-    uint64_t refused = 0, misses = 0;
+    uint64_t misses = 0;
     std::map<size_t, std::string> first_misses;
 
     size_t size() const { return tables.size() + rotations.size(); }
@@ -116,30 +116,21 @@ class CaseQueue {
         if (index < tables) {
             const TableCase& table = report_->tables[index];
             return checkTableCase(device, table, index + 1, &errors, failure) &&
-                   add(index, table.description.angle == ROPE_ANGLE_EXACT ? 0 : 1, table.name, true, errors, false);
+                   add(index, table.description.angle == ROPE_ANGLE_EXACT ? 0 : 1, table.name, true, errors);
         }
-        Choices choices = report_->rotations[index - tables];
-        RotateCase rotation = rotateCase(choices);
+        const RotateCase rotation = rotateCase(report_->rotations[index - tables]);
         if (!checkRotationCase(device, rotation, index + 1, &errors, failure)) return false;
-        const bool refused = errors.refused && alignForAll(&choices);
-        if (refused) {
-            rotation = rotateCase(choices);
-            errors = {};
-            if (!checkRotationCase(device, rotation, index + 1, &errors, failure)) return false;
-        }
         const RopeRotateDescription& d = rotation.description;
         const size_t elements = elementNames().size(); // the order of addReportRows
         const size_t row =
             2 + (static_cast<size_t>(d.source) * elements + static_cast<size_t>(d.element_in - 1)) * elements +
             static_cast<size_t>(d.element_out - 1);
-        return add(index, row, rotation.name, device->nearest, errors, refused);
+        return add(index, row, rotation.name, device->nearest, errors);
     }
 
     // Returns false where another thread has failed.
-    bool add(size_t index, size_t row, const std::string& name, bool bits_promised, const CaseErrors& errors,
-             bool refused) {
+    bool add(size_t index, size_t row, const std::string& name, bool bits_promised, const CaseErrors& errors) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        report_->refused += refused;
         report_->add(index, row, name, bits_promised, errors);
         if (done_++ % 16 == 0)
             progress_.show("checking " + std::to_string(done_) + " of " + std::to_string(report_->size()));
@@ -186,11 +177,6 @@ uint64_t printReport(const CheckReport& report) {
         std::printf("%-28s %6" PRIu64 " %14" PRIu64 " %12.4f %10.4f%s\n", row.what.c_str(), row.cases, row.unequal,
                     row.error, row.allowed, row.misses != 0 ? "  MISSED" : "");
         cases += row.cases;
-    }
-    if (report.refused != 0) {
-        std::printf("%" PRIu64 " cases of odd 16-bit geometry were refused, for the device has no 16-bit storage, and "
-                    "aligned by two instead\n",
-                    report.refused);
     }
     std::fflush(stdout);
     return cases;

@@ -17,7 +17,6 @@ struct CaseErrors {
     uint64_t unequal = 0; // elements whose bits are not the CPU's
     double error = 0;     // the largest, in ulps
     double allowed = 0;
-    bool refused = false; // odd 16-bit geometry on a device without 16-bit storage: nothing was run
 };
 
 // `seed` draws the positions and elements. Both return false where the case could not be carried out.

@@ -28,7 +28,7 @@ RopePlan planHalves(const RopeLimits& limits, bool widens, uint32_t first) {
     pass.group[1] = pass.constants[ROPE_ID_GROUP_BLOCKS] = 1;
     pass.group[2] = pass.constants[ROPE_ID_GROUP_TOKENS] = pass.lane_parts = 1;
     pass.tokens_per_thread = pass.group_size; // numbers in x
-    pass.heads_per_thread = pass.address_unit = pass.head_lanes = 1;
+    pass.heads_per_thread = pass.address_unit = 1;
     for (uint32_t axis = 0; axis < ROPE_PART_AXES; ++axis) pass.count[axis] = pass.step[axis] = pass.parts[axis] = 1;
     pass.count[1] = pass.step[1] = (widens ? 2 * 65536 : kPartFloats) / kThreadNumbers;
     pass.access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 2};

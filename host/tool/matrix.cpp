@@ -11,13 +11,12 @@ namespace tool {
 
 namespace {
 
-// A head whose geometry makes kernels move four, two or one element at a time.
+// A head whose geometry makes kernels move four, two or one element at a time. 16-bit elements go by two at least.
 struct HeadShape {
     uint32_t dim, begin, rotary;
 };
 constexpr HeadShape kHeadShapes[] = {{64, 16, 32}, {30, 6, 20}, {33, 5, 6}};
-constexpr uint8_t kByOne = 2;
-const char kAlignment[] = "alignment";
+constexpr HeadShape kHalvesByTwo = {34, 6, 12};
 
 struct CaseSize {
     uint32_t batch, tokens, q_heads, k_heads;
@@ -110,13 +109,15 @@ const std::vector<MatrixOption> kOptions = {
          partial->d.positions.element = choice == 0 ? ROPE_POSITION_INT32 : ROPE_POSITION_FLOAT32;
      },
      mayHaveFractions},
-    {kAlignment,
+    {"alignment",
      true,
-     {"by four", "by two", "by one"},
+     {"by four", "by two", "by the least"},
      [](uint32_t choice, PartialCase* partial) {
-         partial->d.head_dim = kHeadShapes[choice].dim;
-         partial->d.rotary_begin = kHeadShapes[choice].begin;
-         partial->d.rotary_dim = kHeadShapes[choice].rotary;
+         const bool floats = partial->d.element_in == ROPE_ELEMENT_F32 && partial->d.element_out == ROPE_ELEMENT_F32;
+         const HeadShape& shape = choice == 2 && !floats ? kHalvesByTwo : kHeadShapes[choice];
+         partial->d.head_dim = shape.dim;
+         partial->d.rotary_begin = shape.begin;
+         partial->d.rotary_dim = shape.rotary;
      },
      nullptr},
     {"size",
@@ -282,15 +283,6 @@ std::vector<Choices> rotateChoices() {
     Choices none;
     extendChoices(PartialCase(), &none, &all);
     return all;
-}
-
-bool alignForAll(Choices* choices) {
-    for (size_t option = 0; option < kOptions.size(); ++option) {
-        if (kOptions[option].name != kAlignment || (*choices)[option] != kByOne) continue;
-        (*choices)[option] = kByOne - 1;
-        return true;
-    }
-    return false;
 }
 
 std::vector<Choices> quickChoices(const std::vector<Choices>& all) { return coveringArray(all, 3); }

@@ -25,8 +25,6 @@ const std::vector<MatrixOption>& matrixOptions();
 std::vector<Choices> rotateChoices();
 // Selects a few of these that still contain every three choices which occur together in any.
 std::vector<Choices> quickChoices(const std::vector<Choices>& all);
-// Replaces the alignment by one that a device without 16-bit storage takes; false where nothing had to change.
-bool alignForAll(Choices* choices);
 
 struct RotateCase {
     std::string name;                       // "by four, f16 in, f32 out, half in, ..."

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <set>
 
@@ -52,6 +53,19 @@ KnownModel describeText(const rope::Model& model) {
     return known;
 }
 
+// An odd number of half pairs puts 16-bit elements at odd places, which no plan takes.
+KnownModel describeTower(const rope::Tower& tower) {
+    KnownModel known = {tower.type, "image", pairingName(tower.pairing), tower.base, {}};
+    known.traits.push_back(std::string("axes ") + tower.axes);
+    const uint32_t axes = (static_cast<uint32_t>(std::strlen(tower.axes)) + 1) / 2; // names of one letter
+    const uint32_t half = tower.width / tower.heads / 2;
+    const uint32_t pairs = (tower.traits & rope::kRoundsDown) != 0 ? half / axes * axes : half;
+    if (tower.pairing == ROPE_PAIRING_HALF && pairs % 2 != 0)
+        known.traits.push_back(std::to_string(pairs) +
+                               " pairs: in float32, or in 16 bits with weights permuted to interleaved pairs");
+    return known;
+}
+
 KnownModel describeArchitecture(const std::string& name) {
     using rope::gguf::RotationKind;
     const RotationKind kind = rope::gguf::rotationKindOf(name);
@@ -72,10 +86,7 @@ std::vector<KnownModel> listKnown(bool gguf) {
         return known;
     }
     for (const rope::Model* model : rope::listModels()) known.push_back(describeText(*model));
-    for (const rope::Tower* tower : rope::listTowers()) {
-        known.push_back(
-            {tower->type, "image", pairingName(tower->pairing), tower->base, {std::string("axes ") + tower->axes}});
-    }
+    for (const rope::Tower* tower : rope::listTowers()) known.push_back(describeTower(*tower));
     for (const rope::DiffusersModel* model : rope::listDiffusersModels()) {
         known.push_back(
             {model->name, "diffusers", pairingName(model->pairing), model->base, {std::string("axes ") + model->axes}});

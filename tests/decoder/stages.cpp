@@ -70,7 +70,6 @@ std::vector<Stage> unfused(const Options& options, const Layer& layer, uint32_t 
     scatter.no_rotation = 1;
     scatter.rotate.k.heads = KV_HEADS;
     setValue(&scatter);
-    scatter.v_separate_dispatch = 1; // V comes from the packed rows
     setCache(options, &scatter);
     return {{norm, false}, {rotate, true}, {scatter, false}};
 }

@@ -258,8 +258,10 @@ TEST(Null, LimitsOfNoDeviceAreRefusedByPlans) {
     RopePlan plan;
     const RopeRotateDescription d = someRotation();
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
-    EXPECT_STREQ(plan.reason.text,
-                 "limits.storage_alignment is 3 and uniform_alignment 256; each must be a power of two");
+    EXPECT_STREQ(
+        plan.reason.text,
+        "limits.storage_alignment is 3 and uniform_alignment 256; each must be a power of two, and the first at "
+        "most 65536");
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #!/bin/sh
 # symbols.sh LIBRARY CONSUMER [OTHER...]: the core calls no Vulkan function by name, needs no C++ runtime, allocates nowhere
-# but in the context; a host that plans, records table and rotation takes at most 150 KiB of code and SPIR-V. Neither the
+# but in the context; a host that plans, records table and rotation takes at most 128 KiB of code and SPIR-V. Neither the
 # core nor the other libraries define a name that a host may have: theirs lie in namespace rope or begin with rope.
 set -u
 failed=0
@@ -39,5 +39,5 @@ allocating=$(nm -A -u "$core" | grep -E ' U (malloc|calloc|realloc|free)$' | sed
 
 bytes=$(size "$consumer" | awk 'NR == 2 {print $1 + $2}')
 printf 'a host with table and rotation: %s bytes of code and data\n' "$bytes"
-[ "$bytes" -le 153600 ] || complain "more than 150 KiB"
+[ "$bytes" -le 131072 ] || complain "more than 128 KiB"
 exit $failed

@@ -159,16 +159,13 @@ TEST_P(Floor, SeesMoreGroups) {
 TEST_P(Floor, SeesCapabilities) {
     RopeLimits limits = device_.limits();
     limits.enabled |= ROPE_ENABLED_STORAGE_16; // which the device does not have
-    RopeRotateDescription d = {};
-    d.tokens = 1;
-    d.head_dim = 6;
-    d.q.heads = 1;
-    d.element_in = d.element_out = ROPE_ELEMENT_F16;
-    const double values[3] = {1, 0.5, 0.25};
-    d.frequencies.values = values;
-    d.frequencies.count = 3;
+    RopeBiasDescription d = {};
+    d.kind = ROPE_BIAS_ALIBI;
+    d.heads = d.queries = 1;
+    d.keys = 3;
+    d.element = ROPE_ELEMENT_F16;
     RopePlan plan;
-    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(plan.passes[0].shader->needs, ROPE_ENABLED_STORAGE_16);
     const VkShaderModuleCreateInfo code = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, nullptr, 0,
                                            plan.passes[0].shader->bytes, plan.passes[0].shader->words};

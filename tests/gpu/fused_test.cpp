@@ -44,10 +44,10 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(true, d.no_rotation),
             choiceIf(true, d.packed),
             choiceIf(true, q + 2u * k),
-            choiceIf(k && d.v.heads != 0, d.v_separate_dispatch),
+            choiceIf(k && d.v.heads != 0, d.v.heads != r.k.heads || d.v.head_dim != r.k.head_dim),
             choiceIf(true, d.tokens_counted),
             choiceIf(q, d.q_norm.kind),
-            choiceIf(d.q_norm.kind != ROPE_NORM_NONE, rope::isGradient(d) ? 1 + d.q_norm.after : 0),
+            choiceIf(d.q_norm.kind != ROPE_NORM_NONE, d.q_norm.after),
             choiceIf(k, d.k_norm.kind),
             choiceIf(q, d.query_scale.count != 0),
             choiceIf(k, cache.kind),
@@ -58,7 +58,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(has_cache && d.v.heads != 0, cache.v_element),
             choiceIf(has_cache, cache.k_given_scale.count + 2 * cache.k_given_scale.multiplies),
             choiceIf(has_cache && d.v.heads != 0, cache.v_shares_buffer),
-            choiceIf(has_cache, cache.shift + cache.moves),
+            choiceIf(has_cache, cache.shift),
             choiceIf(maps, cache.slot_map_element),
             choiceIf(maps, cache.slot_map_apart),
             choiceIf(d.q_norm.kind != ROPE_NORM_NONE, weightChoice(d.q_norm)),
@@ -103,7 +103,7 @@ bool takesQBesideIntegers(const RopePass& pass) {
 uint64_t leastOf(uint64_t count) { return gpu::floorAsked() ? count / 3 : count / 2; }
 
 TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
-    uint32_t ran = 0, taken = 0, windowed = 0, gradients = 0, beside_integers = 0;
+    uint32_t ran = 0, taken = 0, parted = 0, beside_integers = 0;
     const std::vector<uint64_t> all = seeds();
     for (const uint64_t seed : all) {
         if (HasFailure()) break;
@@ -121,9 +121,8 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
             continue;
         }
         ++ran;
-        gradients += rope::isGradient(scene.d);
         for (uint32_t i = 0; i < plan.pass_count; ++i) {
-            windowed += rope::windowCount(plan.passes[i]) != 1;
+            parted += plan.passes[i].dispatches != 1;
             beside_integers += takesQBesideIntegers(plan.passes[i]);
         }
         const gpu::Slots before = fusion::makeSlots(scene, plan, seed);
@@ -131,15 +130,14 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
         ASSERT_TRUE(fusion::checkHost(scene, plan, before, after));
         // A shift is its own unfused pass: its bits are the CPU's.
-        if (scene.d.cache.shift != 0 || rope::isGradient(scene.d)) continue; // nor has a gradient any
+        if (scene.d.cache.shift != 0) continue;
         ASSERT_TRUE(fusion::checkUnfused(&device(), scene, before, after));
     }
     EXPECT_GT(ran, leastOf(all.size()));
-    EXPECT_TRUE(windowed > 1 || all.size() < 50);
+    EXPECT_TRUE(parted > 1 || all.size() < 50);
     EXPECT_TRUE(beside_integers > 1 || all.size() < 50 || gpu::floorAsked());
-    std::printf("%s: %u scenes of %zu draws, %u passes with windows of a cache, %u with Q beside a cache of integers, "
-                "%u gradients\n",
-                GetParam().name.c_str(), ran, all.size(), windowed, beside_integers, gradients);
+    std::printf("%s: %u scenes of %zu draws, %u passes in parts, %u with Q beside a cache of integers\n",
+                GetParam().name.c_str(), ran, all.size(), parted, beside_integers);
 }
 
 // Q stands beside these in the scene below.
@@ -229,132 +227,94 @@ TEST_P(FusedOnDevice, QGoesBesideCachesOfIntegers) {
     }
 }
 
-// Gradients before and behind the rotation, of each head and of all, with weights from everywhere, in place and not.
-TEST_P(FusedOnDevice, GradientsThroughNormsHaveTheCpusBits) {
-    for (uint32_t choice = 0; choice < 16; ++choice) {
+// The slots of a part of a cache: -1 where a token's slot lies in another part.
+std::vector<int32_t> slotsInPart(const std::vector<int32_t>& slots, int32_t part, int32_t part_slots) {
+    std::vector<int32_t> own;
+    for (const int32_t slot : slots) own.push_back(slot / part_slots == part ? slot % part_slots : -1);
+    return own;
+}
+
+// A cache that no binding spans takes a pass of K and V for each part, as the refusal says.
+TEST_P(FusedOnDevice, PassesForThreePartsFillACacheAsOnePassDoes) {
+    constexpr int32_t kParts = 3, kPartSlots = 16;
+    const std::vector<int32_t> slots = {40, 0, 17, 31, 15, 16, 47, 5, 32, 20, 1, 33};
+    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_F8_E4M3}) {
         fusion::Scene scene;
         scene.frequencies = sample::frequencies(10000, 64);
-        scene.q_weights = sample::values(3 * 80, 7);
         RopeFusedDescription& d = scene.d;
-        d.rotate.tokens = 5;
-        d.rotate.head_dim = 80;
-        d.rotate.rotary_dim = 64;
-        d.rotate.skip_last = 1;
-        d.rotate.q.heads = 3;
-        d.rotate.frequencies = {scene.frequencies.data(), 32, 1.25, nullptr, 1};
-        d.rotate.operation = ROPE_OPERATION_TRANSPOSE;
+        d.rotate.tokens = static_cast<uint32_t>(slots.size());
+        d.rotate.head_dim = 64;
+        d.rotate.k.heads = d.v.heads = 3;
+        d.rotate.count_outside = 1;
         d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-        d.rotate.positions.first = 9;
-        d.rotate.pairing_in = choice % 3 == 0 ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
-        d.rotate.element_in = static_cast<RopeElement>(1 + choice % 3);
-        d.rotate.out_of_place = choice / 4 % 2;
-        d.q_norm.kind = choice % 5 == 0 ? ROPE_NORM_L2 : ROPE_NORM_RMS;
-        d.q_norm.epsilon = 1e-6f;
-        d.q_norm.after = choice % 2;
-        d.q_norm.all_heads = choice / 2 % 2;
-        d.q_norm.weights_on_device = choice % 7 == 0;
-        if (choice % 7 > 2) d.q_norm.weights = scene.q_weights.data();
-        RopePlan plan;
-        const RopePlan* const made = &plan;
-        if (ropePlanFused(&d, &device().limits(), &plan) != ROPE_SUCCESS && device().limits().storage_buffers < 5) {
-            EXPECT_NE(std::string(made->reason.text).find("storage buffers"), std::string::npos) << made->reason.text;
-            continue;
+        d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+        d.cache.kind = ROPE_CACHE_SLOTS;
+        d.cache.element = element;
+        d.cache.slots = kParts * kPartSlots;
+        if (rope::formatOf(element).scale == rope::ElementScale::kApart) { // behind the elements of each slot
+            d.cache.k = {0, 0, 0, 3 * 64 + 3 * 4, 64};
+            d.cache.k_scales = {3 * 64 / 4, 0, 0, (3 * 64 + 3 * 4) / 4, 1};
         }
-        ASSERT_EQ(made->reason.text[0], '\0') << made->reason.text;
-        const gpu::Slots before = fusion::makeSlots(scene, plan, choice);
+        d.cache.v = d.cache.k;
+        d.cache.v_scales = d.cache.k_scales;
+        const RopeLimits& limits = device().limits();
+        RopePlan whole, part, refused;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &whole), ROPE_SUCCESS) << whole.reason.text;
+        gpu::Slots all = fusion::makeSlots(scene, whole, 5);
+        all.set(ROPE_SLOT_POSITIONS, slots);
+        const gpu::Slots before = all;
+        ASSERT_TRUE(gpu::run(&device(), whole, &all));
+        RopeLimits small = limits; // that no more than a part fits
+        small.storage_range = whole.bytes[ROPE_SLOT_K_OUT] / 2;
+        EXPECT_EQ(ropePlanFused(&d, &small, &refused), ROPE_ERROR_TOO_LARGE);
+        EXPECT_NE(
+            std::string(refused.reason.text).find("take a pass of K and V for each part of the cache, with SLOTS"),
+            std::string::npos)
+            << refused.reason.text;
+        d.cache.slots = kPartSlots;
+        ASSERT_EQ(ropePlanFused(&d, &small, &part), ROPE_SUCCESS) << part.reason.text;
+        for (const RopeSlot slot : {ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) ASSERT_LE(part.bytes[slot], small.storage_range);
+        gpu::Slots filled = before;
+        const size_t step = before.bytes[ROPE_SLOT_K_OUT].size() / kParts;
+        for (int32_t number = 0; number < kParts; ++number) {
+            gpu::Slots own = before;
+            own.set(ROPE_SLOT_POSITIONS, slotsInPart(slots, number, kPartSlots));
+            const auto begin = static_cast<ptrdiff_t>(static_cast<size_t>(number) * step);
+            for (const RopeSlot slot : {ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
+                const std::vector<uint8_t>& cache = before.bytes[slot];
+                own.bytes[slot].assign(cache.begin() + begin, cache.begin() + begin + static_cast<ptrdiff_t>(step));
+            }
+            ASSERT_TRUE(gpu::run(&device(), part, &own));
+            for (const RopeSlot slot : {ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT})
+                std::copy(own.bytes[slot].begin(), own.bytes[slot].end(), filled.bytes[slot].begin() + begin);
+            EXPECT_EQ(own.get<uint32_t>(ROPE_SLOT_COUNTER)[0], 0u);
+        }
+        EXPECT_EQ(filled.bytes[ROPE_SLOT_K_OUT], all.bytes[ROPE_SLOT_K_OUT]) << element;
+        EXPECT_EQ(filled.bytes[ROPE_SLOT_V_OUT], all.bytes[ROPE_SLOT_V_OUT]) << element;
+        EXPECT_NE(filled.bytes[ROPE_SLOT_V_OUT], before.bytes[ROPE_SLOT_V_OUT]);
+    }
+}
+
+// Q goes beside scales that are stored apart in parts of one sequence each.
+TEST_P(FusedOnDevice, QBesideScalesGoesInPartsOfSequences) {
+    RopeLimits limits = device().limits();
+    if (limits.storage_buffers < 8) GTEST_SKIP() << "Q, K and V have eight buffers";
+    limits.threads = 16384;
+    limits.group_count[1] = 1;
+    for (const RopeElement element : {ROPE_ELEMENT_I8, ROPE_ELEMENT_F8_E5M2}) {
+        fusion::Scene scene;
+        describeBesideQ({element, 0, 0, 1, 2, ROPE_ELEMENT_F32, false}, &scene);
+        scene.d.cache.kind = ROPE_CACHE_POSITIONS;
+        scene.d.cache.k_scales.offset = scene.d.cache.v_scales.offset = 2 * 64 * 2 * 128 / 4 + 3;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&scene.d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        ASSERT_EQ(plan.pass_count, 1u);
+        ASSERT_EQ(ropeDispatchCount(&plan), 2u);
+        const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
         gpu::Slots after = before;
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
-        ASSERT_TRUE(fusion::checkHost(scene, plan, before, after)) << choice;
+        EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << element;
     }
-}
-
-// Windows of pages, of slots in a page, of heads, and of packed sequences, in every kind and order of cache. The CPU
-// knows of no windows.
-TEST_P(FusedOnDevice, CachesInWindowsHaveTheBitsOfWholeOnes) {
-    uint64_t windows = 0, seed = 0;
-    for (const RopeCacheKind kind : {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
-        for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
-            for (const uint64_t range : {600u, 1100u, 2500u, 8000u}) {
-                ++seed;
-                fusion::Scene scene;
-                scene.frequencies = sample::frequencies(10000, 64);
-                RopeFusedDescription& d = scene.d;
-                d.rotate.tokens = 12;
-                d.rotate.head_dim = 64;
-                d.rotate.k.heads = 3;
-                d.rotate.count_outside = 1;
-                d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
-                d.cache.kind = kind;
-                d.cache.order = order;
-                d.cache.slots = 21;
-                d.cache.page_size = kind == ROPE_CACHE_BLOCK_TABLE || seed % 2 != 0 ? 7 : 0;
-                d.cache.table_pages = 3;
-                const uint64_t page = 7 * 3 * 64 + 64; // with a gap behind it
-                const bool by_head = order == ROPE_CACHE_HND;
-                if (d.cache.page_size != 0)
-                    d.cache.k = {0, 3 * page, page, by_head ? 64u : 3 * 64u, by_head ? 7 * 64u : 64u};
-                d.cache.v = d.cache.k;
-                d.cache.slot_map_offset = 64;
-                d.cache.element = seed % 3 == 0   ? ROPE_ELEMENT_Q8_0
-                                  : seed % 3 == 1 ? ROPE_ELEMENT_F16
-                                                  : ROPE_ELEMENT_F32;
-                d.rotate.batch = 2;
-                if (by_head) {
-                    d.rotate.batch = 1;
-                    d.rotate.positions.kind = ROPE_POSITIONS_PACKED_STARTS;
-                    d.rotate.positions.sequences = 3;
-                }
-                if (seed % 5 != 0) {
-                    d.v.heads = 3;
-                    d.v_separate_dispatch = device().limits().storage_buffers < 6;
-                } else if (d.cache.element != ROPE_ELEMENT_Q8_0) {
-                    d.cache.shift = 1;
-                    d.cache.delta = 9;
-                    d.rotate.operation = ROPE_OPERATION_SHIFT;
-                }
-                RopeLimits limits = device().limits();
-                limits.storage_range = std::max<uint64_t>(range, limits.storage_alignment + 1088);
-                RopePlan plan;
-                ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-                windows += rope::windowCount(plan.passes[0]);
-                const gpu::Slots before = fusion::makeSlots(scene, plan, seed);
-                gpu::Slots after = before;
-                ASSERT_TRUE(gpu::run(&device(), plan, &after));
-                ASSERT_TRUE(fusion::checkHost(scene, plan, before, after))
-                    << "kind " << kind << " order " << order << " range " << limits.storage_range;
-            }
-        }
-    }
-    EXPECT_GT(windows, 100u);
-}
-
-// A device may drop what is written behind a binding. Here a slot's scale lies two slots further on, so that the
-// binding of a window reaches into the gap behind its page, where the first slots of the next page would be written.
-TEST_P(FusedOnDevice, AWindowEndsWithItsPage) {
-    fusion::Scene scene;
-    scene.frequencies = sample::frequencies(10000, 64);
-    RopeFusedDescription& d = scene.d;
-    d.rotate.tokens = 40;
-    d.rotate.head_dim = 64;
-    d.rotate.k.heads = 3;
-    d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.cache.kind = ROPE_CACHE_SLOTS;
-    d.cache.slots = 21;
-    d.cache.page_size = 7;
-    d.cache.element = ROPE_ELEMENT_I8;
-    d.cache.k = {0, 0, 3072, 256, 64};
-    d.cache.k_scales = {(2 * 256 + 192) / 4, 0, 3072 / 4, 256 / 4, 1};
-    RopeLimits limits = device().limits();
-    limits.storage_range = 1900 + limits.storage_alignment;
-    RopePlan plan;
-    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-    ASSERT_EQ(plan.passes[0].step[rope::kPage], 1u);
-    ASSERT_NE(7 % plan.passes[0].step[rope::kSlot], 0u);
-    const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
-    gpu::Slots after = before;
-    ASSERT_TRUE(gpu::run(&device(), plan, &after));
-    EXPECT_TRUE(fusion::checkHost(scene, plan, before, after));
 }
 
 // A plan of several parts goes by the length of the sequence, and each sequence has its count and its cache.
@@ -434,8 +394,8 @@ TEST_P(FusedOnDevice, AShiftIsTheRotationByItsDelta) {
     EXPECT_NE(shifted.get<uint16_t>(ROPE_SLOT_K_OUT), keys);
 }
 
-// A shift of every element, in place and from slot to slot, float8 by scales that are found and by given ones.
-TEST_P(FusedOnDevice, KeysOfEveryElementTurnAndMove) {
+// A shift of every element in place, float8 by scales that are found and by given ones.
+TEST_P(FusedOnDevice, KeysOfEveryElementTurn) {
     static const float kScale = 0.0123f;
     for (uint32_t number = 1; number <= 2 * rope::kLastElement; ++number) {
         const RopeElement element = static_cast<RopeElement>((number - 1) % rope::kLastElement + 1);
@@ -459,15 +419,14 @@ TEST_P(FusedOnDevice, KeysOfEveryElementTurnAndMove) {
         d.cache.shift = 1;
         d.cache.delta = -9;
         d.cache.slot_map_apart = 1;
-        d.cache.moves = number <= rope::kLastElement;
-        d.cache.source_map_offset = 12;
-        if (rope::isFloat8(element) && d.cache.moves == 0) d.cache.k_given_scale = {&kScale, 1, 0};
+        const bool given = rope::isFloat8(element) && number > rope::kLastElement;
+        if (given) d.cache.k_given_scale = {&kScale, 1, 0};
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
         gpu::Slots after = before;
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
-        EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << element << " moves " << d.cache.moves;
+        EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << element << " given " << given;
         EXPECT_NE(after.bytes[ROPE_SLOT_K_OUT], before.bytes[ROPE_SLOT_K_OUT]) << element;
     }
 }
@@ -489,11 +448,11 @@ TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
     d.query_scale = {scene.values.data(), 4, 1, 0};
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 4;
-    for (const uint32_t apart : {0u, 1u}) {
-        if (apart == 0 && device().limits().storage_buffers < 6) continue; // refused
-        d.v_separate_dispatch = apart;
+    for (const bool apart : {false, true}) {
+        RopeLimits limits = device().limits();
+        if (apart) limits.storage_buffers = 4;
         RopePlan plan;
-        ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         gpu::Slots before = fusion::makeSlots(scene, plan, 5);
         before.set(ROPE_SLOT_POSITIONS, std::vector<int64_t>{0, 2, 3, 0, int64_t{1} << 40, 1});
         gpu::Slots after = before;
@@ -521,11 +480,10 @@ TEST_P(FusedOnDevice, PagesMayLieAnyNumberOfElementsApart) {
             d.cache.page_size = 2;
             d.cache.k = d.cache.v = {0, 0, 256 + gap, 128, 64};
             d.cache.v.offset = 1024;
-            d.cache.v_shares_buffer = d.v_separate_dispatch = 1;
+            d.cache.v_shares_buffer = 1;
             RopePlan plan;
             const RopeResult planned = ropePlanFused(&d, &device().limits(), &plan);
-            const bool odd = element == ROPE_ELEMENT_F16 && gap % 2 != 0;
-            if (odd && (device().limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) {
+            if (element == ROPE_ELEMENT_F16 && gap % 2 != 0) {
                 EXPECT_EQ(planned, ROPE_ERROR_INVALID);
                 continue;
             }

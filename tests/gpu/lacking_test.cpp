@@ -140,12 +140,16 @@ TEST_P(Lacking, SixteenBitStorageIsRefusedInASentenceThatSaysWhatWouldBeRight) {
     rope::Device device = open(gpu::kNoStorage16);
     ASSERT_TRUE(device);
     EXPECT_EQ(device.limits().enabled & ROPE_ENABLED_STORAGE_16, 0u);
-    RopeRotateDescription d = halves();
-    d.k.source.offset = 1;
+    RopeBiasDescription d = {};
+    d.kind = ROPE_BIAS_ALIBI;
+    d.heads = 2;
+    d.queries = d.keys = 3;
+    d.element = ROPE_ELEMENT_F16;
     RopePlan plan;
-    EXPECT_EQ(ropePlanRotate(&d, &device.limits(), &plan), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropePlanBias(&d, &device.limits(), &plan), ROPE_ERROR_INVALID);
     const std::string reason = plan.reason.text;
-    EXPECT_NE(reason.find("k has 16-bit elements at an odd offset"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("x has 16-bit scores at an odd offset, stride or number of keys"), std::string::npos)
+        << reason;
     EXPECT_NE(reason.find("storageBuffer16BitAccess"), std::string::npos) << reason;
 }
 

@@ -108,8 +108,8 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     }
 }
 
-// Where a device binds 4 GiB, one binding has more elements of four bits than 32 bits count. Elsewhere windows have
-// few.
+// Where a device binds 4 GiB, one binding has more elements of four bits than 32 bits count. Elsewhere the largest that
+// fits has few.
 TEST_P(Large, SlotsOfACacheOfBlocksHaveTheCpusBits) {
     RopeFusedDescription d = {};
     d.rotate.tokens = 4;
@@ -123,14 +123,16 @@ TEST_P(Large, SlotsOfACacheOfBlocksHaveTheCpusBits) {
     RopePlan plan;
     rope::Buffer cache, words, places, source;
     std::string error;
-    for (const uint32_t slots : {(1u << 22) + 1, (1u << 20) + 1}) {
+    for (const uint32_t slots : {(1u << 22) + 1, (1u << 20) + 1, 1u << 16}) {
         d.cache.slots = slots;
-        ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        if (ropePlanFused(&d, &device().limits(), &plan) == ROPE_ERROR_TOO_LARGE) continue;
+        ASSERT_EQ(plan.reason.text[0], '\0') << plan.reason.text;
         const uint64_t bytes = plan.bytes[ROPE_SLOT_K_OUT];
         if (bytes <= availableMemory() / 4 && device().makeBuffer(bytes, &cache, &error)) break;
     }
     if (!cache) GTEST_SKIP() << "no memory for a large cache";
-    const std::vector<int32_t> slots = {0, static_cast<int32_t>(d.cache.slots - 1), 1 << 19, 1};
+    const std::vector<int32_t> slots = {0, static_cast<int32_t>(d.cache.slots - 1),
+                                        static_cast<int32_t>(d.cache.slots / 2), 1};
     std::vector<int32_t> lists = {5, 6, 7, 8};
     lists.insert(lists.end(), slots.begin(), slots.end());
     const std::vector<float> k = inputOf(0, 1);

@@ -196,54 +196,6 @@ TEST(ShiftOfKeys, AQuantizedKeyTurnsInFloat32) {
     }
 }
 
-// Keys that go to slots of their own are those turned where they lay; what was read stays.
-TEST(ShiftOfKeys, AKeyMovesFromSlotToSlot) {
-    std::vector<RopeElement> all = quantizedElements();
-    all.insert(all.end(), {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16});
-    for (const RopeElement element : all) {
-        for (const int32_t delta : {5, -4096}) {
-            Keys moved(element), turned(element);
-            moved.rotateAt(kFirst);
-            turned.cache = moved.cache;
-            turned.shift(delta);
-            const std::vector<float> before = widened(element, moved.cache);
-            // Token 2 stays where it is, 3 is skipped, and 4 comes from nowhere. The others go behind the last.
-            moved.slots = {8, 9, 2, 11, 12, 13, -1, 15, /* from */ 0, 1, 2, -1, 99, 5, 6, 7};
-            RopeFusedDescription d = moved.describeShift(delta);
-            d.cache.moves = 1;
-            d.cache.source_map_offset = kTokens;
-            moved.run(d, nullptr, nullptr);
-            const std::vector<float> after = widened(element, moved.cache), wanted = widened(element, turned.cache);
-            for (uint32_t slot = 0; slot < kSlots; ++slot) {
-                const uint32_t from = slot - 8;
-                const bool taken = from == 0 || from == 1 || from == 5 || from == 7;
-                for (uint32_t e = 0; e < kDim; ++e) {
-                    const float value = slot == 2 ? wanted[slot * kDim + e]
-                                        : taken   ? wanted[from * kDim + e]
-                                                  : before[slot * kDim + e];
-                    ASSERT_EQ(after[slot * kDim + e], value) << element << " slot " << slot << " element " << e;
-                }
-            }
-        }
-    }
-}
-
-// -1 in either list skips a token, whatever the other one has. 99 is outside.
-TEST(ShiftOfKeys, ATokenThatIsSkippedIsNotCounted) {
-    Keys keys(ROPE_ELEMENT_F32);
-    keys.slots = {99, -1, -1, 99, 0, 99, 1, 2, /* from */ -1, 99, -1, 99, 99, 3, 4, 5};
-    RopeFusedDescription d = keys.describeShift(5);
-    d.rotate.count_outside = 1;
-    d.cache.moves = 1;
-    d.cache.source_map_offset = kTokens;
-    RopeHostFused data = {};
-    data.slot_map = keys.slots.data();
-    data.k_out = keys.cache.data();
-    RopeReason reason;
-    ASSERT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_SUCCESS) << reason.text;
-    EXPECT_EQ(data.outside, 3u);
-}
-
 std::string name(const testing::TestParamInfo<Turns>& info) {
     return std::string(rope::formatOf(info.param.element).name) + "Times" + std::to_string(info.param.count) + "By" +
            std::to_string(-info.param.delta);

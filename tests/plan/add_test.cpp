@@ -190,7 +190,7 @@ TEST(PlanAdd, RefusesWhatContradictsItself) {
     expectRefused(invalid, "element_out", [](RopeAddDescription* d) { d->element_out = ROPE_ELEMENT_F16; });
     expectRefused(invalid, "x.token_stride is 700", [](RopeAddDescription* d) { d->x = {0, 0, 700, 0}; });
     expectRefused(invalid, "frequencies.count is 0", [](RopeAddDescription* d) { d->learned = 0; });
-    expectRefused(large, "the learned table spans 402653184 bytes",
+    expectRefused(large, "rows spans 402653184 bytes, and a binding 134217728 at most; use fewer rows",
                   [](RopeAddDescription* d) { d->rows.count = 1 << 17; });
     expectRefused(invalid, "odd offset", [](RopeAddDescription* d) {
         d->element_in = ROPE_ELEMENT_F16;

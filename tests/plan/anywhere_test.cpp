@@ -1,4 +1,4 @@
-// Plans of fused passes whose heads lie anywhere: between whole vectors, and 16-bit ones between words.
+// Plans of fused passes whose heads lie anywhere: between whole vectors, and what is refused of 16-bit ones.
 #include "rope.h"
 
 #include "../shaders/interface.h"
@@ -10,8 +10,8 @@
 
 namespace {
 
-// Pairs that do not lie in quads, and heads that begin anywhere, meet in shared memory. Odd places of 16 bits alone
-// need 16-bit storage.
+// Pairs that do not lie in quads, and heads that begin anywhere, meet in shared memory. Heads of 16 bits begin at even
+// places.
 TEST(PlanAnywhere, NormsHeadsThatLieAnywhere) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
@@ -32,22 +32,21 @@ TEST(PlanAnywhere, NormsHeadsThatLieAnywhere) {
         if (ropePlanFused(&d, &limits, &p) != ROPE_SUCCESS) return std::string(p.reason.text);
         return std::string(p.passes[0].shader->name) + " " + std::to_string(p.passes[0].constants[ROPE_ID_RELAYED]);
     };
-    for (const uint32_t enabled : {0u, uint32_t{ROPE_ENABLED_STORAGE_16}}) {
-        limits.enabled = enabled;
-        EXPECT_EQ(plan(ROPE_ELEMENT_F16, 64, 4), "fused_wide 0");
-        EXPECT_EQ(plan(ROPE_ELEMENT_F16, 20, 0), "fused_wide 64");
-        EXPECT_EQ(plan(ROPE_ELEMENT_F16, 64, 2), "fused_wide 64");
-        EXPECT_EQ(plan(ROPE_ELEMENT_F32, 22, 3), "fused_wide 64");
-        EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 64, 3),
-                  enabled != 0
-                      ? "fused_odd 64"
-                      : "q has 16-bit elements at an odd offset, stride or distance; make them even, or enable "
-                        "storageBuffer16BitAccess and say so in limits.enabled");
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 64, 4), "fused_wide 0");
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 20, 0), "fused_wide 64");
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 22, 0), "fused_wide 64") << "eleven pairs, an odd number";
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 64, 2), "fused_wide 64");
+    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 22, 3), "fused_wide 64");
+    for (const uint32_t rotary_dim : {64u, 22u}) {
+        EXPECT_EQ(
+            plan(ROPE_ELEMENT_BF16, rotary_dim, 3),
+            "q has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they move in twos; make "
+            "these numbers even, or use float32");
     }
 }
 
-// V lies at odd places and has no stage, or K does. One dispatch takes it with the tensor that has one.
-TEST(PlanAnywhere, TakesAnOddTensorBesideANormedOneByItsPlaces) {
+// V lies at odd places and has no stage, or K does.
+TEST(PlanAnywhere, RefusesAnOddTensorBesideANormedOne) {
     for (const bool of_v : {true, false}) {
         RopeLimits limits;
         ropeMinimumLimits(&limits);
@@ -63,15 +62,11 @@ TEST(PlanAnywhere, TakesAnOddTensorBesideANormedOneByItsPlaces) {
         RopePlan plan;
         EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
         EXPECT_NE(std::string(plan.reason.text).find("16-bit elements at an odd offset"), std::string::npos);
-        limits.enabled = ROPE_ENABLED_STORAGE_16;
-        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(std::string(plan.passes[0].shader->name), "fused_odd");
-        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_RELAYED], 64u);
     }
 }
 
-// Without a stage, heads at odd places go as they are. One of them takes what lies beside it with it.
-TEST(PlanAnywhere, TakesOddHeadsWithoutAStageAndWhatLiesBesideThem) {
+// Without a stage, heads of float32 at odd places go as they are.
+TEST(PlanAnywhere, TakesFloat32AtOddPlacesWithoutAStage) {
     const std::vector<double> frequencies(16, 0.5);
     const auto plan = [&](RopeElement element, uint64_t of_q, uint64_t of_k, uint64_t of_v) {
         RopeLimits limits;
@@ -103,11 +98,12 @@ TEST(PlanAnywhere, TakesOddHeadsWithoutAStageAndWhatLiesBesideThem) {
         return text;
     };
     EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 0, 0), "fused_wide, ");
-    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 0, 1), "fused_wide, fused_odd by words, ") << "V takes K with it";
-    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 1, 0), "fused_wide, fused_odd by words, ") << "K takes V with it";
-    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 1, 2), "fused_wide, fused_odd by words, ") << "and V that lies by words";
-    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 1, 1, 0), "fused_odd by words, ") << "all have the same lanes";
-    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 1, 0, 1), "fused_odd by words, ") << "Q goes by words, beside odd places";
+    for (const uint64_t of_k : {0u, 1u}) {
+        EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, of_k, 1 - of_k),
+                  std::string(of_k != 0 ? "k" : "v") +
+                      " has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they move in twos; "
+                      "make these numbers even, or use float32");
+    }
     EXPECT_EQ(plan(ROPE_ELEMENT_F32, 1, 2, 0), "fused_wide by words, fused_wide by words, ") << "other steps of copies";
 }
 

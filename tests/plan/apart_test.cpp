@@ -51,7 +51,7 @@ TEST(PlanApart, NormRotationAndWriteByRowIndexAreOnePass) {
     ASSERT_EQ(ropeDispatchCount(&plan), 1u);
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
-    EXPECT_STREQ(dispatch.shader->name, "fused_wide_weights");
+    EXPECT_STREQ(dispatch.shader->name, "fused_wide");
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_SLOT_MAP].slot, ROPE_SLOT_SLOT_MAP);
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_SLOT_MAP].range, 32u * 8);
     EXPECT_EQ(dispatch.bindings[ROPE_BINDING_K_WEIGHTS].slot, ROPE_SLOT_K_WEIGHTS);
@@ -146,33 +146,50 @@ void expectRefused(const std::string& sentence, RopeResult wanted, const RopeFus
 
 TEST(PlanApart, RefusesMoreBuffersThanTheDeviceBinds) {
     RopeFusedDescription d = packedModel();
-    expectRefused(
-        "fused_wide_weights takes 6 storage buffers, and limits.storage_buffers is 5; set cache.slot_map_apart to 0",
-        ROPE_ERROR_INVALID, d, limitsOf(5));
+    expectRefused("fused_wide takes 6 storage buffers, and limits.storage_buffers is 5; set cache.slot_map_apart to 0",
+                  ROPE_ERROR_INVALID, d, limitsOf(5));
     d.cache.slot_map_apart = 0;
     d.cache.slot_map_offset = 16;
     EXPECT_EQ(planOf(d, limitsOf(5)).pass_count, 2u);
     expectRefused(
-        "fused_wide_weights takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device of its "
-        "norms to 0",
+        "fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device of its norms to 0, "
+        "and give `weights`",
         ROPE_ERROR_INVALID, d, limitsOf(4));
-    d = packedModel();
+}
+
+// V goes apart where K's buffers and its own are too many together.
+TEST(PlanApart, VGoesApartWhereBuffersAreTooMany) {
+    RopeFusedDescription d = packedModel();
     d.cache.v_shares_buffer = 0;
     d.cache.v.offset = 0;
-    expectRefused(
-        "fused_wide_weights takes 7 storage buffers, and limits.storage_buffers is 6; set v_separate_dispatch to 1, or "
-        "cache.slot_map_apart to 0",
-        ROPE_ERROR_INVALID, d, limitsOf(6));
-    d.v_separate_dispatch = 1;
+    EXPECT_EQ(planOf(d, limitsOf(9)).pass_count, 1u);
+    EXPECT_EQ(planOf(d, limitsOf(8)).pass_count, 2u);
+    EXPECT_EQ(planOf(d, limitsOf(7)).pass_count, 2u);
     EXPECT_EQ(planOf(d, limitsOf(6)).pass_count, 3u);
+    d = keysOfAnEngine();
+    d.k_norm = {};
+    d.cache.slot_map_apart = 0;
+    d.cache.slot_map_offset = 64;
+    d.v.heads = d.rotate.k.heads;
+    d.cache.v_shares_buffer = 1;
+    d.cache.v.offset = 4096 * 8 * 128;
+    EXPECT_EQ(planOf(d, limitsOf(5)).pass_count, 1u);
+    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
+    d.packed = 1;
+    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 1u);
+    d.cache.v_shares_buffer = 0;
+    d.cache.v.offset = 0;
+    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
+    d.cache = {};
+    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
 }
 
 // The slot map would take a buffer in POSITIONS too, if nothing else lies there.
 TEST(PlanApart, AdviceLeadsToAPlan) {
     RopeFusedDescription d = keysOfAnEngine();
     d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    expectRefused("fused_wide_weights takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device "
-                  "of its norms to 0",
+    expectRefused("fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device "
+                  "of its norms to 0, and give `weights`",
                   ROPE_ERROR_INVALID, d, limitsOf(4));
     d.cache.slot_map_apart = 0;
     RopePlan plan;
@@ -182,40 +199,7 @@ TEST(PlanApart, AdviceLeadsToAPlan) {
     d.k_norm.weights_on_device = 0;
     EXPECT_EQ(planOf(d, limits).pass_count, 1u);
     d.v.heads = d.rotate.k.heads; // K and V, each from a buffer of its own to one of its own
-    expectRefused(
-        "fused_wide takes 6 storage buffers, and limits.storage_buffers is 4; set v_separate_dispatch to 1, or "
-        "packed and cache.v_shares_buffer",
-        ROPE_ERROR_INVALID, d, limits);
-    d.v_separate_dispatch = 1;
     EXPECT_EQ(planOf(d, limits).pass_count, 2u);
-}
-
-// The advice names nothing that is so already, and nothing that there is not.
-TEST(PlanApart, AdvisesWhatVLacks) {
-    RopeFusedDescription d = keysOfAnEngine();
-    d.k_norm = {};
-    d.cache.slot_map_apart = 0;
-    d.cache.slot_map_offset = 64;
-    d.v.heads = d.rotate.k.heads;
-    d.cache.v_shares_buffer = 1;
-    d.cache.v.offset = 4096 * 8 * 128;
-    const std::string takes = "fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; ";
-    expectRefused(takes + "set v_separate_dispatch to 1, or packed", ROPE_ERROR_INVALID, d, limitsOf(4));
-    d.packed = 1;
-    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 1u);
-    d.cache.v_shares_buffer = 0;
-    d.cache.v.offset = 0;
-    expectRefused(takes + "set v_separate_dispatch to 1, or cache.v_shares_buffer", ROPE_ERROR_INVALID, d, limitsOf(4));
-    d.cache = {};
-    expectRefused(takes + "set v_separate_dispatch to 1", ROPE_ERROR_INVALID, d, limitsOf(4));
-    d.packed = 0;
-    expectRefused(
-        "fused_wide takes 6 storage buffers, and limits.storage_buffers is 5; set v_separate_dispatch to 1, or "
-        "packed",
-        ROPE_ERROR_INVALID, d, limitsOf(5));
-    d.packed = 1;
-    d.v_separate_dispatch = 1;
-    EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
 }
 
 // A list is bound from the beginning of its buffer, so its offset counts, and no split helps.
@@ -226,13 +210,11 @@ TEST(PlanApart, RefusesListsThatOneBindingCannotSpan) {
     d.cache.slot_map_offset = (1 << 24) - 32; // 32 more of 8 bytes are 2^27
     EXPECT_EQ(planOf(d, limits).bytes[ROPE_SLOT_SLOT_MAP], 1u << 27);
     d.cache.slot_map_offset = 1 << 25;
-    expectRefused("slot_map is bound from its beginning and spans 268435712 bytes, more than the 134217728 that a "
-                  "binding may; use smaller offsets or strides",
+    expectRefused("slot_map spans 268435712 bytes, and a binding 134217728 at most; use smaller offsets or strides",
                   ROPE_ERROR_TOO_LARGE, d, limits);
     d.cache.slot_map_offset = 0;
     d.rotate.positions.offset = 1 << 25;
-    expectRefused("positions is bound from its beginning and spans 134217856 bytes, more than the 134217728 that a "
-                  "binding may; use smaller offsets or strides",
+    expectRefused("positions spans 134217856 bytes, and a binding 134217728 at most; use smaller offsets or strides",
                   ROPE_ERROR_TOO_LARGE, d, limits);
 }
 
@@ -244,16 +226,14 @@ TEST(PlanApart, RefusesWeightsThatOneBindingCannotSpan) {
     d.k_norm.weights_token_stride = 8452; // times 31, and 128 more, are 16 bytes less than 2^20
     EXPECT_EQ(planOf(d, limits).bytes[ROPE_SLOT_K_WEIGHTS], (31u * 8452 + 128) * 4);
     d.k_norm.weights_token_stride = 8456;
-    expectRefused("k_norm's weights on the device span 1049056 bytes, more than the 1048576 that a binding may; use "
-                  "smaller strides or fewer tokens",
+    expectRefused("k_weights spans 1049056 bytes, and a binding 1048576 at most; use smaller offsets or strides",
                   ROPE_ERROR_TOO_LARGE, d, limits);
     d.k_norm.weights_token_stride = 0;
     limits.storage_alignment = 1 << 19;
-    d.k_norm.weights_offset = 70000;
     expectRefused(
-        "k_norm.weights_offset lies 70000 elements behind a multiple of limits.storage_alignment; it may be at "
-        "most 65535",
-        ROPE_ERROR_TOO_LARGE, d, limits);
+        "limits.storage_alignment is 524288 and uniform_alignment 256; each must be a power of two, and the first at "
+        "most 65536",
+        ROPE_ERROR_INVALID, d, limits);
 }
 
 // The layers of a model lie one after the other in the file of its weights, at any multiple of its alignment.
@@ -302,40 +282,18 @@ TEST(PlanApart, TakesTheShaderOfWhatADispatchReads) {
         return names;
     };
     RopeFusedDescription d = packedModel();
-    EXPECT_EQ(shaders(d, 8), "fused_wide_weights ");
+    EXPECT_EQ(shaders(d, 8), "fused_wide ");
     d.q_norm.weights_on_device = 0;
     d.q_norm.weights = weights.data();
-    EXPECT_EQ(shaders(d, 8), "fused_wide_weights ");
-    EXPECT_EQ(shaders(d, 7), "fused_wide_parameters_weights "); // Q's weights are uniforms
-    EXPECT_EQ(shaders(d, 6), "fused_wide_weights fused_wide_weights ");
+    EXPECT_EQ(shaders(d, 8), "fused_wide_parameters ");
+    EXPECT_EQ(shaders(d, 7), "fused_wide_parameters ");
+    EXPECT_EQ(shaders(d, 6), "fused_wide_parameters fused_wide ");
     d.q_norm = d.k_norm;
     d.query_scale = {weights.data(), 4, 1, 0};
-    EXPECT_EQ(shaders(d, 8), "fused_wide_parameters_weights ");
+    EXPECT_EQ(shaders(d, 8), "fused_wide_parameters ");
     d.cache.element = ROPE_ELEMENT_Q8_0;
-    EXPECT_EQ(shaders(d, 8), "fused_integers_parameters_weights ");
-    EXPECT_EQ(shaders(d, 6), "fused_wide_parameters_weights fused_integers_weights ");
-}
-
-// Weights in PARAMETERS are bound as one, if 16 bits count the elements between Q's and K's.
-TEST(PlanApart, BindsStoredWeightsTogetherIfTheyLieNear) {
-    const std::vector<float> weights(size_t{600} * 128, 1.0f);
-    RopeFusedDescription d = packedModel();
-    d.q_norm = {};
-    d.q_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.weights = weights.data();
-    d.k_norm = d.q_norm;
-    RopePlan plan = planOf(d, limitsOf(8));
-    EXPECT_EQ(plan.passes[0].constants[ROPE_ID_WEIGHT_BITS], ROPE_WEIGHTS_BY_FOUR | ROPE_WEIGHTS_TOGETHER);
-    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_Q_WEIGHTS].extent, 256u);
-    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_K_WEIGHTS].extent, 0u);
-    EXPECT_EQ(plan.bytes[ROPE_SLOT_PARAMETERS], 256u * 4);
-    d.rotate.q.heads = 512;
-    d.q_norm.weights_per_head = 1;
-    RopeLimits limits = limitsOf(8);
-    limits.uniform_range = 1u << 20;
-    plan = planOf(d, limits);
-    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_K_WEIGHTS].offset, 512u * 128) << "too far from Q's";
-    EXPECT_EQ(plan.passes[0].access[ROPE_BINDING_Q_WEIGHTS].extent, 512u * 128);
+    EXPECT_EQ(shaders(d, 8), "fused_integers_parameters ");
+    EXPECT_EQ(shaders(d, 6), "fused_wide_parameters fused_integers ");
 }
 
 TEST(PlanApart, SlotsHaveNames) {

@@ -24,21 +24,6 @@ struct Last {
     bool is_first; // of its pass
     rope::RopeFusedPush push;
     uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
-    bool hasOwn(const rope::FusedTensor& t) const { return t.role == rope::kV && id(ROPE_ID_V_ELEMENTS) != 0; }
-    // A stride of V that is not like K: K's in the proportion of their tokens.
-    uint64_t inProportion(uint64_t of_k, uint32_t token_of_k, uint32_t token_of_v) const {
-        return id(token_of_k) != 0 ? of_k / id(token_of_k) * id(token_of_v) : 0;
-    }
-    uint64_t ownSourceBatch() const {
-        return inProportion(push.kv_from_batch, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN);
-    }
-    uint64_t ownBatch() const {
-        return inProportion(push.kv_to_batch, ROPE_ID_KV_DESTINATION_TOKEN, ROPE_ID_V_DESTINATION_TOKEN);
-    }
-    uint64_t ownHead() const {
-        if (id(ROPE_ID_V_DESTINATION_HEAD) != ROPE_NOWHERE) return id(ROPE_ID_V_DESTINATION_HEAD);
-        return inProportion(push.kv_to_head, ROPE_ID_KV_DESTINATION_TOKEN, ROPE_ID_V_DESTINATION_TOKEN);
-    }
     // A stride from head to head: the constant, or a share of a sequence's stride.
     uint64_t head(uint32_t constant, uint64_t sequence) const {
         const bool shares = (id(constant) & ROPE_SHARES_SEQUENCE) != 0;
@@ -46,14 +31,11 @@ struct Last {
     }
     uint64_t sourceHead(const rope::FusedTensor& t) const {
         if (t.role == rope::kQ) return head(ROPE_ID_Q_SOURCE_HEAD, push.q_from_batch);
-        const uint64_t of_k = head(ROPE_ID_KV_SOURCE_HEAD, push.kv_from_batch);
-        if (!hasOwn(t)) return of_k;
-        if (id(ROPE_ID_V_SOURCE_HEAD) != ROPE_NOWHERE) return id(ROPE_ID_V_SOURCE_HEAD);
-        return inProportion(of_k, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN);
+        return head(ROPE_ID_KV_SOURCE_HEAD, push.kv_from_batch);
     }
     uint64_t destinationHead(const rope::FusedTensor& t) const {
         if (t.role == rope::kQ) return head(ROPE_ID_Q_DESTINATION_HEAD, push.q_to_batch);
-        return hasOwn(t) ? ownHead() : push.kv_to_head;
+        return push.kv_to_head;
     }
     void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
         ASSERT_LE((last + 1) * bytes, dispatch.bindings[binding].range) << "binding " << binding;
@@ -65,13 +47,9 @@ void checkSlotMap(const Last& l, uint64_t sequences) {
     const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
     const uint32_t binding = l.id(ROPE_ID_SLOT_MAP_APART) != 0 ? ROPE_BINDING_SLOT_MAP : ROPE_BINDING_POSITIONS;
     if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_SLOTS) {
-        l.fits(binding,
-               l.push.slot_map_at + (l.dispatch.groups[1] - 1ull) * l.push.slot_map_batch +
-                   token * l.push.slot_map_token,
-               bytes);
+        l.fits(binding, l.push.slot_map_at + (l.dispatch.groups[1] - 1ull) * l.push.slot_map_batch + token, bytes);
     } else if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_TABLE) {
-        l.fits(binding, l.push.slot_map_at + (sequences - 1) * l.push.slot_map_batch + l.push.slot_map_token - 1,
-               bytes);
+        l.fits(binding, l.push.slot_map_at + (sequences - 1) * l.push.slot_map_batch + l.push.table_pages - 1, bytes);
     }
     if (l.id(ROPE_ID_COUNTED) == 0) return;
     const uint32_t element = l.id(ROPE_ID_POSITION_ELEMENT);
@@ -111,20 +89,16 @@ void checkWeights(const Last& l, const rope::FusedTensor& t) {
     if (t.norm.kind == ROPE_NORM_NONE || t.norm.weights_on_device == 0) return;
     const bool q = t.role == rope::kQ;
     const uint32_t element = l.id(q ? ROPE_ID_Q_WEIGHT_ELEMENT : ROPE_ID_K_WEIGHT_ELEMENT);
-    if (t.weights_stored && element == 0) return; // uniforms
-    const bool together = (l.id(ROPE_ID_WEIGHT_BITS) & ROPE_WEIGHTS_TOGETHER) != 0;
-    ASSERT_TRUE(t.weights_stored || !together);
     const uint64_t begin = q ? l.push.ROPE_WEIGHTS_AT & 0xFFFF : l.push.ROPE_WEIGHTS_AT >> 16;
     const uint64_t token = l.id(q ? ROPE_ID_Q_WEIGHT_TOKEN : ROPE_ID_K_WEIGHT_TOKEN);
     const uint64_t head = l.id(q ? ROPE_ID_Q_WEIGHT_HEAD : ROPE_ID_K_WEIGHT_HEAD);
     const uint64_t last =
         begin + (l.push.first_token + l.push.tokens - 1ull) * token + (t.heads - 1ull) * head + t.norm.dim - 1;
-    const uint32_t binding = q || together ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
+    const uint32_t binding = q ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
     const uint64_t bytes = ropeElementBytes(t.norm.weights_element);
     ASSERT_EQ(element, uint32_t{t.norm.weights_element});
     l.fits(binding, last * bytes / 4, 4); // whole words
     ASSERT_EQ(l.dispatch.bindings[binding].offset + begin * bytes, t.norm.weights_offset * bytes);
-    ASSERT_EQ(l.dispatch.bindings[binding].slot == ROPE_SLOT_PARAMETERS, t.weights_stored);
     if ((l.id(ROPE_ID_WEIGHT_BITS) & ROPE_WEIGHTS_BY_FOUR) != 0) {
         ASSERT_EQ((begin | token | head) % 4, 0u);
     }
@@ -149,29 +123,11 @@ void checkBiases(const Last& l, const rope::FusedTensor& t) {
 }
 
 void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
-    const bool windowed = l.id(ROPE_ID_WINDOW_SLOTS) != 0;
-    const uint32_t slots = windowed ? l.id(ROPE_ID_CACHE_SLOTS) : l.push.slots;
-    uint64_t rows = l.id(ROPE_ID_PAGE_SIZE) != 0 ? l.id(ROPE_ID_PAGE_SIZE) : slots;
-    uint64_t pages = slots / rows, heads = t.heads;
-    if (windowed) {
-        const uint32_t *step = l.pass.step, *count = l.pass.count, head_parts = l.pass.parts[rope::kCacheHead];
-        const uint32_t first = l.push.ROPE_WINDOW / head_parts;
-        const auto left = [&](rope::GridAxis axis, uint32_t begin) {
-            return std::min(step[axis], count[axis] - begin);
-        };
-        ASSERT_EQ(slots, count[rope::kPage] * count[rope::kSlot]);
-        ASSERT_EQ(l.id(ROPE_ID_WINDOW_SLOTS), step[rope::kSequence] * step[rope::kPage] * step[rope::kSlot]);
-        if (rope::isPacked(t.d.positions)) sequences = left(rope::kSequence, first / slots);
-        pages = left(rope::kPage, first % slots / count[rope::kSlot]);
-        rows = left(rope::kSlot, first % count[rope::kSlot]);
-        heads = left(rope::kCacheHead, l.push.ROPE_WINDOW % head_parts * step[rope::kCacheHead]);
-    }
+    const uint64_t rows = l.id(ROPE_ID_PAGE_SIZE) != 0 ? l.id(ROPE_ID_PAGE_SIZE) : l.push.slots;
+    const uint64_t pages = l.push.slots / rows, heads = t.heads;
     const bool is_v = t.role == rope::kV;
-    const bool own = l.hasOwn(t);
-    const uint64_t units = (sequences - 1) * (own ? l.ownBatch() : l.push.kv_to_batch) +
-                           (pages - 1) * l.id(own ? ROPE_ID_V_PAGE_STRIDE : ROPE_ID_PAGE_STRIDE) +
-                           (rows - 1) * l.id(own ? ROPE_ID_V_DESTINATION_TOKEN : ROPE_ID_KV_DESTINATION_TOKEN) +
-                           (heads - 1) * l.destinationHead(t);
+    const uint64_t units = (sequences - 1) * l.push.kv_to_batch + (pages - 1) * l.id(ROPE_ID_PAGE_STRIDE) +
+                           (rows - 1) * l.id(ROPE_ID_KV_DESTINATION_TOKEN) + (heads - 1) * l.destinationHead(t);
     const RopeElement element = t.d.element_out;
     const uint64_t blocks = rope::formatOf(element).block_elements; // places count them, or runs
     const uint64_t elements = units * (blocks != 1 ? blocks : l.pass.address_unit) + t.d.head_dim;
@@ -231,7 +187,7 @@ void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTenso
     if (t.cached && cache.kind == ROPE_CACHE_SLOTS) {
         Reach(cache.slot_map_offset)
             .over(d.batch, cache.slot_map_batch_stride)
-            .over(d.tokens, cache.slot_map_token_stride)
+            .over(d.tokens, 1)
             .isIn(map_bytes, 1, step);
     }
     if (t.cached && cache.kind == ROPE_CACHE_BLOCK_TABLE) {
@@ -262,8 +218,7 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
     };
     if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element_in);
     if (t.norm.kind != ROPE_NORM_NONE && t.norm.weights_on_device != 0) {
-        const RopeSlot own = t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS;
-        const RopeSlot slot = t.weights_stored ? ROPE_SLOT_PARAMETERS : own;
+        const RopeSlot slot = t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS;
         Reach(t.norm.weights_offset)
             .over(t.d.tokens, t.norm.weights_token_stride)
             .over(t.heads, t.norm.weights_head_stride)
@@ -295,12 +250,10 @@ void spoilProducts(sample::Random* random, RopeFusedDescription* d) {
                            &p.token_stride,
                            &p.axis_stride,
                            &c.slot_map_batch_stride,
-                           &c.slot_map_batch_stride,
-                           &c.slot_map_token_stride,
                            &c.k.batch_stride,
                            &d->q_norm.weights_token_stride,
                            &d->k_norm.weights_head_stride};
-    for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(9)] = stride;
+    for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(7)] = stride;
     if (random->below(2) == 0) d->rotate.skip_first = d->rotate.skip_last = 0;
 }
 
@@ -330,7 +283,6 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
                          &d.q_norm.dim};
     uint64_t* longs[] = {&c.slot_map_offset,
                          &c.slot_map_batch_stride,
-                         &c.slot_map_token_stride,
                          &c.k.offset,
                          &c.k.slot_stride,
                          &c.k.page_stride,
@@ -360,7 +312,7 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
         if (random->below(2) == 0) {
             *words[random->below(16)] = any();
         } else {
-            *longs[random->below(28)] = uint64_t{any()} << random->below(4) * 8;
+            *longs[random->below(27)] = uint64_t{any()} << random->below(4) * 8;
         }
     }
     if (random->below(4) == 0) c.v = c.k, c.v.offset += any();
@@ -383,22 +335,20 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
 }
 
 void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
-    const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV, own = l.hasOwn(t);
-    const auto any = [&](auto of_q, auto of_kv, auto of_own_v) { return is_q ? of_q : own ? of_own_v : of_kv; };
+    const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV;
+    const auto any = [&](auto of_q, auto of_kv) { return is_q ? of_q : of_kv; };
     const auto at = [&](uint32_t of_q, uint32_t of_k, uint32_t of_v) { return is_q ? of_q : is_v ? of_v : of_k; };
     const rope::RopeFusedPush& p = l.push;
     if (t.d.out_of_place != 0) {
         const Strides s = {rope::fusedBinding(l.pass, t.role, true), at(p.q_from, p.k_from, p.v_from),
-                           any(uint64_t{p.q_from_batch}, uint64_t{p.kv_from_batch}, l.ownSourceBatch()),
-                           l.id(any(ROPE_ID_Q_SOURCE_TOKEN, ROPE_ID_KV_SOURCE_TOKEN, ROPE_ID_V_SOURCE_TOKEN)),
-                           l.sourceHead(t)};
+                           any(p.q_from_batch, p.kv_from_batch),
+                           l.id(any(ROPE_ID_Q_SOURCE_TOKEN, ROPE_ID_KV_SOURCE_TOKEN)), l.sourceHead(t)};
         checkTensor(l, t, s, t.source, t.d.element_in);
     }
     if (t.cached) return checkCache(l, t, sequences);
-    const uint32_t token = any(ROPE_ID_Q_DESTINATION_TOKEN, ROPE_ID_KV_DESTINATION_TOKEN, ROPE_ID_V_DESTINATION_TOKEN);
     const Strides s = {rope::fusedBinding(l.pass, t.role, false), at(p.q_to, p.k_to, p.v_to),
-                       any(uint64_t{p.q_to_batch}, uint64_t{p.kv_to_batch}, l.ownBatch()), l.id(token),
-                       l.destinationHead(t)};
+                       any(p.q_to_batch, p.kv_to_batch),
+                       l.id(any(ROPE_ID_Q_DESTINATION_TOKEN, ROPE_ID_KV_DESTINATION_TOKEN)), l.destinationHead(t)};
     checkTensor(l, t, s, t.destination, t.d.element_out);
 }
 
@@ -431,7 +381,6 @@ void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimit
     rope::ResolvedFused fused;
     RopeReason reason;
     ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
-    rope::storeWeights(&fused);
     for (uint32_t i = 0; i < fused.count; ++i) {
         if (rope::isIdle(fused.tensors[i])) continue;
         checkPositionBytes(fused, fused.tensors[i], plan);

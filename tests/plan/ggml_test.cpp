@@ -121,14 +121,14 @@ TEST(GgmlNode, StridesOffsetsAndTypesAreTheTensors) {
     RopeGgmlNode n = plainNode();
     RopeRotateDescription d = plainDescription();
     n.x.nb[1] = 4 * 1000, n.x.nb[2] = 4 * 72, n.x.nb[3] = 4 * 9000; // heads before tokens
-    n.x.offset = 4 * 7;
-    d.k.source = {7, 9000, 72, 1000};
+    n.x.offset = 4 * 6;
+    d.k.source = {6, 9000, 72, 1000};
     n.positions.offset = 4 * 3;
     d.positions.offset = 3;
     expectSame(n, d, ropePlanRotate);
-    n.out = packed(kF16, 2, {kHeadDim, kHeads, kTokens, 1}, 2 * 5);
+    n.out = packed(kF16, 2, {kHeadDim, kHeads, kTokens, 1}, 2 * 10);
     d.element_out = ROPE_ELEMENT_F16;
-    d.k.destination.offset = 5;
+    d.k.destination.offset = 10;
     expectSame(n, d, ropePlanRotate);
     n.x = packed(kBf16, 2, {kHeadDim, kHeads, kTokens, 1});
     d.element_in = ROPE_ELEMENT_BF16;

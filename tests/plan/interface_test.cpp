@@ -140,7 +140,7 @@ template <typename Push> std::vector<uint32_t> fusedOffsets(const std::vector<ui
     std::vector<uint32_t> all = tokenOffsets<Push>();
     all.insert(all.end(),
                {offsetof(Push, count_at), offsetof(Push, delta), offsetof(Push, slot_map_at),
-                offsetof(Push, slot_map_batch), offsetof(Push, slot_map_token), offsetof(Push, slots),
+                offsetof(Push, slot_map_batch), offsetof(Push, table_pages), offsetof(Push, slots),
                 offsetof(Push, k_from), offsetof(Push, v_from), offsetof(Push, kv_from_batch), offsetof(Push, k_to),
                 offsetof(Push, v_to), offsetof(Push, kv_to_batch), offsetof(Push, kv_to_head)});
     all.insert(all.end(), own.begin(), own.end());
@@ -148,18 +148,16 @@ template <typename Push> std::vector<uint32_t> fusedOffsets(const std::vector<ui
 }
 
 std::vector<uint32_t> offsetsOf(const std::string& shader) {
-    if (shader.find("add_") == 0) return tensorOffsets<rope::RopeAddPush>({offsetof(rope::RopeAddPush, factor)});
     if (shader == "table") return tensorOffsets<rope::RopeTablePush>({offsetof(rope::RopeTablePush, row_copy)});
     if (shader == "selftest") return tensorOffsets<rope::RopeSelfTestPush>({offsetof(rope::RopeSelfTestPush, one)});
     if (shader == "factors") return tensorOffsets<rope::RopeFactorsPush>({});
-    if (shader == "count") return tensorOffsets<rope::RopeCountPush>({});
     using Rotate = rope::RopeRotatePush;
     using Fused = rope::RopeFusedPush;
     using Relative = rope::RopeRelativePush;
     using Bias = rope::RopeBiasPush;
-    if (shader.find("rotate_") == 0)
+    if (shader.find("rotate_") == 0 || shader.find("add_") == 0)
         return tensorOffsets<Rotate>({offsetof(Rotate, source_k), offsetof(Rotate, destination_k)});
-    if (shader.find("fused") != std::string::npos)
+    if (shader.find("fused") == 0 || shader == "count")
         return fusedOffsets<Fused>({offsetof(Fused, q_from), offsetof(Fused, q_from_batch), offsetof(Fused, q_to),
                                     offsetof(Fused, q_to_batch)});
     if (shader.find("relative_") == 0)
@@ -206,36 +204,24 @@ TEST(Interface, PushConstantsLieWhereTheHostWritesThem) {
 TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     const std::map<std::string, std::set<uint32_t>> bindings = {
         {"table", {0, 1, 5}},
-        {"count", {0, 5}},
-        {"count_fused", {0, 5, 8}},
+        {"count", {0, 5, 8}},
         {"selftest", {5}},
         {"factors", {1, 2, 5}},
         {"rotate_wide", {0, 1, 2, 3, 5, 6}},
-        {"rotate_odd", {0, 1, 2, 5}},
         {"add_wide", {0, 1, 2, 5}},
-        {"add_odd", {0, 1, 2, 5}},
         {"bias_wide", {0, 1, 2, 5}},
         {"bias_odd", {0, 1, 2, 5}},
         {"relative_keys", {0, 1, 2, 5}},
         {"relative_values", {0, 1, 2, 5}},
         {"bias_buckets_wide", {0, 1, 2, 5, 12}},
         {"bias_buckets_odd", {0, 1, 2, 5, 12}},
-        {"fused_wide", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
-        {"fused_wide_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 12}},
-        {"fused_wide_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-        {"fused_wide_parameters_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-        {"fused_odd", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-        {"fused_odd_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-        {"fused_gradient", {0, 1, 2, 3, 5}},
-        {"fused_gradient_parameters", {0, 1, 2, 3, 5, 12}},
-        {"fused_gradient_weights", {0, 1, 2, 3, 5, 9, 10}},
-        {"fused_integers", {0, 1, 2, 3, 4, 5, 6, 7, 8}},
-        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 12}},
-        {"fused_integers_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-        {"fused_integers_parameters_weights", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-        {"fused_shift", {0, 1, 2, 5, 6, 7, 8}},
-        {"fused_shift_parameters", {0, 1, 2, 5, 6, 7, 8, 12}},
-        {"fused_shift_odd", {0, 1, 2, 5, 6, 7, 8}},
+        {"fused_wide", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_wide_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+        {"fused_integers", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+        {"fused_integers_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
+        {"fused_shift", {0, 1, 2, 5, 6, 7, 8, 11}},
+        {"fused_shift_parameters", {0, 1, 2, 5, 6, 7, 8, 11, 12}},
+        {"fused_shift_odd", {0, 1, 2, 5, 6, 7, 8, 11}},
         {"fused_integers_odd", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
         {"fused_integers_odd_parameters", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}};
     for (const RopeShader* shader : shaders()) {
@@ -248,32 +234,19 @@ TEST(Interface, BindingsAndConstantsAreThoseOfTheHeader) {
     std::set<uint32_t> rotations, fused;
     for (uint32_t id = 0; id <= ROPE_ID_K_HEADS; ++id) rotations.insert(id);
     EXPECT_EQ(parse(rope_shader_rotate_wide).spec_ids, rotations);
-    const Ids of_vectors = {ROPE_ID_QUADS, ROPE_ID_BY_WORDS}; // elements at odd places go one by one
-    for (const uint32_t id : of_vectors) rotations.erase(id);
-    for (const uint32_t id : Ids{ROPE_ID_Q_BLOCKS, ROPE_ID_Q_HEADS, ROPE_ID_K_HEADS}) rotations.erase(id); // one tensor
-    EXPECT_EQ(parse(rope_shader_rotate_odd).spec_ids, rotations);
     for (uint32_t id = 0; id <= ROPE_ID_PARAMETERS; ++id) fused.insert(id);
     for (const uint32_t id : Ids{ROPE_ID_EVERY_TOKEN, ROPE_ID_Q_BLOCKS}) fused.erase(id);
-    for (const uint32_t id : Ids{ROPE_ID_SLOT_MAP_APART, ROPE_ID_MOVES, ROPE_ID_LONG_RING, ROPE_ID_COUNT_STRIDE,
-                                 ROPE_ID_WINDOW_SLOTS, ROPE_ID_WINDOW_HEADS, ROPE_ID_CACHE_SLOTS, ROPE_ID_RELAYED})
-        fused.insert(id);
-    for (uint32_t id = ROPE_ID_Q_LANES; id <= ROPE_ID_CLIP; ++id) fused.insert(id);
-    for (uint32_t id = ROPE_ID_V_LANES; id <= ROPE_ID_V_PAGE_STRIDE; ++id) fused.insert(id);
+    for (const uint32_t id : Ids{ROPE_ID_LONG_RING, ROPE_ID_COUNT_STRIDE, ROPE_ID_RELAYED}) fused.insert(id);
+    for (uint32_t id = ROPE_ID_SLOT_MAP_APART; id <= ROPE_ID_K_WEIGHT_HEAD; ++id) fused.insert(id);
+    for (uint32_t id = ROPE_ID_Q_LANES; id <= ROPE_ID_BIAS_VECTORS; ++id) fused.insert(id);
+    for (uint32_t id = ROPE_ID_Q_BIASES; id <= ROPE_ID_V_BIAS_HEAD; ++id) fused.insert(id);
     EXPECT_EQ(parse(rope_shader_fused_wide_parameters).spec_ids, fused);
-    for (uint32_t id = ROPE_ID_WEIGHT_BITS; id <= ROPE_ID_K_WEIGHT_HEAD; ++id) fused.insert(id);
-    for (const uint32_t id : Ids{ROPE_ID_BIAS_ELEMENT, ROPE_ID_BIAS_VECTORS, ROPE_ID_Q_BIASES, ROPE_ID_K_BIASES,
-                                 ROPE_ID_V_BIASES, ROPE_ID_Q_BIAS_HEAD, ROPE_ID_K_BIAS_HEAD, ROPE_ID_V_BIAS_HEAD})
-        fused.insert(id);
-    EXPECT_EQ(parse(rope_shader_fused_wide_parameters_weights).spec_ids, fused);
     for (uint32_t id = ROPE_ID_QUERY_SCALE; id <= ROPE_ID_PARAMETERS; ++id) fused.erase(id);
-    EXPECT_EQ(parse(rope_shader_fused_wide_weights).spec_ids, fused);
+    EXPECT_EQ(parse(rope_shader_fused_wide).spec_ids, fused);
     std::set<uint32_t> additions;
-    for (uint32_t id = 0; id <= ROPE_ID_SCALED; ++id) additions.insert(id);
-    for (const uint32_t id : Ids{ROPE_ID_PAIRING_OUT, ROPE_ID_BACKWARD, ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS})
-        additions.erase(id);
+    for (uint32_t id = 0; id <= ROPE_ID_FACTOR; ++id) additions.insert(id);
+    for (const uint32_t id : Ids{ROPE_ID_PAIRING_OUT, ROPE_ID_ROTARY_BEGIN, ROPE_ID_PASS_ELEMENTS}) additions.erase(id);
     EXPECT_EQ(parse(rope_shader_add_wide).spec_ids, additions);
-    for (const uint32_t id : of_vectors) additions.erase(id);
-    EXPECT_EQ(parse(rope_shader_add_odd).spec_ids, additions);
 }
 
 TEST(Interface, NeedsNothingBeyondThePortableFloor) {

@@ -145,22 +145,35 @@ TEST(Plan, RefusesElementsThatOverlap) {
     EXPECT_NE(std::string(plan.reason.text).find("overlap"), std::string::npos) << plan.reason.text;
 }
 
-TEST(Plan, RefusesOddSixteenBitGeometryWithoutTheFeatureAndSaysSo) {
-    const auto odd = [](RopeRotateDescription* d) {
-        d->element_in = ROPE_ELEMENT_BF16;
-        d->k.source = {1, 0, 1024, 128};
-    };
-    expectRefused(ROPE_ERROR_INVALID, "k has 16-bit elements at an odd offset", odd);
-    expectRefused(ROPE_ERROR_INVALID, "storageBuffer16BitAccess", odd);
-    RopeRotateDescription d = llama();
-    odd(&d);
+TEST(Plan, RefusesSixteenBitElementsAtOddPlacesByTheWayThatWorks) {
+    expectRefused(ROPE_ERROR_INVALID,
+                  "k has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they",
+                  [](RopeRotateDescription* d) {
+                      d->element_in = ROPE_ELEMENT_BF16;
+                      d->k.source = {1, 0, 1024, 128};
+                  });
+    // MiniMax M3's vision part: 39 pairs.
+    const std::vector<double> frequencies(39, 0.5);
+    RopeRotateDescription d = {};
+    d.tokens = 4;
+    d.head_dim = 80;
+    d.rotary_dim = 78;
+    d.frequencies = {frequencies.data(), 39, 0, nullptr, 1};
+    d.q.heads = 2;
+    d.element_in = ROPE_ELEMENT_F16;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.enabled = ROPE_ENABLED_STORAGE_16;
     RopePlan plan;
-    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-    EXPECT_STREQ(plan.passes[0].shader->name, "rotate_wide");
-    EXPECT_STREQ(plan.passes[1].shader->name, "rotate_odd");
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text,
+                 "q has 16-bit elements in halves of 39, an odd number, and they move in twos; use float32, or weights "
+                 "permuted to interleaved pairs (ropePairPermutation)");
+    d.pairing_in = ROPE_PAIRING_INTERLEAVED;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    d.pairing_in = ROPE_PAIRING_HALF;
+    d.element_in = ROPE_ELEMENT_F32;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
 }
 
 TEST(Plan, RefusesAnotherElementInPlaceAndRowsThatReachBeforeTheBuffer) {

@@ -108,11 +108,6 @@ TEST(PlanRotation, OfTensorsThatDifferInTheirLayoutsIsOneDispatchWhereTheLanesAr
     EXPECT_EQ(shadersOf(d), "rotate_wide by eight, rotate_wide, ") << "132 is a multiple of four";
     d.k.source = {8, 0, 136, uint64_t{4096} * 136};
     EXPECT_EQ(shadersOf(d), "rotate_wide by eight, ");
-    d.k.source.offset = 1;
-    EXPECT_EQ(shadersOf(d), "rotate_wide by eight, rotate_odd by words, ");
-    d.q.source = {1, 0, 32 * 128, 128};
-    EXPECT_EQ(shadersOf(d), "rotate_odd by words, rotate_odd by words, ")
-        << "alike, but the odd shader takes one tensor";
 }
 
 // They go apart where together they span more than a binding, and then their heads are split.

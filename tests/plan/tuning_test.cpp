@@ -118,8 +118,11 @@ TEST(Tuning, CopiesRunsOfFourByWords) {
     const struct {
         RopeElement element;
         uint32_t begin, copying;
-    } heads[] = {{ROPE_ELEMENT_F32, 0, 8},  {ROPE_ELEMENT_F16, 0, 8},  {ROPE_ELEMENT_F16, 20, 8},
-                 {ROPE_ELEMENT_F32, 2, 30}, {ROPE_ELEMENT_F16, 2, 15}, {ROPE_ELEMENT_F16, 3, 30}};
+    } heads[] = {{ROPE_ELEMENT_F32, 0, 8},
+                 {ROPE_ELEMENT_F16, 0, 8},
+                 {ROPE_ELEMENT_F16, 20, 8},
+                 {ROPE_ELEMENT_F32, 2, 30},
+                 {ROPE_ELEMENT_F16, 2, 15}};
     for (const auto& head : heads) {
         RopeRotateDescription d = llama(3);
         d.head_dim = 80;
@@ -133,7 +136,8 @@ TEST(Tuning, CopiesRunsOfFourByWords) {
         limits.enabled = ROPE_ENABLED_STORAGE_16;
         RopePlan plan;
         ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-        EXPECT_EQ(plan.passes[0].head_lanes, 3 + head.copying) << head.element << " from " << head.begin;
+        EXPECT_EQ(plan.passes[0].constants[ROPE_ID_HEAD_LANES], 3 + head.copying)
+            << head.element << " from " << head.begin;
     }
 }
 
@@ -201,8 +205,8 @@ const Pairing kPairings[] = {{ROPE_PAIRING_HALF, ROPE_PAIRING_HALF, 0},
                              {ROPE_PAIRING_INTERLEAVED, ROPE_PAIRING_HALF, 16}};
 
 // The pairs of a lane at most, and the element where a tensor begins. Lanes of 16-bit elements are of eight pairs, of
-// four, by words, and at odd places.
-const struct { uint32_t pairs, offset; } kLanes[] = {{8, 0}, {4, 0}, {8, 2}, {4, 1}};
+// four, and by words.
+const struct { uint32_t pairs, offset; } kLanes[] = {{8, 0}, {4, 0}, {8, 2}, {4, 6}};
 
 // Five heads, and two or one: threads' last heads are missing, and so are groups' last blocks. A part of the head does
 // not rotate, or all of it does.
@@ -228,8 +232,7 @@ TEST_P(Tunings, MoveNoBit) {
         d.rotary_dim = 48;
         d.q = rope::bshd(3, 5, d.head_dim);
         d.k = rope::bshd(3, c[7] != 0 ? 2 : 1, d.head_dim);
-        const bool at_odd = (device().limits().enabled & ROPE_ENABLED_STORAGE_16) != 0;
-        const uint32_t offset = kLanes[c[2]].offset == 1 && !at_odd ? 2 : kLanes[c[2]].offset;
+        const uint32_t offset = kLanes[c[2]].offset;
         d.q.source.offset = d.q.destination.offset = offset;
         d.k.source.offset = d.k.destination.offset = offset;
         d.skip_first = static_cast<uint32_t>(c[8]);

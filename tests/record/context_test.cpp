@@ -505,20 +505,15 @@ TEST_P(Context, TellsPipelinesApartThatHaveOneHash) {
 }
 
 TEST_P(Context, RefusesToPrepareWhatItsDeviceLacks) {
-    const std::vector<double> frequencies = sample::frequencies(10000, 64);
-    RopeRotateDescription d = {};
-    d.tokens = 3;
-    d.head_dim = 64;
-    d.element_in = ROPE_ELEMENT_F16;
-    d.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
-    d.q.heads = 2;
-    d.q.source.offset = 1;
-    d.q.source.token_stride = 129;
-    d.q.source.head_stride = 64;
+    RopeBiasDescription d = {};
+    d.kind = ROPE_BIAS_ALIBI;
+    d.heads = d.queries = 2;
+    d.keys = 3;
+    d.element = ROPE_ELEMENT_F16;
     RopeLimits limits = device().limits();
     limits.enabled |= ROPE_ENABLED_STORAGE_16;
     RopePlan plan;
-    ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropePlanBias(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     info_.limits.enabled &= ~ROPE_ENABLED_STORAGE_16;
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info_, &context), VK_SUCCESS);

@@ -20,14 +20,13 @@ class Resubmit : public gpu::OnDevice {
         if (!IsSkipped()) device().vk().DestroyDescriptorPool(device().handle(), sets_, nullptr);
         OnDevice::TearDown();
     }
-    // The set is pointed at the buffers by a call of its own, or by recording.
-    void record(const RopePlan& plan, RopeBuffers buffers, bool own_call, gpu::Recording* recording) {
+    // The set is pointed at the buffers.
+    void record(const RopePlan& plan, RopeBuffers buffers, gpu::Recording* recording) {
         buffers.sets = &set_;
-        buffers.update_sets = !own_call;
         if (takesSets()) {
             if (set_ == VK_NULL_HANDLE) {
                 ASSERT_EQ(ropeAllocateSets(device().context(), &plan, &buffers, sets_, &set_), VK_SUCCESS);
-            } else if (own_call) {
+            } else {
                 ASSERT_EQ(ropeUpdateSets(device().context(), &plan, &buffers), ROPE_SUCCESS);
             }
         }
@@ -84,7 +83,7 @@ TEST_P(Resubmit, OneRecordingServesEveryStep) {
     ASSERT_NO_FATAL_FAILURE(makeBuffer(plan, ROPE_SLOT_FREQUENCIES, &block, &buffers));
     ASSERT_TRUE(device().upload(block, 0, words.data(), words.size() * 4, &error)) << error;
     gpu::Recording recording(&device());
-    ASSERT_NO_FATAL_FAILURE(record(plan, buffers, true, &recording));
+    ASSERT_NO_FATAL_FAILURE(record(plan, buffers, &recording));
     const std::vector<float> input = sample::values(192, 1);
     for (const int32_t position : {0, 5, -7, 1000000}) {
         ASSERT_TRUE(device().upload(q, 0, input.data(), 768, &error)) << error;
@@ -115,7 +114,7 @@ TEST_P(Resubmit, OneSetServesOtherBuffers) {
         ASSERT_TRUE(device().upload(q[step], 0, input.data(), 768, &error)) << error;
         ASSERT_TRUE(device().upload(positions[step], 0, &position, 4, &error)) << error;
         gpu::Recording recording(&device());
-        ASSERT_NO_FATAL_FAILURE(record(plan, buffers, step % 2 == 0, &recording));
+        ASSERT_NO_FATAL_FAILURE(record(plan, buffers, &recording));
         ASSERT_NO_FATAL_FAILURE(recording.submit());
         ASSERT_NO_FATAL_FAILURE(expectTurned(d, q[step], input, position));
         ASSERT_NO_FATAL_FAILURE(expectTurned(d, q[0], sample::values(192, 0), 7));

@@ -114,7 +114,7 @@ int64_t takeSlot(std::vector<uint32_t>* free, sample::Random* random) {
     return slot;
 }
 
-// Each slot at most once, to be read or to be written; a few are -1 or outside.
+// Each slot at most once; a few are -1 or outside.
 void fillSlots(const RopeFusedDescription& d, uint32_t batch, sample::Random* random, std::vector<uint8_t>* to) {
     std::vector<uint32_t> free(d.cache.slots);
     for (uint32_t i = 0; i < free.size(); ++i) free[i] = i;
@@ -125,11 +125,8 @@ void fillSlots(const RopeFusedDescription& d, uint32_t batch, sample::Random* ra
             if (choice == 1) slot = d.cache.slots + random->below(3);
             if (choice == 2) slot = d.cache.slot_map_element == ROPE_POSITION_INT64 ? -(int64_t{1} << 32) : -2;
             if (choice > 2) slot = takeSlot(&free, random);
-            const uint64_t at = b * d.cache.slot_map_batch_stride + i * d.cache.slot_map_token_stride;
+            const uint64_t at = b * d.cache.slot_map_batch_stride + i;
             putInteger(slot, d.cache.slot_map_element, d.cache.slot_map_offset + at, to);
-            if (d.cache.moves == 0 || d.cache.source_map_offset == d.cache.slot_map_offset) continue;
-            if (random->below(3) != 0) slot = random->below(8) == 0 ? int64_t{-1} : takeSlot(&free, random);
-            putInteger(slot, d.cache.slot_map_element, d.cache.source_map_offset + at, to);
         }
     }
 }
@@ -166,7 +163,7 @@ void fillQuantizedCache(const rope::ResolvedFused& fused, uint64_t seed, std::ve
     d.no_rotation = 1;
     d.cache = fused.filled.cache;
     d.cache.kind = ROPE_CACHE_POSITIONS;
-    d.cache.shift = d.cache.moves = 0;
+    d.cache.shift = 0;
     d.rotate.tokens = d.cache.slots;
     const uint32_t sequences = std::max(t.d.batch, t.d.positions.sequences);
     d.rotate.batch = rope::cacheKind(fused.filled.cache).per_sequence ? sequences : 1;
@@ -210,7 +207,6 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V}) {
         slots.bytes[slot] = sample::tensor(d.element_in, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
     }
-    slots.bytes[ROPE_SLOT_X] = sample::tensor(d.element_in, plan.bytes[ROPE_SLOT_X], seed + 11);
     fillOutputs(fused, plan, seed, &slots);
     std::vector<uint8_t>& positions = slots.bytes[ROPE_SLOT_POSITIONS];
     // Rows are made from positions that the pass itself may not read: room for all of them.
@@ -278,7 +274,6 @@ testing::AssertionResult runOnCpu(const RopeFusedDescription& d, gpu::Slots* slo
     run.q = data(ROPE_SLOT_Q);
     run.k = data(ROPE_SLOT_K);
     run.v = data(ROPE_SLOT_V);
-    run.x = data(ROPE_SLOT_X);
     run.slot_map = data(ROPE_SLOT_SLOT_MAP);
     run.q_weights = data(ROPE_SLOT_Q_WEIGHTS);
     run.k_weights = data(ROPE_SLOT_K_WEIGHTS);

@@ -18,7 +18,7 @@ bool oneIn(uint32_t count, sample::Random* random) { return random->below(count)
 // Norms, quantizers and scales take no other heads.
 bool fitsQuads(const RopeRotateDescription& r) { return r.head_dim % 4 == 0; }
 
-// Shifts of integers and gradients take no others.
+// Shifts of integers take no others.
 bool fitsRuns(const RopeRotateDescription& r) {
     return r.head_dim % 4 == 0 && r.rotary_begin % 4 == 0 && r.rotary_dim % 8 == 0 && r.chunk_dim % 8 == 0;
 }
@@ -26,6 +26,8 @@ bool fitsRuns(const RopeRotateDescription& r) {
 uint32_t dimOf(const RopeRotateDescription& r, const RopeTensor& tensor) {
     return tensor.head_dim != 0 ? tensor.head_dim : r.head_dim;
 }
+
+bool isHalf(RopeElement element) { return ropeElementBytes(element) == 2; }
 
 uint32_t sequencesOf(const RopeRotateDescription& r) { return std::max(r.batch, r.positions.sequences); }
 
@@ -55,6 +57,11 @@ void drawShape(sample::Random* random, Scene* scene) {
     if (oneIn(4, random) && r.rotary_dim % chunk == 0 && r.rotary_dim != chunk) r.chunk_dim = chunk;
     r.element_in = static_cast<RopeElement>(1 + random->below(3));
     r.element_out = r.out_of_place != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element_in;
+    if (isHalf(r.element_in) || isHalf(r.element_out)) { // 16-bit elements move in twos
+        r.head_dim += r.head_dim % 2;
+        r.rotary_begin -= r.rotary_begin % 2;
+        r.rotary_dim -= r.rotary_dim % 4;
+    }
     r.q.heads = oneIn(4, random) || scene->d.cache.shift != 0 ? 0 : 1 + random->below(9);
     r.k.heads = r.q.heads == 0 || !oneIn(4, random) ? 1 + random->below(4) : 0;
     r.count_outside = random->below(2);
@@ -199,7 +206,11 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
     RopeCache& cache = d.cache;
     const bool blocks = isBlocks(elementOf(d, false)) || isBlocks(elementOf(d, true));
     const bool integers = rope::isForCaches(elementOf(d, false)) || rope::isForCaches(elementOf(d, true));
-    const uint32_t finest = blocks ? 32u << random->below(2) : integers ? 4 : 1u << random->below(3);
+    const bool halves = isHalf(elementOf(d, false)) || isHalf(elementOf(d, true));
+    const uint32_t finest = blocks     ? 32u << random->below(2)
+                            : integers ? 4
+                            : halves   ? 2u << random->below(2)
+                                       : 1u << random->below(3);
     const uint32_t gap = oneIn(3, random) ? finest : 0;
     const uint32_t scale_gap = oneIn(3, random) ? 1 : 0;
     const uint32_t first = random->below(4) == 0;
@@ -257,11 +268,7 @@ void drawCache(sample::Random* random, Scene* scene) {
     cache.order = static_cast<RopeCacheOrder>(random->below(2));
     const uint32_t k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
     cache.element = drawCacheElement(random, d, k_dim | v_dim);
-    // Integers of K and V in one dispatch are alike.
-    const bool unlike = d.v.heads != 0 && (d.v.heads != r.k.heads || k_dim != v_dim);
-    if (unlike && d.v_separate_dispatch == 0 && rope::isForCaches(cache.element)) cache.element = ROPE_ELEMENT_F16;
-    if (d.v.heads != 0 && d.v_separate_dispatch != 0 && oneIn(2, random))
-        cache.v_element = drawCacheElement(random, d, v_dim);
+    if (d.v.heads != 0 && oneIn(6, random)) cache.v_element = drawCacheElement(random, d, v_dim);
     drawGivenScales(random, scene);
     const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
     cache.page_size = table || random->below(2) != 0 ? 4u << random->below(2) : 0;
@@ -270,11 +277,9 @@ void drawCache(sample::Random* random, Scene* scene) {
     if (cache.kind == ROPE_CACHE_RING && oneIn(2, random)) cache.slots = page * (1 + random->below(4 / page + 1));
     cache.table_pages = 3 + r.tokens / 4;
     cache.slot_map_element = static_cast<RopePositionElement>(random->below(2));
-    if (random->below(3) == 0) cache.slot_map_token_stride = 2;
-    const uint64_t row = table ? cache.table_pages : r.tokens * std::max<uint64_t>(cache.slot_map_token_stride, 1);
+    const uint64_t row = table ? cache.table_pages : r.tokens;
     if (random->below(3) == 0) cache.slot_map_batch_stride = row + random->below(3);
     cache.v_shares_buffer = random->below(2);
-    cache.moves = cache.shift != 0 && cache.kind == ROPE_CACHE_SLOTS && oneIn(2, random);
     drawCachePlaces(random, scene);
 }
 
@@ -295,7 +300,8 @@ void drawLayouts(sample::Random* random, Scene* scene) {
     const uint32_t kv_heads = std::max(r.k.heads, d.v.heads);
     for (const bool source : {true, false}) {
         if (!oneIn(3, random)) continue;
-        const uint32_t gap = 1u << random->below(3);
+        const bool halves = isHalf(source ? r.element_in : r.element_out);
+        const uint32_t gap = halves ? 2u << random->below(2) : 1u << random->below(3);
         const bool by_head = oneIn(3, random);
         const uint64_t q_dim = dimOf(r, r.q), k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
         RopeLayout q = layOut(r, r.q.heads, dimOf(r, r.q), gap, by_head);
@@ -319,30 +325,31 @@ void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
     RopeRotateDescription& r = d.rotate;
     if (!oneIn(3, random)) return;
     const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
-    const uint32_t step = !runs ? 1 : oneIn(2, random) ? 4 : 64;
-    const uint32_t begin_step = d.cache.shift == 0 && oneIn(4, random) ? 1 : step;
+    const uint32_t least = isHalf(r.element_in) || isHalf(r.element_out) ? 2 : 1;
+    const uint32_t step = !runs ? least : oneIn(2, random) ? 4 : 64;
+    const uint32_t begin_step = d.cache.shift == 0 && oneIn(4, random) ? least : step;
     const auto draw_head = [&](RopeTensor* tensor) {
         tensor->rotary_begin = begin_step * random->below(4);
         const uint64_t end = tensor->rotary_begin + r.rotary_dim;
-        tensor->head_dim = static_cast<uint32_t>(roundUp(end, runs ? 4 : 1)) + step * random->below(4);
+        tensor->head_dim = static_cast<uint32_t>(roundUp(end, runs ? 4 : least)) + step * random->below(4);
     };
     if (oneIn(2, random)) draw_head(&r.q);
     if (!oneIn(4, random)) draw_head(&r.k);
     if (own_v) {
-        d.v.head_dim = (runs ? 4 : 1) * (1 + random->below(40));
+        d.v.head_dim = (runs ? 4 : least) * (1 + random->below(40));
         if (step == 64) d.v.head_dim = 64 * (1 + random->below(3));
     } else {
         d.v.head_dim = dimOf(r, r.k);
     }
 }
 
-// Norms of a part of their heads; V's together with K's.
+// Norms of a part of their heads.
 void drawParts(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     const RopeRotateDescription& r = d.rotate;
     if (d.v.heads == 0) d.v_norm = {};
-    const bool together = d.v_separate_dispatch == 0 && d.k_norm.kind != ROPE_NORM_NONE;
-    if (together && d.v_norm.kind != ROPE_NORM_LAYER) d.v_norm.all_heads = d.k_norm.all_heads;
+    if (d.v_norm.kind != ROPE_NORM_LAYER && d.k_norm.kind != ROPE_NORM_NONE && !oneIn(4, random))
+        d.v_norm.all_heads = d.k_norm.all_heads;
     const auto draw_part = [&](const RopeTensor& tensor, RopeNorm* norm) {
         if (norm->kind == ROPE_NORM_NONE || !oneIn(3, random)) return;
         const uint32_t quads = dimOf(r, tensor) / 4, begin = random->below(quads);
@@ -357,9 +364,8 @@ void drawParts(sample::Random* random, Scene* scene) {
 void drawTensors(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     const RopeRotateDescription& r = d.rotate;
-    d.v_separate_dispatch = random->below(4) == 0;
     if (d.cache.shift == 0 && random->below(3) != 0) d.v.heads = r.k.heads != 0 ? r.k.heads : 2;
-    const bool own_v = d.v_separate_dispatch != 0 || r.k.heads == 0 || oneIn(3, random);
+    const bool own_v = r.k.heads == 0 || oneIn(3, random);
     if (d.v.heads != 0 && own_v && oneIn(3, random)) d.v.heads = 1 + random->below(4);
     drawWidths(random, own_v, scene);
     drawParts(random, scene);
@@ -368,30 +374,6 @@ void drawTensors(sample::Random* random, Scene* scene) {
     // In place a dispatch reads rows of which another writes a part: no hazard, but validation takes it for one.
     d.packed = r.q.heads != 0 && r.out_of_place != 0 && random->below(2) != 0;
     drawLayouts(random, scene);
-}
-
-// A gradient takes Q alone. All else that was drawn is cleared.
-void drawGradient(sample::Random* random, Scene* scene) {
-    RopeFusedDescription& d = scene->d;
-    RopeRotateDescription& r = d.rotate;
-    if (d.cache.shift != 0 || r.q.heads == 0 || !fitsRuns(r) || !oneIn(8, random)) return;
-    d.cache = {};
-    d.v = {};
-    r.k = {};
-    d.k_norm = d.v_norm = {};
-    d.query_scale = {};
-    d.biases = {};
-    d.clip = 0;
-    d.packed = 0;
-    r.operation = ROPE_OPERATION_TRANSPOSE;
-    r.pairing_out = r.pairing_in;
-    d.q_norm = drawNorm(random, scene->q_weights);
-    d.q_norm.kind = oneIn(2, random) ? ROPE_NORM_RMS : ROPE_NORM_L2;
-    d.q_norm.biases = nullptr;
-    if (oneIn(2, random)) d.x = layOut(r, r.q.heads, dimOf(r, r.q), 4, oneIn(2, random));
-    if (!oneIn(3, random)) return;
-    r.q.source = r.q.destination = layOut(r, r.q.heads, dimOf(r, r.q), 8, oneIn(2, random));
-    if (oneIn(2, random)) r.q.destination = {};
 }
 
 // The count of tokens and the slots or table behind the positions.
@@ -418,15 +400,6 @@ void drawWeightsOnDevice(sample::Random* random, const RopeFusedDescription& d, 
     norm->weights_offset = random->below(40) * finest;
     if (oneIn(3, random)) norm->weights_head_stride = (d.rotate.head_dim + random->below(3)) * finest;
     if (oneIn(3, random)) norm->weights_token_stride = (1 + random->below(2 * d.rotate.head_dim)) * finest;
-}
-
-// Behind the slot map, or the same list.
-void drawSourceSlots(sample::Random* random, RopeFusedDescription* d) {
-    const RopeCache& cache = d->cache;
-    const uint64_t row = d->rotate.tokens * std::max<uint64_t>(cache.slot_map_token_stride, 1);
-    const uint64_t stride = cache.slot_map_batch_stride != 0 ? cache.slot_map_batch_stride : row;
-    d->cache.source_map_offset = cache.slot_map_offset;
-    if (!oneIn(4, random)) d->cache.source_map_offset += d->rotate.batch * stride + random->below(3);
 }
 
 // Slots and weights in buffers of their own.
@@ -456,7 +429,7 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
     if (d.rotate.out_of_place == 0 || d.cache.shift != 0) return;
-    if (d.cache.kind != ROPE_CACHE_NONE && oneIn(2, random)) most.storage_range = 1024u << random->below(4);
+    if (oneIn(4, random)) most.storage_range = 1024u << random->below(4);
     if (oneIn(3, random)) most.group_count[0] = 2 + d.rotate.tokens / 16;
     if (oneIn(5, random)) most.group_count[1] = 1;
 }
@@ -474,17 +447,14 @@ void draw(uint64_t seed, Scene* scene) {
     drawRows(&random, scene);
     if (cache.shift == 0) drawStages(&random, scene);
     drawTensors(&random, scene);
-    drawGradient(&random, scene);
     drawCount(&random, scene);
     drawLimits(&random, scene);
     drawApart(&random, scene);
-    if (cache.moves != 0) drawSourceSlots(&random, &scene->d);
 }
 
 uint64_t positionElements(const RopeFusedDescription& description) {
     RopeFusedDescription far = description; // where slot map and count lie is found by this
     far.tokens_counted = 0;
-    far.cache.moves = 0;
     far.cache.slot_map_offset = uint64_t{1} << 30;
     rope::ResolvedFused fused;
     if (rope::resolveFused(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
@@ -556,7 +526,7 @@ std::string describe(const Scene& scene) {
         text, sizeof text,
         " heads %u.%u+%u %u.%u+%u %u.%u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d "
         "element "
-        "%d gap %llu slots %u page %u slot map %d+%llu.%llu v_shares_buffer %u packed %u v_separate_dispatch %u "
+        "%d gap %llu slots %u page %u slot map %d+%llu v_shares_buffer %u packed %u "
         "no_rotation %u counted "
         "%u (%lld %lld at %llu.%llu) shift %u by %d tuning %u.%u.%u limits %lld.%d.%d.%d.%d.%d.%x",
         d.rotate.q.heads, d.rotate.q.head_dim, d.rotate.q.rotary_begin, d.rotate.k.heads, d.rotate.k.head_dim,
@@ -565,14 +535,12 @@ std::string describe(const Scene& scene) {
         d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after, d.k_norm.all_heads,
         static_cast<double>(d.k_norm.epsilon), d.query_scale.count, c.kind, c.order, c.element,
         static_cast<unsigned long long>(c.k.slot_stride), c.slots, c.page_size, c.slot_map_element,
-        static_cast<unsigned long long>(c.slot_map_batch_stride),
-        static_cast<unsigned long long>(c.slot_map_token_stride), c.v_shares_buffer, d.packed, d.v_separate_dispatch,
-        d.no_rotation, d.tokens_counted, static_cast<long long>(scene.present[0]),
-        static_cast<long long>(scene.present[1]), static_cast<unsigned long long>(d.tokens_offset),
-        static_cast<unsigned long long>(d.tokens_batch_stride), c.shift, c.delta, t.group_size, t.heads, t.pairs,
-        static_cast<long long>(most.storage_range), static_cast<int>(most.group_count[0]),
-        static_cast<int>(most.group_count[1]), static_cast<int>(most.group_size), static_cast<int>(most.shared_bytes),
-        static_cast<int>(most.storage_buffers), most.enabled);
+        static_cast<unsigned long long>(c.slot_map_batch_stride), c.v_shares_buffer, d.packed, d.no_rotation,
+        d.tokens_counted, static_cast<long long>(scene.present[0]), static_cast<long long>(scene.present[1]),
+        static_cast<unsigned long long>(d.tokens_offset), static_cast<unsigned long long>(d.tokens_batch_stride),
+        c.shift, c.delta, t.group_size, t.heads, t.pairs, static_cast<long long>(most.storage_range),
+        static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]), static_cast<int>(most.group_size),
+        static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers), most.enabled);
     const std::string weights = " weights" + describeWeights(d.q_norm) + describeWeights(d.k_norm) +
                                 describeWeights(d.v_norm) + describePart(" q", d.q_norm) +
                                 describePart(" k", d.k_norm) + describePart(" v", d.v_norm) + " kind " +
@@ -581,9 +549,9 @@ std::string describe(const Scene& scene) {
                                 std::to_string(d.biases.element) + " at " + std::to_string(d.biases.q_offset) + "." +
                                 std::to_string(d.biases.k_offset) + "." + std::to_string(d.biases.v_offset);
     return describeRotation(d.rotate) + text + " slot map apart " + std::to_string(c.slot_map_apart) + weights +
-           " moves " + std::to_string(c.moves) + " v element " + std::to_string(c.v_element) + " given scales " +
-           std::to_string(c.k_given_scale.count) + "." + std::to_string(c.k_given_scale.multiplies) + " " +
-           std::to_string(c.v_given_scale.count) + "." + std::to_string(c.v_given_scale.multiplies);
+           " v element " + std::to_string(c.v_element) + " given scales " + std::to_string(c.k_given_scale.count) +
+           "." + std::to_string(c.k_given_scale.multiplies) + " " + std::to_string(c.v_given_scale.count) + "." +
+           std::to_string(c.v_given_scale.multiplies);
 }
 
 } // namespace fusion

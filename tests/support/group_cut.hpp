@@ -31,7 +31,7 @@ inline Cut cutOf(const RopePlan& plan) {
     EXPECT_EQ(pass.group_size, pass.group[0] * pass.group[1] * pass.group[2]);
     EXPECT_EQ(pass.lane_parts, c[ROPE_ID_LANE_PARTS]);
     EXPECT_EQ(pass.heads_per_thread, c[ROPE_ID_HEADS]);
-    const uint32_t pairs = pass.head_lanes != 0 ? 4 * c[ROPE_ID_QUADS] : 0; // 0: nothing was planned
+    const uint32_t pairs = pass.shader != nullptr ? 4 * c[ROPE_ID_QUADS] : 0; // 0: nothing was planned
     return {pass.group[0],         pass.group[1], pass.group[2],     pass.lane_parts,
             pass.heads_per_thread, pairs,         c[ROPE_ID_SHARES], c[ROPE_ID_BY_WORDS]};
 }

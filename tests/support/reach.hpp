@@ -185,7 +185,7 @@ inline void checkRotation(const Dispatched& of, const RopeLimits& limits, Taken*
 
 // A group of an addition has several blocks of sequences only where it shares what it computes for them.
 inline void checkAddition(const Dispatched& of, const RopeLimits& limits, Taken* taken) {
-    rope::RopeAddPush push;
+    rope::RopeRotatePush push;
     std::memcpy(&push, of.dispatch.push, sizeof push);
     const uint64_t sequences = of.id(ROPE_ID_HEADS), quads = of.id(ROPE_ID_QUADS);
     ASSERT_TRUE(sequences >= 1 && sequences <= ROPE_MAX_ROTATED_HEADS);

@@ -100,8 +100,8 @@ const std::set<std::string> kOwn = {"decoder_attention", "decoder_matmul", "sum"
 
 TEST(Shaders, KeepEveryProductAndSumApart) {
     const std::map<std::string, Words> modules = everyModule();
-    std::set<std::string> wanted = {"table",     "rotate_wide",   "fused_odd", "add_wide",
-                                    "bias_wide", "relative_keys", "selftest",  "factors"};
+    std::set<std::string> wanted = {"table",     "rotate_wide",   "fused_wide", "add_wide",
+                                    "bias_wide", "relative_keys", "selftest",   "factors"};
     if (otherFolder() == nullptr)
         wanted.insert({"example_attention", "decoder_attention", "example_turn_hlsl", "example_turn_hlsl_plain"});
     for (const std::string& name : wanted) EXPECT_EQ(modules.count(name), 1u) << name << " is not looked at";
@@ -133,7 +133,7 @@ TEST(Shaders, AreValid) {
 }
 
 TEST(Contraction, IsFoundWhereverOneDecorationIsTakenAway) {
-    const Words words = module("rotate_odd");
+    const Words words = module("rotate_wide");
     ASSERT_TRUE(arithmeticOf(words).undecorated.empty());
     uint32_t decorations = 0, fusible = 0;
     (void)without(words, [&](uint32_t, uint32_t) { return ++decorations == 0; });
@@ -275,7 +275,7 @@ TEST(Contraction, RefusesWhatIsNoModule) {
 }
 
 TEST(Contraction, ReadsModulesOfTheOtherByteOrderAndStandsAnyWords) {
-    Words words = module("rotate_odd");
+    Words words = module("rotate_wide");
     const uint32_t operations = arithmeticOf(words).operations;
     Words swapped = words;
     for (uint32_t& w : swapped) w = w << 24 | (w & 0xFF00) << 8 | (w >> 8 & 0xFF00) | w >> 24;

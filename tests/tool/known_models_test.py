@@ -32,6 +32,9 @@ def models_that_are_listed_are_known():
     assert named["deepseek_v3"]["traits"] == ["written as half pairs", "split heads"]
     assert named["glm"]["traits"] == ["part of the head"] and named["nanochat"]["traits"] == ["turns backwards"]
     assert named["qwen2_vl_text"]["traits"] == ["axes t h w"] and named["Yi"]["traits"] == ["code of its own"]
+    odd = ["axes t h w", "39 pairs: in float32, or in 16 bits with weights permuted to interleaved pairs"]
+    assert [row["name"] for row in rows if any("16 bits" in trait for trait in row["traits"])] == ["minimax_m3_vl_vision"]
+    assert named["minimax_m3_vl_vision"]["traits"] == odd
     assert named["pixtral"]["kind"] == "image" and named["FluxTransformer2DModel"]["kind"] == "diffusers"
     assert [row["name"] for row in listed("qwen2_5_vl")] == ["qwen2_5_vl_text", "qwen2_5_vl_vision"]
     assert [row["name"] for row in listed("llama")] == ["llama"]

@@ -1,0 +1,102 @@
+// Caches as large as a binding, and those that a plan refuses because no binding spans them.
+#include "plan/element_formats.h"
+#include "plan/pass.h"
+#include "support/host_pass.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace {
+
+// 2 KiB a slot, at a range of 128 MiB and what a binding may lose to its alignment.
+constexpr uint64_t kRange = (1u << 27) + 258;
+
+RopeFusedDescription large(RopeCacheKind kind, uint32_t slots) {
+    RopeFusedDescription d = host_pass::cached(4, kind, slots);
+    d.rotate.head_dim = 64;
+    d.rotate.k.heads = 16;
+    d.v.heads = 0;
+    d.cache.element = ROPE_ELEMENT_F16;
+    return d;
+}
+
+RopePlan planOf(const RopeFusedDescription& d, uint64_t range = kRange) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 8;
+    limits.storage_range = range;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    return plan;
+}
+
+std::string refusalOf(const RopeFusedDescription& d, uint64_t range) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 8;
+    limits.storage_range = range;
+    RopePlan plan;
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_TOO_LARGE);
+    return plan.reason.text;
+}
+
+TEST(PlanCaches, ACacheThatFitsIsBoundWholeAndTakesTheSamePipeline) {
+    const RopePlan small = planOf(large(ROPE_CACHE_SLOTS, 64));
+    RopeFusedDescription d = large(ROPE_CACHE_SLOTS, 1 << 16);
+    const RopePlan full = planOf(d);
+    EXPECT_EQ(ropeDispatchCount(&full), 1u);
+    EXPECT_EQ(full.passes[0].pipeline_hash, small.passes[0].pipeline_hash);
+    d.cache.slots += 1;
+    EXPECT_EQ(refusalOf(d, 1 << 27),
+              "k_out spans 134219776 bytes, and a binding 134217728 at most; take a pass of K and V for each "
+              "part of the cache, with SLOTS that are -1 where a token goes to another part");
+}
+
+// 4 GiB have more elements of four bits than 32 bits count.
+TEST(PlanCaches, EveryPlaceOfTheLargestBindingTakes32Bits) {
+    for (uint32_t number = ROPE_ELEMENT_F32; number <= rope::kLastElement; ++number) {
+        const rope::ElementFormat& format = rope::kElementFormats[number];
+        if (format.scale == rope::ElementScale::kApart) continue;
+        SCOPED_TRACE(format.name);
+        RopeFusedDescription d = large(ROPE_CACHE_SLOTS, 1);
+        d.cache.element = format.element;
+        const uint64_t slot_bytes = rope::elementBytes(format.element, 16 * 64);
+        d.cache.slots = static_cast<uint32_t>(UINT32_MAX / slot_bytes);
+        const RopePlan plan = planOf(d, UINT32_MAX);
+        ASSERT_EQ(ropeDispatchCount(&plan), 1u);
+        RopeDispatch dispatch;
+        ropeGetDispatch(&plan, 0, &dispatch);
+        const uint64_t slot = dispatch.constants[ROPE_ID_KV_DESTINATION_TOKEN];
+        EXPECT_LE((d.cache.slots - 1) * slot, UINT32_MAX);
+        const uint64_t unit = format.block_elements != 1 ? format.block_elements : plan.passes[0].address_unit;
+        EXPECT_EQ(rope::elementBytes(format.element, slot * unit), slot_bytes);
+    }
+}
+
+TEST(PlanCaches, ASequencesCacheIsBoundWithItsSequence) {
+    RopeFusedDescription d = large(ROPE_CACHE_RING, 1 << 15);
+    d.rotate.batch = 5;
+    const RopePlan batches = planOf(d);
+    EXPECT_EQ(batches.passes[0].step[rope::kBatch], 2u);
+    EXPECT_EQ(ropeDispatchCount(&batches), 3u);
+    d.rotate.batch = 1;
+    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
+    d.rotate.positions.sequences = 5;
+    EXPECT_NE(refusalOf(d, kRange).find("k_out spans 335544320 bytes"), std::string::npos) << refusalOf(d, kRange);
+}
+
+TEST(PlanCaches, OfOneBufferAreRefusedByTheWayThatWorks) {
+    RopeFusedDescription d = large(ROPE_CACHE_SLOTS, 1 << 16);
+    d.v.heads = 16;
+    d.cache.v_shares_buffer = 1;
+    d.cache.v.offset = uint64_t{1 << 16} * 16 * 64;
+    EXPECT_EQ(refusalOf(d, kRange),
+              "the caches of K and V span 268435456 bytes together, and a binding 134217986 at most; set "
+              "cache.v_shares_buffer to 0, and give V_OUT the same buffer at V's offset");
+    d.cache.v_shares_buffer = 0;
+    d.cache.v.offset = 0;
+    EXPECT_EQ(planOf(d).pass_count, 1u);
+}
+
+} // namespace
