@@ -463,7 +463,7 @@ class Unfused {
         d.q = packed(t);
         RopePlan plan;
         if (ropePlanRotate(&d, &device_->limits(), &plan) != ROPE_SUCCESS && element_ != ROPE_ELEMENT_F32) {
-            widen(); // a fused pass brings odd pairs of 16 bits together without 16-bit storage
+            widen(); // a fused pass relays odd halves of 16 bits, which a rotation does not take
             d.element_in = element_;
         }
         if (ropePlanRotate(&d, &device_->limits(), &plan) != ROPE_SUCCESS)
