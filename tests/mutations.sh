@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Breaks one line of the project at a time and sees that a test notices: mutations.sh [NAME...]
+# Works on a copy of the committed tree, in a build folder of its own (VKROPE_MUTATIONS, else build/mutations). Each mutation is
+# built, and first the tests of its row are run, which noticed it when the row was written; if they pass, all others are. Prints
+# a row for each mutation, and exits 1 if one went unnoticed. Run by hand after a change of the tests, and weekly.
+#   --list  prints the names.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+work=${VKROPE_MUTATIONS:-${VKROPE_BUILD:-$root/build}/mutations}
+
+# mutation NAME FILE TESTS OLD NEW: OLD is text that FILE has once.
+rows() {
+    mutation carry_lost shaders/angle.h 'Angle|Table' \
+        'carry += add_carrying(phase.low, multiply_high(p, frequency.w));' 'add_carrying(phase.low, multiply_high(p, frequency.w));'
+    mutation contraction_allowed shaders/pair.h 'Contraction' \
+        'ROPE_PRECISE ROPE_VALUES left_lead' 'ROPE_VALUES left_lead'
+    mutation barrier_missing shaders/rotate.comp 'Rotate|Contraction|Interface' \
+        'if (kShared) barrier();' ''
+    mutation slot_behind_cache shaders/cache.glsl 'Fused|Fusion' \
+        'position < push.slots ? position : ROPE_NOWHERE;' 'position <= push.slots ? position : ROPE_NOWHERE;'
+    mutation integers_not_rounded shaders/integers.glsl 'Fused|VectorsOfCaches' \
+        'min(uvec4(twice), uvec4(254u)) + 1u >> 1' 'min(uvec4(twice), uvec4(254u)) >> 1'
+    mutation tile_too_long shaders/relative_keys.glsl 'Relative' \
+        'min(push.keys - first_key, tile_keys) - 1u;' 'min(push.keys - first_key, tile_keys);'
+    mutation yarn_step host/rules/yarn.cpp 'Rule|Frequencies|Yarn' \
+        'one() / 1000;' 'one() / 100;'
+    mutation wrong_sentence host/rules/yarn.cpp 'Refus|Rule' \
+        'if (rule.keep_bounds > 1) {' 'if (rule.keep_bounds > 2) {'
+    mutation binding_too_long host/plan/dispatch.cpp 'Plan|Fences|Split' \
+        'span += (part.count[axis] - 1) * access.stride[axis];' 'span += part.count[axis] * access.stride[axis];'
+    mutation range_of_dispatches host/plan/range.cpp 'Range' \
+        '(like.passes[0].dispatches != 1 || plan.passes[0].dispatches == 1)' 'true'
+    mutation angles_beyond_shared_memory host/plan/tuning.cpp 'Tuning|Plan|Floor' \
+        'angle_bytes <= limits.shared_bytes;' 'angle_bytes <= 2 * limits.shared_bytes;'
+    mutation bucket_refused host/plan/bias_resolve.cpp 'Bias' \
+        'if (g.max_distance > b.exact &&' 'if (g.max_distance > b.exact + 1 &&'
+    mutation overlap_of_tables host/plan/fused_cache.cpp 'Fused|Fusion|Refus' \
+        'isInRegion(b.begin, a) || isInRegion(b.end - 1, a)' 'isInRegion(b.begin, a) || isInRegion(b.end, a)'
+    mutation leak_after_failure host/record/context.cpp 'Faults|Context' \
+        $'if (result != VK_SUCCESS) {\n        destroyPipeline(*c, node);' $'if (result != VK_SUCCESS) {'
+    mutation overlap_unseen host/record/record.cpp 'Record|Bindings|Refus' \
+        'if (in.buffer == out.buffer && apart == 0) return true;' 'if (in.buffer == out.buffer && apart == 1) return true;'
+    mutation least_scale host/reference/quantize.cpp 'Fused|VectorsOfCaches' \
+        'if (!(scale > 1e-6f)) scale = 1e-6f;' 'if (!(scale > 1e-6f)) scale = 1e-7f;'
+    mutation memory_kept host/device/buffer.cpp 'Device' \
+        'vk.FreeMemory(device, allocation->memory, nullptr);' ''
+    mutation multiplier_of_mistral host/config/gguf_rule.cpp 'Gguf' \
+        'if (architecture != "mistral3") multiplier' 'multiplier'
+    mutation length_of_header host/tool/npy.cpp 'Npy|Array' \
+        'if (size < *begin) return' 'if (size + 1 < *begin) return'
+    mutation position_too_far host/python/vkrope.py.in 'Python' \
+        'if not -2**31 <= position < 2**31:' 'if not -2**31 <= position <= 2**31:'
+}
+
+mutation() {
+    local name=$1 file=$2 tests=$3 old=$4 new=$5 began=$SECONDS found
+    if [ "$list" = yes ]; then
+        echo "$name"
+        return
+    fi
+    if [ ${#wanted[@]} -gt 0 ] && [[ " ${wanted[*]} " != *" $name "* ]]; then return; fi
+    git -C "$work/tree" checkout -q -- .
+    if ! OLD=$old NEW=$new perl -0777 -i -pe '$n = s/\Q$ENV{OLD}\E/$ENV{NEW}/g; END { exit($n != 1) }' "$work/tree/$file"; then
+        echo "mutations: $name: $file does not have this text once: $old" >&2
+        exit 2
+    fi
+    found=$(noticed "$tests")
+    if [ -z "$found" ]; then found=$(noticed .); fi
+    printf '| %s | `%s` | %s | %d s |\n' "$name" "$file" "${found:-nothing}" $((SECONDS - began))
+    if [ -z "$found" ]; then unnoticed=$((unnoticed + 1)); fi
+}
+
+# Prints which of these tests fail, at most two of them, or that the tree does not build.
+noticed() {
+    if ! cmake --build "$work/build" --parallel "$jobs" >"$work/log" 2>&1; then
+        echo "the build"
+        return
+    fi
+    (cd "$work/build" && ctest --parallel "$jobs" --stop-on-failure -R "$1" >"$work/log" 2>&1) || true
+    sed -nE 's/^[[:space:]]*[0-9]+ - ([^ ]+) \(.*$/\1/p' "$work/log" | head -n 2 | paste -sd ' ' -
+}
+
+list=no
+case ${1:-} in
+--help | -h)
+    sed -n '2,/^set -/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+--list)
+    list=yes
+    rows
+    exit 0
+    ;;
+esac
+wanted=("$@")
+for name in "$@"; do
+    if ! "${BASH_SOURCE[0]}" --list | grep -qx "$name"; then
+        echo "mutations: there is no $name; --list has the names" >&2
+        exit 2
+    fi
+done
+
+jobs=$(getconf _NPROCESSORS_ONLN)
+unnoticed=0
+if [ ! -d "$work/tree" ]; then
+    mkdir -p "$work"
+    git clone -q "$root" "$work/tree"
+fi
+git -C "$work/tree" fetch -q origin HEAD
+git -C "$work/tree" checkout -q --force --detach FETCH_HEAD
+if ! VKROPE_BUILD=$work/build "$work/tree/tests/run.sh" -R '^Rules?[.]' >"$work/log" 2>&1; then # which also chooses the drivers
+    tail -n 20 "$work/log" >&2
+    echo "mutations: the tree does not build, or fails without any mutation: $work/log" >&2
+    exit 2
+fi
+drivers=$(sed -n 's/^tests: drivers //p' "$work/log")
+export VK_DRIVER_FILES=$drivers VK_ICD_FILENAMES=$drivers
+echo '| mutation | file | noticed by | in |'
+echo '|---|---|---|---|'
+rows
+[ "$unnoticed" = 0 ] || { echo "mutations: $unnoticed went unnoticed" >&2 && exit 1; }
