@@ -4,11 +4,11 @@
 //   --heads      rotations of one head a thread and of two: compilers.py takes the cost of a head from them
 //   --rotations  the rotation's wide build in every choice
 //   --validate   prints the validation layer's messages too
-#include "rotation.hpp"
-#include "typical_passes.hpp"
+#include "bench/cases/rotation.hpp"
+#include "bench/cases/typical_passes.hpp"
 
-#include "../shaders/interface.h"
-#include "loader.hpp"
+#include "shaders/interface.h"
+#include <vkrope/loader.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -206,8 +206,8 @@ count_tests() {
 run_tool() {
     local name status=0
     python3 -c 'import numpy' 2>/dev/null || { echo "left out: there is no python3 with numpy" && return 0; }
-    for name in $(python3 "$root/tests/tool/run.py" --list); do
-        if python3 "$root/tests/tool/run.py" "$build/vkrope" "$name" >"$work/one" 2>&1; then
+    for name in $(python3 "$root/tests/program/run.py" --list); do
+        if python3 "$root/tests/program/run.py" "$build/vkrope" "$name" >"$work/one" 2>&1; then
             echo "passed: $name"
         elif [ $? = 77 ]; then
             echo "skipped: $name"

@@ -1,26 +1,26 @@
 # vkrope-measure is the library that the program measures with. What needs none of it does not build it.
-include(bench/allocations.cmake)
-vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/list.def VKROPE_BASELINES)
+include(bench/harness/allocations.cmake)
+vkrope_shaders(${CMAKE_CURRENT_LIST_DIR}/cases/list.def VKROPE_BASELINES)
 add_library(vkrope-measure STATIC EXCLUDE_FROM_ALL
-    bench/baselines.cpp
-    bench/bench_device.cpp
-    bench/buffer_copies.cpp
-    bench/cases.cpp
-    bench/clock_probe.cpp
-    bench/clock_report.cpp
-    bench/encodings.cpp
-    bench/fused.cpp
-    bench/host_costs.cpp
-    bench/keep_awake.cpp
-    bench/models.cpp
-    bench/repeats.cpp
-    bench/rotation.cpp
-    bench/round_robin.cpp
-    bench/table.cpp
-    bench/tuner.cpp
-    bench/typical_passes.cpp
+    bench/cases/baselines.cpp
+    bench/harness/bench_device.cpp
+    bench/harness/buffer_copies.cpp
+    bench/cases/cases.cpp
+    bench/harness/clock_probe.cpp
+    bench/harness/clock_report.cpp
+    bench/cases/encodings.cpp
+    bench/cases/fused.cpp
+    bench/cases/host_costs.cpp
+    bench/harness/keep_awake.cpp
+    bench/cases/models.cpp
+    bench/harness/repeats.cpp
+    bench/cases/rotation.cpp
+    bench/harness/round_robin.cpp
+    bench/cases/table.cpp
+    bench/cases/tuner.cpp
+    bench/cases/typical_passes.cpp
     ${VKROPE_BASELINES})
-target_include_directories(vkrope-measure PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/bench PRIVATE host)
+target_include_directories(vkrope-measure PRIVATE ${VKROPE_ROOTS})
 target_link_libraries(vkrope-measure PUBLIC vkrope-device vkrope-allocations)
 target_compile_options(vkrope-measure PRIVATE ${VKROPE_WARNINGS})
 
@@ -33,7 +33,7 @@ if(NOT VKROPE_IS_SHARED)
     endif()
     foreach(name compilers modules)
         add_executable(vkrope-${name} ${excluded} bench/${name}.cpp)
-        target_include_directories(vkrope-${name} PRIVATE host)
+        target_include_directories(vkrope-${name} PRIVATE ${VKROPE_ROOTS})
         target_link_libraries(vkrope-${name} PRIVATE vkrope-measure)
         target_compile_options(vkrope-${name} PRIVATE ${VKROPE_WARNINGS})
     endforeach()

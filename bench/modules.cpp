@@ -1,8 +1,8 @@
 // vkrope-modules FOLDER writes every shader's SPIR-V, as it is compiled and with the constants of typical plans folded
 // in.
-#include "typical_passes.hpp"
+#include "bench/cases/typical_passes.hpp"
 
-#include "../shaders/modules.h"
+#include "shaders/modules.h"
 
 #include <cstdio>
 #include <stdexcept>
@@ -22,7 +22,7 @@ void writeModules(const std::string& folder) {
     limits.enabled = ROPE_ENABLED_STORAGE_16;
 #define ROPE_SHADER(name, file, needs, defines)                                                                        \
     writeModule(folder + "/" #name ".spv", rope_shader_##name.words, rope_shader_##name.bytes);
-#include "../shaders/list.def"
+#include "shaders/list.def"
 #undef ROPE_SHADER
     for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
         RopeDispatch dispatch;

@@ -1,82 +1,85 @@
 # The core library, the device target, and the programs.
+# Includes are written from these folders: "plan/planner.h", "device/state.hpp", "shaders/interface.h".
+set(VKROPE_ROOTS ${CMAKE_CURRENT_SOURCE_DIR}/host/core ${CMAKE_CURRENT_SOURCE_DIR}/host ${CMAKE_CURRENT_SOURCE_DIR})
+
 set(VKROPE_SOURCES
     ${VKROPE_SHADER_SOURCES}
-    host/rules/alibi.cpp
-    host/rules/buckets.cpp
-    host/rules/geometric.cpp
-    host/rules/ggml.cpp
-    host/rules/members.cpp
-    host/rules/position.cpp
-    host/rules/query_scale.cpp
-    host/rules/real.cpp
-    host/rules/refuse.cpp
-    host/rules/rules.cpp
-    host/rules/yarn.cpp
-    host/plan/add.cpp
-    host/plan/add_resolve.cpp
-    host/plan/axes.cpp
-    host/plan/bias.cpp
-    host/plan/bias_resolve.cpp
-    host/plan/dispatch.cpp
-    host/plan/elements.cpp
-    host/plan/factors.cpp
-    host/plan/frequencies.cpp
-    host/plan/fused.cpp
-    host/plan/fused_bindings.cpp
-    host/plan/fused_cache.cpp
-    host/plan/fused_geometry.cpp
-    host/plan/fused_inputs.cpp
-    host/plan/fused_norms.cpp
-    host/plan/fused_parameters.cpp
-    host/plan/fused_weights.cpp
-    host/plan/fused_words.cpp
-    host/plan/fused_resolve.cpp
-    host/plan/fused_groups.cpp
-    host/plan/ggml.cpp
-    host/plan/layout.cpp
-    host/plan/limits.cpp
-    host/plan/pass.cpp
-    host/plan/permutation.cpp
-    host/plan/planner.cpp
-    host/plan/positions.cpp
-    host/plan/print.cpp
-    host/plan/relative.cpp
-    host/plan/relative_resolve.cpp
-    host/plan/resolve.cpp
-    host/plan/range.cpp
-    host/plan/rotate.cpp
-    host/plan/rows.cpp
-    host/plan/scale.cpp
-    host/plan/scores.cpp
-    host/plan/selftest.cpp
-    host/plan/split_scale.cpp
-    host/plan/table.cpp
-    host/plan/tensor.cpp
-    host/plan/tuning.cpp
-    host/record/check_plan.cpp
-    host/record/context.cpp
-    host/record/labels.cpp
-    host/record/record.cpp
-    host/record/record_indirect.cpp
-    host/record/specialize.cpp
-    host/reference/divide.cpp
-    host/reference/element.cpp
-    host/reference/quantize.cpp
-    host/reference/rotation.cpp
-    host/reference/run_add.cpp
-    host/reference/run_bias.cpp
-    host/reference/run_fused.cpp
-    host/reference/norm_sums.cpp
-    host/reference/run_relative.cpp
-    host/reference/shader_angle.cpp
-    host/reference/slot.cpp
-    host/reference/token.cpp
-    host/reference/true_angle.cpp)
+    host/core/rules/alibi.cpp
+    host/core/rules/buckets.cpp
+    host/core/rules/geometric.cpp
+    host/core/rules/ggml.cpp
+    host/core/rules/members.cpp
+    host/core/rules/position.cpp
+    host/core/rules/query_scale.cpp
+    host/core/rules/real.cpp
+    host/core/rules/refuse.cpp
+    host/core/rules/rules.cpp
+    host/core/rules/yarn.cpp
+    host/core/plan/encodings/add.cpp
+    host/core/plan/encodings/add_resolve.cpp
+    host/core/plan/axes.cpp
+    host/core/plan/encodings/bias.cpp
+    host/core/plan/encodings/bias_resolve.cpp
+    host/core/plan/dispatch.cpp
+    host/core/plan/elements.cpp
+    host/core/plan/factors.cpp
+    host/core/plan/frequencies.cpp
+    host/core/plan/fused/fused.cpp
+    host/core/plan/fused/bindings.cpp
+    host/core/plan/fused/cache.cpp
+    host/core/plan/fused/geometry.cpp
+    host/core/plan/fused/inputs.cpp
+    host/core/plan/fused/norms.cpp
+    host/core/plan/fused/parameters.cpp
+    host/core/plan/fused/weights.cpp
+    host/core/plan/fused/words.cpp
+    host/core/plan/fused/resolve.cpp
+    host/core/plan/fused/groups.cpp
+    host/core/plan/ggml.cpp
+    host/core/plan/layout.cpp
+    host/core/plan/limits.cpp
+    host/core/plan/pass.cpp
+    host/core/plan/permutation.cpp
+    host/core/plan/planner.cpp
+    host/core/plan/positions.cpp
+    host/core/plan/print.cpp
+    host/core/plan/encodings/relative.cpp
+    host/core/plan/encodings/relative_resolve.cpp
+    host/core/plan/resolve.cpp
+    host/core/plan/range.cpp
+    host/core/plan/rotate.cpp
+    host/core/plan/rows.cpp
+    host/core/plan/scale.cpp
+    host/core/plan/encodings/scores.cpp
+    host/core/plan/selftest.cpp
+    host/core/plan/split_scale.cpp
+    host/core/plan/table.cpp
+    host/core/plan/tensor.cpp
+    host/core/plan/tuning.cpp
+    host/core/record/check_plan.cpp
+    host/core/record/context.cpp
+    host/core/record/labels.cpp
+    host/core/record/record.cpp
+    host/core/record/record_indirect.cpp
+    host/core/record/specialize.cpp
+    host/core/reference/divide.cpp
+    host/core/reference/element.cpp
+    host/core/reference/quantize.cpp
+    host/core/reference/rotation.cpp
+    host/core/reference/run_add.cpp
+    host/core/reference/run_bias.cpp
+    host/core/reference/run_fused.cpp
+    host/core/reference/norm_sums.cpp
+    host/core/reference/run_relative.cpp
+    host/core/reference/shader_angle.cpp
+    host/core/reference/slot.cpp
+    host/core/reference/token.cpp
+    host/core/reference/true_angle.cpp)
 if(VKROPE_LEFT_OUT)
     list(REMOVE_ITEM VKROPE_SOURCES ${VKROPE_LEFT_OUT_FILES})
-    list(APPEND VKROPE_SOURCES host/plan/left_out.cpp)
+    list(APPEND VKROPE_SOURCES host/core/plan/left_out.cpp)
     list(TRANSFORM VKROPE_LEFT_OUT PREPEND VKROPE_LEAVES_OUT_ OUTPUT_VARIABLE definitions)
-    set_property(SOURCE host/plan/left_out.cpp PROPERTY COMPILE_DEFINITIONS ${definitions})
+    set_property(SOURCE host/core/plan/left_out.cpp PROPERTY COMPILE_DEFINITIONS ${definitions})
 endif()
 set(type) # BUILD_SHARED_LIBS decides
 if(VKROPE_STATIC)
@@ -85,17 +88,14 @@ endif()
 add_library(vkrope ${type} ${VKROPE_SOURCES})
 add_library(vkrope::vkrope ALIAS vkrope)
 
-# A user's build reaches copies of the public headers and no other file of host/, as <vkrope/rope.h>, which is where an
-# installation has them too.
+# A user's build reaches the public headers and no other file of host/, as <vkrope/rope.h>, which is where an installation has
+# them too.
 set(VKROPE_PUBLIC_HEADERS rope.h rope.hpp)
 if(VKROPE_BUILD_DEVICE)
     set(VKROPE_DEVICE_HEADERS device.hpp loader.hpp)
 endif()
-foreach(header IN LISTS VKROPE_PUBLIC_HEADERS VKROPE_DEVICE_HEADERS)
-    configure_file(host/${header} include/vkrope/${header} COPYONLY)
-endforeach()
-set(VKROPE_INCLUDE ${CMAKE_CURRENT_BINARY_DIR}/include)
-target_include_directories(vkrope PUBLIC "$<BUILD_INTERFACE:${VKROPE_INCLUDE}>" PRIVATE host)
+set(VKROPE_INCLUDE ${CMAKE_CURRENT_SOURCE_DIR}/host/include)
+target_include_directories(vkrope PUBLIC "$<BUILD_INTERFACE:${VKROPE_INCLUDE}>" PRIVATE ${VKROPE_ROOTS})
 if(TARGET Vulkan::Headers)
     target_link_libraries(vkrope PUBLIC $<BUILD_INTERFACE:Vulkan::Headers>)
 else()
@@ -148,7 +148,7 @@ if(NOT MSVC)
     if(PROJECT_IS_TOP_LEVEL)
         target_compile_options(vkrope PRIVATE $<$<CONFIG:Release>:-Os>)
         get_target_property(reference vkrope SOURCES)
-        list(FILTER reference INCLUDE REGEX "^host/reference/")
+        list(FILTER reference INCLUDE REGEX "^host/core/reference/")
         set_property(SOURCE ${reference} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O2>)
         set(VKROPE_WARNINGS -Wall -Wextra -Wpedantic -Werror=return-type)
     endif()
@@ -161,16 +161,16 @@ if(VKROPE_BUILD_DEVICE)
     add_library(vkrope-device STATIC host/device/device.cpp host/device/choose.cpp host/device/buffer.cpp host/device/submit.cpp host/device/loader.cpp)
     add_library(vkrope::device ALIAS vkrope-device)
     target_link_libraries(vkrope-device PUBLIC vkrope PRIVATE ${CMAKE_DL_LIBS})
-    target_include_directories(vkrope-device PRIVATE host)
+    target_include_directories(vkrope-device PRIVATE ${VKROPE_ROOTS})
     target_compile_features(vkrope-device PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-device PRIVATE VK_NO_PROTOTYPES)
     set_target_properties(vkrope-device PROPERTIES EXPORT_NAME device)
     vkrope_may_go_inside(vkrope-device)
     target_compile_options(vkrope-device PRIVATE ${VKROPE_WARNINGS})
 
-    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/tool/array.cpp host/tool/input_file.cpp host/tool/held_signals.cpp
-        host/tool/new_file.cpp host/tool/npy.cpp host/tool/npy_file.cpp host/tool/replace_files.cpp)
-    target_include_directories(vkrope-npy PRIVATE host)
+    add_library(vkrope-npy STATIC EXCLUDE_FROM_ALL host/program/files/array.cpp host/program/files/input_file.cpp host/program/files/held_signals.cpp
+        host/program/files/new_file.cpp host/program/files/npy.cpp host/program/files/npy_file.cpp host/program/files/replace_files.cpp)
+    target_include_directories(vkrope-npy PRIVATE ${VKROPE_ROOTS})
     target_compile_features(vkrope-npy PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-npy PRIVATE _FILE_OFFSET_BITS=64) # files may have more than 2 GiB
     target_compile_options(vkrope-npy PRIVATE ${VKROPE_WARNINGS})
@@ -187,93 +187,93 @@ if(VKROPE_BUILD_TOOL AND VKROPE_BUILD_DEVICE)
     find_package(nlohmann_json CONFIG REQUIRED)
     find_package(Threads REQUIRED)
 
-    add_library(vkrope-config STATIC
-        host/config/axes.cpp
-        host/config/config.cpp
-        host/config/diffusers.cpp
-        host/config/gguf.cpp
-        host/config/gguf_architectures.cpp
-        host/config/gguf_axes.cpp
-        host/config/gguf_header.cpp
-        host/config/gguf_keys.cpp
-        host/config/gguf_layers.cpp
-        host/config/gguf_rule.cpp
-        host/config/gguf_scales.cpp
-        host/config/grid.cpp
-        host/config/grid_frequencies.cpp
-        host/config/grid_models.cpp
-        host/config/head.cpp
-        host/config/layer_list.cpp
-        host/config/layer_names.cpp
-        host/config/layer_plans.cpp
-        host/config/layers.cpp
-        host/config/models.cpp
-        host/config/no_rotation.cpp
-        host/config/numbers.cpp
-        host/config/own_keys.cpp
-        host/config/parse.cpp
-        host/config/query_scale.cpp
-        host/config/rule.cpp
-        host/config/source.cpp
-        host/config/values.cpp
-        host/config/vision.cpp)
-    target_include_directories(vkrope-config PRIVATE host)
-    target_link_libraries(vkrope-config PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
-    target_compile_features(vkrope-config PUBLIC cxx_std_17)
-    target_compile_options(vkrope-config PRIVATE ${VKROPE_WARNINGS})
+    add_library(vkrope-models STATIC
+        host/models/axes.cpp
+        host/models/config.cpp
+        host/models/diffusers.cpp
+        host/models/gguf/gguf.cpp
+        host/models/gguf/architectures.cpp
+        host/models/gguf/axes.cpp
+        host/models/gguf/header.cpp
+        host/models/gguf/keys.cpp
+        host/models/gguf/layers.cpp
+        host/models/gguf/rule.cpp
+        host/models/gguf/scales.cpp
+        host/models/grid.cpp
+        host/models/grid_frequencies.cpp
+        host/models/grid_models.cpp
+        host/models/head.cpp
+        host/models/layer_list.cpp
+        host/models/layer_names.cpp
+        host/models/layer_plans.cpp
+        host/models/layers.cpp
+        host/models/models.cpp
+        host/models/no_rotation.cpp
+        host/models/numbers.cpp
+        host/models/own_keys.cpp
+        host/models/parse.cpp
+        host/models/query_scale.cpp
+        host/models/rule.cpp
+        host/models/source.cpp
+        host/models/values.cpp
+        host/models/vision.cpp)
+    target_include_directories(vkrope-models PRIVATE ${VKROPE_ROOTS})
+    target_link_libraries(vkrope-models PUBLIC vkrope PRIVATE nlohmann_json::nlohmann_json)
+    target_compile_features(vkrope-models PUBLIC cxx_std_17)
+    target_compile_options(vkrope-models PRIVATE ${VKROPE_WARNINGS})
 
     # Files of several arrays.
-    add_library(vkrope-arrays STATIC EXCLUDE_FROM_ALL host/tool/npz.cpp host/tool/safetensors.cpp host/tool/safetensors_index.cpp)
-    target_include_directories(vkrope-arrays PRIVATE host)
+    add_library(vkrope-arrays STATIC EXCLUDE_FROM_ALL host/program/files/npz.cpp host/program/files/safetensors.cpp host/program/files/safetensors_index.cpp)
+    target_include_directories(vkrope-arrays PRIVATE ${VKROPE_ROOTS})
     target_link_libraries(vkrope-arrays PUBLIC vkrope-npy PRIVATE nlohmann_json::nlohmann_json)
     target_compile_options(vkrope-arrays PRIVATE ${VKROPE_WARNINGS})
 
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS host/tool/frequencies.schema.json)
-    file(READ host/tool/frequencies.schema.json VKROPE_FREQUENCIES_SCHEMA)
-    configure_file(host/tool/frequencies_schema.cpp.in frequencies_schema.cpp @ONLY)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS host/program/commands/frequencies.schema.json)
+    file(READ host/program/commands/frequencies.schema.json VKROPE_FREQUENCIES_SCHEMA)
+    configure_file(host/program/commands/frequencies_schema.cpp.in frequencies_schema.cpp @ONLY)
 
     add_executable(vkrope-tool
-        host/tool/add_positions.cpp
-        host/tool/array_file.cpp
-        host/tool/arrays.cpp
-        host/tool/axes.cpp
-        host/tool/bench.cpp
-        host/tool/bench_cases.cpp
-        host/tool/bench_report.cpp
-        host/tool/bias.cpp
-        host/tool/chart.cpp
-        host/tool/check.cpp
-        host/tool/check_case.cpp
-        host/tool/check_halves.cpp
-        host/tool/check_spirv.cpp
-        host/tool/config_file.cpp
-        host/tool/contraction.cpp
-        host/tool/covering.cpp
-        host/tool/devices.cpp
-        host/tool/element.cpp
-        host/tool/encoding.cpp
-        host/tool/format_names.cpp
-        host/tool/frequencies.cpp
-        host/tool/frequencies_json.cpp
+        host/program/commands/add_positions.cpp
+        host/program/files/array_file.cpp
+        host/program/files/arrays.cpp
+        host/program/commands/axes.cpp
+        host/program/bench/bench.cpp
+        host/program/bench/cases.cpp
+        host/program/bench/report.cpp
+        host/program/commands/bias.cpp
+        host/program/commands/chart.cpp
+        host/program/check/check.cpp
+        host/program/check/case.cpp
+        host/program/check/halves.cpp
+        host/program/check/spirv.cpp
+        host/program/config_file.cpp
+        host/program/check/contraction.cpp
+        host/program/check/covering.cpp
+        host/program/commands/devices.cpp
+        host/program/element.cpp
+        host/program/commands/encoding.cpp
+        host/program/format_names.cpp
+        host/program/commands/frequencies.cpp
+        host/program/commands/frequencies_json.cpp
         ${CMAKE_CURRENT_BINARY_DIR}/frequencies_schema.cpp
-        host/tool/main.cpp
-        host/tool/matrix.cpp
-        host/tool/models.cpp
-        host/tool/nearest_names.cpp
-        host/tool/option_values.cpp
-        host/tool/output.cpp
-        host/tool/permute.cpp
-        host/tool/plot.cpp
-        host/tool/positions.cpp
-        host/tool/progress.cpp
-        host/tool/rotate.cpp
-        host/tool/rotate_request.cpp
-        host/tool/rotate_run.cpp
-        host/tool/table.cpp
-        host/tool/target.cpp
-        host/tool/tune.cpp)
-    target_include_directories(vkrope-tool PRIVATE host)
-    target_link_libraries(vkrope-tool PRIVATE vkrope-config vkrope-measure vkrope-arrays CLI11::CLI11 nlohmann_json::nlohmann_json
+        host/program/main.cpp
+        host/program/check/matrix.cpp
+        host/program/commands/models.cpp
+        host/program/nearest_names.cpp
+        host/program/option_values.cpp
+        host/program/output.cpp
+        host/program/commands/permute.cpp
+        host/program/commands/plot.cpp
+        host/program/commands/positions.cpp
+        host/program/progress.cpp
+        host/program/commands/rotate.cpp
+        host/program/commands/rotate_request.cpp
+        host/program/commands/rotate_run.cpp
+        host/program/commands/table.cpp
+        host/program/target.cpp
+        host/program/bench/tune.cpp)
+    target_include_directories(vkrope-tool PRIVATE ${VKROPE_ROOTS})
+    target_link_libraries(vkrope-tool PRIVATE vkrope-models vkrope-measure vkrope-arrays CLI11::CLI11 nlohmann_json::nlohmann_json
         Threads::Threads)
     target_compile_options(vkrope-tool PRIVATE ${VKROPE_WARNINGS})
     set_target_properties(vkrope-tool PROPERTIES OUTPUT_NAME vkrope)

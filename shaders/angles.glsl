@@ -3,7 +3,7 @@
 layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
 layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
 #include "lane_rows.glsl"
-#include "pair.h"
+#include "numbers/pair.h"
 
 const bool kShared = kShares != 0u;
 const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;

@@ -3,10 +3,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFusedPush
-#include "families.h"
+#include "fused/words.h"
 #include "start.glsl"
 #include "position.glsl"
-#include "cache.glsl"
+#include "fused/cache.glsl"
 
 BUFFER(ROPE_BINDING_DESTINATION, Counter, , uint, counter)
 

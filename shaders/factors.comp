@@ -3,9 +3,9 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFactorsPush
-#include "families.h"
+#include "fused/words.h"
 #include "start.glsl"
-#include "divide.h"
+#include "numbers/divide.h"
 
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
 BUFFER(ROPE_BINDING_COS_SIN, Frequencies, readonly, uvec4, frequencies)

@@ -12,7 +12,7 @@ uvec4 shrunk_bits(uvec4 bits) {
     precise vec4 value = number + intBitsToFloat(min(floatBitsToInt(lacking), ivec4(0)));
     return floatBitsToUint(value);
 }
-#include "element.h"
+#include "numbers/element.h"
 
 // These are the device's own conversions, two at a time. The self-test takes these very functions.
 uvec2 native_widened(uint halves) { return floatBitsToUint(unpackHalf2x16(halves)); }

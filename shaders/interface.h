@@ -136,6 +136,6 @@ struct RopeRotatePush {
 
 #ifdef __cplusplus
 } // namespace rope
-#include "families.h"
+#include "fused/words.h"
 #endif
 #endif

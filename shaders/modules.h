@@ -2,7 +2,7 @@
 // linked only if it is used.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,6 +1,6 @@
 // This file finds a token's position on each axis, its set of frequencies, and if it turns. No other file knows how
 // positions are stored.
-#include "angle.h"
+#include "numbers/angle.h"
 
 BUFFER(ROPE_BINDING_POSITIONS, Positions, readonly, uint, positions)
 layout(constant_id = ROPE_ID_POSITIONS) const uint kPositions = ROPE_KIND_PER_TOKEN;

@@ -22,8 +22,8 @@
 #ifndef ROPE_GLSL
 #define ROPE_GLSL
 
-#include "angle.h"
-#include "divide.h"
+#include "numbers/angle.h"
+#include "numbers/divide.h"
 #include "version.glsl"
 
 // Returns cos and sin of position * frequency, the exact angle. A scale of your model's own goes into rope_cos_sin_bits
@@ -51,7 +51,7 @@ uvec4 rope_divide_frequency(uvec4 frequency, float factor) {
 #define ROPE_VALUES float
 #define ROPE_LESS(a, b) ((a) < (b))
 #define ROPE_SELECT(which, yes, no) choose(which, yes, no)
-#include "pair.h"
+#include "numbers/pair.h"
 #undef ROPE_BITS
 #undef ROPE_VALUES
 #undef ROPE_LESS

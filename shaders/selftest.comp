@@ -14,13 +14,13 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeSelfTestPush
-#include "families.h"
+#include "fused/words.h"
 #include "start.glsl"
 
 BUFFER(ROPE_BINDING_DESTINATION, Result, writeonly, uint, result)
 
 #include "halves_proof.glsl"
-#include "pair.h"
+#include "numbers/pair.h"
 
 // These count the halves that were widened, the wrong ones of them, the floats that were narrowed, and the wrong ones
 // of them.

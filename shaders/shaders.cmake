@@ -38,7 +38,7 @@ function(vkrope_check_spirv list)
             "(${wanted}): take the folder of vkrope ${PROJECT_VERSION}, or install glslc and leave VKROPE_SPIRV empty")
     endif()
     get_filename_component(folder ${list} DIRECTORY)
-    file(GLOB sources ${folder}/*.comp ${PROJECT_SOURCE_DIR}/shaders/*.h ${PROJECT_SOURCE_DIR}/shaders/*.glsl)
+    file(GLOB_RECURSE sources ${folder}/*.comp ${PROJECT_SOURCE_DIR}/shaders/*.h ${PROJECT_SOURCE_DIR}/shaders/*.glsl)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources} ${VKROPE_SPIRV}/${name})
 endfunction()
 
@@ -57,7 +57,7 @@ function(vkrope_shaders list sources)
     set(names)
     set(made)
     foreach(row IN LISTS rows)
-        if(NOT row MATCHES "^ROPE_SHADER\\(([a-z0-9_]+), ([a-z0-9_.]+), ([A-Z0-9_]+), (.*)\\)$")
+        if(NOT row MATCHES "^ROPE_SHADER\\(([a-z0-9_]+), ([a-z0-9_./]+), ([A-Z0-9_]+), (.*)\\)$")
             message(FATAL_ERROR "${title}: not a ROPE_SHADER(name, file, needs, defines) row: ${row}")
         endif()
         set(name ${CMAKE_MATCH_1})
@@ -82,7 +82,7 @@ function(vkrope_shaders list sources)
         endif()
         file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/shaders/${name}.c
             CONTENT [[
-#include "../shaders/modules.h"
+#include "shaders/modules.h"
 static const uint32_t kWords[] = {
 #include "@name@.inc"
 };

@@ -2,12 +2,14 @@
 # that VKROPE_SPIRV takes, made of a build's numbers:
 #   cmake -DNUMBERS=folder -DFOLDER=folder -P spirv.cmake list.def...
 
+get_filename_component(VKROPE_SPIRV_ROOT ${CMAKE_CURRENT_LIST_DIR} DIRECTORY)
+
 # The fingerprint is that of every file that the list's shaders may include, and of how they are compiled. Line ends do
 # not count.
 function(vkrope_fingerprint list fingerprint)
     get_filename_component(folder ${list} DIRECTORY)
-    get_filename_component(root ${folder} DIRECTORY)
-    file(GLOB files RELATIVE ${root} ${root}/shaders/*.h ${root}/shaders/*.glsl ${root}/shaders/*.cmake
+    set(root ${VKROPE_SPIRV_ROOT})
+    file(GLOB_RECURSE files RELATIVE ${root} ${root}/shaders/*.h ${root}/shaders/*.glsl ${root}/shaders/*.cmake
         ${folder}/*.comp ${folder}/*.def)
     list(SORT files)
     set(text)
@@ -30,8 +32,8 @@ endfunction()
 
 # The file of the fingerprint: shaders.sha256, bench.sha256.
 function(vkrope_fingerprint_file list name)
-    get_filename_component(folder ${list} DIRECTORY)
-    get_filename_component(folder ${folder} NAME)
+    file(RELATIVE_PATH folder ${VKROPE_SPIRV_ROOT} ${list})
+    string(REGEX REPLACE "/.*" "" folder ${folder})
     set(${name} ${folder}.sha256 PARENT_SCOPE)
 endfunction()
 

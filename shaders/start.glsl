@@ -1,6 +1,6 @@
 // Every shader begins with this file. ROPE_PUSH is the struct of its family's push constants.
 #include "interface.h"
-#include "index.h"
+#include "numbers/index.h"
 layout(local_size_x_id = ROPE_ID_GROUP_SIZE, local_size_y_id = ROPE_ID_GROUP_BLOCKS,
        local_size_z_id = ROPE_ID_GROUP_TOKENS) in;
 // BUFFER declares a storage buffer that has one array.

@@ -9,42 +9,42 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 target=${1:-npy}
 seconds=${2:-60}
-core=(host/plan/axes.cpp host/plan/frequencies.cpp host/rules/{geometric,members,real,refuse,rules,yarn}.cpp)
-files=(host/tool/{array,input_file,replace_files,new_file,held_signals}.cpp)
+core=(host/core/plan/axes.cpp host/core/plan/frequencies.cpp host/core/rules/{geometric,members,real,refuse,rules,yarn}.cpp)
+files=(host/program/files/{array,input_file,replace_files,new_file,held_signals}.cpp)
 beside=() # what the sources under test call, built with them and not measured
 longest=512
-room=config
+room=models
 case $target in
 npy)
-    room=tool
-    sources=(host/tool/npy.cpp host/tool/npy_file.cpp)
+    room=program/files
+    sources=(host/program/files/npy.cpp host/program/files/npy_file.cpp)
     beside=("${files[@]}")
     ;;
 npz)
-    room=tool
-    sources=(host/tool/npz.cpp)
-    beside=("${files[@]}" host/tool/npy.cpp host/tool/npy_file.cpp)
+    room=program/files
+    sources=(host/program/files/npz.cpp)
+    beside=("${files[@]}" host/program/files/npy.cpp host/program/files/npy_file.cpp)
     longest=1024
     ;;
 safetensors)
-    room=tool
-    sources=(host/tool/safetensors.cpp host/tool/safetensors_index.cpp)
+    room=program/files
+    sources=(host/program/files/safetensors.cpp host/program/files/safetensors_index.cpp)
     beside=("${files[@]}")
     longest=1024
     ;;
 spirv)
-    room=tool
-    sources=(host/tool/contraction.cpp)
+    room=program/check
+    sources=(host/program/check/contraction.cpp)
     longest=1024
     ;;
 config)
-    mapfile -t sources < <(cd "$root" && ls host/config/*.cpp | grep -v /gguf)
+    mapfile -t sources < <(cd "$root" && ls host/models/*.cpp)
     beside=("${core[@]}")
     longest=1024
     ;;
 gguf)
-    mapfile -t sources < <(cd "$root" && ls host/config/gguf*.cpp)
-    beside=("${core[@]}" host/config/layer_names.cpp)
+    mapfile -t sources < <(cd "$root" && ls host/models/gguf/*.cpp)
+    beside=("${core[@]}" host/models/layer_names.cpp)
     longest=2048
     ;;
 *) echo "fuzz: there is no target '$target'; there are npy, npz, safetensors, config, gguf and spirv" >&2 && exit 2 ;;
@@ -65,7 +65,7 @@ mkdir -p "$work/found" "$corpus"
 build() {
     local out=$1
     shift
-    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost -Itests "$@" "${sources[@]}" \
+    (cd "$root" && "$compiler" -std=c++17 -g -DVKROPE_FUZZER -Ihost/core -Ihost -I. -Ihost/include -Itests "$@" "${sources[@]}" \
         "${beside[@]}" "tests/$room/fuzz_$target.cpp" -o "$out")
 }
 build "$work/fuzzer" -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all

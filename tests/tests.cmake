@@ -46,41 +46,41 @@ add_executable(vkrope-tests
     tests/gpu/vectors_caches_test.cpp
     tests/gpu/vectors_libraries_test.cpp
     tests/gpu/vectors_onnx_test.cpp
-    tests/plan/add_test.cpp
-    tests/plan/any_test.cpp
-    tests/plan/apart_test.cpp
-    tests/plan/barriers_test.cpp
-    tests/plan/anywhere_test.cpp tests/plan/fused_test.cpp tests/plan/fused_pipelines_test.cpp tests/plan/fused_reach_test.cpp
-    tests/plan/index_test.cpp
-    tests/plan/interface_test.cpp
-    tests/plan/least_test.cpp
-    tests/plan/plan_test.cpp
-    tests/plan/reciprocal_test.cpp
-    tests/plan/refusal_test.cpp
-    tests/plan/range_test.cpp
-    tests/plan/rotation_test.cpp
-    tests/plan/ggml_test.cpp
-    tests/plan/heads_test.cpp
-    tests/plan/split_scale_test.cpp
-    tests/plan/split_test.cpp
-    tests/plan/tuning_test.cpp
-    tests/plan/uniform_test.cpp
-    tests/plan/caches_test.cpp
-    tests/record/bindings_test.cpp
-    tests/record/context_test.cpp
-    tests/record/faults_test.cpp
-    tests/record/refusal_test.cpp
-    tests/record/resubmit_test.cpp
-    tests/reference/fused_cache_test.cpp
-    tests/reference/fused_heads_test.cpp
-    tests/reference/fused_norm_test.cpp
-    tests/reference/fused_query_scale_test.cpp
-    tests/reference/fused_refusal_test.cpp
-    tests/reference/fused_apart_test.cpp
-    tests/reference/fused_test.cpp
-    tests/rules/ggml_refusal_test.cpp
-    tests/rules/ggml_test.cpp
-    tests/rules/refuse_test.cpp
+    tests/core/plan/encodings/add_test.cpp
+    tests/core/plan/any_test.cpp
+    tests/core/plan/apart_test.cpp
+    tests/core/plan/barriers_test.cpp
+    tests/core/plan/anywhere_test.cpp tests/core/plan/fused/fused_test.cpp tests/core/plan/fused/pipelines_test.cpp tests/core/plan/fused/reach_test.cpp
+    tests/core/plan/index_test.cpp
+    tests/core/plan/interface_test.cpp
+    tests/core/plan/least_test.cpp
+    tests/core/plan/plan_test.cpp
+    tests/core/plan/reciprocal_test.cpp
+    tests/core/plan/refusal_test.cpp
+    tests/core/plan/range_test.cpp
+    tests/core/plan/rotation_test.cpp
+    tests/core/plan/ggml_test.cpp
+    tests/core/plan/heads_test.cpp
+    tests/core/plan/split_scale_test.cpp
+    tests/core/plan/split_test.cpp
+    tests/core/plan/tuning_test.cpp
+    tests/core/plan/uniform_test.cpp
+    tests/core/plan/fused/caches_test.cpp
+    tests/core/record/bindings_test.cpp
+    tests/core/record/context_test.cpp
+    tests/core/record/faults_test.cpp
+    tests/core/record/refusal_test.cpp
+    tests/core/record/resubmit_test.cpp
+    tests/core/reference/fused_cache_test.cpp
+    tests/core/reference/fused_heads_test.cpp
+    tests/core/reference/fused_norm_test.cpp
+    tests/core/reference/fused_query_scale_test.cpp
+    tests/core/reference/fused_refusal_test.cpp
+    tests/core/reference/fused_apart_test.cpp
+    tests/core/reference/fused_test.cpp
+    tests/core/rules/ggml_refusal_test.cpp
+    tests/core/rules/ggml_test.cpp
+    tests/core/rules/refuse_test.cpp
     tests/support/combinations.cpp
     tests/support/cut.cpp
     tests/support/fences.cpp
@@ -93,37 +93,37 @@ add_executable(vkrope-tests
     tests/support/paths.cpp
     tests/support/rotation.cpp
     tests/support/vectors.cpp
-    tests/tool/combinations_test.cpp
-    tests/tool/contraction_test.cpp
-    tests/tool/fuzz_npy.cpp
-    tests/tool/timing_test.cpp
-    tests/tool/typical_test.cpp
-    bench/bench_device.cpp
-    bench/buffer_copies.cpp
-    bench/clock_probe.cpp
-    bench/clock_report.cpp
-    bench/repeats.cpp
-    bench/typical_passes.cpp
-    host/tool/contraction.cpp
-    host/tool/covering.cpp)
-target_include_directories(vkrope-tests PRIVATE host tests)
+    tests/program/check/combinations_test.cpp
+    tests/program/check/contraction_test.cpp
+    tests/program/files/fuzz_npy.cpp
+    tests/program/bench/timing_test.cpp
+    tests/program/bench/typical_test.cpp
+    bench/harness/bench_device.cpp
+    bench/harness/buffer_copies.cpp
+    bench/harness/clock_probe.cpp
+    bench/harness/clock_report.cpp
+    bench/harness/repeats.cpp
+    bench/cases/typical_passes.cpp
+    host/program/check/contraction.cpp
+    host/program/check/covering.cpp)
+target_include_directories(vkrope-tests PRIVATE ${VKROPE_ROOTS} tests)
 target_link_libraries(vkrope-tests PRIVATE vkrope-device vkrope-npy GTest::gtest nlohmann_json::nlohmann_json)
 target_precompile_headers(vkrope-tests PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<gtest/gtest.h$<ANGLE-R>>")
 if(NOT WIN32) # for which there is no MPFR in any distribution, nor the pipes and permissions of files
-    target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/rules/buckets_test.cpp tests/rules/length_test.cpp tests/plan/frequencies_test.cpp
-        tests/tool/npy_test.cpp tests/rules/real_test.cpp tests/reference/true_angle_test.cpp tests/support/rule_samples.cpp
-        tests/reference/divide_test.cpp tests/rules/reading_test.cpp tests/rules/refusal_test.cpp tests/rules/rules_test.cpp)
+    target_sources(vkrope-tests PRIVATE tests/gpu/bias_test.cpp tests/gpu/bias_groups_test.cpp tests/core/rules/buckets_test.cpp tests/core/rules/length_test.cpp tests/core/plan/frequencies_test.cpp
+        tests/program/files/npy_test.cpp tests/core/rules/real_test.cpp tests/core/reference/true_angle_test.cpp tests/support/rule_samples.cpp
+        tests/core/reference/divide_test.cpp tests/core/rules/reading_test.cpp tests/core/rules/refusal_test.cpp tests/core/rules/rules_test.cpp)
     target_link_libraries(vkrope-tests PRIVATE ${VKROPE_MPFR} ${VKROPE_GMP})
 endif()
-if(TARGET vkrope-config)
-    target_sources(vkrope-tests PRIVATE tests/config/axes_test.cpp tests/config/corpus_test.cpp
-        tests/config/grid_models_test.cpp tests/config/keys_test.cpp tests/config/models_test.cpp
-        tests/config/no_rotation_test.cpp tests/config/refusal_test.cpp
-        tests/config/rotation_test.cpp tests/config/fuzz_config.cpp tests/config/fuzz_gguf.cpp tests/config/gguf_axes_test.cpp
-        tests/config/gguf_corpus_test.cpp tests/support/gguf_file.cpp tests/config/gguf_format_test.cpp tests/config/gguf_models_test.cpp
-        tests/config/gguf_layers_test.cpp tests/config/gguf_read_test.cpp tests/config/gguf_refusal_test.cpp tests/config/gguf_scales_test.cpp
-        tests/config/layers_test.cpp tests/tool/array_corpus_test.cpp tests/tool/fuzz_npz.cpp tests/tool/fuzz_safetensors.cpp tests/tool/fuzz_spirv.cpp)
-    target_link_libraries(vkrope-tests PRIVATE vkrope-config vkrope-arrays)
+if(TARGET vkrope-models)
+    target_sources(vkrope-tests PRIVATE tests/models/axes_test.cpp tests/models/corpus_test.cpp
+        tests/models/grid_models_test.cpp tests/models/keys_test.cpp tests/models/models_test.cpp
+        tests/models/no_rotation_test.cpp tests/models/refusal_test.cpp
+        tests/models/rotation_test.cpp tests/models/fuzz_config.cpp tests/models/fuzz_gguf.cpp tests/models/gguf/axes_test.cpp
+        tests/models/gguf/corpus_test.cpp tests/support/gguf_file.cpp tests/models/gguf/format_test.cpp tests/models/gguf/models_test.cpp
+        tests/models/gguf/layers_test.cpp tests/models/gguf/read_test.cpp tests/models/gguf/refusal_test.cpp tests/models/gguf/scales_test.cpp
+        tests/models/layers_test.cpp tests/program/files/array_corpus_test.cpp tests/program/files/fuzz_npz.cpp tests/program/files/fuzz_safetensors.cpp tests/program/check/fuzz_spirv.cpp)
+    target_link_libraries(vkrope-tests PRIVATE vkrope-models vkrope-arrays)
 endif()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_ROOT="${CMAKE_CURRENT_SOURCE_DIR}"
     VKROPE_TEST_BUILD="${CMAKE_CURRENT_BINARY_DIR}")
@@ -146,7 +146,7 @@ function(vkrope_read_shader name source)
     set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/example_${name}.inc)
     vkrope_compile(${CMAKE_CURRENT_SOURCE_DIR}/tests/example/${source} ${numbers} -I${CMAKE_CURRENT_SOURCE_DIR}/shaders
         ${ARGN})
-    set_property(SOURCE tests/tool/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
+    set_property(SOURCE tests/program/check/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
 endfunction()
 vkrope_read_shader(unrolled unrolled.comp)
 vkrope_read_shader(unrolled_plain unrolled.comp -O0)
@@ -211,8 +211,8 @@ endif()
 set_tests_properties(Quickstart.TimesManyCopiesInASubmission PROPERTIES
     PASS_REGULAR_EXPRESSION "vkCmdCopyBuffer [^\n]* [0-9]+ times in a submission")
 set(VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-device> $<TARGET_FILE:vkrope-npy>)
-if(TARGET vkrope-config)
-    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-config> $<TARGET_FILE:vkrope-arrays>)
+if(TARGET vkrope-models)
+    list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-models> $<TARGET_FILE:vkrope-arrays>)
 endif()
 if(TARGET vkrope-python)
     list(APPEND VKROPE_OTHER_LIBRARIES $<TARGET_FILE:vkrope-python>)
@@ -236,24 +236,24 @@ if(VKROPE_INSTALL AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT CMAKE_CROSSCOMP
 endif()
 
 add_test(NAME Frequencies.AreTheSameDoublesFromEveryCompiler
-    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/rules/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tests/core/rules/same_doubles.sh ${VKROPE_VULKAN_INCLUDE} ${VKROPE_FLOATING_POINT}
         -fno-exceptions -fno-rtti -fno-threadsafe-statics)
 
 if(TARGET vkrope-measure)
     add_dependencies(vkrope-tests vkrope-measure) # whose shaders the tests read too
 endif()
 if(TARGET vkrope-tool)
-    target_sources(vkrope-tests PRIVATE tests/tool/check_halves_test.cpp tests/tool/matrix_test.cpp
-        host/tool/check_halves.cpp host/tool/format_names.cpp host/tool/matrix.cpp
+    target_sources(vkrope-tests PRIVATE tests/program/check/halves_test.cpp tests/program/check/matrix_test.cpp
+        host/program/check/halves.cpp host/program/format_names.cpp host/program/check/matrix.cpp
         ${CMAKE_CURRENT_BINARY_DIR}/shaders/halves.c)
 
     # The program with one plan spoiled, to see that its check finds it.
     if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-        add_executable(vkrope-spoiled tests/tool/spoiled_plan.cpp $<TARGET_OBJECTS:vkrope-tool>)
+        add_executable(vkrope-spoiled tests/program/spoiled_plan.cpp $<TARGET_OBJECTS:vkrope-tool>)
         target_link_libraries(vkrope-spoiled PRIVATE $<TARGET_PROPERTY:vkrope-tool,LINK_LIBRARIES>)
         target_link_options(vkrope-spoiled PRIVATE -Wl,--wrap=ropePlanRotate)
 
-        add_library(vkrope-faulty-system MODULE tests/tool/faulty_system.cpp)
+        add_library(vkrope-faulty-system MODULE tests/program/faulty_system.cpp)
         target_compile_options(vkrope-faulty-system PRIVATE ${VKROPE_WARNINGS})
         target_link_libraries(vkrope-faulty-system PRIVATE ${CMAKE_DL_LIBS})
 
@@ -263,19 +263,19 @@ if(TARGET vkrope-tool)
         add_executable(vkrope-cut-quickstart $<TARGET_OBJECTS:vkrope-quickstart>)
         target_link_libraries(vkrope-cut-quickstart PRIVATE $<TARGET_PROPERTY:vkrope-quickstart,LINK_LIBRARIES>)
         foreach(target vkrope-cut vkrope-cut-quickstart)
-            target_sources(${target} PRIVATE tests/support/cut.cpp tests/support/floor.cpp tests/tool/cut_program.cpp)
-            target_include_directories(${target} PRIVATE host tests)
+            target_sources(${target} PRIVATE tests/support/cut.cpp tests/support/floor.cpp tests/program/cut_program.cpp)
+            target_include_directories(${target} PRIVATE ${VKROPE_ROOTS} tests)
             target_compile_options(${target} PRIVATE ${VKROPE_WARNINGS})
             target_link_options(${target} PRIVATE -Wl,--wrap=dlsym)
         endforeach()
     endif()
 endif()
 
-# The program, as a stranger uses it. run.py lists the functions of tests/tool that are marked as tests.
+# The program, as a stranger uses it. run.py lists the functions of tests/program that are marked as tests.
 if(TARGET vkrope-tool AND VKROPE_PYTHON)
-    file(GLOB files CONFIGURE_DEPENDS tests/tool/*.py)
+    file(GLOB files CONFIGURE_DEPENDS tests/program/*.py)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
-    set(script ${CMAKE_CURRENT_SOURCE_DIR}/tests/tool/run.py)
+    set(script ${CMAKE_CURRENT_SOURCE_DIR}/tests/program/run.py)
     execute_process(COMMAND ${VKROPE_PYTHON} ${script} --list OUTPUT_VARIABLE names COMMAND_ERROR_IS_FATAL ANY)
     string(REGEX MATCHALL "[A-Za-z0-9]+" names "${names}")
     foreach(name IN LISTS names)
@@ -305,13 +305,13 @@ unset(CMAKE_REQUIRED_FLAGS)
 if(VKROPE_HAS_THREAD_SANITIZER AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     get_target_property(VKROPE_CORE vkrope SOURCES)
     add_library(vkrope-tsan STATIC ${VKROPE_CORE})
-    target_include_directories(vkrope-tsan PUBLIC host tests ${VKROPE_INCLUDE} ${VKROPE_VULKAN_INCLUDE})
+    target_include_directories(vkrope-tsan PUBLIC ${VKROPE_ROOTS} tests ${VKROPE_INCLUDE} ${VKROPE_VULKAN_INCLUDE})
     target_compile_features(vkrope-tsan PUBLIC cxx_std_17)
     target_compile_definitions(vkrope-tsan PRIVATE VK_NO_PROTOTYPES)
     target_compile_options(vkrope-tsan PUBLIC -fsanitize=thread -g1 -O1 PRIVATE ${VKROPE_FLOATING_POINT})
     target_link_options(vkrope-tsan PUBLIC -fsanitize=thread)
     set_target_properties(vkrope-tsan PROPERTIES EXPORT_COMPILE_COMMANDS OFF) # clang-tidy would look at all twice
-    add_executable(vkrope-threads tests/support/main.cpp tests/record/threads_test.cpp)
+    add_executable(vkrope-threads tests/support/main.cpp tests/core/record/threads_test.cpp)
     target_link_libraries(vkrope-threads PRIVATE vkrope-tsan GTest::gtest)
     target_compile_options(vkrope-threads PRIVATE ${VKROPE_WARNINGS})
     vkrope_discover(vkrope-threads)
@@ -342,14 +342,14 @@ if(NOT CMAKE_CROSSCOMPILING)
         add_test(NAME Style.LinksLeadSomewhere COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/links.py)
         add_test(NAME Docs.RenderWithoutWarnings
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/reference.py ${VKROPE_DOXYGEN}
-                ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/rope.h)
+                ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/include/vkrope/rope.h)
         set_tests_properties(Docs.RenderWithoutWarnings PROPERTIES SKIP_RETURN_CODE 77)
     endif()
 endif()
 
 # The shaders that this build makes, by name: a folder may hold others of an earlier one.
 get_property(numbers GLOBAL PROPERTY VKROPE_NUMBERS)
-set_property(SOURCE tests/tool/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
+set_property(SOURCE tests/program/check/contraction_test.cpp APPEND PROPERTY OBJECT_DEPENDS ${numbers})
 list(TRANSFORM numbers REPLACE "^.*/(.*)\\.inc$" "\\1")
 list(JOIN numbers "\n" numbers)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/shaders/names "${numbers}\n")

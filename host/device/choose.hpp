@@ -1,7 +1,7 @@
 // This file lists the devices that there are, and chooses the one that is meant.
 #pragma once
 
-#include "device.hpp"
+#include <vkrope/device.hpp>
 
 namespace rope {
 inline namespace ROPE_NAMESPACE {

@@ -1,6 +1,6 @@
-#include "device.hpp"
 #include "device/choose.hpp"
 #include "device/state.hpp"
+#include <vkrope/device.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // A list that a call of Vulkan first counts, and then writes.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <vector>
 

@@ -1,5 +1,5 @@
-#include "loader.hpp"
 #include "device/list.hpp"
+#include <vkrope/loader.hpp>
 
 #include <cstring>
 

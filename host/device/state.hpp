@@ -1,7 +1,7 @@
 // The state that a Device and its Buffers share. It is private to the device target.
 #pragma once
 
-#include "device.hpp"
+#include <vkrope/device.hpp>
 
 #include <map>
 

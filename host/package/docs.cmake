@@ -1,8 +1,8 @@
 # The reference of the headers, by Doxygen: cmake --build build --target vkrope-docs, then build/docs/html/index.html.
 find_program(VKROPE_DOXYGEN doxygen)
-list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND ${CMAKE_CURRENT_BINARY_DIR}/include/vkrope/ OUTPUT_VARIABLE VKROPE_DOCUMENTED)
+list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND ${VKROPE_INCLUDE}/vkrope/ OUTPUT_VARIABLE VKROPE_DOCUMENTED)
 if(VKROPE_BUILD_DEVICE)
-    list(APPEND VKROPE_DOCUMENTED ${CMAKE_CURRENT_BINARY_DIR}/include/vkrope/device.hpp)
+    list(APPEND VKROPE_DOCUMENTED ${VKROPE_INCLUDE}/vkrope/device.hpp)
 endif()
 list(JOIN VKROPE_DOCUMENTED " " VKROPE_DOCUMENTED)
 configure_file(host/package/Doxyfile.in Doxyfile @ONLY)

@@ -33,16 +33,18 @@ endif()
 
 install(TARGETS vkrope vkrope-glsl EXPORT vkrope-core)
 install(EXPORT vkrope-core NAMESPACE vkrope:: FILE vkrope-core.cmake DESTINATION ${VKROPE_PACKAGE})
-list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND host/ OUTPUT_VARIABLE headers)
+list(TRANSFORM VKROPE_PUBLIC_HEADERS PREPEND host/include/vkrope/ OUTPUT_VARIABLE headers)
 install(FILES ${headers} DESTINATION ${VKROPE_HEADERS})
-install(FILES shaders/rope.glsl shaders/rope.hlsl shaders/bias.glsl shaders/angle.h shaders/divide.h shaders/pair.h
-    shaders/dialect.h shaders/dialect_hlsl.h shaders/interface.h shaders/version.glsl DESTINATION ${VKROPE_GLSL})
+install(FILES shaders/rope.glsl shaders/rope.hlsl shaders/bias.glsl shaders/interface.h shaders/version.glsl
+    DESTINATION ${VKROPE_GLSL})
+install(FILES shaders/numbers/angle.h shaders/numbers/divide.h shaders/numbers/pair.h shaders/numbers/dialect.h
+    shaders/numbers/dialect_hlsl.h DESTINATION ${VKROPE_GLSL}/numbers)
 vkrope_pkg_config(vkrope)
 
 if(VKROPE_BUILD_DEVICE)
     install(TARGETS vkrope-device EXPORT vkrope-device)
     install(EXPORT vkrope-device NAMESPACE vkrope:: FILE vkrope-device.cmake DESTINATION ${VKROPE_PACKAGE})
-    list(TRANSFORM VKROPE_DEVICE_HEADERS PREPEND host/ OUTPUT_VARIABLE headers)
+    list(TRANSFORM VKROPE_DEVICE_HEADERS PREPEND host/include/vkrope/ OUTPUT_VARIABLE headers)
     install(FILES ${headers} DESTINATION ${VKROPE_HEADERS})
     vkrope_pkg_config(vkrope-device)
 endif()
@@ -61,7 +63,7 @@ if(TARGET vkrope-tool)
     install(TARGETS vkrope-tool)
     configure_file(host/package/vkrope.1.in vkrope.1 @ONLY)
     install(FILES ${CMAKE_CURRENT_BINARY_DIR}/vkrope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-    install(FILES host/tool/frequencies.schema.json DESTINATION ${VKROPE_DOCS})
+    install(FILES host/program/commands/frequencies.schema.json DESTINATION ${VKROPE_DOCS})
 endif()
 if(TARGET vkrope-python) # vkrope.py finds the library beside itself
     set(folder ${CMAKE_INSTALL_LIBDIR}/vkrope/python)

@@ -19,7 +19,7 @@ case ${1:-} in
 '' | -*) refuse "the first argument names the folder of the release, not '${1:-}'; --help says more" ;;
 esac
 if [ $# -gt 2 ]; then refuse "there are $# arguments; a folder and a tag are taken"; fi
-version=$(awk '/^#define ROPE_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' "$root/host/rope.h")
+version=$(awk '/^#define ROPE_VERSION_(MAJOR|MINOR|PATCH) / { printf "%s%s", dot, $3; dot = "." }' "$root/host/include/vkrope/rope.h")
 if [ "${2:-v$version}" != "v$version" ]; then refuse "the tag is '$2', and rope.h is of version $version: v$version would be right"; fi
 grep -q "\"version\": \"$version\"" "$root/host/package/vcpkg/vcpkg.json" || refuse "host/package/vcpkg/vcpkg.json is not of version $version"
 mkdir -p "$1"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the structures of rope.h and rope_python.h into vkrope.py: layouts.py HOST TEMPLATE PYTHON CHECK.
 
-HOST is the folder of rope.h. The line @LAYOUTS@ of TEMPLATE becomes the structures that rope_python.h has or names,
+HOST is the folder host/. The line @LAYOUTS@ of TEMPLATE becomes the structures that rope_python.h has or names,
 with the enumerations of their members. CHECK is a C++ file that compiles only where the compiler lays them out as
 ctypes does."""
 import ctypes
@@ -24,7 +24,7 @@ def bodies(text, kind):
 class Headers:
     def __init__(self, folder):
         self.face = read(f"{folder}/python/rope_python.h")
-        text = read(f"{folder}/rope.h") + self.face
+        text = read(f"{folder}/include/vkrope/rope.h") + self.face
         self.structs, self.enums = bodies(text, "struct"), bodies(text, "enum")
         self.numbers = dict(re.findall(r"#define (\w+) (\d+)u?\b", text))
         self.fields, self.used_enums = {}, []

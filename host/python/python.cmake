@@ -1,5 +1,5 @@
 # vkrope.py and the library that it loads, in the folder python/ of the build.
-if(NOT TARGET vkrope-config)
+if(NOT TARGET vkrope-models)
     message(FATAL_ERROR "vkrope: VKROPE_BUILD_PYTHON takes VKROPE_BUILD_TOOL and VKROPE_BUILD_DEVICE, which bring the "
         "readers of models")
 endif()
@@ -15,16 +15,16 @@ add_custom_command(OUTPUT ${VKROPE_PYTHON_FOLDER}/vkrope.py ${layouts}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${VKROPE_PYTHON_FOLDER}
     COMMAND ${VKROPE_PYTHON} ${host}/python/layouts.py ${host} ${host}/python/vkrope.py.in
         ${VKROPE_PYTHON_FOLDER}/vkrope.py ${layouts}
-    DEPENDS ${host}/python/layouts.py ${host}/python/vkrope.py.in ${host}/python/rope_python.h ${host}/rope.h
+    DEPENDS ${host}/python/layouts.py ${host}/python/vkrope.py.in ${host}/python/rope_python.h ${host}/include/vkrope/rope.h
     VERBATIM)
 
-set_target_properties(vkrope-config PROPERTIES POSITION_INDEPENDENT_CODE ON)
+set_target_properties(vkrope-models PROPERTIES POSITION_INDEPENDENT_CODE ON)
 add_library(vkrope-python SHARED host/python/rope_python.cpp ${VKROPE_PYTHON_FOLDER}/vkrope.py)
 if(NOT CMAKE_CROSSCOMPILING) # it compares with the building machine's own layouts
     target_sources(vkrope-python PRIVATE ${layouts})
 endif()
-target_include_directories(vkrope-python PRIVATE host)
-target_link_libraries(vkrope-python PRIVATE vkrope vkrope-device vkrope-config)
+target_include_directories(vkrope-python PRIVATE ${VKROPE_ROOTS})
+target_link_libraries(vkrope-python PRIVATE vkrope vkrope-device vkrope-models)
 target_compile_features(vkrope-python PRIVATE cxx_std_17)
 target_compile_definitions(vkrope-python PRIVATE VK_NO_PROTOTYPES)
 target_compile_options(vkrope-python PRIVATE ${VKROPE_WARNINGS})

@@ -1,7 +1,7 @@
 #include "python/rope_python.h"
 
-#include "config/gguf.hpp"
-#include "device.hpp"
+#include "models/gguf/gguf.hpp"
+#include <vkrope/device.hpp>
 
 #include <algorithm>
 #include <cstring>

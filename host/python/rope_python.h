@@ -10,7 +10,7 @@
 #ifndef VKROPE_ROPE_PYTHON_H
 #define VKROPE_ROPE_PYTHON_H
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #if defined(_WIN32)
 #define ROPE_PYTHON_API __declspec(dllexport)

@@ -1,7 +1,7 @@
 // The decoder's own shaders: one matrix product, one attention.
 #pragma once
 
-#include "device.hpp"
+#include <vkrope/device.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model.hpp"
-#include "rope.h"
+#include <vkrope/rope.h>
 
 namespace decoder {
 

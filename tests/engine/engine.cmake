@@ -1,6 +1,6 @@
 # The engine example, without vkrope and with it, and once more with it under ThreadSanitizer; and the example for
 # engines that own their pipelines, on the same device and memory.
-include(bench/allocations.cmake)
+include(bench/harness/allocations.cmake)
 find_package(Threads REQUIRED)
 find_path(VKROPE_VOLK volk.c DOC "Where volk.h and volk.c are (Debian: libvulkan-volk-dev)")
 
@@ -75,9 +75,9 @@ if(VKROPE_VOLK)
     add_dependencies(vkrope-plugin-host vkrope-plugin)
 
     if(TARGET vkrope-tsan)
-        vkrope_engine(vkrope-engine-tsan bench/allocations.cpp)
+        vkrope_engine(vkrope-engine-tsan bench/harness/allocations.cpp)
         target_link_libraries(vkrope-engine-tsan PRIVATE vkrope-tsan)
-        target_include_directories(vkrope-engine-tsan PRIVATE bench)
+        target_include_directories(vkrope-engine-tsan PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
         target_compile_definitions(vkrope-engine-tsan PRIVATE ENGINE_ROPE)
     endif()
 endif()

@@ -4,8 +4,8 @@
 //
 // Built with ENGINE_ROPE queries and keys are rotated in between. The lines inside these conditions are all that vkrope
 // takes in an engine.
-#include "allocations.hpp"
 #include "arena.hpp"
+#include "bench/harness/allocations.hpp"
 #include "pass.hpp"
 #include "pipeline_file.hpp"
 #include "recorder.hpp"

@@ -1,7 +1,7 @@
 // The C++ face of rope.h.
-#include "rope.hpp"
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
+#include <vkrope/rope.hpp>
 
 #include <cstring>
 #include <string>

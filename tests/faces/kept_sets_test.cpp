@@ -1,8 +1,8 @@
 // rope::KeptSets on every device, with push descriptors and without. The tensor has a row for each call: every call
 // turns its own row, so sets that point at a wrong place show.
-#include "rope.hpp"
 #include "support/recording.hpp"
 #include "support/sample.hpp"
+#include <vkrope/rope.hpp>
 
 #include <cstring>
 

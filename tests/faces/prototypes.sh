@@ -16,7 +16,7 @@ try() {
     for compiler in "$cc -std=c99 -pedantic -xc" "$cxx -std=c++17 -xc++"; do
         found=compiles
         # shellcheck disable=SC2086
-        echo "$source" | $compiler -Wall -Wextra -Werror -fsyntax-only $definition -I"$root/host" -isystem "$vulkan" \
+        echo "$source" | $compiler -Wall -Wextra -Werror -fsyntax-only $definition -I"$root/host/include/vkrope" -isystem "$vulkan" \
             -isystem "$volk" - 2>/dev/null || found=fails
         echo "$found: $definition $* ($compiler)"
         [ "$found" = "$wanted" ] || failed=1

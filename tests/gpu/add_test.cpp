@@ -4,7 +4,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
-#include "plan/add.h"
+#include "plan/encodings/add.h"
 
 #include <cmath>
 #include <cstdio>

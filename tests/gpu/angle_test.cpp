@@ -1,5 +1,5 @@
 // The shaders' integer angle, on the CPU.
-#include "../shaders/angle.h"
+#include "shaders/numbers/angle.h"
 #include "support/sample.hpp"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
-#include "../shaders/interface.h"
 #include "plan/pass.h"
+#include "shaders/interface.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include "support/refusal.hpp"
 #include "support/sample.hpp"
 
-#include "../shaders/angle.h"
+#include "shaders/numbers/angle.h"
 
 #include <cmath>
 #include <cstring>

@@ -2,7 +2,7 @@
 #include "support/floor.hpp"
 #include "support/gpu.hpp"
 
-#include "../shaders/interface.h"
+#include "shaders/interface.h"
 
 #include <gtest/gtest.h>
 

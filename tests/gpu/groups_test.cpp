@@ -1,14 +1,14 @@
 // Rotations in groups: of several tokens, of a part of a head, partly empty, and split over several dispatches.
-#include "../bench/typical_passes.hpp"
+#include "bench/cases/typical_passes.hpp"
 #include "plan/planner.h"
-#include "rope.hpp"
 #include "support/combinations.hpp"
 #include "support/floor.hpp"
 #include "support/recording.hpp"
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
+#include <vkrope/rope.hpp>
 
-#include "../shaders/interface.h"
+#include "shaders/interface.h"
 
 #include <algorithm>
 #include <cstring>

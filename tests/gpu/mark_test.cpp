@@ -2,7 +2,7 @@
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
-#include "../shaders/interface.h"
+#include "shaders/interface.h"
 
 #include <cmath>
 

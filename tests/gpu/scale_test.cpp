@@ -1,6 +1,6 @@
 // Rotations whose cos and sin hold a scale that is no power of two: their products are as good as exact.
-#include "../shaders/interface.h"
 #include "plan/resolve.h"
+#include "shaders/interface.h"
 #include "support/gpu.hpp"
 #include "support/rotation.hpp"
 #include "support/sample.hpp"

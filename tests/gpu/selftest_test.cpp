@@ -1,6 +1,6 @@
 // The self-test: its SPIR-V, which keeps a compiler from computing it where no pair is turned, or not at all; and what
 // it says of the devices' own conversions of float16.
-#include "../shaders/modules.h"
+#include "shaders/modules.h"
 #include "support/gpu.hpp"
 
 #include <cstring>

@@ -1,7 +1,7 @@
 // The shapes in which models keep Q and K, each as strides of one description, over what else a description chooses.
-#include "rope.hpp"
 #include "support/combinations.hpp"
 #include "support/rotation.hpp"
+#include <vkrope/rope.hpp>
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // These tests measure a context shift: keys in a cache are turned again and again, and compared with keys rotated
 // afresh to where they end.
-#include "rope.h"
 #include "support/sample.hpp"
+#include <vkrope/rope.h>
 
 #include "plan/element_formats.h"
 

@@ -13,8 +13,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILE = ROOT / "tests/package/api.txt"
-HEADER = ROOT / "host/rope.h"
-SHADERS = ["rope.glsl", "bias.glsl", "angle.h", "divide.h", "pair.h"]
+HEADER = ROOT / "host/include/vkrope/rope.h"
+SHADERS = ["rope.glsl", "bias.glsl", "numbers/angle.h", "numbers/divide.h", "numbers/pair.h"]
 LEFT_OUT = r"ROPE_API|ROPE_VERSION\w*|VKROPE_\w+"  # macros
 HEAD = """# The public interface, as a 64-bit build has it. tests/package/api.py has made this file. What may change, and what a change
 # takes, stands in CONTRIBUTING.md.
@@ -85,7 +85,7 @@ def of_shaders():
     for name in SHADERS:
         text = re.sub(r"//[^\n]*", "", (ROOT / "shaders" / name).read_text())
         for found in re.findall(r"^(?:ROPE_FUNCTION )?(\w+ rope_\w+\([^)]*(?:\([^)]*\)[^)]*)*\))\s*\{", text, re.M):
-            yield f"{name}: {plain(found)}"
+            yield f"{pathlib.PurePath(name).name}: {plain(found)}"
 
 
 def main():

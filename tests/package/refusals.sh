@@ -32,5 +32,5 @@ rm -rf "$STAGE/edited"
 mkdir "$STAGE/edited"
 cp -r "$SOURCE"/{CMakeLists.txt,LICENSE,CHANGELOG.md,host,shaders} "$STAGE/edited"
 SOURCE=$STAGE/edited configure -DVKROPE_SPIRV="$SPIRV" -DVKROPE_INSTALL=OFF >/dev/null || { echo "refused, though nothing was edited" && exit 1; }
-echo '// an edit' >>"$STAGE/edited/shaders/pair.h"
+echo '// an edit' >>"$STAGE/edited/shaders/numbers/pair.h"
 SOURCE=$STAGE/edited refuses "shaders.sha256 is not of these shaders" -DVKROPE_SPIRV="$SPIRV" -DVKROPE_INSTALL=OFF

@@ -14,7 +14,7 @@ if ! { "$CMAKE" -S "$SOURCE" -B "$STAGE/shared" -G "$GENERATOR" -DCMAKE_C_COMPIL
 fi
 
 exported=$(nm -D --defined-only "$library" | awk '{print $3}' | LC_ALL=C sort)
-promised=$(sed -n 's/^[A-Za-z].*\b\(rope[A-Z][A-Za-z0-9]*\)(.*/\1/p' "$SOURCE/host/rope.h" | LC_ALL=C sort)
+promised=$(sed -n 's/^[A-Za-z].*\b\(rope[A-Z][A-Za-z0-9]*\)(.*/\1/p' "$SOURCE/host/include/vkrope/rope.h" | LC_ALL=C sort)
 diff <(echo "$promised") <(echo "$exported") || complain "exported (>) and in rope.h (<) are not the same"
 dynamic=$(readelf -d "$library")
 grep -q "SONAME.*\[libvkrope\.so\.${VERSION%.*}\]" <<<"$dynamic" || complain "the SONAME is not of version $VERSION"

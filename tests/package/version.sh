@@ -5,7 +5,7 @@ failed=0
 same() {
     [[ $2 == "$VERSION" ]] || { echo "$1 says '$2', not '$VERSION'" && failed=1; }
 }
-number() { sed -n "s/^#define ROPE_VERSION_$1 \([0-9]*\)$/\1/p" "$SOURCE/host/rope.h"; }
+number() { sed -n "s/^#define ROPE_VERSION_$1 \([0-9]*\)$/\1/p" "$SOURCE/host/include/vkrope/rope.h"; }
 read -r _ compiled _ < <("$EXPECTED")
 same "rope.h" "$(number MAJOR).$(number MINOR).$(number PATCH)"
 same "rope.h, compiled" "$compiled"

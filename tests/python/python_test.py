@@ -20,7 +20,7 @@ except ImportError:
     sys.exit(77)
 
 FOLDER = os.path.abspath(sys.argv[2])
-sys.path[:0] = [FOLDER, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tool")]
+sys.path[:0] = [FOLDER, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "program")]
 import vkrope
 from gguf import gguf as gguf_of
 from model import LLAMA, narrow, positions_of_axes, random

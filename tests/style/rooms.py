@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""The rooms of host/ as CONTRIBUTING.md tells them: rooms.py [FOLDER]. Every include of host/, shaders/ and bench/ is one that
-the table there allows, no room includes another in a circle, a file of host/ or shaders/ has at most 450 lines, the
-rotation's shader and all that it includes have at most 1000 lines of code, and the tests lie in folders of the same names.
-FOLDER is a source tree, this one without it."""
+"""The rooms as CONTRIBUTING.md tells them: rooms.py [FOLDER]. Every include of host/, shaders/ and bench/ is one that the table
+there allows, no room includes another in a circle, a file of host/ or shaders/ has at most 450 lines, the rotation's shader and
+all that it includes have at most 1000 lines of code, and tests/ has a folder for each room of host/. FOLDER is a source tree,
+this one without it."""
 import os
 import re
 import sys
 
 ROOT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", ".."))
 LINES = 450
-LONGER = {"host/rope.h"}  # the manual
+LONGER = {"host/include/vkrope/rope.h"}  # the manual
 ROTATION_LINES = 1000  # neither blank nor a comment
-NO_GLSL = {"families.h", "dialect_cpp.h", "dialect_hlsl.h"}  # shared headers include these for C++ or HLSL
+NO_GLSL = {"shaders/fused/words.h", "shaders/numbers/dialect_cpp.h", "shaders/numbers/dialect_hlsl.h"}  # shared headers include these for C++ or HLSL
 ON_TOP = 12
+ROOTS = ("host/include", "host/core", "host", "")  # that includes are written from
 CODE = r"\.(h|hpp|cpp|c|comp|glsl|def)$"
 OTHER = r"\.(cmake|sh|in|awk|json|py)$"
 BESIDE_ROOMS = {"faces", "gpu", "engine", "raw", "decoder", "example", "package", "support", "style", "portability", "data", "corpus"}
@@ -24,14 +25,24 @@ def complain(text):
 
 
 def allowed_by_contributing():
-    """The table whose first cells are rooms: `plan/` | what it holds | `rules/`, `shaders/`."""
-    allowed = {}
+    """The table whose first cells are rooms: `host/core/plan/` | what it holds | `rules/`, `shaders/`: a room is named by as much
+    of the end of its path as tells it apart."""
+    rows = {}
     with open(os.path.join(ROOT, "CONTRIBUTING.md"), encoding="utf-8") as file:
         for line in file:
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            name = re.fullmatch(r"`([a-z]+)/`", cells[0])
+            name = re.fullmatch(r"`([a-z/]+)/`", cells[0])
             if name and len(cells) == 3:
-                allowed[name.group(1)] = re.findall(r"`([a-z]+)/`", cells[2])
+                rows[name.group(1)] = re.findall(r"`([a-z/]+)/`", cells[2])
+    allowed = {}
+    for room, others in rows.items():
+        allowed[room] = []
+        for other in others:
+            found = [name for name in rows if name == other or name.endswith("/" + other)]
+            if len(found) == 1:
+                allowed[room] += found
+            else:
+                complain(f"CONTRIBUTING.md: {room}/ may include {other}/, which names {len(found)} rooms")
     return allowed
 
 
@@ -44,18 +55,17 @@ def sources(*folders):
                     yield os.path.relpath(os.path.join(path, name), ROOT).replace(os.sep, "/")
 
 
-def room_of(path):
-    parts = path.split("/")
-    return parts[1] if parts[0] == "host" and len(parts) > 2 else parts[0]
+def room_of(path, rooms):
+    """The longest room that has the path; None for one that lies in no room."""
+    return max((room for room in rooms if path.startswith(room + "/")), key=len, default=None)
 
 
 def target_of(path, name):
-    """An include is written from host/; shaders and benchmarks name their own folder's files alone."""
-    beside = os.path.join(os.path.dirname(path), name)
-    from_host = os.path.normpath(os.path.join("host", name))
-    for candidate in (beside, from_host) if not path.startswith("host/") or path.count("/") == 1 else (from_host,):
+    """An include names a file beside it, or one from a root on. In shaders/ it is written from its own folder."""
+    for folder in (os.path.dirname(path), *(() if path.startswith("shaders/") and "vkrope/" not in name else ROOTS)):
+        candidate = os.path.normpath(os.path.join(folder, name))
         if os.path.isfile(os.path.join(ROOT, candidate)):
-            return os.path.normpath(candidate)
+            return candidate
     return None
 
 
@@ -74,20 +84,19 @@ def check_includes(allowed):
             target = target_of(path, name)
             if target is None:
                 if mark == '"':
-                    complain(f'{path}: "{name}" is no file from host/ on')
+                    complain(f'{path}: there is no file "{name}"')
                 continue
-            room, other = room_of(path), room_of(target)
-            if room != other and other not in allowed.get(room, []):
-                complain(f"{path}: includes {target}; {room}/ may include {', '.join(allowed.get(room, [])) or 'no room'}")
+            room, other = room_of(path, allowed), room_of(target, allowed)
+            if room is None and other not in ("host/include", None):
+                complain(f"{path}: lies in no room, and includes {target}")
+            elif room not in (None, other) and other not in allowed[room]:
+                complain(f"{path}: includes {target}; {room}/ may include {', '.join(allowed[room]) or 'no room'}")
 
 
 def check_floors(allowed):
-    unknown = {other for others in allowed.values() for other in others} - set(allowed) - {"host"}
-    for name in sorted(unknown):
-        complain(f"CONTRIBUTING.md: {name}/ is included and has no row of its own")
-    done = set(unknown)
+    done = set()
     while True:
-        free = {room for room in allowed if room not in done and all(o == "host" or o in done for o in allowed[room])}
+        free = {room for room in allowed if room not in done and all(other in done for other in allowed[room])}
         if not free:
             break
         done |= free
@@ -104,34 +113,36 @@ def check_sizes():
 
 def check_rotation():
     """Somebody who changes the rotation has all of this to read."""
-    waiting, taken, lines = ["rotate.comp"], set(), 0
+    waiting, taken, lines = ["shaders/rotate.comp"], set(), 0
     while waiting:
         name = waiting.pop()
         if name in taken | NO_GLSL:
             continue
         taken.add(name)
-        text = read(f"shaders/{name}")
-        waiting += re.findall(r'^#include "(\w+\.\w+)"', text, re.M)
+        text = read(name)
+        waiting += [target_of(name, other) for other in re.findall(r'^#include "([^"]+)"', text, re.M)]
         lines += len(re.findall(r"^(?! *//) *\S", text, re.M))
     if lines > ROTATION_LINES:
         complain(f"shaders/rotate.comp: {lines} lines of code in {len(taken)} files; at most {ROTATION_LINES}")
 
 
 def check_places(allowed):
-    entries = sorted(os.listdir(os.path.join(ROOT, "host")))
-    files = [path for path in entries if f"host/{path}" in set(sources("host"))]
-    if len(files) > ON_TOP:
-        complain(f"host/: {len(files)} files on top; at most {ON_TOP}, the others go into rooms")
-    rooms = {name for name in entries if os.path.isdir(os.path.join(ROOT, "host", name))}
-    for name in sorted(rooms - set(allowed) - {"package"}):
-        complain(f"host/{name}: not in the table of CONTRIBUTING.md")
-    for name in sorted(set(allowed) - rooms - {"shaders", "bench", "host"}):
-        complain(f"CONTRIBUTING.md: {name}/ is no room of host/")
-    for name in sorted(rooms & set(allowed)):
-        if not os.path.isdir(os.path.join(ROOT, "tests", name)):
-            complain(f"tests/{name}: there is no such folder for the tests of host/{name}")
+    on_top = [path for path in sources("host") if path.count("/") == 1]
+    if len(on_top) > ON_TOP:
+        complain(f"host/: {len(on_top)} files on top; at most {ON_TOP}, the others go into rooms")
+    for path in sources("host", "shaders", "bench"):
+        if re.search(CODE, path) and path not in on_top and room_of(path, allowed) is None:
+            complain(f"{path}: its folder is not in the table of CONTRIBUTING.md")
+    for room in sorted(allowed):
+        if not os.path.isdir(os.path.join(ROOT, room)):
+            complain(f"CONTRIBUTING.md: there is no folder {room}/")
+    mirrored = {room[len("host/"):] for room in allowed if room.startswith("host/")} - {"include"}
+    for room in sorted(mirrored):
+        if room.count("/") < 2 and not os.path.isdir(os.path.join(ROOT, "tests", room)):
+            complain(f"tests/{room}: there is no such folder for the tests of host/{room}")
     for name in sorted(os.listdir(os.path.join(ROOT, "tests"))):
-        if name != "__pycache__" and os.path.isdir(os.path.join(ROOT, "tests", name)) and name not in rooms | BESIDE_ROOMS:
+        tops = {room.split("/")[0] for room in mirrored}
+        if name != "__pycache__" and os.path.isdir(os.path.join(ROOT, "tests", name)) and name not in tops | BESIDE_ROOMS:
             complain(f"tests/{name}: neither a room of host/ nor one of {', '.join(sorted(BESIDE_ROOMS))}")
     for path in sources("tests"):
         if path.count("/") == 1 and path.endswith((".cpp", ".c", ".py")):

@@ -3,7 +3,7 @@
 // than 5000, a covering array in which every four choices occur together.
 #pragma once
 
-#include "tool/covering.hpp"
+#include "program/check/covering.hpp"
 
 #include <cstdint>
 #include <functional>

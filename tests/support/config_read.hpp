@@ -1,7 +1,7 @@
 // Reads configurations that must be read, or refused, and writes their axes as text.
 #pragma once
 
-#include "config/config.hpp"
+#include "models/config.hpp"
 
 #include <gtest/gtest.h>
 

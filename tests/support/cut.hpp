@@ -2,7 +2,7 @@
 // above the floor. A call that breaks a rule of what is left becomes a message.
 #pragma once
 
-#include "loader.hpp"
+#include <vkrope/loader.hpp>
 
 namespace gpu {
 

@@ -2,7 +2,7 @@
 // whatever becomes of the value, ends the process. Only drivers whose memory is the process' own have such a page.
 #pragma once
 
-#include "loader.hpp"
+#include <vkrope/loader.hpp>
 
 namespace gpu {
 

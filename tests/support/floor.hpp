@@ -2,7 +2,7 @@
 // feature. A call that goes beyond them becomes a message, even if the device below would have borne it.
 #pragma once
 
-#include "loader.hpp"
+#include <vkrope/loader.hpp>
 
 namespace gpu {
 

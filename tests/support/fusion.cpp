@@ -4,7 +4,7 @@
 #include "sample.hpp"
 
 #include "plan/axes.h"
-#include "plan/fused.h"
+#include "plan/fused/fused.h"
 
 #include <algorithm>
 #include <cmath>

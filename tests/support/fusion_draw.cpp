@@ -5,7 +5,7 @@
 #include "plan/axes.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
-#include "plan/fused.h"
+#include "plan/fused/fused.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // Files in .gguf as tests write and read them, and the frequencies that ggml makes of them.
 #pragma once
 
-#include "config/gguf.hpp"
+#include "models/gguf/gguf.hpp"
 
 #include <cstdint>
 #include <cstring>

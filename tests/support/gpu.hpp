@@ -2,7 +2,7 @@
 // validation.
 #pragma once
 
-#include "device.hpp"
+#include <vkrope/device.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // How a plan's first pass is cut into groups.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
-#include "../shaders/interface.h"
+#include "shaders/interface.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // One fused pass on the CPU with made-up inputs, and the same in plain double.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // A condition that the layers of every encoding meet.
 #pragma once
 
-#include "config/config.hpp"
+#include "models/config.hpp"
 
 // An encoding is that of at least one layer, and of none that does not rotate. Its sentence is one line.
 inline bool layersAgree(const rope::ModelEncoding& model) {

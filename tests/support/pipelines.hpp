@@ -1,7 +1,7 @@
 // The pipelines that plans take, and those of a range's plans beside those of a plan for each number of tokens.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "plan/pass.h"
-#include "rope.h"
+#include <vkrope/rope.h>
 
-#include "../shaders/interface.h"
+#include "shaders/interface.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A rule that must be refused, and what its sentence says.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Rules as models give them, and the frequencies that are made of them.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <cstdint>
 #include <limits>

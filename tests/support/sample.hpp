@@ -1,7 +1,7 @@
 // Inputs for tests: deterministic values, and the memory that a description asks for.
 #pragma once
 
-#include "rope.h"
+#include <vkrope/rope.h>
 
 #include <cstdint>
 #include <vector>

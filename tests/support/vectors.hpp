@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gpu.hpp"
-#include "tool/npy.hpp"
+#include "program/files/npy.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // Wrapped function tables share these: how they are asked for, and the loader below them.
 #pragma once
 
-#include "loader.hpp"
+#include <vkrope/loader.hpp>
 
 #include <cstdlib>
 #include <cstring>

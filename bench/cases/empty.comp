@@ -1,0 +1,8 @@
+// A dispatch that does nothing.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#define ROPE_PUSH RopeRotatePush
+#include "../../shaders/fused/words.h"
+#include "../../shaders/start.glsl"
+
+void main() {}

@@ -1,8 +1,0 @@
-// A dispatch that does nothing.
-#version 450
-#extension GL_GOOGLE_include_directive : require
-#define ROPE_PUSH RopeRotatePush
-#include "../shaders/families.h"
-#include "../shaders/start.glsl"
-
-void main() {}

@@ -1,0 +1,12 @@
+# vkrope-allocations counts the allocations of a program's own code, in every target that links it.
+include_guard()
+add_library(vkrope-allocations STATIC bench/harness/allocations.cpp)
+target_include_directories(vkrope-allocations PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_features(vkrope-allocations PUBLIC cxx_std_17)
+target_compile_options(vkrope-allocations PRIVATE ${VKROPE_WARNINGS})
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    target_compile_definitions(vkrope-allocations PRIVATE VKROPE_WRAPS_ALLOCATION)
+    foreach(function malloc calloc realloc aligned_alloc posix_memalign _Znwm _Znam)
+        target_link_options(vkrope-allocations INTERFACE "LINKER:--wrap=${function}")
+    endforeach()
+endif()

@@ -1,0 +1,87 @@
+// This file plans an addition to embeddings: ropePlanAdd.
+#include "plan/encodings/add.h"
+#include "plan/rows.h"
+#include "plan/tensor.h"
+#include "shaders/modules.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+// Takes the sequences of a batch as the heads of one sequence if all of them have the same positions. A group then
+// finds the values that it adds once for many sequences.
+void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
+    const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;
+    if (!same || d->source == ROPE_SOURCE_ROWS) return;
+    x->heads = d->batch;
+    d->batch = 1;
+    RopeLayout* layouts[2] = {&x->source, &x->destination};
+    for (RopeLayout* layout : layouts) {
+        layout->head_stride = layout->batch_stride;
+        layout->batch_stride = 0;
+    }
+}
+
+// True if lanes of eight pairs read rows of 16-bit elements 16 bytes at a time.
+bool readsRowsByEight(const RopeRotateDescription& d, const ShaderVariant& variant, const RopePass& pass) {
+    const uint64_t starts = d.rows.offset | d.rows.row_stride | static_cast<uint64_t>(d.rows.sin_offset);
+    return d.source != ROPE_SOURCE_INLINE && variant.lane_pairs == 8 && d.rows.element != ROPE_ELEMENT_F32 &&
+           pass.constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_FOUR && starts % 8 == 0;
+}
+
+// Sets the constants of an addition, and how its threads are cut into groups.
+void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d, const ShaderVariant& variant,
+                     const RopeLimits& limits, RopePass* pass) {
+    const uint32_t lanes = pairLanes(d, variant);
+    const AdditionCut cut = cutAddition(d, pass->count[kHead], lanes, variant.lane_pairs, limits);
+    uint32_t* constants = pass->constants;
+    setRotationConstants(d, variant, pass);
+    if (readsRowsByEight(d, variant, *pass)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
+    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | lanes << 16;
+    setGroupConstants(cut.group, variant, lanes, cut.sequences, pass);
+    constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
+    constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
+    if (addition.scale != 1) memcpy(&constants[ROPE_ID_FACTOR], &addition.scale, sizeof addition.scale);
+    const bool half_rows = d.source != ROPE_SOURCE_INLINE && d.rows.element == ROPE_ELEMENT_F16;
+    constants[ROPE_ID_NATIVE_HALVES] =
+        takesNativeHalves(d, limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);
+    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+}
+
+RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
+    RopeRotateDescription d = addition.d;
+    RopeTensor x = addition.x;
+    takeSequencesAsHeads(&d, &x);
+    const ShaderVariant variant = chooseVariant(d, sideBits(x), planner->limits());
+    if (!variant.fits) return refuseOddPlaces("x", oddHalves(d), planner->reason(), "a multiple of 4 as dim");
+    RopePass* pass = planner->addPass(rope_shader_add_wide, d.batch, d.tokens, x.heads);
+    RopePush common = {};
+    setTokenPositions(d, &common, pass);
+    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &common);
+    setScaleOrTable(d, &common, pass);
+    pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
+    if (d.out_of_place != 0)
+        pass->access[ROPE_BINDING_SOURCE] = tensorAccess(ROPE_SLOT_X, x.source, d.element_in, d.head_dim);
+    pass->access[ROPE_BINDING_DESTINATION] =
+        tensorAccess(d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X, x.destination, d.element_out, d.head_dim);
+    setAddConstants(addition, d, variant, planner->limits(), pass);
+    writePush(familyPush<RopeRotatePush>(common), pass);
+    return ROPE_SUCCESS;
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    Planner planner(limits, plan);
+    ResolvedAdd addition;
+    RopeResult result = resolveAdd(*description, &addition, planner.reason());
+    if (result == ROPE_SUCCESS) result = addAdditionPass(addition, &planner);
+    if (result != ROPE_SUCCESS) return planner.refused(result);
+    addCountPass(addition.d, &planner);
+    return planner.finish();
+}

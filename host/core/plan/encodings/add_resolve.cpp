@@ -1,0 +1,86 @@
+// This file fills in the defaults of additions to embeddings, and refuses contradictions.
+#include "plan/encodings/add.h"
+#include "plan/layout.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kMaxLearnedPairs = 65535; // shaders count pairs in 16 bits
+
+RopeResult checkEmbeddingDim(const RopeAddDescription& given, RopeReason* reason) {
+    const uint32_t max_dim = 2 * (given.learned != 0 ? kMaxLearnedPairs : ROPE_MAX_PAIRS);
+    if (given.dim != 0 && given.dim % 2 == 0 && given.dim <= max_dim) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "dim is %u; it must be even, from 2 to %u%s", given.dim, max_dim,
+                  given.learned != 0 ? "" : " with sinusoids");
+}
+
+RopeResult checkAddOptions(const RopeAddDescription& given, RopeReason* reason) {
+    RopeResult result = checkEmbeddingDim(given, reason);
+    if (result == ROPE_SUCCESS) result = checkChoice("order", given.order, ROPE_SINUSOIDS_HALVES, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const double scale = given.scale;
+    if (scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
+}
+
+// Describes the learned table as rows of cosines and sines. The first half of a row is read as cosines, the second half
+// as sines.
+RopeResult resolveLearnedTable(RopeRotateDescription* d, RopeReason* reason) {
+    d->rotary_dim = d->chunk_dim = d->head_dim;
+    d->source = ROPE_SOURCE_TABLE;
+    d->frequencies.count = d->rotary_dim / 2;
+    if (d->rows.count == 0 || d->rows.count > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a learned table has from 1 to %u rows",
+                      d->rows.count, kMaxCount);
+    }
+    if (d->positions.kind != ROPE_POSITIONS_COUNTED && d->positions.element > ROPE_POSITION_INT64) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "positions.element is %d; a learned table has rows of whole positions, INT32 (%d) or INT64 (%d)",
+                      static_cast<int>(d->positions.element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
+    }
+    return resolveRows(d->frequencies.count, &d->rows, reason);
+}
+
+} // namespace
+
+RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, RopeReason* reason) {
+    RopeResult result = checkAddOptions(given, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const bool learned = given.learned != 0;
+    RopeRotateDescription d = {};
+    d.batch = given.batch;
+    d.tokens = given.tokens;
+    d.head_dim = given.dim;
+    d.element_in = given.element_in;
+    d.element_out = given.element_out;
+    d.pairing_in = given.order == ROPE_SINUSOIDS_HALVES ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    d.source = given.source;
+    d.angle = given.angle;
+    if (!learned) d.frequencies = given.frequencies;
+    d.positions = given.positions;
+    d.rows = given.rows;
+    d.out_of_place = given.out_of_place;
+    d.count_outside = given.count_outside;
+    RopeTensor x = {1, given.x, given.x_out, 0, 0};
+    x.source.head_stride = x.destination.head_stride = 0;
+    result = resolveWithoutTensors(!learned, &d, reason);
+    if (learned) {
+        d.rows = {};
+        d.rows.offset = given.rows.offset;
+        d.rows.row_stride = given.rows.row_stride;
+        d.rows.element = given.rows.element;
+        d.rows.first_position = given.rows.first_position;
+        d.rows.count = given.rows.count;
+    }
+    if (result == ROPE_SUCCESS && learned) result = resolveLearnedTable(&d, reason);
+    if (result == ROPE_SUCCESS) result = resolveTensor("x", "x_out", d, &x, reason);
+    addition->d = d;
+    addition->x = x;
+    addition->cosine_first = learned || given.cosine_first != 0;
+    addition->scale = given.scale == 0 ? 1.0f : given.scale;
+    return result;
+}
+
+} // namespace rope

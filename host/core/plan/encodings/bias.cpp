@@ -1,0 +1,110 @@
+// This file plans a bias on scores: ropePlanBias.
+#include "plan/encodings/bias.h"
+#include "plan/element_formats.h"
+#include "plan/enumerators.h"
+#include "plan/positions.h"
+#include "plan/tensor.h"
+#include "shaders/modules.h"
+
+namespace rope {
+namespace {
+
+const RopeShader* const kShaders[2][2] = {{&rope_shader_bias_wide, &rope_shader_bias_odd},
+                                          {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_odd}};
+
+// Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
+RopeAccess biasValueAccess(const ResolvedBias& bias) {
+    const RopeRows& rows = bias.filled.rows;
+    return {ROPE_SLOT_ROWS,
+            ropeElementBytes(rows.element),
+            rows.offset,
+            {0, 0, rows.pair_stride},
+            (bias.row_count - 1) * rows.row_stride + 1};
+}
+
+void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePass* pass) {
+    const RopeBiasDescription& g = bias.filled;
+    uint32_t* constants = pass->constants;
+    constants[ROPE_ID_IN_PLACE] = 1;
+    constants[ROPE_ID_ELEMENT_IN] = constants[ROPE_ID_ELEMENT_OUT] = shaderElement(bias.d.element_in);
+    constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
+    constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
+    constants[ROPE_ID_BIAS] = shaderBias(g.kind);
+    constants[ROPE_ID_WRITES] = g.write_only != 0;
+    constants[ROPE_ID_CAUSAL] = g.causal != 0;
+    constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
+    constants[ROPE_ID_NATIVE_HALVES] =
+        bias.d.element_in == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
+    if (g.kind != ROPE_BIAS_T5) return;
+    const uint32_t vectors = ropeBucketVectors(g.buckets, g.bidirectional);
+    constants[ROPE_ID_BUCKETS] = g.buckets;
+    constants[ROPE_ID_MAX_DISTANCE] = g.max_distance;
+    const uint32_t reached = (thresholdCount(bias.buckets) + 3) / 4; // vectors that any distance can reach
+    constants[ROPE_ID_PARAMETERS] = reached != 0 ? reached : 1;
+    pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, vectors};
+}
+
+// Sets how the pass is cut into groups. The pipeline has the threads of a group and the queries of a thread; keys and
+// queries choose how a group divides its threads between them, which it reads as a push word.
+void setGroups(const ResolvedBias& bias, const ShaderVariant& variant, const RopeLimits& limits, RopeBiasPush* push,
+               RopePass* pass) {
+    const ScoreCut cut =
+        cutScores(bias.d.tokens, (bias.filled.keys + variant.lane_pairs - 1) / variant.lane_pairs, limits);
+    pass->constants[ROPE_ID_GROUP_SIZE] = pass->group_size = cut.threads;
+    pass->constants[ROPE_ID_GROUP_BLOCKS] = pass->constants[ROPE_ID_GROUP_TOKENS] = 1;
+    pass->constants[ROPE_ID_QUERIES] = pass->tokens_per_thread = cut.queries;
+    pass->constants[ROPE_ID_SHARES] = cut.shares;
+    pass->constants[ROPE_ID_QUADS] = variant.lane_pairs / 4;
+    pass->constants[ROPE_ID_BY_WORDS] = variant.by_words;
+    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    pass->group[0] = 1u << cut.lane_bits;
+    pass->group[1] = 1;
+    pass->group[2] = cut.threads >> cut.lane_bits;
+    pass->lane_parts = push->lane_parts = cut.lane_parts;
+    push->lane_bits = cut.lane_bits;
+}
+
+RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
+    const RopeBiasDescription& g = bias.filled;
+    RopeRotateDescription d = bias.d;
+    d.out_of_place = 1; // every element is moved, so all of them must lie as lanes take them
+    const uint64_t bits = strideBits(bias.scores);
+    ShaderVariant variant = chooseVariant(d, {bits, bits}, planner->limits());
+    const bool odd = !variant.fits; // a row of scores may have an odd number of keys
+    if (odd && (planner->limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) {
+        return refuse(planner->reason(), ROPE_ERROR_INVALID,
+                      "x has 16-bit scores at an odd offset, stride or number of keys; make them even, or enable "
+                      "storageBuffer16BitAccess and say so in limits.enabled");
+    }
+    if (odd) variant.copy_step = 1;
+    RopePass* pass = planner->addPass(*kShaders[g.kind == ROPE_BIAS_T5][odd], d.batch, d.tokens, g.heads);
+    RopePush common = {};
+    setPositions(d.positions, d.frequencies, &common, pass);
+    common.rows.head = g.rows.pair_stride;
+    pass->access[ROPE_BINDING_COS_SIN] = biasValueAccess(bias);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, bias.scores, d.element_in, d.head_dim);
+    setBiasConstants(bias, planner->limits(), pass);
+    RopeBiasPush push = familyPush<RopeBiasPush>(common);
+    push.keys = g.keys;
+    push.first_key = static_cast<uint32_t>(g.first_key);
+    push.row_stride = static_cast<uint32_t>(g.rows.row_stride);
+    push.least = g.least;
+    push.most = g.most;
+    setGroups(bias, variant, planner->limits(), &push, pass);
+    writePush(push, pass);
+    return ROPE_SUCCESS;
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    Planner planner(limits, plan);
+    ResolvedBias bias;
+    RopeResult result = resolveBias(*description, &bias, planner.reason());
+    if (result == ROPE_SUCCESS) result = addBiasPass(bias, &planner);
+    return result == ROPE_SUCCESS ? planner.finish() : planner.refused(result);
+}

@@ -1,0 +1,288 @@
+// This file fills in the defaults of caches, refuses contradictions, and refuses places of one buffer that overlap.
+#include "plan/axes.h"
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
+#include "plan/fused/fused.h"
+#include "rules/fixed.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
+    const Choice choices[] = {{"cache.kind", cache.kind, kLastCacheKind},
+                              {"cache.order", cache.order, ROPE_CACHE_HND},
+                              {"cache.element", cache.element, kLastElement},
+                              {"cache.v_element", cache.v_element, kLastElement}};
+    return checkChoices(choices, 4, reason);
+}
+
+// Fills in the pages of a cache. A cache without pages is one page.
+RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
+    if (cache->slots == 0 || cache->slots > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be from 1 to %u", cache->slots,
+                      kMaxCount);
+    }
+    if (cacheKind(*cache).map == SlotMap::kPages && (cache->page_size == 0 || cache->table_pages == 0)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.page_size is %u and cache.table_pages is %u; a block table takes 1 or more of each",
+                      cache->page_size, cache->table_pages);
+    }
+    if (cache->page_size == 0) cache->page_size = cache->slots;
+    if (cache->slots % cache->page_size != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.slots is %u; it must be a multiple of cache.page_size, %u",
+                      cache->slots, cache->page_size);
+    }
+    return ROPE_SUCCESS;
+}
+
+// Fills in how the list of slots or the block table lies in its buffer. Clears these members if the cache reads
+// neither.
+RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
+    const bool table = cacheKind(*cache).map == SlotMap::kPages;
+    if (!table) cache->table_pages = 0;
+    if (!readsSlotMap(*cache)) {
+        cache->slot_map_element = ROPE_POSITION_INT32;
+        cache->slot_map_offset = cache->slot_map_batch_stride = cache->slot_map_apart = 0;
+        return ROPE_SUCCESS;
+    }
+    if (cache->slot_map_element != ROPE_POSITION_INT32 && cache->slot_map_element != ROPE_POSITION_INT64) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.slot_map_element is %d; slots and tables are INT32 (%d) or "
+                      "INT64 (%d)",
+                      static_cast<int>(cache->slot_map_element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
+    }
+    if (cache->table_pages > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_TOO_LARGE, "cache.table_pages is %u; it may be at most %u", cache->table_pages,
+                      kMaxCount);
+    }
+    RopeResult result = checkStrideLimit("cache.slot_map_offset", cache->slot_map_offset, reason);
+    if (result == ROPE_SUCCESS)
+        result = checkStrideLimit("cache.slot_map_batch_stride", cache->slot_map_batch_stride, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (cache->slot_map_batch_stride == 0) cache->slot_map_batch_stride = table ? cache->table_pages : d.tokens;
+    return ROPE_SUCCESS;
+}
+
+// The bytes of a buffer from a tensor's first place to behind its last. A dense region has every byte between them.
+struct ByteRegion {
+    const char* name;
+    uint64_t begin, end;
+    bool dense;
+};
+
+// The counts that the layout of one tensor in a cache depends on.
+struct CacheShape {
+    uint32_t caches, heads, elements; // elements of one head
+    RopeElement element;
+};
+
+RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const CacheShape& shape,
+                              RopeCacheLayout* layout, ByteRegion* region, RopeReason* reason) {
+    const uint64_t slot = static_cast<uint64_t>(shape.heads) * shape.elements;
+    const bool apart = cacheKind(cache).per_sequence;
+    if (!apart) layout->batch_stride = 0;
+    if (layout->batch_stride == 0 && layout->page_stride == 0 && layout->slot_stride == 0 && layout->head_stride == 0) {
+        const RopeResult result = checkElementCount(name, "slot", slot, cache.slots, reason);
+        if (result != ROPE_SUCCESS) return result;
+        const bool by_head = cache.order == ROPE_CACHE_HND;
+        layout->head_stride = by_head ? static_cast<uint64_t>(cache.page_size) * shape.elements : shape.elements;
+        layout->slot_stride = by_head ? shape.elements : slot;
+        layout->page_stride = cache.page_size * slot;
+        layout->batch_stride = cache.slots * slot;
+    }
+    const uint32_t caches = apart ? shape.caches : 1;
+    NamedStride strides[4] = {{&layout->batch_stride, caches, "batch"},
+                              {&layout->page_stride, cache.slots / cache.page_size, "page"},
+                              {&layout->slot_stride, cache.page_size, "slot"},
+                              {&layout->head_stride, shape.heads, "head"}};
+    uint64_t span = shape.elements;
+    RopeResult result = resolveStrides(name, strides, 4, true, &span, reason);
+    if (result == ROPE_SUCCESS) result = checkOffset(name, layout->offset, reason);
+    *region = {name, elementBytes(shape.element, layout->offset), elementBytes(shape.element, layout->offset + span),
+               span / cache.slots / caches == slot && span % (static_cast<uint64_t>(cache.slots) * caches) == 0};
+    return result;
+}
+
+// A stride, and how many places it separates.
+struct StrideCount {
+    uint64_t stride, count;
+};
+
+bool isInRegion(uint64_t byte, const ByteRegion& region) {
+    return region.dense && byte >= region.begin && byte < region.end;
+}
+
+// Refuses regions of one buffer that certainly overlap. Other layouts may be woven into each other.
+RopeResult checkRegions(const ByteRegion* regions, uint32_t count, RopeReason* reason) {
+    for (uint32_t i = 0; i < count; ++i) {
+        for (uint32_t j = 0; j < i; ++j) {
+            const ByteRegion& a = regions[j];
+            const ByteRegion& b = regions[i];
+            if (a.name == b.name) continue; // rows of the same positions
+            const bool meet = a.begin == b.begin || isInRegion(b.begin, a) || isInRegion(b.end - 1, a) ||
+                              isInRegion(a.begin, b) || isInRegion(a.end - 1, b);
+            if (!meet) continue;
+            return refuse(reason, ROPE_ERROR_INVALID,
+                          "%s takes bytes %llu to %llu, and %s bytes %llu to %llu of one buffer; move an offset",
+                          a.name, static_cast<unsigned long long>(a.begin), static_cast<unsigned long long>(a.end - 1),
+                          b.name, static_cast<unsigned long long>(b.begin), static_cast<unsigned long long>(b.end - 1));
+        }
+    }
+    return ROPE_SUCCESS;
+}
+
+// Returns a region of POSITIONS that starts at an element. The region is dense if no stride, taken from the smallest
+// up, is more than the span of the strides before it.
+ByteRegion positionRegion(const char* name, uint64_t offset, uint32_t bytes, StrideCount a, StrideCount b = {1, 1},
+                          StrideCount c = {1, 1}) {
+    constexpr uint64_t kMaxSpan = 1ull << 60; // no buffer has so many elements, and their bytes stay within 64 bits
+    StrideCount* strides[] = {&a, &b, &c};
+    uint64_t span = 1;
+    bool dense = true;
+    for (int i = 0; i < 3; ++i) {
+        for (int j = i + 1; j < 3; ++j) {
+            if (strides[j]->stride >= strides[i]->stride) continue;
+            StrideCount* const smaller = strides[j];
+            strides[j] = strides[i];
+            strides[i] = smaller;
+        }
+        if (strides[i]->count == 1) continue;
+        dense = dense && strides[i]->stride <= span;
+        span += (strides[i]->count - 1) * strides[i]->stride;
+        if (span > kMaxSpan) span = kMaxSpan;
+    }
+    return {name, offset * bytes, (offset + span) * bytes, dense};
+}
+
+constexpr uint32_t kMaxPositionRegions = ROPE_MAX_AXES + 1; // a row of each axis, and one of sets
+
+// Adds the regions of the positions that a tensor's pass reads, and returns how many there are. One region has all of
+// them if it is dense. Otherwise each row of positions, lengths or sets is a region.
+uint32_t addPositionRegions(const ResolvedFused& fused, const FusedTensor& tensor, ByteRegion* regions) {
+    static const char kName[] = "a row of positions";
+    RopePositions p;
+    RopeFrequencies frequencies;
+    selectFusedPositions(fused, tensor, &p, &frequencies);
+    if (!readsPositions(p)) return 0;
+    const uint32_t bytes = ropePositionBytes(p.element);
+    const uint32_t rows = positionRows(p, axisCount(frequencies)) + isPacked(p) + (frequencies.sets > 1);
+    const bool per_token = p.kind == ROPE_POSITIONS_PER_TOKEN;
+    const StrideCount tokens = {p.token_stride, per_token ? tensor.d.tokens : 1};
+    const StrideCount batches = {p.batch_stride, p.batch_stride != 0 ? tensor.d.batch : 1};
+    regions[0] = positionRegion(kName, p.offset, bytes, tokens, batches, {p.axis_stride, rows});
+    if (!isPacked(p) && regions[0].dense) return 1;
+    for (uint32_t row = 0; row < rows; ++row) {
+        const uint64_t offset = p.offset + row * p.axis_stride;
+        const StrideCount sequences = {1, p.sequences + (row == 0 ? 1ull : 0)};
+        regions[row] = isPacked(p) ? positionRegion(kName, offset, bytes, sequences)
+                                   : positionRegion(kName, offset, bytes, tokens, batches);
+    }
+    return rows;
+}
+
+} // namespace
+
+// The passes of all tensors read one buffer, so the rows of any tensor may meet the slot map of another.
+RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) {
+    const RopeFusedDescription& filled = fused.filled;
+    const RopeCache& cache = filled.cache;
+    const FusedTensor& last = fused.tensors[fused.count - 1];
+    ByteRegion regions[3 * kMaxPositionRegions + 3];
+    uint32_t count = 0;
+    for (const FusedTensor* t = fused.tensors; t <= &last; ++t) {
+        if (!isIdle(*t)) count += addPositionRegions(fused, *t, regions + count);
+    }
+    if (last.cached && readsPositionsForSlots(cache)) {
+        const bool table = cacheKind(cache).map == SlotMap::kPages;
+        const RopeRotateDescription& d = last.d;
+        const StrideCount entries = StrideCount{1, table ? cache.table_pages : d.tokens};
+        const uint32_t lists = table && isPacked(d.positions) ? d.positions.sequences : d.batch;
+        const StrideCount batches = {cache.slot_map_batch_stride, lists};
+        const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
+        regions[count++] = positionRegion(table ? "the block table" : "the list of slots", cache.slot_map_offset, bytes,
+                                          entries, batches);
+    }
+    if (filled.tokens_counted != 0) {
+        regions[count++] =
+            positionRegion("the count of tokens", filled.tokens_offset, ropePositionBytes(fused.count_element),
+                           {filled.tokens_batch_stride, filled.tokens_batch_stride != 0 ? last.d.batch : 1});
+    }
+    return checkRegions(regions, count, reason);
+}
+
+namespace {
+
+RopeResult checkGivenScale(const char* name, RopeElement element, uint32_t heads, const RopeCacheScale& scale,
+                           RopeReason* reason) {
+    if (scale.count == 0) return ROPE_SUCCESS;
+    if (!isFloat8(element)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.%s_given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", name,
+                      scale.count, name, static_cast<int>(element), ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2);
+    }
+    if (scale.values == nullptr || (scale.count != 1 && scale.count != heads)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.%s_given_scale has %u values at %s; it takes 1, or %u for %s's heads, an array", name,
+                      scale.count, scale.values == nullptr ? "null" : "an address", heads, name);
+    }
+    for (uint32_t i = 0; i < scale.count; ++i) {
+        const double value = static_cast<double>(scale.values[i]);
+        if (isFromTo(value, 0x1p-100, 0x1p100)) continue;
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "cache.%s_given_scale.values[%u] is %.9g; it must be from 2^-100 to 2^100", name, i, value);
+    }
+    return ROPE_SUCCESS;
+}
+
+} // namespace
+
+RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
+    RopeResult result = checkCacheChoices(*cache, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (cache->kind == ROPE_CACHE_NONE) {
+        memset(cache, 0, sizeof *cache);
+        return result;
+    }
+    if (cache->element == ROPE_ELEMENT_DEFAULT) cache->element = d.element_out;
+    if (cache->v_element == ROPE_ELEMENT_DEFAULT) cache->v_element = cache->element;
+    if (cache->shift == 0) cache->delta = 0;
+    result = resolvePages(cache, reason);
+    return result != ROPE_SUCCESS ? result : resolveSlotMap(d, cache, reason);
+}
+
+RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor& k, const RopeTensor& v,
+                               RopeCache* cache, RopeReason* reason) {
+    const struct {
+        const char *name, *scales_name;
+        const RopeTensor& given;
+        RopeCacheLayout *layout, *scales;
+    } tensors[] = {{"cache.k", "cache.k_scales", k, &cache->k, &cache->k_scales},
+                   {"cache.v", "cache.v_scales", v, &cache->v, &cache->v_scales}};
+    const uint32_t caches = isPacked(d.positions) ? d.positions.sequences : d.batch;
+    ByteRegion regions[4];
+    uint32_t count = 0;
+    for (const auto& tensor : tensors) {
+        if (cache->v_shares_buffer == 0) count = 0;
+        const bool is_v = tensor.layout == &cache->v;
+        if (tensor.given.heads == 0) {
+            (is_v ? cache->v_given_scale : cache->k_given_scale) = {};
+            continue;
+        }
+        const CacheShape shape = {caches, tensor.given.heads, tensor.given.head_dim, cacheElement(*cache, is_v)};
+        const CacheShape scale = {caches, tensor.given.heads, 1, ROPE_ELEMENT_F32};
+        RopeResult result =
+            checkGivenScale(is_v ? "v" : "k", shape.element, tensor.given.heads, givenScale(*cache, is_v), reason);
+        if (result == ROPE_SUCCESS)
+            result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
+        if (result == ROPE_SUCCESS && storesScales(*cache, is_v)) {
+            result = resolveCacheLayout(tensor.scales_name, *cache, scale, tensor.scales, &regions[count++], reason);
+        }
+        if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);
+        if (result != ROPE_SUCCESS) return result;
+    }
+    return ROPE_SUCCESS;
+}
+
+} // namespace rope

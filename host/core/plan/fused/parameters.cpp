@@ -1,0 +1,68 @@
+// This file lays out PARAMETERS, the weights of norms, the scale of queries and given scales, and writes them:
+// ropeWriteParameters.
+#include "plan/fused/fused.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+uint32_t weightCount(const RopeNorm& norm, const RopeTensor& tensor) {
+    if (norm.kind == ROPE_NORM_NONE || norm.weights == nullptr) return 0;
+    return (norm.all_heads != 0 || norm.weights_per_head != 0 ? tensor.heads : 1) * norm.dim;
+}
+
+// Returns the weights and the biases of a norm.
+uint32_t normCount(const RopeNorm& norm, const RopeTensor& tensor) {
+    return weightCount(norm, tensor) * (norm.biases != nullptr ? 2 : 1);
+}
+
+uint32_t roundUpToFour(uint32_t count) { return (count + 3) & ~3u; }
+
+// Writes `count` floats at element `at` of the destination.
+void writeFloats(const float* values, uint32_t count, uint32_t at, void* destination) {
+    if (count != 0) memcpy(static_cast<char*>(destination) + size_t{at} * sizeof(float), values, count * sizeof(float));
+}
+
+void writeNorm(const RopeNorm& norm, uint32_t count, uint32_t at, void* destination) {
+    writeFloats(norm.weights, count, at, destination);
+    if (norm.biases != nullptr) writeFloats(norm.biases, count, at + count, destination);
+}
+
+} // namespace
+
+ParameterLayout parameterLayout(const ResolvedFused& fused) {
+    const RopeFusedDescription& g = fused.filled;
+    ParameterLayout p = {};
+    p.k_weights = p.q_weights + roundUpToFour(normCount(g.q_norm, g.rotate.q));
+    p.v_weights = p.k_weights + roundUpToFour(normCount(g.k_norm, g.rotate.k));
+    p.values = p.v_weights + roundUpToFour(normCount(g.v_norm, g.v));
+    p.k_scales = p.values + roundUpToFour(g.query_scale.count);
+    p.v_scales = p.k_scales + roundUpToFour(g.cache.k_given_scale.count);
+    p.end = p.v_scales + roundUpToFour(g.cache.v_given_scale.count);
+    return p;
+}
+
+} // namespace rope
+
+using namespace rope;
+
+RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* destination, RopeReason* reason) {
+    clear(reason);
+    if (description == nullptr) return refuseNull(reason, "description");
+    ResolvedFused fused;
+    const RopeResult result = resolveFused(*description, &fused, reason);
+    if (result != ROPE_SUCCESS) return result;
+    const RopeFusedDescription& g = fused.filled;
+    const ParameterLayout p = parameterLayout(fused);
+    if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
+    if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
+    writeNorm(g.q_norm, weightCount(g.q_norm, g.rotate.q), p.q_weights, destination);
+    writeNorm(g.k_norm, weightCount(g.k_norm, g.rotate.k), p.k_weights, destination);
+    writeNorm(g.v_norm, weightCount(g.v_norm, g.v), p.v_weights, destination);
+    writeFloats(g.query_scale.values, g.query_scale.count, p.values, destination);
+    const RopeCacheScale &k_scale = g.cache.k_given_scale, &v_scale = g.cache.v_given_scale;
+    writeFloats(k_scale.values, k_scale.count, p.k_scales, destination);
+    writeFloats(v_scale.values, v_scale.count, p.v_scales, destination);
+    return result;
+}

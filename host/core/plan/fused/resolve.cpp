@@ -1,0 +1,350 @@
+// This file fills in the defaults of fused passes, refuses contradictions, and makes a FusedTensor of each tensor that
+// has heads.
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
+#include "plan/fused/fused.h"
+#include "rules/fixed.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+constexpr uint32_t kMaxQueryScales = 1u << 16;
+
+bool hasDefaultStrides(const RopeTensor& tensor) {
+    const RopeLayout& l = tensor.source;
+    return (l.batch_stride | l.token_stride | l.head_stride) == 0;
+}
+
+// Sets the sources of tensors that are packed as rows of Q, K and V heads. Strides that the caller gives stay.
+RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason) {
+    RopeTensor* tensors[] = {&filled->rotate.q, &filled->rotate.k, &filled->v};
+    uint64_t row = 0;
+    for (const RopeTensor* tensor : tensors) {
+        if (!hasDefaultStrides(*tensor)) return ROPE_SUCCESS;
+        row += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
+    }
+    RopeResult result = checkElementCount("packed rows", "token", row, d.tokens, reason);
+    uint64_t before = 0;
+    for (RopeTensor* tensor : tensors) {
+        if (result == ROPE_SUCCESS) result = checkOffset("packed rows", tensor->source.offset, reason);
+        tensor->source = {tensor->source.offset + before, d.tokens * row, row, tensor->head_dim};
+        before += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
+    }
+    return result;
+}
+
+RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeQueryScale& scale = given.query_scale;
+    if (scale.count == 0) return ROPE_SUCCESS;
+    if (given.rotate.q.heads == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID, "query_scale.count is %u, and q has no heads; leave it 0",
+                      scale.count);
+    }
+    if (scale.values == nullptr || scale.count > kMaxQueryScales) {
+        return refuse(reason, ROPE_ERROR_INVALID, "query_scale has %u values at %s; it takes from 1 to %u, an array",
+                      scale.count, scale.values == nullptr ? "null" : "an address", kMaxQueryScales);
+    }
+    if (scale.interval != 0 && scale.offset < 1u << 31) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "query_scale.interval is %u and query_scale.offset is %u; 1 or more, and less than 2^31",
+                  scale.interval, scale.offset);
+}
+
+// True if pairing_out is another than pairing_in, before defaults are filled in.
+bool changesPairing(const RopeRotateDescription& r) {
+    const RopePairing in = r.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing_in;
+    return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
+}
+
+// Refuses options that a cache turned where it lies cannot have.
+RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeRotateDescription& r = given.rotate;
+    const char* what = r.q.heads != 0            ? "q has heads"
+                       : given.v.heads != 0      ? "v has heads"
+                       : given.k_norm.kind != 0  ? "k_norm is set"
+                       : given.no_rotation != 0  ? "no_rotation is 1"
+                       : given.packed != 0       ? "packed is 1"
+                       : given.biases.given != 0 ? "biases are given"
+                       : given.clip != 0         ? "clip is set"
+                       : changesPairing(r)       ? "pairing_out is another than pairing_in"
+                                                 : nullptr;
+    if (what != nullptr)
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift turns K alone where it lies, but %s", what);
+    if (r.k.heads == 0 || given.cache.kind == ROPE_CACHE_NONE) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with k.heads %u and cache.kind %d; it takes both",
+                      r.k.heads, static_cast<int>(given.cache.kind));
+    }
+    if (r.operation != ROPE_OPERATION_SHIFT) {
+        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with operation %d; it must be ROPE_OPERATION_SHIFT (%d)",
+                      static_cast<int>(r.operation), ROPE_OPERATION_SHIFT);
+    }
+    return ROPE_SUCCESS;
+}
+
+RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeCache& cache = given.cache;
+    if (cache.shift == 0) return ROPE_SUCCESS;
+    const RopeResult result = checkShiftAlone(given, reason);
+    if (result != ROPE_SUCCESS) return result;
+    if (cache.delta == 0 && cache.kind != ROPE_CACHE_SLOTS) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "cache.delta is 0 with cache.kind %d, whose positions are slots; only SLOTS (%d) turn by positions",
+            static_cast<int>(cache.kind), ROPE_CACHE_SLOTS);
+    }
+    if (cache.delta == 0 || given.rotate.source == ROPE_SOURCE_INLINE) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "cache.delta is %d with source %d; it turns by computed angles, so use "
+                  "ROPE_SOURCE_INLINE",
+                  cache.delta, static_cast<int>(given.rotate.source));
+}
+
+// Checks which tensors have heads, and the options that depend on it.
+RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reason) {
+    const RopeRotateDescription& r = given.rotate;
+    if (r.q.heads == 0 && r.k.heads == 0 && given.v.heads == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "q.heads, k.heads and v.heads are all 0; one tensor at least has heads");
+    }
+    if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && r.out_of_place == 0 && given.packed == 0) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "v.heads is %u in place, not packed and without a cache; set rotate.out_of_place to 1, or give a cache",
+            given.v.heads);
+    }
+    if (given.tokens_counted != 0 && isPacked(r.positions)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "tokens_counted with positions.kind %d; packed sequences are counted by their lengths",
+                      static_cast<int>(r.positions.kind));
+    }
+    if (given.tokens_counted != 0 && r.skip_last != 0) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "skip_last is %u with tokens_counted, and the plan does not know where the tokens end; leave it 0",
+            r.skip_last);
+    }
+    RopeResult result = checkHeads(r.q.heads, reason);
+    if (result == ROPE_SUCCESS) result = checkHeads(r.k.heads, reason);
+    if (result == ROPE_SUCCESS) result = checkHeads(given.v.heads, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("tokens_offset", given.tokens_offset, reason);
+    if (result != ROPE_SUCCESS || given.tokens_counted == 0) return result;
+    return checkStrideLimit("tokens_batch_stride", given.tokens_batch_stride, reason);
+}
+
+// Fills in how wide the heads of a tensor are, and where their rotary part starts.
+RopeResult resolveWidth(const char* name, bool turned, const RopeRotateDescription& d, RopeTensor* tensor,
+                        RopeReason* reason) {
+    if (tensor->heads == 0) return ROPE_SUCCESS;
+    if (turned && tensor->head_dim == 0 && tensor->rotary_begin != 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%s.rotary_begin is %u and %s.head_dim is 0; give both, or leave both 0 for the description's",
+                      name, tensor->rotary_begin, name);
+    }
+    if (tensor->head_dim == 0) {
+        tensor->head_dim = d.head_dim;
+        tensor->rotary_begin = d.rotary_begin;
+        return ROPE_SUCCESS;
+    }
+    if (tensor->head_dim > kMaxCount) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.head_dim is %u; it must be from 1 to %u, or 0", name,
+                      tensor->head_dim, kMaxCount);
+    }
+    if (!turned) tensor->rotary_begin = 0;
+    const uint64_t end = uint64_t{tensor->rotary_begin} + d.rotary_dim;
+    if (!turned || end <= tensor->head_dim) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "%s.head_dim is %u and %s.rotary_begin is %u; a rotary part of %u elements does not lie in it", name,
+                  tensor->head_dim, name, tensor->rotary_begin, d.rotary_dim);
+}
+
+// Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
+// are moved.
+RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
+    RopeFusedDescription* filled = &fused->filled;
+    if (filled->rotate.q.heads == 0 && filled->rotate.k.heads == 0) filled->no_rotation = 1; // V alone
+    RopeResult result = checkFusedTensors(*filled, reason);
+    if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
+    if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
+    if (result != ROPE_SUCCESS) return result;
+    RopeRotateDescription* d = &filled->rotate;
+    const bool wide = ropePositionBytes(d->positions.element) == 8;
+    fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
+    const uint32_t out_of_place = d->out_of_place;
+    d->out_of_place = 1;
+    result = resolveWithoutTensors(filled->no_rotation == 0, d, reason);
+    d->out_of_place = out_of_place;
+    const bool turned = filled->no_rotation == 0; // the rotary part is the same for all, wherever it starts
+    if (result == ROPE_SUCCESS) result = resolveWidth("q", turned, *d, &d->q, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("k", turned, *d, &d->k, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("v", false, *d, &filled->v, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("q", *d, d->q, &filled->q_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("k", *d, d->k, &filled->k_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("v", *d, filled->v, &filled->v_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveInputs(filled, reason);
+    if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
+    if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
+    if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
+    return resolveCacheLayouts(*d, d->k, filled->v, &filled->cache, reason);
+}
+
+// The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
+struct TensorRole {
+    const char *name, *source_name, *destination_name;
+    RopeTensor* tensor;
+    RopeSlot slot, slot_out;
+    bool is_q, is_v;
+};
+
+// Sets where a cached tensor lies in the cache, and that it is written there.
+void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
+    const RopeCacheLayout& l = is_v ? cache.v : cache.k;
+    t->cache = l;
+    t->has_scales = storesScales(cache, is_v);
+    if (t->has_scales) t->scales = is_v ? cache.v_scales : cache.k_scales;
+    t->given_scale = givenScale(cache, is_v);
+    t->d.element_out = cacheElement(cache, is_v);
+    t->to_slot = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
+    if (cache.shift == 0) return;
+    t->d.element_in = isForCaches(cache.element) ? ROPE_ELEMENT_F32 : cache.element; // what the shader turns
+    t->from_slot = t->to_slot;
+}
+
+// A tensor that does not turn keeps the order of its elements.
+void clearFusedRotation(RopeRotateDescription* d) {
+    d->source = ROPE_SOURCE_INLINE;
+    d->operation = ROPE_OPERATION_FORWARD;
+    d->frequencies = {nullptr, d->rotary_dim / 2, 1, nullptr, 1};
+    d->pairing_out = d->pairing_in;
+}
+
+bool isPackedLayout(const RopeLayout& l) { return (l.batch_stride | l.token_stride | l.head_stride) == 0; }
+// Returns the stride that the caller gives, or that of packed heads. One token alone takes the pipeline of many so.
+uint64_t tokenStride(const RopeLayout& l, uint64_t packed_token) {
+    return isPackedLayout(l) ? packed_token : l.token_stride;
+}
+
+RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReason* reason) {
+    if (role.tensor->heads == 0) return ROPE_SUCCESS;
+    const RopeFusedDescription& filled = fused->filled;
+    FusedTensor* t = &fused->tensors[fused->count++];
+    t->name = role.name;
+    t->role = role.is_q ? kQ : role.is_v ? kV : kK;
+    t->d = filled.rotate;
+    t->d.q = t->d.k = {};
+    t->d.head_dim = role.tensor->head_dim;
+    t->d.rotary_begin = role.tensor->rotary_begin;
+    t->heads = role.tensor->heads;
+    t->cached = !role.is_q && filled.cache.kind != ROPE_CACHE_NONE;
+    const bool in_place = t->cached ? filled.cache.shift != 0 : filled.rotate.out_of_place == 0;
+    t->d.out_of_place = !in_place;
+    if (role.is_v && t->d.head_dim != filled.rotate.head_dim) t->d.rotary_dim = t->d.chunk_dim = 0; // it may not fit
+    if (role.is_v || filled.no_rotation != 0) clearFusedRotation(&t->d);
+    t->turned = filled.no_rotation == 0 && !role.is_v;
+    t->query_scaled = role.is_q && filled.query_scale.count != 0;
+    t->norm = role.is_q ? filled.q_norm : role.is_v ? filled.v_norm : filled.k_norm;
+    t->biased = filled.biases.given != 0;
+    t->biases_offset = role.is_q ? filled.biases.q_offset : role.is_v ? filled.biases.v_offset : filled.biases.k_offset;
+    t->clip = filled.clip;
+    t->from_slot = filled.packed != 0 ? ROPE_SLOT_Q : role.slot;
+    t->to_slot = in_place ? t->from_slot : role.slot_out;
+    const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
+    t->source_token = tokenStride(role.tensor->source, packed_token);
+    t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->destination, packed_token);
+    t->source_packed = isPackedLayout(role.tensor->source);
+    t->destination_packed = !t->cached && isPackedLayout(in_place ? role.tensor->source : role.tensor->destination);
+    RopeResult result = ROPE_SUCCESS;
+    if (!t->cached) {
+        result = resolveTensor(role.source_name, role.destination_name, t->d, role.tensor, reason);
+        t->destination = role.tensor->destination;
+    } else if (!in_place) {
+        result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->source, reason);
+    }
+    if (isShifted(*t)) {
+        t->source_token = t->destination_token = 0; // a shift reads and writes the cache alone
+    } else {
+        t->source = role.tensor->source;
+    }
+    if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
+    if (result == ROPE_SUCCESS && !isForCaches(*t)) result = checkInPlace(t->d, reason);
+    return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
+}
+
+bool haveSameStrides(const RopeLayout& a, const RopeLayout& b) {
+    return a.batch_stride == b.batch_stride && a.head_stride == b.head_stride;
+}
+bool haveSameStrides(const RopeCacheLayout& a, const RopeCacheLayout& b) {
+    return a.batch_stride == b.batch_stride && a.page_stride == b.page_stride && a.slot_stride == b.slot_stride &&
+           a.head_stride == b.head_stride;
+}
+
+// True if one dispatch takes K and V: they differ in where their first heads lie, and in their norms' own numbers.
+bool isLike(const FusedTensor& k, const FusedTensor& v) {
+    return k.heads == v.heads && k.d.head_dim == v.d.head_dim && k.d.element_out == v.d.element_out &&
+           (k.given_scale.count != 0) == (v.given_scale.count != 0) && k.source_token == v.source_token &&
+           haveSameStrides(k.source, v.source) && arePackedAlike(k, v, true) &&
+           k.destination_token == v.destination_token && haveSameStrides(k.destination, v.destination) &&
+           arePackedAlike(k, v, false) && haveSameStrides(k.cache, v.cache) && haveSameStrides(k.scales, v.scales) &&
+           canNormTogether(k, v) && (!needsVectors(v) || checkVectorGeometry(k, nullptr) == ROPE_SUCCESS) &&
+           (!needsVectors(k) || checkVectorGeometry(v, nullptr) == ROPE_SUCCESS);
+}
+
+} // namespace
+
+RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason) {
+    memset(fused, 0, sizeof *fused);
+    fused->filled = given;
+    RopeFusedDescription* filled = &fused->filled;
+    RopeResult result = resolveAllButTensors(fused, reason);
+    const TensorRole roles[] = {
+        {"q", "q.source", "q.destination", &filled->rotate.q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, true, false},
+        {"k", "k.source", "k.destination", &filled->rotate.k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
+        {"v", "v.source", "v.destination", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
+    for (const TensorRole& role : roles) {
+        if (result == ROPE_SUCCESS) result = addFusedTensor(role, fused, reason);
+    }
+    if (result != ROPE_SUCCESS) return result;
+    bool idle = true;
+    for (uint32_t i = 0; i < fused->count; ++i) idle = idle && isIdle(fused->tensors[i]);
+    if (idle) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "nothing turns, is normed, scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
+    }
+    const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
+    fused->v_with_k = filled->rotate.k.heads != 0 && moves_v &&
+                      isLike(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1]);
+    return checkPositionRegions(*fused, reason);
+}
+
+// True if a tensor itself reads the lengths of packed sequences, also where rows turn it.
+static bool needsLengths(const FusedTensor& t) {
+    return t.cached || t.query_scaled || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0));
+}
+
+// Tensors may share a dispatch, so what one of them knows of a token all that turn know: with the lengths a token
+// behind the last sequence does not turn.
+PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
+    const RopeCache& cache = fused.filled.cache;
+    const bool by_angles = t.turned && t.d.source != ROPE_SOURCE_ROWS;
+    PositionNeeds needs;
+    needs.axes = by_angles && !isTurnedByDelta(cache);
+    needs.set = by_angles && t.d.frequencies.sets > 1;
+    needs.first_axis = t.query_scaled || (t.cached && cacheKind(cache).by_position);
+    needs.lengths = needsLengths(t);
+    for (uint32_t i = 0; t.turned && i < fused.count; ++i)
+        needs.lengths = needs.lengths || needsLengths(fused.tensors[i]);
+    return needs;
+}
+
+void selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs, RopePositions* positions,
+                     RopeFrequencies* frequencies) {
+    *positions = d.positions;
+    *frequencies = d.frequencies;
+    if (!needs.axes && !needs.set) frequencies->axes = nullptr; // a set lies behind the rows of all axes
+    if (!needs.set) frequencies->sets = 1;
+    if (!needs.axes && !needs.set && !needs.first_axis) keepOnlyLengths(needs.lengths, positions);
+}
+
+} // namespace rope

@@ -1,0 +1,41 @@
+// The pairings of a head's elements stand in one table here. A pairing more is an enumerator of rope.h and a row here.
+// A pairing that is no arrangement in chunks also needs the places of its pairs in shaders/numbers/index.h and in
+// pairElement (host/core/reference/rotation.cpp).
+#pragma once
+
+#include <vkrope/rope.h>
+
+#include "shaders/numbers/index.h"
+
+namespace rope {
+
+struct PairingFormat {
+    RopePairing pairing;
+    char name[12];  // as options and reports have it
+    bool in_chunks; // the first elements of a chunk's pairs lie before the second ones; else those of each pair meet
+};
+
+// In the order of RopePairing.
+inline constexpr PairingFormat kPairings[] = {
+    {ROPE_PAIRING_DEFAULT, "", true},
+    {ROPE_PAIRING_HALF, "half", true},
+    {ROPE_PAIRING_INTERLEAVED, "interleaved", false},
+};
+constexpr uint32_t kPairingCount = sizeof kPairings / sizeof kPairings[0];
+constexpr RopePairing kLastPairing = static_cast<RopePairing>(kPairingCount - 1);
+
+constexpr uint32_t pairingsInChunks() {
+    uint32_t bits = 0;
+    for (const PairingFormat& format : kPairings) bits |= uint32_t{format.in_chunks} << format.pairing;
+    return bits;
+}
+constexpr uint32_t kPairingsInChunks = pairingsInChunks(); // a bit for each pairing: small hosts then hold no table
+
+constexpr bool liesInChunks(RopePairing pairing) { return (kPairingsInChunks >> pairing & 1) != 0; }
+
+// Returns the pairs of a chunk, as index.h takes them. 0 means all pairs of the rotary part.
+constexpr uint32_t chunkPairs(RopePairing pairing, uint32_t chunk_dim, uint32_t rotary_dim) {
+    return !liesInChunks(pairing) ? 1 : chunk_dim == rotary_dim ? 0 : chunk_dim / 2;
+}
+
+} // namespace rope

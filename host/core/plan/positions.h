@@ -1,0 +1,33 @@
+// Positions say where a token stands. This header has the checks of their description, their place in memory, and the
+// part of them that a pass reads.
+#pragma once
+
+#include "rules/refuse.h"
+
+#include "shaders/interface.h"
+
+namespace rope {
+
+// Fills in and checks positions. The frequencies must be checked already.
+RopeResult resolvePositions(const RopeFrequencies& frequencies, uint32_t batch, uint32_t tokens,
+                            RopePositions* positions, RopeReason* reason);
+// Reduces positions that are not read themselves to the lengths of packed sequences if those are wanted, and else to
+// nothing.
+void keepOnlyLengths(bool wanted, RopePositions* positions);
+// Selects the positions and the axes that a rotation itself reads. A rotation by rows reads the lengths of packed
+// sequences for a window, or nothing.
+void selectRotationPositions(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies);
+RopeAccess positionAccess(const RopePositions& positions, const RopeFrequencies& frequencies);
+// Sets the pass's constants and facts of positions, its push words, and its binding.
+void setPositions(const RopePositions& positions, const RopeFrequencies& frequencies, RopePush* push, RopePass* pass);
+// True if a buffer can hold a value that is no position or no set.
+bool canLackPosition(const RopePositions& positions, const RopeFrequencies& frequencies);
+
+inline bool readsPositions(const RopePositions& positions) { return positions.kind != ROPE_POSITIONS_COUNTED; }
+inline bool isPacked(const RopePositions& positions) { return positions.kind >= ROPE_POSITIONS_PACKED; }
+// Returns the rows of axes or starts, without the rows of lengths and sets.
+inline uint32_t positionRows(const RopePositions& p, uint32_t axes) {
+    return isPacked(p) ? (p.kind == ROPE_POSITIONS_PACKED_STARTS ? 1 : 0) : axes;
+}
+
+} // namespace rope

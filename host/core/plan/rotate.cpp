@@ -1,0 +1,205 @@
+// This file plans a rotation of Q and K: ropePlanRotate. Both turn in one dispatch where they have the same lanes of
+// the wide shader and the device binds them together; otherwise each has a pass of its own.
+#include "plan/completion.h"
+#include "plan/element_formats.h"
+#include "plan/positions.h"
+#include "plan/range.h"
+#include "plan/resolve.h"
+#include "plan/rows.h"
+#include "plan/tensor.h"
+#include "shaders/modules.h"
+
+#include <string.h>
+
+namespace rope {
+namespace {
+
+// Tensors that turn in one pass: Q and K, or one of them.
+struct TurnedTensors {
+    const TensorPass* tensors[2];
+    uint32_t count;
+};
+
+// Returns the blocks of heads that one token's threads take, a thread one lane of a block each.
+uint32_t countBlocks(const TurnedTensors& t, uint32_t heads_per_thread) {
+    uint32_t blocks = 0;
+    for (uint32_t i = 0; i < t.count; ++i)
+        blocks += (t.tensors[i]->tensor.heads + heads_per_thread - 1) / heads_per_thread;
+    return blocks;
+}
+
+uint32_t mostHeads(const TurnedTensors& t) {
+    const uint32_t first = t.tensors[0]->tensor.heads, last = t.tensors[t.count - 1]->tensor.heads;
+    return first > last ? first : last;
+}
+
+// Two tensors of a pass are not split along heads, so an access of theirs spans all of them.
+RopeAccess rotatedAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d) {
+    const TensorPass& tensor = *t.tensors[i];
+    const RopeLayout& layout = source ? tensor.tensor.source : tensor.tensor.destination;
+    RopeAccess access = tensorAccess(source ? tensor.from_slot : tensor.to_slot, layout,
+                                     source ? d.element_in : d.element_out, d.head_dim);
+    if (t.count == 1) return access;
+    access.extent += (tensor.tensor.heads - 1) * layout.head_stride;
+    access.stride[kHead] = 0;
+    return access;
+}
+
+void setTensorAccesses(const TurnedTensors& t, const RopeRotateDescription& d, RopePass* pass) {
+    for (uint32_t i = 0; i < t.count; ++i) {
+        if (d.out_of_place != 0) pass->access[ROPE_BINDING_SOURCE + i] = rotatedAccess(t, i, true, d);
+        pass->access[ROPE_BINDING_DESTINATION + i] = rotatedAccess(t, i, false, d);
+    }
+}
+static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 &&
+                  ROPE_BINDING_DESTINATION_K == ROPE_BINDING_DESTINATION + 1,
+              "K's bindings follow Q's");
+
+// Sets how the pass is cut into groups, with the constants that say so.
+void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
+               const RopeLimits& limits, RopePass* pass) {
+    uint32_t* constants = pass->constants;
+    const uint32_t pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
+    const uint32_t pair_lanes = pairLanes(d, variant),
+                   lanes = pair_lanes + copyLanes(pass_elements, d.rotary_begin, variant);
+    const uint32_t heads = chooseRotationHeads(d, mostHeads(t), limits);
+    const uint32_t blocks = countBlocks(t, heads);
+    const GroupCut cut = cutIntoGroups(d, blocks, lanes, largestGroup(d, limits), limits);
+    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | pair_lanes << 16;
+    constants[ROPE_ID_ROTARY_BEGIN] = d.rotary_begin;
+    constants[ROPE_ID_PASS_ELEMENTS] = pass_elements;
+    constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
+    constants[ROPE_ID_NATIVE_HALVES] = takesNativeHalves(d, limits);
+    setGroupConstants(cut, variant, lanes, heads, pass);
+    if (t.count == 1) return;
+    pass->blocks = blocks;
+    constants[ROPE_ID_Q_HEADS] = t.tensors[0]->tensor.heads;
+    constants[ROPE_ID_K_HEADS] = t.tensors[1]->tensor.heads;
+    constants[ROPE_ID_Q_BLOCKS] = (t.tensors[0]->tensor.heads + heads - 1) / heads;
+}
+
+// Writes the push words: those that all families share, then K's places. No part of a pass of two tensors cuts heads,
+// so the strides between heads are final here.
+void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* pass) {
+    RopeRotatePush push = familyPush<RopeRotatePush>(common);
+    if (t.count == 2) {
+        const uint32_t unit = pass->address_unit;
+        const RopeTensor &q = t.tensors[0]->tensor, &k = t.tensors[1]->tensor;
+        push.source.head = static_cast<uint32_t>(q.source.head_stride / unit);
+        push.destination.head = static_cast<uint32_t>(q.destination.head_stride / unit);
+        push.source_k.head = static_cast<uint32_t>(k.source.head_stride / unit);
+        push.destination_k.head = static_cast<uint32_t>(k.destination.head_stride / unit);
+    }
+    writePush(push, pass);
+}
+
+// Sets where K lies, beside Q. The plan has set the strides from head to head.
+void completeRotationWords(const RopePass& pass, const PassPart&, const RopePlace* places, uint32_t* push) {
+    if (!isBound(pass, ROPE_BINDING_DESTINATION_K)) return;
+    RopeRotatePush planned, words;
+    memcpy(&planned, pass.push, sizeof planned);
+    memcpy(&words, push, sizeof words);
+    const uint32_t from = isBound(pass, ROPE_BINDING_SOURCE_K) ? ROPE_BINDING_SOURCE_K : ROPE_BINDING_DESTINATION_K;
+    words.source_k = placeInUnits(pass.address_unit, places[from]);
+    words.destination_k = placeInUnits(pass.address_unit, places[ROPE_BINDING_DESTINATION_K]);
+    words.source.head = planned.source.head;
+    words.destination.head = planned.destination.head;
+    words.source_k.head = planned.source_k.head;
+    words.destination_k.head = planned.destination_k.head;
+    memcpy(push, &words, sizeof words);
+}
+
+constexpr RopeCompletion kRotationCompletion = {completeRotationWords, nullptr, false};
+
+void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
+                     Planner* planner) {
+    RopePass* pass =
+        planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
+    pass->completion = &kRotationCompletion;
+    RopePush push = {};
+    setTokenPositions(d, &push, pass);
+    pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
+    setTensorAccesses(t, d, pass);
+    setRotationConstants(d, variant, pass);
+    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    setGroups(t, d, variant, planner->limits(), pass);
+    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &push);
+    setScaleOrTable(d, &push, pass);
+    writeRotatePush(t, push, pass);
+}
+
+// Returns the storage buffers of a pass with both tensors.
+uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    selectRotationPositions(d, &positions, &frequencies);
+    return (readsPositions(positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
+}
+
+// True if both tensors can turn in one pass: there are two, of the same lanes.
+bool canTurnTogether(const RopeRotateDescription& d, const ShaderVariant* variants, const RopeLimits& limits) {
+    if (d.q.heads == 0 || d.k.heads == 0) return false;
+    return variants[0].lane_pairs == variants[1].lane_pairs && variants[0].by_words == variants[1].by_words &&
+           bothTensorsBuffers(d) <= limits.storage_buffers;
+}
+
+// Plans the passes of a resolved description, together or apart.
+RopeResult planPasses(const RopeRotateDescription& d, bool together, Planner* planner) {
+    const bool out_of_place = d.out_of_place != 0;
+    const TensorPass tensors[] = {
+        {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
+        {"k", d.k, ROPE_SLOT_K, out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K},
+    };
+    ShaderVariant variants[2];
+    for (uint32_t i = 0; i < 2; ++i) {
+        variants[i] = chooseVariant(d, sideBits(tensors[i].tensor), planner->limits());
+        if (tensors[i].tensor.heads != 0 && !variants[i].fits)
+            return refuseOddPlaces(tensors[i].name, oddHalves(d), planner->reason());
+    }
+    if (together && canTurnTogether(d, variants, planner->limits())) {
+        addRotationPass({{&tensors[0], &tensors[1]}, 2}, d, variants[0], planner);
+    } else {
+        for (uint32_t i = 0; i < 2; ++i) {
+            if (tensors[i].tensor.heads != 0) addRotationPass({{&tensors[i], nullptr}, 1}, d, variants[i], planner);
+        }
+    }
+    addCountPass(d, planner);
+    return planner->finish();
+}
+
+} // namespace
+} // namespace rope
+
+using namespace rope;
+
+namespace {
+
+RopeResult planRotation(const RopeRotateDescription& description, bool together, const RopeLimits* limits,
+                        RopePlan* plan) {
+    Planner planner(limits, plan);
+    RopeRotateDescription d;
+    RopeResult result = resolveRotate(description, &d, planner.reason());
+    if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
+    if (result == ROPE_SUCCESS) result = planPasses(d, together, &planner);
+    return result == ROPE_SUCCESS ? result : planner.refused(result);
+}
+
+RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, bool together, RopePlan* plan) {
+    RopeRotateDescription d = *static_cast<const RopeRotateDescription*>(planner.description);
+    d.tokens = tokens;
+    return planRotation(d, together, planner.limits, plan);
+}
+
+} // namespace
+
+RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
+    if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
+    return planTogetherOrApart(
+        [&](bool together, RopePlan* to) { return planRotation(*description, together, limits, to); }, plan);
+}
+
+RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
+                               const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
+    const uint32_t sequences = description != nullptr ? description->batch : 0;
+    return planRange({description, limits, planTokens, sequences, true}, least, most, plans, plan_count);
+}

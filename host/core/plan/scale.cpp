@@ -1,0 +1,37 @@
+// This file owns the factor on cos and sin.
+#include "plan/scale.h"
+#include "rules/fixed.h"
+#include "shaders/numbers/angle.h"
+
+namespace rope {
+
+double operationScale(RopeOperation operation, double scale) {
+    switch (operation) {
+    case ROPE_OPERATION_INVERSE:
+        return 1 / scale;
+    case ROPE_OPERATION_SHIFT:
+        return 1;
+    default:
+        return scale;
+    }
+}
+
+// Works in integers, for frexp would be one import more. The scale is a normal number. An exponent of 256 more sets the
+// sign of the float32 that it goes into: it adds 2^31 to the bits.
+SplitScale splitScale(double scale) {
+    const uint64_t bits = doubleBits(scale);
+    uint64_t mantissa = (((bits & 0xFFFFFFFFFFFFF) | 1ull << 52) + (1u << 20)) >> 21; // the nearest 32 bits
+    int exponent = static_cast<int>(bits >> 52 & 0x7FF) - 1023 + static_cast<int>(bits >> 63) * 256;
+    if (mantissa >> 32 != 0) {
+        mantissa >>= 1;
+        ++exponent;
+    }
+    return {static_cast<uint32_t>(mantissa), exponent};
+}
+
+uint32_t scaleGrid(const RopeRotateDescription& d) {
+    const SplitScale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    return scale_grid(scale.mantissa, scale.exponent);
+}
+
+} // namespace rope

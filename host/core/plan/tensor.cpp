@@ -1,0 +1,191 @@
+// This file has what plans over tensors share: the shader that fits a tensor, its lanes and its bindings, and the count
+// of tokens that lack a position.
+#include "plan/tensor.h"
+#include "plan/axes.h"
+#include "plan/element_formats.h"
+#include "plan/enumerators.h"
+#include "plan/frequencies.h"
+#include "plan/pairing.h"
+#include "plan/positions.h"
+#include "plan/rows.h"
+#include "plan/scale.h"
+#include "shaders/modules.h"
+
+namespace rope {
+namespace {
+
+// True if the elements of one side of a tensor lie in groups of 2^bits that start at multiples of it.
+bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
+    const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
+    const uint32_t copied = d.out_of_place != 0 ? d.head_dim : 0;
+    return ((d.rotary_begin | second | copied | strides) & ((1u << bits) - 1)) == 0;
+}
+
+uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
+    const RopeRows& rows = d.rows;
+    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair may read another row
+    const bool by_four = !apart && !variant.by_words && ((rows.offset | rows.row_stride) & 3) == 0;
+    if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
+    if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
+    return ROPE_ROWS_SINGLE;
+}
+
+// True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
+bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides) {
+    return d.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.pairing_in, 2) &&
+           isAligned(d, sides.destination, d.pairing_out, 2);
+}
+
+// True if each side's elements fill whole words: float32 ones do anywhere, 16-bit ones in twos.
+bool fitsWords(const RopeRotateDescription& d, const SideBits& sides) {
+    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
+           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
+}
+
+} // namespace
+
+ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const RopeLimits& limits) {
+    const bool in32 = d.element_in == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
+    if (lanePairsAtMost(d, limits) == 8 && !in32 && !out32 && d.rotary_dim % 16 == 0 &&
+        isAligned(d, sides.source, d.pairing_in, 3) && isAligned(d, sides.destination, d.pairing_out, 3))
+        return {8, 8, false, true};
+    if (fitsVectors(d, sides)) return {4, 4, false, true};
+    return {4, in32 && out32 ? 1u : 2u, true, fitsWords(d, sides)};
+}
+
+uint32_t oddHalves(const RopeRotateDescription& d) {
+    const bool in_chunks = (d.element_in != ROPE_ELEMENT_F32 && liesInChunks(d.pairing_in)) ||
+                           (d.element_out != ROPE_ELEMENT_F32 && liesInChunks(d.pairing_out));
+    return in_chunks && d.chunk_dim / 2 % 2 != 0 ? d.chunk_dim / 2 : 0;
+}
+
+RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* reason, const char* even_halves) {
+    if (odd_halves != 0) {
+        return refuse(
+            reason, ROPE_ERROR_INVALID,
+            "%s has 16-bit elements in halves of %u, an odd number, and they move in twos; use float32, or %s", name,
+            odd_halves, even_halves);
+    }
+    return refuse(reason, ROPE_ERROR_INVALID,
+                  "%s has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they move in twos; "
+                  "make these numbers even, or use float32",
+                  name);
+}
+
+RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement element, uint32_t head_dim) {
+    return {static_cast<uint32_t>(slot),
+            ropeElementBytes(element),
+            layout.offset,
+            {layout.batch_stride, layout.token_stride, layout.head_stride},
+            head_dim};
+}
+
+RopeAccess cosSinAccess(const RopeRotateDescription& d) {
+    const uint32_t pairs = d.rotary_dim / 2;
+    if (d.source == ROPE_SOURCE_INLINE) return frequencyAccess(d.frequencies);
+    RopeAccess access = rowAccess(d.rows, pairs);
+    if (d.source == ROPE_SOURCE_ROWS) {
+        access.stride[0] = d.tokens * d.rows.row_stride;
+        access.stride[1] = d.rows.row_stride;
+    } else {
+        const uint64_t rows = static_cast<uint64_t>(d.frequencies.sets) * d.rows.count;
+        access.extent += (rows - 1) * d.rows.row_stride; // a table is bound whole
+    }
+    return access;
+}
+
+// Sets push words of the table or of the scale, which share words.
+void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+    if (d.source == ROPE_SOURCE_TABLE) {
+        push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
+        push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rows.count);
+        pass->whole_bindings |= 1u << ROPE_BINDING_COS_SIN;
+        return;
+    }
+    const SplitScale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    push->scale_mantissa = scale.mantissa;
+    push->scale_exponent = scale.exponent;
+}
+
+void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass) {
+    uint32_t* constants = pass->constants;
+    constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
+    constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.pairing_in, d.chunk_dim, d.rotary_dim);
+    constants[ROPE_ID_PAIRING_OUT] = chunkPairs(d.pairing_out, d.chunk_dim, d.rotary_dim);
+    constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0 ? 3 : 0;
+    constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    constants[ROPE_ID_SCALE_GRID] = scaleGrid(d);
+    constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
+    constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
+    if (d.source == ROPE_SOURCE_INLINE) {
+        constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
+    } else {
+        constants[ROPE_ID_ROWS] = chooseRowReading(d, variant);
+        constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rows.element);
+    }
+}
+
+bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits) {
+    const bool halves = d.element_in == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16;
+    return halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
+}
+
+uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant) {
+    if (d.rotary_dim == 0) return 0;
+    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs all lie in one chunk
+    return d.rotary_dim / d.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
+}
+
+uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant) {
+    const uint32_t step = variant.by_words ? copied_run(begin, variant.copy_step) : variant.copy_step;
+    return (elements + 2 * step - 1) / (2 * step);
+}
+
+void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+    if (d.skip_first == 0 && d.skip_last == 0) return;
+    pass->joinable = 0;
+    push->window_begin = d.skip_first;
+    push->window_end = isPacked(d.positions) ? d.skip_last : d.tokens - d.skip_last;
+}
+
+bool canBeOutside(const RopeRotateDescription& d) {
+    if (d.source == ROPE_SOURCE_ROWS) return false;
+    if (d.source == ROPE_SOURCE_INLINE) return canLackPosition(d.positions, d.frequencies);
+    const int64_t row = static_cast<int64_t>(d.positions.first) - d.rows.first_position;
+    return d.positions.kind != ROPE_POSITIONS_COUNTED || row < 0 || row + d.tokens > d.rows.count;
+}
+
+bool everyTokenTurns(const RopeRotateDescription& d) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    selectRotationPositions(d, &positions, &frequencies);
+    return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
+}
+
+void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
+    RopePositions positions;
+    RopeFrequencies frequencies;
+    selectRotationPositions(d, &positions, &frequencies);
+    setPositions(positions, frequencies, push, pass);
+    if (d.source == ROPE_SOURCE_ROWS) pass->joinable = 1;
+    setWindow(d, push, pass);
+}
+
+RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner* planner) {
+    RopePass* pass = planner->addPass(rope_shader_count, batch, tokens, 1);
+    setGroup(1, 1, pass->group_size, pass);
+    pass->access[ROPE_BINDING_DESTINATION] = {ROPE_SLOT_COUNTER, sizeof(uint32_t), 0, {0, 0, 0}, 1};
+    pass->constants[ROPE_ID_COS_SIN] = shaderSource(source);
+    return pass;
+}
+
+void addCountPass(const RopeRotateDescription& d, Planner* planner) {
+    if (d.count_outside == 0 || !canBeOutside(d)) return;
+    RopePass* pass = addCounter(d.batch, d.tokens, d.source, planner);
+    RopePush push = {};
+    setTokenPositions(d, &push, pass);
+    setScaleOrTable(d, &push, pass);
+    writePush(push, pass);
+}
+
+} // namespace rope

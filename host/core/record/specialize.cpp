@@ -1,0 +1,242 @@
+// This file folds the specialization constants into a shader, and takes from it the bindings that a dispatch does not
+// have: a few kinds of SPIR-V instruction are found and rewritten.
+#include <vkrope/rope.h>
+
+#include "shaders/interface.h"
+
+#include <string.h>
+
+namespace {
+
+// The names and numbers are the SPIR-V specification's.
+enum Opcode : uint32_t {
+    OpTypeBool = 20,
+    OpConstantTrue = 41,
+    OpConstantFalse = 42,
+    OpConstant = 43,
+    OpConstantComposite = 44,
+    OpSpecConstant = 50,
+    OpSpecConstantComposite = 51,
+    OpSpecConstantOp = 52,
+    OpFunction = 54,
+    OpDecorate = 71,
+    OpMemberDecorate = 72,
+    OpCompositeExtract = 81,
+    OpSNegate = 126,
+    OpIAdd = 128,
+    OpISub = 130,
+    OpIMul = 132,
+    OpUDiv = 134,
+    OpUMod = 137,
+    OpLogicalOr = 166,
+    OpLogicalAnd = 167,
+    OpLogicalNot = 168,
+    OpSelect = 169,
+    OpIEqual = 170,
+    OpINotEqual = 171,
+    OpUGreaterThan = 172,
+    OpSGreaterThan = 173,
+    OpUGreaterThanEqual = 174,
+    OpULessThan = 176,
+    OpSLessThan = 177,
+    OpULessThanEqual = 178,
+    OpShiftRightLogical = 194,
+    OpShiftLeftLogical = 196,
+    OpBitwiseOr = 197,
+    OpBitwiseAnd = 199,
+};
+constexpr uint32_t DecorationSpecId = 1;
+constexpr uint32_t DecorationNonWritable = 24;
+constexpr uint32_t DecorationBinding = 33;
+constexpr uint32_t kHeaderWords = 5;
+
+// The module as it is written, and the id of its bool type.
+struct FoldedModule {
+    uint32_t* words;
+    uint32_t count;
+    uint32_t bool_type;
+};
+
+const uint32_t* endOf(const FoldedModule& m) { return m.words + m.count; }
+uint32_t opcodeOf(const uint32_t* instruction) { return instruction[0] & 0xFFFFu; }
+uint32_t lengthOf(const uint32_t* instruction) { return instruction[0] >> 16; }
+
+void appendWords(FoldedModule* m, const uint32_t* words, uint32_t count) {
+    memcpy(m->words + m->count, words, count * sizeof(uint32_t));
+    m->count += count;
+}
+
+// Returns the constant of a result id, among those written already, or null.
+const uint32_t* findConstant(const FoldedModule& m, uint32_t id) {
+    for (const uint32_t* at = m.words + kHeaderWords; at < endOf(m); at += lengthOf(at)) {
+        if (opcodeOf(at) >= OpConstantTrue && opcodeOf(at) <= OpConstantComposite && at[2] == id) return at;
+    }
+    return nullptr;
+}
+
+// Reads a scalar constant. Returns false for an id that is none.
+bool readConstant(const FoldedModule& m, uint32_t id, uint32_t* value) {
+    const uint32_t* constant = findConstant(m, id);
+    if (constant == nullptr || opcodeOf(constant) == OpConstantComposite) return false;
+    *value = opcodeOf(constant) == OpConstant ? constant[3] : opcodeOf(constant) == OpConstantTrue;
+    return true;
+}
+
+// Sets the value, and returns true for foldOperation().
+bool setResult(uint32_t result, uint32_t* value) {
+    *value = result;
+    return true;
+}
+
+// Carries out the operations that glslang makes of integers and booleans.
+bool foldOperation(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* value) {
+    switch (op) {
+    case OpSNegate:
+        return setResult(0 - a, value);
+    case OpIAdd:
+        return setResult(a + b, value);
+    case OpISub:
+        return setResult(a - b, value);
+    case OpIMul:
+        return setResult(a * b, value);
+    case OpUDiv:
+        return setResult(b != 0 ? a / b : 0, value);
+    case OpUMod:
+        return setResult(b != 0 ? a % b : 0, value);
+    case OpLogicalOr:
+        return setResult(a | b, value);
+    case OpLogicalAnd:
+        return setResult(a & b, value);
+    case OpLogicalNot:
+        return setResult(a == 0, value);
+    case OpSelect:
+        return setResult(a != 0 ? b : c, value);
+    case OpIEqual:
+        return setResult(a == b, value);
+    case OpINotEqual:
+        return setResult(a != b, value);
+    case OpUGreaterThan:
+        return setResult(a > b, value);
+    case OpSGreaterThan:
+        return setResult(static_cast<int32_t>(a) > static_cast<int32_t>(b), value);
+    case OpUGreaterThanEqual:
+        return setResult(a >= b, value);
+    case OpULessThan:
+        return setResult(a < b, value);
+    case OpSLessThan:
+        return setResult(static_cast<int32_t>(a) < static_cast<int32_t>(b), value);
+    case OpULessThanEqual:
+        return setResult(a <= b, value);
+    case OpShiftRightLogical:
+        return setResult(b < 32 ? a >> b : 0, value);
+    case OpShiftLeftLogical:
+        return setResult(b < 32 ? a << b : 0, value);
+    case OpBitwiseOr:
+        return setResult(a | b, value);
+    case OpBitwiseAnd:
+        return setResult(a & b, value);
+    default:
+        return false;
+    }
+}
+
+// Computes the value of an OpSpecConstantOp. Returns false for an operation that is not known.
+bool foldInstruction(const FoldedModule& m, const uint32_t* instruction, uint32_t* value) {
+    const uint32_t length = lengthOf(instruction);
+    if (instruction[3] == OpCompositeExtract) {
+        const uint32_t* composite = findConstant(m, instruction[4]);
+        return composite != nullptr && length == 6 && readConstant(m, composite[3 + instruction[5]], value);
+    }
+    uint32_t operands[3] = {0, 0, 0};
+    if (length > 7) return false;
+    for (uint32_t i = 4; i < length; ++i) {
+        if (!readConstant(m, instruction[i], &operands[i - 4])) return false;
+    }
+    return foldOperation(instruction[3], operands[0], operands[1], operands[2], value);
+}
+
+void appendConstant(FoldedModule* m, uint32_t type, uint32_t id, uint32_t value) {
+    uint32_t words[4] = {4u << 16 | OpConstant, type, id, value};
+    if (type == m->bool_type) words[0] = 3u << 16 | (value != 0 ? OpConstantTrue : OpConstantFalse);
+    appendWords(m, words, lengthOf(words));
+}
+
+// Returns the constant id that decorates a result id. Decorations stand before all constants.
+uint32_t specializationId(const RopeShader& shader, uint32_t id) {
+    const uint32_t* last = shader.words + shader.bytes / 4;
+    for (const uint32_t* at = shader.words + kHeaderWords; at < last && opcodeOf(at) != OpFunction;
+         at += lengthOf(at)) {
+        if (opcodeOf(at) == OpDecorate && at[1] == id && at[2] == DecorationSpecId) return at[3];
+    }
+    return ROPE_CONSTANT_COUNT;
+}
+
+// Returns the binding of a buffer. A storage buffer that the dispatch does not bind stands only in code that a constant
+// rules out. A buffer that is read goes to the first binding that the dispatch has. A buffer that is written goes to
+// the destination, which every dispatch has: elsewhere validation would see a write of what other dispatches read.
+uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
+    if (binding >= ROPE_BINDING_UNIFORM || dispatch.bindings[binding].range != 0) return binding;
+    const bool written = binding > ROPE_BINDING_DESTINATION && binding <= ROPE_BINDING_DESTINATION_V;
+    uint32_t first = written ? ROPE_BINDING_DESTINATION : 0;
+    while (first < ROPE_BINDING_DESTINATION && dispatch.bindings[first].range == 0) ++first;
+    return first;
+}
+
+// True if what is only read goes to the buffer that is written. It is then not declared as only read: MSL that is made
+// of such a module would have a pointer to constants for both.
+bool readsDestination(const RopeDispatch& dispatch) {
+    return boundInstead(dispatch, ROPE_BINDING_POSITIONS) == ROPE_BINDING_DESTINATION;
+}
+
+// Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
+// folded.
+bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedModule* m) {
+    uint32_t value = 0;
+    switch (opcodeOf(at)) {
+    case OpTypeBool:
+        m->bool_type = at[1];
+        break;
+    case OpDecorate:
+        if (at[2] == DecorationSpecId) return true;
+        if (at[2] != DecorationBinding) break;
+        appendWords(m, at, 4);
+        m->words[m->count - 1] = boundInstead(dispatch, at[3]);
+        return true;
+    case OpMemberDecorate:
+        if (at[3] == DecorationNonWritable && readsDestination(dispatch)) return true;
+        break;
+    case OpSpecConstant:
+        value = specializationId(*dispatch.shader, at[2]);
+        if (value >= ROPE_CONSTANT_COUNT) return false;
+        appendConstant(m, at[1], at[2], dispatch.constants[value]);
+        return true;
+    case OpSpecConstantComposite:
+        appendWords(m, at, lengthOf(at));
+        m->words[m->count - lengthOf(at)] = lengthOf(at) << 16 | OpConstantComposite;
+        return true;
+    case OpSpecConstantOp:
+        if (!foldInstruction(*m, at, &value)) return false;
+        appendConstant(m, at[1], at[2], value);
+        return true;
+    default:
+        break;
+    }
+    appendWords(m, at, lengthOf(at));
+    return true;
+}
+
+} // namespace
+
+size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words) {
+    if (dispatch == nullptr || dispatch->shader == nullptr || words == nullptr) return 0;
+    const RopeShader* shader = dispatch->shader;
+    FoldedModule m = {words, 0, 0};
+    const uint32_t* last = shader->words + shader->bytes / 4;
+    appendWords(&m, shader->words, kHeaderWords);
+    const uint32_t* at = shader->words + kHeaderWords;
+    for (; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at)) {
+        if (!appendInstruction(*dispatch, at, &m)) return 0;
+    }
+    appendWords(&m, at, static_cast<uint32_t>(last - at));
+    return m.count * sizeof(uint32_t);
+}

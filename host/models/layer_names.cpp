@@ -1,0 +1,91 @@
+#include "models/layer_names.hpp"
+
+#include "models/refusal.hpp"
+
+#include <algorithm>
+
+namespace rope {
+namespace {
+
+// A type as a line may hold it, whatever bytes a file has for it.
+std::string plain(const std::string& type) {
+    std::string text = type.substr(0, 45) + (type.size() > 45 ? "..." : "");
+    for (char& c : text) {
+        if (c < ' ' || c > '~') c = '?';
+    }
+    return text;
+}
+
+} // namespace
+
+std::string nameLayers(const std::vector<ModelLayer>& layers, const LayerPredicate& is) {
+    std::string numbers;
+    const ModelLayer* first = nullptr;
+    constexpr size_t kMostRuns = 64; // no model has as many
+    size_t count = 0, runs = 0;
+    bool alike = true;
+    for (size_t i = 0; i < layers.size(); ++i) {
+        if (!is(layers[i])) continue;
+        size_t end = i + 1;
+        while (end < layers.size() && is(layers[end])) ++end;
+        if (++runs <= kMostRuns)
+            numbers +=
+                (count == 0 ? "" : ", ") + std::to_string(i) + (end == i + 1 ? "" : "-" + std::to_string(end - 1));
+        if (first == nullptr) first = &layers[i];
+        for (count += end - i; i < end; ++i) alike = alike && layers[i].type == first->type;
+    }
+    if (runs > kMostRuns) numbers += " and others";
+    const bool typed = count != 0 && alike && !first->type.empty();
+    return (count == 1 ? "layer " : "layers ") + numbers + (typed ? " (" + plain(first->type) + ")" : "");
+}
+
+std::string nameStillLayers(const std::vector<ModelLayer>& layers) {
+    const auto still = [](const ModelLayer& layer) { return !layer.rotates; };
+    const auto count = std::count_if(layers.begin(), layers.end(), still);
+    return count == 0 ? "" : nameLayers(layers, still) + (count == 1 ? " does not rotate" : " do not rotate");
+}
+
+std::string describeLayers(const ModelEncoding& model) {
+    if (model.layers.empty()) {
+        constexpr size_t kMostNames = 8;
+        std::string others;
+        size_t count = 0;
+        for (const std::string& type : model.layer_types) {
+            if (type != model.layer_type && ++count <= kMostNames) others += (count == 1 ? "" : ", ") + plain(type);
+        }
+        if (count > kMostNames) others += " and " + std::to_string(count - kMostNames) + " more";
+        if (!model.types_differ || others.empty()) return "";
+        return "the frequencies are those of layers of the type " + plain(model.layer_type) +
+               "; layers of other types have others: " + others;
+    }
+    const auto answered = [](const ModelLayer& layer) { return layer.answered; };
+    const auto other = [](const ModelLayer& layer) { return layer.rotates && !layer.answered; };
+    const auto others = std::count_if(model.layers.begin(), model.layers.end(), other);
+    const std::string still = nameStillLayers(model.layers);
+    if (others == 0 && still.empty()) return "";
+    return "the frequencies are those of " + nameLayers(model.layers, answered) +
+           (others == 0 ? ""
+                        : "; " + nameLayers(model.layers, other) + (others == 1 ? " has others" : " have others")) +
+           (still.empty() ? "" : "; " + still);
+}
+
+bool checkLayerNumber(uint32_t number, const std::string& type, const std::vector<ModelLayer>& layers,
+                      std::string* error) {
+    if (number >= layers.size()) {
+        return refuse(error, "the model has " + std::to_string(layers.size()) + " layers, 0 to " +
+                                 std::to_string(layers.size() - 1) + ", and no layer " + std::to_string(number));
+    }
+    const ModelLayer& layer = layers[number];
+    const std::string name = "layer " + std::to_string(number);
+    if (!type.empty() && type != layer.type)
+        return refuse(error, name + " is of " + (layer.type.empty() ? "no type" : "the type " + plain(layer.type)) +
+                                 ", not of the type " + plain(type));
+    if (layer.rotates) return true;
+    const auto turns = [](const ModelLayer& other) { return other.rotates; };
+    const auto turning = std::count_if(layers.begin(), layers.end(), turns);
+    return refuse(error, name + (layer.type.empty() ? "" : " (" + plain(layer.type) + ")") + " does not rotate; " +
+                             (turning != 0 ? nameLayers(layers, turns) + (turning == 1 ? " rotates" : " rotate")
+                                           : "no layer of the model does"));
+}
+
+} // namespace rope

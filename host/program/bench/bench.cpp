@@ -1,0 +1,407 @@
+// vkrope bench: times a device's rotations, tables, fused passes and other encodings beside copies of as many bytes.
+#include "program/bench/cases.hpp"
+#include "program/bench/report.hpp"
+#include "program/bench/tune.hpp"
+#include "program/option_values.hpp"
+#include "program/output.hpp"
+#include "program/progress.hpp"
+#include "program/target.hpp"
+#include "program/tool.hpp"
+
+#include "bench/cases/encodings.hpp"
+#include "bench/cases/fused.hpp"
+#include "bench/cases/host_costs.hpp"
+#include "bench/cases/rotation.hpp"
+#include "bench/cases/table.hpp"
+#include "bench/harness/allocations.hpp"
+#include "bench/harness/keep_awake.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tool {
+namespace {
+
+using measure::BenchDevice;
+using measure::RotationCase;
+
+struct BenchOptions {
+    std::string device, only, plot, tuning;
+    TimingOptions timing;
+    CaseOptions cases;
+    uint32_t rounds = 0, batch = 0, packed = 0;
+    bool tables = false, fused = false, encodings = false, costs = false, json = false, tune = false;
+    bool rotations() const { return !tables && !fused && !encodings && !costs; }
+};
+
+bool checkTuneOptions(const BenchOptions& options, Failure* failure) {
+    const std::pair<const char*, bool> given[] = {
+        {"--table", options.tables},           {"--fused", options.fused},
+        {"--encodings", options.encodings},    {"--costs", options.costs},
+        {"--tuning", !options.tuning.empty()}, {"--only", !options.only.empty()},
+        {"--plot", !options.plot.empty()},     {"--batch", options.batch != 0},
+        {"--packed", options.packed != 0}};
+    for (const auto& option : given) {
+        if (option.second)
+            return refuse(failure, std::string(option.first) + " does not go with --tune; leave one out");
+    }
+    return true;
+}
+
+bool checkBenchOptions(const BenchOptions& options, Failure* failure) {
+    if (options.tune && !checkTuneOptions(options, failure)) return false;
+    const std::pair<const char*, bool> given[] = {{"--element", !options.cases.elements.empty()},
+                                                  {"--pairing", !options.cases.pairings.empty()},
+                                                  {"--place", !options.cases.places.empty()},
+                                                  {"--source", !options.cases.sources.empty()},
+                                                  {"--plot", !options.plot.empty()},
+                                                  {"--tuning", !options.tuning.empty()},
+                                                  {"--batch", options.batch != 0},
+                                                  {"--packed", options.packed != 0},
+                                                  {"--model", !options.cases.models.empty() && !options.tables}};
+    for (const auto& option : given) {
+        if (option.second && !options.rotations())
+            return refuse(failure,
+                          std::string(option.first) +
+                              " goes with rotations; leave it out, or --table, --fused, --encodings and --costs");
+    }
+    if (options.batch != 0 && options.packed != 0)
+        return refuse(failure, "--batch and --packed are two layouts of sequences; give one of them");
+    if (!checkDeviceName(options.device, failure)) return false;
+    const std::vector<PathOption> plot = {{"--plot", options.plot, "", PathOption::Holds::drawing}};
+    return options.plot.empty() || checkPaths({}, plot, failure);
+}
+
+// ---- Measuring -----------------------------------------------------------------------------------------------------
+
+// One thing to measure: its row before it is timed, and how it is made.
+struct Measurement {
+    BenchRow row;
+    std::string name;
+    uint32_t tokens;
+    // Makes and verifies the case, writes its bytes into the row, and gives its contestants to `time`.
+    std::function<void(BenchDevice*, BenchRow*, const std::function<void(std::vector<measure::Contestant>)>&)>
+        makeAndTime;
+};
+
+Measurement rotationMeasurement(const RotationCase& c) {
+    Measurement measurement;
+    measurement.name = measure::caseName(c);
+    measurement.tokens = c.tokens;
+    const char* pairing = measure::nameIn(measure::pairings(), c.pairing);
+    const char* place = measure::nameIn(measure::placements(), c.out_of_place);
+    measurement.row.group = measure::describeModel(*c.model) + ", " + pairing + ", " + place;
+    if (c.sequences > 1)
+        measurement.row.group += ", " + std::to_string(c.sequences) + (c.packed ? " packed" : "") + " sequences";
+    measurement.row.labels = {{"model", c.model->name},
+                              {"pairing", pairing},
+                              {"place", place},
+                              {"tokens", c.tokens},
+                              {"element", measure::nameIn(measure::elements(), c.element)},
+                              {"source", measure::nameIn(measure::sources(), c.source)}};
+    if (c.sequences > 1) {
+        Json all = {{"sequences", c.sequences}, {"packed", c.packed}};
+        all.update(measurement.row.labels);
+        measurement.row.labels = all;
+    }
+    measurement.row.shown = 3;
+    measurement.makeAndTime = [c](BenchDevice* bench, BenchRow* row, const auto& time) {
+        measure::RotationBench rotation(bench, c);
+        row->bytes = static_cast<double>(rotation.bytes());
+        time(rotation.contestants());
+    };
+    return measurement;
+}
+
+Measurement tableMeasurement(const measure::ModelShape& model, uint32_t tokens) {
+    Measurement measurement;
+    measurement.name = std::string("table/") + model.name;
+    measurement.tokens = tokens;
+    measurement.row.group = "tables of cos and sin, written by position";
+    measurement.row.labels = {{"model", model.name}, {"tokens", tokens}};
+    measurement.row.shown = 2;
+    measurement.makeAndTime = [&model, tokens](BenchDevice* bench, BenchRow* row, const auto& time) {
+        measure::TableBench table(bench, model, tokens);
+        row->bytes = static_cast<double>(table.bytes());
+        time(table.contestants());
+    };
+    return measurement;
+}
+
+Measurement fusedMeasurement(const measure::FusedKind& kind, uint32_t tokens) {
+    Measurement measurement;
+    measurement.name = std::string("fused/") + kind.name;
+    measurement.tokens = tokens;
+    measurement.row.group = std::string("fused: ") + kind.name + ", " + std::to_string(kind.q_heads) + " + " +
+                            std::to_string(kind.kv_heads) + " + " + std::to_string(kind.vHeads()) + " heads";
+    measurement.row.labels = {{"fused", kind.name}, {"tokens", tokens}};
+    measurement.row.shown = 1;
+    measurement.makeAndTime = [&kind, tokens](BenchDevice* bench, BenchRow* row, const auto& time) {
+        measure::FusedBench fused(bench, kind, tokens);
+        row->bytes = static_cast<double>(fused.bytes());
+        row->unfused_bytes = static_cast<double>(fused.unfusedBytes());
+        time(fused.contestants());
+    };
+    return measurement;
+}
+
+Measurement encodingMeasurement(const measure::EncodingKind& kind, uint32_t size) {
+    Measurement measurement;
+    measurement.name = kind.name;
+    measurement.tokens = size;
+    measurement.row.group = kind.name + (", " + kind.of);
+    measurement.row.labels = {{"encoding", kind.name}, {kind.unit, size}};
+    measurement.row.shown = 1;
+    measurement.makeAndTime = [kind, size](BenchDevice* bench, BenchRow* row, const auto& time) {
+        measure::EncodingBench encoding = kind.make(bench, size);
+        row->bytes = static_cast<double>(encoding.bytes);
+        time(encoding.contestants());
+    };
+    return measurement;
+}
+
+std::vector<Measurement> measurementsOf(const BenchOptions& options) {
+    const measure::CaseChoices choices =
+        choicesOf(options.cases, options.plot.empty() ? kDefaultChoices : kPlotChoices);
+    std::vector<Measurement> measurements;
+    if (options.rotations()) {
+        for (RotationCase c : measure::casesOf(choices)) {
+            c.tuning = readTuning(options.tuning);
+            c.packed = options.packed != 0;
+            c.sequences = std::max(1u, std::max(options.batch, options.packed));
+            measurements.push_back(rotationMeasurement(c));
+        }
+    }
+    if (options.tables) {
+        for (const measure::ModelShape* model : choices.models)
+            for (const uint32_t tokens : choices.tokens) measurements.push_back(tableMeasurement(*model, tokens));
+    }
+    if (options.fused) {
+        for (const measure::FusedKind& kind : measure::fusedKinds())
+            for (const uint32_t tokens : choices.tokens)
+                if (kind.takes(tokens)) measurements.push_back(fusedMeasurement(kind, tokens));
+    }
+    if (options.encodings) {
+        for (const measure::EncodingKind& kind : measure::encodingKinds())
+            for (const uint32_t size : options.cases.tokens.empty() ? kind.sizes : options.cases.tokens)
+                measurements.push_back(encodingMeasurement(kind, size));
+    }
+    const auto unwanted = [&](const Measurement& one) { return one.name.find(options.only) == one.name.npos; };
+    measurements.erase(std::remove_if(measurements.begin(), measurements.end(), unwanted), measurements.end());
+    return measurements;
+}
+
+// A case that does not fit the device, is wrong or fails says so in its row, and the run goes on unless the device is
+// stuck.
+BenchRow timeMeasurement(const Measurement& measurement, uint32_t rounds, BenchDevice* bench,
+                         measure::ClockProbe* clock) {
+    BenchRow row = measurement.row;
+    row.has_warm_column = bench->workingSet() != 0;
+    const auto time = [&](std::vector<measure::Contestant> contestants) {
+        measure::RoundRobin round_robin(bench, clock, std::move(contestants));
+        round_robin.runRounds(rounds, measurement.tokens);
+        row.takeTimes(round_robin);
+    };
+    try {
+        measurement.makeAndTime(bench, &row, time);
+    } catch (const measure::DoesNotFit& unfit) {
+        row.untimed_reason = unfit.what();
+    } catch (const measure::WrongResult& wrong) {
+        row.untimed_reason = wrong.what();
+        row.wrong = true;
+    } catch (const std::runtime_error& failed) {
+        if (bench->device().isStuck()) throw;
+        row.untimed_reason = failed.what();
+        row.failed = true;
+    }
+    return row;
+}
+
+std::vector<BenchRow> timeMeasurements(const BenchOptions& options, BenchDevice* bench, measure::ClockProbe* clock) {
+    const std::vector<Measurement> measurements = measurementsOf(options);
+    std::vector<BenchRow> rows;
+    Progress progress;
+    for (const Measurement& measurement : measurements) {
+        progress.show("timing " + std::to_string(rows.size() + 1) + " of " + std::to_string(measurements.size()) +
+                      ": " + measurement.name + ", " + std::to_string(measurement.tokens) + " tokens");
+        rows.push_back(timeMeasurement(measurement, options.rounds, bench, clock));
+        progress.show("");
+        if (!options.json) printRow(rows.back(), rows.size() > 1 ? &rows[rows.size() - 2] : nullptr);
+    }
+    return rows;
+}
+
+// ---- The host's costs around the kernel ----------------------------------------------------------------------------
+
+std::string timeText(double seconds) {
+    char text[32];
+    const bool fast = seconds < 1e-3;
+    std::snprintf(text, sizeof text, "%.3f %s", seconds * (fast ? 1e6 : 1e3), fast ? "us" : "ms");
+    return text;
+}
+
+Json measureCosts(bool json, BenchDevice* bench) {
+    measure::HostCosts host_costs(bench);
+    Json list = Json::array();
+    if (!json)
+        std::printf("\non the CPU, one decode step of Llama-3-8B in place\n%-62s %12s %12s\n", "", "time",
+                    "allocations");
+    for (const measure::HostProbe& probe : host_costs.probes()) {
+        const measure::HostCost cost = host_costs.measure(probe);
+        Json one = {{"name", probe.name}, {"what", probe.what}, {"us", cost.seconds.median * 1e6}};
+        if (measure::countsAllocations()) one["allocations"] = static_cast<uint64_t>(cost.allocations);
+        one["vulkan_allocations"] = static_cast<uint64_t>(cost.through_callbacks);
+        list.push_back(one);
+        if (json) continue;
+        const std::string counted =
+            measure::countsAllocations() ? std::to_string(static_cast<uint64_t>(cost.allocations)) : "not counted";
+        std::printf("%-62s %12s %12s\n", probe.what.c_str(), timeText(cost.seconds.median).c_str(), counted.c_str());
+    }
+    for (const measure::ShaderSize& code : host_costs.shaderSizes()) {
+        list.push_back({{"name", "spirv/" + code.what}, {"bytes", code.bytes}});
+        if (!json) std::printf("SPIR-V of %-52s %6zu bytes\n", code.what.c_str(), static_cast<size_t>(code.bytes));
+    }
+    return list;
+}
+
+// ---- The command ---------------------------------------------------------------------------------------------------
+
+void printBenchHead(const BenchDevice& bench, const rope::DeviceInfo& info) {
+    std::printf("device: %s\n", oneLine(rope::describe(info)).c_str());
+    std::printf("clock: %s\n",
+                bench.clock() == measure::Clock::kDevice
+                    ? "the device's timestamps"
+                    : "the host's, around submit and wait, less what submitting an empty dispatch takes");
+    if (bench.workingSet() != 0)
+        std::printf("buffers: sets of %d MiB together in turns, so that no cache holds them; warm us: one set\n",
+                    static_cast<int>(bench.workingSet() >> 20));
+    else
+        std::printf("buffers: one set, which a cache may hold\n");
+    const bool unchecked = (bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0;
+    std::printf("pipelines: %s\n", unchecked ? "all without a driver's checks of bounds"
+                                             : "with the driver's checks of bounds, if it has any");
+    std::printf("times of one dispatch and a barrier, out of a submission of many; medians of rounds in turns\n"
+                "GB/s and us/MB of all bytes read and written\n"
+                "under a kernel's name: how many times that kernel's time was taken\n");
+}
+
+// The tuning is checked before anything is printed.
+bool checkTuningOption(const BenchOptions& options, const BenchDevice& bench, Failure* failure) {
+    measure::CaseDescription described(measure::casesOf(kDefaultChoices).front());
+    described.description.tuning = readTuning(options.tuning);
+    RopePlan plan;
+    return ropePlanRotate(&described.description, &bench.limits(), &plan) == ROPE_SUCCESS ||
+           refuse(failure, "--tuning: " + std::string(plan.reason.text));
+}
+
+bool checkOnlyOption(const BenchOptions& options, Failure* failure) {
+    const bool times = options.rotations() || options.tables || options.fused || options.encodings;
+    if (!times && !options.only.empty())
+        return refuse(failure, "--only chooses measurements, and --costs alone has none; leave one out");
+    return options.only.empty() || !measurementsOf(options).empty() ||
+           refuse(failure, "--only: none of the measurements has '" + options.only + "' in its name");
+}
+
+bool runBench(const BenchOptions& options, Failure* failure) try {
+    if (!checkBenchOptions(options, failure) || !checkOnlyOption(options, failure)) return false;
+    if (options.tune)
+        return runTune({options.device, options.timing, options.cases, options.rounds, options.json}, failure);
+    BenchDevice bench = openTimedDevice(options.device, options.timing);
+    if (!checkTuningOption(options, bench, failure)) return false;
+    const rope::DeviceInfo& info = bench.device().info();
+    if (!options.json) printBenchHead(bench, info);
+    measure::ClockProbe clock(&bench);
+    std::vector<BenchRow> rows;
+    {
+        const measure::KeepAwake awake(&bench); // not while allocations are counted
+        rows = timeMeasurements(options, &bench, &clock);
+    }
+    if (!options.json) printClockReport(clock.report());
+    Json costs;
+    if (options.costs) costs = measureCosts(options.json, &bench);
+    if (options.json) {
+        Json list = Json::array();
+        for (const BenchRow& row : rows) list.push_back(rowJson(row));
+        Json whole = {{"device", {{"name", info.name}, {"type", info.type}, {"driver", info.driver}}},
+                      {"clock", options.timing.clock},
+                      {"clock_watch", clockJson(clock)},
+                      {"working_set_mib", bench.workingSet() >> 20},
+                      {"without_bounds_checks", (bench.limits().enabled & ROPE_ENABLED_PIPELINE_ROBUSTNESS) != 0},
+                      {"rows", list}};
+        if (options.costs) whole["costs"] = costs;
+        std::printf("%s\n", whole.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    }
+    const auto wrong =
+        std::count_if(rows.begin(), rows.end(), [](const BenchRow& row) { return row.wrong || row.failed; });
+    if (wrong != 0)
+        return fail(failure, std::to_string(wrong) + " of " + std::to_string(rows.size()) +
+                                 " cases were wrong or failed; their rows say why, and vkrope check says more");
+    return options.plot.empty() ||
+           writeText({"--plot", options.plot, ""}, rope::drawChart(bandwidthChart(info.name, rows)), failure);
+} catch (const std::invalid_argument& refused) {
+    return refuse(failure, refused.what());
+}
+
+const char kBenchFooter[] =
+    "Every case is verified against the CPU's bits before it is timed. It takes turns with others of as many bytes: "
+    "copies "
+    "of 1, 2, 4 and 8 times 16 bytes a thread from one buffer to another, and vkCmdCopyBuffer; in place also a kernel "
+    "that has the rotation's loads and stores and only negates; the case in float32, and an inline one from a table. "
+    "An "
+    "empty dispatch comes last. \"best copy\" is the ratio to the fastest copy kernel, in place too. Without further "
+    "options the bench times Llama-3-8B, half, inline, in place and out of place, at 1, 32, 512 and 4096 tokens.\n"
+    "The device is warmed up first. A time is that of a submission of as many dispatches as take a few milliseconds, "
+    "with "
+    "a barrier between each two, divided by their number. They use sets of buffers in turns that are larger than a "
+    "cache "
+    "together (--working-set); warm us is the time on one set, where one fits a cache. A line at the end says so if "
+    "the "
+    "device's clock moved.\n"
+    "--tune times each case with up to twenty tunings: 1, 2, 4 and 8 heads and 8 and 4 pairs of a thread, then groups "
+    "of at most 64 to 512 threads for the best of these. They take turns with the library's own; the best few are "
+    "timed once more, and --rounds are theirs. No bit depends on a tuning. \"keep\": none is faster than the noise "
+    "explains. `take` is a RopeTuning for a description, and with its commas for --tuning.\n"
+    "Exit status 1 where results are wrong.\n\n"
+    "examples:\n"
+    "  vkrope bench --tokens 1,32 --element f16\n"
+    "  vkrope bench --tokens 1,32,512 --element f32 --plot bandwidth.svg\n"
+    "  vkrope bench --tune --tokens 1,64 --element f32\n"
+    "  vkrope bench --costs";
+
+} // namespace
+
+RunCommand addBenchCommand(CLI::App* app) {
+    const auto options = std::make_shared<BenchOptions>();
+    app->add_option("--device", options->device,
+                    "a device's index or a part of its name; without it the best there is");
+    addCaseOptions(app, &options->cases);
+    takesCount(app->add_option("--rounds", options->rounds, "of each case; without it as many as fit some seconds"),
+               "a whole number of rounds", 1, 100000);
+    takesCount(app->add_option("--batch", options->batch, "sequences of --tokens each; without it 1"),
+               "a whole number of sequences", 1, 1024);
+    takesCount(app->add_option("--packed", options->packed,
+                               "sequences that have --tokens together; the second is twice as long as the first, the "
+                               "third three times, and so on"),
+               "a whole number of sequences", 1, 1024);
+    addTimingOptions(app, &options->timing);
+    takesTuning(app->add_option("--tuning", options->tuning, "in place of the library's own; see --tune"));
+    app->add_flag("--table", options->tables, "instead, how tables are made, beside vkCmdFillBuffer");
+    app->add_flag("--fused", options->fused, "instead, the passes from projection to cache, beside what they replace");
+    app->add_flag(
+        "--encodings", options->encodings,
+        "instead, what is added to embeddings, and biases on scores (--tokens are their queries), beside copies, and "
+        "additions beside a kernel that only adds, sum");
+    app->add_option("--only", options->only, "those measurements alone whose names have this in them, as kv_q8_0");
+    app->add_flag("--tune", options->tune, "instead, try how the device's threads are best cut");
+    app->add_flag("--costs", options->costs, "instead, planning, recording, pipelines, first use, bytes of SPIR-V");
+    app->add_flag("--json", options->json, "as JSON");
+    app->add_option(
+        "--plot", options->plot,
+        "the .svg to draw bandwidth over bytes to; without --place out-of-place, without --tokens all lengths");
+    app->footer(kBenchFooter);
+    return [options](Failure* failure) { return runBench(*options, failure); };
+}
+
+} // namespace tool

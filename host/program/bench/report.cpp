@@ -1,0 +1,227 @@
+#include "program/bench/report.hpp"
+
+#include "bench/cases/baselines.hpp"
+#include "bench/cases/rotation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+namespace tool {
+
+using measure::Quartiles;
+
+void BenchRow::takeTimes(const measure::RoundRobin& round_robin) {
+    rounds = round_robin.rounds();
+    dispatches = round_robin.repeats(0);
+    seconds = round_robin.seconds(0);
+    for (size_t i = 1; i < round_robin.size(); ++i)
+        comparisons.push_back(
+            {round_robin.name(i), round_robin.seconds(i), round_robin.ratio(i), round_robin.repeats(i)});
+}
+
+const BenchRow::Comparison* BenchRow::find(const std::string& name) const {
+    for (const Comparison& comparison : comparisons) {
+        if (comparison.name == name) return &comparison;
+    }
+    return nullptr;
+}
+
+const BenchRow::Comparison* BenchRow::fastestCopy() const {
+    const Comparison* fastest = nullptr;
+    for (const Comparison& comparison : comparisons) {
+        if (!measure::isCopyKernel(comparison.name)) continue;
+        if (fastest == nullptr || comparison.seconds.median < fastest->seconds.median) fastest = &comparison;
+    }
+    return fastest;
+}
+
+// ---- Lines ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr int kColumn = 10;
+
+std::string labelText(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+std::string decimal(double value, int digits) {
+    if (!std::isfinite(value)) return "-";
+    char text[48];
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    return text;
+}
+
+std::string microseconds(double us) { return decimal(us, us < 10 ? 2 : 1); }
+
+int widthOf(const std::string& name) { return std::max(kColumn, static_cast<int>(name.size()) + 1); }
+
+void printCell(const std::string& name, const std::string& what) { std::printf("%*s", widthOf(name), what.c_str()); }
+
+// Calls visit(name, value) for each column, in their order.
+template <typename Visit> void visitLabels(const BenchRow& row, Visit visit) {
+    size_t number = 0;
+    for (const auto& label : row.labels.items()) {
+        if (number++ + row.shown >= row.labels.size()) visit(label.key(), labelText(label.value()));
+    }
+}
+
+template <typename Visit> void visitTimes(const BenchRow& row, Visit visit) {
+    const double us = row.seconds.median * 1e6, megabytes = row.bytes * 1e-6;
+    const BenchRow::Comparison* warm = row.find(measure::kWarm);
+    visit("us", microseconds(us));
+    if (row.has_warm_column) visit("warm us", warm != nullptr ? microseconds(warm->seconds.median * 1e6) : "-");
+    visit("GB/s", decimal(us > 0 ? megabytes / us * 1e3 : NAN, us > megabytes * 1e3 ? 3 : 1));
+    visit("us/MB", decimal(us / megabytes, 2));
+    const BenchRow::Comparison* copy = row.fastestCopy();
+    if (copy != nullptr) visit("best copy", decimal(copy->ratio.median, 2));
+    const std::vector<std::string>& companions = measure::RotationBench::companionNames();
+    for (const BenchRow::Comparison& comparison : row.comparisons) {
+        if (comparison.name == measure::kEmptyDispatch || comparison.name == measure::kWarm ||
+            std::count(companions.begin(), companions.end(), comparison.name) != 0)
+            continue;
+        visit(comparison.name, decimal(comparison.ratio.median, 2));
+    }
+    for (const std::string& name : companions) {
+        if (!row.labels.contains("element")) break; // the row is no rotation
+        const BenchRow::Comparison* comparison = row.find(name);
+        visit(name, decimal(comparison != nullptr ? comparison->ratio.median : NAN, 2));
+    }
+    const BenchRow::Comparison* empty = row.find(measure::kEmptyDispatch);
+    if (empty != nullptr) visit("empty us", microseconds(empty->seconds.median * 1e6));
+}
+
+} // namespace
+
+void printRow(const BenchRow& row, const BenchRow* above) {
+    const bool begins = above == nullptr || above->group != row.group;
+    const bool has_columns = row.untimed_reason.empty();
+    // A row that was not timed has no columns, and the next row that was timed has to show them.
+    if (begins) std::printf("\n%s\n", row.group.c_str());
+    if (has_columns && (begins || !above->untimed_reason.empty())) {
+        const auto head = [](const std::string& name, const std::string&) { printCell(name, name); };
+        visitLabels(row, head);
+        visitTimes(row, head);
+        std::printf("\n");
+    }
+    visitLabels(row, printCell);
+    if (has_columns) {
+        visitTimes(row, printCell);
+        std::printf("\n");
+    } else {
+        std::printf("  %s%s\n",
+                    row.wrong    ? "WRONG, not timed: "
+                    : row.failed ? "FAILED: "
+                                 : "not timed: ",
+                    row.untimed_reason.c_str());
+    }
+    std::fflush(stdout);
+}
+
+void printClockReport(const measure::ClockReport& report) {
+    const std::string sentence = report.sentence();
+    if (!sentence.empty()) std::printf("\n%s\n", sentence.c_str());
+}
+
+// ---- JSON ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+Json quartilesJson(const Quartiles& quartiles) {
+    return {{"low", quartiles.low * 1e6}, {"median", quartiles.median * 1e6}, {"high", quartiles.high * 1e6}};
+}
+
+} // namespace
+
+// Quotients that the clock cannot tell become null.
+Json rowJson(const BenchRow& row) {
+    Json result = row.labels;
+    if (!row.untimed_reason.empty()) {
+        result["verified"] = false;
+        result[row.wrong ? "wrong" : row.failed ? "failed" : "unfit"] = row.untimed_reason;
+        return result;
+    }
+    result["verified"] = true;
+    result["bytes"] = static_cast<uint64_t>(row.bytes);
+    if (row.unfused_bytes != 0) result["unfused_bytes"] = static_cast<uint64_t>(row.unfused_bytes);
+    result["rounds"] = row.rounds;
+    result["dispatches"] = row.dispatches;
+    result["us"] = quartilesJson(row.seconds);
+    result["gb_per_s"] = row.bytes / row.seconds.median * 1e-9;
+    result["us_per_mb"] = row.seconds.median * 1e6 / (row.bytes * 1e-6);
+    const BenchRow::Comparison* copy = row.fastestCopy();
+    if (copy != nullptr) result["best_copy"] = copy->name;
+    Json& comparisons = result["beside"] = Json::array();
+    for (const BenchRow::Comparison& comparison : row.comparisons) {
+        comparisons.push_back(
+            {{"name", comparison.name},
+             {"dispatches", comparison.dispatches},
+             {"us", quartilesJson(comparison.seconds)},
+             {"ratio",
+              {{"low", comparison.ratio.low}, {"median", comparison.ratio.median}, {"high", comparison.ratio.high}}}});
+    }
+    return result;
+}
+
+// ---- A picture -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+// Maps numbers of bytes to the highest bandwidth measured at so many; a line is drawn from the fewest bytes on.
+using BandwidthPoints = std::map<double, double>;
+
+void addPoint(double bytes, double seconds, BandwidthPoints* points) {
+    double& y = (*points)[bytes * 1e-6];
+    if (seconds > 0) y = std::max(y, bytes / seconds * 1e-9);
+}
+
+rope::ChartLine chartLine(const std::string& name, const BandwidthPoints& points, bool dashed) {
+    rope::ChartLine line = {name, {}, {}, dashed};
+    for (const auto& point : points) {
+        line.x.push_back(point.first);
+        line.y.push_back(point.second);
+    }
+    return line;
+}
+
+// Names a row by the labels in which rows differ. The length is left out because it lies on an axis; the element is
+// always named.
+std::string rowName(const BenchRow& row, const std::vector<BenchRow>& rows) {
+    std::string name;
+    for (const auto& label : row.labels.items()) {
+        std::set<std::string> values;
+        for (const BenchRow& other : rows) values.insert(labelText(other.labels[label.key()]));
+        if (label.key() != "tokens" && (values.size() > 1 || label.key() == "element"))
+            name += (name.empty() ? "" : ", ") + labelText(label.value());
+    }
+    return name;
+}
+
+} // namespace
+
+rope::Chart bandwidthChart(const std::string& device, const std::vector<BenchRow>& rows) {
+    rope::Chart chart = {"Bandwidth of the rotation, " + device, "MB read and written", "GB/s", true, true, {}};
+    std::vector<std::string> names; // in the order of the rows
+    std::map<std::string, BandwidthPoints> lines;
+    std::map<std::string, BandwidthPoints> limits;
+    for (const BenchRow& row : rows) {
+        if (!row.untimed_reason.empty()) continue;
+        const std::string name = rowName(row, rows);
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        addPoint(row.bytes, row.seconds.median, &lines[name]);
+        const std::pair<const char*, const BenchRow::Comparison*> comparisons[] = {
+            {"the fastest copy kernel", row.fastestCopy()},
+            {"vkCmdCopyBuffer", row.find("CopyBuffer")},
+            {"negated in place", row.find("negate")}};
+        for (const auto& comparison : comparisons) {
+            if (comparison.second != nullptr)
+                addPoint(row.bytes, comparison.second->seconds.median, &limits[comparison.first]);
+        }
+    }
+    for (const std::string& name : names) chart.lines.push_back(chartLine(name, lines[name], false));
+    for (const auto& limit : limits) chart.lines.push_back(chartLine(limit.first, limit.second, true));
+    return chart;
+}
+
+} // namespace tool

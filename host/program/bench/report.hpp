@@ -1,0 +1,47 @@
+// The rows that `vkrope bench` has measured, written as lines of a table, as JSON and as a picture.
+#pragma once
+
+#include "bench/harness/round_robin.hpp"
+#include "program/commands/chart.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace tool {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchRow {
+    struct Comparison {
+        std::string name;
+        measure::Quartiles seconds, ratio; // ratio: the row's own time to this contestant's
+        uint32_t dispatches; // in one submission; in place of it so many transfers, or runs of several plans
+    };
+
+    std::string group; // a heading, printed once above the rows that share it
+    Json labels;       // the case; each of the last `shown` labels is a column of the table
+    size_t shown = 0;
+    double bytes = 0;           // read and written
+    double unfused_bytes = 0;   // fused passes: by the passes that one replaces
+    std::string untimed_reason; // why it was not timed
+    bool wrong = false;         // its results were wrong, and nothing was timed
+    bool failed = false;        // it broke off
+    size_t rounds = 0;
+    uint32_t dispatches = 0;      // in one submission
+    bool has_warm_column = false; // some rows of the table have a time on one set of buffers
+    measure::Quartiles seconds = {};
+    std::vector<Comparison> comparisons;
+
+    void takeTimes(const measure::RoundRobin& round_robin);
+    const Comparison* find(const std::string& name) const;
+    const Comparison* fastestCopy() const; // among the copy kernels; null: there are none
+};
+
+// Prints the row, and before it the group and the head of the columns unless `above` has the same.
+void printRow(const BenchRow& row, const BenchRow* above);
+Json rowJson(const BenchRow& row);
+void printClockReport(const measure::ClockReport& report); // one line if the clock moved
+
+// Draws bandwidth over the bytes moved; the rows are rotations.
+rope::Chart bandwidthChart(const std::string& device, const std::vector<BenchRow>& rows);
+
+} // namespace tool

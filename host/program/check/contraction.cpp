@@ -1,0 +1,400 @@
+// Reads a SPIR-V module: its float operations, their decorations, and the values that reach sums.
+#include "program/check/contraction.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rope {
+namespace {
+
+enum SpirvOp : uint32_t {
+    kName = 5,
+    kString = 7,
+    kLine = 8,
+    kExtInstImport = 11,
+    kExtInst = 12,
+    kFunction = 54,
+    kFunctionParameter = 55,
+    kFunctionEnd = 56,
+    kFunctionCall = 57,
+    kVariable = 59,
+    kLoad = 61,
+    kStore = 62,
+    kCopyMemory = 63,
+    kAccessChain = 65,
+    kInBoundsAccessChain = 66,
+    kDecorate = 71,
+    kGroupDecorate = 74,
+    kVectorExtractDynamic = 77,
+    kVectorInsertDynamic = 78,
+    kVectorShuffle = 79,
+    kCompositeConstruct = 80,
+    kCompositeExtract = 81,
+    kCompositeInsert = 82,
+    kCopyObject = 83,
+    kTranspose = 84,
+    kBitcast = 124,
+    kNegate = 127,
+    kSelect = 169,
+    kPhi = 245,
+    kReturnValue = 254,
+    kNoLine = 317,
+    kCopyLogical = 400
+};
+constexpr uint32_t kMagic = 0x07230203, kNoContraction = 42;
+constexpr uint32_t kHeaderWords = 5, kMaxIds = 0x3FFFFF; // kMaxIds is SPIR-V's own limit
+
+// An operation is a product, a sum, or both in one.
+enum class ArithmeticKind { kProduct, kSum, kBoth };
+struct ArithmeticOp {
+    uint32_t op;
+    const char* name;
+    ArithmeticKind kind;
+};
+constexpr ArithmeticOp kArithmeticOps[] = {
+    {129, "OpFAdd", ArithmeticKind::kSum},
+    {131, "OpFSub", ArithmeticKind::kSum},
+    {133, "OpFMul", ArithmeticKind::kProduct},
+    {140, "OpFRem", ArithmeticKind::kBoth},
+    {141, "OpFMod", ArithmeticKind::kBoth},
+    {142, "OpVectorTimesScalar", ArithmeticKind::kProduct},
+    {143, "OpMatrixTimesScalar", ArithmeticKind::kProduct},
+    {144, "OpVectorTimesMatrix", ArithmeticKind::kBoth},
+    {145, "OpMatrixTimesVector", ArithmeticKind::kBoth},
+    {146, "OpMatrixTimesMatrix", ArithmeticKind::kBoth},
+    {147, "OpOuterProduct", ArithmeticKind::kProduct},
+    {148, "OpDot", ArithmeticKind::kBoth},
+};
+// The functions of GLSL.std.450 that Vulkan derives from products and sums, by their numbers there. The others are
+// exact, or their precision is the driver's choice.
+constexpr ArithmeticOp kGlslArithmetic[] = {
+    {10, "Fract", ArithmeticKind::kSum},          {11, "Radians", ArithmeticKind::kProduct},
+    {12, "Degrees", ArithmeticKind::kProduct},    {33, "Determinant", ArithmeticKind::kBoth},
+    {34, "MatrixInverse", ArithmeticKind::kBoth}, {35, "Modf", ArithmeticKind::kSum},
+    {36, "ModfStruct", ArithmeticKind::kSum},     {46, "FMix", ArithmeticKind::kBoth},
+    {49, "SmoothStep", ArithmeticKind::kBoth},    {50, "Fma", ArithmeticKind::kBoth},
+    {66, "Length", ArithmeticKind::kBoth},        {67, "Distance", ArithmeticKind::kBoth},
+    {68, "Cross", ArithmeticKind::kBoth},         {69, "Normalize", ArithmeticKind::kBoth},
+    {70, "FaceForward", ArithmeticKind::kBoth},   {71, "Reflect", ArithmeticKind::kBoth},
+    {72, "Refract", ArithmeticKind::kBoth},
+};
+// Functions whose result is one of their operands, perhaps without its sign or scaled by a power of two.
+constexpr uint32_t kGlslMoves[] = {
+    4 /* FAbs */,   37 /* FMin */, 40 /* FMax */, 43 /* FClamp */,
+    53 /* Ldexp */, 79 /* NMin */, 80 /* NMax */, 81 /* NClamp */
+};
+
+class ContractionReader {
+  public:
+    explicit ContractionReader(std::vector<uint32_t> words) : words_(std::move(words)) {}
+    bool read(std::string* error);
+    Arithmetic arithmetic() const;
+
+  private:
+    struct Operation {
+        FloatOperation result;
+        ArithmeticKind kind = ArithmeticKind::kSum;
+        std::vector<uint32_t> operands;
+        uint32_t function = 0;
+    };
+    struct Function {
+        std::vector<uint32_t> parameters, results;
+    };
+    struct Call {
+        uint32_t id, function;
+        std::vector<uint32_t> arguments;
+    };
+
+    bool readHeader(std::string* error);
+    void readInstruction();
+    void readName();
+    void readMemory();
+    void readFunction();
+    void readFloatOperation();
+    void readMove();
+    void joinCalls();
+    std::set<uint32_t> productsInSums() const;
+
+    // Returns word i of the instruction; 0, which is no id, if the instruction is shorter.
+    uint32_t word(uint32_t i) const { return i < length_ ? words_[at_ + i] : 0; }
+    uint32_t op() const { return words_[at_] & 0xFFFF; }
+    // Returns the number of a function of GLSL.std.450; 0, which no function has, for any other instruction.
+    uint32_t glslFunction() const { return op() == kExtInst && glsl_ != 0 && word(3) == glsl_ ? word(4) : 0; }
+    std::vector<uint32_t> wordsFrom(uint32_t i) const;
+    std::string text(uint32_t i) const;
+    // Returns the variable that a pointer points into.
+    uint32_t variableOf(uint32_t pointer) const;
+    void addFlow(uint32_t value, uint32_t to) { sources_[to].push_back(value); }
+
+    std::vector<uint32_t> words_;
+    size_t at_ = 0;
+    uint32_t length_ = 0;
+    uint32_t glsl_ = 0; // the import of GLSL.std.450
+    uint32_t function_ = 0, file_ = 0, line_ = 0;
+    std::map<uint32_t, std::string> names_, strings_;
+    std::set<uint32_t> decorated_, variables_;
+    std::map<uint32_t, uint32_t> bases_;                // the pointer that a pointer was made from
+    std::map<uint32_t, std::vector<uint32_t>> sources_; // the values that a value may have been moved from
+    std::map<uint32_t, Function> functions_;
+    std::vector<Call> calls_;
+    std::vector<Operation> operations_;
+};
+
+std::vector<uint32_t> ContractionReader::wordsFrom(uint32_t i) const {
+    std::vector<uint32_t> all;
+    for (; i < length_; ++i) all.push_back(word(i));
+    return all;
+}
+
+std::string ContractionReader::text(uint32_t i) const {
+    std::string all;
+    for (; i < length_; ++i) {
+        for (uint32_t shift = 0; shift < 32; shift += 8) {
+            const char letter = static_cast<char>(word(i) >> shift);
+            if (letter == '\0') return all;
+            all += letter;
+        }
+    }
+    return all;
+}
+
+uint32_t ContractionReader::variableOf(uint32_t pointer) const {
+    const auto base = bases_.find(pointer);
+    return base != bases_.end() ? base->second : pointer;
+}
+
+bool ContractionReader::readHeader(std::string* error) {
+    const auto swapped = [](uint32_t w) { return w << 24 | (w & 0xFF00) << 8 | (w >> 8 & 0xFF00) | w >> 24; };
+    if (words_.size() < kHeaderWords || (words_[0] != kMagic && words_[0] != swapped(kMagic))) {
+        *error = "is no SPIR-V: it must begin with the word 0x07230203 and a header";
+        return false;
+    }
+    if (words_[0] != kMagic) std::transform(words_.begin(), words_.end(), words_.begin(), swapped);
+    if (words_[3] > kMaxIds + 1) {
+        *error = "is no SPIR-V: its header counts " + std::to_string(words_[3]) + " ids; SPIR-V has at most 4194303";
+        return false;
+    }
+    return true;
+}
+
+bool ContractionReader::read(std::string* error) {
+    if (!readHeader(error)) return false;
+    for (at_ = kHeaderWords; at_ < words_.size(); at_ += length_) {
+        length_ = words_[at_] >> 16;
+        if (length_ == 0 || length_ > words_.size() - at_) {
+            *error = "is no whole SPIR-V: the instruction at word " + std::to_string(at_) + " says it has " +
+                     std::to_string(length_) + " words, and " + std::to_string(words_.size() - at_) + " are left";
+            return false;
+        }
+        readInstruction();
+    }
+    joinCalls();
+    return true;
+}
+
+void ContractionReader::readInstruction() {
+    readName();
+    readMemory();
+    readFunction();
+    readFloatOperation();
+    readMove();
+}
+
+void ContractionReader::readName() {
+    switch (op()) {
+    case kName:
+        names_[word(1)] = text(2);
+        break;
+    case kString:
+        strings_[word(1)] = text(2);
+        break;
+    case kExtInstImport:
+        if (text(2) == "GLSL.std.450") glsl_ = word(1);
+        break;
+    case kDecorate:
+        if (word(2) == kNoContraction) decorated_.insert(word(1));
+        break;
+    case kGroupDecorate:
+        for (const uint32_t id : wordsFrom(2)) {
+            if (decorated_.count(word(1)) != 0) decorated_.insert(id);
+        }
+        break;
+    case kLine:
+        file_ = word(1);
+        line_ = word(2);
+        break;
+    case kNoLine:
+    case kFunctionEnd:
+        file_ = line_ = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+// A load from a variable of one function or thread may give any value that was stored there. Other memory is shared.
+void ContractionReader::readMemory() {
+    constexpr uint32_t kPrivate = 6, kOfFunction = 7;
+    switch (op()) {
+    case kVariable:
+        if (word(3) == kPrivate || word(3) == kOfFunction) variables_.insert(word(2));
+        break;
+    case kAccessChain:
+    case kInBoundsAccessChain:
+        if (variableOf(word(3)) != word(2)) bases_[word(2)] = variableOf(word(3)); // no chain grows, and no circle
+        break;
+    case kLoad:
+        if (variables_.count(variableOf(word(3))) != 0) addFlow(variableOf(word(3)), word(2));
+        break;
+    case kStore:
+        addFlow(word(2), variableOf(word(1)));
+        break;
+    case kCopyMemory:
+        if (variables_.count(variableOf(word(2))) != 0) addFlow(variableOf(word(2)), variableOf(word(1)));
+        break;
+    default:
+        break;
+    }
+}
+
+void ContractionReader::readFunction() {
+    switch (op()) {
+    case kFunction:
+        function_ = word(2);
+        break;
+    case kFunctionParameter:
+        functions_[function_].parameters.push_back(word(2));
+        variables_.insert(word(2));
+        break;
+    case kReturnValue:
+        functions_[function_].results.push_back(word(1));
+        break;
+    case kFunctionCall:
+        calls_.push_back({word(2), word(3), wordsFrom(4)});
+        break;
+    default:
+        break;
+    }
+}
+
+void ContractionReader::readFloatOperation() {
+    const ArithmeticOp* arithmetic_op = nullptr;
+    for (const ArithmeticOp& candidate : kArithmeticOps) {
+        if (candidate.op == op()) arithmetic_op = &candidate;
+    }
+    const uint32_t function = glslFunction();
+    for (const ArithmeticOp& candidate : kGlslArithmetic) {
+        if (candidate.op == function) arithmetic_op = &candidate;
+    }
+    if (arithmetic_op == nullptr) return;
+    Operation operation;
+    operation.result.id = word(2);
+    operation.result.name = arithmetic_op->name;
+    operation.result.line = line_;
+    if (const auto file = strings_.find(file_); file != strings_.end()) operation.result.file = file->second;
+    operation.kind = arithmetic_op->kind;
+    operation.operands = wordsFrom(function != 0 ? 5 : 3);
+    operation.function = function_;
+    operations_.push_back(operation);
+}
+
+// These instructions move a value, whole or in parts, or change its sign, or choose one of several.
+void ContractionReader::readMove() {
+    std::vector<uint32_t> moved;
+    switch (op()) {
+    case kVectorExtractDynamic:
+    case kCompositeExtract:
+    case kCopyObject:
+    case kCopyLogical:
+    case kTranspose:
+    case kBitcast:
+    case kNegate:
+        moved = {word(3)};
+        break;
+    case kVectorInsertDynamic:
+    case kVectorShuffle:
+    case kCompositeInsert:
+        moved = {word(3), word(4)};
+        break;
+    case kSelect:
+        moved = {word(4), word(5)};
+        break;
+    case kCompositeConstruct:
+        moved = wordsFrom(3);
+        break;
+    case kExtInst:
+        for (const uint32_t mover : kGlslMoves) {
+            if (mover == glslFunction()) moved = wordsFrom(5);
+        }
+        break;
+    case kPhi:
+        for (uint32_t i = 3; i < length_; i += 2) moved.push_back(word(i));
+        break;
+    default:
+        break;
+    }
+    for (const uint32_t value : moved) addFlow(value, word(2));
+}
+
+// Arguments flow into parameters, through pointers either way. Results flow to the function's id, and from there to its
+// calls: a function of many results that is called often has no flow for each pair.
+void ContractionReader::joinCalls() {
+    for (const auto& function : functions_) {
+        for (const uint32_t result : function.second.results) addFlow(result, function.first);
+    }
+    for (const Call& call : calls_) {
+        const Function& function = functions_[call.function];
+        for (size_t i = 0; i < function.parameters.size() && i < call.arguments.size(); ++i) {
+            const uint32_t argument = variableOf(call.arguments[i]);
+            addFlow(argument, function.parameters[i]);
+            if (variables_.count(argument) != 0) addFlow(function.parameters[i], argument);
+        }
+        addFlow(call.function, call.id);
+    }
+}
+
+std::set<uint32_t> ContractionReader::productsInSums() const {
+    std::set<uint32_t> seen, reaching;
+    std::vector<uint32_t> open;
+    for (const Operation& operation : operations_) {
+        if (operation.kind != ArithmeticKind::kProduct)
+            open.insert(open.end(), operation.operands.begin(), operation.operands.end());
+    }
+    while (!open.empty()) {
+        const uint32_t id = open.back();
+        open.pop_back();
+        if (!seen.insert(id).second) continue;
+        reaching.insert(id);
+        if (const auto moved = sources_.find(id); moved != sources_.end())
+            open.insert(open.end(), moved->second.begin(), moved->second.end());
+    }
+    return reaching;
+}
+
+Arithmetic ContractionReader::arithmetic() const {
+    Arithmetic all;
+    const std::set<uint32_t> reaching = productsInSums();
+    for (const Operation& operation : operations_) {
+        ++all.operations;
+        if (decorated_.count(operation.result.id) != 0) continue;
+        FloatOperation result = operation.result;
+        if (const auto name = names_.find(operation.function); name != names_.end())
+            result.function = name->second.substr(0, name->second.find('('));
+        result.fusible = operation.kind == ArithmeticKind::kBoth ||
+                         (operation.kind == ArithmeticKind::kProduct && reaching.count(result.id) != 0);
+        all.undecorated.push_back(result);
+    }
+    return all;
+}
+
+} // namespace
+
+bool readArithmetic(std::vector<uint32_t> words, Arithmetic* arithmetic, std::string* error) {
+    ContractionReader reader(std::move(words));
+    if (!reader.read(error)) return false;
+    *arithmetic = reader.arithmetic();
+    return true;
+}
+
+} // namespace rope

@@ -1,0 +1,238 @@
+// This file reads frequencies from a model's configuration or from the caller's own array.
+#include "models/gguf/gguf.hpp"
+#include "program/config_file.hpp"
+#include "program/input.hpp"
+#include "program/option_values.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace tool {
+namespace {
+
+std::string exactly(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", number);
+    return text;
+}
+
+bool readGgufModel(const ModelOptions& options, uint32_t rotary_dim, const ConfigFile& file, rope::ModelEncoding* model,
+                   Failure* failure) {
+    rope::GgufRequest request;
+    request.rotary_dim = rotary_dim;
+    request.length = options.length;
+    request.layer_type = options.layer_type;
+    request.layer = options.layer;
+    std::string error;
+    if (file.bytes == nullptr)
+        return rope::readGguf(options.config, request, model, &error) || refuse(failure, "--config: " + error);
+    const std::string& bytes = *file.bytes;
+    return rope::parseGguf(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), request, model, &error) ||
+           refuse(failure, "--config: " + options.config + ": " + error +
+                               (file.is_cut ? "; only the first 256 MiB of a pipe are read" : ""));
+}
+
+bool encodingFromConfig(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    rope::ModelEncoding model;
+    if (!readModel(options.model, options.rotary_dim, &model, failure)) return false;
+    encoding->frequencies = model.frequencies;
+    encoding->scale = model.scale;
+    encoding->head_dim = model.head_dim;
+    encoding->nope_dim = model.nope_dim;
+    encoding->rotary_begin = model.rotary_begin;
+    encoding->pairing = model.pairing;
+    encoding->pairing_out = model.pairing_out;
+    encoding->notes = model.notes;
+    const std::string layers = describeLayers(model);
+    if (!layers.empty()) encoding->remarks.push_back(layers);
+    encoding->model_type = model.model_type;
+    encoding->axes = {std::max<uint32_t>(1, static_cast<uint32_t>(model.axis_names.size())), model.axes};
+    for (const uint8_t axis : model.axes) encoding->axes.count = std::max(encoding->axes.count, axis + 1u);
+    encoding->chunk_dim = model.chunk_dim;
+    encoding->skip_first = model.skip_first;
+    encoding->skip_last = model.skip_last;
+    encoding->on_a_grid = model.on_a_grid;
+    encoding->unknown_pairing = model.pairing == ROPE_PAIRING_DEFAULT;
+    encoding->length = describeLength(model);
+    return true;
+}
+
+bool checkFrequencies(const EncodingOptions& options, const rope::NpyArray& array, Failure* failure) {
+    if (array.type != rope::NpyArray::Type::f64 || array.shape.size() != 1 || array.count() == 0) {
+        return refuse(failure, "--frequencies: " + options.frequencies + " is " + rope::npyTypeName(array.type) + " " +
+                                   shapeText(array) + "; it must be float64 [pairs], in radians per position");
+    }
+    if (array.count() > ROPE_MAX_PAIRS)
+        return refuse(failure, "--frequencies has " + std::to_string(array.count()) + " pairs; at most " +
+                                   std::to_string(ROPE_MAX_PAIRS) + " are possible");
+    if (options.rotary_dim != 0 && options.rotary_dim != 2 * array.count()) {
+        return refuse(failure, "--rotary-dim is " + std::to_string(options.rotary_dim) + ", but --frequencies has " +
+                                   std::to_string(array.count()) + " pairs, of " + std::to_string(2 * array.count()) +
+                                   " elements");
+    }
+    return true;
+}
+
+bool encodingFromArray(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    const auto check = [&options](const rope::NpyArray& header, Failure* why) {
+        return checkFrequencies(options, header, why);
+    };
+    rope::NpyArray array;
+    if (!readArrayFile("--frequencies", options.frequencies, check, &array, failure)) return false;
+    encoding->frequencies.resize(static_cast<size_t>(array.count()));
+    std::memcpy(encoding->frequencies.data(), array.data.data(), array.data.size());
+    encoding->scale = options.scale == 0 ? 1 : options.scale;
+    return true;
+}
+
+// The plans refuse these values too, but in the library's words.
+bool checkFrequencyValues(const Encoding& encoding, const std::string& from, bool compatible, Failure* failure) {
+    const RopeFrequencies frequencies = {
+        encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale, nullptr, 1};
+    std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
+    RopeReason reason;
+    const RopeAngle angle = compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
+    return ropeWriteFrequencies(&frequencies, angle, words.data(), &reason) == ROPE_SUCCESS ||
+           refuse(failure, from + ": " + reason.text);
+}
+
+} // namespace
+
+std::string describeLength(const rope::ModelEncoding& model) {
+    const RopeRule& rule = model.rule;
+    const RopeRuleKind kind = rule.kind;
+    // HunYuan's alpha and Qwen's steps have a length though their rule reads none.
+    const bool stretched = (kind == ROPE_RULE_NTK || kind == ROPE_RULE_DEFAULT) && rule.original_length != 0;
+    const bool factors = kind == ROPE_RULE_LONGROPE || !model.long_factors.empty();
+    if (!factors && !stretched && kind != ROPE_RULE_DYNAMIC_NTK && kind != ROPE_RULE_YARN_RAMPED) return "";
+    const bool beyond = rule.length > rule.original_length;
+    const std::string length = "a length of " + exactly(beyond ? rule.length : rule.original_length);
+    if (factors) return (beyond ? "long factors, of " : "short factors up to ") + length;
+    return (beyond ? "of " : "up to ") + length;
+}
+
+std::vector<uint8_t> frequencyWords(const RopeFrequencies& frequencies, RopeAngle angle) {
+    std::vector<uint8_t> words(ropeFrequencyBytes(frequencies.count));
+    ropeWriteFrequencies(&frequencies, angle, words.data(), nullptr);
+    return words;
+}
+
+RopeFrequencies describeFrequencies(const Encoding& encoding, const Positions& positions) {
+    const bool several = positions.axes > 1 && !encoding.axes.of_pair.empty();
+    return {encoding.frequencies.data(), static_cast<uint32_t>(encoding.frequencies.size()), encoding.scale,
+            several ? encoding.axes.of_pair.data() : nullptr, 1};
+}
+
+void addLayerOptions(CLI::App* app, ModelOptions* options) {
+    app->add_option(
+        "--layer-type", options->layer_type,
+        "which type of layers, if a model's layers differ: full_attention, sliding_attention, ...; vision or audio for "
+        "the part of a model that reads images or sounds; without it full_attention, or the type that rotates");
+    takesCount(app->add_option("--layer", options->layer,
+                               "one layer by its number, from 0 on, where layers differ; --layer-type may be left out"),
+               "a whole number", 0, 65535);
+    CLI::Option* length = app->add_option(
+        "--length", options->length,
+        "the largest position so far plus 1, a whole number, for rules that depend on it; without it table and rotate "
+        "take the length from --positions, and other commands take the model's original length");
+    takesNumber(length, "a whole number of positions", 1, 0x1p53, true);
+}
+
+void addRotaryDim(CLI::App* app, uint32_t* rotary_dim) {
+    CLI::Option* option =
+        app->add_option("--rotary-dim", *rotary_dim, "elements of the head that are rotated, an even number");
+    takesCount(option, "a whole number", 2, uint64_t{2} * ROPE_MAX_PAIRS);
+}
+
+bool readModel(const ModelOptions& options, uint32_t rotary_dim, rope::ModelEncoding* model, Failure* failure) {
+    ConfigFile file;
+    if (!openConfigFile(options.config, &file, failure)) return false;
+    if (file.is_gguf) return readGgufModel(options, rotary_dim, file, model, failure);
+    std::string error;
+    rope::ConfigRequest request;
+    request.rotary_dim = rotary_dim;
+    request.layer_type = options.layer_type;
+    request.layer = options.layer;
+    request.length = options.length;
+    return rope::readConfig(*file.bytes, request, model, &error) ||
+           refuse(failure,
+                  "--config: " + options.config + ": " + error + (model->needs_layer ? ", which --layer does" : ""));
+}
+
+void addEncodingOptions(CLI::App* app, EncodingOptions* options) {
+    CLI::Option* config = app->add_option("--config", options->model.config,
+                                          "a model's config.json, as Hugging Face has it, or its .gguf");
+    addLayerOptions(app, &options->model);
+    app->get_option("--length")
+        ->description("the largest position so far plus 1, for rules that depend on it; without it the largest of "
+                      "--positions plus 1");
+    for (const char* name : {"--layer-type", "--layer", "--length"}) app->get_option(name)->needs(config);
+    app->add_option("--frequencies", options->frequencies,
+                    "your own frequencies: float64, radians per position, one per pair")
+        ->excludes(config);
+    CLI::Option* scale = app->add_option(
+        "--scale", options->scale,
+        "factor on cos and sin that goes with --frequencies, or that given --cos and --sin hold; without it 1");
+    scale->excludes(config);
+    takesNumber(scale, "a number", 0x1p-20, 0x1p20);
+    addRotaryDim(app, &options->rotary_dim);
+    addAxesOptions(app, &options->axes);
+}
+
+bool readEncoding(const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    *encoding = {};
+    return (options.model.config.empty() ? encodingFromArray : encodingFromConfig)(options, encoding, failure) &&
+           checkFrequencyValues(*encoding,
+                                options.model.config.empty() ? "--frequencies: " + options.frequencies
+                                                             : "--config: " + options.model.config,
+                                options.compatible, failure) &&
+           readAxes(options.axes, static_cast<uint32_t>(encoding->frequencies.size()), &encoding->axes, failure);
+}
+
+namespace {
+
+bool readForLength(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    const double length = lengthOfPositions(positions), given = options.model.length;
+    std::vector<std::string>* remarks = &encoding->remarks;
+    if (options.model.config.empty()) return true;
+    if (given != 0) {
+        if (given < length && !encoding->length.empty())
+            remarks->push_back("--length is " + exactly(given) + ", and the largest position plus one is " +
+                               exactly(length) + "; the frequencies are those of --length");
+        return true;
+    }
+    EncodingOptions asked = options;
+    asked.model.length = length;
+    const Encoding before = *encoding;
+    if (length != 0 && !readEncoding(asked, encoding, failure)) return false;
+    if (encoding->frequencies != before.frequencies || encoding->scale != before.scale) {
+        remarks->push_back("the frequencies are those of a length of " + exactly(length) +
+                           ", the largest position plus one; --length N chooses another");
+    } else if (!encoding->length.empty()) {
+        remarks->push_back("the frequencies depend on the length (these: " + encoding->length +
+                           "); --length N chooses another");
+    }
+    return true;
+}
+
+} // namespace
+
+bool readEncodingFor(const Positions& positions, const EncodingOptions& options, Encoding* encoding, Failure* failure) {
+    if (!readForLength(positions, options, encoding, failure)) return false;
+    if (encoding->on_a_grid && encoding->axes.count > 1 && positions.axes == 1) {
+        encoding->notes.push_back("--positions have one row, and so each token has the same position on all " +
+                                  std::to_string(encoding->axes.count) +
+                                  " axes; [axes, batch, tokens] gives each axis its own");
+    }
+    return true;
+}
+
+void sayRemarksAndNotes(const char* command, const Encoding& encoding) {
+    for (const std::string& line : encoding.remarks) remark(command, line);
+    for (const std::string& line : encoding.notes) warn(command, line);
+}
+
+} // namespace tool

@@ -1,0 +1,174 @@
+// vkrope models: lists the models that are known, and what is known of them.
+#include "models/models.hpp"
+#include "models/gguf/architectures.hpp"
+#include "models/grid_models.hpp"
+#include "models/no_rotation.hpp"
+#include "program/files/array.hpp"
+#include "program/format_names.hpp"
+#include "program/nearest_names.hpp"
+#include "program/tool.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <set>
+
+namespace tool {
+namespace {
+
+struct ModelsOptions {
+    std::string name;
+    bool gguf = false, json = false;
+};
+
+struct KnownModel {
+    std::string name;
+    const char* kind; // what names it: a model_type of text or of images, a _class_name, an architecture
+    std::string pairing;
+    double base = 0;                 // 0: the file has it
+    std::vector<std::string> traits; // in a few words each
+};
+
+KnownModel describeText(const rope::Model& model) {
+    const bool half = model.pairing == rope::PairingStyle::half;
+    KnownModel known = {model.type, "text", half ? "half" : "interleaved", model.base, {}};
+    const auto has = [&](unsigned traits) { return (model.traits & traits) != 0; };
+    const std::pair<bool, const char*> words[] = {
+        {model.pairing == rope::PairingStyle::interleaved_to_half, "written as half pairs"},
+        {model.sizes.rope_head_dim != 0, "split heads"},
+        {model.partial != 1 || has(rope::kRotary64 | rope::kRotaryLast | rope::kProjectionRotary), "part of the head"},
+        {has(rope::kLayerTypes | rope::kLayerLists), "layers differ"},
+        {has(rope::kHasPositionAxes), "axes t h w"},
+        {has(rope::kBackwards), "turns backwards"},
+        {has(rope::kEmbeddingTypeDecides), "where position_embedding_type says so"},
+        {has(rope::kEmbeddingsTypeDecides), "where position_embeddings_type says so"},
+        {has(rope::kOtherCode), "code of its own"}};
+    for (const auto& [is, word] : words) {
+        if (is) known.traits.emplace_back(word);
+    }
+    return known;
+}
+
+// An odd number of half pairs puts 16-bit elements at odd places, which no plan takes.
+KnownModel describeTower(const rope::Tower& tower) {
+    KnownModel known = {tower.type, "image", pairingName(tower.pairing), tower.base, {}};
+    known.traits.push_back(std::string("axes ") + tower.axes);
+    const uint32_t axes = (static_cast<uint32_t>(std::strlen(tower.axes)) + 1) / 2; // names of one letter
+    const uint32_t half = tower.width / tower.heads / 2;
+    const uint32_t pairs = (tower.traits & rope::kRoundsDown) != 0 ? half / axes * axes : half;
+    if (tower.pairing == ROPE_PAIRING_HALF && pairs % 2 != 0)
+        known.traits.push_back(std::to_string(pairs) +
+                               " pairs: in float32, or in 16 bits with weights permuted to interleaved pairs");
+    return known;
+}
+
+KnownModel describeArchitecture(const std::string& name) {
+    using rope::gguf::RotationKind;
+    const RotationKind kind = rope::gguf::rotationKindOf(name);
+    KnownModel known = {name, "gguf", kind == RotationKind::interleaved ? "interleaved" : "half", 0, {}};
+    if (kind == RotationKind::none || kind == RotationKind::unsupported) known.pairing = "none";
+    if (kind == RotationKind::none) known.traits.emplace_back("no rotation");
+    if (kind == RotationKind::unsupported) known.traits.emplace_back("not read");
+    if (kind == RotationKind::axes) known.traits.emplace_back("axes");
+    if (kind == RotationKind::axes_round_robin) known.traits.emplace_back("axes round robin");
+    if (rope::gguf::rotatesHeadEnd(name)) known.traits.emplace_back("end of the head");
+    return known;
+}
+
+std::vector<KnownModel> listKnown(bool gguf) {
+    std::vector<KnownModel> known;
+    if (gguf) {
+        for (const std::string& name : rope::gguf::listArchitectures()) known.push_back(describeArchitecture(name));
+        return known;
+    }
+    for (const rope::Model* model : rope::listModels()) known.push_back(describeText(*model));
+    for (const rope::Tower* tower : rope::listTowers()) known.push_back(describeTower(*tower));
+    for (const rope::DiffusersModel* model : rope::listDiffusersModels()) {
+        known.push_back(
+            {model->name, "diffusers", pairingName(model->pairing), model->base, {std::string("axes ") + model->axes}});
+    }
+    return known;
+}
+
+// The type of a model of several parts stands for the parts that are known.
+bool isNamed(const KnownModel& known, const std::string& name) {
+    for (const char* ending : {"", "_text", "_text_model", "_vision", "_vision_encoder", "_vision_model"}) {
+        if (known.name == name + ending) return true;
+    }
+    return false;
+}
+
+bool refuseModel(const ModelsOptions& options, const std::vector<KnownModel>& all, Failure* failure) {
+    const std::string shown = rope::quotedText(options.name, 96);
+    const char* why = rope::whyNoRotation(options.name);
+    if (why == nullptr) why = rope::insteadOfRotation(options.name);
+    if (why == nullptr) why = rope::whyNoDiffusersRotation(options.name);
+    if (why != nullptr && !options.gguf)
+        return refuse(failure, "the model " + shown + " has no rotation that is read: " + why);
+    std::set<std::string> names; // some types stand in both lists
+    for (const KnownModel& known : all) names.insert(known.name);
+    if (!options.gguf)
+        for (std::string& type : rope::typesWithAnotherEncoding()) names.insert(std::move(type));
+    return refuse(failure, std::string(options.gguf ? "the architecture " : "the model ") + shown +
+                               " is not known; there are " + nearestNames({names.begin(), names.end()}, options.name));
+}
+
+void printJson(const std::vector<KnownModel>& models) {
+    using Json = nlohmann::ordered_json;
+    Json list = Json::array();
+    for (const KnownModel& known : models) {
+        Json row = {{"name", known.name}, {"kind", known.kind}, {"pairing", known.pairing}};
+        if (known.base != 0) row["base"] = known.base;
+        row["traits"] = known.traits;
+        list.push_back(row);
+    }
+    std::printf("%s\n", list.dump(1).c_str());
+}
+
+bool runModels(const ModelsOptions& options, Failure* failure) {
+    const std::vector<KnownModel> all = listKnown(options.gguf);
+    std::vector<KnownModel> models;
+    for (const KnownModel& known : all) {
+        if (options.name.empty() || isNamed(known, options.name)) models.push_back(known);
+    }
+    if (models.empty()) return refuseModel(options, all, failure);
+    if (options.json) {
+        printJson(models);
+        return true;
+    }
+    size_t width = 0;
+    for (const KnownModel& known : models) width = std::max(width, known.name.size());
+    for (const KnownModel& known : models) {
+        std::printf("%-*s  %s: ", static_cast<int>(width), known.name.c_str(), known.kind);
+        if (known.pairing != "none") std::printf("%s%s", known.pairing.c_str(), known.traits.empty() ? "" : ", ");
+        for (size_t i = 0; i < known.traits.size(); ++i)
+            std::printf("%s%s", i == 0 ? "" : ", ", known.traits[i].c_str());
+        if (known.base != 0) std::printf(", base %.10g", known.base);
+        std::printf("\n");
+    }
+    return true;
+}
+
+const char kModelsFooter[] =
+    "A row has the pairing and what the model's own code decides; a configuration may name another base. A model_type\n"
+    "that is not here is read by its configuration's keys alone, and the program says so.\n\n"
+    "example:\n"
+    "  vkrope models gemma3";
+
+} // namespace
+
+RunCommand addModelsCommand(CLI::App* app) {
+    const auto options = std::make_shared<ModelsOptions>();
+    app->add_option("name", options->name,
+                    "a model_type of a config.json, or a _class_name of diffusers; without it all known ones");
+    app->add_flag("--gguf", options->gguf, "list the architectures of .gguf files instead");
+    app->add_flag("--json", options->json, "print JSON");
+    app->footer(kModelsFooter);
+    return [options](Failure* failure) { return runModels(*options, failure); };
+}
+
+} // namespace tool

@@ -1,0 +1,232 @@
+// This file reads the arrays that options name: Q and K, embeddings, learned tables, given cos and sin.
+#include "program/input.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
+namespace tool {
+namespace {
+
+using Type = rope::NpyArray::Type;
+
+constexpr uint64_t kMaxCount = 1u << 30;
+
+double memoryBytes() {
+#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
+    return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+#else
+    return 16.0 * (1 << 30);
+#endif
+}
+
+// Finds the element that an array's type and --element agree on.
+bool findElement(const std::string& where, Type type, RopeElement asked, RopeElement* element, Failure* failure) {
+    const std::string holds = where + " holds " + rope::npyTypeName(type);
+    switch (type) {
+    case Type::f32:
+        *element = ROPE_ELEMENT_F32;
+        break;
+    case Type::f16:
+        *element = ROPE_ELEMENT_F16;
+        break;
+    case Type::u16:
+        if (asked == ROPE_ELEMENT_DEFAULT)
+            return refuse(failure, holds + "; if these are the bits of bfloat16, say --element bf16");
+        [[fallthrough]];
+    case Type::bf16:
+        *element = ROPE_ELEMENT_BF16;
+        break;
+    default:
+        return refuse(failure, holds + "; it must be float32, float16 or bfloat16, which is uint16 in an .npy");
+    }
+    if (asked != ROPE_ELEMENT_DEFAULT && asked != *element) {
+        const char* wanted = asked == ROPE_ELEMENT_F32   ? "f32 takes float32"
+                             : asked == ROPE_ELEMENT_F16 ? "f16 takes float16"
+                                                         : "bf16 takes bfloat16, which is uint16 in an .npy";
+        return refuse(failure, holds + ", but --element " + wanted);
+    }
+    return true;
+}
+
+// An axis of a tensor, and what lies from one of its entries to the next.
+struct TensorAxis {
+    uint32_t count = 1;
+    uint64_t stride = 0;
+};
+
+TensorAxis axisOf(const std::vector<uint64_t>& shape, const std::string& order, char letter) {
+    TensorAxis axis;
+    const size_t at = std::min(order.find(letter), shape.size());
+    if (at < shape.size()) axis.count = static_cast<uint32_t>(shape[at]);
+    axis.stride = 1;
+    for (size_t i = at < shape.size() ? at + 1 : 0; i < shape.size(); ++i) axis.stride *= shape[i];
+    return axis;
+}
+
+bool takeTensorShape(const std::string& where, const std::string& asked, const rope::NpyArray& array, Tensor* tensor,
+                     Failure* failure) {
+    const std::vector<uint64_t>& shape = array.shape;
+    const bool one_head = shape.size() == 3 && asked.size() != 3;
+    const std::string order = one_head ? "bsd" : asked.empty() ? "bshd" : asked;
+    if (shape.size() != order.size()) {
+        return refuse(failure, where + " has the shape " + shapeText(array) +
+                                   (asked.size() == 3 ? "; --order " + asked + " is of rank 3"
+                                                      : std::string("; it must have rank 4, or rank 3: [batch, seq, "
+                                                                    "dim], or what --order shd or hsd says")));
+    }
+    for (const uint64_t count : shape) {
+        if (count == 0 || count > kMaxCount)
+            return refuse(failure, where + " has the shape " + shapeText(array) + "; each must be from 1 to 2^30");
+    }
+    const TensorAxis batch = axisOf(shape, order, 'b'), tokens = axisOf(shape, order, 's');
+    const TensorAxis heads = axisOf(shape, order, 'h'), dim = axisOf(shape, order, 'd');
+    tensor->batch = batch.count;
+    tensor->tokens = tokens.count;
+    tensor->heads = heads.count;
+    tensor->head_dim = dim.count;
+    tensor->layout = {0, batch.stride, tokens.stride, heads.stride};
+    return true;
+}
+
+bool takeEmbeddingShape(const std::string& where, const rope::NpyArray& array, Tensor* tensor, Failure* failure) {
+    std::vector<uint64_t> shape = array.shape;
+    if (shape.size() == 2) shape.insert(shape.begin(), 1);
+    const bool counts = shape.size() == 3 && *std::min_element(shape.begin(), shape.end()) > 0 &&
+                        *std::max_element(shape.begin(), shape.end()) <= kMaxCount;
+    if (!counts) {
+        return refuse(failure, where + " has the shape " + shapeText(array) +
+                                   "; it must be [batch, tokens, dim] or [tokens, dim], each from 1 to 2^30");
+    }
+    tensor->batch = static_cast<uint32_t>(shape[0]);
+    tensor->tokens = static_cast<uint32_t>(shape[1]);
+    tensor->heads = 1;
+    tensor->head_dim = static_cast<uint32_t>(shape[2]);
+    return true;
+}
+
+bool takeTableShape(const std::string& where, const std::string& shape, const rope::NpyArray& array, GivenTable* table,
+                    Failure* failure) {
+    if (array.shape.size() != 2 || array.count() == 0 || array.shape[0] > kMaxCount || array.shape[1] > kMaxCount) {
+        return refuse(failure,
+                      where + " has the shape " + shapeText(array) + "; it must be " + shape + ", each from 1 to 2^30");
+    }
+    table->rows = static_cast<uint32_t>(array.shape[0]);
+    table->columns = static_cast<uint32_t>(array.shape[1]);
+    return true;
+}
+
+// Returns all elements as float32, which holds each of them exactly.
+std::vector<float> asFloat32(const rope::NpyArray& array, RopeElement element) {
+    std::vector<float> values(static_cast<size_t>(array.count()));
+    ropeConvertElements(array.data.data(), element, values.data(), ROPE_ELEMENT_F32, values.size());
+    return values;
+}
+
+bool checkCos(const std::string& path, const rope::NpyArray& cosines, Failure* failure) {
+    const size_t rank = cosines.shape.size();
+    if (rank != 2 && rank != 3) {
+        return refuse(failure,
+                      "--cos: " + path + " has the shape " + shapeText(cosines) +
+                          "; it must be [max positions, pairs], or [batch, tokens, pairs] for a row per token");
+    }
+    for (const uint64_t count : cosines.shape) {
+        if (count == 0 || count > kMaxCount)
+            return refuse(failure, "--cos has the shape " + shapeText(cosines) + "; each must be from 1 to 2^30");
+    }
+    if (cosines.shape.back() > ROPE_MAX_PAIRS) {
+        return refuse(failure, "--cos has " + std::to_string(cosines.shape.back()) + " pairs; at most " +
+                                   std::to_string(ROPE_MAX_PAIRS) + " are possible");
+    }
+    return true;
+}
+
+bool checkSin(const rope::NpyArray& cosines, const rope::NpyArray& sines, Failure* failure) {
+    if (cosines.shape == sines.shape && cosines.type == sines.type) return true;
+    return refuse(failure, std::string("--cos is ") + rope::npyTypeName(cosines.type) + " " + shapeText(cosines) +
+                               " and --sin is " + rope::npyTypeName(sines.type) + " " + shapeText(sines) +
+                               "; they must be alike");
+}
+
+} // namespace
+
+std::string shapeText(const rope::NpyArray& array) {
+    std::string text;
+    for (const uint64_t count : array.shape) text += (text.empty() ? "" : ", ") + std::to_string(count);
+    return "[" + text + "]";
+}
+
+const char kElementHelp[] =
+    "what the arrays hold: f32, f16 or bf16, which is uint16 in an .npy and must be said there; "
+    "without it what they say themselves";
+
+bool fitsMemory(const std::string& what, double bytes, Failure* failure) {
+    if (bytes <= memoryBytes()) return true;
+    return refuse(failure, what + " takes " + std::to_string(static_cast<uint64_t>(bytes / (1 << 30))) +
+                               " GiB, more than this machine has");
+}
+
+Type typeOf(RopeElement element) {
+    return element == ROPE_ELEMENT_F16 ? Type::f16 : element == ROPE_ELEMENT_BF16 ? Type::bf16 : Type::f32;
+}
+
+bool readTensorFile(const std::string& option, const std::string& path, const std::string& order, RopeElement element,
+                    Tensor* tensor, Failure* failure) {
+    const std::string where = option + ": " + path;
+    const auto check = [&](const rope::NpyArray& header, Failure* why) {
+        return findElement(where, header.type, element, &tensor->element, why) &&
+               takeTensorShape(where, order, header, tensor, why);
+    };
+    return readArrayFile(option, path, check, &tensor->array, failure);
+}
+
+bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
+                    Failure* failure) {
+    const auto check = [&](const rope::NpyArray& header, Failure* why) {
+        const std::string where = option + ": " + path;
+        return findElement(where, header.type, element, &tensor->element, why) &&
+               takeEmbeddingShape(where, header, tensor, why);
+    };
+    return readArrayFile(option, path, check, &tensor->array, failure);
+}
+
+bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
+               GivenTable* table, Failure* failure) {
+    const auto check = [&](const rope::NpyArray& header, Failure* why) {
+        const std::string where = option + ": " + path;
+        const RopeElement asked = header.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
+        return findElement(where, header.type, asked, &table->element, why) &&
+               takeTableShape(where, shape, header, table, why);
+    };
+    return readArrayFile(option, path, check, &table->array, failure);
+}
+
+bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
+              Failure* failure) {
+    rope::NpyArray arrays[2];
+    RopeElement found = ROPE_ELEMENT_DEFAULT;
+    const auto check_cos = [&](const rope::NpyArray& header, Failure* why) {
+        const RopeElement asked = header.type == Type::u16 ? element : ROPE_ELEMENT_DEFAULT;
+        return checkCos(cos_path, header, why) && findElement("--cos: " + cos_path, header.type, asked, &found, why);
+    };
+    const auto check_sin = [&](const rope::NpyArray& header, Failure* why) { return checkSin(arrays[0], header, why); };
+    if (!readArrayFile("--cos", cos_path, check_cos, &arrays[0], failure) ||
+        !readArrayFile("--sin", sin_path, check_sin, &arrays[1], failure))
+        return false;
+    const std::vector<uint64_t>& shape = arrays[0].shape;
+    rows->batch = shape.size() == 3 ? static_cast<uint32_t>(shape[0]) : 0;
+    rows->count = static_cast<uint32_t>(shape[shape.size() - 2]);
+    rows->pairs = static_cast<uint32_t>(shape.back());
+    const std::vector<float> cosines = asFloat32(arrays[0], found), sines = asFloat32(arrays[1], found);
+    rows->values.resize(2 * cosines.size());
+    for (size_t at = 0; at < cosines.size(); at += rows->pairs) {
+        std::memcpy(&rows->values[2 * at], &cosines[at], rows->pairs * sizeof(float));
+        std::memcpy(&rows->values[2 * at + rows->pairs], &sines[at], rows->pairs * sizeof(float));
+    }
+    return true;
+}
+
+} // namespace tool

@@ -1,0 +1,182 @@
+// vkrope, the program, prints and draws frequencies, makes tables of cos and sin, rotates arrays, adds the other
+// position encodings, permutes weights, checks devices and times them.
+#include "program/option_values.hpp"
+#include "program/tool.hpp"
+
+#include <vkrope/rope.h>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <vector>
+
+namespace tool {
+
+bool refuse(Failure* failure, const std::string& text) {
+    *failure = {2, text};
+    return false;
+}
+
+bool fail(Failure* failure, const std::string& text) {
+    *failure = {1, text};
+    return false;
+}
+
+namespace {
+
+// Returns how many bytes of UTF-8 begin at `at`, 0 if none are well formed.
+size_t characterAt(const std::string& text, size_t at) {
+    const unsigned char first = static_cast<unsigned char>(text[at]);
+    const size_t length = first < 0x80                    ? 1
+                          : first >= 0xC2 && first < 0xE0 ? 2
+                          : (first & 0xF0) == 0xE0        ? 3
+                          : first >= 0xF0 && first < 0xF5 ? 4
+                                                          : 0;
+    if (length == 0 || at + length > text.size()) return 0;
+    for (size_t i = 1; i < length; ++i) {
+        if ((static_cast<unsigned char>(text[at + i]) & 0xC0) != 0x80) return 0;
+    }
+    return length;
+}
+
+// True for what a terminal obeys, and for ends of lines: the controls of ASCII and of U+0080 to U+009F, and the
+// separators U+2028 and U+2029.
+bool isControl(const std::string& text, size_t at, size_t length) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
+    if (length == 1) return byte(0) < 32 || byte(0) == 127;
+    if (length == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
+    return length == 3 && byte(0) == 0xE2 && byte(1) == 0x80 && (byte(2) == 0xA8 || byte(2) == 0xA9);
+}
+
+} // namespace
+
+std::string oneLine(std::string text) {
+    for (size_t at = 0; at < text.size();) {
+        const size_t length = characterAt(text, at);
+        if (length == 0) text[at] = '?';
+        if (isControl(text, at, length)) text.replace(at, length, length, ' ');
+        at += length == 0 ? 1 : length;
+    }
+    return text;
+}
+
+void warn(const char* command, const std::string& text) {
+    std::fprintf(stderr, "vkrope %s: warning: %s\n", command, oneLine(text).c_str());
+}
+
+void remark(const char* command, const std::string& text) {
+    std::fprintf(stderr, "vkrope %s: note: %s\n", command, oneLine(text).c_str());
+}
+
+} // namespace tool
+
+namespace {
+
+struct Command {
+    const char* name;
+    const char* summary;
+    tool::RunCommand (*add)(CLI::App*);
+};
+
+const Command kCommands[] = {
+    {"devices", "name the Vulkan devices, what they offer and how they round", tool::addDevicesCommand},
+    {"frequencies", "print a model's frequencies, from its configuration", tool::addFrequenciesCommand},
+    {"models", "list the known models, and what is known of each", tool::addModelsCommand},
+    {"plot", "draw models' frequencies and other encodings as an SVG", tool::addPlotCommand},
+    {"table", "make the cos and sin of every position and pair", tool::addTableCommand},
+    {"rotate", "rotate Q and K", tool::addRotateCommand},
+    {"add-positions", "add sinusoids or a learned table to embeddings", tool::addAddPositionsCommand},
+    {"bias", "make T5's, clipped or ALiBi's bias, or add it to scores", tool::addBiasCommand},
+    {"permute", "permute weights made for one pairing to the other", tool::addPermuteCommand},
+    {"check", "compare a device with the reference, over the whole option matrix", tool::addCheckCommand},
+    {"check-spirv", "find what a driver may fuse in a shader of your own", tool::addCheckSpirvCommand},
+    {"bench", "time a device's rotations beside copies of the same bytes", tool::addBenchCommand},
+};
+
+struct AddedCommand {
+    CLI::App* app;
+    tool::RunCommand run;
+};
+
+// Returns the command that was parsed, or the program where there is none.
+const CLI::App& parsedCommand(const CLI::App& program, const std::vector<AddedCommand>& commands) {
+    for (const AddedCommand& command : commands) {
+        if (command.app->parsed()) return *command.app;
+    }
+    return program;
+}
+
+std::string commandNames() {
+    std::string names;
+    for (const Command& command : kCommands) names += (names.empty() ? "" : ", ") + std::string(command.name);
+    return names;
+}
+
+int complain(const std::string& command, const tool::Failure& failure) {
+    std::fprintf(stderr, "%s: %s\n", command.c_str(), tool::oneLine(failure.text).c_str());
+    return failure.status;
+}
+
+// Printed text may wait in a buffer, or have met a full device.
+bool flushOutput(tool::Failure* failure) {
+    return (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) ||
+           tool::fail(failure, std::string("standard output cannot be written: ") + std::strerror(errno));
+}
+
+int runCommand(const AddedCommand& command) {
+    tool::Failure failure;
+    try {
+        if (command.run(&failure) && flushOutput(&failure)) return 0;
+    } catch (const std::bad_alloc&) {
+        failure = {1, "this takes more memory than there is"};
+    } catch (const std::exception& exception) {
+        failure = {1, exception.what()};
+    }
+    // A command that has printed its misses itself leaves no text.
+    return failure.text.empty() ? failure.status : complain("vkrope " + command.app->get_name(), failure);
+}
+
+} // namespace
+
+int main(int count, char** values) {
+    CLI::App app("Position encodings on Vulkan devices, rotary ones above all. `vkrope COMMAND --help` has an example "
+                 "of each command.",
+                 "vkrope");
+    const std::string version = std::to_string(ROPE_VERSION_MAJOR) + "." + std::to_string(ROPE_VERSION_MINOR) + "." +
+                                std::to_string(ROPE_VERSION_PATCH);
+    app.set_version_flag("--version", "vkrope " + version, "print the version");
+    app.require_subcommand(0, 1);
+    std::vector<AddedCommand> commands;
+    for (const Command& command : kCommands) {
+        CLI::App* sub = app.add_subcommand(command.name, command.summary);
+        commands.push_back({sub, command.add(sub)});
+        tool::refuseStrayValues(sub);
+    }
+    const auto named = [&](const Command& command) { return std::strcmp(values[1], command.name) == 0; };
+    if (count > 1 && values[1][0] != '-' && std::none_of(std::begin(kCommands), std::end(kCommands), named)) {
+        const std::string wrong = std::string("there is no command '") + values[1] + "'; there are " + commandNames();
+        return complain("vkrope", {2, wrong}); // the parser would let a --help behind it pass
+    }
+    try {
+        app.parse(count, values);
+    } catch (const CLI::ParseError& error) {
+        const CLI::App& command = parsedCommand(app, commands);
+        tool::Failure failure = {2, ""};
+        if (error.get_exit_code() == 0) { // help or version
+            app.exit(error);
+            if (flushOutput(&failure)) return 0;
+        } else {
+            failure.text = tool::sentenceOf(error, command.remaining());
+        }
+        return complain(&command == &app ? "vkrope" : "vkrope " + command.get_name(), failure);
+    }
+    for (const AddedCommand& command : commands) {
+        if (command.app->parsed()) return runCommand(command);
+    }
+    return complain("vkrope", {2, "a command is missing, one of " + commandNames() + "; --help says what they do"});
+}

@@ -1,0 +1,106 @@
+// This shader adds positions to embeddings: sines and cosines, computed or from rows, or the rows of a learned table. A
+// thread loads one lane (see lane.glsl) of a token, of one sequence or of a few that have the same positions. Then it
+// finds what it adds, adds and stores. A group with several sequences computes each cosine and sine once.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_shader_16bit_storage : require
+#define ROPE_PUSH RopeRotatePush
+#include "../fused/words.h"
+#include "../start.glsl"
+#include "../position.glsl"
+#include "../frequency.glsl"
+#include "../runs.glsl"
+#include "../rows.glsl"
+#include "../work_item.glsl"
+#include "../lane.glsl"
+#include "../angles.glsl"
+
+layout(constant_id = ROPE_ID_EVERY_TOKEN) const uint kEveryToken = 0;
+layout(constant_id = ROPE_ID_COSINE_FIRST) const uint kCosineFirst = 0;
+layout(constant_id = ROPE_ID_FACTOR) const uint kFactor = 0; // float32 bits; 0: elements are not scaled
+const bool kScaled = kFactor != 0u;
+const bool kEveryAdded = kEveryToken != 0u;
+
+// Returns lane `number` of an embedding, all of whose elements are in pairs: its halves, or interleaved.
+Lane row_lane(uint number) {
+    const bool interleaved = ROPE_IS_INTERLEAVED(kChunkIn);
+    const uint run = kByWords ? kRun : 1u; // in units of places
+    const uint half_row = kByWords ? kPairs : kPairs / kRun;
+    Lane lane;
+    lane.paired = true;
+    lane.turned = true;
+    lane.j = number * kRun;
+    lane.count = kByWords ? min(kRun, kPairs - lane.j) : kRun;
+    lane.from = Runs(uint[](number * run, number * run + half_row), uint[](lane.count, lane.count));
+    if (interleaved) {
+        uint low = min(2u * lane.count, kRun);
+        uint high = 2u * lane.count - low;
+        lane.from = Runs(uint[](2u * number * run, (2u * number + uint(high != 0u)) * run), uint[](low, high));
+    }
+    lane.to = lane.from;
+    return lane;
+}
+
+// Loads a lane's cosines and sines, or the two halves of a learned row: two quads of 16-bit entries at once, where they
+// lie so.
+void load_terms(Token token, uint row, Lane lane) {
+    if (kRows != ROPE_ROWS_BY_EIGHT) {
+        load_turns(token, row, lane);
+        return;
+    }
+    uint at = row_place(token, row, lane.j);
+    uvec4 cosines = rows_by_four[at >> 3];
+    uvec4 sines = rows_by_four[(at + push.sin_offset) >> 3];
+    turns[0] = cos_sin_from(widen_run(cosines.xy, kRowElement), widen_run(sines.xy, kRowElement));
+    turns[kQuads - 1u] = cos_sin_from(widen_run(cosines.zw, kRowElement), widen_run(sines.zw, kRowElement));
+}
+
+// Elements that are neither scaled nor added to move as integers.
+uvec4 sum_of(uvec4 x, bool added, vec4 term) {
+    precise vec4 sum = uintBitsToFloat(x);
+    if (kScaled) sum = sum * uintBitsToFloat(kFactor);
+    if (added) sum = sum + term;
+    return added || kScaled ? floatBitsToUint(sum) : x;
+}
+
+Head sum_head(Head head, bool added) {
+    bool as_is = kSameElement && !kScaled && !added;
+    Head result = head;
+    uint quad = 0u;
+    do { // not all compilers see that a for loop would run at least once
+        CosSin terms = turns[quad];
+        Quad pairs = read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is);
+        if (ROPE_IS_INTERLEAVED(kChunkIn)) deinterleave(pairs);
+        pairs.x[0] = sum_of(pairs.x[0], added, kCosineFirst != 0u ? terms.cosine : terms.sine);
+        pairs.x[1] = sum_of(pairs.x[1], added, kCosineFirst != 0u ? terms.sine : terms.cosine);
+        if (ROPE_IS_INTERLEAVED(kChunkIn)) interleave(pairs);
+        write_quad(result, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is, kElementOut, pairs);
+    } while (++quad < kQuads);
+    return result;
+}
+
+void main() {
+    WorkItem item = find_work_item();
+    Lane lane = row_lane(item.lane);
+    Token token;
+    bool added = true;
+    if (kInline || kFromTable || !kEveryAdded) {
+        token = find_token(gl_WorkGroupID.y, item.token);
+        if (!kEveryAdded) added = is_known(token) && token.turns;
+    }
+    uvec4 frequency; // of the thread's first angle
+    if (kInline) frequency = angle_frequency(0u, token, lane);
+    Head heads[kHeadsPerThread];
+    for (uint h = 0u; h < kHeadsPerThread; ++h) heads[h] = load_head(item, lane, kFirst, item.head + h);
+    if (kInline) make_angles(token, lane, frequency);
+    if (kShared) barrier();
+    if (!item.is_there || (kFirstInPlace && !kScaled && !added)) return;
+    if (kInline) take_turns(lane);
+    else load_terms(token, gl_WorkGroupID.y * push.rows.batch + item.token * push.rows.token, lane);
+    for (uint h = 0u; h < kHeadsPerThread; ++h) { // ends nowhere else, so that it unrolls: heads stay in registers
+        if (item.head + h < item.heads) {
+            uint at = item.to + (item.head + h) * item.to_head;
+            store_runs(at, lane, kFirst, sum_head(heads[h], added), kFloatsOut);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+// This file makes heads integers or float8, with a float32 scale for each head, or in blocks of 32 with a float16 scale
+// for each. The lanes of a head put their extremes into shared memory. Each lane then finds the scale of its head, or
+// one lane that of a block. A given scale of float8 needs none of that.
+#include "../numbers/float8.h"
+
+layout(constant_id = ROPE_ID_CACHE_FORMAT) const uint kFormat = 0;
+const uint kBits = kFormat & ROPE_FORMAT_BITS;
+const bool kFloat8 = (kFormat & ROPE_FORMAT_FLOAT8) != 0u;
+const bool kSigned = kFloat8 || kBits == 8u; // to both sides of 0; integers of fewer bits begin at 0
+const bool kMinimum = (kFormat & ROPE_FORMAT_MINIMUM) != 0u;
+const bool kInBlocks = (kFormat & ROPE_FORMAT_BLOCKS) != 0u;
+#ifdef ROPE_HALVES
+const bool kBlockPutsHalves = kInBlocks; // blocks may begin at odd 16-bit numbers
+#else
+const bool kBlockPutsHalves = false;
+#endif
+const uint kBlockHalves = kFormat != 0u ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
+const uint kMostInteger = (1u << kBits) - 1u;
+// K and V have these quads. Q beside them may have others, and takes no part in what this file does.
+const uint kCacheElements = 2u * kPairs + (kWidths ? kKPassElements : kPassElements);
+const uint kCacheQuads = kCacheElements / 4u + uint(kCacheElements < 4u); // no array has no entry
+const uint kCacheLanes = kWidths ? kKLanes : kHeadLanes; // of one of their heads
+const uint kCacheFours = (kCacheQuads + 3u) / 4u;
+const uint kBlockQuads = kInBlocks ? uint(ROPE_BLOCK_ELEMENTS / 4) : kCacheQuads;
+const uint kBlockFours = kInBlocks ? kBlockQuads / 4u : kCacheFours;
+const uint kHeadBlocks = kCacheQuads / kBlockQuads;
+layout(constant_id = ROPE_ID_SCALE_PAGE) const uint kScalePage = 0;
+layout(constant_id = ROPE_ID_SCALE_SLOT) const uint kScaleSlot = 0;
+#ifdef ROPE_PARAMETERS
+layout(constant_id = ROPE_ID_K_SCALE) const uint kKScale = 0;
+layout(constant_id = ROPE_ID_V_SCALE) const uint kVScale = 0;
+const bool kGiven = (kKScale | kVScale) != 0u; // scales are, of all tensors of the dispatch
+#else
+const bool kGiven = false;
+#endif
+
+// An entry is one head of K or V of one token of the group.
+const uint kCacheEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kKRowBlocks * kHeadsPerThread;
+uint cache_entry_of(uint h) {
+    uint row = gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
+    return (row * kKRowBlocks + row_block) * kHeadsPerThread + h;
+}
+
+// For each quad these hold the largest magnitude, or, for unsigned integers, the element that has it, or the greatest
+// element and the least. A block's share then takes the place of its first four quads.
+shared uvec4 greatest[kGiven ? 1u : kCacheEntries * kCacheFours];
+shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
+// A word of a block may have integers of two quads, which two threads hold. For Q8_0 in words `ends` has the last two
+// elements of each quad of even blocks. The quads of odd blocks are words, and all their ends go to the last entry,
+// which nobody reads. For other blocks `integers` has the integers of each quad.
+const bool kKeepsEnds = kInBlocks && kSigned && !kBlockPutsHalves;
+const bool kKeepsIntegers = kInBlocks && !kKeepsEnds;
+const uint kHeadEnds = (kHeadBlocks + 1u) / 2u * kBlockQuads;
+const uint kNoEnd = kKeepsEnds ? kCacheEntries * kHeadEnds : 0u;
+shared uvec2 ends[kNoEnd + 1u];
+shared uint integers[kKeepsIntegers ? kCacheEntries * kCacheQuads : 1u];
+
+// The words from each tensor's first word to its first scale, where scales are stored apart, and their strides from
+// sequence to sequence and head to head.
+struct ScalePlaces {
+    uint of_k;
+    uint of_v;
+    uint batch;
+    uint head;
+};
+ScalePlaces scale_places() {
+    ScalePlaces alone =
+        ScalePlaces(push.ROPE_K_SCALES, push.ROPE_V_SCALES, push.ROPE_SCALE_BATCH, push.ROPE_SCALE_HEAD);
+    if (kQHeads == 0u) return alone;
+    return ScalePlaces(push.ROPE_K_SCALES_BESIDE_Q, push.ROPE_V_SCALES_BESIDE_Q, push.ROPE_SCALE_BATCH_BESIDE_Q,
+                       push.ROPE_SCALE_HEAD_BESIDE_Q);
+}
+
+// ---- What a scale is found by
+
+// If two are equal, or have one magnitude, the first is returned.
+uint greater(uint first, uint second) {
+    if (kMinimum) return choose(uintBitsToFloat(second) > uintBitsToFloat(first), second, first);
+    return choose(second << 1 > first << 1, second, first);
+}
+uint lesser(uint first, uint second) { return choose(uintBitsToFloat(second) < uintBitsToFloat(first), second, first); }
+
+uint greatest_of(uvec4 words) {
+    if (kSigned) return max(max(words.x, words.y), max(words.z, words.w));
+    return greater(greater(words.x, words.y), greater(words.z, words.w));
+}
+uint least_of(uvec4 words) { return lesser(lesser(words.x, words.y), lesser(words.z, words.w)); }
+
+bool is_in_even_block(uint place) { return place / kBlockQuads % 2u == 0u; }
+// Returns where an even block's quad keeps its end.
+uint end_at(uint h, uint place) {
+    return cache_entry_of(h) * kHeadEnds + place / (2u * kBlockQuads) * kBlockQuads + place % kBlockQuads;
+}
+
+void keep_extremes(uint h, uint place, uvec4 words) {
+    uint at = cache_entry_of(h) * kCacheFours + place / 4u;
+    greatest[at][place % 4u] = greatest_of(kSigned ? words & 0x7FFFFFFFu : words);
+    if (kMinimum) least[at][place % 4u] = least_of(words);
+    if (kKeepsEnds) ends[choose(is_in_even_block(place), end_at(h, place), kNoEnd)] = words.zw;
+}
+
+struct Share {
+    uint scale; // float32 bits; a zero keeps its sign
+    float inverse;
+    uint minimum;
+};
+
+Share share_of(uint h, uint block) {
+    uvec4 most = uvec4(0u);
+    uint value = choose(kMinimum, 0xFF7FFFFFu, 0u);
+    uint minimum = choose(kMinimum, 0x7F7FFFFFu, 0u);
+    for (uint i = 0u; i < kBlockFours; ++i) {
+        uint four = block * kBlockFours + i;
+        uvec4 sizes = greatest[cache_entry_of(h) * kCacheFours + four];
+        if (kCacheQuads % 4u != 0u) sizes = mix(uvec4(0u), sizes, are_below(four, kCacheQuads));
+        if (kSigned) most = max(most, sizes);
+        else value = greater(value, greatest_of(sizes));
+        if (kMinimum) minimum = lesser(minimum, least_of(least[cache_entry_of(h) * kCacheFours + four]));
+    }
+    if (kSigned) value = greatest_of(most);
+    if (kMinimum) {
+        precise float range = uintBitsToFloat(value) - uintBitsToFloat(minimum);
+        value = floatBitsToUint(range);
+    }
+    if (kFloat8) {
+        // The largest magnitude over 7 * 2^6 or 7 * 2^13, which float8's largest number is; at least 1e-6.
+        const uint down = (kBits == 3u ? 6u : 13u) << 23;
+        value = max(share_bits(value, 7u), 0x358637BDu + down) - down;
+        return Share(value, uintBitsToFloat(reciprocal_bits(value)), 0u);
+    }
+    uint scale = share_bits(value & 0x7FFFFFFFu, kSigned ? 127u : kMinimum ? kMostInteger : 1u << (kBits - 1u));
+    uint sign = choose(kSigned || kMinimum, 0u, ~value & 0x80000000u);
+    bool is_normal = scale >= 0x800000u; // otherwise all integers are those of 0
+    uint inverse = choose(is_normal, reciprocal_bits(scale) | sign, 0u);
+    return Share(choose(is_normal, scale, 0u) | sign, uintBitsToFloat(inverse), minimum);
+}
+
+// A block's share is kept with its scale and its minimum as they are stored, in two halves of a word. A head has
+// two lanes or more for a block. If each found both of its blocks' shares, these would be most of its work. Surplus
+// threads repeat the head's last lane, which has no block.
+uint share_at(uint h, uint block) { return cache_entry_of(h) * kCacheFours + block * kBlockFours; }
+void keep_block_shares(uint lane) {
+    if (lane >= kHeadBlocks) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        Share share = share_of(h, lane);
+        uvec4 halves = narrow_f16(uvec4(share.scale, share.minimum, 0u, 0u));
+        uint stored = halves.x | halves.y << 16;
+        greatest[share_at(h, lane)] = uvec4(stored, floatBitsToUint(share.inverse), share.minimum, 0u);
+    }
+}
+Share kept_share(uint h, uint block) {
+    uvec4 kept = greatest[share_at(h, block)];
+    return Share(0u, uintBitsToFloat(kept.y), kept.z);
+}
+uint stored_scale(uint h, uint block) { return greatest[share_at(h, block)].x; }
+
+#ifdef ROPE_PARAMETERS
+uint given_scale(WorkItem item) { return choose(item.tensor == kThird, kVScale, kKScale); }
+Share given_share(WorkItem item, uint head) {
+    uint given = given_scale(item);
+    uint at = (given & ROPE_SCALE_AT) + choose((given & ROPE_SCALE_OF_HEADS) != 0u, head, 0u);
+    uint scale = floatBitsToUint(parameters[at / 4u][at % 4u]);
+    return Share(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
+}
+uvec4 scaled(Share share, bool multiplies, uvec4 words) {
+    precise vec4 x = uintBitsToFloat(words) * uintBitsToFloat(share.scale);
+    if (multiplies) return floatBitsToUint(x);
+    uint inverse = floatBitsToUint(share.inverse);
+    return uvec4(quotient_bits(words.x, share.scale, inverse), quotient_bits(words.y, share.scale, inverse),
+                 quotient_bits(words.z, share.scale, inverse), quotient_bits(words.w, share.scale, inverse));
+}
+uvec4 scaled_as_given(WorkItem item, Share share, uvec4 words) {
+    return scaled(share, (given_scale(item) & ROPE_SCALE_MULTIPLIES) != 0u, words);
+}
+// Returns elements as they were before their scale.
+uvec4 unscaled_as_given(WorkItem item, uint head, uvec4 words) {
+    return scaled(given_share(item, head), (given_scale(item) & ROPE_SCALE_MULTIPLIES) == 0u, words);
+}
+#endif
+
+// ---- Numbers as they are stored
+
+uint four_bytes(uvec4 bytes) { return bytes.x | bytes.y << 8 | bytes.z << 16 | bytes.w << 24; }
+
+uint four_float8(Share share, uvec4 words) {
+    if (kGiven) return four_bytes(narrow_f8(words, kBits)); // scaled before
+    precise vec4 x = uintBitsToFloat(words) * share.inverse;
+    return four_bytes(narrow_f8(floatBitsToUint(x), kBits));
+}
+
+// Returns four integers, a byte each. Signed ones are rounded to the nearest, halves away from zero.
+uint four_integers(Share share, uvec4 words) {
+    vec4 given = uintBitsToFloat(words);
+    if (kMinimum) {
+        precise vec4 above = given - uintBitsToFloat(share.minimum);
+        given = above;
+    }
+    precise vec4 x = given * share.inverse;
+    uvec4 bytes;
+    if (kSigned) {
+        precise vec4 twice = abs(x) + abs(x);
+        uvec4 whole = min(uvec4(twice), uvec4(254u)) + 1u >> 1;
+        bytes = mix(whole, 0u - whole, lessThan(x, vec4(0.0))) & 0xFFu;
+    } else {
+        precise vec4 raised = x + ((kMinimum ? 0.0 : float(1u << (kBits - 1u))) + 0.5);
+        bytes = min(uvec4(raised), uvec4(kMostInteger));
+    }
+    return four_bytes(bytes);
+}
+
+const uint kPutHalves = kBlockPutsHalves ? 1u : 2u; // of what is stored at a time
+void put_integers(WorkItem item, uint at, uint word) {
+#ifdef ROPE_HALVES
+    if (kPutHalves == 1u) {
+        if (is_written_to(item, kThird)) put_number(kThird, at, word);
+        else if (is_written_to(item, kSecond)) put_number(kSecond, at, word);
+        else put_number(kFirst, at, word);
+        return;
+    }
+#endif
+    if (is_written_to(item, kThird)) put_word(kThird, at, word);
+    else if (is_written_to(item, kSecond)) put_word(kSecond, at, word);
+    else put_word(kFirst, at, word);
+}
+
+// Returns where a head begins in the cache. Places count blocks, since 32 bits do not count the elements of every cache
+// in blocks. Without blocks they count runs or, if runs are loaded by words, elements.
+uint head_place(WorkItem item, uint h) { return item.to + (item.head + h) * item.to_head; }
+// Returns the words before a place, where there are no blocks.
+uint words_before(uint place) { return kByWords ? place / 4u : place * kQuads; }
+
+// ---- Blocks as they are stored
+
+// Returns the fifth bits of a block's integers. The first integer's is the lowest bit.
+uint fifth_bits(uint quad) {
+    uint all = 0u;
+    for (uint i = 0u; i < 8u; ++i) {
+        uint bits = integers[quad + i] >> 4 & 0x01010101u;
+        all |= ((bits | bits >> 7 | bits >> 14 | bits >> 21) & 0xFu) << 4u * i;
+    }
+    return all;
+}
+
+// Returns word `at` behind a block's scale. Integers of four bits lie in twos: those of the block's first half are the
+// low ones.
+uint integer_word(uint quad, uint at) {
+    if (kSigned) return integers[quad + at];
+    if (kBits == 5u && at == 0u) return fifth_bits(quad);
+    uint low = quad + at - choose(kBits == 5u, 1u, 0u);
+    return (integers[low] & 0x0F0F0F0Fu) | (integers[low + 4u] & 0x0F0F0F0Fu) << 4;
+}
+
+// A block has its scale, its minimum where it has one, and its integers. They are counted in 16-bit numbers.
+uint block_half(uint h, uint half_at) {
+    const uint header = kMinimum ? 2u : 1u;
+    uint block = half_at / kBlockHalves;
+    uint at = half_at % kBlockHalves;
+    if (at < header) return stored_scale(h, block) >> 16u * at & 0xFFFFu;
+    uint word = integer_word(cache_entry_of(h) * kCacheQuads + block * kBlockQuads, (at - header) / 2u);
+    return word >> 16u * ((at - header) & 1u) & 0xFFFFu;
+}
+
+// Returns where the blocks of a head begin, counted in what is stored at a time.
+uint blocks_before(WorkItem item, uint h) {
+    uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
+    return begin + head_place(item, h) * kBlockHalves / kPutHalves;
+}
+
+// Stores a quad of a Q8_0 block. The words of an odd block have one quad each. Those of an even block begin half a word
+// earlier, at the block's scale, and each but the first has two elements of the quad before.
+void put_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
+    uint block = place / kBlockQuads;
+    uint quad = place % kBlockQuads;
+    bool is_even = is_in_even_block(place);
+    uvec2 before = ends[max(end_at(h, place), 1u) - 1u];
+    uint word = four_integers(share, mix(words, uvec4(before, words.xy), bvec4(is_even)));
+    if (is_even && quad == 0u) word = (word & 0xFFFF0000u) | stored_scale(h, block);
+    put_integers(item, blocks_before(item, h) + (block * kBlockHalves + 1u) / 2u + quad, word);
+}
+
+// Stores the words between an even Q8_0 block and the next, which have two elements and a scale.
+void put_seams(WorkItem item, uint h) {
+    uint block = 2u * item.lane;
+    if (block >= kHeadBlocks || !item.is_there || !has_head(item, h)) return;
+    uvec2 before = ends[end_at(h, (block + 1u) * kBlockQuads - 1u)];
+    uint word = four_integers(kept_share(h, block), before.xyxy) & 0xFFFFu;
+    uint at = blocks_before(item, h) + (block + 1u) * kBlockHalves / 2u;
+    put_integers(item, at, word | stored_scale(h, block + 1u) << 16);
+}
+
+// Stores a quad of a format without blocks, and the head's scale with the first.
+void put_numbers(WorkItem item, uint h, Share share, uint place, uvec4 words) {
+    uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
+    uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
+    put_integers(item, begin + words_before(head_place(item, h)) + place, bytes);
+    if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
+}
+
+void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
+    if (kKeepsIntegers) {
+        integers[cache_entry_of(h) * kCacheQuads + place] = four_integers(share, words);
+    } else if (item.is_there && has_head(item, h)) {
+        if (kKeepsEnds) put_quad(item, h, share, place, words);
+        else put_numbers(item, h, share, place, words);
+    }
+}
+
+void store_blocks(WorkItem item) {
+    const uint count = kHeadBlocks * kBlockHalves / kPutHalves;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        if (!item.is_there || is_q(item) || !has_head(item, h)) continue;
+        uint at = blocks_before(item, h);
+        for (uint i = item.lane; i < count; i += kCacheLanes) {
+            uint word = block_half(h, i * kPutHalves);
+            if (kPutHalves == 2u) word |= block_half(h, i * 2u + 1u) << 16;
+            put_integers(item, at + i, word);
+        }
+    }
+}
+
+#ifdef ROPE_SHIFTS
+// ---- Heads as they are read by a shift
+
+#ifdef ROPE_HALVES
+uint fetch_half(uint at) { return fetch_number(kFirst, at); }
+#else
+uint fetch_half(uint at) { return fetch_word(kFirst, at / 2u) >> 16u * (at & 1u) & 0xFFFFu; }
+#endif
+
+// Returns word `at` behind the header of a block that begins at this 16-bit number.
+uint fetch_integers(uint block, uint at) {
+    uint half_at = block + (kMinimum ? 2u : 1u) + 2u * at;
+    return fetch_half(half_at) | fetch_half(half_at + 1u) << 16;
+}
+
+uvec4 bytes_of(uint word) { return uvec4(word, word >> 8, word >> 16, word >> 24) & 0xFFu; }
+
+// Returns the integers of a block's quad.
+ivec4 integers_of(uint block, uint quad) {
+    if (kSigned) return ivec4(bytes_of(fetch_integers(block, quad)) << 24) >> 24;
+    uint word = fetch_integers(block, quad % 4u + choose(kBits == 5u, 1u, 0u)) >> choose(quad < 4u, 0u, 4u);
+    uvec4 integers = bytes_of(word & 0x0F0F0F0Fu);
+    if (kBits == 5u) integers |= (uvec4(fetch_integers(block, 0u)) >> 4u * quad + uvec4(0u, 1u, 2u, 3u) & 1u) << 4;
+    return ivec4(integers) - int(choose(kMinimum, 0u, 1u << (kBits - 1u)));
+}
+
+uvec4 quad_of_block(uint block, uint quad) {
+    vec4 header = uintBitsToFloat(widen_f16(uvec4(fetch_half(block), kMinimum ? fetch_half(block + 1u) : 0u, 0u, 0u)));
+    precise vec4 x = vec4(integers_of(block, quad)) * header.x;
+    if (kMinimum) {
+        precise vec4 above = x + header.y;
+        x = above;
+    }
+    return floatBitsToUint(x);
+}
+
+uvec4 cached_quad(WorkItem item, uint head, uint place) {
+    uint at = item.from + head * item.from_head;
+    if (kInBlocks) {
+        uint begin = push.k_to * kPutHalves;
+        return quad_of_block(begin + (at + place / kBlockQuads) * kBlockHalves, place % kBlockQuads);
+    }
+    uvec4 bytes = bytes_of(fetch_word(kFirst, push.k_to + words_before(at) + place));
+#ifdef ROPE_PARAMETERS
+    if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
+#endif
+    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale + head * scale_places().head));
+    precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
+    return floatBitsToUint(x);
+}
+#endif

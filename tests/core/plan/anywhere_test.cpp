@@ -1,0 +1,110 @@
+// Plans of fused passes whose heads lie anywhere: between whole vectors, and what is refused of 16-bit ones.
+#include <vkrope/rope.h>
+
+#include "shaders/interface.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+// Pairs that do not lie in quads, and heads that begin anywhere, meet in shared memory. Heads of 16 bits begin at even
+// places.
+TEST(PlanAnywhere, NormsHeadsThatLieAnywhere) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    const std::vector<double> frequencies(32, 0.5);
+    const auto plan = [&](RopeElement element, uint32_t rotary_dim, uint64_t offset) {
+        RopeFusedDescription d = {};
+        d.rotate.tokens = 3;
+        d.rotate.head_dim = 64;
+        d.rotate.rotary_dim = rotary_dim;
+        d.rotate.frequencies.values = frequencies.data();
+        d.rotate.frequencies.count = rotary_dim / 2;
+        d.rotate.q.heads = 2;
+        d.rotate.q.source.offset = offset;
+        d.rotate.out_of_place = 1;
+        d.rotate.element_in = d.rotate.element_out = element;
+        d.q_norm.kind = ROPE_NORM_RMS;
+        RopePlan p;
+        if (ropePlanFused(&d, &limits, &p) != ROPE_SUCCESS) return std::string(p.reason.text);
+        return std::string(p.passes[0].shader->name) + " " + std::to_string(p.passes[0].constants[ROPE_ID_RELAYED]);
+    };
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 64, 4), "fused_wide 0");
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 20, 0), "fused_wide 64");
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 22, 0), "fused_wide 64") << "eleven pairs, an odd number";
+    EXPECT_EQ(plan(ROPE_ELEMENT_F16, 64, 2), "fused_wide 64");
+    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 22, 3), "fused_wide 64");
+    for (const uint32_t rotary_dim : {64u, 22u}) {
+        EXPECT_EQ(
+            plan(ROPE_ELEMENT_BF16, rotary_dim, 3),
+            "q has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they move in twos; make "
+            "these numbers even, or use float32");
+    }
+}
+
+// V lies at odd places and has no stage, or K does.
+TEST(PlanAnywhere, RefusesAnOddTensorBesideANormedOne) {
+    for (const bool of_v : {true, false}) {
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        RopeFusedDescription d = {};
+        d.rotate.tokens = 3;
+        d.rotate.head_dim = 64;
+        d.rotate.k.heads = d.v.heads = 2;
+        d.no_rotation = 1;
+        d.rotate.out_of_place = 1;
+        d.rotate.element_in = d.rotate.element_out = ROPE_ELEMENT_F16;
+        (of_v ? d.v : d.rotate.k).source.offset = 1;
+        (of_v ? d.k_norm : d.v_norm).kind = ROPE_NORM_RMS;
+        RopePlan plan;
+        EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
+        EXPECT_NE(std::string(plan.reason.text).find("16-bit elements at an odd offset"), std::string::npos);
+    }
+}
+
+// Without a stage, heads of float32 at odd places go as they are.
+TEST(PlanAnywhere, TakesFloat32AtOddPlacesWithoutAStage) {
+    const std::vector<double> frequencies(16, 0.5);
+    const auto plan = [&](RopeElement element, uint64_t of_q, uint64_t of_k, uint64_t of_v) {
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        limits.enabled = ROPE_ENABLED_STORAGE_16;
+        limits.storage_buffers = 16;
+        RopeFusedDescription d = {};
+        d.rotate.tokens = 3;
+        d.rotate.head_dim = 64;
+        d.rotate.rotary_dim = 32;
+        d.rotate.frequencies = {frequencies.data(), 16, 0, nullptr, 1};
+        d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 2;
+        d.rotate.out_of_place = 1;
+        d.rotate.element_in = d.rotate.element_out = element;
+        d.cache.kind = ROPE_CACHE_POSITIONS;
+        d.cache.slots = 9;
+        d.cache.element = ROPE_ELEMENT_BF16;
+        d.rotate.q.source.offset = of_q;
+        d.cache.k.offset = of_k;
+        d.cache.v.offset = of_v;
+        RopePlan p;
+        if (ropePlanFused(&d, &limits, &p) != ROPE_SUCCESS) return std::string(p.reason.text);
+        std::string text;
+        for (uint32_t i = 0; i < p.pass_count; ++i) {
+            const uint32_t* c = p.passes[i].constants;
+            EXPECT_EQ(c[ROPE_ID_RELAYED], 0u);
+            text += std::string(p.passes[i].shader->name) + (c[ROPE_ID_BY_WORDS] != 0 ? " by words, " : ", ");
+        }
+        return text;
+    };
+    EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, 0, 0), "fused_wide, ");
+    for (const uint64_t of_k : {0u, 1u}) {
+        EXPECT_EQ(plan(ROPE_ELEMENT_BF16, 0, of_k, 1 - of_k),
+                  std::string(of_k != 0 ? "k" : "v") +
+                      " has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they move in twos; "
+                      "make these numbers even, or use float32");
+    }
+    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 1, 2, 0), "fused_wide by words, fused_wide by words, ") << "other steps of copies";
+}
+
+} // namespace

@@ -1,0 +1,412 @@
+// How many pipelines fused passes take: for steps, caches and layers of any size, and over a range of tokens. No device
+// needed.
+#include "support/fusion.hpp"
+#include "support/llama.hpp"
+#include "support/pipelines.hpp"
+
+#include "plan/element_formats.h"
+#include "plan/fused/fused.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+using sample::llamaToCache;
+
+namespace {
+
+std::set<uint32_t> pipelinesOf(RopeCacheKind kind, RopeCacheOrder order, RopeElement element, uint32_t buffers) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = buffers;
+    std::set<uint32_t> pipelines;
+    for (const uint32_t slots : {1024u, 4096u, 8192u}) {
+        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 512u}) {
+            for (const uint32_t layer : {0u, 1u}) {
+                RopeFusedDescription d = llamaToCache();
+                d.cache.kind = kind;
+                d.cache.order = order;
+                d.cache.element = element;
+                d.cache.slots = slots;
+                if (kind != ROPE_CACHE_BLOCK_TABLE) d.cache.page_size = 0;
+                if (kind == ROPE_CACHE_BLOCK_TABLE) d.cache.table_pages = slots / 16;
+                d.cache.k.offset = layer * 2ull * slots * 8 * 128;
+                d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
+                d.cache.k_scales.offset = slots * 8ull * 128 + layer * 2ull * slots * 8;
+                d.cache.v_scales.offset = d.cache.k_scales.offset + slots * 8ull;
+                d.cache.slot_map_offset = d.rotate.tokens = tokens;
+                RopePlan plan;
+                EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                EXPECT_EQ(plan.pass_count, buffers == 4 ? 2u : 1u);
+                for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
+            }
+        }
+    }
+    return pipelines;
+}
+
+// Layers of one cache in one buffer, steps of other sizes and caches of other sizes take the same pipelines: one for Q,
+// K and V, or one for Q and one for K and V where the device binds four buffers.
+TEST(PlanFused, SharesPipelinesBetweenLayersStepsAndCaches) {
+    for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q4_0}) {
+        for (const uint32_t buffers : {4u, 8u}) {
+            for (const RopeCacheKind kind :
+                 {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
+                for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+                    SCOPED_TRACE("kind " + std::to_string(kind) + ", order " + std::to_string(order) + ", to " +
+                                 rope::formatOf(element).name);
+                    EXPECT_EQ(pipelinesOf(kind, order, element, buffers).size(), buffers == 4 ? 2u : 1u);
+                }
+            }
+        }
+    }
+}
+
+// DeepSeek's K of 192, and a V of 128, which takes a dispatch of its own.
+TEST(PlanFused, SharesPipelinesBetweenStepsAndCachesWhereVIsNotLikeK) {
+    for (const RopeCacheKind kind : {ROPE_CACHE_NONE, ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS}) {
+        for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+            std::set<uint32_t> pipelines;
+            for (const uint32_t batch : {1u, 2u}) {
+                for (const uint32_t tokens : {1u, 7u, 500u}) {
+                    for (const uint32_t slots : {2048u, 4096u}) {
+                        RopeFusedDescription d = llamaToCache();
+                        d.packed = 0;
+                        d.rotate.batch = batch;
+                        d.rotate.tokens = tokens;
+                        d.rotate.head_dim = 192;
+                        d.rotate.rotary_begin = 128;
+                        d.rotate.frequencies.count = 32;
+                        d.v.head_dim = 128;
+                        d.cache.kind = kind;
+                        d.cache.order = order;
+                        d.cache.slots = slots;
+                        d.cache.page_size = d.cache.v_shares_buffer = 0;
+                        d.cache.slot_map_offset = batch * tokens;
+                        d.cache.v.offset = 0;
+                        RopeLimits limits;
+                        ropeMinimumLimits(&limits);
+                        limits.storage_buffers = 10;
+                        RopePlan plan;
+                        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                        for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
+                        EXPECT_EQ(plan.pass_count, 2u);
+                    }
+                }
+            }
+            EXPECT_EQ(pipelines.size(), 2u) << "kind " << kind << ", order " << order;
+        }
+    }
+}
+
+RopeLimits limitsOfGpu() {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 10;
+    return limits;
+}
+
+// Lays a tensor out as sequences, heads, tokens, elements. It has the heads from `first` on, out of `heads`.
+RopeLayout byHead(const RopeRotateDescription& r, uint32_t heads, uint64_t dim, uint32_t first = 0) {
+    return {first * r.tokens * dim, heads * r.tokens * dim, dim, r.tokens * dim};
+}
+
+// Q, K and V lie as the operators of many graphs have them: all tokens of a head, then those of the next head. The
+// distance of heads grows with the tokens, and is no constant.
+TEST(PlanFused, SharesPipelinesBetweenStepsWhereHeadsLieApartByAllTokens) {
+    enum Way { kInPlace, kOutOfPlace, kToCache, kOwnV };
+    for (const Way way : {kInPlace, kOutOfPlace, kToCache, kOwnV}) {
+        std::set<uint32_t> pipelines;
+        for (const uint32_t batch : {1u, 3u}) {
+            for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
+                RopeFusedDescription d = llamaToCache();
+                RopeRotateDescription& r = d.rotate;
+                d.packed = 0;
+                r.batch = batch;
+                r.tokens = tokens;
+                if (way != kToCache) d.cache = {};
+                if (way == kOwnV) d.v.head_dim = 64;
+                if (way == kInPlace) d.v.heads = r.out_of_place = 0;
+                if (way == kInPlace) d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
+                r.q.source = r.q.destination = byHead(r, 32, 128);
+                r.k.source = r.k.destination = byHead(r, 8, 128);
+                d.v.source = d.v.destination = byHead(r, 8, way == kOwnV ? 64 : 128);
+                d.cache.slot_map_offset = batch * tokens;
+                const RopeLimits limits = limitsOfGpu();
+                RopePlan plan;
+                ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                EXPECT_EQ(plan.pass_count, way == kOwnV ? 2u : 1u);
+                for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
+            }
+        }
+        EXPECT_EQ(pipelines.size(), way == kOwnV ? 2u : 1u) << "way " << way;
+    }
+}
+
+// Q, K and V are heads of one tensor, laid out for so many tokens, with a gap behind each sequence.
+RopeFusedDescription ofOneTensor(uint32_t batch, uint32_t tokens, uint32_t laid_out, uint32_t gap) {
+    RopeFusedDescription d = llamaToCache();
+    d.packed = 0;
+    d.rotate.batch = batch;
+    d.rotate.tokens = laid_out;
+    d.rotate.q.source = byHead(d.rotate, 48, 128);
+    d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
+    d.v.source = byHead(d.rotate, 48, 128, 40);
+    for (RopeLayout* l : {&d.rotate.q.source, &d.rotate.k.source, &d.v.source}) l->batch_stride += gap;
+    d.rotate.tokens = tokens;
+    d.cache.slot_map_offset = batch * tokens;
+    return d;
+}
+
+// Returns the pipeline of a pass that has so many dispatches.
+uint32_t pipelineOf(const RopeFusedDescription& d, uint32_t dispatches) {
+    const RopeLimits limits = limitsOfGpu();
+    RopePlan plan;
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.pass_count, 1u);
+    EXPECT_EQ(plan.passes[0].dispatches, dispatches);
+    return plan.passes[0].pipeline_hash;
+}
+
+// The same, where Q, K and V are heads of one tensor.
+TEST(PlanFused, SharesPipelinesBetweenStepsWhereQkvHaveTheirHeadsInOneTensor) {
+    std::set<uint32_t> pipelines;
+    for (const uint32_t batch : {2u, 3u}) {
+        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u})
+            pipelines.insert(pipelineOf(ofOneTensor(batch, tokens, tokens, 0), 1));
+    }
+    EXPECT_EQ(pipelines.size(), 1u);
+}
+
+// Sequences lie apart by no multiple of their heads' distance. Each takes a dispatch where that distance is one of all
+// tokens, and more than one.
+TEST(PlanFused, SharesPipelinesBetweenStepsWhereSequencesHaveGaps) {
+    std::set<uint32_t> growing, fixed, one_head;
+    for (const uint32_t batch : {1u, 2u, 5u}) {
+        for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
+            RopeFusedDescription d = ofOneTensor(batch, tokens, tokens, 64);
+            growing.insert(pipelineOf(d, tokens == 1 ? 1 : batch));
+            fixed.insert(pipelineOf(ofOneTensor(batch, tokens, 501, 64), 1));
+            d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 1;
+            one_head.insert(pipelineOf(d, 1));
+        }
+    }
+    EXPECT_EQ(growing.size(), 2u) << "one where heads lie beside each other";
+    EXPECT_EQ(fixed.size(), 2u) << "one of a sequence that is alone";
+    EXPECT_EQ(one_head.size(), 1u);
+}
+
+// A shift turns the keys of a cache whose heads lie apart by all slots.
+TEST(PlanFused, SharesThePipelineOfAShiftBetweenCaches) {
+    std::set<uint32_t> pipelines;
+    for (const uint32_t slots : {256u, 1024u}) {
+        RopeFusedDescription d = llamaToCache();
+        d.packed = d.rotate.q.heads = d.v.heads = 0;
+        d.rotate.operation = ROPE_OPERATION_SHIFT;
+        d.cache = {};
+        d.cache.kind = ROPE_CACHE_POSITIONS;
+        d.cache.order = ROPE_CACHE_HND;
+        d.cache.slots = slots;
+        d.cache.shift = 1;
+        d.cache.delta = -3;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+        pipelines.insert(plan.passes[0].pipeline_hash);
+    }
+    EXPECT_EQ(pipelines.size(), 1u);
+}
+
+// A gap behind each sequence is none of a single sequence. A V of another head_dim goes apart anyway.
+TEST(PlanFused, TakesVApartWhereOnlyItsSequencesHaveGaps) {
+    for (const uint32_t dim : {64u, 128u}) {
+        std::set<uint32_t> pipelines;
+        for (const uint32_t batch : {1u, 2u}) {
+            for (const uint32_t tokens : {2u, 7u, 64u}) {
+                RopeFusedDescription d = llamaToCache();
+                d.packed = 0;
+                d.cache = {};
+                d.rotate.batch = batch;
+                d.rotate.tokens = tokens;
+                d.v.head_dim = dim;
+                d.v.source = {0, uint64_t{64} * 8 * dim, uint64_t{8} * dim, dim}; // no gap at 64 tokens
+                const RopeLimits limits = limitsOfGpu();
+                RopePlan plan;
+                ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+                EXPECT_EQ(plan.pass_count, dim == 64 ? 2 : batch) << tokens;
+                for (uint32_t i = 0; i < plan.pass_count; ++i) pipelines.insert(plan.passes[i].pipeline_hash);
+            }
+        }
+        EXPECT_EQ(pipelines.size(), dim == 64 ? 2u : 3u);
+    }
+}
+
+// A page of one slot has no stride from slot to slot.
+TEST(PlanFused, TakesAVThatIsNotLikeKToPagesOfOneSlot) {
+    for (const RopeCacheKind kind : {ROPE_CACHE_SLOTS, ROPE_CACHE_BLOCK_TABLE}) {
+        for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
+            RopeFusedDescription d = llamaToCache();
+            d.packed = 0;
+            d.v.head_dim = 64;
+            d.cache.kind = kind;
+            d.cache.order = order;
+            d.cache.page_size = 1;
+            d.cache.table_pages = 4096;
+            d.cache.v_shares_buffer = 0;
+            d.cache.v.offset = 0;
+            const RopeLimits limits = limitsOfGpu();
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_EQ(plan.pass_count, 2u) << "kind " << kind << ", order " << order;
+        }
+    }
+}
+
+// The stride of a single token counts for nothing, and may be any number. V goes apart where K's sequences lie at no
+// multiple of it.
+TEST(PlanFused, TakesAnyTokenStrideOfOneTokenWhereVIsNotLikeK) {
+    for (const uint64_t stride : {uint64_t{2}, uint64_t{194}, uint64_t{1} << 34}) {
+        RopeFusedDescription d = llamaToCache();
+        d.packed = 0;
+        d.rotate.batch = 2;
+        d.rotate.tokens = 1;
+        d.rotate.head_dim = 192;
+        d.rotate.rotary_begin = 64;
+        d.rotate.q.heads = 0;
+        d.rotate.k.heads = d.v.heads = 1;
+        d.v.head_dim = 128;
+        d.cache = {};
+        d.rotate.k.destination = {0, 4 * stride, stride, 192};
+        d.v.destination = {0, 4 * stride, stride, 128};
+        if (stride == 2) d.rotate.k.destination.batch_stride = d.v.destination.batch_stride = 768;
+        const RopeLimits limits = limitsOfGpu();
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(plan.pass_count, 2u) << stride;
+        for (uint32_t i = 0; i < ropeDispatchCount(&plan); ++i) {
+            RopeDispatch dispatch;
+            ropeGetDispatch(&plan, i, &dispatch);
+            EXPECT_NE(dispatch.groups[0], 0u);
+        }
+    }
+}
+
+// ---- Ranges of tokens
+
+pipelines::Range gatherRange(RopeFusedDescription d, uint32_t least, uint32_t most, const RopeLimits& limits) {
+    return pipelines::gatherRange(
+        least, most,
+        [&](RopePlan* plans, uint32_t* count) { return ropePlanFusedRange(&d, least, most, &limits, plans, count); },
+        [&](uint32_t tokens, RopePlan* plan) {
+            d.rotate.tokens = tokens;
+            return ropePlanFused(&d, &limits, plan);
+        });
+}
+
+// A range's pipelines, which must be exactly those of all its plans.
+size_t rangeOf(const RopeFusedDescription& d, uint32_t most, const RopeLimits& limits) {
+    const pipelines::Range range = gatherRange(d, 1, most, limits);
+    EXPECT_EQ(range.result, ROPE_SUCCESS) << range.reason;
+    EXPECT_EQ(range.found, range.wanted);
+    return range.wanted.size();
+}
+
+// One head may lie in either order.
+TEST(PlanFusedRange, OfOneHeadIsOnePipeline) {
+    RopeFusedDescription d = llamaToCache();
+    d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 1;
+    d.packed = 0;
+    d.cache.slot_map_offset = 300;
+    const pipelines::Range range = gatherRange(d, 1, 300, limitsOfGpu());
+    EXPECT_EQ(range.result, ROPE_SUCCESS) << range.reason;
+    EXPECT_EQ(range.found, range.wanted);
+    EXPECT_EQ(range.wanted.size(), 1u);
+}
+
+TEST(PlanFusedRange, OfAModelAndItsCacheIsOnePipelineOrTwo) {
+    RopeLimits limits = limitsOfGpu();
+    RopeFusedDescription d = llamaToCache();
+    d.cache.slot_map_offset = 3000;
+    EXPECT_EQ(rangeOf(d, 3000, limits), 1u);
+    limits.storage_buffers = 4;
+    EXPECT_EQ(rangeOf(d, 3000, limits), 2u) << "Q, and K with V";
+    limits.storage_buffers = 8;
+    d.cache.kind = ROPE_CACHE_RING;
+    d.cache.slots = 1024;
+    d.cache.page_size = 0;
+    d.cache.v.offset = 1024 * 8 * 128;
+    EXPECT_EQ(rangeOf(d, 1024, limits), 1u);
+    EXPECT_EQ(rangeOf(d, 3000, limits), 2u) << "sequences longer than their ring";
+}
+
+// Scales that lie apart move from part to part beside Q.
+TEST(PlanFusedRange, OfScalesBesideQIsOnePipeline) {
+    RopeLimits limits = limitsOfGpu();
+    RopeFusedDescription d = llamaToCache();
+    d.rotate.batch = 4;
+    d.cache.element = ROPE_ELEMENT_I8;
+    d.cache.kind = ROPE_CACHE_POSITIONS;
+    d.cache.v.offset *= 4;
+    d.cache.k_scales.offset = 1 << 24;
+    d.cache.v_scales.offset = (1 << 24) + 4 * 4096 * 8;
+    limits.storage_range = uint64_t{1} << 27;
+    const pipelines::Range range = gatherRange(d, 1, 3000, limits);
+    ASSERT_EQ(range.result, ROPE_SUCCESS) << range.reason;
+    EXPECT_TRUE(range.hasAll());
+    EXPECT_EQ(range.wanted.size(), 1u);
+}
+
+// Q's rows follow each other, and K's and V's are where Q's are at 64 tokens alone.
+TEST(PlanFusedRange, OfTensorsThatShareABufferHasAllItsPipelines) {
+    RopeFusedDescription d = llamaToCache();
+    d.cache = {};
+    d.rotate.batch = 2;
+    d.rotate.q.heads = 8;
+    d.rotate.k.source = d.v.source = {0, uint64_t{64} * 8 * 128, uint64_t{8} * 128, 128};
+    const pipelines::Range range = gatherRange(d, 1, 100, limitsOfGpu());
+    ASSERT_EQ(range.result, ROPE_SUCCESS) << range.reason;
+    EXPECT_TRUE(range.hasAll());
+}
+
+// Some tensors are packed beside others whose strides are given, and a few of these fit one number of tokens alone.
+TEST(PlanFusedRange, OfAnySceneHasAllItsPipelines) {
+    uint32_t planned = 0, several = 0;
+    for (uint64_t seed = 0; seed < 6000; ++seed) {
+        fusion::Scene scene;
+        fusion::draw(seed, &scene);
+        if (seed % 3 == 0) scene.d.v.source = {};
+        if (seed % 5 == 0) scene.d.rotate.k.source = {};
+        if (seed % 7 == 0) scene.d.rotate.q.source = {};
+        if (seed % 4 == 0) {
+            scene.d.rotate.tokens += scene.d.rotate.tokens;
+            scene.d.tokens_offset += 4096; // behind the positions of these tokens too
+            scene.d.cache.slot_map_offset += 2 * (4096 + 8);
+        }
+        RopeLimits device = limitsOfGpu();
+        device.enabled = ROPE_ENABLED_STORAGE_16;
+        const RopeLimits limits = fusion::limitsOf(scene, device);
+        const pipelines::Range range = gatherRange(scene.d, 1, scene.d.rotate.tokens, limits);
+        if (range.result != ROPE_SUCCESS) continue;
+        ++planned;
+        several += range.wanted.size() > 2;
+        EXPECT_TRUE(range.hasAll()) << "scene " << seed << ": " << fusion::describe(scene);
+    }
+    EXPECT_GT(planned, 2000u);
+    EXPECT_GT(several, 40u);
+}
+
+TEST(PlanFusedRange, IsRefusedInWords) {
+    RopePlan plans[ROPE_MAX_RANGE_PLANS];
+    uint32_t count = 7;
+    RopeFusedDescription d = llamaToCache();
+    EXPECT_EQ(ropePlanFusedRange(&d, 2, 1, nullptr, plans, &count), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plans[0].reason.text, "the range is from 2 to 1 tokens; its end lies before its start");
+    EXPECT_EQ(count, 0u);
+    EXPECT_EQ(ropePlanFusedRange(&d, 1, 513, nullptr, plans, &count), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(plans[0].reason.text).find("the list of slots"), std::string::npos) << plans[0].reason.text;
+    EXPECT_EQ(ropePlanFusedRange(nullptr, 1, 2, nullptr, plans, &count), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropePlanFusedRange(&d, 1, 2, nullptr, nullptr, &count), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropePlanFusedRange(&d, 1, 2, nullptr, plans, nullptr), ROPE_ERROR_INVALID);
+}
+
+} // namespace

@@ -1,0 +1,435 @@
+// Fused plans of any description: every index that a shader may form lies inside its binding, whatever the buffers
+// hold.
+#include "support/fusion.hpp"
+#include "support/reach.hpp"
+#include "support/sample.hpp"
+
+#include "plan/axes.h"
+#include "plan/cache_kinds.h"
+#include "plan/element_formats.h"
+#include "plan/fused/fused.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace {
+
+// A dispatch, the pass that it is of, and its words.
+struct Last {
+    const RopePass& pass;
+    const RopeDispatch& dispatch;
+    bool is_first; // of its pass
+    rope::RopeFusedPush push;
+    uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
+    // A stride from head to head: the constant, or a share of a sequence's stride.
+    uint64_t head(uint32_t constant, uint64_t sequence) const {
+        const bool shares = (id(constant) & ROPE_SHARES_SEQUENCE) != 0;
+        return shares ? sequence / (id(constant) & ~ROPE_SHARES_SEQUENCE) : id(constant);
+    }
+    uint64_t sourceHead(const rope::FusedTensor& t) const {
+        if (t.role == rope::kQ) return head(ROPE_ID_Q_SOURCE_HEAD, push.q_from_batch);
+        return head(ROPE_ID_KV_SOURCE_HEAD, push.kv_from_batch);
+    }
+    uint64_t destinationHead(const rope::FusedTensor& t) const {
+        if (t.role == rope::kQ) return head(ROPE_ID_Q_DESTINATION_HEAD, push.q_to_batch);
+        return push.kv_to_head;
+    }
+    void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
+        ASSERT_LE((last + 1) * bytes, dispatch.bindings[binding].range) << "binding " << binding;
+    }
+};
+
+void checkSlotMap(const Last& l, uint64_t sequences) {
+    const uint64_t bytes = l.id(ROPE_ID_SLOT_MAP_WIDE) != 0 ? 8 : 4;
+    const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
+    const uint32_t binding = l.id(ROPE_ID_SLOT_MAP_APART) != 0 ? ROPE_BINDING_SLOT_MAP : ROPE_BINDING_POSITIONS;
+    if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_SLOTS) {
+        l.fits(binding, l.push.slot_map_at + (l.dispatch.groups[1] - 1ull) * l.push.slot_map_batch + token, bytes);
+    } else if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_TABLE) {
+        l.fits(binding, l.push.slot_map_at + (sequences - 1) * l.push.slot_map_batch + l.push.table_pages - 1, bytes);
+    }
+    if (l.id(ROPE_ID_COUNTED) == 0) return;
+    const uint32_t element = l.id(ROPE_ID_POSITION_ELEMENT);
+    l.fits(ROPE_BINDING_POSITIONS, l.push.count_at, element == ROPE_WHOLE_64 || element == ROPE_FIXED_64 ? 8 : 4);
+}
+
+// Where a tensor lies in one of its bindings: strides count units of elements.
+struct Strides {
+    uint32_t binding;
+    uint64_t at, batch, token, head;
+};
+
+// The last element lies in the binding, and every head of every token is where the layout has it.
+void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, const RopeLayout& layout,
+                 RopeElement element) {
+    const uint64_t units =
+        s.at + (l.dispatch.groups[1] - 1ull) * s.batch + (l.push.tokens - 1ull) * s.token + (t.heads - 1ull) * s.head;
+    l.fits(s.binding, units * l.pass.address_unit + t.d.head_dim - 1, ropeElementBytes(element));
+    const uint64_t unit = l.pass.address_unit;
+    if (l.is_first) {
+        ASSERT_EQ(l.dispatch.bindings[s.binding].offset + s.at * unit * ropeElementBytes(element),
+                  layout.offset * ropeElementBytes(element));
+    }
+    if (l.dispatch.groups[1] > 1) {
+        ASSERT_EQ(s.batch * unit, layout.batch_stride);
+    }
+    if (l.push.tokens > 1) {
+        ASSERT_EQ(s.token * unit, layout.token_stride);
+    }
+    if (t.heads > 1) {
+        ASSERT_EQ(s.head * unit, layout.head_stride);
+    }
+}
+
+// The last weight that a token and a head ask for, and what is loaded with it.
+void checkWeights(const Last& l, const rope::FusedTensor& t) {
+    if (t.norm.kind == ROPE_NORM_NONE || t.norm.weights_on_device == 0) return;
+    const bool q = t.role == rope::kQ;
+    const uint32_t element = l.id(q ? ROPE_ID_Q_WEIGHT_ELEMENT : ROPE_ID_K_WEIGHT_ELEMENT);
+    const uint64_t begin = q ? l.push.ROPE_WEIGHTS_AT & 0xFFFF : l.push.ROPE_WEIGHTS_AT >> 16;
+    const uint64_t token = l.id(q ? ROPE_ID_Q_WEIGHT_TOKEN : ROPE_ID_K_WEIGHT_TOKEN);
+    const uint64_t head = l.id(q ? ROPE_ID_Q_WEIGHT_HEAD : ROPE_ID_K_WEIGHT_HEAD);
+    const uint64_t last =
+        begin + (l.push.first_token + l.push.tokens - 1ull) * token + (t.heads - 1ull) * head + t.norm.dim - 1;
+    const uint32_t binding = q ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
+    const uint64_t bytes = ropeElementBytes(t.norm.weights_element);
+    ASSERT_EQ(element, uint32_t{t.norm.weights_element});
+    l.fits(binding, last * bytes / 4, 4); // whole words
+    ASSERT_EQ(l.dispatch.bindings[binding].offset + begin * bytes, t.norm.weights_offset * bytes);
+    if ((l.id(ROPE_ID_WEIGHT_BITS) & ROPE_WEIGHTS_BY_FOUR) != 0) {
+        ASSERT_EQ((begin | token | head) % 4, 0u);
+    }
+}
+
+void checkBiases(const Last& l, const rope::FusedTensor& t) {
+    ASSERT_EQ(l.id(ROPE_ID_BIAS_ELEMENT) != 0, t.biased);
+    if (!t.biased) return;
+    const bool q = t.role == rope::kQ, k = t.role == rope::kK;
+    const uint64_t begin = l.id(q ? ROPE_ID_Q_BIASES : k ? ROPE_ID_K_BIASES : ROPE_ID_V_BIASES);
+    const uint64_t last = begin +
+                          uint64_t{t.heads} * l.id(q   ? ROPE_ID_Q_BIAS_HEAD
+                                                   : k ? ROPE_ID_K_BIAS_HEAD
+                                                       : ROPE_ID_V_BIAS_HEAD) -
+                          1;
+    ASSERT_EQ(begin, t.biases_offset);
+    ASSERT_EQ(l.dispatch.bindings[ROPE_BINDING_BIASES].offset, 0u);
+    l.fits(ROPE_BINDING_BIASES, last * (l.id(ROPE_ID_BIAS_ELEMENT) == 1 ? 4 : 2) / 4, 4);
+    if (l.id(ROPE_ID_BIAS_VECTORS) != 0) {
+        ASSERT_EQ(begin % 4, 0u);
+    }
+}
+
+void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
+    const uint64_t rows = l.id(ROPE_ID_PAGE_SIZE) != 0 ? l.id(ROPE_ID_PAGE_SIZE) : l.push.slots;
+    const uint64_t pages = l.push.slots / rows, heads = t.heads;
+    const bool is_v = t.role == rope::kV;
+    const uint64_t units = (sequences - 1) * l.push.kv_to_batch + (pages - 1) * l.id(ROPE_ID_PAGE_STRIDE) +
+                           (rows - 1) * l.id(ROPE_ID_KV_DESTINATION_TOKEN) + (heads - 1) * l.destinationHead(t);
+    const RopeElement element = t.d.element_out;
+    const uint64_t blocks = rope::formatOf(element).block_elements; // places count them, or runs
+    const uint64_t elements = units * (blocks != 1 ? blocks : l.pass.address_unit) + t.d.head_dim;
+    ASSERT_LE(units, UINT32_MAX) << "the shader counts in 32 bits";
+    const uint32_t binding = rope::fusedBinding(l.pass, t.role, false);
+    const uint64_t to = is_v ? l.push.v_to : l.push.k_to;
+    if (!rope::isForCaches(element)) {
+        l.fits(binding, to * l.pass.address_unit + elements - 1, ropeElementBytes(element));
+        return;
+    }
+    const uint32_t bytes = l.pass.access[binding].element_bytes;
+    l.fits(binding, to + rope::elementBytes(element, elements) / bytes - 1, bytes);
+    if (!t.has_scales) return;
+    const rope::RopeFusedPush& p = l.push;
+    const bool beside_q = l.id(ROPE_ID_Q_HEADS) != 0;
+    const uint32_t behind = beside_q ? is_v ? p.ROPE_V_SCALES_BESIDE_Q : p.ROPE_K_SCALES_BESIDE_Q
+                            : is_v   ? p.ROPE_V_SCALES
+                                     : p.ROPE_K_SCALES;
+    const uint32_t first = static_cast<uint32_t>(to) + behind; // modulo 2^32, as the shader counts
+    const uint64_t batch = beside_q ? p.ROPE_SCALE_BATCH_BESIDE_Q : p.ROPE_SCALE_BATCH;
+    const uint64_t head = beside_q ? p.ROPE_SCALE_HEAD_BESIDE_Q : p.ROPE_SCALE_HEAD;
+    l.fits(binding,
+           first + (sequences - 1) * batch + (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) +
+               (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) + (heads - 1) * head,
+           4);
+}
+
+// Bytes, which stop at the largest number instead of passing it.
+class Reach {
+  public:
+    explicit Reach(uint64_t offset) : elements_(offset) {}
+    Reach& over(uint64_t count, uint64_t stride) {
+        const uint64_t more = stride != 0 && count - 1 > UINT64_MAX / stride ? UINT64_MAX : (count - 1) * stride;
+        elements_ = more > UINT64_MAX - elements_ ? UINT64_MAX : elements_ + more;
+        return *this;
+    }
+    // With as many elements from there on; `size` bytes for each `share` of them.
+    void isIn(uint64_t bytes, uint64_t extent, uint64_t size, uint64_t share = 1) const {
+        EXPECT_LE(elements_, UINT64_MAX - extent);
+        EXPECT_LE((elements_ + extent) / share, bytes / size);
+    }
+
+  private:
+    uint64_t elements_;
+};
+
+uint64_t sequencesOf(const RopeRotateDescription& d) {
+    return rope::isPacked(d.positions) ? d.positions.sequences : d.batch;
+}
+
+void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTensor& t, const RopePlan& plan) {
+    const RopeRotateDescription& d = t.d;
+    const RopeCache& cache = fused.filled.cache;
+    const uint64_t bytes = plan.bytes[ROPE_SLOT_POSITIONS];
+    const uint64_t map_bytes = cache.slot_map_apart != 0 ? plan.bytes[ROPE_SLOT_SLOT_MAP] : bytes;
+    const uint32_t step = ropePositionBytes(cache.slot_map_element);
+    if (t.cached && cache.kind == ROPE_CACHE_SLOTS) {
+        Reach(cache.slot_map_offset)
+            .over(d.batch, cache.slot_map_batch_stride)
+            .over(d.tokens, 1)
+            .isIn(map_bytes, 1, step);
+    }
+    if (t.cached && cache.kind == ROPE_CACHE_BLOCK_TABLE) {
+        Reach(cache.slot_map_offset)
+            .over(sequencesOf(d), cache.slot_map_batch_stride)
+            .isIn(map_bytes, cache.table_pages, step);
+    }
+    if (fused.filled.tokens_counted != 0)
+        Reach(fused.filled.tokens_offset).isIn(bytes, 1, ropePositionBytes(fused.count_element));
+    RopePositions p;
+    RopeFrequencies f;
+    rope::selectFusedPositions(fused, t, &p, &f);
+    if (p.kind == ROPE_POSITIONS_COUNTED) return;
+    const uint64_t rows = rope::positionRows(p, rope::axisCount(f)) + rope::isPacked(p) + (f.sets > 1);
+    Reach last = Reach(p.offset).over(rows, p.axis_stride);
+    if (!rope::isPacked(p)) last.over(d.batch, p.batch_stride);
+    if (p.kind == ROPE_POSITIONS_PER_TOKEN) last.over(d.tokens, p.token_stride);
+    last.isIn(bytes, rope::isPacked(p) ? p.sequences : 1, ropePositionBytes(p.element));
+}
+
+void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor& t, const RopePlan& plan) {
+    const auto tensor = [&t, &plan](RopeSlot slot, const RopeLayout& l, RopeElement element) {
+        Reach(l.offset)
+            .over(t.d.batch, l.batch_stride)
+            .over(t.d.tokens, l.token_stride)
+            .over(t.heads, l.head_stride)
+            .isIn(plan.bytes[slot], t.d.head_dim, ropeElementBytes(element));
+    };
+    if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element_in);
+    if (t.norm.kind != ROPE_NORM_NONE && t.norm.weights_on_device != 0) {
+        const RopeSlot slot = t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS;
+        Reach(t.norm.weights_offset)
+            .over(t.d.tokens, t.norm.weights_token_stride)
+            .over(t.heads, t.norm.weights_head_stride)
+            .isIn(plan.bytes[slot], t.norm.dim, ropeElementBytes(t.norm.weights_element));
+    }
+    if (!t.cached) return tensor(t.to_slot, t.destination, t.d.element_out);
+    const RopeCache& cache = fused.filled.cache;
+    const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
+        Reach(l.offset)
+            .over(rope::cacheKind(cache).by_position ? sequencesOf(t.d) : 1, l.batch_stride)
+            .over(cache.slots / cache.page_size, l.page_stride)
+            .over(cache.page_size, l.slot_stride)
+            .over(t.heads, l.head_stride)
+            .isIn(plan.bytes[t.to_slot], extent, size, share);
+    };
+    const rope::ElementFormat& format = rope::formatOf(t.d.element_out);
+    cached(t.cache, t.d.head_dim, format.block_bytes, format.block_elements);
+    if (t.has_scales) cached(t.scales, 1, 4, 1);
+}
+
+// Counts and strides whose products pass 64 bits.
+void spoilProducts(sample::Random* random, RopeFusedDescription* d) {
+    const uint64_t stride = (uint64_t{1} << 33) - random->below(2) * 64;
+    const uint32_t count = (1u << (27 + random->below(3))) + random->below(3) - 1;
+    (random->below(4) != 0 ? d->rotate.batch : d->rotate.tokens) = count;
+    RopePositions& p = d->rotate.positions;
+    RopeCache& c = d->cache;
+    uint64_t* strides[] = {&p.batch_stride,
+                           &p.token_stride,
+                           &p.axis_stride,
+                           &c.slot_map_batch_stride,
+                           &c.k.batch_stride,
+                           &d->q_norm.weights_token_stride,
+                           &d->k_norm.weights_head_stride};
+    for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(7)] = stride;
+    if (random->below(2) == 0) d->rotate.skip_first = d->rotate.skip_last = 0;
+}
+
+void spoil(sample::Random* random, fusion::Scene* scene) {
+    static const uint32_t kNasty[] = {0,    1,     2,        3,        5,        64,         127,
+                                      4096, 65536, 1u << 24, 1u << 28, 1u << 30, 0x7FFFFFFF, 0xFFFFFFFF};
+    const auto any = [&] { return kNasty[random->below(14)]; };
+    RopeFusedDescription& d = scene->d;
+    RopeCache& c = d.cache;
+    RopePositions& p = d.rotate.positions;
+    if (random->below(8) == 0) return spoilProducts(random, &d);
+    uint32_t* words[] = {&d.rotate.batch,
+                         &d.rotate.tokens,
+                         &d.rotate.q.heads,
+                         &d.v.heads,
+                         &c.slots,
+                         &c.page_size,
+                         &c.table_pages,
+                         &d.packed,
+                         &c.v_shares_buffer,
+                         &d.tokens_counted,
+                         &p.sequences,
+                         &d.rotate.k.head_dim,
+                         &d.rotate.q.rotary_begin,
+                         &d.v.head_dim,
+                         &d.k_norm.begin,
+                         &d.q_norm.dim};
+    uint64_t* longs[] = {&c.slot_map_offset,
+                         &c.slot_map_batch_stride,
+                         &c.k.offset,
+                         &c.k.slot_stride,
+                         &c.k.page_stride,
+                         &c.v.offset,
+                         &c.k_scales.offset,
+                         &d.tokens_offset,
+                         &c.k.head_stride,
+                         &c.k.batch_stride,
+                         &d.v.source.offset,
+                         &p.offset,
+                         &p.batch_stride,
+                         &d.rotate.q.source.offset,
+                         &p.token_stride,
+                         &p.axis_stride,
+                         &d.rotate.rows.offset,
+                         &d.rotate.rows.row_stride,
+                         &c.k_scales.slot_stride,
+                         &c.v_scales.offset,
+                         &d.q_norm.weights_offset,
+                         &d.q_norm.weights_token_stride,
+                         &d.k_norm.weights_offset,
+                         &d.k_norm.weights_head_stride,
+                         &d.biases.q_offset,
+                         &d.biases.k_offset,
+                         &d.biases.v_offset};
+    for (uint32_t times = random->below(4); times != 0; --times) {
+        if (random->below(2) == 0) {
+            *words[random->below(16)] = any();
+        } else {
+            *longs[random->below(27)] = uint64_t{any()} << random->below(4) * 8;
+        }
+    }
+    if (random->below(4) == 0) c.v = c.k, c.v.offset += any();
+    if (random->below(8) == 0) d.k_norm.weights_element = static_cast<RopeElement>(random->below(8) - 1);
+    if (random->below(8) == 0) c.kind = static_cast<RopeCacheKind>(random->below(7) - 1);
+    if (random->below(8) == 0) c.element = static_cast<RopeElement>(random->below(8) - 1);
+}
+
+void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const RopeLimits& limits) {
+    ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
+    ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
+    const uint32_t* ids = dispatch.constants;
+    ASSERT_LE(ids[ROPE_ID_GROUP_SIZE] * ids[ROPE_ID_GROUP_BLOCKS] * ids[ROPE_ID_GROUP_TOKENS], limits.group_size);
+    for (const RopeBinding& binding : dispatch.bindings) {
+        ASSERT_LE(binding.range, limits.storage_range);
+        ASSERT_EQ(binding.offset % plan.limits.storage_alignment, 0u);
+        const uint64_t end = binding.range != 0 ? binding.offset + binding.range : 0;
+        ASSERT_LE(end, plan.bytes[binding.slot]);
+    }
+}
+
+void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
+    const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV;
+    const auto any = [&](auto of_q, auto of_kv) { return is_q ? of_q : of_kv; };
+    const auto at = [&](uint32_t of_q, uint32_t of_k, uint32_t of_v) { return is_q ? of_q : is_v ? of_v : of_k; };
+    const rope::RopeFusedPush& p = l.push;
+    if (t.d.out_of_place != 0) {
+        const Strides s = {rope::fusedBinding(l.pass, t.role, true), at(p.q_from, p.k_from, p.v_from),
+                           any(p.q_from_batch, p.kv_from_batch),
+                           l.id(any(ROPE_ID_Q_SOURCE_TOKEN, ROPE_ID_KV_SOURCE_TOKEN)), l.sourceHead(t)};
+        checkTensor(l, t, s, t.source, t.d.element_in);
+    }
+    if (t.cached) return checkCache(l, t, sequences);
+    const Strides s = {rope::fusedBinding(l.pass, t.role, false), at(p.q_to, p.k_to, p.v_to),
+                       any(p.q_to_batch, p.kv_to_batch),
+                       l.id(any(ROPE_ID_Q_DESTINATION_TOKEN, ROPE_ID_KV_DESTINATION_TOKEN)), l.destinationHead(t)};
+    checkTensor(l, t, s, t.destination, t.d.element_out);
+}
+
+// Checks one dispatch, and marks the tensors that it takes.
+void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const RopeDispatch& dispatch, bool is_first,
+                   uint32_t* taken) {
+    Last l = {pass, dispatch, is_first, {}};
+    std::memcpy(&l.push, dispatch.push, sizeof l.push);
+    rope::RopePush tokens = {};
+    std::memcpy(&tokens, dispatch.push, offsetof(rope::RopePush, heads));
+    const reach::Last last = {dispatch.groups[1] - 1ull, l.push.tokens - 1ull, 0};
+    const RopeRotateDescription& d = fused.tensors[0].d;
+    const uint64_t sequences = rope::isPacked(d.positions) ? d.positions.sequences : dispatch.groups[1];
+    reach::checkPositions(dispatch, tokens, last);
+    checkSlotMap(l, sequences);
+    const uint32_t heads[] = {l.id(ROPE_ID_Q_HEADS), l.id(ROPE_ID_K_HEADS), l.id(ROPE_ID_V_HEADS)};
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        const rope::FusedTensor& t = fused.tensors[i];
+        if (heads[t.role] == 0) continue;
+        ASSERT_EQ(heads[t.role], t.heads);
+        *taken |= 1u << t.role;
+        if (t.turned) reach::checkCosSin(dispatch, tokens, last, l.id(ROPE_ID_PAIR_COUNTS) & 0xFFFF);
+        checkWeights(l, t);
+        checkBiases(l, t);
+        checkTensorOf(l, t, sequences);
+    }
+}
+
+void checkPlan(const fusion::Scene& scene, const RopePlan& plan, const RopeLimits& limits) {
+    rope::ResolvedFused fused;
+    RopeReason reason;
+    ASSERT_EQ(rope::resolveFused(scene.d, &fused, &reason), ROPE_SUCCESS);
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        if (rope::isIdle(fused.tensors[i])) continue;
+        checkPositionBytes(fused, fused.tensors[i], plan);
+        checkTensorBytes(fused, fused.tensors[i], plan);
+    }
+    if (testing::Test::HasFailure()) return;
+    uint32_t first = 0, taken = 0;
+    for (uint32_t pass = 0; pass < plan.pass_count; ++pass) {
+        const uint32_t count = plan.passes[pass].dispatches;
+        for (uint32_t i = 0; i < std::min(count, 100u); ++i) {
+            RopeDispatch dispatch;
+            ropeGetDispatch(&plan, first + (i < 50 ? i : count - 1 - (i - 50) % count), &dispatch);
+            checkBindings(plan, dispatch, limits);
+            checkDispatch(fused, plan.passes[pass], dispatch, i == 0, &taken);
+        }
+        first += count;
+    }
+    for (uint32_t i = 0; i < fused.count; ++i) {
+        const bool takes = (taken >> fused.tensors[i].role & 1) != 0;
+        ASSERT_NE(takes, rope::isIdle(fused.tensors[i])) << "tensor " << i;
+    }
+}
+
+TEST(PlanFused, IsRefusedOrInsideItsSizesForAnyDescription) {
+    sample::Random random(77);
+    uint32_t accepted = 0;
+    for (uint64_t i = 0; i < 40000; ++i) {
+        fusion::Scene scene;
+        fusion::draw(i, &scene);
+        spoil(&random, &scene);
+        RopeLimits limits;
+        ropeMinimumLimits(&limits);
+        limits.storage_buffers = 4 + random.below(5);
+        limits.storage_alignment = 1u << random.below(9);
+        limits.enabled = random.below(4);
+        if (random.below(4) == 0) limits.group_count[0] = 1 + random.below(70);
+        if (random.below(4) == 0) limits.group_size = 1 + random.below(200);
+        if (random.below(4) == 0) limits.storage_range = 1u << (12 + random.below(20));
+        RopePlan plan;
+        if (ropePlanFused(&scene.d, &limits, &plan) != ROPE_SUCCESS) {
+            ASSERT_NE(plan.reason.text[0], '\0');
+            ASSERT_LT(std::strlen(plan.reason.text), sizeof plan.reason.text - 1) << plan.reason.text;
+            continue;
+        }
+        ++accepted;
+        checkPlan(scene, plan, limits);
+        if (HasFailure()) FAIL() << "description " << i << ": " << fusion::describe(scene);
+    }
+    EXPECT_GT(accepted, 8000u);
+}
+
+} // namespace

@@ -1,0 +1,151 @@
+// Plans of fused passes whose heads are of other widths, or have stages of other kinds.
+#include "support/sample.hpp"
+
+#include "plan/element_formats.h"
+
+#include "shaders/interface.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace {
+
+RopeLimits limitsOf(uint32_t storage_buffers) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = storage_buffers;
+    return limits;
+}
+
+// DeepSeek V3's attention, with packed rows of all heads of Q and the one of K.
+RopeFusedDescription latent() {
+    static const std::vector<double> kFrequencies = sample::frequencies(10000, 64);
+    RopeFusedDescription d = {};
+    d.rotate.tokens = 8;
+    d.rotate.head_dim = 192;
+    d.rotate.rotary_begin = 128;
+    d.rotate.rotary_dim = 64;
+    d.rotate.element_in = ROPE_ELEMENT_BF16;
+    d.rotate.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
+    d.rotate.out_of_place = 1;
+    d.rotate.q.heads = 128;
+    d.rotate.k.heads = 1;
+    d.rotate.k.head_dim = 576;
+    d.rotate.k.rotary_begin = 512;
+    d.k_norm.kind = ROPE_NORM_RMS;
+    d.k_norm.epsilon = 1e-6f;
+    d.k_norm.dim = 512;
+    d.k_norm.weights_on_device = 1;
+    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.cache.slots = 4096;
+    d.cache.page_size = 64;
+    d.cache.table_pages = 16;
+    d.cache.slot_map_apart = 1;
+    return d;
+}
+
+// The lanes of K's head are 36, those of Q's 12: a row of threads has three of Q's blocks.
+TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
+    const RopeLimits limits = limitsOf(8);
+    RopePlan plan;
+    RopeFusedDescription d = latent();
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropeDispatchCount(&plan), 1u);
+    const RopePass& pass = plan.passes[0];
+    EXPECT_EQ(pass.constants[ROPE_ID_HEAD_LANES], 36u);
+    EXPECT_EQ(pass.constants[ROPE_ID_Q_LANES], 12u);
+    EXPECT_EQ(pass.constants[ROPE_ID_K_LANES], 36u);
+    EXPECT_EQ(pass.blocks, 43u + 1);
+    EXPECT_EQ(pass.access[ROPE_BINDING_K_WEIGHTS].extent, 512u);
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_K_OUT], 4096u * 576 * 2);
+    // In place only the rotary part of Q moves: four lanes.
+    d.rotate.out_of_place = 0;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    ASSERT_EQ(ropeDispatchCount(&plan), 1u);
+    EXPECT_EQ(plan.passes[0].constants[ROPE_ID_Q_LANES], 4u);
+    EXPECT_EQ(plan.passes[0].blocks, 15u + 1);
+}
+
+// A latent of float8 or of blocks goes with Q as one of 16 bits does.
+TEST(PlanHeads, QAndALatentOfAnyFormatTakeOneDispatch) {
+    static const float kScale = 0.5f;
+    const RopeLimits limits = limitsOf(8);
+    for (uint32_t number = ROPE_ELEMENT_I8; number <= rope::kLastElement; ++number) {
+        for (const bool given : {false, true}) {
+            RopeFusedDescription d = latent();
+            d.cache.element = static_cast<RopeElement>(number);
+            d.cache.k_scales.offset = 4096 * 576 / 4;
+            if (given && !rope::isFloat8(d.cache.element)) continue;
+            if (given) d.cache.k_given_scale = {&kScale, 1, 0};
+            RopePlan plan;
+            ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+            EXPECT_EQ(ropeDispatchCount(&plan), 1u) << rope::formatOf(d.cache.element).name << given;
+        }
+    }
+}
+
+TEST(PlanHeads, ShapesThatNoRowHoldsGoApart) {
+    RopeLimits limits = limitsOf(8);
+    limits.group_size = 32; // fewer than K's lanes, whose sums must meet
+    RopeFusedDescription d = latent();
+    RopePlan plan;
+    EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_TOO_LARGE);
+    d.k_norm.kind = ROPE_NORM_NONE;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(ropeDispatchCount(&plan), 2u);
+}
+
+// Heads of one width plan as they did, whatever way the width is given.
+TEST(PlanHeads, ThePassOfOneWidthStaysTheSame) {
+    const RopeLimits limits = limitsOf(8);
+    RopeFusedDescription d = latent();
+    d.k_norm = {};
+    d.rotate.k.head_dim = d.rotate.k.rotary_begin = 0;
+    RopePlan plain, given;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plain), ROPE_SUCCESS) << plain.reason.text;
+    d.rotate.k.head_dim = d.rotate.q.head_dim = 192;
+    d.rotate.k.rotary_begin = d.rotate.q.rotary_begin = 128;
+    ASSERT_EQ(ropePlanFused(&d, &limits, &given), ROPE_SUCCESS) << given.reason.text;
+    EXPECT_TRUE(ropePlansEqual(&plain, &given));
+    EXPECT_EQ(plain.passes[0].constants[ROPE_ID_Q_LANES], 0u);
+}
+
+TEST(PlanHeads, APlainRotationHasOneWidth) {
+    RopeRotateDescription d = latent().rotate;
+    const RopeLimits limits = limitsOf(8);
+    RopePlan plan;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(plan.reason.text, "q.head_dim is 0 and k.head_dim is 576; leave both 0, or use ropePlanFused");
+    d.k.head_dim = d.k.rotary_begin = 0;
+    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+}
+
+// Biases take one buffer, bound from its beginning.
+TEST(PlanHeads, BiasesAreOneBufferMore) {
+    RopeFusedDescription d = latent();
+    d.rotate.k.head_dim = d.rotate.k.rotary_begin = 0;
+    d.rotate.k.heads = 8;
+    d.k_norm = {};
+    d.cache.slot_map_apart = 0;
+    d.cache.slot_map_offset = 8;
+    d.biases = {1, ROPE_ELEMENT_BF16, 0, 128 * 192, 0};
+    RopePlan plan;
+    const RopeLimits limits = limitsOf(8);
+    ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(plan.bytes[ROPE_SLOT_BIASES], (128u + 8) * 192 * 2);
+    EXPECT_STREQ(plan.passes[0].shader->name, "fused_wide");
+    EXPECT_STREQ(ropeSlotName(ROPE_SLOT_BIASES), "biases");
+    const RopeLimits least = limitsOf(4);
+    EXPECT_EQ(ropePlanFused(&d, &least, &plan), ROPE_ERROR_INVALID);
+    EXPECT_NE(std::string(plan.reason.text).find("storage buffers"), std::string::npos) << plan.reason.text;
+    RopeLimits small = limitsOf(8);
+    small.storage_range = 1 << 24;
+    d.biases.k_offset = 1 << 24;
+    EXPECT_EQ(ropePlanFused(&d, &small, &plan), ROPE_ERROR_TOO_LARGE);
+    EXPECT_NE(std::string(plan.reason.text).find("biases spans 33557504 bytes, and a binding 16777216 at most"),
+              std::string::npos)
+        << plan.reason.text;
+}
+
+} // namespace

@@ -1,0 +1,43 @@
+// Tests the SPIR-V that devices are given, with constants folded in, in plans typical of each shader.
+#include "bench/cases/typical_passes.hpp"
+#include "program/check/contraction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+namespace {
+
+TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
+    if (std::getenv("VKROPE_TEST_SPIRV") != nullptr) GTEST_SKIP() << "plans have this build's shaders, not another's";
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_buffers = 6;
+    limits.enabled = ROPE_ENABLED_STORAGE_16;
+    const bool validates = std::system("spirv-val --version > /dev/null 2>&1") == 0;
+    const std::string path = testing::TempDir() + "vkrope_typical.spv";
+    std::set<std::string> seen;
+    for (const measure::TypicalPass& typical : measure::typicalPasses(limits)) {
+        RopeDispatch dispatch;
+        ropeGetDispatch(&typical.plan, 0, &dispatch);
+        std::vector<uint32_t> words(dispatch.shader->bytes / 4);
+        words.resize(ropeSpecialize(&dispatch, words.data()) / 4);
+        ASSERT_FALSE(words.empty()) << typical.name;
+        rope::Arithmetic arithmetic;
+        std::string error;
+        ASSERT_TRUE(rope::readArithmetic(words, &arithmetic, &error)) << typical.name << " " << error;
+        EXPECT_TRUE(arithmetic.undecorated.empty()) << typical.name;
+        seen.insert(dispatch.shader->name);
+        if (!validates) continue;
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
+        EXPECT_EQ(std::system(("spirv-val --target-env vulkan1.1 " + path).c_str()), 0) << typical.name;
+    }
+    std::remove(path.c_str());
+    EXPECT_GE(seen.size(), 20u);
+}
+
+} // namespace
