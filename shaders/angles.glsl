@@ -1,9 +1,13 @@
 // This file has the cosines and sines of a lane's pairs. A group makes them once in shared memory, or each thread makes
 // its own, or they are read from rows.
-layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
-layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
+#ifndef ROPE_ANGLES_GLSL
+#define ROPE_ANGLES_GLSL
+#include "frequency.glsl"
 #include "lane_rows.glsl"
 #include "numbers/pair.h"
+
+layout(constant_id = ROPE_ID_SHARES) const uint kShares = 0;
+layout(constant_id = ROPE_ID_BACKWARD) const uint kBackward = 0;
 
 const bool kShared = kShares != 0u;
 const uint kTokenThreads = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
@@ -91,3 +95,5 @@ void load_turns(Token token, uint row, Lane lane) {
         turns[quad] = read_cos_sin(token, row, lane, quad);
     } while (++quad < kQuads);
 }
+
+#endif

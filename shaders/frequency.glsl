@@ -1,4 +1,7 @@
 // This file makes cos and sin of one pair from its frequency.
+#ifndef ROPE_FREQUENCY_GLSL
+#define ROPE_FREQUENCY_GLSL
+#include "position.glsl"
 
 BUFFER(ROPE_BINDING_COS_SIN, Frequencies, readonly, uvec4, frequencies)
 layout(constant_id = ROPE_ID_ANGLE) const uint kAngle = ROPE_PHASE_EXACT;
@@ -12,3 +15,5 @@ uvec2 cos_sin_of(Token token, uint axis, uvec4 frequency) {
     uint mantissa = choose(kScaleGrid == 0u, 0x80000000u, push.scale_mantissa); // a power of two takes no product
     return rope_cos_sin_bits(position, frequency, kAngle != ROPE_PHASE_EXACT, whole, mantissa, push.scale_exponent);
 }
+
+#endif

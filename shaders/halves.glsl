@@ -1,6 +1,9 @@
 // This file converts 16-bit elements, four in two words as they lie in memory, to and from float32 bits. The includer
 // defines kNativeHalves: true if the device's own conversions are proven (ROPE_ENABLED_NATIVE_HALVES). Otherwise
 // element.h converts. Both give the same bits, but for a NaN's payload.
+#ifndef ROPE_HALVES_GLSL
+#define ROPE_HALVES_GLSL
+
 #define ROPE_BITS uvec4
 #define ROPE_VALUES vec4
 #define ROPE_SELECT(which, yes, no) mix(no, yes, which)
@@ -34,3 +37,5 @@ uvec2 narrow_run(uvec4 bits, uint element) {
            : kNativeHalves            ? uvec2(native_narrowed(bits.xy), native_narrowed(bits.zw))
                                       : run_of_low(narrow_f16(bits));
 }
+
+#endif

@@ -1,4 +1,7 @@
 // This file compares the device's own conversions of float16 with the library's, for the self-test and `vkrope check`.
+#ifndef ROPE_HALVES_PROOF_GLSL
+#define ROPE_HALVES_PROOF_GLSL
+
 const bool kNativeHalves = true;
 #include "halves.glsl"
 
@@ -22,3 +25,5 @@ uint wrongly_widened(uint number) {
 uint wrongly_narrowed(uvec4 bits, uvec4 wanted) {
     return count_wrong(low_halves(narrow_run(bits, ROPE_F16)), wanted, kHalfInfinity, 0x7FFFu);
 }
+
+#endif

@@ -1,5 +1,10 @@
 // A lane is a part of a head: a few pairs, or elements that do not rotate.
+#ifndef ROPE_LANE_GLSL
+#define ROPE_LANE_GLSL
 #include "quads.glsl"
+#ifndef ROPE_ITEM_GLSL // a fused pass has work items of its own
+#include "work_item.glsl"
+#endif
 
 layout(constant_id = ROPE_ID_PAIRING_IN) const uint kChunkIn = 0;
 layout(constant_id = ROPE_ID_PAIRING_OUT) const uint kChunkOut = 0;
@@ -52,3 +57,5 @@ void store_runs(uint at, Lane lane, uint tensor, Head words, bool floats) {
     store_run(tensor, at + lane.to.place[0], words.run[0], lane.to.count[0], floats);
     store_run(tensor, at + lane.to.place[1], words.run[1], lane.to.count[1], floats);
 }
+
+#endif

@@ -1,4 +1,10 @@
 // This file reads the cosines and sines of a lane's pairs from the token's own row, or from a table's.
+#ifndef ROPE_LANE_ROWS_GLSL
+#define ROPE_LANE_ROWS_GLSL
+#include "lane.glsl"
+#include "position.glsl"
+#include "rows.glsl"
+
 struct CosSin {
     vec4 cosine, sine;
 };
@@ -20,3 +26,5 @@ void read_quad_rows(Token token, uint row, Lane lane, uint quad, out uvec4 cosin
     } while (++i < kPlaces);
     load_row(at, cosine, sine);
 }
+
+#endif

@@ -1,5 +1,8 @@
 // This file finds a token's position on each axis, its set of frequencies, and if it turns. No other file knows how
 // positions are stored.
+#ifndef ROPE_POSITION_GLSL
+#define ROPE_POSITION_GLSL
+#include "start.glsl"
 #include "numbers/angle.h"
 
 BUFFER(ROPE_BINDING_POSITIONS, Positions, readonly, uint, positions)
@@ -126,3 +129,5 @@ uint row_of(Token token, uint axis) {
     uint row = token.set * uint(push.ROPE_TABLE_ROWS) + token.whole[axis] - push.ROPE_TABLE_FIRST;
     return choose(token.inside, row, 0u);
 }
+
+#endif

@@ -1,5 +1,9 @@
 // Quad has four pairs, which arithmetic takes at a time: their two vectors as they lie in the head, or their first and
 // their second elements.
+#ifndef ROPE_QUADS_GLSL
+#define ROPE_QUADS_GLSL
+#include "runs.glsl"
+
 struct Quad {
     uvec4 x[2];
 };
@@ -54,3 +58,5 @@ void interleave(inout Quad pairs) {
     pairs.x = uvec4[](uvec4(pairs.x[0].x, pairs.x[1].x, pairs.x[0].y, pairs.x[1].y),
                       uvec4(pairs.x[0].z, pairs.x[1].z, pairs.x[0].w, pairs.x[1].w));
 }
+
+#endif

@@ -1,4 +1,8 @@
 // This file reads cos and sin of a quad of pairs from a row, with any strides.
+#ifndef ROPE_ROWS_GLSL
+#define ROPE_ROWS_GLSL
+#include "runs.glsl"
+
 layout(constant_id = ROPE_ID_ROWS) const uint kPlannedRows = ROPE_ROWS_SINGLE;
 // Plans have rows read one at a time where heads go by words. Builds that are always by words lack the other readings.
 const uint kRows = kByWords ? uint(ROPE_ROWS_SINGLE) : kPlannedRows;
@@ -37,3 +41,5 @@ void load_row(uvec4 at, out uvec4 cosine, out uvec4 sine) {
         sine = wide;
     }
 }
+
+#endif

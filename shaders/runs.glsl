@@ -2,6 +2,10 @@
 // are interleaved, one half of the pairs and the other. A run has the elements of one quad of pairs, or of two if they
 // are 16-bit. It is loaded as a vector, or by words if it does not lie at a multiple of its length. 16-bit elements fill
 // words in twos, but for scores, whose build with ROPE_HALVES loads them one by one.
+#ifndef ROPE_RUNS_GLSL
+#define ROPE_RUNS_GLSL
+#include "start.glsl"
+
 layout(constant_id = ROPE_ID_IN_PLACE) const uint kInPlace = 0;
 layout(constant_id = ROPE_ID_ELEMENT_IN) const uint kElementIn = ROPE_F32;
 layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
@@ -139,3 +143,5 @@ Runs copied_runs(uint lane, Width width) {
                        place_of(pass_element(second, width.rotary_begin, kPairs))),
                 uint[](min(step, width.pass_elements - first), min(step, width.pass_elements - second)));
 }
+
+#endif

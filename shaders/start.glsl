@@ -1,4 +1,7 @@
 // Every shader begins with this file. ROPE_PUSH is the struct of its family's push constants.
+#ifndef ROPE_START_GLSL
+#define ROPE_START_GLSL
+
 #include "interface.h"
 #include "numbers/index.h"
 layout(local_size_x_id = ROPE_ID_GROUP_SIZE, local_size_y_id = ROPE_ID_GROUP_BLOCKS,
@@ -13,3 +16,5 @@ layout(constant_id = ROPE_ID_PASS_ELEMENTS) const uint kPassElements = 0;
 layout(constant_id = ROPE_ID_HEAD_LANES) const uint kHeadLanes = 1;
 const uint kPairs = kPairCounts & 0xFFFFu;
 const uint kPairLanes = kPairCounts >> 16;
+
+#endif

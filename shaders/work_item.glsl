@@ -1,5 +1,8 @@
 // A thread takes one lane of a block. A block is kHeadsPerThread heads of one token. In a group, x is the lane, y the
 // block and z the token. Among groups, x is the token, y the sequence and z the block, with kLaneParts groups for each.
+#ifndef ROPE_WORK_ITEM_GLSL
+#define ROPE_WORK_ITEM_GLSL
+#include "position.glsl"
 #include "block.glsl"
 
 layout(constant_id = ROPE_ID_Q_BLOCKS) const uint kQBlocks = 0;
@@ -46,3 +49,5 @@ WorkItem find_work_item() {
     item.to_head = choose(item.of_k, push.destination_k.head, push.destination.head);
     return item;
 }
+
+#endif

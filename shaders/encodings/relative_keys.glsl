@@ -1,6 +1,10 @@
 // This file adds to scores. A group holds a tile of the scores of its queries. It stages the rows that the tile's keys
 // have, and its queries, through shared memory, and makes each product of a query and a row once. Then it adds them by
 // distance.
+#ifndef ROPE_RELATIVE_KEYS_GLSL
+#define ROPE_RELATIVE_KEYS_GLSL
+#include "relative.glsl"
+
 layout(constant_id = ROPE_ID_TERM_SCALE) const uint kTermScale = 0x3F800000u;
 layout(constant_id = ROPE_ID_TILE_QUADS) const uint kTileQuads = 1; // quads of elements that are staged together
 layout(constant_id = ROPE_ID_ROW_SLOTS) const uint kSlots = 1;      // rows that are staged together
@@ -193,3 +197,5 @@ void main() {
         if (query.is_there && !(whole && rows.fit)) add_words(query, rows, first_key, last_key);
     }
 }
+
+#endif

@@ -1,6 +1,10 @@
 // This file adds to an attention's output. A group stages a tile of its queries' weights through shared memory. Keys
 // behind either end share a row: one thread for each query and end sums their weights in the keys' order. The keys
 // between add their rows to the elements that the threads hold.
+#ifndef ROPE_RELATIVE_VALUES_GLSL
+#define ROPE_RELATIVE_VALUES_GLSL
+#include "relative.glsl"
+
 layout(constant_id = ROPE_ID_TILE_QUADS) const uint kTileQuads = 1; // quads of keys that are staged together
 layout(constant_id = ROPE_ID_DIM_PARTS) const uint kDimParts = 1;   // groups that one query's elements take
 layout(constant_id = ROPE_ID_ITEMS) const uint kItems = 1;          // quads of elements of one thread
@@ -159,3 +163,5 @@ void main() {
         add_row(query, shared_ends[end * kQueries + query.slot], choose(end == 0u, 0u, last_row()));
     add_to_output(query);
 }
+
+#endif

@@ -1,4 +1,8 @@
 // This file finds which tokens there are, and the slot of a cache that each one goes to.
+#ifndef ROPE_CACHE_GLSL
+#define ROPE_CACHE_GLSL
+#include "../position.glsl"
+
 layout(constant_id = ROPE_ID_COUNTED) const uint kCounted = 0;
 layout(constant_id = ROPE_ID_CACHE) const uint kCache = ROPE_CACHE_OFF;
 layout(constant_id = ROPE_ID_SHIFT) const uint kShift = 0;
@@ -72,3 +76,5 @@ uint slot_of(Token token, uint number, out bool skipped) {
     page = map_entry(entry + page, push.slots / kPageSize, ignored);
     return page == ROPE_NOWHERE ? ROPE_NOWHERE : page * kPageSize + position % kPageSize;
 }
+
+#endif

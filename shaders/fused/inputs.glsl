@@ -1,4 +1,8 @@
 // Elements are changed as they are loaded: the projection's biases are added, and a clip limits them.
+#ifndef ROPE_INPUTS_GLSL
+#define ROPE_INPUTS_GLSL
+#include "norm_parts.glsl"
+
 layout(constant_id = ROPE_ID_CLIP) const uint kClip = 0; // float32 bits; 0: none
 
 layout(constant_id = ROPE_ID_BIAS_ELEMENT) const uint kBiasElement = 0;
@@ -45,3 +49,5 @@ uvec4 clipped(uvec4 words) {
     uvec4 limited = min(size, uvec4(kClip)) | (words & 0x80000000u);
     return mix(limited, words, greaterThan(size, uvec4(0x7F800000u))); // NaN stays
 }
+
+#endif

@@ -1,5 +1,8 @@
 // This file is what a fused pass into a cache of integers does with a thread's heads: those of K and V become integers,
-// and Q's stay floats.
+// and Q's stay floats. It is a part of fused.comp, which includes it.
+#ifndef ROPE_INTEGER_STAGES_GLSL
+#define ROPE_INTEGER_STAGES_GLSL
+
 #ifndef ROPE_SHIFTS
 #define COPIES_FIRST
 // Stores heads of Q that neither turn nor change, before others are widened. If the end had a branch for them,
@@ -89,3 +92,5 @@ void store_integers(WorkItem item, Way way) {
         store_blocks(item);
     }
 }
+
+#endif

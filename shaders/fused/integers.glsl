@@ -1,6 +1,9 @@
 // This file makes heads integers or float8, with a float32 scale for each head, or in blocks of 32 with a float16 scale
 // for each. The lanes of a head put their extremes into shared memory. Each lane then finds the scale of its head, or
 // one lane that of a block. A given scale of float8 needs none of that.
+#ifndef ROPE_INTEGERS_GLSL
+#define ROPE_INTEGERS_GLSL
+#include "norms.glsl"
 #include "../numbers/float8.h"
 
 layout(constant_id = ROPE_ID_CACHE_FORMAT) const uint kFormat = 0;
@@ -368,4 +371,6 @@ uvec4 cached_quad(WorkItem item, uint head, uint place) {
     precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
     return floatBitsToUint(x);
 }
+#endif
+
 #endif

@@ -1,7 +1,11 @@
 // A thread of a fused pass takes one lane of a block. A block is kHeadsPerThread heads of Q, of K or of V. In a group,
 // x is the lane, y the row of blocks and z the token. Among groups, x is the token, y the sequence and z the row, with
 // kLaneParts groups for each.
+#ifndef ROPE_ITEM_GLSL
+#define ROPE_ITEM_GLSL
 #include "../block.glsl"
+#include "cache.glsl"
+#include "../runs.glsl"
 
 layout(constant_id = ROPE_ID_Q_HEADS) const uint kQHeads = 0;
 layout(constant_id = ROPE_ID_K_HEADS) const uint kKHeads = 0;
@@ -146,3 +150,5 @@ bool is_read_from(WorkItem item, uint which) {
     if (which == kThird) return third;
     return kReadsSecond && !is_q(item) && !third;
 }
+
+#endif

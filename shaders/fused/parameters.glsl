@@ -1,4 +1,8 @@
 // This file has the parameters, a uniform buffer: weights and biases of norms, the scale of queries, and given scales.
+#ifndef ROPE_PARAMETERS_GLSL
+#define ROPE_PARAMETERS_GLSL
+#include "../position.glsl"
+
 layout(constant_id = ROPE_ID_QUERY_SCALE) const uint kQueryScale = 0; // positions of one value; 0: none
 layout(constant_id = ROPE_ID_QUERY_OFFSET) const uint kQueryOffset = 0;
 layout(constant_id = ROPE_ID_QUERY_COUNT) const uint kQueryCount = 1;
@@ -16,3 +20,5 @@ float query_scale(Token token) {
     value = min(value, kQueryCount - 1u) + kQueryValues;
     return parameters[value / 4u][value % 4u];
 }
+
+#endif

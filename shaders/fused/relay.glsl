@@ -1,5 +1,10 @@
 // Norms, integers, weights and biases take whole quads of a head's elements. If the pairs do not lie in quads, every
 // lane holds two quads, and its pairs come and go through shared memory. The heads themselves may then lie anywhere.
+#ifndef ROPE_RELAY_GLSL
+#define ROPE_RELAY_GLSL
+#include "norms.glsl"
+#include "../lane.glsl"
+
 layout(constant_id = ROPE_ID_RELAYED) const uint kRelayed = 0; // elements of the widest head
 const bool kRelays = kRelayed != 0u;
 shared uint relayed[kRelays ? kEntries * kRelayed : 1u];
@@ -36,3 +41,5 @@ Quad taken(uint h, Runs runs) {
     }
     return words;
 }
+
+#endif

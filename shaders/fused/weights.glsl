@@ -1,6 +1,10 @@
 // The weights of norms lie in the parameters, or in buffers of their own. A thread loads weights of a buffer of their
 // own beside its heads, and holds them as they lie in memory until the norm. If K and V become integers, it loads the
 // weights at the norm, because they and the integers' scales would take too many registers.
+#ifndef ROPE_WEIGHTS_GLSL
+#define ROPE_WEIGHTS_GLSL
+#include "norm_parts.glsl"
+
 layout(constant_id = ROPE_ID_Q_WEIGHTS) const uint kQWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_K_WEIGHTS) const uint kKWeights = ROPE_NOWHERE;
 layout(constant_id = ROPE_ID_V_WEIGHTS) const uint kVWeights = ROPE_NOWHERE;
@@ -127,3 +131,5 @@ vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
     return vec4(1.0);
 #endif
 }
+
+#endif

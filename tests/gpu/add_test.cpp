@@ -4,7 +4,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
-#include "plan/encodings/add.h"
+#include "plan/encodings/add_resolve.h"
 
 #include <cmath>
 #include <cstdio>

@@ -5,7 +5,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
-#include "plan/encodings/bias.h"
+#include "plan/encodings/bias_resolve.h"
 
 #include <algorithm>
 #include <cmath>

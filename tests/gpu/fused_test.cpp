@@ -1,5 +1,4 @@
 // Fused passes on every device: their bits are the CPU's, and those of the passes that they replace.
-#include "plan/fused/fused.h"
 #include "plan/pass.h"
 #include "support/combinations.hpp"
 #include "support/floor.hpp"

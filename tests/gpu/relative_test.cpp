@@ -4,7 +4,7 @@
 #include "support/rotation.hpp"
 #include "support/sample.hpp"
 
-#include "plan/encodings/relative.h"
+#include "plan/encodings/relative_resolve.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,11 @@
 #include "fusion.hpp"
 #include "combinations.hpp"
+#include "plan/fused/cache.h"
+#include "plan/fused/resolve.h"
 #include "rotation.hpp"
 #include "sample.hpp"
 
 #include "plan/axes.h"
-#include "plan/fused/fused.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,12 @@
 // Scenes: descriptions of fused passes drawn from a seed.
 #include "fusion.hpp"
+#include "plan/fused/dispatch.h"
+#include "plan/fused/resolve.h"
 #include "sample.hpp"
 
 #include "plan/axes.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
-#include "plan/fused/fused.h"
 
 #include <algorithm>
 #include <cstdio>

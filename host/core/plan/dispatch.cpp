@@ -1,4 +1,5 @@
 // This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
+#include "plan/dispatch.h"
 #include "plan/completion.h"
 
 #include <string.h>

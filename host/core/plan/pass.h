@@ -78,8 +78,6 @@ struct PassPart {
 inline RopePlace placeInUnits(uint32_t elements, const RopePlace& p) {
     return {p.offset / elements, p.batch / elements, p.token / elements, p.head / elements};
 }
-// Fills in a pass's dispatch.
-void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch);
 
 // The push constants of a family: those that all families share, which are given, and its own, which are 0.
 template <typename Push> Push familyPush(const RopePush& shared) {

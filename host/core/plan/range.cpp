@@ -2,6 +2,7 @@
 #include "plan/range.h"
 #include "plan/planner.h"
 #include "plan/tensor.h"
+#include "plan/tuning.h"
 
 #include <string.h>
 

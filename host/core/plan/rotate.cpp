@@ -7,6 +7,7 @@
 #include "plan/resolve.h"
 #include "plan/rows.h"
 #include "plan/tensor.h"
+#include "plan/tuning.h"
 #include "shaders/modules.h"
 
 #include <string.h>

@@ -9,6 +9,7 @@
 #include "plan/positions.h"
 #include "plan/rows.h"
 #include "plan/scale.h"
+#include "plan/tuning.h"
 #include "shaders/modules.h"
 
 namespace rope {

@@ -1,4 +1,5 @@
 // This file decides how a tensor's work is cut into threads. The one table is here; no bit depends on it.
+#include "plan/tuning.h"
 #include "plan/tensor.h"
 
 namespace rope {

@@ -1,5 +1,5 @@
 // This file checks that a context has what a plan takes.
-#include "record/context.h"
+#include "record/check_plan.h"
 #include "rules/refuse.h"
 
 namespace rope {

@@ -1,7 +1,10 @@
 // This file makes the context on a borrowed device, and its pipelines, which are made up front with a set layout and a
 // pipeline layout of their own.
 #include "record/context.h"
+#include "plan/dispatch.h"
 #include "plan/limits.h"
+#include "record/check_plan.h"
+#include "record/labels.h"
 
 #include <new>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // This file names objects for the host's debugging tools, if the host enabled VK_EXT_debug_utils.
-#include "record/context.h"
+#include "record/labels.h"
 
 namespace rope {
 namespace {

@@ -1,7 +1,8 @@
 // This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and makes descriptor
 // sets.
+#include "record/record.h"
 #include "plan/completion.h"
-#include "record/context.h"
+#include "record/check_plan.h"
 
 namespace rope {
 namespace {

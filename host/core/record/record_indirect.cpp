@@ -1,5 +1,5 @@
 // This file records a plan whose group counts lie in a buffer: ropeCmdExecuteIndirect.
-#include "record/context.h"
+#include "record/record.h"
 
 using namespace rope;
 

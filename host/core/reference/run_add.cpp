@@ -1,5 +1,5 @@
 // This file carries out additions to embeddings on the CPU: the reference in double, and the shaders' own bits.
-#include "plan/encodings/add.h"
+#include "plan/encodings/add_resolve.h"
 #include "reference/rotation.h"
 
 namespace rope {

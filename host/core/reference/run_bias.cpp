@@ -1,5 +1,5 @@
 // This file carries out biases on scores on the CPU: the reference in double, and the shaders' own bits.
-#include "plan/encodings/bias.h"
+#include "plan/encodings/bias_resolve.h"
 #include "reference/rotation.h"
 
 namespace rope {

@@ -1,6 +1,8 @@
 // This file carries out fused passes on the CPU, a head at a time: the reference in double, and the shaders' own bits.
 #include "plan/element_formats.h"
-#include "plan/fused/fused.h"
+#include "plan/fused/cache.h"
+#include "plan/fused/resolve.h"
+#include "plan/fused/weights.h"
 #include "reference/norm_sums.h"
 #include "reference/quantize.h"
 #include "reference/rotation.h"

@@ -1,5 +1,5 @@
 // This file carries out relative vectors on the CPU: the reference in double, and the shaders' own bits.
-#include "plan/encodings/relative.h"
+#include "plan/encodings/relative_resolve.h"
 #include "reference/rotation.h"
 
 namespace rope {

@@ -1,8 +1,10 @@
 // vkrope add-positions: adds sinusoids or a learned table to embeddings.
+#include "program/commands/encoding.hpp"
+#include "program/commands/positions.hpp"
 #include "program/element.hpp"
 #include "program/files/array_file.hpp"
+#include "program/files/arrays.hpp"
 #include "program/format_names.hpp"
-#include "program/input.hpp"
 #include "program/option_values.hpp"
 #include "program/output.hpp"
 #include "program/progress.hpp"

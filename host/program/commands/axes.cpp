@@ -1,6 +1,8 @@
 // This file reads --sections and --axes, which say which pair turns by which of a token's positions.
-#include "program/input.hpp"
+#include "program/commands/axes.hpp"
+
 #include "program/option_values.hpp"
+#include <vkrope/rope.h>
 
 #include <CLI/CLI.hpp>
 

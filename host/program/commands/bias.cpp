@@ -1,8 +1,8 @@
 // vkrope bias: makes T5's, clipped or ALiBi's bias, or adds it to scores.
 #include "program/element.hpp"
 #include "program/files/array_file.hpp"
+#include "program/files/arrays.hpp"
 #include "program/format_names.hpp"
-#include "program/input.hpp"
 #include "program/option_values.hpp"
 #include "program/output.hpp"
 #include "program/progress.hpp"

@@ -1,7 +1,11 @@
 // This file reads frequencies from a model's configuration or from the caller's own array.
+#include "program/commands/encoding.hpp"
 #include "models/gguf/gguf.hpp"
+#include "program/commands/axes.hpp"
+#include "program/commands/positions.hpp"
 #include "program/config_file.hpp"
-#include "program/input.hpp"
+#include "program/files/array_file.hpp"
+#include "program/files/arrays.hpp"
 #include "program/option_values.hpp"
 
 #include <CLI/CLI.hpp>

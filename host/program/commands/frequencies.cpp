@@ -1,7 +1,7 @@
 // vkrope frequencies: prints a model's frequencies, from its configuration.
+#include "program/commands/encoding.hpp"
 #include "program/commands/frequencies_json.hpp"
 #include "program/format_names.hpp"
-#include "program/input.hpp"
 #include "program/output.hpp"
 #include "program/tool.hpp"
 

@@ -1,8 +1,8 @@
 // vkrope permute: permutes weights made for one pairing to the other.
 #include "models/config.hpp"
 #include "program/files/array_file.hpp"
+#include "program/files/arrays.hpp"
 #include "program/format_names.hpp"
-#include "program/input.hpp"
 #include "program/option_values.hpp"
 #include "program/output.hpp"
 #include "program/progress.hpp"

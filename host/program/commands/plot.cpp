@@ -1,6 +1,6 @@
 // vkrope plot: draws models' frequencies and other encodings as an SVG.
 #include "program/commands/chart.hpp"
-#include "program/input.hpp"
+#include "program/commands/encoding.hpp"
 #include "program/option_values.hpp"
 #include "program/output.hpp"
 #include "program/tool.hpp"

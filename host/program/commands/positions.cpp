@@ -1,6 +1,7 @@
 // This file reads --positions: a range, or an array.
+#include "program/commands/positions.hpp"
 #include "program/files/array_file.hpp"
-#include "program/input.hpp"
+#include "program/files/arrays.hpp"
 
 #include <CLI/CLI.hpp>
 

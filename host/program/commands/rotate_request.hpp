@@ -1,7 +1,9 @@
 // The request of `vkrope rotate`: its options, and the rotation that they describe, with its inputs read from files.
 #pragma once
 
-#include "program/input.hpp"
+#include "program/commands/encoding.hpp"
+#include "program/commands/positions.hpp"
+#include "program/files/arrays.hpp"
 
 #include <optional>
 

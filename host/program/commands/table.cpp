@@ -1,6 +1,8 @@
 // vkrope table: makes the cos and sin of every position and pair.
+#include "program/commands/encoding.hpp"
+#include "program/commands/positions.hpp"
 #include "program/files/array_file.hpp"
-#include "program/input.hpp"
+#include "program/files/arrays.hpp"
 #include "program/output.hpp"
 #include "program/progress.hpp"
 #include "program/target.hpp"

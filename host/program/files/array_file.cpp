@@ -3,7 +3,6 @@
 #include "program/files/npy.hpp"
 #include "program/files/npz.hpp"
 #include "program/files/safetensors_index.hpp"
-#include "program/input.hpp"
 #include "program/nearest_names.hpp"
 
 #include <algorithm>

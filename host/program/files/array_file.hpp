@@ -4,6 +4,7 @@
 #include "program/files/safetensors.hpp"
 #include "program/tool.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,5 +51,12 @@ bool findArray(const std::string& option, const ArrayPath& path, const ArraySet&
 // Finds all arrays of a name in which a * stands for any text.
 bool findArrays(const std::string& option, const ArrayPath& path, const ArraySet& set, std::vector<size_t>* indices,
                 Failure* failure);
+
+// Judges an array by its type and shape, before there is memory for its data.
+using ArrayCheck = std::function<bool(const rope::NpyArray& header, Failure* failure)>;
+
+// Reads the array at a path, or at FILE:NAME in a file of many, if the check finds nothing.
+bool readArrayFile(const std::string& option, const std::string& path, const ArrayCheck& check, rope::NpyArray* array,
+                   Failure* failure);
 
 } // namespace tool

@@ -1,5 +1,6 @@
 // This file reads the arrays that options name: Q and K, embeddings, learned tables, given cos and sin.
-#include "program/input.hpp"
+#include "program/files/arrays.hpp"
+#include "program/files/array_file.hpp"
 
 #include <algorithm>
 #include <cstring>

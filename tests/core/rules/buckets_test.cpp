@@ -1,5 +1,5 @@
 // T5's buckets against whole numbers of any size, and ALiBi's slopes: no device.
-#include "plan/encodings/bias.h"
+#include "plan/encodings/bias_resolve.h"
 
 #include "support/buckets.hpp"
 #include "support/sample.hpp"

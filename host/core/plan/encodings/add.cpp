@@ -1,7 +1,8 @@
 // This file plans an addition to embeddings: ropePlanAdd.
-#include "plan/encodings/add.h"
+#include "plan/encodings/add_resolve.h"
 #include "plan/rows.h"
 #include "plan/tensor.h"
+#include "plan/tuning.h"
 #include "shaders/modules.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // This file fills in the defaults of additions to embeddings, and refuses contradictions.
-#include "plan/encodings/add.h"
+#include "plan/encodings/add_resolve.h"
 #include "plan/layout.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"

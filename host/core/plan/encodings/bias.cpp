@@ -1,9 +1,10 @@
 // This file plans a bias on scores: ropePlanBias.
-#include "plan/encodings/bias.h"
 #include "plan/element_formats.h"
+#include "plan/encodings/bias_resolve.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
 #include "plan/tensor.h"
+#include "plan/tuning.h"
 #include "shaders/modules.h"
 
 namespace rope {

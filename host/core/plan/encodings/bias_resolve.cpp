@@ -1,6 +1,6 @@
 // This file fills in the defaults of biases on scores, refuses contradictions, and writes T5's thresholds:
 // ropeWriteBuckets.
-#include "plan/encodings/bias.h"
+#include "plan/encodings/bias_resolve.h"
 #include "plan/encodings/scores.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"

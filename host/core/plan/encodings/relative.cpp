@@ -1,9 +1,10 @@
 // This file plans relative vectors: ropePlanRelative.
-#include "plan/encodings/relative.h"
 #include "plan/element_formats.h"
+#include "plan/encodings/relative_resolve.h"
 #include "plan/enumerators.h"
 #include "plan/positions.h"
 #include "plan/tensor.h"
+#include "plan/tuning.h"
 #include "shaders/modules.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // This file fills in the defaults of relative vectors, and refuses contradictions.
+#include "plan/encodings/relative_resolve.h"
 #include "plan/element_formats.h"
-#include "plan/encodings/relative.h"
 #include "plan/encodings/scores.h"
 #include "plan/resolve.h"
 #include "plan/rows.h"

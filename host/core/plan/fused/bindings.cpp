@@ -1,9 +1,13 @@
 // This file binds the buffers of a fused pass: the lists in POSITIONS, the tensors, and the caches.
+#include "plan/fused/bindings.h"
 #include "plan/axes.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
 #include "plan/enumerators.h"
+#include "plan/fused/cache.h"
 #include "plan/fused/dispatch.h"
+#include "plan/fused/resolve.h"
+#include "plan/fused/words.h"
 
 #include <string.h>
 

@@ -1,8 +1,9 @@
 // This file fills in the defaults of caches, refuses contradictions, and refuses places of one buffer that overlap.
+#include "plan/fused/cache.h"
 #include "plan/axes.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
-#include "plan/fused/fused.h"
+#include "plan/fused/resolve.h"
 #include "rules/fixed.h"
 
 #include <string.h>

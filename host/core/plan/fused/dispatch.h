@@ -1,8 +1,7 @@
-// A FusedDispatch is one dispatch of a fused pass. The functions here put its plan together.
+// A FusedDispatch is one dispatch of a fused pass, and this is what its tensors say of it.
 #pragma once
 
-#include "plan/element_formats.h"
-#include "plan/fused/fused.h"
+#include "plan/fused/geometry.h"
 
 namespace rope {
 
@@ -58,39 +57,5 @@ inline uint32_t destinationUnit(const RopePass& pass) {
 }
 // Returns strides and offsets modulo 2^32, as shaders count.
 inline uint32_t lowWord(uint64_t value) { return static_cast<uint32_t>(value); }
-
-// Returns what completes the push words of fused passes.
-const RopeCompletion* fusedCompletion();
-// Sets the POSITIONS binding, for the positions that the given needs ask for. Positions, the slot map or block table,
-// and the count of tokens lie in one buffer, which is bound from its beginning; a slot map apart is bound so as well.
-void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
-                       RopePush* tokens, RopeFusedPush* push, RopePass* pass);
-// Sets the constants and push words that tell the shader where a token goes in the cache.
-void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, RopePass* pass);
-// Binds the tensors and the cache, and sets where the heads lie in these bindings. The pass's address_unit and its
-// elements must be set.
-void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass);
-// Writes the push words of a dispatch: those that all families share, those of fused passes, and those of scales.
-void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass);
-// Sets the constants of the norms.
-void setNorms(const FusedDispatch& dispatch, const ParameterLayout& parameters, RopePass* pass);
-// Returns the quads of the widest part of a head that a norm takes; 0 without norms.
-uint32_t normQuads(const FusedDispatch& dispatch);
-// Sets the constants of the clip, and binds the projection's biases.
-void setInputs(const FusedDispatch& dispatch, const RopeLimits& limits, RopePass* pass);
-// Binds the weights of norms that lie in buffers of their own, and sets the constants and the push word of them.
-void setWeights(const FusedDispatch& dispatch, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass);
-// Refuses more buffers than the device binds together, and says what makes them fewer.
-RopeResult checkBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
-// Refuses caches of K and V in one buffer that no binding spans together.
-RopeResult checkSharedCache(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
-                            RopeReason* reason);
-
-// True if the threads of one dispatch can take these tensors: their heads are of one width, or the widest have no more
-// lanes than a group has threads.
-bool canShareRows(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits);
-// Decides how many heads a thread takes, and how the threads are cut into groups.
-RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
-                          RopePass* pass, RopeReason* reason);
 
 } // namespace rope

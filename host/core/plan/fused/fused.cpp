@@ -1,10 +1,19 @@
 // This file plans one pass from projection to cache: ropePlanFused. Q, K and V take one dispatch, or Q or V has
 // another.
 #include "plan/enumerators.h"
+#include "plan/fused/bindings.h"
 #include "plan/fused/dispatch.h"
+#include "plan/fused/geometry.h"
+#include "plan/fused/groups.h"
+#include "plan/fused/inputs.h"
+#include "plan/fused/norms.h"
+#include "plan/fused/parameters.h"
+#include "plan/fused/resolve.h"
+#include "plan/fused/weights.h"
 #include "plan/range.h"
 #include "plan/rows.h"
 #include "plan/tensor.h"
+#include "plan/tuning.h"
 #include "shaders/modules.h"
 
 namespace rope {

@@ -1,7 +1,11 @@
 // This file decides how many heads a thread of a fused pass takes, and how the threads are cut into groups. The lanes
 // of a head that is normed or quantized meet in one group. With a norm over all heads, the lanes of a token do.
+#include "plan/fused/groups.h"
 #include "plan/element_formats.h"
 #include "plan/fused/dispatch.h"
+#include "plan/fused/norms.h"
+#include "plan/fused/resolve.h"
+#include "plan/tuning.h"
 
 namespace rope {
 namespace {

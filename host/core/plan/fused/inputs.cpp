@@ -1,5 +1,7 @@
 // This file owns what becomes of elements as a fused pass loads them: the projection's biases, and the clip.
+#include "plan/fused/inputs.h"
 #include "plan/fused/dispatch.h"
+#include "plan/fused/resolve.h"
 #include "rules/fixed.h"
 
 #include <string.h>

@@ -1,5 +1,9 @@
 // This file owns the norms of fused passes: their defaults and refusals, and the constants that shaders know them by.
+#include "plan/fused/norms.h"
 #include "plan/fused/dispatch.h"
+#include "plan/fused/parameters.h"
+#include "plan/fused/resolve.h"
+#include "plan/fused/weights.h"
 #include "rules/fixed.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 // This file lays out PARAMETERS, the weights of norms, the scale of queries and given scales, and writes them:
 // ropeWriteParameters.
-#include "plan/fused/fused.h"
 
+#include "plan/fused/parameters.h"
+#include "plan/fused/resolve.h"
 #include <string.h>
 
 namespace rope {

@@ -1,8 +1,12 @@
 // This file fills in the defaults of fused passes, refuses contradictions, and makes a FusedTensor of each tensor that
 // has heads.
+#include "plan/fused/resolve.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
-#include "plan/fused/fused.h"
+#include "plan/fused/cache.h"
+#include "plan/fused/geometry.h"
+#include "plan/fused/inputs.h"
+#include "plan/fused/norms.h"
 #include "rules/fixed.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 // This file owns weights of norms that lie in buffers of the engine's own: their defaults and refusals, and their
 // bindings.
+#include "plan/fused/weights.h"
 #include "plan/fused/dispatch.h"
+#include "plan/fused/resolve.h"
 #include "plan/planner.h"
 
 namespace rope {

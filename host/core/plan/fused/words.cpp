@@ -1,7 +1,9 @@
 // This file completes the push words of a fused pass's dispatch: where its part of the tensors and of the cache lies in
 // their bindings.
+#include "plan/fused/words.h"
 #include "plan/completion.h"
 #include "plan/fused/dispatch.h"
+#include "plan/fused/resolve.h"
 
 #include <string.h>
 

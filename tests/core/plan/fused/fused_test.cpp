@@ -2,7 +2,6 @@
 #include "support/llama.hpp"
 
 #include "plan/element_formats.h"
-#include "plan/fused/fused.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 #include "support/pipelines.hpp"
 
 #include "plan/element_formats.h"
-#include "plan/fused/fused.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 // Fused plans of any description: every index that a shader may form lies inside its binding, whatever the buffers
 // hold.
+#include "plan/fused/dispatch.h"
+#include "plan/fused/resolve.h"
 #include "support/fusion.hpp"
 #include "support/reach.hpp"
 #include "support/sample.hpp"
@@ -7,7 +9,6 @@
 #include "plan/axes.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
-#include "plan/fused/fused.h"
 
 #include <gtest/gtest.h>
 

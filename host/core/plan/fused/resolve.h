@@ -2,7 +2,6 @@
 // tensors that has heads. The plan and the CPU's own run both go by it.
 #pragma once
 
-#include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
 #include "plan/layout.h"
 #include "plan/positions.h"
@@ -73,45 +72,9 @@ struct ResolvedFused {
 
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason);
 
-// Fills in the cache, all but the layouts of its tensors. The counts, head and positions of `d` must be filled in.
-RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);
-inline RopeElement cacheElement(const RopeCache& cache, bool is_v) { return is_v ? cache.v_element : cache.element; }
-inline const RopeCacheScale& givenScale(const RopeCache& cache, bool is_v) {
-    return is_v ? cache.v_given_scale : cache.k_given_scale;
-}
-// True if a scale of each slot and head is stored beside a tensor's elements.
-inline bool storesScales(const RopeCache& cache, bool is_v) {
-    return formatOf(cacheElement(cache, is_v)).scale == ElementScale::kApart && givenScale(cache, is_v).count == 0;
-}
-// Fills in where the tensors lie in the cache, and refuses two tensors at one place.
-RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor& k, const RopeTensor& v,
-                               RopeCache* cache, RopeReason* reason);
-
-// Refuses positions, a slot map and a count of tokens that certainly overlap in POSITIONS.
-RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);
-
-// Fills in a norm, and refuses what is wrong with it. `name` is "q", "k" or "v". The width of the tensor must be filled
-// in. The second call does so for weights on the device, and is the first one's.
-RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const RopeTensor& tensor, RopeNorm* norm,
-                       RopeReason* reason);
-RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTensor& tensor, RopeNorm* norm,
-                              RopeReason* reason);
-// Fills in what becomes of elements as they are loaded: biases and the clip.
-RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason);
-inline bool hasWeightsOnDevice(const RopeNorm& norm) {
-    return norm.kind != ROPE_NORM_NONE && norm.weights_on_device != 0;
-}
-
-// Refuses geometry that cannot be taken in vectors of four elements, or in blocks.
-RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason);
-// Refuses geometry in which the blocks of a head do not fill 32-bit words.
-RopeResult checkWholeWords(const FusedTensor& tensor, RopeReason* reason);
-
 inline bool isForCaches(const FusedTensor& tensor) { return isForCaches(tensor.d.element_out); }
 inline bool isNormed(const FusedTensor& tensor) { return tensor.norm.kind != ROPE_NORM_NONE; }
 inline bool normsAllHeads(const FusedTensor& tensor) { return isNormed(tensor) && tensor.norm.all_heads != 0; }
-// True if one dispatch can norm both. `a` comes before `b` in the order Q, K, V.
-bool canNormTogether(const FusedTensor& a, const FusedTensor& b);
 // Norms, quantizers, biases and the scale of queries take whole vectors of four elements.
 inline bool needsVectors(const FusedTensor& tensor) {
     return isForCaches(tensor) || isNormed(tensor) || tensor.biased || tensor.query_scaled;
@@ -122,12 +85,6 @@ inline bool isIdle(const FusedTensor& tensor) {
 }
 constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, quantized or scaled
 
-inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
-inline bool readsPositionsForSlots(const RopeCache& cache) { return readsSlotMap(cache) && cache.slot_map_apart == 0; }
-// True if a sequence may have more tokens than its ring has slots. The ring then keeps the sequence's last tokens.
-inline bool isLongRing(const RopeCache& cache, const RopeRotateDescription& d) {
-    return cache.kind == ROPE_CACHE_RING && d.tokens > cache.slots;
-}
 inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
 // The positions that a pass reads. A turn reads every axis, and the set. Slots and the scale of queries read axis 0.
 // Other passes read only the lengths of packed sequences: for a window, because a token outside every sequence has no
@@ -146,13 +103,5 @@ inline void selectFusedPositions(const ResolvedFused& fused, const FusedTensor& 
                                  RopeFrequencies* frequencies) {
     selectPositions(tensor.d, positionNeeds(fused, tensor), positions, frequencies);
 }
-
-// ParameterLayout has the element of PARAMETERS at which each part begins. The parts are the weights of Q, the weights
-// of K, those of V, the values of the scale of queries, and the given scales of K and of V, each padded to four
-// elements. Biases of a norm follow its weights.
-struct ParameterLayout {
-    uint32_t q_weights, k_weights, v_weights, values, k_scales, v_scales, end;
-};
-ParameterLayout parameterLayout(const ResolvedFused& fused);
 
 } // namespace rope

@@ -1,0 +1,13 @@
+// What becomes of elements as a fused pass loads them.
+#pragma once
+
+#include "plan/fused/dispatch.h"
+
+namespace rope {
+
+// Fills in biases and the clip.
+RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason);
+// Sets the constants of the clip, and binds the projection's biases.
+void setInputs(const FusedDispatch& dispatch, const RopeLimits& limits, RopePass* pass);
+
+} // namespace rope

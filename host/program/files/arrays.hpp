@@ -1,0 +1,60 @@
+// What arrays are read as: tensors, tables, and rows of cos and sin.
+#pragma once
+
+#include "program/files/array.hpp"
+#include "program/tool.hpp"
+#include <string>
+#include <vector>
+#include <vkrope/rope.h>
+
+namespace tool {
+
+// Returns a text such as "[2, 5, 64]".
+std::string shapeText(const rope::NpyArray& array);
+
+// Refuses arrays that would not fit into this machine's memory.
+bool fitsMemory(const std::string& what, double bytes, Failure* failure);
+
+extern const char kElementHelp[];
+
+struct Tensor {
+    rope::NpyArray array;
+    RopeElement element = ROPE_ELEMENT_DEFAULT;
+    uint32_t batch = 0, tokens = 0, heads = 0, head_dim = 0;
+    RopeLayout layout = {};
+};
+
+// `order` names the axes by their letters, as --order does: "bshd", "bhsd", "shd", "hsd". Without it, and with one of
+// four letters where the rank is 3, that is [batch, seq, dim] of one head. `element` is what --element says, default
+// where the option is not given.
+bool readTensorFile(const std::string& option, const std::string& path, const std::string& order, RopeElement element,
+                    Tensor* tensor, Failure* failure);
+
+// Reads [batch, tokens, dim] or [tokens, dim] as a tensor of one head.
+bool readEmbeddings(const std::string& option, const std::string& path, RopeElement element, Tensor* tensor,
+                    Failure* failure);
+
+rope::NpyArray::Type typeOf(RopeElement element);
+
+// A given table holds float32, float16 or bfloat16, or uint16 if `element` is bfloat16. `shape` tells in messages what
+// its two axes are: "[positions, dim]".
+struct GivenTable {
+    rope::NpyArray array;
+    RopeElement element = ROPE_ELEMENT_DEFAULT;
+    uint32_t rows = 0, columns = 0;
+};
+bool readTable(const std::string& option, const std::string& path, const std::string& shape, RopeElement element,
+               GivenTable* table, Failure* failure);
+
+struct GivenRows {
+    uint32_t batch = 0; // 0: the arrays have no batch axis
+    uint32_t count = 0; // rows, of one sequence if there is a batch axis
+    uint32_t pairs = 0;
+    std::vector<float> values; // native rows: a row's cosines, then its sines
+};
+
+// The arrays hold float32, float16 or bfloat16, or uint16 if `element` is bfloat16.
+bool readRows(const std::string& cos_path, const std::string& sin_path, RopeElement element, GivenRows* rows,
+              Failure* failure);
+
+} // namespace tool
