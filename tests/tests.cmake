@@ -103,6 +103,7 @@ add_executable(vkrope-tests
     bench/harness/clock_probe.cpp
     bench/harness/clock_report.cpp
     bench/harness/repeats.cpp
+    bench/harness/round_robin.cpp
     bench/cases/typical_passes.cpp
     host/program/check/contraction.cpp
     host/program/check/covering.cpp)

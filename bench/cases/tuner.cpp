@@ -3,6 +3,7 @@
 #include "shaders/interface.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace measure {
 namespace {
@@ -50,7 +51,8 @@ class Tuner {
         std::vector<size_t> order(remaining_.size());
         for (size_t i = 0; i < order.size(); ++i) order[i] = i;
         std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-            return round_robin.seconds(a + 2).median < round_robin.seconds(b + 2).median;
+            const double first = round_robin.seconds(a + 2).median, second = round_robin.seconds(b + 2).median;
+            return std::isnan(second) ? !std::isnan(first) : first < second; // what drowned in noise comes last
         });
         std::vector<Candidate> kept;
         for (size_t i = 0; i < order.size() && i < kCandidatesKept; ++i) kept.push_back(remaining_[order[i]]);

@@ -17,19 +17,28 @@ RoundRobin::RoundRobin(BenchDevice* bench, ClockProbe* clock, std::vector<Contes
         contestants_.push_back({one.name, one.share, RepeatedWork(&bench->device(), std::move(one.work)), 1, {}});
 }
 
-// Raises the number of repetitions until a submission takes long enough. On the host's clock the first ones are mostly
-// the submission, which is why the number is raised in steps.
-void RoundRobin::chooseRepeats(Turns* turns) {
+uint32_t moreRepeats(uint32_t repeats, double taken, double wanted, uint32_t most) {
     constexpr double kNearEnough = 0.7, kStep = 8;
-    const double wanted = bench_->submissionSeconds();
+    if (taken >= kNearEnough * wanted || repeats >= most) return repeats;
+    const double more = std::min(std::max(wanted / std::max(taken, 1e-9), 1.5), kStep);
+    return static_cast<uint32_t>(std::min<double>(most, std::ceil(repeats * more)));
+}
+
+Quartiles withoutSubmission(const Quartiles& all, double submission, double repeats, double left) {
+    const double less = submission / repeats;
+    const auto rest = [&](double seconds) { return (seconds - less) * repeats / left; };
+    if (!(rest(all.low) > 0)) return {NAN, NAN, NAN};
+    return {rest(all.low), rest(all.median), rest(all.high)};
+}
+
+void RoundRobin::chooseRepeats(Turns* turns) {
     const uint32_t most = turns->work.mostRepeats();
-    turns->repeats = 1;
-    for (;;) {
+    uint32_t next = 1;
+    do {
+        turns->repeats = next;
         const double taken = bench_->time(&turns->work, turns->repeats);
-        if (taken >= kNearEnough * wanted || turns->repeats >= most) return;
-        const double more = std::min(std::max(wanted / std::max(taken, 1e-9), 1.5), kStep);
-        turns->repeats = static_cast<uint32_t>(std::min<double>(most, std::ceil(turns->repeats * more)));
-    }
+        next = moreRepeats(turns->repeats, taken, bench_->submissionSeconds(), most);
+    } while (next != turns->repeats);
 }
 
 RoundRobin::Turns* RoundRobin::emptyDispatch() {
@@ -85,15 +94,12 @@ Quartiles RoundRobin::seconds(size_t i) const {
     const bool empty = turns.name == kEmptyDispatch;
     if (submissions_.empty() || (empty && turns.repeats == 1)) return all;
     const double repeats = turns.repeats, left = empty ? repeats - 1 : repeats;
-    const double less = quartilesOf(submissions_).median * turns.share / repeats;
-    const auto rest = [&](double seconds) { return (seconds - less) * repeats / left; };
-    return {rest(all.low), rest(all.median), rest(all.high)};
+    return withoutSubmission(all, quartilesOf(submissions_).median * turns.share, repeats, left);
 }
 
 Quartiles RoundRobin::ratio(size_t i) const {
-    if (bench_->clock() == Clock::kHost) { // times are differences, which may be 0 or negative
+    if (bench_->clock() == Clock::kHost) { // times are differences
         const Quartiles a = seconds(0), b = seconds(i);
-        if (!(a.low > 0 && b.low > 0)) return {NAN, NAN, NAN};
         return {a.low / b.high, a.median / b.median, a.high / b.low};
     }
     std::vector<double> ratios(rounds());

@@ -31,9 +31,10 @@ class RoundRobin {
     const std::string& name(size_t i) const { return contestants_[i].name; }
     uint32_t repeats(size_t i) const { return contestants_[i].repeats; } // in one submission
     double lastSeconds() const { return contestants_[0].times.back(); }  // of a repetition of the first contestant
-    Quartiles seconds(size_t i) const;                                   // of a repetition
-    // Returns the quartiles of the rounds' quotients of the first contestant's time to this one's; NaN where the clock
-    // cannot tell.
+    // Returns the time of a repetition; NaN if it drowns in the noise of the submissions that are subtracted.
+    Quartiles seconds(size_t i) const;
+    // Returns the quartiles of the rounds' quotients of the first contestant's time to this one's; NaN where either
+    // time drowned.
     Quartiles ratio(size_t i) const;
 
   private:
@@ -54,5 +55,14 @@ class RoundRobin {
 };
 
 uint32_t roundsFor(uint32_t tokens);
+
+// Returns how many repetitions to try after so many took `taken` seconds: the same number if that was long enough, or
+// if they are the most. On the host's clock the first ones are mostly the submission, which is why the number is raised
+// in steps.
+uint32_t moreRepeats(uint32_t repeats, double taken, double wanted, uint32_t most);
+
+// Takes a submission's time from that of a repetition, of which the submission had `repeats` and `left` are counted.
+// Returns NaN unless all that is left is positive.
+Quartiles withoutSubmission(const Quartiles& all, double submission, double repeats, double left);
 
 } // namespace measure

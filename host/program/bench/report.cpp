@@ -33,6 +33,7 @@ const BenchRow::Comparison* BenchRow::fastestCopy() const {
     const Comparison* fastest = nullptr;
     for (const Comparison& comparison : comparisons) {
         if (!measure::isCopyKernel(comparison.name)) continue;
+        if (std::isnan(comparison.seconds.median)) continue;
         if (fastest == nullptr || comparison.seconds.median < fastest->seconds.median) fastest = &comparison;
     }
     return fastest;
@@ -53,7 +54,7 @@ std::string decimal(double value, int digits) {
     return text;
 }
 
-std::string microseconds(double us) { return decimal(us, us < 10 ? 2 : 1); }
+std::string microseconds(double us) { return std::isnan(us) ? "noise" : decimal(us, us < 10 ? 2 : 1); }
 
 int widthOf(const std::string& name) { return std::max(kColumn, static_cast<int>(name.size()) + 1); }
 
@@ -72,7 +73,7 @@ template <typename Visit> void visitTimes(const BenchRow& row, Visit visit) {
     const BenchRow::Comparison* warm = row.find(measure::kWarm);
     visit("us", microseconds(us));
     if (row.has_warm_column) visit("warm us", warm != nullptr ? microseconds(warm->seconds.median * 1e6) : "-");
-    visit("GB/s", decimal(us > 0 ? megabytes / us * 1e3 : NAN, us > megabytes * 1e3 ? 3 : 1));
+    visit("GB/s", decimal(megabytes / us * 1e3, us > megabytes * 1e3 ? 3 : 1));
     visit("us/MB", decimal(us / megabytes, 2));
     const BenchRow::Comparison* copy = row.fastestCopy();
     if (copy != nullptr) visit("best copy", decimal(copy->ratio.median, 2));
@@ -128,13 +129,14 @@ void printClockReport(const measure::ClockReport& report) {
 
 namespace {
 
-Json quartilesJson(const Quartiles& quartiles) {
-    return {{"low", quartiles.low * 1e6}, {"median", quartiles.median * 1e6}, {"high", quartiles.high * 1e6}};
+// Leaves out what is no number: a time that drowned in noise, and its ratio.
+void setQuartiles(const char* name, const Quartiles& quartiles, double unit, Json* to) {
+    if (std::isnan(quartiles.median)) return;
+    (*to)[name] = {{"low", quartiles.low * unit}, {"median", quartiles.median * unit}, {"high", quartiles.high * unit}};
 }
 
 } // namespace
 
-// Quotients that the clock cannot tell become null.
 Json rowJson(const BenchRow& row) {
     Json result = row.labels;
     if (!row.untimed_reason.empty()) {
@@ -147,19 +149,21 @@ Json rowJson(const BenchRow& row) {
     if (row.unfused_bytes != 0) result["unfused_bytes"] = static_cast<uint64_t>(row.unfused_bytes);
     result["rounds"] = row.rounds;
     result["dispatches"] = row.dispatches;
-    result["us"] = quartilesJson(row.seconds);
-    result["gb_per_s"] = row.bytes / row.seconds.median * 1e-9;
-    result["us_per_mb"] = row.seconds.median * 1e6 / (row.bytes * 1e-6);
+    setQuartiles("us", row.seconds, 1e6, &result);
+    if (std::isnan(row.seconds.median)) {
+        result["noise"] = "the time drowns in the noise of the submissions that are subtracted from it";
+    } else {
+        result["gb_per_s"] = row.bytes / row.seconds.median * 1e-9;
+        result["us_per_mb"] = row.seconds.median * 1e6 / (row.bytes * 1e-6);
+    }
     const BenchRow::Comparison* copy = row.fastestCopy();
     if (copy != nullptr) result["best_copy"] = copy->name;
     Json& comparisons = result["beside"] = Json::array();
     for (const BenchRow::Comparison& comparison : row.comparisons) {
-        comparisons.push_back(
-            {{"name", comparison.name},
-             {"dispatches", comparison.dispatches},
-             {"us", quartilesJson(comparison.seconds)},
-             {"ratio",
-              {{"low", comparison.ratio.low}, {"median", comparison.ratio.median}, {"high", comparison.ratio.high}}}});
+        Json one = {{"name", comparison.name}, {"dispatches", comparison.dispatches}};
+        setQuartiles("us", comparison.seconds, 1e6, &one);
+        setQuartiles("ratio", comparison.ratio, 1, &one);
+        comparisons.push_back(one);
     }
     return result;
 }
@@ -172,8 +176,9 @@ namespace {
 using BandwidthPoints = std::map<double, double>;
 
 void addPoint(double bytes, double seconds, BandwidthPoints* points) {
+    if (std::isnan(seconds)) return;
     double& y = (*points)[bytes * 1e-6];
-    if (seconds > 0) y = std::max(y, bytes / seconds * 1e-9);
+    y = std::max(y, bytes / seconds * 1e-9);
 }
 
 rope::ChartLine chartLine(const std::string& name, const BandwidthPoints& points, bool dashed) {

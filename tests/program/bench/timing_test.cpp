@@ -2,9 +2,11 @@
 // back in time, and a clock that moved is noticed.
 #include "bench/harness/buffer_copies.hpp"
 #include "bench/harness/clock_probe.hpp"
+#include "bench/harness/round_robin.hpp"
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -41,6 +43,38 @@ struct InPlace {
         return from;
     }
 };
+
+// A fast dispatch is repeated until its submission takes long enough. One that takes long by itself is alone.
+TEST(BenchTimes, RepeatsUntilASubmissionTakesLongEnough) {
+    const auto repeatsOf = [](double dispatch, double submission, uint32_t most) {
+        uint32_t repeats = 1, next = 1;
+        do {
+            repeats = next;
+            next = measure::moreRepeats(repeats, submission + repeats * dispatch, 1e-3, most);
+        } while (next != repeats);
+        return repeats;
+    };
+    EXPECT_EQ(repeatsOf(1e-3, 0, 1000), 1u);
+    EXPECT_EQ(repeatsOf(0.8e-3, 0, 1000), 1u);
+    EXPECT_EQ(repeatsOf(1.0 / (1 << 20), 0, 1u << 20), 1049u);
+    const uint32_t beside = repeatsOf(1e-6, 0.5e-3, 1u << 20); // most of the time is the submission's
+    EXPECT_TRUE(beside >= 200 && beside <= 500) << beside;
+    EXPECT_EQ(repeatsOf(1e-6, 0, 64), 64u);
+}
+
+// What is left of a time without its submission is a time, or no number.
+TEST(BenchTimes, AreNoNumbersWhereTheyDrownInTheSubmission) {
+    const measure::Quartiles sure = measure::withoutSubmission({3, 4, 5}, 2, 2, 2);
+    EXPECT_EQ(sure.low, 2);
+    EXPECT_EQ(sure.median, 3);
+    EXPECT_EQ(sure.high, 4);
+    const measure::Quartiles fewer = measure::withoutSubmission({3, 4, 5}, 2, 2, 1);
+    EXPECT_EQ(fewer.median, 6);
+    for (const double submission : {3.0, 4.0, 8.0}) {
+        const measure::Quartiles drowned = measure::withoutSubmission({3, 4, 5}, submission, 1, 1);
+        EXPECT_TRUE(std::isnan(drowned.low) && std::isnan(drowned.median) && std::isnan(drowned.high)) << submission;
+    }
+}
 
 class BenchRepeats : public gpu::OnDevice {};
 
