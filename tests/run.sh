@@ -42,6 +42,8 @@ configure() {
         command -v ninja >/dev/null && generator=(-G Ninja)
     fi
     command -v python3 >/dev/null && generator+=(-DVKROPE_BUILD_PYTHON=ON)
+    # The tests of packages build the library again and again.
+    command -v ccache >/dev/null && generator+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     cmake -S "$root" -B "$build" ${generator[@]+"${generator[@]}"} -DCMAKE_BUILD_TYPE=Release -DVKROPE_BUILD_TESTS=ON
 }
 
@@ -89,7 +91,8 @@ cd "$build"
 export VKROPE_TEST_SKIPPED=$build/skipped
 : >"$VKROPE_TEST_SKIPPED"
 status=0
-ctest --output-on-failure --no-tests=error --parallel "$jobs" ${whole[@]+"${whole[@]}"} "$@" || status=$?
+# Some tests wait, for a process or a disk.
+ctest --output-on-failure --no-tests=error --parallel "$((jobs + 1))" ${whole[@]+"${whole[@]}"} "$@" || status=$?
 if [ -s "$VKROPE_TEST_SKIPPED" ]; then
     echo "tests: skipped inside these runs:"
     sort -u "$VKROPE_TEST_SKIPPED"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The house's style, with clang 14's tools, whose layout and checks other versions do not have:
+# The house's style, with the tools of clang 14 that host/package/install_packages.sh fetches (VKROPE_BUILD, else build/):
 #   style.sh format               every C and C++ file is laid out as .clang-format says
-#   style.sh tidy BUILD FILE...   clang-tidy finds nothing of what .clang-tidy asks for in these files of the repository
-#   style.sh tidy BUILD --all     or in all that BUILD compiles: minutes
+#   style.sh tidy BUILD FILE...   clang-tidy finds nothing of what .clang-tidy asks for in these files of the repository; its
+#                                 analyzer gives up early on long paths
+#   style.sh tidy BUILD --all     or in all that BUILD compiles, and its analyzer does not: minutes
 # What was found clean is not looked at again before it, a header, .clang-tidy or a compiler's option changes.
 # Exit status 77: the tool is not here.
 set -euo pipefail
@@ -12,9 +13,9 @@ cd "$root"
 
 skip() { echo "style: skipped: $*" && exit 77; }
 
-tool_of_14() {
+tool_of_14() { # clang-format or clang-tidy
     local candidate
-    for candidate in "$1-14" "$1"; do
+    for candidate in "${VKROPE_BUILD:-$root/build}/style/${1/-/_}/data/bin/$1" "$1-14" "$1"; do
         if "$candidate" --version 2>/dev/null | grep -q 'version 14\.'; then
             echo "$candidate"
             return
@@ -42,7 +43,7 @@ tidy_file() {
     found=$key.$$
     local -a standard=()
     case $1 in *.cpp) standard=(--extra-arg-before=-std=c++17) ;; esac # which GCC takes without a word, and clang 14 does not
-    if ! "$tidy" -p "$clean" --quiet ${standard[@]+"${standard[@]}"} "$1" >"$found" 2>&1; then
+    if ! "$tidy" -p "$clean" --quiet ${standard[@]+"${standard[@]}"} $extra "$1" >"$found" 2>&1; then
         grep -vE '^[0-9]+ warnings? (generated|treated)' "$found"
         rm -f "$found"
         return 1
@@ -59,9 +60,13 @@ check_tidy() {
     clean=$build/tidy
     mkdir -p "$clean"
     # GCC's precompiled header is none for clang, which reads what it holds. Some options are GCC's alone.
-    sed -E 's|-Winvalid-pch -include [^ "]*/cmake_pch\.hxx|-include gtest/gtest.h|' "$build/compile_commands.json" >"$clean/compile_commands.json"
+    sed -E -e 's|-Winvalid-pch -include [^ "]*/cmake_pch\.hxx|-include gtest/gtest.h|' -e 's|("command": ")[^ ]*ccache |\1|' \
+        "$build/compile_commands.json" >"$clean/compile_commands.json"
     common=$( (sources 'h|hpp' | xargs cat && cat .clang-tidy tests/.clang-tidy "$build/compile_commands.json") | sha256sum | cut -d ' ' -f 1)
-    export build tidy clean common
+    extra="--extra-arg=-isystem$(gcc -print-file-name=include)" # the compiler's own headers, which the tool comes without
+    [ "$1" = --all ] || extra+=' --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=20000'
+    common+=$extra
+    export build tidy clean common extra
     export -f tidy_file
     local -a files=("$@")
     [ "$1" != --all ] || mapfile -t files < <(compiled)

@@ -2,7 +2,7 @@
 # Installs what is missing: install_packages.sh [build|gpu|test|portability]
 #   build: what the library, the quickstart and the program vkrope are made and run with
 #   gpu:   that, and what bench/gpu.sh takes: the program of the tests, and NumPy
-#   test:  that, what all tests take, and a second driver (SwiftShader), unpacked into the build folder, not installed
+#   test:  that, what all tests take, and in the build folder, not installed, a second driver (SwiftShader) and the style's tools
 #   portability: that, and what tests/portability.sh builds and runs with for other machines
 # Where nothing is missing it takes a fraction of a second and asks the network nothing.
 set -euo pipefail
@@ -14,6 +14,7 @@ if ! mkdir -p "$build" 2>/dev/null || [ ! -w "$build" ]; then # another user's c
     mkdir -p "$build"
 fi
 swiftshader=$build/swiftshader
+style=$build/style
 log=$build/install.log
 updated=no
 
@@ -63,8 +64,8 @@ missing_packages() {
         has dpkg-shlibdeps || wanted+=(dpkg-dev)
         has lintian || wanted+=(lintian)
         has file || wanted+=(file) # CPack's Debian package asks it what is a program
-        has clang-format || wanted+=(clang-format)
-        has clang-tidy || wanted+=(clang-tidy)
+        has ccache || wanted+=(ccache)
+        python3 -m pip --version >/dev/null 2>&1 || wanted+=(python3-pip)
         has doxygen || wanted+=(doxygen)
         if [ "$(uname -m)" = x86_64 ]; then
             wanted+=(g++-aarch64-linux-gnu qemu-user) # the frequencies' doubles on arm64
@@ -135,6 +136,17 @@ download_here() {
         >>"$log" 2>&1 </dev/null
 }
 
+# Each distribution has other versions of them, and no two lay code out alike.
+fetch_style_tools() {
+    if [ -x "$style/clang_format/data/bin/clang-format" ] && [ -x "$style/clang_tidy/data/bin/clang-tidy" ]; then
+        return
+    fi
+    say "fetching clang-format and clang-tidy 14.0.6 for the style"
+    rm -rf "$style"
+    python3 -m pip install --quiet --no-deps --target "$style" clang-format==14.0.6 clang-tidy==14.0.6 >>"$log" 2>&1 </dev/null ||
+        say "the style is not looked at: PyPI did not give them (see $log)"
+}
+
 # Without apt nothing is installed; what can be seen to be missing is named.
 name_missing() {
     local -a absent=()
@@ -169,4 +181,5 @@ fi
 install_missing "$what"
 if [ "$what" = test ] || [ "$what" = portability ]; then
     unpack_swiftshader
+    fetch_style_tools
 fi

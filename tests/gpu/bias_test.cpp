@@ -171,7 +171,7 @@ class Bias : public gpu::OnDevice {};
 
 TEST_P(Bias, HasTheCpusBitsOverAllItsChoices) {
     uint32_t taken = 0;
-    for (const uint64_t seed : combinations::draws(240, strength() - 1, choicesOf)) {
+    for (const uint64_t seed : share(combinations::draws(240, strength() - 1, choicesOf))) {
         if (++taken % 120 == 0) reopenDevice();
         RopeLimits limits = device().limits();
         if (seed % 2 != 0) limits.threads = 16384; // as a GPU cuts it

@@ -168,7 +168,8 @@ const Geometry kGeometries[] = {{"wide", 128, 0, 0, 0},     {"partial", 80, 0, 3
 TEST_P(Elements, HaveTheCpusBitsInEveryGeometryAndCombination) {
     const auto mayMove = [](const combinations::Choices& c) { return c[3] > 1 || c[1] == c[2]; }; // in place the same
     uint64_t seed = 100;
-    for (const combinations::Choices& c : combinations::of({std::size(kGeometries), 3, 3, 5, 2}, strength(), mayMove)) {
+    for (const combinations::Choices& c :
+         share(combinations::of({std::size(kGeometries), 3, 3, 5, 2}, strength(), mayMove))) {
         const Geometry& g = kGeometries[c[0]];
         RopeRotateDescription d = {};
         d.batch = 2;
@@ -203,7 +204,7 @@ TEST_P(Elements, HaveTheCpusBitsInEveryGeometryAndCombination) {
 TEST_P(Elements, OutsideATableMoveAsTheyLie) {
     const uint32_t dims[] = {6, 8, 20, 64};
     uint64_t seed = 300;
-    for (const combinations::Choices& c : combinations::of({std::size(dims), 3, 3, 2, 2}, strength())) {
+    for (const combinations::Choices& c : share(combinations::of({std::size(dims), 3, 3, 2, 2}, strength()))) {
         RopeRotateDescription d = {};
         d.tokens = 3;
         d.head_dim = dims[c[0]];
@@ -231,7 +232,7 @@ TEST_P(Elements, OfRowsAreReadInEveryFormat) {
     uint64_t seed = 500;
     const uint32_t dims[] = {64, 20}, offsets[] = {0, 3, 4};
     for (const combinations::Choices& c :
-         combinations::of({5, 3, 2, std::size(dims), std::size(offsets)}, strength())) {
+         share(combinations::of({5, 3, 2, std::size(dims), std::size(offsets)}, strength()))) {
         RopeRotateDescription d = {};
         d.tokens = 9;
         d.head_dim = 64;

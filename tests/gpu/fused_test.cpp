@@ -90,7 +90,7 @@ class FusedOnDevice : public gpu::OnDevice {
             return combinations::Choices(choices.size(), tool::kNoChoice);
         };
         // A draw that would bring fewer than 6 new pairs is left out. This keeps 19 in 20 pairs of all draws.
-        return combinations::draws(700, strength() - 1, choices_of, 6);
+        return share(combinations::draws(700, strength() - 1, choices_of, 6));
     }
 };
 
@@ -218,6 +218,7 @@ TEST_P(FusedOnDevice, QGoesBesideCachesOfIntegers) {
         ASSERT_EQ(ropePlanFused(&scene.d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         ASSERT_EQ(ropeDispatchCount(&plan), 1u);
         ASSERT_TRUE(takesQBesideIntegers(plan.passes[0]));
+        if (!takes(number)) continue;
         const gpu::Slots before = fusion::makeSlots(scene, plan, number);
         gpu::Slots after = before;
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
@@ -520,8 +521,10 @@ TEST_P(FusedOnDevice, QueriesAreScaledFromOneIntervalToTheNext) {
 
 // Weights of any element at any place are the same weights in PARAMETERS, before the rotation and behind it.
 TEST_P(FusedOnDevice, WeightsAnywhereAreThoseOfTheParameters) {
+    size_t number = 0;
     for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
         for (const uint64_t offset : {0u, 1u, 2u, 3u, 4u, 69u}) {
+            if (!takes(number++)) continue;
             fusion::Scene scene;
             scene.frequencies = sample::frequencies(10000, 128);
             RopeFusedDescription& d = scene.d;

@@ -64,12 +64,12 @@ class Positions : public gpu::OnDevice {
 };
 
 TEST_P(Positions, OfEveryKindAndElementTurnAsOnTheCpu) {
-    const auto cases = combinations::of({5, 4, 3, 2, 2}, strength(), [](const combinations::Choices& c) {
+    const auto cases = share(combinations::of({5, 4, 3, 2, 2}, strength(), [](const combinations::Choices& c) {
         const bool packed = c[0] >= ROPE_POSITIONS_PACKED, fraction = c[1] > ROPE_POSITION_INT64;
         if (fraction && (packed || c[2] == ROPE_SOURCE_TABLE)) return false; // refused
         const bool counted = c[0] == ROPE_POSITIONS_COUNTED;
         return !counted || (c[1] == 0 && c[4] == 0); // elements are the same again, and no buffer names a set
-    });
+    }));
     for (const combinations::Choices& c : cases) {
         SCOPED_TRACE("kind " + std::to_string(c[0]) + ", element " + std::to_string(c[1]) + ", source " +
                      std::to_string(c[2]) + ", axes " + std::to_string(c[3]) + ", sets " + std::to_string(c[4]));

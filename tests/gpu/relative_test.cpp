@@ -151,7 +151,7 @@ RopeRelativeDescription describe(RopeRelativeSide side, uint32_t queries, uint32
 }
 
 TEST_P(Relative, HasTheCpusBitsOverAllItsChoices) {
-    for (const uint64_t seed : combinations::draws(240, strength() - 1, choicesOf)) {
+    for (const uint64_t seed : share(combinations::draws(240, strength() - 1, choicesOf))) {
         const RopeLimits limits = seed % 2 == 0 ? device().limits() : gpuLimits();
         ASSERT_TRUE(check(&device(), draw(seed), seed, limits)) << "draw " << seed;
     }

@@ -107,7 +107,7 @@ class Rotate : public OnDevice {
 
 TEST_P(Rotate, HasTheCpusBitsForEveryShapeOrderAndPlace) {
     for (const combinations::Choices& c :
-         combinations::of({std::size(kShapes), std::size(kPlaces), std::size(kOrders), 4, 3, 3}, strength())) {
+         share(combinations::of({std::size(kShapes), std::size(kPlaces), std::size(kOrders), 4, 3, 3}, strength()))) {
         const Shape& shape = kShapes[c[0]];
         const Place& place = kPlaces[c[1]];
         SCOPED_TRACE(std::string(shape.name) + "_" + place.name + "_order" + std::to_string(c[2]));
@@ -118,7 +118,7 @@ TEST_P(Rotate, HasTheCpusBitsForEveryShapeOrderAndPlace) {
 // Tokens 1, a few, many (each takes another number of heads per thread), one tensor alone, one head, odd counts.
 TEST_P(Rotate, HasTheCpusBitsForEveryCountOfTokensAndHeads) {
     const uint32_t counts[][4] = {{1, 1, 32, 8}, {3, 1, 0, 1}, {1, 33, 5, 0}, {1, 300, 17, 3}, {2, 257, 8, 1}};
-    for (const combinations::Choices& c : combinations::of({std::size(counts), 4, 3, 3}, strength())) {
+    for (const combinations::Choices& c : share(combinations::of({std::size(counts), 4, 3, 3}, strength()))) {
         RopeRotateDescription d = describe(kShapes[0], kPlaces[0], Order::kTokenMajor);
         d.batch = counts[c[0]][0];
         d.tokens = counts[c[0]][1];
@@ -132,7 +132,7 @@ TEST_P(Rotate, HasTheCpusBitsForEveryCountOfTokensAndHeads) {
 TEST_P(Rotate, HasTheCpusBitsForCompatibleAngles) {
     RopeRotateDescription d = describe(kShapes[0], kPlaces[0], Order::kTokenMajor);
     d.angle = ROPE_ANGLE_COMPATIBLE;
-    for (const combinations::Choices& c : combinations::of({4, 3, 3}, strength())) checkOne(d, c[0], c[1], c[2]);
+    for (const combinations::Choices& c : share(combinations::of({4, 3, 3}, strength()))) checkOne(d, c[0], c[1], c[2]);
 }
 
 TEST_P(Rotate, SharesPositionsAmongSequences) {

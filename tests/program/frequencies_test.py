@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 from model import positions_of_axes, random
-from program import devices_in_turn, run, test
+from program import devices, run, test
 from vectors import cases_of
 
 
@@ -99,7 +99,7 @@ def tables_of_configs_are_those_of_transformers():
         np.save("p.npy", np.array(case["positions"], np.int64))
         frequency, scale = arrays["inv_freq"].astype(np.float64), case["attention_scaling"]
         allowed = np.multiply.outer(np.array(case["positions"], np.float64), frequency) * 5e-7 + 2e-7 * scale
-        for device in devices_in_turn():
+        for device in devices():
             run("table", *options, "--positions", "p.npy", "--angle", "compatible", "--cos", "c.npy", "--sin", "s.npy",
                 "--device", device)
             for name, path in (("cos", "c.npy"), ("sin", "s.npy")):

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from model import angles, expect_close, random, rotate, widen
-from program import devices_in_turn, expect_refusal, run, test
+from program import devices, expect_refusal, run, test
 
 TOKENS = 5
 
@@ -33,7 +33,7 @@ def whole_heads_turn_at_their_ends():
             np.save("q.npy", q)
             np.save("k.npy", k)
             bits = []
-            for device in devices_in_turn():
+            for device in devices():
                 for source in ["inline", "table", "rows"]:
                     _, errors = run("rotate", "--config", "config.json", "--positions", f"0:{TOKENS}", "--q", "q.npy",
                                     "--k", "k.npy", "--q-out", "qo.npy", "--k-out", "ko.npy", "--source", source,

@@ -3,7 +3,7 @@ import json
 
 import numpy as np
 
-from program import devices_in_turn, run
+from program import devices, run
 
 LLAMA = {"model_type": "llama", "head_dim": 64, "rope_theta": 500000.0}
 
@@ -111,7 +111,7 @@ def rotate_both(name, arguments, q, k, wanted, element, *warnings):
     np.save("q.npy", q)
     np.save("k.npy", k)
     outputs = {}
-    for device in devices_in_turn():
+    for device in devices():
         _, errors = run("rotate", *arguments, "--q", "q.npy", "--k", "k.npy", "--q-out", "qo.npy", "--k-out", "ko.npy",
                         "--device", device)
         assert errors.count("\n") == len(warnings) and all(words in errors for words in warnings), errors

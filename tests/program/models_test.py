@@ -4,7 +4,7 @@ import os
 import numpy as np
 
 from model import angles, axis_angles, expect_close, frequencies, positions_of_axes, random, rotate, rotate_both, widen
-from program import devices, devices_in_turn, run, test
+from program import devices, run, test
 from vectors import DATA, cases_of
 
 
@@ -68,7 +68,7 @@ def models_of_several_axes_rotate_as_their_own_code():
             if name not in arrays:
                 continue
             np.save("q.npy", arrays[name])
-            for device in devices_in_turn():
+            for device in devices():
                 for source in ["inline", "table", "rows"]:
                     _, errors = run("rotate", "--frequencies", "f.npy", *options, "--positions", "p.npy", "--angle",
                                     "compatible", "--order", "bhsd", "--source", source, "--q", "q.npy", "--q-out",

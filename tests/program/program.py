@@ -46,25 +46,26 @@ def vulkan_devices():
     return [str(d["index"]) for d in json.loads(done.stdout) if d["usable"]]
 
 
+CASES = itertools.count()
+
+
+def number_cases_by(name):
+    """The first case of a test has a number that its name gives."""
+    global CASES
+    CASES = itertools.count(sum(name.encode()))
+
+
 def devices():
-    """What --device is tried with: every device that can be used, the CPU with their bits, then the reference."""
-    return vulkan_devices() + ["cpu", "reference"]
-
-
-TURN = itertools.count()
-
-
-def devices_in_turn():
-    """The devices for one of many cases. A short run takes one Vulkan device for a case, always the same. The sum of the digits
-    of the case's number names it: it has no period, so no loop always meets the same device."""
+    """What --device is tried with: a device that can be used, the CPU with its bits, then the reference. A short run takes one Vulkan
+    device for a case, always the same; a whole run takes all. The sum of the digits of the case's number names it: it has no
+    period, so no loop always meets the same device."""
     found = vulkan_devices()
-    if WHOLE or len(found) < 2:
-        return devices()
-    number, digits = next(TURN), 0
-    while number:
+    number, digits = next(CASES), 0
+    while number and found:
         number, digit = divmod(number, len(found))
         digits += digit
-    return [found[digits % len(found)], "cpu", "reference"]
+    taken = found if WHOLE or not found else [found[digits % len(found)]]
+    return [*taken, "cpu", "reference"]
 
 
 def expect_refusal(what, arguments, sentence, before):

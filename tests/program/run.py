@@ -33,7 +33,7 @@ def run(wanted):
     except ImportError:
         print("skipped: this Python has no numpy")
         sys.exit(77)
-    from program import TESTS
+    from program import TESTS, number_cases_by
 
     for file in FILES:
         importlib.import_module(file[:-3])
@@ -42,6 +42,7 @@ def run(wanted):
     for name in wanted or TESTS:
         with tempfile.TemporaryDirectory(prefix="vkrope-tool-") as folder:
             os.chdir(folder)
+            number_cases_by(name)
             TESTS[name]()
             os.chdir("/")
         print(f"{name}: passed")

@@ -1,4 +1,5 @@
 #include "gpu.hpp"
+#include "combinations.hpp"
 #include "fences.hpp"
 #include "floor.hpp"
 
@@ -136,6 +137,19 @@ void OnDevice::TearDown() {
         EXPECT_EQ(countMessages(*device_->messages()), messages_before_) << device_->messages()->text();
         EXPECT_EQ(beyondFloor().count(), beyond_before_) << beyondFloor().text();
     }
+}
+
+bool OnDevice::takes(size_t number) const {
+    const auto of_cpu = [](const DeviceSetup& setup) {
+        return setup.name == "lavapipe" || setup.name == "SwiftShader";
+    };
+    if (combinations::whole() || !of_cpu(GetParam())) return true;
+    size_t mine = 0, count = 0;
+    for (const DeviceSetup& setup : deviceSetups()) {
+        if (setup.name == GetParam().name) mine = count;
+        count += of_cpu(setup);
+    }
+    return number % count == mine;
 }
 
 void OnDevice::reopenDevice() {

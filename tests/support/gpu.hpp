@@ -37,6 +37,16 @@ class OnDevice : public testing::TestWithParam<DeviceSetup> {
     // The strength of a short run's combinations: three choices together, and two if another setup of the device has
     // had three.
     uint32_t strength() const { return GetParam().repeats_device ? 2 : 3; }
+    // True if this device takes a case of a short run. Drivers of the CPU that are there together take the cases in
+    // turns, because each compiles the same kernels for seconds. A GPU takes all.
+    bool takes(size_t number) const;
+    template <typename T> std::vector<T> share(const std::vector<T>& all) const {
+        std::vector<T> mine;
+        for (size_t i = 0; i < all.size(); ++i) {
+            if (takes(i)) mine.push_back(all[i]);
+        }
+        return mine;
+    }
     // Closes the device and opens it again. Pipelines stay with their context, and thousands of them would fill the
     // memory.
     void reopenDevice();

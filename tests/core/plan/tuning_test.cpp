@@ -213,9 +213,9 @@ const struct { uint32_t pairs, offset; } kLanes[] = {{8, 0}, {4, 0}, {8, 2}, {4,
 TEST_P(Tunings, MoveNoBit) {
     double worst = 0;
     for (const combinations::Choices& c :
-         combinations::of({std::size(kGroupSizes), std::size(kHeads), std::size(kLanes), std::size(kElements),
-                           std::size(kPairings), 2, 2, 2, 2},
-                          strength())) {
+         share(combinations::of({std::size(kGroupSizes), std::size(kHeads), std::size(kLanes), std::size(kElements),
+                                 std::size(kPairings), 2, 2, 2, 2},
+                                strength()))) {
         RopeRotateDescription d = {};
         d.tuning = {std::min(kGroupSizes[c[0]], device().limits().group_size), kHeads[c[1]], kLanes[c[2]].pairs};
         const bool turns_over = kPairings[c[4]].in != kPairings[c[4]].out;
