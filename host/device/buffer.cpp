@@ -38,9 +38,7 @@ uint32_t chooseType(const VkPhysicalDeviceMemoryProperties& memory, const VkMemo
         for (uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
             const VkMemoryPropertyFlags flags = memory.memoryTypes[type].propertyFlags;
             const bool fits = needs.size <= memory.memoryHeaps[memory.memoryTypes[type].heapIndex].size;
-            if ((allowed >> type & 1) && (flags & kind) == kind && !(flags & ~kPlain) && fits) {
-                return type;
-            }
+            if ((allowed >> type & 1) && (flags & kind) == kind && !(flags & ~kPlain) && fits) return type;
         }
     }
     return kNoType;
@@ -98,27 +96,20 @@ VkResult DeviceState::allocateMemory(bool for_staging, Allocation* allocation) {
         result =
             madeOrNull(vk.AllocateMemory(device, &allocate_info, nullptr, &allocation->memory), &allocation->memory);
     }
-    if (result != VK_SUCCESS) {
-        return result;
-    }
+    if (result != VK_SUCCESS) return result;
     const VkMemoryPropertyFlags flags = memory.memoryTypes[type].propertyFlags;
     allocation->allocated = needs.size;
     allocation->coherent = (flags & kCoherent) != 0;
     result = vk.BindBufferMemory(device, allocation->buffer, allocation->memory, 0);
-    if (result == VK_SUCCESS && (for_staging || direct) && (flags & kVisible)) {
+    if (result == VK_SUCCESS && (for_staging || direct) && (flags & kVisible))
         result = vk.MapMemory(device, allocation->memory, 0, VK_WHOLE_SIZE, 0, &allocation->mapped);
-    }
     return result;
 }
 
 void DeviceState::release(Allocation* allocation) const {
     if (!stuck) {
-        if (allocation->buffer) {
-            vk.DestroyBuffer(device, allocation->buffer, nullptr);
-        }
-        if (allocation->memory) {
-            vk.FreeMemory(device, allocation->memory, nullptr); // this unmaps the memory as well
-        }
+        if (allocation->buffer) vk.DestroyBuffer(device, allocation->buffer, nullptr);
+        if (allocation->memory) vk.FreeMemory(device, allocation->memory, nullptr); // this unmaps the memory as well
     }
     *allocation = Allocation();
 }
@@ -144,18 +135,14 @@ bool DeviceState::writeMapped(const Allocation& allocation, VkDeviceSize offset,
                               std::string* error) const {
     const VkMappedMemoryRange range = mappedRange(allocation, offset, bytes);
     const bool shares_atoms = range.offset != offset || (range.size != bytes && offset + bytes != allocation.size);
-    if (shares_atoms && !invalidate(allocation, offset, bytes, error)) {
-        return false;
-    }
+    if (shares_atoms && !invalidate(allocation, offset, bytes, error)) return false;
     std::memcpy(static_cast<char*>(allocation.mapped) + offset, data, static_cast<size_t>(bytes));
     return flush(allocation, offset, bytes, error);
 }
 
 bool DeviceState::readMapped(const Allocation& allocation, VkDeviceSize offset, void* data, VkDeviceSize bytes,
                              std::string* error) const {
-    if (!invalidate(allocation, offset, bytes, error)) {
-        return false;
-    }
+    if (!invalidate(allocation, offset, bytes, error)) return false;
     std::memcpy(data, static_cast<const char*>(allocation.mapped) + offset, static_cast<size_t>(bytes));
     return true;
 }
@@ -164,9 +151,7 @@ bool DeviceState::flush(const Allocation& allocation, VkDeviceSize offset, VkDev
                         std::string* error) const {
     const VkMappedMemoryRange range = mappedRange(allocation, offset, bytes);
     const VkResult result = allocation.coherent ? VK_SUCCESS : vk.FlushMappedMemoryRanges(device, 1, &range);
-    if (result != VK_SUCCESS) {
-        *error = "vkFlushMappedMemoryRanges returned " + resultName(result) + " on " + info.name;
-    }
+    if (result != VK_SUCCESS) *error = "vkFlushMappedMemoryRanges returned " + resultName(result) + " on " + info.name;
     return result == VK_SUCCESS;
 }
 
@@ -174,25 +159,20 @@ bool DeviceState::invalidate(const Allocation& allocation, VkDeviceSize offset, 
                              std::string* error) const {
     const VkMappedMemoryRange range = mappedRange(allocation, offset, bytes);
     const VkResult result = allocation.coherent ? VK_SUCCESS : vk.InvalidateMappedMemoryRanges(device, 1, &range);
-    if (result != VK_SUCCESS) {
+    if (result != VK_SUCCESS)
         *error = "vkInvalidateMappedMemoryRanges returned " + resultName(result) + " on " + info.name;
-    }
     return result == VK_SUCCESS;
 }
 
 bool DeviceState::makeStaging(VkDeviceSize bytes, std::string* error) {
     const VkDeviceSize wanted = std::min(bytes, kStagingBytes);
-    if (staging.size >= wanted) {
-        return true;
-    }
+    if (staging.size >= wanted) return true;
     release(&staging);
     return allocate(wanted, true, &staging, error);
 }
 
 bool DeviceState::copy(VkBuffer from, VkBuffer to, const VkBufferCopy& region, std::string* error) {
-    if (!begin(false, error)) {
-        return false;
-    }
+    if (!begin(false, error)) return false;
     vk.CmdCopyBuffer(commands, from, to, 1, &region);
     return finish(error, nullptr);
 }
@@ -222,25 +202,16 @@ bool Device::owns(const Buffer& buffer, std::string* error) const {
 bool Device::upload(const Buffer& buffer, VkDeviceSize offset, const void* data, VkDeviceSize bytes,
                     std::string* error) {
     const Allocation& target = buffer.allocation_;
-    if (!owns(buffer, error) || !state_->checkRange(target, offset, bytes, error)) {
-        return false;
-    }
-    if (bytes == 0) {
-        return true;
-    }
-    if (target.mapped) {
-        return state_->writeMapped(target, offset, data, bytes, error);
-    }
-    if (!state_->makeStaging(bytes, error)) {
-        return false;
-    }
+    if (!owns(buffer, error) || !state_->checkRange(target, offset, bytes, error)) return false;
+    if (bytes == 0) return true;
+    if (target.mapped) return state_->writeMapped(target, offset, data, bytes, error);
+    if (!state_->makeStaging(bytes, error)) return false;
     for (VkDeviceSize done = 0; done < bytes;) {
         const VkDeviceSize piece = std::min(bytes - done, state_->staging.size);
         const VkBufferCopy region = {0, offset + done, piece};
         if (!state_->writeMapped(state_->staging, 0, static_cast<const char*>(data) + done, piece, error) ||
-            !state_->copy(state_->staging.buffer, target.buffer, region, error)) {
+            !state_->copy(state_->staging.buffer, target.buffer, region, error))
             return false;
-        }
         done += piece;
     }
     return true;
@@ -248,25 +219,16 @@ bool Device::upload(const Buffer& buffer, VkDeviceSize offset, const void* data,
 
 bool Device::download(const Buffer& buffer, VkDeviceSize offset, void* data, VkDeviceSize bytes, std::string* error) {
     const Allocation& source = buffer.allocation_;
-    if (!owns(buffer, error) || !state_->checkRange(source, offset, bytes, error)) {
-        return false;
-    }
-    if (bytes == 0) {
-        return true;
-    }
-    if (source.mapped) {
-        return state_->readMapped(source, offset, data, bytes, error);
-    }
-    if (!state_->makeStaging(bytes, error)) {
-        return false;
-    }
+    if (!owns(buffer, error) || !state_->checkRange(source, offset, bytes, error)) return false;
+    if (bytes == 0) return true;
+    if (source.mapped) return state_->readMapped(source, offset, data, bytes, error);
+    if (!state_->makeStaging(bytes, error)) return false;
     for (VkDeviceSize done = 0; done < bytes;) {
         const VkDeviceSize piece = std::min(bytes - done, state_->staging.size);
         const VkBufferCopy region = {offset + done, 0, piece};
         if (!state_->copy(source.buffer, state_->staging.buffer, region, error) ||
-            !state_->readMapped(state_->staging, 0, static_cast<char*>(data) + done, piece, error)) {
+            !state_->readMapped(state_->staging, 0, static_cast<char*>(data) + done, piece, error))
             return false;
-        }
         done += piece;
     }
     return true;
@@ -274,9 +236,7 @@ bool Device::download(const Buffer& buffer, VkDeviceSize offset, void* data, VkD
 
 bool Device::fill(const Buffer& buffer, uint8_t value, std::string* error) {
     const Allocation& target = buffer.allocation_;
-    if (!owns(buffer, error) || !state_->checkRange(target, 0, target.size, error)) {
-        return false;
-    }
+    if (!owns(buffer, error) || !state_->checkRange(target, 0, target.size, error)) return false;
     if (target.mapped) {
         std::memset(target.mapped, value, static_cast<size_t>(target.size));
         return state_->flush(target, 0, target.size, error);
@@ -284,13 +244,9 @@ bool Device::fill(const Buffer& buffer, uint8_t value, std::string* error) {
     const VkDeviceSize words = target.size / 4 * 4; // vkCmdFillBuffer writes whole words
     const uint8_t rest[3] = {value, value, value};
     if (words) {
-        if (!state_->begin(false, error)) {
-            return false;
-        }
+        if (!state_->begin(false, error)) return false;
         state_->vk.CmdFillBuffer(state_->commands, target.buffer, 0, words, value * 0x01010101u);
-        if (!state_->finish(error, nullptr)) {
-            return false;
-        }
+        if (!state_->finish(error, nullptr)) return false;
     }
     return upload(buffer, words, rest, target.size - words, error);
 }
@@ -299,9 +255,7 @@ bool Device::fill(const Buffer& buffer, uint8_t value, std::string* error) {
 
 bool Device::makeBuffer(VkDeviceSize bytes, Buffer* buffer, std::string* error) {
     Buffer made;
-    if (!isOpen(error) || !state_->allocate(bytes, false, &made.allocation_, error)) {
-        return false;
-    }
+    if (!isOpen(error) || !state_->allocate(bytes, false, &made.allocation_, error)) return false;
     made.state_ = state_;
     state_->sizes[made.allocation_.buffer] = bytes;
     *buffer = std::move(made);

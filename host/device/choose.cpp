@@ -15,9 +15,7 @@ bool listExtensions(const VulkanFunctions& vk, VkPhysicalDevice device, std::vec
     const VkResult result = listAll(extensions, [&](uint32_t* count, VkExtensionProperties* listed) {
         return vk.EnumerateDeviceExtensionProperties(device, nullptr, count, listed);
     });
-    if (result != VK_SUCCESS) {
-        *error = "vkEnumerateDeviceExtensionProperties returned " + resultName(result);
-    }
+    if (result != VK_SUCCESS) *error = "vkEnumerateDeviceExtensionProperties returned " + resultName(result);
     return result == VK_SUCCESS;
 }
 
@@ -51,9 +49,7 @@ uint32_t preference(const DeviceInfo& info) { // the best device has the least
     const VkPhysicalDeviceType order[] = {VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU, VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
                                           VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU, VK_PHYSICAL_DEVICE_TYPE_CPU};
     uint32_t place = 0;
-    while (place < 4 && order[place] != info.properties.deviceType) {
-        ++place;
-    }
+    while (place < 4 && order[place] != info.properties.deviceType) ++place;
     return place;
 }
 
@@ -79,9 +75,7 @@ DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t
         properties.pNext = &driver;
         vk.GetPhysicalDeviceProperties2(device, &properties);
         info.driver = driver.driverName;
-        if (driver.driverInfo[0]) {
-            info.driver += std::string(" ") + driver.driverInfo;
-        }
+        if (driver.driverInfo[0]) info.driver += std::string(" ") + driver.driverInfo;
     }
     return info;
 }
@@ -89,9 +83,7 @@ DeviceInfo readInfo(const VulkanFunctions& vk, VkPhysicalDevice device, uint32_t
 // A device that does not list its extensions is there, without its driver's name. It cannot be opened.
 bool readInfos(const Instance& instance, std::vector<DeviceInfo>* infos, std::string* error) {
     std::vector<VkPhysicalDevice> devices;
-    if (!instance.physicalDevices(&devices, error)) {
-        return false;
-    }
+    if (!instance.physicalDevices(&devices, error)) return false;
     for (VkPhysicalDevice device : devices) {
         std::vector<VkExtensionProperties> extensions;
         std::string ignored;
@@ -116,21 +108,17 @@ std::vector<DeviceInfo> matchingDevices(const std::vector<DeviceInfo>& infos, co
     }
     const std::string wanted = inLowerCase(select);
     std::vector<DeviceInfo> found;
-    for (const DeviceInfo& info : infos) {
+    for (const DeviceInfo& info : infos)
         if (inLowerCase(info.name).find(wanted) != std::string::npos ||
-            inLowerCase(info.driver).find(wanted) != std::string::npos) {
+            inLowerCase(info.driver).find(wanted) != std::string::npos)
             found.push_back(info);
-        }
-    }
     return found;
 }
 
 bool isBetter(const DeviceInfo& a, const DeviceInfo& b) {
     const bool a_old = a.properties.apiVersion < ROPE_API_VERSION;
     const bool b_old = b.properties.apiVersion < ROPE_API_VERSION;
-    if (a_old != b_old) {
-        return b_old;
-    }
+    if (a_old != b_old) return b_old;
     return preference(a) != preference(b) ? preference(a) < preference(b)
                                           : a.properties.apiVersion > b.properties.apiVersion;
 }
@@ -143,9 +131,8 @@ bool chooseOf(const std::vector<DeviceInfo>& infos, const std::string& select, D
     const std::vector<DeviceInfo> found = matchingDevices(infos, select);
     if (found.empty()) {
         *error = "no device matches '" + select + "'; present:";
-        for (const DeviceInfo& info : infos) {
+        for (const DeviceInfo& info : infos)
             *error += (info.index ? ", " : " ") + std::to_string(info.index) + " " + info.name;
-        }
         return false;
     }
     *chosen = *std::min_element(found.begin(), found.end(), isBetter);
@@ -166,19 +153,11 @@ std::string describe(const DeviceInfo& info) {
 
 std::vector<DeviceInfo> listDevices(std::string* error) {
     const std::unique_ptr<Instance> instance = Instance::open(nullptr, nullptr, error);
-    if (!instance) {
-        return {};
-    }
+    if (!instance) return {};
     std::vector<DeviceInfo> infos;
-    if (!readInfos(*instance, &infos, error)) {
-        return {};
-    }
-    if (infos.empty()) {
-        *error = kNoDevice;
-    }
-    for (DeviceInfo& info : infos) {
-        info.physical_device = VK_NULL_HANDLE;
-    }
+    if (!readInfos(*instance, &infos, error)) return {};
+    if (infos.empty()) *error = kNoDevice;
+    for (DeviceInfo& info : infos) info.physical_device = VK_NULL_HANDLE;
     return infos;
 }
 

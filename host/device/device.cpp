@@ -15,9 +15,7 @@ bool DeviceState::openDevice(const DeviceOptions& options, std::string* error) {
     timeout_seconds = options.timeout_seconds;
     instance = Instance::open(options.get_instance_proc_addr, options.validate ? messages : nullptr, error,
                               options.debug_utils);
-    if (!instance || !chooseDevice(*instance, options.select, &info, error)) {
-        return false;
-    }
+    if (!instance || !chooseDevice(*instance, options.select, &info, error)) return false;
     vk = instance->vk();
     vk.GetPhysicalDeviceMemoryProperties(info.physical_device, &memory);
     VkPhysicalDeviceMaintenance3Properties maintenance = {};
@@ -97,24 +95,19 @@ void DeviceState::enableFeatures(const DeviceOptions& options, const std::vector
 
 bool DeviceState::createDevice(const DeviceOptions& options, std::string* error) {
     std::vector<VkExtensionProperties> available;
-    if (!listExtensions(vk, info.physical_device, &available, error)) {
-        return false;
-    }
+    if (!listExtensions(vk, info.physical_device, &available, error)) return false;
     const char* useful[ROPE_MAX_EXTENSIONS] = {};
     const uint32_t useful_count =
         ropeUsefulExtensions(available.data(), static_cast<uint32_t>(available.size()), useful);
     std::vector<const char*> names;
-    for (uint32_t i = 0; i < useful_count; ++i) {
-        if (ropeEnabledByExtensions(&useful[i], 1) != ROPE_ENABLED_PUSH_DESCRIPTORS || options.push_descriptors) {
+    for (uint32_t i = 0; i < useful_count; ++i)
+        if (ropeEnabledByExtensions(&useful[i], 1) != ROPE_ENABLED_PUSH_DESCRIPTORS || options.push_descriptors)
             names.push_back(useful[i]);
-        }
-    }
     const std::vector<const char*>& of_instance = instance->extensions();
     uint32_t enabled = ropeEnabledByExtensions(names.data(), static_cast<uint32_t>(names.size())) |
                        ropeEnabledByExtensions(of_instance.data(), static_cast<uint32_t>(of_instance.size()));
-    if (hasDeviceExtension(available, "VK_KHR_portability_subset")) { // a device that offers it requires it enabled
+    if (hasDeviceExtension(available, "VK_KHR_portability_subset")) // a device that offers it requires it enabled
         names.push_back("VK_KHR_portability_subset");
-    }
     EnabledFeatures features;
     enableFeatures(options, available, &features, &names);
     enabled |= features.enabled;
@@ -172,12 +165,9 @@ bool DeviceState::createSubmission(std::string* error) {
         allocate_info.commandBufferCount = 1;
         result = vk.AllocateCommandBuffers(device, &allocate_info, &commands);
     }
-    if (result == VK_SUCCESS) {
-        result = madeOrNull(vk.CreateFence(device, &fence_info, nullptr, &fence), &fence);
-    }
-    if (result == VK_SUCCESS && timestamp_bits) {
+    if (result == VK_SUCCESS) result = madeOrNull(vk.CreateFence(device, &fence_info, nullptr, &fence), &fence);
+    if (result == VK_SUCCESS && timestamp_bits)
         result = madeOrNull(vk.CreateQueryPool(device, &query_info, nullptr, &queries), &queries);
-    }
     if (result != VK_SUCCESS) {
         *error = info.name + " gave no command buffer, fence or query pool: " + resultName(result);
         return false;
@@ -203,35 +193,21 @@ DeviceState::~DeviceState() {
         (void)instance.release();
         return;
     }
-    if (!device) {
-        return;
-    }
-    if (vk.DeviceWaitIdle) {
-        vk.DeviceWaitIdle(device);
-    }
+    if (!device) return;
+    if (vk.DeviceWaitIdle) vk.DeviceWaitIdle(device);
     ropeDestroyContext(context);
     release(&staging);
-    if (queries) {
-        vk.DestroyQueryPool(device, queries, nullptr);
-    }
-    if (fence) {
-        vk.DestroyFence(device, fence, nullptr);
-    }
-    if (pool) {
-        vk.DestroyCommandPool(device, pool, nullptr);
-    }
-    if (vk.DestroyDevice) {
-        vk.DestroyDevice(device, nullptr);
-    }
+    if (queries) vk.DestroyQueryPool(device, queries, nullptr);
+    if (fence) vk.DestroyFence(device, fence, nullptr);
+    if (pool) vk.DestroyCommandPool(device, pool, nullptr);
+    if (vk.DestroyDevice) vk.DestroyDevice(device, nullptr);
 }
 
 // ---- Device --------------------------------------------------------------------------------------------------------
 
 Device Device::open(const DeviceOptions& options, std::string* error) {
     Device device(std::make_shared<DeviceState>());
-    if (!device.state_->openDevice(options, error) || !device.runSelfTest(error)) {
-        return Device();
-    }
+    if (!device.state_->openDevice(options, error) || !device.runSelfTest(error)) return Device();
     return device;
 }
 
@@ -244,13 +220,9 @@ bool Device::runSelfTest(std::string* error) {
     }
     RopeBuffers buffers = {};
     uint32_t found[ROPE_SELF_TEST_WORDS] = {};
-    if (!makeBuffer(plan.bytes[ROPE_SLOT_COUNTER], &words, error)) {
-        return false;
-    }
+    if (!makeBuffer(plan.bytes[ROPE_SLOT_COUNTER], &words, error)) return false;
     buffers.slots[ROPE_SLOT_COUNTER] = words.slot();
-    if (!run(&plan, 1, &buffers, error) || !download(words, 0, found, sizeof found, error)) {
-        return false;
-    }
+    if (!run(&plan, 1, &buffers, error) || !download(words, 0, found, sizeof found, error)) return false;
     ropeSetRounding(state_->context, ropeReadSelfTest(found));
     state_->limits.enabled |= ropeEnabledBySelfTest(found);
     return true;

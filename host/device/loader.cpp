@@ -43,9 +43,8 @@ PFN_vkGetInstanceProcAddr openLoader() {
 #endif
     for (const char* name : names) {
         if (void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
-            if (void* found = dlsym(library, "vkGetInstanceProcAddr")) {
+            if (void* found = dlsym(library, "vkGetInstanceProcAddr"))
                 return reinterpret_cast<PFN_vkGetInstanceProcAddr>(found);
-            }
             dlclose(library);
         }
     }
@@ -56,18 +55,15 @@ PFN_vkGetInstanceProcAddr openLoader() {
 VKAPI_ATTR VkBool32 VKAPI_CALL onMessage(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                          const VkDebugUtilsMessengerCallbackDataEXT* data, void* messages) {
     const std::string name = data->pMessageIdName ? data->pMessageIdName : "";
-    if (name != "Loader Message") { // the loader reports skipped drivers under this name; no program caused it
+    if (name != "Loader Message") // the loader reports skipped drivers under this name; no program caused it
         static_cast<Messages*>(messages)->add(name + ": " + (data->pMessage ? data->pMessage : ""));
-    }
     return VK_FALSE;
 }
 
 VKAPI_ATTR VkBool32 VKAPI_CALL onReport(VkDebugReportFlagsEXT, VkDebugReportObjectTypeEXT, uint64_t, size_t, int32_t,
                                         const char* layer, const char* text, void* messages) {
     const std::string by = layer ? layer : "";
-    if (by != "Loader Message") {
-        static_cast<Messages*>(messages)->add(by + ": " + (text ? text : ""));
-    }
+    if (by != "Loader Message") static_cast<Messages*>(messages)->add(by + ": " + (text ? text : ""));
     return VK_FALSE;
 }
 
@@ -83,11 +79,8 @@ std::vector<VkExtensionProperties> instanceExtensions(const VulkanFunctions& vk,
 }
 
 bool hasInstanceExtension(const std::vector<VkExtensionProperties>& extensions, const char* name) {
-    for (const VkExtensionProperties& extension : extensions) {
-        if (std::strcmp(extension.extensionName, name) == 0) {
-            return true;
-        }
-    }
+    for (const VkExtensionProperties& extension : extensions)
+        if (std::strcmp(extension.extensionName, name) == 0) return true;
     return false;
 }
 
@@ -97,11 +90,8 @@ bool hasLayer(const VulkanFunctions& vk, const char* name) {
     std::vector<VkLayerProperties> layers(count);
     vk.EnumerateInstanceLayerProperties(&count, layers.data());
     layers.resize(count);
-    for (const VkLayerProperties& layer : layers) {
-        if (std::strcmp(layer.layerName, name) == 0) {
-            return true;
-        }
-    }
+    for (const VkLayerProperties& layer : layers)
+        if (std::strcmp(layer.layerName, name) == 0) return true;
     return false;
 }
 
@@ -153,11 +143,10 @@ void Request::validate(const VulkanFunctions& vk, Messages* messages, bool debug
     info.enabledLayerCount = 1;
     info.ppEnabledLayerNames = &layer;
     const void** next = debug_utils ? &messenger.pNext : &report.pNext;
-    if (debug_utils) {
+    if (debug_utils)
         info.pNext = &messenger;
-    } else {
+    else
         info.pNext = &report;
-    }
     extensions.push_back(debug_utils ? VK_EXT_DEBUG_UTILS_EXTENSION_NAME : VK_EXT_DEBUG_REPORT_EXTENSION_NAME);
     if (hasInstanceExtension(instanceExtensions(vk, layer), VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
         *next = &features;
@@ -176,9 +165,7 @@ Request::Request(const VulkanFunctions& vk, Messages* messages, bool debug_utils
         info.flags = VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
         extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
     }
-    if (messages) {
-        validate(vk, messages, debug_utils);
-    }
+    if (messages) validate(vk, messages, debug_utils);
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
 }
@@ -204,9 +191,7 @@ void Messages::add(const std::string& line) {
 
 std::unique_ptr<Instance> Instance::open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                          std::shared_ptr<Messages> messages, std::string* error, bool debug_utils) {
-    if (!get_instance_proc_addr) {
-        get_instance_proc_addr = openLoader();
-    }
+    if (!get_instance_proc_addr) get_instance_proc_addr = openLoader();
     if (!get_instance_proc_addr) {
         *error = kNoLoader;
         return nullptr;
@@ -215,9 +200,7 @@ std::unique_ptr<Instance> Instance::open(PFN_vkGetInstanceProcAddr get_instance_
     instance->vk_.GetInstanceProcAddr = get_instance_proc_addr;
     instance->messages_ = std::move(messages);
     instance->debug_utils_ = debug_utils;
-    if (!instance->create(error) || !instance->loadFunctions(error)) {
-        return nullptr;
-    }
+    if (!instance->create(error) || !instance->loadFunctions(error)) return nullptr;
     return instance;
 }
 
@@ -226,9 +209,7 @@ bool Instance::create(std::string* error) {
     ROPE_GLOBAL_FUNCTIONS(ROPE_LOAD)
 #undef ROPE_LOAD
     uint32_t version = VK_API_VERSION_1_0;
-    if (vk_.EnumerateInstanceVersion) {
-        vk_.EnumerateInstanceVersion(&version);
-    }
+    if (vk_.EnumerateInstanceVersion) vk_.EnumerateInstanceVersion(&version);
     if (version < ROPE_API_VERSION || !vk_.CreateInstance) {
         *error = vk_.CreateInstance ? "the Vulkan loader is of version 1.0 and 1.1 is needed: install a newer one"
                                     : "the Vulkan loader has no vkCreateInstance: give one that has";
@@ -280,9 +261,7 @@ bool Instance::loadFunctions(std::string* error) {
     missing = vk_.name ? missing : "vk" #name;
     ROPE_INSTANCE_FUNCTIONS(ROPE_LOAD)
 #undef ROPE_LOAD
-    if (missing) {
-        *error = std::string("the Vulkan instance has no ") + missing + ": install a newer Vulkan loader";
-    }
+    if (missing) *error = std::string("the Vulkan instance has no ") + missing + ": install a newer Vulkan loader";
     return !missing;
 }
 
@@ -308,9 +287,8 @@ bool Instance::physicalDevices(std::vector<VkPhysicalDevice>* devices, std::stri
     const VkResult result = listAll(devices, [this](uint32_t* count, VkPhysicalDevice* listed) {
         return vk_.EnumeratePhysicalDevices(handle_, count, listed);
     });
-    if (result == VK_SUCCESS || result == VK_ERROR_INITIALIZATION_FAILED) { // the loader's answer if no driver has one
+    if (result == VK_SUCCESS || result == VK_ERROR_INITIALIZATION_FAILED) // the loader's answer if no driver has one
         return true;
-    }
     *error = "vkEnumeratePhysicalDevices returned " + resultName(result);
     return false;
 }

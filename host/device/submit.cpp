@@ -40,9 +40,7 @@ class DescriptorSets {
   public:
     explicit DescriptorSets(const DeviceState& state) : state_(state) {}
     ~DescriptorSets() {
-        if (pool_ && !state_.stuck) {
-            state_.vk.DestroyDescriptorPool(state_.device, pool_, nullptr);
-        }
+        if (pool_ && !state_.stuck) state_.vk.DestroyDescriptorPool(state_.device, pool_, nullptr);
     }
     DescriptorSets(const DescriptorSets&) = delete;
     DescriptorSets& operator=(const DescriptorSets&) = delete;
@@ -71,12 +69,8 @@ VkResult DescriptorSets::makePool(uint32_t count) {
 
 VkResult DescriptorSets::make(const RopePlan* plans, std::vector<RopeBuffers>* buffers) {
     uint32_t count = 0;
-    for (size_t i = 0; i < buffers->size(); ++i) {
-        count += (*buffers)[i].sets ? 0 : ropeDispatchCount(&plans[i]);
-    }
-    if (count == 0) {
-        return VK_SUCCESS;
-    }
+    for (size_t i = 0; i < buffers->size(); ++i) count += (*buffers)[i].sets ? 0 : ropeDispatchCount(&plans[i]);
+    if (count == 0) return VK_SUCCESS;
     sets_.resize(count);
     VkResult result = makePool(count);
     uint32_t used = 0;
@@ -143,9 +137,7 @@ bool DeviceState::begin(bool timed, std::string* error) {
     begin_info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     begin_info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     VkResult result = vk.ResetCommandPool(device, pool, 0);
-    if (result == VK_SUCCESS) {
-        result = vk.BeginCommandBuffer(commands, &begin_info);
-    }
+    if (result == VK_SUCCESS) result = vk.BeginCommandBuffer(commands, &begin_info);
     if (result != VK_SUCCESS) {
         *error = "recording could not begin on " + info.name + ": " + resultName(result);
         return false;
@@ -162,21 +154,15 @@ bool DeviceState::begin(bool timed, std::string* error) {
 bool DeviceState::finish(std::string* error, double* gpu_seconds) {
     recording = false;
     const bool timed = gpu_seconds && queries;
-    if (timed) {
-        vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
-    }
+    if (timed) vk.CmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
     recordBarrier(*this, kAllWrites, kAllUses);
     VkSubmitInfo submit_info = {};
     submit_info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     submit_info.commandBufferCount = 1;
     submit_info.pCommandBuffers = &commands;
     VkResult result = vk.EndCommandBuffer(commands);
-    if (result == VK_SUCCESS) {
-        result = vk.ResetFences(device, 1, &fence);
-    }
-    if (result == VK_SUCCESS) {
-        result = vk.QueueSubmit(queue, 1, &submit_info, fence);
-    }
+    if (result == VK_SUCCESS) result = vk.ResetFences(device, 1, &fence);
+    if (result == VK_SUCCESS) result = vk.QueueSubmit(queue, 1, &submit_info, fence);
     if (result == VK_SUCCESS) {
         result = vk.WaitForFences(device, 1, &fence, VK_TRUE, nanoseconds(timeout_seconds));
         stuck = result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST;
@@ -195,9 +181,7 @@ bool DeviceState::finish(std::string* error, double* gpu_seconds) {
         *error = "work could not be submitted to " + info.name + ": " + resultName(result);
         return false;
     }
-    if (gpu_seconds) {
-        *gpu_seconds = timed ? readSeconds() : -1;
-    }
+    if (gpu_seconds) *gpu_seconds = timed ? readSeconds() : -1;
     return true;
 }
 
@@ -211,23 +195,17 @@ double DeviceState::readSeconds() const {
 }
 
 bool Device::isOpen(std::string* error) const {
-    if (!state_) {
-        *error = "the device is empty: open one";
-    }
+    if (!state_) *error = "the device is empty: open one";
     return state_ != nullptr;
 }
 
 bool Device::submit(const std::function<void(VkCommandBuffer)>& record, std::string* error, double* gpu_seconds) {
-    if (!isOpen(error)) {
-        return false;
-    }
+    if (!isOpen(error)) return false;
     if (!record) {
         *error = "nothing records the submission: give a function";
         return false;
     }
-    if (!state_->begin(gpu_seconds != nullptr, error)) {
-        return false;
-    }
+    if (!state_->begin(gpu_seconds != nullptr, error)) return false;
     const EndOfRecording end(state_.get()); // `record` may throw
     record(state_->commands);
     return state_->finish(error, gpu_seconds);
@@ -235,9 +213,7 @@ bool Device::submit(const std::function<void(VkCommandBuffer)>& record, std::str
 
 bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffers, std::string* error,
                  double* gpu_seconds) {
-    if (!isOpen(error)) {
-        return false;
-    }
+    if (!isOpen(error)) return false;
     for (uint32_t i = 0; i < count; ++i) {
         if (!checkPlanBuffers(*state_, plans[i], buffers[i], error)) {
             *error = "plan " + std::to_string(i) + " " + *error;
@@ -258,14 +234,10 @@ bool Device::run(const RopePlan* plans, uint32_t count, const RopeBuffers* buffe
         *error = "no descriptor sets on " + state_->info.name + ": " + resultName(result);
         return false;
     }
-    if (!state_->begin(gpu_seconds != nullptr, error)) {
-        return false;
-    }
+    if (!state_->begin(gpu_seconds != nullptr, error)) return false;
     const EndOfRecording end(state_.get());
     for (uint32_t i = 0; i < count; ++i) {
-        if (i > 0) {
-            recordBarrier(*state_, kPlanWrites, kPlanUses);
-        }
+        if (i > 0) recordBarrier(*state_, kPlanWrites, kPlanUses);
         const RopeResult recorded = ropeCmdExecute(state_->commands, state_->context, &plans[i], &bound[i]);
         if (recorded != ROPE_SUCCESS) {
             *error = "plan " + std::to_string(i) + " could not be recorded: " + ropeResultName(recorded);

@@ -7,9 +7,8 @@ namespace rope {
 
 uint32_t axisCount(const RopeFrequencies& frequencies) {
     uint32_t last = 0;
-    for (uint32_t i = 0; frequencies.axes != nullptr && i < frequencies.count; ++i) {
+    for (uint32_t i = 0; frequencies.axes != nullptr && i < frequencies.count; ++i)
         if (frequencies.axes[i] > last) last = frequencies.axes[i];
-    }
     return last + 1;
 }
 

@@ -35,9 +35,8 @@ constexpr RopeCacheKind kLastCacheKind = static_cast<RopeCacheKind>(kCacheKindCo
 constexpr const CacheKind& cacheKind(const RopeCache& cache) { return kCacheKinds[cache.kind]; }
 
 constexpr bool isCacheTableInOrder() {
-    for (uint32_t i = 0; i < kCacheKindCount; ++i) {
+    for (uint32_t i = 0; i < kCacheKindCount; ++i)
         if (kCacheKinds[i].kind != static_cast<RopeCacheKind>(i) || kCacheKinds[i].number != i) return false;
-    }
     return true;
 }
 static_assert(isCacheTableInOrder());

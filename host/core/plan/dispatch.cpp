@@ -64,9 +64,8 @@ void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, Rope
     memcpy(dispatch->constants, pass.constants, sizeof dispatch->constants);
     RopePlace places[ROPE_BINDING_COUNT] = {};
     memset(dispatch->bindings, 0, sizeof dispatch->bindings);
-    for (uint32_t i = 0; pass.bindings >> i != 0; ++i) {
+    for (uint32_t i = 0; pass.bindings >> i != 0; ++i)
         if (isBound(pass, i)) places[i] = bindPart(pass, i, part, alignment, &dispatch->bindings[i]);
-    }
     // In place a thread reads where it writes.
     if (!isBound(pass, ROPE_BINDING_SOURCE)) places[ROPE_BINDING_SOURCE] = places[ROPE_BINDING_DESTINATION];
     const RopePlace positions = places[ROPE_BINDING_POSITIONS];

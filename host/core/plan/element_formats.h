@@ -64,9 +64,8 @@ constexpr RopeElement lastTensorElement() {
 constexpr RopeElement kLastTensorElement = lastTensorElement();
 
 constexpr bool isElementTableInOrder() {
-    for (uint32_t i = 0; i < kElementCount; ++i) {
+    for (uint32_t i = 0; i < kElementCount; ++i)
         if (kElementFormats[i].element != static_cast<RopeElement>(i)) return false;
-    }
     return true;
 }
 static_assert(isElementTableInOrder());

@@ -26,9 +26,7 @@ Fixed turnsOf(double frequency) {
 
 void writeExactWords(double frequency, uint32_t words[4]) {
     const Fixed turns = turnsOf(frequency);
-    for (int i = 0; i < 4; ++i) {
-        words[i] = turns.limbs[kFixedFractionLimbs - i];
-    }
+    for (int i = 0; i < 4; ++i) words[i] = turns.limbs[kFixedFractionLimbs - i];
 }
 
 // Returns the float32 nearest |frequency|, and the even one of two equally near. The frequency must be less than 2^64.
@@ -36,9 +34,7 @@ void writeExactWords(double frequency, uint32_t words[4]) {
 uint32_t floatBits(double frequency) {
     const uint64_t bits = magnitudeBits(frequency);
     const int exponent = static_cast<int>(bits >> 52) - 1023;
-    if (exponent < -150) {
-        return 0;
-    }
+    if (exponent < -150) return 0;
     const uint64_t mantissa = (bits & 0xFFFFFFFFFFFFF) | 1ull << 52;
     const int dropped = exponent < -126 ? 29 - 126 - exponent : 29;
     const uint64_t kept = mantissa >> dropped;
@@ -51,11 +47,10 @@ uint32_t floatBits(double frequency) {
 void writePairWords(double frequency, RopeAngle angle, uint32_t words[4]) {
     const bool exact = angle == ROPE_ANGLE_EXACT;
     if (magnitudeBits(frequency) != 0) {
-        if (exact) {
+        if (exact)
             writeExactWords(frequency, words);
-        } else {
+        else
             words[1] = floatBits(frequency);
-        }
         words[0] |= static_cast<uint32_t>(doubleBits(frequency) >> 63) << 31;
     }
     words[0] |= exact ? ROPE_MARK_EXACT : ROPE_MARK_COMPATIBLE;
@@ -122,18 +117,14 @@ size_t ropeFrequencyBytes(uint32_t count) { return static_cast<size_t>(count) * 
 RopeResult ropeWriteFrequencies(const RopeFrequencies* frequencies, RopeAngle angle, void* destination,
                                 RopeReason* reason) {
     clear(reason);
-    if (!frequencies) {
+    if (!frequencies)
         return refuse(reason, ROPE_ERROR_INVALID, "frequencies is null; it must point to a RopeFrequencies");
-    }
-    if (!destination) {
+    if (!destination)
         return refuse(reason, ROPE_ERROR_INVALID, "destination is null; it must point to 16 bytes per frequency");
-    }
     RopeResult result = checkChoice("angle", angle, ROPE_ANGLE_COMPATIBLE, reason);
     if (result == ROPE_SUCCESS) result = checkValuesAreGiven(*frequencies, reason);
     if (result == ROPE_SUCCESS) result = checkFrequencies(*frequencies, reason);
-    if (result != ROPE_SUCCESS) {
-        return result;
-    }
+    if (result != ROPE_SUCCESS) return result;
     unsigned char* bytes = static_cast<unsigned char*>(destination);
     const uint32_t sets = frequencies->sets > 1 ? frequencies->sets : 1;
     for (uint32_t i = 0; i < frequencies->count * sets; ++i) {

@@ -1,6 +1,5 @@
 // The plans check a caller's frequencies, and bind them as FREQUENCIES.
-#ifndef VKROPE_FREQUENCIES_H
-#define VKROPE_FREQUENCIES_H
+#pragma once
 
 #include <vkrope/rope.h>
 
@@ -26,5 +25,3 @@ RopeResult checkFrequencies(const RopeFrequencies& frequencies, RopeReason* reas
 RopeAccess frequencyAccess(const RopeFrequencies& frequencies);
 
 } // namespace rope
-
-#endif

@@ -19,9 +19,8 @@ constexpr uint32_t kInt32 = 26;
 constexpr uint32_t kInt64 = 27;
 
 const Type* findFloat(uint32_t number) {
-    for (const Type& type : kFloats) {
+    for (const Type& type : kFloats)
         if (type.number == number) return &type;
-    }
     return nullptr;
 }
 

@@ -37,9 +37,8 @@ RopeResult checkElementCount(const char* name, const char* what, uint64_t elemen
 
 RopeResult resolveStrides(const char* name, NamedStride* strides, uint32_t count, bool written, uint64_t* span,
                           RopeReason* reason) {
-    for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0; i < count; ++i)
         if (strides[i].count == 1) *strides[i].stride = 0;
-    }
     sortStrides(strides, count);
     for (uint32_t i = 0; i < count; ++i) {
         const NamedStride& entry = strides[i];

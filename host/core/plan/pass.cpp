@@ -11,9 +11,8 @@ namespace rope {
 
 uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]) {
     uint64_t elements = access.extent;
-    for (int axis = 0; axis < kGridAxes; ++axis) {
+    for (int axis = 0; axis < kGridAxes; ++axis)
         if (!addProduct(counts[axis] - 1, access.stride[axis], &elements)) return UINT64_MAX;
-    }
     uint64_t bytes = 0;
     return addProduct(elements, access.element_bytes, &bytes) ? bytes : UINT64_MAX;
 }

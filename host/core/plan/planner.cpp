@@ -14,9 +14,8 @@ constexpr uint32_t kMaxGroupsZ = 65535;    // what every device has
 // Returns the bytes that a binding's start may lose to its alignment. The loss is known for a binding that no split
 // moves; other bindings may lose nearly the whole alignment. Two bytes more may go to the end of a word.
 uint64_t alignmentLoss(const RopePass& pass, const RopeAccess& access, uint64_t alignment) {
-    for (int axis = 0; axis < kGridAxes; ++axis) {
+    for (int axis = 0; axis < kGridAxes; ++axis)
         if (pass.step[axis] != pass.count[axis] && access.stride[axis] != 0) return alignment + 2;
-    }
     return access.offset * access.element_bytes % alignment + (access.element_bytes == 2 ? 2 : 0);
 }
 
@@ -59,11 +58,10 @@ void lowerStep(int axis, const RopeLimits& limits, RopePass* pass) {
     uint32_t high = pass->step[axis];
     while (low < high) {
         pass->step[axis] = low + (high - low + 1) / 2;
-        if (fitsLimits(*pass, limits)) {
+        if (fitsLimits(*pass, limits))
             low = pass->step[axis];
-        } else {
+        else
             high = pass->step[axis] - 1;
-        }
     }
     pass->step[axis] = low;
 }
@@ -100,9 +98,8 @@ bool splitPass(const RopeLimits& limits, RopePass* pass) {
         lowerStep(axis, limits, pass);
         alignStep(axis, limits.storage_alignment, pass);
     }
-    for (int axis = 0; axis < kGridAxes; ++axis) {
+    for (int axis = 0; axis < kGridAxes; ++axis)
         pass->parts[axis] = pass->count[axis] / pass->step[axis] + (pass->count[axis] % pass->step[axis] != 0);
-    }
     return fitsLimits(*pass, limits);
 }
 
@@ -110,9 +107,8 @@ bool splitPass(const RopeLimits& limits, RopePass* pass) {
 void joinSequences(RopePass* pass) {
     const uint64_t tokens = static_cast<uint64_t>(pass->count[kBatch]) * pass->count[kToken];
     if (pass->count[kBatch] == 1 || tokens > (1u << 30) || pass->joinable == 0) return;
-    for (const RopeAccess& access : pass->access) {
+    for (const RopeAccess& access : pass->access)
         if (access.extent != 0 && access.stride[kBatch] != pass->count[kToken] * access.stride[kToken]) return;
-    }
     pass->joined_tokens = pass->count[kToken];
     pass->count[kBatch] = 1;
     pass->count[kToken] = static_cast<uint32_t>(tokens);
@@ -243,9 +239,8 @@ RopeResult Planner::finish() {
         if (result == ROPE_SUCCESS) result = sumBytes(*pass);
         if (result != ROPE_SUCCESS) break;
         joinSequences(pass);
-        for (int axis = 0; axis < kGridAxes; ++axis) {
+        for (int axis = 0; axis < kGridAxes; ++axis)
             if (pass->step[axis] == 0) pass->step[axis] = pass->count[axis]; // else a part may take so many
-        }
         if (!splitPass(limits_, pass)) {
             result = refuseSplit(*pass);
             break;

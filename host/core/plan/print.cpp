@@ -53,9 +53,8 @@ void printPass(const RopePass& pass, PlanText* text) {
     const bool rotates = pass.completion != nullptr && !pass.completion->has_stages;
     printTo(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
     if (fused) printStages(pass, text);
-    if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1) {
+    if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1)
         printTo(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
-    }
     printTo(text, ", group size %u, %u heads a thread", pass.group_size, pass.heads_per_thread);
     if (pass.group[2] > 1) printTo(text, ", %u tokens a group", pass.group[2]);
     if (rotates && c[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");
@@ -67,9 +66,8 @@ void printPass(const RopePass& pass, PlanText* text) {
         if (pass.access[i].extent != 0 && (!written || in_place)) printTo(text, " %s", slotName(pass.access[i].slot));
     }
     printTo(text, "; writes");
-    for (uint32_t i = ROPE_BINDING_DESTINATION; i <= ROPE_BINDING_DESTINATION_V; ++i) {
+    for (uint32_t i = ROPE_BINDING_DESTINATION; i <= ROPE_BINDING_DESTINATION_V; ++i)
         if (pass.access[i].extent != 0) printTo(text, " %s", slotName(pass.access[i].slot));
-    }
     printTo(text, "\n");
 }
 

@@ -17,20 +17,18 @@ uint32_t lastTokensAlike(const TokenPlanner& planner, uint32_t least, uint32_t m
         const uint32_t tokens = least + (most - least + 1) / 2;
         RopePlan plan;
         if (planner.plan(planner, tokens, together, &plan) == ROPE_SUCCESS && haveSamePipelines(like, plan) &&
-            (like.passes[0].dispatches != 1 || plan.passes[0].dispatches == 1)) {
+            (like.passes[0].dispatches != 1 || plan.passes[0].dispatches == 1))
             least = tokens;
-        } else {
+        else
             most = tokens - 1;
-        }
     }
     return least;
 }
 
 // Adds a plan, unless another takes the same pipelines. Returns false if there is no place for it.
 bool addKind(const RopePlan& plan, RopePlan* plans, uint32_t* count) {
-    for (uint32_t i = 0; i < *count; ++i) {
+    for (uint32_t i = 0; i < *count; ++i)
         if (haveSamePipelines(plans[i], plan)) return true;
-    }
     if (*count == ROPE_MAX_RANGE_PLANS) return false;
     plans[(*count)++] = plan;
     return true;

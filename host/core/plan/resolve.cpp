@@ -170,9 +170,8 @@ static RopeResult checkTuningChoices(const RopeTuning& t, RopeReason* reason) {
         return refuse(reason, ROPE_ERROR_INVALID, "tuning.heads is %u; it must be 1 to %u, or 0", t.heads,
                       ROPE_MAX_TUNED_HEADS);
     }
-    if (t.pairs != 0 && t.pairs != 4 && t.pairs != 8) {
+    if (t.pairs != 0 && t.pairs != 4 && t.pairs != 8)
         return refuse(reason, ROPE_ERROR_INVALID, "tuning.pairs is %u; it must be 4, 8, or 0", t.pairs);
-    }
     return ROPE_SUCCESS;
 }
 
@@ -201,9 +200,8 @@ static RopeResult checkOneWidth(const RopeRotateDescription& d, RopeReason* reas
 
 RopeResult resolveRotate(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason) {
     RopeRotateDescription d = given;
-    if (d.q.heads == 0 && d.k.heads == 0) {
+    if (d.q.heads == 0 && d.k.heads == 0)
         return refuse(reason, ROPE_ERROR_INVALID, "q.heads and k.heads are both 0; one tensor at least has heads");
-    }
     RopeResult result = resolveWithoutTensors(true, &d, reason);
     if (result == ROPE_SUCCESS) result = checkOneWidth(d, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("q.source", "q.destination", d, &d.q, reason);

@@ -160,9 +160,8 @@ RopeResult planPasses(const RopeRotateDescription& d, bool together, Planner* pl
     if (together && canTurnTogether(d, variants, planner->limits())) {
         addRotationPass({{&tensors[0], &tensors[1]}, 2}, d, variants[0], planner);
     } else {
-        for (uint32_t i = 0; i < 2; ++i) {
+        for (uint32_t i = 0; i < 2; ++i)
             if (tensors[i].tensor.heads != 0) addRotationPass({{&tensors[i], nullptr}, 1}, d, variants[i], planner);
-        }
     }
     addCountPass(d, planner);
     return planner->finish();

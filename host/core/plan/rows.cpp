@@ -62,11 +62,9 @@ RopeResult checkWrittenRows(uint64_t count, uint32_t pairs, const RopeRows& rows
     const int64_t copy = rows.copy_offset;
     const int64_t offsets[4] = {0, rows.sin_offset, copy, rows.sin_offset + copy};
     bool overlap = false;
-    for (int i = 0; i < 4; ++i) {
-        for (int j = i; j < (copy != 0 ? 4 : 2); ++j) {
+    for (int i = 0; i < 4; ++i)
+        for (int j = i; j < (copy != 0 ? 4 : 2); ++j)
             overlap = overlap || entriesMeet(offsets[j] - offsets[i], i == j, count, pairs, rows);
-        }
-    }
     if (!overlap) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "rows of %u pairs overlap with row_stride %llu, pair_stride %u, sin_offset %lld and copy_offset %u; "

@@ -20,11 +20,10 @@ void* allocateHostMemory(const VkAllocationCallbacks* allocator, size_t size) {
 }
 
 void freeHostMemory(const VkAllocationCallbacks* allocator, void* memory) {
-    if (allocator == nullptr) {
+    if (allocator == nullptr)
         free(memory);
-    } else if (memory != nullptr) {
+    else if (memory != nullptr)
         allocator->pfnFree(allocator->pUserData, memory);
-    }
 }
 
 // Loads a function of the device. Returns false if the device has none of this name.
@@ -183,11 +182,10 @@ VkResult preparePass(RopeContext* c, const RopePass& pass) {
 
 const PipelineNode* findPipeline(const RopeContext& context, const RopePass& pass) {
     const PipelineNode* node = context.pipelines[listOf(pass.pipeline_hash)].load(std::memory_order_acquire);
-    for (; node != nullptr; node = node->next) {
+    for (; node != nullptr; node = node->next)
         if (node->hash == pass.pipeline_hash && node->shader == pass.shader && node->bindings == pass.bindings &&
             memcmp(node->constants, pass.constants, sizeof node->constants) == 0)
             return node;
-    }
     return nullptr;
 }
 

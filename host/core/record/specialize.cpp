@@ -68,9 +68,8 @@ void appendWords(FoldedModule* m, const uint32_t* words, uint32_t count) {
 
 // Returns the constant of a result id, among those written already, or null.
 const uint32_t* findConstant(const FoldedModule& m, uint32_t id) {
-    for (const uint32_t* at = m.words + kHeaderWords; at < endOf(m); at += lengthOf(at)) {
+    for (const uint32_t* at = m.words + kHeaderWords; at < endOf(m); at += lengthOf(at))
         if (opcodeOf(at) >= OpConstantTrue && opcodeOf(at) <= OpConstantComposite && at[2] == id) return at;
-    }
     return nullptr;
 }
 
@@ -149,9 +148,8 @@ bool foldInstruction(const FoldedModule& m, const uint32_t* instruction, uint32_
     }
     uint32_t operands[3] = {0, 0, 0};
     if (length > 7) return false;
-    for (uint32_t i = 4; i < length; ++i) {
+    for (uint32_t i = 4; i < length; ++i)
         if (!readConstant(m, instruction[i], &operands[i - 4])) return false;
-    }
     return foldOperation(instruction[3], operands[0], operands[1], operands[2], value);
 }
 
@@ -164,10 +162,8 @@ void appendConstant(FoldedModule* m, uint32_t type, uint32_t id, uint32_t value)
 // Returns the constant id that decorates a result id. Decorations stand before all constants.
 uint32_t specializationId(const RopeShader& shader, uint32_t id) {
     const uint32_t* last = shader.words + shader.bytes / 4;
-    for (const uint32_t* at = shader.words + kHeaderWords; at < last && opcodeOf(at) != OpFunction;
-         at += lengthOf(at)) {
+    for (const uint32_t* at = shader.words + kHeaderWords; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at))
         if (opcodeOf(at) == OpDecorate && at[1] == id && at[2] == DecorationSpecId) return at[3];
-    }
     return ROPE_CONSTANT_COUNT;
 }
 
@@ -234,9 +230,8 @@ size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words) {
     const uint32_t* last = shader->words + shader->bytes / 4;
     appendWords(&m, shader->words, kHeaderWords);
     const uint32_t* at = shader->words + kHeaderWords;
-    for (; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at)) {
+    for (; at < last && opcodeOf(at) != OpFunction; at += lengthOf(at))
         if (!appendInstruction(*dispatch, at, &m)) return 0;
-    }
     appendWords(&m, at, static_cast<uint32_t>(last - at));
     return m.count * sizeof(uint32_t);
 }

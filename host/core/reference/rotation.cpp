@@ -54,9 +54,8 @@ uint32_t tableRow(const RopeRotateDescription& d, int64_t position) {
 
 bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
     bool outside = !token.known;
-    for (uint32_t axis = 0; d.source == ROPE_SOURCE_TABLE && axis < axisCount(d.frequencies); ++axis) {
+    for (uint32_t axis = 0; d.source == ROPE_SOURCE_TABLE && axis < axisCount(d.frequencies); ++axis)
         outside |= tableRow(d, token.position[axis]) >= d.rows.count;
-    }
     return outside;
 }
 
@@ -157,9 +156,8 @@ void rotateToken(const HostRotation& r, const RopeTensor& tensor, const TensorAr
 
 void rotateTensor(const HostRotation& r, const RopeTensor& tensor, const TensorArrays& arrays) {
     if (tensor.heads == 0) return;
-    for (uint32_t batch = 0; batch < r.d.batch; ++batch) {
+    for (uint32_t batch = 0; batch < r.d.batch; ++batch)
         for (uint32_t token = 0; token < r.d.tokens; ++token) rotateToken(r, tensor, arrays, batch, token);
-    }
 }
 
 template <typename Number>

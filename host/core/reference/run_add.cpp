@@ -56,9 +56,8 @@ RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* da
     if (data->x == nullptr) return refuse(reason, ROPE_ERROR_INVALID, "x is null; it must be the embeddings");
     data->outside = 0;
     const TensorArrays arrays = {data->x, data->reference, data->x_out, d.element_in, d.element_out};
-    for (uint32_t batch = 0; batch < d.batch; ++batch) {
+    for (uint32_t batch = 0; batch < d.batch; ++batch)
         for (uint32_t token = 0; token < d.tokens; ++token)
             addToToken(addition, rotation, arrays, batch, token, &data->outside);
-    }
     return result;
 }

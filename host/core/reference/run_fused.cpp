@@ -53,9 +53,8 @@ HostToken turningToken(const TensorWork& w, uint32_t batch, uint32_t number, boo
     HostToken token = rotationToken(w.rotation, batch, number, turns);
     *turns = *turns && w.t.turned;
     const RopeCache& cache = w.fused.filled.cache;
-    for (int64_t& position : token.position) {
+    for (int64_t& position : token.position)
         if (isTurnedByDelta(cache)) position = ROPE_WHOLE_POSITION(cache.delta);
-    }
     return token;
 }
 
@@ -204,9 +203,8 @@ template <typename Take> void forEachRotated(const HeadWork& h, Take take) {
         for (uint32_t which = 0; which < 2; ++which)
             take(d.rotary_begin + pairElement(d, d.pairing_out, pair, which), values[which]);
     }
-    for (uint32_t e = 0; e < d.head_dim; ++e) {
+    for (uint32_t e = 0; e < d.head_dim; ++e)
         if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim) take(e, valueBeforeRotation(h, e));
-    }
 }
 
 // Collects the elements that the norm takes, as it meets them.

@@ -124,9 +124,8 @@ RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeH
     const RopeRelativeDescription& g = relative.filled;
     const RopeRotateDescription& d = relative.d;
     if (data->positions == nullptr && readsPositions(d.positions)) return refuseNullPositions(reason);
-    if (data->rows == nullptr || data->q == nullptr || data->x == nullptr) {
+    if (data->rows == nullptr || data->q == nullptr || data->x == nullptr)
         return refuse(reason, ROPE_ERROR_INVALID, "rows, q or x is null; each must be an array");
-    }
     const RelativeVectors vectors = {relative, data->rows, data->q};
     const TensorArrays arrays = {data->x, data->reference, data->x_out, g.element_x, g.element_x};
     for (uint32_t batch = 0; batch < d.batch; ++batch) {

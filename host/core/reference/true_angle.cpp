@@ -47,11 +47,8 @@ double reduceToQuarters(uint64_t position, double frequency, uint32_t* quarters)
         addLimbProduct(static_cast<uint32_t>(position >> 32 * i), static_cast<uint32_t>(mantissa >> 32), i + 1, head);
     }
     uint32_t product[kProductLimbs] = {};
-    for (int i = 0; i < 4; ++i) {
-        for (int j = 0; j < 6; ++j) {
-            addLimbProduct(head[i], kTurnsPerRadianLimbs[j], i + j, product);
-        }
-    }
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 6; ++j) addLimbProduct(head[i], kTurnsPerRadianLimbs[j], i + j, product);
     const int point = kTurnsPerRadianBits + 32 + 53 - exponent; // the bit of weight one turn
     const uint64_t turn = bitsFrom(product, point - 64);
     const uint64_t below = bitsFrom(product, point - 128);
@@ -65,9 +62,7 @@ void trueCosSin(uint64_t position, double frequency, double cos_sin[2]) {
     uint32_t quarters = 0;
     double angle =
         std::ldexp(static_cast<double>(position), -32) * frequency; // rounding is near enough for a small angle
-    if (angle >= 0.5) {
-        angle = reduceToQuarters(position, frequency, &quarters);
-    }
+    if (angle >= 0.5) angle = reduceToQuarters(position, frequency, &quarters);
     const double c = std::cos(angle);
     const double s = std::sin(angle);
     cos_sin[0] = quarters == 0 ? c : quarters == 1 ? -s : quarters == 2 ? -c : s;
@@ -91,7 +86,5 @@ void ropeReferenceAngle(int64_t position, double frequency, RopeAngle angle, dou
         const uint64_t distance = position < 0 ? 0u - static_cast<uint64_t>(position) : static_cast<uint64_t>(position);
         trueCosSin(distance, std::fabs(frequency), cos_sin);
     }
-    if (backwards && cos_sin[1] != 0) {
-        cos_sin[1] = -cos_sin[1];
-    }
+    if (backwards && cos_sin[1] != 0) cos_sin[1] = -cos_sin[1];
 }

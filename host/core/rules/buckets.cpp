@@ -31,9 +31,8 @@ void multiply(uint32_t factor, uint32_t times, WholeNumber* number) {
 
 bool isLessThan(const WholeNumber& a, const WholeNumber& b) {
     if (a.count != b.count) return a.count < b.count;
-    for (uint32_t i = a.count; i-- > 0;) {
+    for (uint32_t i = a.count; i-- > 0;)
         if (a.limbs[i] != b.limbs[i]) return a.limbs[i] < b.limbs[i];
-    }
     return false;
 }
 
@@ -79,11 +78,10 @@ uint32_t ropeT5Bucket(int32_t distance, uint32_t buckets, uint32_t max_distance,
     uint32_t low = 0, high = thresholdCount(b); // the number of thresholds that n reaches lies between
     while (low < high) {
         const uint32_t middle = (low + high + 1) / 2;
-        if (reachesThreshold(b, n, middle)) {
+        if (reachesThreshold(b, n, middle))
             low = middle;
-        } else {
+        else
             high = middle - 1;
-        }
     }
     return after + b.exact + low;
 }

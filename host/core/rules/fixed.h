@@ -1,7 +1,6 @@
 // Fixed point numbers of 64 integer and 320 fraction bits, not negative, so that no platform's floating point has a say
 // in a frequency's bits.
-#ifndef VKROPE_FIXED_H
-#define VKROPE_FIXED_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -49,9 +48,7 @@ static inline uint32_t fixedBit(const Fixed& a, int bit) { return bit < 0 ? 0 : 
 // The highest bit that is set, -1 for 0.
 static inline int fixedTop(const Fixed& a) {
     int top = 32 * kFixedLimbs - 1;
-    while (top >= 0 && fixedBit(a, top) == 0) {
-        --top;
-    }
+    while (top >= 0 && fixedBit(a, top) == 0) --top;
     return top;
 }
 
@@ -132,9 +129,7 @@ static inline Fixed fixedFromDouble(double value) {
     Fixed result = {};
     for (int i = 0; i < 53; ++i) {
         const int bit = lowest + i;
-        if (bit >= 0 && (mantissa >> i & 1) != 0) {
-            result.limbs[bit / 32] |= 1u << (bit % 32);
-        }
+        if (bit >= 0 && (mantissa >> i & 1) != 0) result.limbs[bit / 32] |= 1u << (bit % 32);
     }
     return result;
 }
@@ -142,17 +137,11 @@ static inline Fixed fixedFromDouble(double value) {
 // The nearest double, or the even one of two equally near.
 static inline double fixedToDouble(const Fixed& a) {
     const int top = fixedTop(a);
-    if (top < 0) {
-        return 0.0;
-    }
+    if (top < 0) return 0.0;
     uint64_t mantissa = 0;
-    for (int i = 0; i < 53; ++i) {
-        mantissa = mantissa << 1 | fixedBit(a, top - i);
-    }
+    for (int i = 0; i < 53; ++i) mantissa = mantissa << 1 | fixedBit(a, top - i);
     uint32_t rest = 0;
-    for (int bit = top - 54; bit >= 0 && rest == 0; --bit) {
-        rest = fixedBit(a, bit);
-    }
+    for (int bit = top - 54; bit >= 0 && rest == 0; --bit) rest = fixedBit(a, bit);
     mantissa += fixedBit(a, top - 53) & (rest | static_cast<uint32_t>(mantissa & 1));
     // The exponent is one too low: the mantissa's leading bit adds the missing one. A carry out of the mantissa adds
     // another.
@@ -160,5 +149,3 @@ static inline double fixedToDouble(const Fixed& a) {
 }
 
 } // namespace rope
-
-#endif

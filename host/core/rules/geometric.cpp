@@ -1,3 +1,4 @@
+// This file has the geometric frequencies that the rules begin with.
 #include "rules/geometric.h"
 
 #include "rules/members.h"

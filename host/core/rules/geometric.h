@@ -1,6 +1,5 @@
 // The geometric sequence of frequencies that every rule begins with: theta_i = base^(-2i/d), d the rotary dimension.
-#ifndef VKROPE_GEOMETRIC_H
-#define VKROPE_GEOMETRIC_H
+#pragma once
 
 #include "rules/real.h"
 #include <vkrope/rope.h>
@@ -19,5 +18,3 @@ Real frequencyStep(const RopeRule& rule, const Real& log_base);
 void writeGeometric(const Real& first, const Real& step, uint32_t count, double* frequencies);
 
 } // namespace rope
-
-#endif

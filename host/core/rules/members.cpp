@@ -1,3 +1,4 @@
+// This file checks the members of a rule, and says in a sentence what a wrong one would have to be.
 #include "rules/members.h"
 
 #include "rules/refuse.h"

@@ -1,7 +1,6 @@
 // The members of a RopeRule as the rules read them: the values that a 0 stands for, and the checks. A check that fails
 // writes the reason and returns false.
-#ifndef VKROPE_MEMBERS_H
-#define VKROPE_MEMBERS_H
+#pragma once
 
 #include "rules/real.h"
 #include <vkrope/rope.h>
@@ -39,5 +38,3 @@ bool isValidScale(const Real& scale, RopeReason* reason);
 bool isBeyondOriginal(const RopeRule& rule);
 
 } // namespace rope
-
-#endif

@@ -1,6 +1,5 @@
 // One position of an array, as the position slots hold it.
-#ifndef VKROPE_POSITION_H
-#define VKROPE_POSITION_H
+#pragma once
 
 #include <vkrope/rope.h>
 
@@ -17,5 +16,3 @@ int64_t readInteger(const void* array, RopePositionElement element, uint64_t at)
 bool readPosition(const void* array, RopePositionElement element, uint64_t at, int64_t* position);
 
 } // namespace rope
-
-#endif

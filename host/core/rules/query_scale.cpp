@@ -28,9 +28,8 @@ using namespace rope;
 
 RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* values, RopeReason* reason) {
     clear(reason);
-    if (magnitudeBits(beta) > doubleBits(0x1p20)) {
+    if (magnitudeBits(beta) > doubleBits(0x1p20))
         return refuse(reason, ROPE_ERROR_INVALID, "beta is %.17g; it must be from -2^20 to 2^20", beta);
-    }
     if (values == nullptr || count == 0 || count > kMaxCount) {
         return refuse(reason, ROPE_ERROR_INVALID, "count is %u of values at %s; it must be from 1 to %u, at an address",
                       count, values == nullptr ? "null" : "an address", kMaxCount);

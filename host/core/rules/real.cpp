@@ -1,3 +1,4 @@
+// This file computes with numbers of 320 fraction bits: sums, products, quotients, logarithms and exponentials.
 #include "rules/real.h"
 
 namespace rope {
@@ -11,18 +12,14 @@ constexpr uint32_t kSqrt2 = 0x6A09E667; // its first 32 fraction bits
 
 Real normalized(const Fixed& mantissa, int exponent, bool negative) {
     const int top = fixedTop(mantissa);
-    if (top < 0) {
-        return {};
-    }
+    if (top < 0) return {};
     const int excess = top - kFixedFractionBits;
     return {fixedShift(mantissa, -excess), exponent + excess, negative};
 }
 
 bool isBelow(const Fixed& a, const Fixed& b) {
     int i = kFixedLimbs - 1;
-    while (i > 0 && a.limbs[i] == b.limbs[i]) {
-        --i;
-    }
+    while (i > 0 && a.limbs[i] == b.limbs[i]) --i;
     return a.limbs[i] < b.limbs[i];
 }
 
@@ -54,9 +51,7 @@ Real realFromInteger(uint32_t value) {
 }
 
 double realToDouble(const Real& a) {
-    if (realIsZero(a)) {
-        return 0.0;
-    }
+    if (realIsZero(a)) return 0.0;
     const uint64_t exponent = static_cast<uint64_t>(static_cast<int64_t>(a.exponent)) << 52;
     const uint64_t sign = static_cast<uint64_t>(a.negative) << 63;
     return doubleFromBits(doubleBits(fixedToDouble(a.mantissa)) + exponent + sign);
@@ -65,19 +60,11 @@ double realToDouble(const Real& a) {
 Real Real::operator-() const { return {mantissa, exponent, !negative && !realIsZero(*this)}; }
 
 Real Real::operator+(const Real& other) const {
-    if (realIsZero(*this) || realIsZero(other)) {
-        return realIsZero(*this) ? other : *this;
-    }
-    if (exponent < other.exponent) {
-        return other + *this;
-    }
+    if (realIsZero(*this) || realIsZero(other)) return realIsZero(*this) ? other : *this;
+    if (exponent < other.exponent) return other + *this;
     const Fixed aligned = fixedShift(other.mantissa, other.exponent - exponent);
-    if (negative == other.negative) {
-        return normalized(fixedAdd(mantissa, aligned), exponent, negative);
-    }
-    if (isBelow(mantissa, aligned)) {
-        return normalized(fixedSubtract(aligned, mantissa), exponent, other.negative);
-    }
+    if (negative == other.negative) return normalized(fixedAdd(mantissa, aligned), exponent, negative);
+    if (isBelow(mantissa, aligned)) return normalized(fixedSubtract(aligned, mantissa), exponent, other.negative);
     return normalized(fixedSubtract(mantissa, aligned), exponent, negative);
 }
 
@@ -124,15 +111,12 @@ Real realTimesPowerOfTwo(const Real& a, int exponent) {
 bool realIsZero(const Real& a) { return a.mantissa.limbs[kFixedFractionLimbs] == 0; }
 
 Real realFloor(const Real& a) {
-    if (a.exponent >= kFixedFractionBits || realIsZero(a)) {
-        return a;
-    }
+    if (a.exponent >= kFixedFractionBits || realIsZero(a)) return a;
     Real whole = {};
     if (a.exponent >= 0) {
         whole = a;
-        for (int bit = 0; bit < kFixedFractionBits - a.exponent; ++bit) {
+        for (int bit = 0; bit < kFixedFractionBits - a.exponent; ++bit)
             whole.mantissa.limbs[bit / 32] &= ~(1u << (bit % 32));
-        }
     }
     return a.negative && a < whole ? whole - realFromInteger(1) : whole;
 }
@@ -169,12 +153,8 @@ Real realExp(const Real& a) {
     const Real r = realTimesPowerOfTwo(a - k * logOf2(), -kSquarings);
     const Real one = realFromInteger(1);
     Real sum = one;
-    for (uint32_t n = 28; n > 0; --n) {
-        sum = one + sum * r / n;
-    }
-    for (int i = 0; i < kSquarings; ++i) {
-        sum = sum * sum;
-    }
+    for (uint32_t n = 28; n > 0; --n) sum = one + sum * r / n;
+    for (int i = 0; i < kSquarings; ++i) sum = sum * sum;
     return realTimesPowerOfTwo(sum, toInteger(k));
 }
 

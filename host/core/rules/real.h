@@ -1,7 +1,6 @@
 // Numbers of either sign and any size with 320 fraction bits. The frequency rules compute in them, in integers alone,
 // so that no platform's floating point or libm has a say in a frequency's bits.
-#ifndef VKROPE_REAL_H
-#define VKROPE_REAL_H
+#pragma once
 
 #include "rules/fixed.h"
 
@@ -48,5 +47,3 @@ Real realLog(const Real& a);
 Real realExp(const Real& a);
 
 } // namespace rope
-
-#endif

@@ -1,6 +1,5 @@
 // A refusal is a result, and one sentence in the caller's RopeReason.
-#ifndef VKROPE_REFUSE_H
-#define VKROPE_REFUSE_H
+#pragma once
 
 #include <vkrope/rope.h>
 
@@ -26,11 +25,7 @@ RopeResult checkChoice(const char* name, int value, int last, RopeReason* reason
 
 // Each function of rope.h clears the reason first. The functions that it calls write a reason only to refuse.
 inline void clear(RopeReason* reason) {
-    if (reason) {
-        reason->text[0] = '\0';
-    }
+    if (reason) reason->text[0] = '\0';
 }
 
 } // namespace rope
-
-#endif

@@ -16,9 +16,7 @@ RopeResult makeDefault(const RopeRule& rule, double* frequencies, double* scale,
 }
 
 RopeResult makeLinear(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
-    if (!hasValidFactor(rule, reason)) {
-        return ROPE_ERROR_INVALID;
-    }
+    if (!hasValidFactor(rule, reason)) return ROPE_ERROR_INVALID;
     const Real first = one() / realFromDouble(rule.factor);
     writeGeometric(first, frequencyStep(rule, logOfBase(rule)), pairsOf(rule), frequencies);
     *scale = 1.0;
@@ -49,16 +47,13 @@ RopeResult makeStretched(const RopeRule& rule, const Real& stretch, double* freq
 }
 
 RopeResult makeNtk(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
-    if (!hasValidFactor(rule, reason)) {
-        return ROPE_ERROR_INVALID;
-    }
+    if (!hasValidFactor(rule, reason)) return ROPE_ERROR_INVALID;
     return makeStretched(rule, realFromDouble(rule.factor), frequencies, scale, reason);
 }
 
 RopeResult makeDynamicNtk(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
-    if (!hasValidFactor(rule, reason) || !hasValidOriginalLength(rule, reason) || !hasValidLength(rule, reason)) {
+    if (!hasValidFactor(rule, reason) || !hasValidOriginalLength(rule, reason) || !hasValidLength(rule, reason))
         return ROPE_ERROR_INVALID;
-    }
     Real stretch = one();
     if (isBeyondOriginal(rule)) { // s * length/L - (s - 1)
         const Real original = realFromDouble(rule.original_length);
@@ -89,9 +84,8 @@ bool findLongropeScale(const RopeRule& rule, Real* scale, RopeReason* reason) {
         *scale = realFromDouble(rule.attention_factor);
         return hasValidAttentionFactor(rule, reason);
     }
-    if (!isValid("factor", rule.factor, 0x1p-30, 0x1p900, "from 2^-30 to 2^900 where attention_factor is 0", reason)) {
+    if (!isValid("factor", rule.factor, 0x1p-30, 0x1p900, "from 2^-30 to 2^900 where attention_factor is 0", reason))
         return false;
-    }
     const Real log_factor = realLog(realFromDouble(rule.factor));
     const Real log_length = realLog(realFromDouble(rule.original_length));
     if (!(Real{} < log_factor)) {
@@ -113,9 +107,8 @@ RopeResult makeLongrope(const RopeRule& rule, double* frequencies, double* scale
     if (!hasValidOriginalLength(rule, reason) || !hasValidLength(rule, reason) ||
         !isValidLongropeList("short_factors", rule.short_factors, pairs, reason) ||
         !isValidLongropeList("long_factors", rule.long_factors, pairs, reason) ||
-        !findLongropeScale(rule, &magnitude, reason)) {
+        !findLongropeScale(rule, &magnitude, reason))
         return ROPE_ERROR_INVALID;
-    }
     const double* factors = isBeyondOriginal(rule) ? rule.long_factors : rule.short_factors;
     const Real step = frequencyStep(rule, logOfBase(rule));
     Real theta = one();
@@ -130,12 +123,8 @@ RopeResult makeLongrope(const RopeRule& rule, double* frequencies, double* scale
 // The factor on theta_i for a pair that makes `turns` turns over the original length. `turns` is never exactly low or
 // high, for pi is in it: if low equals high, the blend is never reached.
 Real llama3Factor(const Real& turns, const Real& low, const Real& high, const Real& interpolated) {
-    if (high < turns) {
-        return one();
-    }
-    if (turns < low) {
-        return interpolated;
-    }
+    if (high < turns) return one();
+    if (turns < low) return interpolated;
     const Real blend = (turns - low) / (high - low);
     return (one() - blend) * interpolated + blend;
 }
@@ -143,9 +132,8 @@ Real llama3Factor(const Real& turns, const Real& low, const Real& high, const Re
 RopeResult makeLlama3(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
     if (!hasValidFactor(rule, reason) || !hasValidOriginalLength(rule, reason) ||
         !isPositiveOrZero("low_freq_factor", rule.low_freq_factor, "1", reason) ||
-        !isPositiveOrZero("high_freq_factor", rule.high_freq_factor, "4", reason)) {
+        !isPositiveOrZero("high_freq_factor", rule.high_freq_factor, "4", reason))
         return ROPE_ERROR_INVALID;
-    }
     const Real low = givenOr(rule.low_freq_factor, 1.0);
     const Real high = givenOr(rule.high_freq_factor, 4.0);
     if (high < low) {
@@ -167,18 +155,14 @@ RopeResult makeLlama3(const RopeRule& rule, double* frequencies, double* scale, 
 
 RopeResult makeProportional(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
     const uint32_t pairs = pairsOf(rule);
-    if (isGiven(rule.factor) && !hasValidFactor(rule, reason)) {
-        return ROPE_ERROR_INVALID;
-    }
+    if (isGiven(rule.factor) && !hasValidFactor(rule, reason)) return ROPE_ERROR_INVALID;
     if (rule.rotating_pairs == 0 || rule.rotating_pairs > pairs) {
         return refuse(reason, ROPE_ERROR_INVALID, "rotating_pairs is %u; it must be from 1 to rotary_dim / 2 = %u",
                       rule.rotating_pairs, pairs);
     }
     const Real first = one() / givenOr(rule.factor, 1.0);
     writeGeometric(first, frequencyStep(rule, logOfBase(rule)), rule.rotating_pairs, frequencies);
-    for (uint32_t i = rule.rotating_pairs; i < pairs; ++i) {
-        frequencies[i] = 0.0;
-    }
+    for (uint32_t i = rule.rotating_pairs; i < pairs; ++i) frequencies[i] = 0.0;
     *scale = 1.0;
     return ROPE_SUCCESS;
 }
@@ -187,9 +171,8 @@ RopeResult makeProportional(const RopeRule& rule, double* frequencies, double* s
 RopeResult makeNtkMixed(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
     if (!hasValidFactor(rule, reason)) return ROPE_ERROR_INVALID;
     if (isGiven(rule.mixed_exponent) &&
-        !isValid("mixed_exponent", rule.mixed_exponent, 0x1p-30, 16.0, "from 2^-30 to 16, or 0 for 0.625", reason)) {
+        !isValid("mixed_exponent", rule.mixed_exponent, 0x1p-30, 16.0, "from 2^-30 to 16, or 0 for 0.625", reason))
         return ROPE_ERROR_INVALID;
-    }
     const Real exponent = givenOr(rule.mixed_exponent, 0.625);
     const Real log_pairs = realLog(realFromInteger(pairsOf(rule)));
     const Real log_factor = realLog(realFromDouble(rule.factor));
@@ -227,11 +210,8 @@ constexpr Rule kRules[] = {
 };
 
 const Rule* findRule(RopeRuleKind kind) {
-    for (const Rule& rule : kRules) {
-        if (rule.kind == kind) {
-            return &rule;
-        }
-    }
+    for (const Rule& rule : kRules)
+        if (rule.kind == kind) return &rule;
     return nullptr;
 }
 
@@ -247,9 +227,7 @@ const char* ropeRuleName(RopeRuleKind kind) {
 
 RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double* scale, RopeReason* reason) {
     clear(reason);
-    if (!rule) {
-        return refuse(reason, ROPE_ERROR_INVALID, "rule is null; it must point to a RopeRule");
-    }
+    if (!rule) return refuse(reason, ROPE_ERROR_INVALID, "rule is null; it must point to a RopeRule");
     if (!frequencies || !scale) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "%s is null; frequencies must point to rotary_dim / 2 doubles and scale to one",
@@ -264,8 +242,7 @@ RopeResult ropeMakeFrequencies(const RopeRule* rule, double* frequencies, double
         return refuse(reason, ROPE_ERROR_INVALID, "rotary_dim is %u; it must be even, from 2 to %u", rule->rotary_dim,
                       2 * ROPE_MAX_PAIRS);
     }
-    if (!isFromTo(rule->base, 1.0, kTwoTo64) || doubleBits(rule->base) == doubleBits(kTwoTo64)) {
+    if (!isFromTo(rule->base, 1.0, kTwoTo64) || doubleBits(rule->base) == doubleBits(kTwoTo64))
         return refuse(reason, ROPE_ERROR_INVALID, "base is %.17g; it must be 1 or more and less than 2^64", rule->base);
-    }
     return row->make(*rule, frequencies, scale, reason);
 }

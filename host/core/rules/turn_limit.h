@@ -1,6 +1,5 @@
 // The limit of frequencies: less than 2^28 turns a position, either way.
-#ifndef VKROPE_TURN_LIMIT_H
-#define VKROPE_TURN_LIMIT_H
+#pragma once
 
 #include "rules/fixed.h"
 
@@ -12,5 +11,3 @@ constexpr double kMaxRadians = 0x1.921FB54442D18p30; // the last double below 2^
 inline bool isWithinTurnLimit(double frequency) { return magnitudeBits(frequency) <= doubleBits(kMaxRadians); }
 
 } // namespace rope
-
-#endif

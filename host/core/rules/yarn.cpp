@@ -1,3 +1,4 @@
+// This file has the rule of YaRN and its kin.
 #include "rules/yarn.h"
 
 #include "rules/geometric.h"
@@ -21,19 +22,11 @@ Bounds findYarnBounds(const RopeRule& rule, const Real& log_base) {
         return realFromInteger(pairsOf(rule)) * realLog(turns / beta) / log_base;
     };
     Bounds bounds = {pairAt(givenOr(rule.beta_fast, 32.0)), pairAt(givenOr(rule.beta_slow, 1.0))};
-    if (rule.keep_bounds == 0) {
-        bounds = {realFloor(bounds.low), realCeil(bounds.high)};
-    }
+    if (rule.keep_bounds == 0) bounds = {realFloor(bounds.low), realCeil(bounds.high)};
     const Real last = realFromInteger(rule.rotary_dim - 1);
-    if (bounds.low.negative) {
-        bounds.low = {};
-    }
-    if (last < bounds.high) {
-        bounds.high = last;
-    }
-    if (realIsZero(bounds.high - bounds.low)) {
-        bounds.high = bounds.high + one() / 1000;
-    }
+    if (bounds.low.negative) bounds.low = {};
+    if (last < bounds.high) bounds.high = last;
+    if (realIsZero(bounds.high - bounds.low)) bounds.high = bounds.high + one() / 1000;
     return bounds;
 }
 
@@ -45,13 +38,9 @@ Real yarnMagnitude(const Real& log_factor, const Real& m) {
 }
 
 Real yarnScale(const RopeRule& rule) {
-    if (isGiven(rule.attention_factor)) {
-        return realFromDouble(rule.attention_factor);
-    }
+    if (isGiven(rule.attention_factor)) return realFromDouble(rule.attention_factor);
     const Real log_factor = realLog(realFromDouble(rule.factor));
-    if (!isGiven(rule.mscale) || !isGiven(rule.mscale_all_dim)) {
-        return yarnMagnitude(log_factor, one());
-    }
+    if (!isGiven(rule.mscale) || !isGiven(rule.mscale_all_dim)) return yarnMagnitude(log_factor, one());
     return yarnMagnitude(log_factor, realFromDouble(rule.mscale)) /
            yarnMagnitude(log_factor, realFromDouble(rule.mscale_all_dim));
 }
@@ -62,9 +51,8 @@ bool hasValidYarn(const RopeRule& rule, RopeReason* reason) {
         !hasValidAttentionFactor(rule, reason) || !isBetaOrZero("beta_fast", rule.beta_fast, "32", reason) ||
         !isBetaOrZero("beta_slow", rule.beta_slow, "1", reason) ||
         !isPositiveOrZero("mscale", rule.mscale, unused, reason) ||
-        !isPositiveOrZero("mscale_all_dim", rule.mscale_all_dim, unused, reason)) {
+        !isPositiveOrZero("mscale_all_dim", rule.mscale_all_dim, unused, reason))
         return false;
-    }
     if (givenOr(rule.beta_fast, 32.0) < givenOr(rule.beta_slow, 1.0)) {
         refuse(reason, ROPE_ERROR_INVALID,
                "beta_fast is %.17g and beta_slow %.17g (0: 32 and 1); beta_fast must not be the smaller",
@@ -85,13 +73,9 @@ bool hasValidYarn(const RopeRule& rule, RopeReason* reason) {
 } // namespace
 
 RopeResult makeYarn(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
-    if (!hasValidYarn(rule, reason)) {
-        return ROPE_ERROR_INVALID;
-    }
+    if (!hasValidYarn(rule, reason)) return ROPE_ERROR_INVALID;
     const Real magnitude = yarnScale(rule);
-    if (!isValidScale(magnitude, reason)) {
-        return ROPE_ERROR_INVALID;
-    }
+    if (!isValidScale(magnitude, reason)) return ROPE_ERROR_INVALID;
     const Real log_base = logOfBase(rule);
     const Real step = frequencyStep(rule, log_base);
     const Bounds bounds = findYarnBounds(rule, log_base);
@@ -114,9 +98,8 @@ RopeResult makeYarnRamped(const RopeRule& rule, double* frequencies, double* sca
                  reason) ||
         !hasValidOriginalLength(rule, reason) || !hasValidLength(rule, reason) ||
         !isBetaOrZero("beta_fast", rule.beta_fast, "4", reason) ||
-        !isBetaOrZero("beta_slow", rule.beta_slow, "1", reason)) {
+        !isBetaOrZero("beta_slow", rule.beta_slow, "1", reason))
         return ROPE_ERROR_INVALID;
-    }
     const uint32_t pairs = pairsOf(rule);
     if (!isBeyondOriginal(rule)) {
         writeGeometric(one(), frequencyStep(rule, logOfBase(rule)), pairs, frequencies);
@@ -142,9 +125,8 @@ RopeResult makeYarnRamped(const RopeRule& rule, double* frequencies, double* sca
 // The frequencies are theta_i s^-(t/(d/2) + gamma), with s the factor and t the temperature.
 RopeResult makeYarnTemperature(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason) {
     if (!hasValidFactor(rule, reason) || !isPositiveOrZero("temperature", rule.temperature, "0.25", reason) ||
-        !isPositiveOrZero("gamma", rule.gamma, "0.8", reason)) {
+        !isPositiveOrZero("gamma", rule.gamma, "0.8", reason))
         return ROPE_ERROR_INVALID;
-    }
     const Real power = givenOr(rule.temperature, 0.25) / pairsOf(rule) + givenOr(rule.gamma, 0.8);
     const Real log_first = -(power * realLog(realFromDouble(rule.factor)));
     const Real log_of_2 = realLog(realFromInteger(2));

@@ -1,7 +1,6 @@
 // YaRN and its variants. Each function makes the frequencies and the scale of one rule, as a row of kRules in
 // rules.cpp.
-#ifndef VKROPE_YARN_H
-#define VKROPE_YARN_H
+#pragma once
 
 #include <vkrope/rope.h>
 
@@ -12,5 +11,3 @@ RopeResult makeYarnRamped(const RopeRule& rule, double* frequencies, double* sca
 RopeResult makeYarnTemperature(const RopeRule& rule, double* frequencies, double* scale, RopeReason* reason);
 
 } // namespace rope
-
-#endif

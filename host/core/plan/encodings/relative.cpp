@@ -90,17 +90,16 @@ bool cutScores(const ResolvedRelative& r, const RopeLimits& limits, RelativeCut*
         *cut = {lanes, queries, t.score_held, t.score_rounds, 0, 0, 1, 1};
         for (;;) {
             if (fitTile(r, least, limits, cut)) return true;
-            if (cut->rounds > 1) {
+            if (cut->rounds > 1)
                 cut->rounds /= 2;
-            } else if (cut->held > 1) {
+            else if (cut->held > 1)
                 cut->held /= 2;
-            } else if (cut->lanes > 1) {
+            else if (cut->lanes > 1)
                 cut->lanes /= 2;
-            } else if (cut->queries > 1) {
+            else if (cut->queries > 1)
                 cut->queries /= 2;
-            } else {
+            else
                 break;
-            }
         }
     }
     return false;

@@ -12,9 +12,8 @@ namespace {
 
 RopeResult checkRelativeOptions(const RopeRelativeDescription& g, RopeReason* reason) {
     const double scale = g.scale;
-    if (!(scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20))) {
+    if (!(scale == 0 || (scale >= 0x1p-20 && scale <= 0x1p20)))
         return refuse(reason, ROPE_ERROR_INVALID, "scale is %.9g; it must be from 2^-20 to 2^20, or 0 for 1", scale);
-    }
     const Choice choices[] = {{"side", g.side, ROPE_RELATIVE_VALUES}, {"element_x", g.element_x, kLastTensorElement}};
     RopeResult result = checkChoices(choices, 2, reason);
     if (result == ROPE_SUCCESS) result = checkScores({g.heads, g.queries, g.keys}, g.positions, reason);

@@ -148,9 +148,7 @@ RopeAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement e
 
 // Returns what a tensor reads, or what it writes. Extent 0: it is read where it is written.
 RopeAccess fusedAccess(const FusedDispatch& dispatch, const FusedTensor& t, bool source) {
-    if (source) {
-        return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element_in, t) : RopeAccess{};
-    }
+    if (source) return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element_in, t) : RopeAccess{};
     return t.cached ? cacheAccess(dispatch, t) : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
 }
 
@@ -286,9 +284,8 @@ void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopeP
     if (kv.d.out_of_place == 0) constants[ROPE_ID_IN_PLACE] |= dispatch.has(kQ) ? 2u : 1u;
     const uint32_t to_unit = destinationUnit(*pass);
     constants[ROPE_ID_KV_SOURCE_TOKEN] = lowWord(kv.source_token / unit);
-    if (kv.d.out_of_place != 0) { // in place heads are read where they are written
+    if (kv.d.out_of_place != 0) // in place heads are read where they are written
         constants[ROPE_ID_KV_SOURCE_HEAD] = headConstant(kv, kv.source, kv.source_token, &push->kv_from_batch, pass);
-    }
     constants[ROPE_ID_KV_DESTINATION_TOKEN] = lowWord(destinationTokenStride(kv) / to_unit);
     push->kv_to_head = lowWord(destinationHeadStride(kv) / to_unit);
     if (!kv.cached) return;

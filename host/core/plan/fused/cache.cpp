@@ -192,9 +192,8 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
     const FusedTensor& last = fused.tensors[fused.count - 1];
     ByteRegion regions[3 * kMaxPositionRegions + 3];
     uint32_t count = 0;
-    for (const FusedTensor* t = fused.tensors; t <= &last; ++t) {
+    for (const FusedTensor* t = fused.tensors; t <= &last; ++t)
         if (!isIdle(*t)) count += addPositionRegions(fused, *t, regions + count);
-    }
     if (last.cached && readsPositionsForSlots(cache)) {
         const bool table = cacheKind(cache).map == SlotMap::kPages;
         const RopeRotateDescription& d = last.d;
@@ -277,9 +276,8 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor&
             checkGivenScale(is_v ? "v" : "k", shape.element, tensor.given.heads, givenScale(*cache, is_v), reason);
         if (result == ROPE_SUCCESS)
             result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
-        if (result == ROPE_SUCCESS && storesScales(*cache, is_v)) {
+        if (result == ROPE_SUCCESS && storesScales(*cache, is_v))
             result = resolveCacheLayout(tensor.scales_name, *cache, scale, tensor.scales, &regions[count++], reason);
-        }
         if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);
         if (result != ROPE_SUCCESS) return result;
     }

@@ -25,17 +25,15 @@ inline uint32_t sequencesOf(const RopeRotateDescription& d) {
 // Returns the bytes that are stored at a time into a cache of a quantized format: words, or halves of them where the
 // blocks of a tensor may begin in the middle of a word.
 inline uint32_t storedBytes(const FusedDispatch& dispatch) {
-    for (const FusedTensor* t : dispatch.tensors) {
+    for (const FusedTensor* t : dispatch.tensors)
         if (t != nullptr && checkWholeWords(*t, nullptr) != ROPE_SUCCESS) return 2;
-    }
     return 4;
 }
 // True if lanes hold quads of a head, and its pairs come and go through shared memory.
 inline bool relaysPairs(const FusedDispatch& dispatch, const ShaderVariant& variant) {
     if (!variant.by_words) return false;
-    for (const FusedTensor* t : dispatch.tensors) {
+    for (const FusedTensor* t : dispatch.tensors)
         if (t != nullptr && needsVectors(*t)) return true;
-    }
     return false;
 }
 // True if every element of a head is moved: elements that do not rotate are then copied, or pass a stage.

@@ -25,9 +25,8 @@ bool readsParameters(const FusedTensor& t) {
 
 // True if a condition holds for any tensor of the dispatch.
 template <typename Condition> bool anyOf(const FusedDispatch& dispatch, Condition condition) {
-    for (const FusedTensor* t : dispatch.tensors) {
+    for (const FusedTensor* t : dispatch.tensors)
         if (t != nullptr && condition(*t)) return true;
-    }
     return false;
 }
 
@@ -43,12 +42,10 @@ void setStageConstants(const FusedDispatch& dispatch, RopePass* pass) {
     uint32_t* constants = pass->constants;
     setNorms(dispatch, parameters, pass);
     constants[ROPE_ID_PARAMETERS] = 1;
-    if (dispatch.has(kK)) {
+    if (dispatch.has(kK))
         constants[ROPE_ID_K_SCALE] = scaleConstant(dispatch.tensors[kK]->given_scale, parameters.k_scales);
-    }
-    if (dispatch.has(kV)) {
+    if (dispatch.has(kV))
         constants[ROPE_ID_V_SCALE] = scaleConstant(dispatch.tensors[kV]->given_scale, parameters.v_scales);
-    }
     const RopeQueryScale& scale = dispatch.fused.filled.query_scale;
     if (dispatch.has(kQ) && dispatch.tensors[kQ]->query_scaled) {
         constants[ROPE_ID_QUERY_SCALE] = scale.interval;
@@ -143,9 +140,8 @@ void fillPass(const FusedDispatch& dispatch, const ShaderVariant& variant, const
     RopePush tokens = {};
     RopeFusedPush push = {};
     PositionNeeds needs = {};
-    for (const FusedTensor* tensor : dispatch.tensors) {
+    for (const FusedTensor* tensor : dispatch.tensors)
         if (tensor != nullptr) needs = needs | positionNeeds(dispatch.fused, *tensor);
-    }
     const RopeCache cache = dispatch.isCached() ? dispatch.fused.filled.cache : RopeCache{};
     pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
     setSource(t, variant, &tokens, pass);
@@ -219,9 +215,8 @@ namespace {
 // True if Q takes one dispatch with K and V: its lanes and norm are theirs, and push words are left for scales.
 bool canGoTogether(const FusedDispatch& q, const FusedDispatch& kv, const RopeLimits& limits) {
     if (!takesTensorsTogether(limits) || !q.has(kQ) || !kv.has(kK) || !hasWordsForScales(*kv.tensors[kK])) return false;
-    for (const FusedTensor* t : kv.tensors) {
+    for (const FusedTensor* t : kv.tensors)
         if (t != nullptr && !canNormTogether(*q.tensors[kQ], *t)) return false;
-    }
     const ShaderVariant x = chooseFusedVariant(q, limits), y = chooseFusedVariant(kv, limits);
     if (x.lane_pairs != y.lane_pairs || x.by_words != y.by_words || x.copy_step != y.copy_step) return false;
     if (relaysPairs(q, x) != relaysPairs(kv, y)) return false;

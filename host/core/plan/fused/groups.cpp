@@ -64,10 +64,9 @@ DispatchLanes lanesOf(const FusedDispatch& dispatch, const ShaderVariant& varian
 
 uint32_t rowsOf(const FusedDispatch& dispatch, const DispatchLanes& lanes, uint32_t heads_per_thread) {
     uint32_t rows = 0;
-    for (const FusedRole role : kFusedRoles) {
+    for (const FusedRole role : kFusedRoles)
         if (dispatch.has(role))
             rows += divideUp(divideUp(dispatch.heads(role), heads_per_thread), lanes.rowBlocks(role));
-    }
     return rows;
 }
 
@@ -120,9 +119,8 @@ RopeResult refuseGroup(const FusedDispatch& dispatch, const SharedStages& stages
                        RopeReason* reason) {
     const auto meets = [&](const FusedTensor& t) { return stages.relayed != 0 || reducesOverHead(t); };
     const FusedTensor* tensor = &dispatch.first(); // that takes the most together
-    for (const FusedTensor* t : dispatch.tensors) {
+    for (const FusedTensor* t : dispatch.tensors)
         if (t != nullptr && meets(*t) && (!meets(*tensor) || t->heads > tensor->heads)) tensor = t;
-    }
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
                   "%s: %llu elements %s together take more than the %u threads or %u bytes of shared "
                   "memory of a group; use fewer heads or smaller ones",
@@ -173,19 +171,17 @@ RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& va
     RopeLimits left = limits;
     left.shared_bytes -= limits.shared_bytes < kIdleBytes ? limits.shared_bytes : kIdleBytes;
     uint32_t most_heads = 0;
-    for (const FusedTensor* tensor : dispatch.tensors) {
+    for (const FusedTensor* tensor : dispatch.tensors)
         if (tensor != nullptr && tensor->heads > most_heads) most_heads = tensor->heads;
-    }
     const uint32_t pairs = t.turned ? t.d.rotary_dim / 2 : 0;
     const uint32_t pair_lanes = t.turned ? pairLanes(t.d, variant) : 0;
     const DispatchLanes lanes = lanesOf(dispatch, variant, limits);
     uint32_t heads = chooseRotationHeads(t.d, most_heads, limits);
     GroupCut cut;
-    if (!stages.reduce()) {
+    if (!stages.reduce())
         cut = cutIntoGroups(t.d, rowsOf(dispatch, lanes, heads), lanes.widest(), largestGroup(t.d, limits), left);
-    } else if (!cutStages(dispatch, stages, lanes, left, &heads, &cut)) {
+    else if (!cutStages(dispatch, stages, lanes, left, &heads, &cut))
         return refuseGroup(dispatch, stages, limits, reason);
-    }
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_PAIR_COUNTS] = pairs | pair_lanes << 16;
     constants[ROPE_ID_ROTARY_BEGIN] = t.turned ? t.d.rotary_begin : 0;

@@ -40,9 +40,8 @@ RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
 
 RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason) {
     const double clip = filled->clip;
-    if (magnitudeBits(clip) != 0 && !isFromTo(clip, 0, 0x1.fffffep127)) {
+    if (magnitudeBits(clip) != 0 && !isFromTo(clip, 0, 0x1.fffffep127))
         return refuse(reason, ROPE_ERROR_INVALID, "clip is %.9g; it must be more than 0 and finite, or 0", clip);
-    }
     const RopeOperation operation = filled->rotate.operation;
     if (operation != ROPE_OPERATION_FORWARD && (filled->biases.given != 0 || clip != 0)) {
         return refuse(reason, ROPE_ERROR_INVALID, "operation is %d with %s; that goes with the forward operation, %d",

@@ -99,17 +99,15 @@ RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const R
 }
 
 bool canNormTogether(const FusedTensor& a, const FusedTensor& b) {
-    if (isNormed(a) && isNormed(b)) {
+    if (isNormed(a) && isNormed(b))
         return a.norm.all_heads == b.norm.all_heads && (b.role == kV || a.norm.after == b.norm.after);
-    }
     return b.role == kV || (!normsAllHeads(a) && !normsAllHeads(b));
 }
 
 uint32_t normQuads(const FusedDispatch& dispatch) {
     uint32_t most = 0;
-    for (const FusedTensor* t : dispatch.tensors) {
+    for (const FusedTensor* t : dispatch.tensors)
         if (t != nullptr && isNormed(*t) && t->norm.dim > most) most = t->norm.dim;
-    }
     return most / 4;
 }
 
@@ -126,9 +124,8 @@ constexpr NormIds kNormIds[] = {
 
 // True if the norm takes another part of its head than all of the dispatch's widest head.
 bool takesPart(const FusedDispatch& dispatch, const FusedTensor& t) {
-    for (const FusedTensor* other : dispatch.tensors) {
+    for (const FusedTensor* other : dispatch.tensors)
         if (other != nullptr && other->d.head_dim > t.norm.dim) return true;
-    }
     return false;
 }
 

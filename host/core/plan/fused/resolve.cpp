@@ -265,11 +265,10 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     } else if (!in_place) {
         result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->source, reason);
     }
-    if (isShifted(*t)) {
+    if (isShifted(*t))
         t->source_token = t->destination_token = 0; // a shift reads and writes the cache alone
-    } else {
+    else
         t->source = role.tensor->source;
-    }
     if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
     if (result == ROPE_SUCCESS && !isForCaches(*t)) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
@@ -305,9 +304,8 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
         {"q", "q.source", "q.destination", &filled->rotate.q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, true, false},
         {"k", "k.source", "k.destination", &filled->rotate.k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
         {"v", "v.source", "v.destination", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
-    for (const TensorRole& role : roles) {
+    for (const TensorRole& role : roles)
         if (result == ROPE_SUCCESS) result = addFusedTensor(role, fused, reason);
-    }
     if (result != ROPE_SUCCESS) return result;
     bool idle = true;
     for (uint32_t i = 0; i < fused->count; ++i) idle = idle && isIdle(fused->tensors[i]);
