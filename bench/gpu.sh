@@ -145,7 +145,7 @@ pack_programs() {
     local name library
     mkdir -p "$out/lib" "$out/loader"
     rm -f "$out/commit"
-    cp -r "$build/shaders" "$out"
+    cp -r "$build/shaders" "$build/unpacked" "$out"
     for name in vkrope vkrope-quickstart vkrope-tests; do
         strip -o "$out/$name" "$build/$name"
     done

@@ -59,9 +59,12 @@ llvm() { # a tool of the compiler's own version, whose profiles no other reads
     if command -v "$tool-$major" >/dev/null; then "$tool-$major" "$@"; else "$tool" "$@"; fi
 }
 
-corpus=$root/tests/corpus/$target
+archive=$root/tests/corpus/$target.tar.xz
 work=${VKROPE_BUILD:-$root/build}/fuzz/$target
+corpus=$work/corpus
+rm -rf "$corpus"
 mkdir -p "$work/found" "$corpus"
+tar -xJf "$archive" -C "$corpus"
 build() {
     local out=$1
     shift
@@ -76,6 +79,7 @@ if [ "$seconds" = merge ]; then
     "$work/fuzzer" -set_cover_merge=1 -use_counters=0 "$work/merged" "$corpus" "$work/found" 2>&1 | tail -n 1
     rm -rf "$corpus"
     mv "$work/merged" "$corpus"
+    (cd "$corpus" && tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -cf - -- *) | xz -9e >"$archive"
 elif [ "$seconds" -gt 0 ]; then
     "$work/fuzzer" -max_total_time="$seconds" -max_len="$longest" -timeout=5 -print_final_stats=1 \
         -artifact_prefix="$work/" "$work/found" "$corpus"

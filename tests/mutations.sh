@@ -44,7 +44,7 @@ rows() {
     mutation least_scale host/core/reference/quantize.cpp 'CacheVectors|FusedOnDevice.On_lavapipe$' \
         'if (!(scale > 1e-6f)) scale = 1e-6f;' 'if (!(scale > 1e-6f)) scale = 1e-7f;'
     mutation memory_kept host/device/buffer.cpp 'DeviceOpen|Faults|Submission' \
-        'vk.FreeMemory(device, allocation->memory, nullptr);' ''
+        'vk.FreeMemory(device, allocation->memory, nullptr);' '(void)0;'
     mutation multiplier_of_mistral host/models/gguf/rule.cpp '^Gguf' \
         'if (architecture != "mistral3") multiplier' 'multiplier'
     mutation bytes_behind_data host/program/files/npy.cpp '^Npy' \
@@ -94,8 +94,9 @@ case ${1:-} in
     ;;
 esac
 wanted=("$@")
+names=$("${BASH_SOURCE[0]}" --list)
 for name in "$@"; do
-    if ! "${BASH_SOURCE[0]}" --list | grep -qx "$name"; then
+    if ! grep -qx "$name" <<<"$names"; then
         echo "mutations: there is no $name; --list has the names" >&2
         exit 2
     fi

@@ -126,6 +126,13 @@ if(TARGET vkrope-models)
         tests/models/layers_test.cpp tests/program/files/array_corpus_test.cpp tests/program/files/fuzz_npz.cpp tests/program/files/fuzz_safetensors.cpp tests/program/check/fuzz_spirv.cpp)
     target_link_libraries(vkrope-tests PRIVATE vkrope-models vkrope-arrays)
 endif()
+# Many small files lie in archives.
+foreach(name corpus/config corpus/gguf corpus/npy corpus/npz corpus/safetensors corpus/spirv data/onnx)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/${name}.tar.xz)
+    file(REMOVE_RECURSE ${CMAKE_CURRENT_BINARY_DIR}/unpacked/${name})
+    file(ARCHIVE_EXTRACT INPUT ${CMAKE_CURRENT_SOURCE_DIR}/tests/${name}.tar.xz
+        DESTINATION ${CMAKE_CURRENT_BINARY_DIR}/unpacked/${name})
+endforeach()
 target_compile_definitions(vkrope-tests PRIVATE VKROPE_TEST_ROOT="${CMAKE_CURRENT_SOURCE_DIR}"
     VKROPE_TEST_BUILD="${CMAKE_CURRENT_BINARY_DIR}")
 target_compile_options(vkrope-tests PRIVATE ${VKROPE_WARNINGS} $<$<CONFIG:Release>:-O0>)
@@ -333,11 +340,12 @@ if(NOT CMAKE_CROSSCOMPILING)
         add_test(NAME Style.OptionsAreAllInTheManual
             COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/options.py)
         add_test(NAME Style.LinksLeadSomewhere COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/style/links.py)
-        add_test(NAME Docs.RenderWithoutWarnings
-            COMMAND ${VKROPE_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/faces/reference.py ${VKROPE_DOXYGEN}
-                ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile ${CMAKE_CURRENT_BINARY_DIR}/docs/xml ${CMAKE_CURRENT_SOURCE_DIR}/host/include/vkrope/rope.h)
-        set_tests_properties(Docs.RenderWithoutWarnings PROPERTIES SKIP_RETURN_CODE 77)
     endif()
+endif()
+
+if(VKROPE_DOXYGEN)
+    add_test(NAME Docs.RenderWithoutWarnings COMMAND ${VKROPE_DOXYGEN} ${CMAKE_CURRENT_BINARY_DIR}/Doxyfile)
+    set_tests_properties(Docs.RenderWithoutWarnings PROPERTIES FAIL_REGULAR_EXPRESSION ".") # it is quiet but for warnings
 endif()
 
 # The shaders that this build makes, by name: a folder may hold others of an earlier one.

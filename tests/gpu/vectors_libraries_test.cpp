@@ -71,7 +71,7 @@ constexpr Given kGiven[] = {
 class Tensors {
   public:
     explicit Tensors(const std::string& name) {
-        const json manifest = readManifest("rotations/manifest.json");
+        const json manifest = readManifest(paths::data("rotations/manifest.json"));
         for (const json& one : manifest.at("cases"))
             if (one.at("name") == name) case_ = one;
         std::ifstream in(paths::data("rotations/data.bin"), std::ios::binary);

@@ -1,4 +1,5 @@
 // ONNX's node tests and ONNX Runtime's, on every device.
+#include "support/paths.hpp"
 #include "support/vectors.hpp"
 
 #include <cstring>
@@ -35,7 +36,9 @@ Case caseOf(const Node& node, Tolerance tolerance) {
     Case c;
     c.name = node.name;
     c.tolerance = tolerance;
-    auto array = [&](const char* key) { return readArray("onnx/" + node.files.at(key).get<std::string>()); };
+    auto array = [&](const char* key) {
+        return readArray(paths::unpacked("data/onnx/") + node.files.at(key).get<std::string>());
+    };
     const NpyArray input = array("input");
     const NpyArray cos = scaled(array("cos_cache"), node.scale), sin = scaled(array("sin_cache"), node.scale);
     RopeRotateDescription& d = c.description;
@@ -67,7 +70,7 @@ Case caseOf(const Node& node, Tolerance tolerance) {
 
 TEST_P(Vectors, OfOnnxsNodeTests) {
     size_t cases = 0;
-    const json manifest = readManifest("onnx/manifest_onnx.json");
+    const json manifest = readManifest(paths::unpacked("data/onnx/manifest_onnx.json"));
     for (const json& one : manifest.at("cases")) {
         Node node;
         node.name = one.at("name");
@@ -85,7 +88,7 @@ TEST_P(Vectors, OfOnnxsNodeTests) {
 
 TEST_P(Vectors, OfOnnxRuntimesTests) {
     size_t cases = 0;
-    const json manifest = readManifest("onnx/manifest_ort.json");
+    const json manifest = readManifest(paths::unpacked("data/onnx/manifest_ort.json"));
     for (const json& one : manifest.at("cases")) {
         Node node;
         node.name = one.at("name");

@@ -16,7 +16,7 @@ namespace {
 
 TEST(Config, SurvivesItsCorpus) {
     size_t inputs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(paths::corpus("config"))) {
+    for (const auto& entry : std::filesystem::directory_iterator(paths::unpacked("corpus/config"))) {
         SCOPED_TRACE(entry.path().string());
         std::ifstream in(entry.path(), std::ios::binary);
         const std::string text(std::istreambuf_iterator<char>(in), {});

@@ -5,16 +5,16 @@ import numpy as np
 
 from model import angles, axis_angles, expect_close, frequencies, positions_of_axes, random, rotate, rotate_both, widen
 from program import devices, run, test
-from vectors import DATA, cases_of
+from vectors import ONNX, cases_of
 
 
 @test
 def mrotary_of_onnx_runtime():
-    with open(os.path.join(DATA, "onnx", "manifest_ort.json")) as file:
+    with open(os.path.join(ONNX, "manifest_ort.json")) as file:
         cases = [case for case in json.load(file)["cases"] if "mrope_section" in case]
     assert len(cases) == 3
     for case in cases:
-        arrays = {name: np.load(os.path.join(DATA, "onnx", path)) for name, path in case["files"].items()}
+        arrays = {name: np.load(os.path.join(ONNX, path)) for name, path in case["files"].items()}
         x, order = arrays["input"], "bhsd"
         if x.ndim == 3:
             x, order = x.reshape(*x.shape[:2], case["num_heads"], case["head_size"]), "bshd"

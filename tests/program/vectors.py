@@ -4,6 +4,9 @@ import os
 
 import numpy as np
 
+from program import PROGRAM
+
+ONNX = os.path.join(os.path.dirname(PROGRAM), "unpacked", "data", "onnx")  # the build unpacks it
 DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 
 

@@ -15,8 +15,8 @@ std::string folderOf(const char* variable, const char* built) {
 std::string data(const std::string& name) {
     return folderOf("VKROPE_TEST_ROOT", VKROPE_TEST_ROOT) + "/tests/data/" + name;
 }
-std::string corpus(const std::string& name) {
-    return folderOf("VKROPE_TEST_ROOT", VKROPE_TEST_ROOT) + "/tests/corpus/" + name;
+std::string unpacked(const std::string& name) {
+    return folderOf("VKROPE_TEST_BUILD", VKROPE_TEST_BUILD) + "/unpacked/" + name;
 }
 std::string shaders() { return folderOf("VKROPE_TEST_BUILD", VKROPE_TEST_BUILD) + "/shaders"; }
 

@@ -6,8 +6,8 @@
 
 namespace paths {
 
-std::string data(const std::string& name);   // tests/data/name
-std::string corpus(const std::string& name); // tests/corpus/name
-std::string shaders();                       // the build's SPIR-V
+std::string data(const std::string& name);     // tests/data/name
+std::string unpacked(const std::string& name); // what the build unpacked of tests/name.tar.xz: data/onnx, corpus/npy
+std::string shaders();                         // the build's SPIR-V
 
 } // namespace paths

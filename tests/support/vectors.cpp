@@ -1,5 +1,4 @@
 #include "vectors.hpp"
-#include "paths.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -136,15 +135,15 @@ void Vectors::run(Case c) {
     RecordProperty(c.name, figure);
 }
 
-json readManifest(const std::string& name) {
-    std::ifstream in(paths::data(name));
+json readManifest(const std::string& path) {
+    std::ifstream in(path);
     return json::parse(in);
 }
 
-NpyArray readArray(const std::string& name) {
+NpyArray readArray(const std::string& path) {
     NpyArray array;
     std::string error;
-    EXPECT_TRUE(rope::readNpy(paths::data(name), &array, &error)) << error;
+    EXPECT_TRUE(rope::readNpy(path, &array, &error)) << error;
     return array;
 }
 

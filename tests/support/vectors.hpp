@@ -45,8 +45,8 @@ class Vectors : public gpu::OnDevice {
     void run(Case c);
 };
 
-json readManifest(const std::string& name);
-NpyArray readArray(const std::string& name);
+json readManifest(const std::string& path);
+NpyArray readArray(const std::string& path);
 Bytes positionsOf(const NpyArray& array);
 
 // Rows of two arrays, one after the other in one buffer; one row per token, or a table, whichever their count says.

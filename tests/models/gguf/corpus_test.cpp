@@ -16,7 +16,7 @@ namespace {
 
 TEST(Gguf, SurvivesItsCorpus) {
     size_t inputs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(paths::corpus("gguf"))) {
+    for (const auto& entry : std::filesystem::directory_iterator(paths::unpacked("corpus/gguf"))) {
         SCOPED_TRACE(entry.path().string());
         std::ifstream in(entry.path(), std::ios::binary);
         const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(in), {});

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <vector>
 
 void fuzzNpz(const uint8_t* bytes, size_t size);
@@ -17,7 +18,7 @@ namespace {
 
 void expectSurvival(const char* corpus, void (*fuzz)(const uint8_t*, size_t)) {
     size_t inputs = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(paths::corpus(corpus))) {
+    for (const auto& entry : std::filesystem::directory_iterator(paths::unpacked(std::string("corpus/") + corpus))) {
         SCOPED_TRACE(entry.path().string());
         std::ifstream in(entry.path(), std::ios::binary);
         const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(in), {});

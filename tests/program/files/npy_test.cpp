@@ -537,7 +537,7 @@ TEST(Npy, GoesToNumPyAndBack) {
 
 TEST(Npy, SurvivesItsCorpus) {
     size_t inputs = 0;
-    for (const fs::directory_entry& entry : fs::directory_iterator(paths::corpus("npy"))) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(paths::unpacked("corpus/npy"))) {
         SCOPED_TRACE(entry.path().string());
         const Bytes bytes = contents(entry.path().string());
         fuzzNpy(bytes.data(), bytes.size());
