@@ -1,4 +1,4 @@
-// Whether a context can carry out a plan.
+// A context carries out the plans that this check accepts.
 #pragma once
 
 #include "record/context.h"

@@ -1,4 +1,4 @@
-// What arrays are read as: tensors, tables, and rows of cos and sin.
+// Arrays are read as tensors, as tables, or as rows of cos and sin.
 #pragma once
 
 #include "program/files/array.hpp"

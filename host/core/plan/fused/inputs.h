@@ -1,4 +1,4 @@
-// What becomes of elements as a fused pass loads them.
+// A fused pass adds biases to elements as it loads them, and clips them.
 #pragma once
 
 #include "plan/fused/dispatch.h"
