@@ -141,6 +141,16 @@ list(APPEND many tests/program/check/matrix_test.cpp host/program/check/covering
 set_property(SOURCE ${many} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
 set_property(SOURCE ${many} PROPERTY SKIP_PRECOMPILE_HEADERS ON) # which are not optimized either
 
+# Not a test: it says of a change if any bit of a fused pass moves.
+add_executable(vkrope-scene-hashes EXCLUDE_FROM_ALL tests/gpu/scene_hashes.cpp tests/support/combinations.cpp
+    tests/support/cut.cpp tests/support/fences.cpp tests/support/floor.cpp tests/support/fusion.cpp tests/support/fusion_draw.cpp
+    tests/support/gpu.cpp tests/support/main.cpp tests/support/paths.cpp tests/support/rotation.cpp host/program/check/covering.cpp)
+target_include_directories(vkrope-scene-hashes PRIVATE ${VKROPE_ROOTS} tests)
+target_link_libraries(vkrope-scene-hashes PRIVATE vkrope-device GTest::gtest)
+target_compile_definitions(vkrope-scene-hashes PRIVATE VKROPE_TEST_ROOT="${CMAKE_CURRENT_SOURCE_DIR}"
+    VKROPE_TEST_BUILD="${CMAKE_CURRENT_BINARY_DIR}")
+set_target_properties(vkrope-scene-hashes PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+
 # The decoder's own kernels; its attention takes vkrope's GLSL.
 foreach(kernel attention matmul)
     set(numbers ${CMAKE_CURRENT_BINARY_DIR}/shaders/decoder_${kernel}.inc)

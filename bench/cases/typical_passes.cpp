@@ -21,7 +21,7 @@ constexpr uint32_t kTokens = 4096;
 
 class PassCollector {
   public:
-    explicit PassCollector(const RopeLimits& limits) : limits_(limits), frequencies_(64, 0.5), ones_(128, 1.0f) {}
+    explicit PassCollector(const RopeLimits& limits) : limits_(limits), frequencies_(128, 0.5), ones_(128, 1.0f) {}
 
     void addTables();
     void addRotation(const char* name, uint32_t head_dim, RopeElement element, RopeSource source, RopePairing pairing);
@@ -35,6 +35,7 @@ class PassCollector {
     void addEngines();
     void addLatents();
     void addHeads();
+    void addFewHeads();
     void addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned, uint32_t sequences = 1);
     void addBias(const char* name, RopeBiasKind kind, uint32_t keys, RopeElement element);
     void addRelative(const char* name, RopeRelativeSide side);
@@ -290,6 +291,36 @@ void PassCollector::addHeads() {
     add("heads-biases-clip", ropePlanFused(&d, &limits_, &plan), plan);
 }
 
+// Adds models with one K/V head (Gemma 3 270M) and with two (Qwen2.5-0.5B), and a norm of all heads together (OLMo 2).
+void PassCollector::addFewHeads() {
+    RopeFusedDescription d = describeFused(256, ROPE_ELEMENT_BF16, true);
+    d.rotate.frequencies.count = 128;
+    d.rotate.q.heads = 4;
+    d.rotate.k.heads = d.v.heads = 1;
+    d.cache.v.offset = uint64_t{kTokens} * 256;
+    d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
+    d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
+    d.q_norm.weights_on_device = d.k_norm.weights_on_device = 1;
+    d.q_norm.weights_element = d.k_norm.weights_element = ROPE_ELEMENT_BF16;
+    d.q_norm.weight_offset = d.k_norm.weight_offset = 1;
+    addPlan("one-kv-head-normed", d);
+    d = describeFused(64, ROPE_ELEMENT_BF16, true);
+    d.rotate.q.heads = 14;
+    d.rotate.k.heads = d.v.heads = 2;
+    d.cache.v.offset = uint64_t{kTokens} * 2 * 64;
+    d.biases = {1, ROPE_ELEMENT_BF16, 0, 14 * 64, 16 * 64};
+    addPlan("two-kv-heads-biases", d);
+    d = describeFused(128, ROPE_ELEMENT_BF16, true);
+    d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 32;
+    d.cache.v.offset = uint64_t{kTokens} * 32 * 128;
+    d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
+    d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
+    d.q_norm.all_heads = d.k_norm.all_heads = 1;
+    d.q_norm.weights_on_device = d.k_norm.weights_on_device = 1;
+    d.q_norm.weights_element = d.k_norm.weights_element = ROPE_ELEMENT_BF16;
+    addPlan("norm-all-heads", d);
+}
+
 void PassCollector::addEmbeddings(const char* name, uint32_t dim, RopeElement element, bool learned,
                                   uint32_t sequences) {
     RopeAddDescription d = {};
@@ -365,6 +396,7 @@ std::vector<TypicalPass> typicalPasses(const RopeLimits& limits) {
     collector.addEngines();
     collector.addLatents();
     collector.addHeads();
+    collector.addFewHeads();
     collector.addEmbeddings("add-f32", 128, f32, false);
     collector.addEmbeddings("add-learned-f16", 128, f16, true);
     collector.addEmbeddings("add-f16", 128, f16, false);

@@ -266,7 +266,19 @@ testing::AssertionResult equalBytes(const char* what, RopeSlot slot, const std::
     return testing::AssertionSuccess();
 }
 
-// Runs a fused pass on the CPU, over slots as a device has them.
+testing::AssertionResult rotateOnCpu(const RopeRotateDescription& d, gpu::Slots* slots) {
+    RopeHostRotate run = {};
+    run.positions = slots->bytes[ROPE_SLOT_POSITIONS].data();
+    run.rows = slots->bytes[ROPE_SLOT_ROWS].data();
+    run.q = slots->bytes[ROPE_SLOT_Q].data();
+    run.q_out = slots->bytes[ROPE_SLOT_Q_OUT].data();
+    RopeReason reason;
+    if (ropeHostRunRotate(&d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
+    return testing::AssertionSuccess();
+}
+
+} // namespace
+
 testing::AssertionResult runOnCpu(const RopeFusedDescription& d, gpu::Slots* slots, uint32_t* outside) {
     const auto data = [&](RopeSlot slot) { return slots->bytes[slot].empty() ? nullptr : slots->bytes[slot].data(); };
     RopeHostFused run = {};
@@ -288,19 +300,6 @@ testing::AssertionResult runOnCpu(const RopeFusedDescription& d, gpu::Slots* slo
     *outside = run.outside;
     return testing::AssertionSuccess();
 }
-
-testing::AssertionResult runOnCpu(const RopeRotateDescription& d, gpu::Slots* slots) {
-    RopeHostRotate run = {};
-    run.positions = slots->bytes[ROPE_SLOT_POSITIONS].data();
-    run.rows = slots->bytes[ROPE_SLOT_ROWS].data();
-    run.q = slots->bytes[ROPE_SLOT_Q].data();
-    run.q_out = slots->bytes[ROPE_SLOT_Q_OUT].data();
-    RopeReason reason;
-    if (ropeHostRunRotate(&d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
-    return testing::AssertionSuccess();
-}
-
-} // namespace
 
 testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, const gpu::Slots& before,
                                    const gpu::Slots& after) {
@@ -472,7 +471,7 @@ class Unfused {
         gpu::Slots slots;
         slots.bytes[ROPE_SLOT_Q] = bytes_;
         fill(plan, &slots);
-        const testing::AssertionResult ok = onDevice() ? gpu::run(device_, plan, &slots) : runOnCpu(d, &slots);
+        const testing::AssertionResult ok = onDevice() ? gpu::run(device_, plan, &slots) : rotateOnCpu(d, &slots);
         took(slots);
         return ok;
     }

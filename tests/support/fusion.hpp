@@ -34,6 +34,9 @@ uint64_t positionElements(const RopeFusedDescription& description);
 // Every slot that the plan uses, filled: slots of a cache are taken once, some are -1 or outside.
 gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed);
 
+// Runs the pass on the CPU, over slots as a device has them.
+testing::AssertionResult runOnCpu(const RopeFusedDescription& d, gpu::Slots* slots, uint32_t* outside);
+
 // Equal on the device and on the CPU, every byte of every slot, and the counter.
 testing::AssertionResult checkHost(const Scene& scene, const RopePlan& plan, const gpu::Slots& before,
                                    const gpu::Slots& after);
