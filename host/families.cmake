@@ -10,10 +10,9 @@ set(VKROPE_ADDITIONS_FILES encodings/add.comp host/core/plan/encodings/add.cpp h
 set(VKROPE_BIASES_FILES encodings/bias.comp host/core/plan/encodings/bias.cpp host/core/plan/encodings/bias_resolve.cpp host/core/plan/encodings/scores.cpp host/core/reference/run_bias.cpp)
 set(VKROPE_RELATIVE_FILES encodings/relative.comp host/core/plan/encodings/relative.cpp host/core/plan/encodings/relative_resolve.cpp host/core/plan/encodings/scores.cpp
     host/core/reference/run_relative.cpp)
-set(VKROPE_FUSED_FILES fused/fused.comp host/core/plan/fused/fused.cpp host/core/plan/fused/bindings.cpp host/core/plan/fused/cache.cpp
-    host/core/plan/fused/geometry.cpp host/core/plan/fused/groups.cpp host/core/plan/fused/inputs.cpp
-    host/core/plan/fused/norms.cpp host/core/plan/fused/parameters.cpp host/core/plan/fused/resolve.cpp
-    host/core/plan/fused/weights.cpp host/core/plan/fused/words.cpp
+set(VKROPE_FUSED_FILES fused/fused.comp host/core/plan/fused/fused.cpp host/core/plan/fused/arrangement.cpp host/core/plan/fused/bindings.cpp host/core/plan/fused/cache.cpp
+    host/core/plan/fused/geometry.cpp host/core/plan/fused/groups.cpp host/core/plan/fused/biases.cpp
+    host/core/plan/fused/norms.cpp host/core/plan/fused/record.cpp host/core/plan/fused/strides.cpp host/core/plan/fused/parameters.cpp host/core/plan/fused/resolve.cpp
     host/core/reference/quantize.cpp host/core/reference/run_fused.cpp host/core/reference/norm_sums.cpp host/core/reference/slot.cpp)
 
 set(VKROPE_LEFT_OUT)       # families

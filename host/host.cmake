@@ -25,14 +25,15 @@ set(VKROPE_SOURCES
     host/core/plan/factors.cpp
     host/core/plan/frequencies.cpp
     host/core/plan/fused/fused.cpp
+    host/core/plan/fused/arrangement.cpp
     host/core/plan/fused/bindings.cpp
     host/core/plan/fused/cache.cpp
     host/core/plan/fused/geometry.cpp
-    host/core/plan/fused/inputs.cpp
+    host/core/plan/fused/biases.cpp
     host/core/plan/fused/norms.cpp
+    host/core/plan/fused/record.cpp
+    host/core/plan/fused/strides.cpp
     host/core/plan/fused/parameters.cpp
-    host/core/plan/fused/weights.cpp
-    host/core/plan/fused/words.cpp
     host/core/plan/fused/resolve.cpp
     host/core/plan/fused/groups.cpp
     host/core/plan/ggml.cpp

@@ -79,12 +79,12 @@ CosSin read_cos_sin(Token token, uint row, Lane lane, uint quad) {
     return cos_sin_from(cosine, sine);
 }
 
-CosSin turns[kQuads]; // of the lane
+CosSin cos_sin[kQuads]; // of the lane
 
 void take_turns(Lane lane) {
     uint quad = 0u;
     do {
-        turns[quad] = made_cos_sin(lane, quad);
+        cos_sin[quad] = made_cos_sin(lane, quad);
     } while (++quad < kQuads);
 }
 
@@ -92,7 +92,7 @@ void take_turns(Lane lane) {
 void load_turns(Token token, uint row, Lane lane) {
     uint quad = 0u;
     do {
-        turns[quad] = read_cos_sin(token, row, lane, quad);
+        cos_sin[quad] = read_cos_sin(token, row, lane, quad);
     } while (++quad < kQuads);
 }
 

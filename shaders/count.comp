@@ -3,7 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFusedPush
-#include "fused/words.h"
+#include "fused/layout.glsl"
 #include "start.glsl"
 #include "position.glsl"
 #include "fused/cache.glsl"
@@ -17,7 +17,7 @@ void main() {
     if (!is_counted_in(number)) return;
     bool lacks = !is_known(token) && token.turns;
     if (kCosSin == ROPE_FROM_ROWS) lacks = false; // or nothing turns
-    if (kShift != 0u && kSets == 0u) lacks = false;
+    if (kByDelta && kSets == 0u) lacks = false;
     bool skipped = false;
     uint slot = 0u;
     if (kCache != ROPE_CACHE_OFF) slot = slot_of(token, number, skipped);

@@ -3,7 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeFactorsPush
-#include "fused/words.h"
+#include "encodings/words.h"
 #include "start.glsl"
 #include "numbers/divide.h"
 

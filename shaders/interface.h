@@ -60,6 +60,7 @@ using uint = uint32_t;
 #define ROPE_ID_Q_BLOCKS 45    // blocks of Q; those of K follow. 0: one tensor, of push.heads heads
 #define ROPE_ID_Q_HEADS 46
 #define ROPE_ID_K_HEADS 47
+#define ROPE_ID_PARAMETERS 58 // vectors of four in the uniform buffer; fused passes and biases of T5 have them
 
 #define ROPE_AXIS_WORDS 16
 #define ROPE_AXIS_PAIRS 16 // in a word
@@ -136,6 +137,7 @@ struct RopeRotatePush {
 
 #ifdef __cplusplus
 } // namespace rope
-#include "fused/words.h"
+#include "encodings/words.h"
+#include "fused/record.h"
 #endif
 #endif

@@ -21,7 +21,7 @@ struct Lane {
 // Returns lane `number` of a head. All its pairs lie in one chunk.
 Lane lane_of(uint number, Width width) {
     Lane lane;
-    lane.paired = width.pass_elements == 0u || number < kPairLanes;
+    lane.paired = width.pass_elements == 0u || number < width.pair_lanes;
     const uint chunk = max(kChunkIn, kChunkOut);
     const uint lanes = (chunk + kRun - 1u) / kRun;
     uint begin = 0u, first = number * kRun, end = kPairs;
@@ -36,7 +36,7 @@ Lane lane_of(uint number, Width width) {
         lane.from = pair_runs(lane.j, lane.count, kChunkIn, width);
         lane.to = pair_runs(lane.j, lane.count, kChunkOut, width);
     } else {
-        lane.from = copied_runs(number - kPairLanes, width);
+        lane.from = copied_runs(number - width.pair_lanes, width);
         lane.to = lane.from;
     }
     return lane;

@@ -11,8 +11,8 @@ struct CosSin {
 
 // Returns where a pair's cosine lies. The token's own row begins at `row`.
 uint row_place(Token token, uint row, uint pair) {
-    uint start = kFromTable ? row_of(token, axis_of(pair)) * push.rows.token : row;
-    return push.rows.offset + start + pair * push.rows.head;
+    uint start = kFromTable ? row_of(token, axis_of(pair)) * row_token() : row;
+    return rows_offset() + start + pair * row_pair();
 }
 
 void read_quad_rows(Token token, uint row, Lane lane, uint quad, out uvec4 cosine, out uvec4 sine) {

@@ -2,7 +2,7 @@
 // positions are stored.
 #ifndef ROPE_POSITION_GLSL
 #define ROPE_POSITION_GLSL
-#include "start.glsl"
+#include "layout.glsl"
 #include "numbers/angle.h"
 
 BUFFER(ROPE_BINDING_POSITIONS, Positions, readonly, uint, positions)
@@ -87,7 +87,7 @@ Token find_token(uint batch, uint number) {
         token.turns = token.index >= push.window_begin && token.turns;
         at += push.position_axis;
     } else {
-        at += choose(kPositions == ROPE_KIND_PER_TOKEN, number * push.position_token, 0u);
+        at += choose(kPositions == ROPE_KIND_PER_TOKEN, number * position_token(), 0u);
         bool begun = token.index >= push.window_begin;
         token.turns = token.index < push.window_end && begun;
     }

@@ -38,7 +38,7 @@ Head turned_head(Head head, Lane lane) {
         bool interleaved_out = ROPE_IS_INTERLEAVED(kChunkOut) && lane.paired;
         Quad pairs = read_quad(head, quad, interleaved_in, as_is);
         if (interleaved_in) deinterleave(pairs);
-        if (!stays) turn_pair(pairs.x[0], pairs.x[1], turns[quad].cosine, turns[quad].sine, kScaleGrid);
+        if (!stays) turn_pair(pairs.x[0], pairs.x[1], cos_sin[quad].cosine, cos_sin[quad].sine, kScaleGrid);
         if (interleaved_out) interleave(pairs);
         write_quad(result, quad, interleaved_out, as_is, kElementOut, pairs);
     } while (++quad < kQuads);
@@ -54,7 +54,7 @@ void store_head(WorkItem item, Lane lane, uint head, Head words) {
 
 void main() {
     WorkItem item = find_work_item();
-    Lane lane = lane_of(item.lane, Width(kRotaryBegin, kPassElements));
+    Lane lane = lane_of(item.lane, Width(kPairLanes, kRotaryBegin, kPassElements));
     Token token;
     lane.turned = lane.paired;
     if (kInline || kFromTable || !kEveryTurns) {

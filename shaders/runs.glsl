@@ -12,7 +12,7 @@ layout(constant_id = ROPE_ID_ELEMENT_OUT) const uint kElementOut = ROPE_F32;
 layout(constant_id = ROPE_ID_NATIVE_HALVES) const uint kProvenHalves = 0;
 const bool kNativeHalves = kProvenHalves != 0u;
 #include "halves.glsl"
-#if defined(ROPE_HALVES) && !defined(ROPE_INTEGERS) // scores at odd places
+#if defined(ROPE_HALVES) && defined(ROPE_SCORES) // at odd places
 const uint kQuads = 1u;
 const bool kByWords = true, kByNumbers = true;
 #else
@@ -23,11 +23,7 @@ const bool kByWords = kWords != 0u;
 #endif
 const uint kRun = 4u * kQuads; // pairs of a lane, and elements of a run
 const bool kFirstInPlace = (kInPlace & 1u) != 0u;
-#if defined(ROPE_INTEGERS) && !defined(ROPE_SHIFTS) // Q alone may be in place
-const bool kOthersInPlace = false;
-#else
 const bool kOthersInPlace = (kInPlace & 2u) != 0u;
-#endif
 const bool kFloatsIn = kElementIn == ROPE_F32;
 const bool kFloatsOut = kElementOut == ROPE_F32;
 const bool kSameElement = kElementIn == kElementOut;
@@ -118,8 +114,10 @@ struct Runs {
 };
 uint place_of(uint element) { return kByWords ? element : element / kRun; }
 
-// Width is how wide a head is: where its rotary part starts, and how many other elements its lanes bring over.
+// Width is how wide a head is: its lanes of pairs, where its rotary part starts, and how many other elements its lanes
+// bring over.
 struct Width {
+    uint pair_lanes;
     uint rotary_begin;
     uint pass_elements;
 };

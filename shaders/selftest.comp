@@ -14,7 +14,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeSelfTestPush
-#include "fused/words.h"
+#include "encodings/words.h"
 #include "start.glsl"
 
 BUFFER(ROPE_BINDING_DESTINATION, Result, writeonly, uint, result)

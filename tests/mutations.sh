@@ -19,7 +19,7 @@ rows() {
         'if (kShared) barrier();' ''
     mutation slot_behind_cache shaders/fused/cache.glsl 'FusedSequences|FusedOnDevice.On_lavapipe$' \
         'position < push.slots ? position : ROPE_NOWHERE;' 'position <= push.slots ? position : ROPE_NOWHERE;'
-    mutation integers_not_rounded shaders/fused/integers.glsl 'CacheVectorsOnDevice' \
+    mutation integers_not_rounded shaders/fused/convert.glsl 'CacheVectorsOnDevice' \
         'min(uvec4(twice), uvec4(254u)) + 1u >> 1' 'min(uvec4(twice), uvec4(254u)) >> 1'
     mutation tile_too_long shaders/encodings/relative_keys.glsl '^Relative.On_lavapipe$' \
         'min(push.keys - first_key, tile_keys) - 1u;' 'min(push.keys - first_key, tile_keys);'

@@ -3,7 +3,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeRotatePush
-#include "../../shaders/fused/words.h"
+#include "../../shaders/encodings/words.h"
 #include "../../shaders/start.glsl"
 
 layout(set = 0, binding = ROPE_BINDING_SOURCE) readonly buffer Source {

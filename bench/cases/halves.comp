@@ -4,7 +4,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeRotatePush
-#include "../../shaders/fused/words.h"
+#include "../../shaders/encodings/words.h"
 #include "../../shaders/start.glsl"
 #include "../../shaders/halves_proof.glsl"
 

@@ -20,7 +20,7 @@ void negate_heads(WorkItem item, Lane lane, uint tensor) {
 
 void main() {
     WorkItem item = find_work_item();
-    Lane lane = lane_of(item.lane, Width(kRotaryBegin, kPassElements));
+    Lane lane = lane_of(item.lane, Width(kPairLanes, kRotaryBegin, kPassElements));
     if (!item.is_there) return;
     if (kBoth && item.of_k) negate_heads(item, lane, kSecond);
     else negate_heads(item, lane, kFirst);

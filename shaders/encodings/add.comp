@@ -5,7 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeRotatePush
-#include "../fused/words.h"
+#include "words.h"
 #include "../start.glsl"
 #include "../position.glsl"
 #include "../frequency.glsl"
@@ -51,8 +51,8 @@ void load_terms(Token token, uint row, Lane lane) {
     uint at = row_place(token, row, lane.j);
     uvec4 cosines = rows_by_four[at >> 3];
     uvec4 sines = rows_by_four[(at + push.sin_offset) >> 3];
-    turns[0] = cos_sin_from(widen_run(cosines.xy, kRowElement), widen_run(sines.xy, kRowElement));
-    turns[kQuads - 1u] = cos_sin_from(widen_run(cosines.zw, kRowElement), widen_run(sines.zw, kRowElement));
+    cos_sin[0] = cos_sin_from(widen_run(cosines.xy, kRowElement), widen_run(sines.xy, kRowElement));
+    cos_sin[kQuads - 1u] = cos_sin_from(widen_run(cosines.zw, kRowElement), widen_run(sines.zw, kRowElement));
 }
 
 // Elements that are neither scaled nor added to move as integers.
@@ -68,7 +68,7 @@ Head sum_head(Head head, bool added) {
     Head result = head;
     uint quad = 0u;
     do { // not all compilers see that a for loop would run at least once
-        CosSin terms = turns[quad];
+        CosSin terms = cos_sin[quad];
         Quad pairs = read_quad(head, quad, ROPE_IS_INTERLEAVED(kChunkIn), as_is);
         if (ROPE_IS_INTERLEAVED(kChunkIn)) deinterleave(pairs);
         pairs.x[0] = sum_of(pairs.x[0], added, kCosineFirst != 0u ? terms.cosine : terms.sine);

@@ -10,7 +10,8 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_16bit_storage : require
 #define ROPE_PUSH RopeBiasPush
-#include "../fused/words.h"
+#define ROPE_SCORES
+#include "words.h"
 #include "../start.glsl"
 #include "../position.glsl"
 #include "../runs.glsl"
@@ -32,8 +33,8 @@ const bool kOwnPositions = kPositions == ROPE_KIND_PER_TOKEN; // others follow e
 uint head_rows; // place of the head's first value
 
 // ---- Values --------------------------------------------------------------------------------------------------------
-#ifdef ROPE_BUCKETS
-const bool kFromRows = true;
+const bool kFromRows = kBias != ROPE_BIAS_LINEAR;
+float slope; // ALiBi's
 layout(constant_id = ROPE_ID_BUCKETS) const uint kBuckets = 32;
 layout(constant_id = ROPE_ID_MAX_DISTANCE) const uint kMaxDistance = 128;
 layout(constant_id = ROPE_ID_PARAMETERS) const uint kParameters = 1;
@@ -42,7 +43,7 @@ layout(std140, set = 0, binding = ROPE_BINDING_PARAMETERS) uniform Thresholds {
 };
 
 // Most distances have reached all thresholds or none. They leave the loop at once.
-uint row_of(int distance) {
+uint bucket_of(int distance) {
     const uint side = kBoth ? kBuckets / 2u : kBuckets;
     const uint exact = side / 2u;
     uint magnitude = rope_t5_magnitude(distance, kBoth);
@@ -52,17 +53,13 @@ uint row_of(int distance) {
         reached += rope_t5_reached(distance, kBoth, thresholds[i]);
     return rope_t5_bucket(distance, kBuckets, kBoth, reached);
 }
-#else
-const bool kFromRows = kBias != ROPE_BIAS_LINEAR;
-float slope; // ALiBi's
-
-uint row_of(int distance) { return rope_clipped_row(distance, push.least, push.most); }
-#endif
+uint row_of(int distance) {
+    if (kBias == ROPE_BIAS_BUCKETS) return bucket_of(distance);
+    return rope_clipped_row(distance, push.least, push.most);
+}
 
 float value_of(int distance) {
-#ifndef ROPE_BUCKETS
     if (!kFromRows) return kBoth ? rope_alibi_both(distance, slope) : rope_alibi(distance, slope);
-#endif
     return row_value(head_rows + row_of(distance) * push.row_stride);
 }
 
@@ -213,9 +210,7 @@ void main() {
     }
     Token first = find_token(gl_WorkGroupID.y, first_query);
     head_rows = push.rows.offset + head * push.rows.head;
-#ifndef ROPE_BUCKETS
     if (!kFromRows) slope = row_value(head_rows);
-#endif
     if (kShares) {
         shared_begin = int(push.first_key + first_key - first.whole.x - (queries - 1u));
         shared_count = min(kRun << push.lane_bits, push.keys - first_key) + queries - 1u;

@@ -5,7 +5,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #define ROPE_PUSH RopeRelativePush
-#include "../fused/words.h"
+#include "words.h"
 #ifdef ROPE_OF_VALUES
 #include "relative_values.glsl"
 #else

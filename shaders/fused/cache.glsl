@@ -1,16 +1,18 @@
 // This file finds which tokens there are, and the slot of a cache that each one goes to.
 #ifndef ROPE_CACHE_GLSL
 #define ROPE_CACHE_GLSL
+#include "layout.glsl"
 #include "../position.glsl"
 
-layout(constant_id = ROPE_ID_COUNTED) const uint kCounted = 0;
+layout(constant_id = ROPE_ID_PASS) const uint kPass = 0;
 layout(constant_id = ROPE_ID_CACHE) const uint kCache = ROPE_CACHE_OFF;
-layout(constant_id = ROPE_ID_SHIFT) const uint kShift = 0;
-layout(constant_id = ROPE_ID_SLOT_MAP_WIDE) const uint kSlotMapWide = 0;
 layout(constant_id = ROPE_ID_PAGE_SIZE) const uint kPageSize = 0; // 0: no pages
-layout(constant_id = ROPE_ID_SLOT_MAP_APART) const uint kSlotMapApart = 0;
-layout(constant_id = ROPE_ID_LONG_RING) const uint kLongRing = 0;
 layout(constant_id = ROPE_ID_COUNT_STRIDE) const uint kCountStride = 0;
+const bool kCounted = (kPass & ROPE_PASS_COUNTED) != 0u;
+const bool kByDelta = (kPass & ROPE_PASS_BY_DELTA) != 0u;
+const bool kLongRing = (kPass & ROPE_PASS_LONG_RING) != 0u;
+const bool kSlotMapApart = (kPass & ROPE_PASS_MAP_APART) != 0u;
+const uint kSlotMapWide = uint((kPass & ROPE_PASS_MAP_WIDE) != 0u);
 
 BUFFER(ROPE_BINDING_SLOT_MAP, SlotMap, readonly, uint, slot_map)
 
@@ -25,19 +27,19 @@ uvec2 token_count() {
 }
 
 bool is_counted_in(uint number) {
-    if (kCounted == 0u) return true;
+    if (!kCounted) return true;
     uvec2 count = token_count();
     return int(count.y) >= 0 && (count.y != 0u || token_index(number) < count.x);
 }
 
 // Returns true if a later token of the sequence takes the same slot of its ring. Tokens of other dispatches count too.
 bool is_overtaken(Token token) {
-    if (kLongRing == 0u) return false;
-    uint length = push.ROPE_RING_TOKENS;
+    if (!kLongRing) return false;
+    uint length = push.plan_tokens;
     if (kPacked) {
         uint begin = push.position_offset + token.sequence;
         length = position_word(begin + 1u, 0u) - position_word(begin, 0u);
-    } else if (kCounted != 0u) {
+    } else if (kCounted) {
         uvec2 count = token_count();
         length = count.y != 0u ? length : min(count.x, length);
     }
@@ -45,7 +47,7 @@ bool is_overtaken(Token token) {
 }
 
 uint slot_map_word(uint at) {
-    if (kSlotMapApart != 0u) return slot_map[at];
+    if (kSlotMapApart) return slot_map[at];
     return positions[at];
 }
 

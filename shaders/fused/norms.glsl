@@ -3,26 +3,63 @@
 #ifndef ROPE_NORMS_GLSL
 #define ROPE_NORMS_GLSL
 #include "weights.glsl"
+#include "../numbers/reciprocal.h"
 
-// An entry is one head of one token of the group.
-const uint kFours = (kHeadQuads + 3u) / 4u; // vectors of a head's quads
-const uint kEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kRowBlocks * kHeadsPerThread;
-uint entry_of(uint h) {
-    uint row = gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
-    return (row * kRowBlocks + row_block) * kHeadsPerThread + h;
+const bool kNorms = (kQ_norm_range | kK_norm_range | kV_norm_range) != 0u;
+const bool kNormsFirst = (kNormBits & ROPE_NORM_BEFORE) != 0u;
+const bool kNormsLast = (kNormBits & ROPE_NORM_AFTER) != 0u;
+const bool kNormsAllHeads = (kNormBits & ROPE_NORM_ALL_HEADS) != 0u;
+const bool kCentered = (kNormBits & ROPE_NORM_CENTERED) != 0u;
+// The quads of the widest part of a head that a norm takes. Without kPart each norm takes as many, which are all.
+const uint kQNormQuads = kQ_norm_range & 0xFFFFu, kKNormQuads = kK_norm_range & 0xFFFFu;
+const uint kVNormQuads = kV_norm_range & 0xFFFFu;
+const uint kQkNormQuads = kQNormQuads > kKNormQuads ? kQNormQuads : kKNormQuads;
+const uint kNormQuads = kQkNormQuads > kVNormQuads ? kQkNormQuads : kVNormQuads;
+const bool kPart = (kPass & ROPE_PASS_NORM_PART) != 0u;
+
+bool is_normed(uint tensor) { return kNorms && norm_range_of(tensor) != 0u; }
+bool is_centered(uint tensor) { return is_normed(tensor) && has_norm_bit(tensor, ROPE_NORM_CENTERED); }
+uint norm_quads(uint tensor) { return kPart ? norm_range_of(tensor) & 0xFFFFu : kNormQuads; }
+// Returns the place of a quad among those that the norm takes, or more than they are.
+uint place_in_norm(uint tensor, uint place) { return kPart ? place - (norm_range_of(tensor) >> 16) : place; }
+
+// ---- Weights in a buffer of their own, which a thread loads beside its heads
+
+void hold_weights(WorkItem item, uint h, uint half_quad, uint place) {
+    place = place_in_norm(item.tensor, place);
+    if (kPart) place = min(place, max(norm_quads(item.tensor), 1u) - 1u);
+    held_weights[held_at(h, half_quad)] = load_weights(item, h, place);
 }
-// Returns which of the four quads from quad 4 * `four` on there are.
-bvec4 are_below(uint four, uint quads) { return lessThan(uvec4(four * 4u) + uvec4(0u, 1u, 2u, 3u), uvec4(quads)); }
+
+// Loads the weights that a thread's heads meet, whose elements lie in these runs.
+void load_head_weights(WorkItem item, Runs runs, bool interleaved) {
+    if (!kHoldsWeights || weight_element(item.tensor) == 0u) return;
+    uint h = 0u;
+    do {
+        uint quad = 0u;
+        do {
+            uint places[2] = quad_places(runs, quad, interleaved);
+            uint i = 0u;
+            do {
+                hold_weights(item, h, 2u * quad + i, places[i]);
+            } while (++i < 2u);
+        } while (++quad < kQuads);
+    } while (++h < kWeightHeads);
+}
+
+// ---- Sums
+
+const uint kFours = (kNormQuads + 3u) / 4u; // vectors of a head's quads
 
 // Sums of squares come first. Sums of the elements follow, for a norm that takes off their mean.
 const uint kSums = kCentered ? 2u : 1u;
-shared vec4 quad_sums[kNorm != ROPE_NORM_OFF ? kSums * kEntries * kFours : 1u];
-shared float head_sums[kNormAllHeads != 0u ? kSums * kEntries : 1u];
+shared vec4 quad_sums[kNorms ? kSums * kEntries * kFours : 1u];
+shared float head_sums[kNormsAllHeads ? kSums * kEntries : 4u]; // idle: 16 bytes, so that no array behind it is shifted
 const uint kOtherSums = kEntries * kFours;
 
 void keep_sum(WorkItem item, uint h, uint begin, uint place, vec4 x) {
-    uint at = place_in_norm(item, place);
-    if (kPart && at >= norm_quads(item)) return;
+    uint at = place_in_norm(item.tensor, place);
+    if (kPart && at >= norm_quads(item.tensor)) return;
     precise float sum = (x.x + x.y) + (x.z + x.w);
     quad_sums[begin + entry_of(h) * kFours + at / 4u][at % 4u] = sum;
 }
@@ -38,7 +75,7 @@ void keep_sums(WorkItem item, uint h, uint place, uvec4 words) {
 }
 vec4 with_four(WorkItem item, uint first, uint four, vec4 totals) {
     vec4 sums = quad_sums[first + four];
-    if (kPart || kHeadQuads % 4u != 0u) sums = mix(vec4(0.0), sums, are_below(four, norm_quads(item)));
+    if (kPart || kNormQuads % 4u != 0u) sums = mix(vec4(0.0), sums, are_below(four, norm_quads(item.tensor)));
     precise vec4 all = totals + sums;
     return all;
 }
@@ -89,30 +126,27 @@ float sum_of_heads(WorkItem item, uint which) {
 
 // Returns the sum that the norm of a head goes by: its squares' (0), or that of its products (1).
 float sum_of(WorkItem item, uint h, uint which) {
-    if (kNormAllHeads != 0u) return sum_of_heads(item, which);
+    if (kNormsAllHeads) return sum_of_heads(item, which);
     return sum_of_head(item, h, which);
 }
 
-float norm_share(WorkItem item) {
-    return uintBitsToFloat(choose_by_norm(item, kQNormShare, kKNormShare, kVNormShare));
-}
+float norm_share(WorkItem item) { return uintBitsToFloat(norm_share_of(item.tensor)); }
 
-bool is_centered(WorkItem item) { return is_normed(item) && has_norm_bit(item, ROPE_NORM_CENTERED); }
 // Returns what is taken from each element of a head.
 float mean_of_head(WorkItem item, uint h) {
     precise float mean = sum_of_head(item, h, 1u) * norm_share(item);
-    return is_centered(item) ? mean : 0.0;
+    return is_centered(item.tensor) ? mean : 0.0;
 }
 uvec4 centered(WorkItem item, float mean, uint place, uvec4 words) {
-    if (kPart && place_in_norm(item, place) >= norm_quads(item)) return words;
+    if (kPart && place_in_norm(item.tensor, place) >= norm_quads(item.tensor)) return words;
     precise vec4 x = uintBitsToFloat(words) - mean;
-    return is_centered(item) ? floatBitsToUint(x) : words;
+    return is_centered(item.tensor) ? floatBitsToUint(x) : words;
 }
 
 float norm_factor(WorkItem item, uint h) {
     precise float sum = sum_of(item, h, 0u);
     precise float mean = sum * norm_share(item);
-    precise float root = mean + uintBitsToFloat(choose_by_norm(item, kQEpsilon, kKEpsilon, kVEpsilon));
+    precise float root = mean + uintBitsToFloat(epsilon_of(item.tensor));
     return uintBitsToFloat(reciprocal_root_bits(floatBitsToUint(root)));
 }
 
@@ -120,24 +154,63 @@ float norm_factor(WorkItem item, uint h) {
 // is the quad's place among those that the norm takes.
 vec4 weighed(WorkItem item, uint h, uint half_quad, uint at, vec4 given_x) {
     precise vec4 x = given_x;
-    if (has_weights(item)) {
-        vec4 given = weights_of(item, h, half_quad, at);
-        uint offset = choose_by_norm(item, kQWeightOffset, kKWeightOffset, kVWeightOffset);
-        precise vec4 raised = given + uintBitsToFloat(offset);
-        x = x * mix(raised, given, bvec4(offset == 0u)); // some compilers drop a sum with 0, and keep its zero's sign
+    if (has_weights(item.tensor)) {
+        vec4 given = weights_of(item, h, half_quad, norm_quads(item.tensor), at);
+        uint plus = weight_plus_of(item.tensor);
+        precise vec4 raised = given + uintBitsToFloat(plus);
+        x = x * mix(raised, given, bvec4(plus == 0u)); // some compilers drop a sum with 0, and keep its zero's sign
     }
     return x;
 }
 
 uvec4 normed(WorkItem item, uint h, float factor, uint half_quad, uint place, uvec4 words) {
-    uint at = place_in_norm(item, place);
-    if (kPart && at >= norm_quads(item)) return words;
+    uint at = place_in_norm(item.tensor, place);
+    if (kPart && at >= norm_quads(item.tensor)) return words;
     precise vec4 x = uintBitsToFloat(words) * factor;
     x = weighed(item, h, half_quad, at, x);
-#ifdef ROPE_PARAMETERS
-    if (has_norm_bit(item, ROPE_NORM_BIASED)) x = x + norm_biases_of(item, h, at);
-#endif
+    if (has_norm_bit(item.tensor, ROPE_NORM_BIASED)) x = x + norm_biases_of(item, h, norm_quads(item.tensor), at);
     return floatBitsToUint(x);
+}
+
+// ---- The stage
+
+// Subtracts the means from the elements.
+void center_heads(WorkItem item, Runs runs, bool interleaved) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        float mean = mean_of_head(item, h);
+        for (uint quad = 0u; quad < kQuads; ++quad) {
+            uint places[2] = quad_places(runs, quad, interleaved);
+            for (uint i = 0u; i < 2u; ++i) {
+                uvec4 x = centered(item, mean, places[i], held[h * kQuads + quad].x[i]);
+                held[h * kQuads + quad].x[i] = x;
+                keep_squares(item, h, places[i], x);
+            }
+        }
+    }
+}
+
+void norm_heads(WorkItem item, Runs runs, bool interleaved) {
+    barrier();
+    if (kCentered) {
+        center_heads(item, runs, interleaved);
+        barrier();
+    }
+    if (kNormsAllHeads) keep_head_sums(item);
+    if (!is_normed(item.tensor)) return;
+    float factor = 0.0;
+    uint h = 0u;
+    do {
+        if (h == 0u || !kNormsAllHeads) factor = norm_factor(item, h);
+        uint quad = 0u;
+        do {
+            uint places[2] = quad_places(runs, quad, interleaved);
+            uint i = 0u;
+            do {
+                uvec4 x = held[h * kQuads + quad].x[i];
+                held[h * kQuads + quad].x[i] = normed(item, h, factor, 2u * quad + i, places[i], x);
+            } while (++i < 2u);
+        } while (++quad < kQuads);
+    } while (++h < kHeadsPerThread);
 }
 
 #endif

@@ -3,22 +3,16 @@
 // weights at the norm, because they and the integers' scales would take too many registers.
 #ifndef ROPE_WEIGHTS_GLSL
 #define ROPE_WEIGHTS_GLSL
-#include "norm_parts.glsl"
+#include "heads.glsl"
+#include "cache.glsl"
+#include "parameters.glsl"
 
-layout(constant_id = ROPE_ID_Q_WEIGHTS) const uint kQWeights = ROPE_NOWHERE;
-layout(constant_id = ROPE_ID_K_WEIGHTS) const uint kKWeights = ROPE_NOWHERE;
-layout(constant_id = ROPE_ID_V_WEIGHTS) const uint kVWeights = ROPE_NOWHERE;
-layout(constant_id = ROPE_ID_Q_WEIGHT_OFFSET) const uint kQWeightOffset = 0;
-layout(constant_id = ROPE_ID_K_WEIGHT_OFFSET) const uint kKWeightOffset = 0;
-layout(constant_id = ROPE_ID_V_WEIGHT_OFFSET) const uint kVWeightOffset = 0;
+const uint kNormBits = kQ_norm_bits | kK_norm_bits | kV_norm_bits;
+const bool kWeightsByFour = (kNormBits & ROPE_NORM_BY_FOUR) != 0u;
+const uint kQWeightElement = kQ_norm_bits >> ROPE_NORM_WEIGHTS; // 1 + the element of weights in a buffer, or 0
+const uint kKWeightElement = kK_norm_bits >> ROPE_NORM_WEIGHTS;
 
-layout(constant_id = ROPE_ID_WEIGHT_BITS) const uint kWeightBits = 0;
-layout(constant_id = ROPE_ID_Q_WEIGHT_ELEMENT) const uint kQWeightElement = 0;
-layout(constant_id = ROPE_ID_K_WEIGHT_ELEMENT) const uint kKWeightElement = 0;
-layout(constant_id = ROPE_ID_Q_WEIGHT_TOKEN) const uint kQWeightToken = 0;
-layout(constant_id = ROPE_ID_K_WEIGHT_TOKEN) const uint kKWeightToken = 0;
-layout(constant_id = ROPE_ID_Q_WEIGHT_HEAD) const uint kQWeightHead = 0;
-layout(constant_id = ROPE_ID_K_WEIGHT_HEAD) const uint kKWeightHead = 0;
+bool has_norm_bit(uint tensor, uint bit) { return (norm_bits_of(tensor) & bit) != 0u; }
 
 #define WEIGHTS(view, type)                                                                                            \
     BUFFER(ROPE_BINDING_Q_WEIGHTS, QWeights_##view, readonly, type, q_weights_##view)                                  \
@@ -33,29 +27,23 @@ WEIGHTS(vector, uvec4)
 WEIGHTS(two, uvec2)
 WEIGHTS(word, uint)
 
-#ifdef ROPE_INTEGERS
-const bool kHoldsWeights = false;
-#else
-const bool kHoldsWeights = (kQWeightElement | kKWeightElement) != 0u;
-#endif
-const uint kWeightHeads = (kQWeightHead | kKWeightHead) != 0u ? kHeadsPerThread : 1u;
+const bool kHoldsWeights = (kQWeightElement | kKWeightElement) != 0u && !kQuantizes;
+const uint kWeightHeads = (kQ_weight_head | kK_weight_head) != 0u ? kHeadsPerThread : 1u;
 uvec4 held_weights[kHoldsWeights ? kWeightHeads * 2u * kQuads : 1u];
 uint held_at(uint h, uint half_quad) { return choose(kWeightHeads != 1u, h * 2u * kQuads, 0u) + half_quad; }
 
-// Returns 1 + the element of weights in a buffer of their own, or 0. V has none.
-uint weight_element(WorkItem item) {
-    return choose(is_q(item), kQWeightElement, choose(item.tensor == kThird, 0u, kKWeightElement));
-}
+// V has no weights in a buffer.
+uint weight_element(uint tensor) { return norm_bits_of(tensor) >> ROPE_NORM_WEIGHTS; }
 
 // Weights of one kind need no choice by tensor. 0: there are two kinds, or none.
 const uint kOneKind = kKWeightElement == 0u ? kQWeightElement : kQWeightElement == 0u ? kKWeightElement : 0u;
 const uint kWeightElement = kQWeightElement == kKWeightElement ? kQWeightElement : kOneKind;
-uint element_of_weights(WorkItem item) { return kWeightElement != 0u ? kWeightElement : weight_element(item); }
+uint element_of_weights(uint tensor) { return kWeightElement != 0u ? kWeightElement : weight_element(tensor); }
 
 // Returns the four weights from element `at` on: four words, or two of 16-bit elements. Only words that have some of
 // these weights are read.
 uvec4 weight_words(bool of_q, bool floats, uint at) {
-    if ((kWeightBits & ROPE_WEIGHTS_BY_FOUR) != 0u) {
+    if (kWeightsByFour) {
         if (floats) return weights_vector(of_q, at / 4u);
         return uvec4(weights_two(of_q, at / 4u), 0u, 0u);
     }
@@ -69,67 +57,32 @@ uvec4 weight_words(bool of_q, bool floats, uint at) {
 
 // Loads those of quad `place` among those that the norm takes.
 uvec4 load_weights(WorkItem item, uint h, uint place) {
-    uint begin = is_q(item) ? push.ROPE_WEIGHTS_AT & ROPE_MOST_WEIGHTS_AT : push.ROPE_WEIGHTS_AT >> 16;
-    uint head = min(item.head + h, item.heads - 1u);
-    uint at = begin + token_index(item.token) * choose(is_q(item), kQWeightToken, kKWeightToken) +
-              head * choose(is_q(item), kQWeightHead, kKWeightHead) + place * 4u;
-    return weight_words(is_q(item), element_of_weights(item) == 1u + ROPE_F32, at);
+    uint begin = choose(is_q(item.tensor), push.weights_at[0], push.weights_at[1]);
+    uint at = begin + token_index(item.token) * weight_token_of(item.tensor) +
+              head_number(item, h) * weight_head_of(item.tensor) + place * 4u;
+    return weight_words(is_q(item.tensor), element_of_weights(item.tensor) == 1u + ROPE_F32, at);
 }
 
-void hold_weights(WorkItem item, uint h, uint half_quad, uint place) {
-    place = place_in_norm(item, place);
-    if (kPart) place = min(place, max(norm_quads(item), 1u) - 1u);
-    held_weights[held_at(h, half_quad)] = load_weights(item, h, place);
-}
+bool has_weights(uint tensor) { return weight_element(tensor) != 0u || has_norm_bit(tensor, ROPE_NORM_GIVEN); }
 
-// Loads the weights that a thread's heads meet, whose elements lie in these runs.
-void load_head_weights(WorkItem item, Runs runs, bool interleaved) {
-    if (!kHoldsWeights || weight_element(item) == 0u) return;
-    uint h = 0u;
-    do {
-        uint quad = 0u;
-        do {
-            uint places[2] = quad_places(runs, quad, interleaved);
-            uint i = 0u;
-            do {
-                hold_weights(item, h, 2u * quad + i, places[i]);
-            } while (++i < 2u);
-        } while (++quad < kQuads);
-    } while (++h < kWeightHeads);
-}
-
-bool has_weights(WorkItem item) {
-    if (weight_element(item) != 0u) return true;
-    return choose_by_norm(item, kQWeights, kKWeights, kVWeights) != ROPE_NOWHERE;
-}
-
-#ifdef ROPE_PARAMETERS
 // Returns the vector of the parameters that quad 0 of a head meets.
-uint weights_at(WorkItem item, uint h) {
-    bool per_head = kNormAllHeads != 0u || has_norm_bit(item, ROPE_NORM_PER_HEAD);
-    uint head = min(item.head + h, item.heads - 1u);
-    return choose_by_norm(item, kQWeights, kKWeights, kVWeights) / 4u +
-           choose(per_head, head * norm_quads(item), 0u);
+uint weights_at(WorkItem item, uint h, uint quads) {
+    bool per_head = has_norm_bit(item.tensor, ROPE_NORM_PER_HEAD);
+    return uniform_at_of(item.tensor) + choose(per_head, head_number(item, h) * quads, 0u);
 }
 // Biases follow the weights, with as many quads.
-vec4 norm_biases_of(WorkItem item, uint h, uint place) {
-    bool per_head = has_norm_bit(item, ROPE_NORM_PER_HEAD);
-    return parameters[weights_at(item, h) + choose(per_head, item.heads, 1u) * norm_quads(item) + place];
+vec4 norm_biases_of(WorkItem item, uint h, uint quads, uint place) {
+    bool per_head = has_norm_bit(item.tensor, ROPE_NORM_PER_HEAD);
+    return parameters[weights_at(item, h, quads) + choose(per_head, item.heads, 1u) * quads + place];
 }
-#endif
 
-vec4 weights_of(WorkItem item, uint h, uint half_quad, uint place) {
-    if (weight_element(item) != 0u) {
-        uint element = element_of_weights(item);
-        uvec4 words = held_weights[kHoldsWeights ? held_at(h, half_quad) : 0u];
-        if (!kHoldsWeights) words = load_weights(item, h, place);
-        return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
-    }
-#ifdef ROPE_PARAMETERS
-    return parameters[weights_at(item, h) + place];
-#else
-    return vec4(1.0);
-#endif
+// Returns the weights of quad `place` of the `quads` that a norm takes. Those of a buffer may be held.
+vec4 weights_of(WorkItem item, uint h, uint half_quad, uint quads, uint place) {
+    if (weight_element(item.tensor) == 0u) return parameters[weights_at(item, h, quads) + place];
+    uint element = element_of_weights(item.tensor);
+    uvec4 words = held_weights[kHoldsWeights ? held_at(h, half_quad) : 0u];
+    if (!kHoldsWeights) words = load_weights(item, h, place);
+    return uintBitsToFloat(element == 1u + ROPE_F32 ? words : widen_run(words.xy, element - 1u));
 }
 
 #endif

@@ -368,7 +368,7 @@ TEST(PlanBias, OfT5IsOneDispatchWithoutASurplusByte) {
     EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], 0u);
     RopeDispatch dispatch;
     ropeGetDispatch(&plan, 0, &dispatch);
-    EXPECT_STREQ(dispatch.shader->name, "bias_buckets_wide");
+    EXPECT_STREQ(dispatch.shader->name, "bias_wide");
     const uint32_t groups[] = {512 / 8, 2, 12 * 2}; // of 8 queries and 256 keys each
     EXPECT_TRUE(std::equal(dispatch.groups, dispatch.groups + 3, groups))
         << dispatch.groups[0] << ", " << dispatch.groups[1] << ", " << dispatch.groups[2];

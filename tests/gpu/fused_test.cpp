@@ -95,7 +95,7 @@ class FusedOnDevice : public gpu::OnDevice {
 };
 
 bool takesQBesideIntegers(const RopePass& pass) {
-    return pass.constants[ROPE_ID_Q_HEADS] != 0 && pass.constants[ROPE_ID_CACHE_FORMAT] != 0;
+    return pass.facts.heads[0] != 0 && rope::isForCaches(static_cast<RopeElement>(pass.facts.elements[1]));
 }
 
 // More than half of them fit a device, and of one at the floor, which has four storage buffers, more than a third.

@@ -209,8 +209,7 @@ void HeadsTest::step(const Toy& toy, const RopeLimits& limits, uint32_t first, u
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     if (limits.threads >= 16384 && limits.storage_buffers >= 6) {
-        const bool unlike = toy.v.heads != 0 && toy.v.dim != toy.k.dim;
-        EXPECT_EQ(ropeDispatchCount(&plan), unlike ? 2u : 1u);
+        EXPECT_EQ(ropeDispatchCount(&plan), 1u);
     }
     const uint64_t row_bytes = uint64_t{row_} * ropeElementBytes(toy.element);
     slots_.bytes[ROPE_SLOT_Q].assign(rows_.data() + first * row_bytes, rows_.data() + (first + count) * row_bytes);

@@ -14,7 +14,9 @@ class HashFile {
     explicit HashFile(const std::string& name) {
         const char* folder = std::getenv("VKROPE_HASHES");
         const char* count = std::getenv("VKROPE_SCENES");
+        const char* start = std::getenv("VKROPE_FIRST_SCENE");
         if (count != nullptr) scenes = std::strtoull(count, nullptr, 10);
+        if (start != nullptr) first = std::strtoull(start, nullptr, 10);
         if (folder != nullptr) file_ = std::fopen((std::string(folder) + "/" + name).c_str(), "w");
     }
     HashFile(const HashFile&) = delete;
@@ -22,6 +24,7 @@ class HashFile {
     ~HashFile() {
         if (file_ != nullptr) std::fclose(file_);
     }
+    void flush() { std::fflush(file_); }
     bool isOpen() const { return file_ != nullptr; }
     void write(uint64_t seed, const RopePlan& plan, const gpu::Slots& slots, uint32_t outside) {
         uint64_t hash = outside;
@@ -35,7 +38,7 @@ class HashFile {
     }
     void writeRefused(uint64_t seed) { std::fprintf(file_, "%llu refused\n", static_cast<unsigned long long>(seed)); }
 
-    uint64_t scenes = 2000;
+    uint64_t first = 0, scenes = 2000; // up to this one
 
   private:
     std::FILE* file_ = nullptr;
@@ -48,7 +51,7 @@ TEST(SceneHashes, OfTheCpu) {
     ropeMinimumLimits(&large);
     large.storage_buffers = 13;
     large.enabled = ROPE_ENABLED_STORAGE_16;
-    for (uint64_t seed = 0; seed < file.scenes; ++seed) {
+    for (uint64_t seed = file.first; seed < file.scenes; ++seed) {
         fusion::Scene scene;
         fusion::draw(seed, &scene);
         RopePlan plan;
@@ -69,7 +72,7 @@ TEST_P(SceneHashes, OfADevice) {
     HashFile file(GetParam().name);
     ASSERT_TRUE(file.isOpen()) << "VKROPE_HASHES names no folder";
     uint32_t ran = 0;
-    for (uint64_t seed = 0; seed < file.scenes; ++seed) {
+    for (uint64_t seed = file.first; seed < file.scenes; ++seed) {
         fusion::Scene scene;
         fusion::draw(seed, &scene);
         RopePlan plan;
@@ -82,6 +85,7 @@ TEST_P(SceneHashes, OfADevice) {
         gpu::Slots slots = fusion::makeSlots(scene, plan, seed);
         ASSERT_TRUE(gpu::run(&device(), plan, &slots)) << fusion::describe(scene);
         const bool counts = plan.bytes[ROPE_SLOT_COUNTER] != 0;
+        file.flush();
         file.write(seed, plan, slots, counts ? slots.get<uint32_t>(ROPE_SLOT_COUNTER)[0] : 0);
     }
 }

@@ -1,6 +1,5 @@
 // Scenes: descriptions of fused passes drawn from a seed.
 #include "fusion.hpp"
-#include "plan/fused/dispatch.h"
 #include "plan/fused/resolve.h"
 #include "sample.hpp"
 

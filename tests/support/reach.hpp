@@ -37,6 +37,28 @@ inline rope::RopePlace inElements(uint32_t run, const rope::RopePlace& p) {
     return {p.offset * run, p.batch * run, p.token * run, p.head * run};
 }
 
+// The words that tell where tokens stand. A fused pass, or a count, has a part of them as constants.
+inline rope::RopePush tokenWords(const RopeDispatch& dispatch) {
+    rope::RopePush words = {};
+    const bool fused = std::strncmp(dispatch.shader->name, "fused", 5) == 0;
+    if (!fused && std::strcmp(dispatch.shader->name, "count") != 0) {
+        std::memcpy(&words, dispatch.push, sizeof words);
+        return words;
+    }
+    rope::RopeFusedPush push;
+    std::memcpy(&push, dispatch.push, sizeof push);
+    const uint32_t row = dispatch.constants[ROPE_ID_ROW_TOKEN];
+    words.rows = {push.rows_offset, push.plan_tokens * row, row, dispatch.constants[ROPE_ID_ROW_PAIR]};
+    words.tokens = push.tokens;
+    words.position_offset = push.position_offset;
+    words.position_batch = push.position_batch;
+    words.position_token = dispatch.constants[ROPE_ID_POSITION_TOKEN];
+    words.position_axis = push.position_axis;
+    words.scale_exponent = push.scale_exponent;
+    words.sin_offset = push.sin_offset;
+    return words;
+}
+
 // The last position, length or set that any token can ask for, whatever the buffer holds.
 inline void checkPositions(const RopeDispatch& dispatch, const rope::RopePush& push, const Last& asked) {
     const RopeBinding& binding = dispatch.bindings[ROPE_BINDING_POSITIONS];
@@ -231,8 +253,7 @@ inline void checkDispatches(const RopePlan& plan, const RopeRotateDescription& d
         Dispatched of = {plan, passOf(plan, i), d, {}};
         const RopeDispatch& dispatch = of.dispatch;
         ropeGetDispatch(&plan, i, &of.dispatch);
-        rope::RopePush push; // the words that the families share
-        std::memcpy(&push, dispatch.push, sizeof push);
+        const rope::RopePush push = tokenWords(dispatch);
         ASSERT_LE(dispatch.groups[0], limits.group_count[0]);
         ASSERT_LE(dispatch.groups[1], limits.group_count[1]);
         for (const RopeBinding& binding : dispatch.bindings) {

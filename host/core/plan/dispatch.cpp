@@ -1,6 +1,7 @@
 // This file hands out a plan's dispatches: each part of each pass, with its bindings and push words.
 #include "plan/dispatch.h"
-#include "plan/completion.h"
+#include "plan/element_formats.h"
+#include "plan/pass.h"
 
 #include <string.h>
 
@@ -55,6 +56,54 @@ RopePlace bindPart(const RopePass& pass, uint32_t index, const PassPart& part, u
     return {first, strides[kBatch], strides[kToken], strides[kHead]};
 }
 
+// Sets where K lies beside Q. No part of a pass of two tensors cuts heads, so the plan has set the strides between
+// them.
+void fillRotationWords(const RopePass& pass, const RopePlace* places, uint32_t* push) {
+    RopeRotatePush planned, words;
+    memcpy(&planned, pass.push, sizeof planned);
+    memcpy(&words, push, sizeof words);
+    const uint32_t from = isBound(pass, ROPE_BINDING_SOURCE_K) ? ROPE_BINDING_SOURCE_K : ROPE_BINDING_DESTINATION_K;
+    words.source_k = placeInUnits(pass.address_unit, places[from]);
+    words.destination_k = placeInUnits(pass.address_unit, places[ROPE_BINDING_DESTINATION_K]);
+    words.source.head = planned.source.head;
+    words.destination.head = planned.destination.head;
+    words.source_k.head = planned.source_k.head;
+    words.destination_k.head = planned.destination_k.head;
+    memcpy(push, &words, sizeof words);
+}
+
+// Adds to the words what the part begins behind: tokens and sequences before it, and what bindings lose to alignment.
+void fillFusedWords(const RopePass& pass, const PassPart& part, const RopePlace* places, uint32_t* push) {
+    const RopePassFacts& facts = pass.facts;
+    const uint32_t batch = part.begin[kBatch], token = part.begin[kToken], unit = pass.address_unit;
+    RopeFusedPush words;
+    memcpy(&words, pass.push, sizeof words);
+    words.tokens = part.count[kToken];
+    words.first_token = token;
+    words.rows_offset += places[ROPE_BINDING_COS_SIN].offset;
+    words.position_offset += batch * words.position_batch + token * facts.position_token;
+    words.slot_map_at += batch * words.slot_map_batch;
+    words.count_at += batch * facts.count_batch;
+    for (uint32_t t = 0; t < 3; ++t) {
+        const bool words_of_cache = isForCaches(static_cast<RopeElement>(facts.elements[t]));
+        words.to[t] += places[facts.to[t]].offset / (words_of_cache ? 1 : unit) + batch * facts.to_sequence[t];
+        words.from[t] =
+            facts.from[t] == facts.to[t] ? words.to[t] : words.from[t] + places[facts.from[t]].offset / unit;
+    }
+    for (uint32_t t = 0; t < 2; ++t)
+        words.scale_at[t] += places[facts.to[1 + t]].offset + batch * facts.scale_sequence[t];
+    memcpy(push, &words, sizeof words);
+}
+
+// Counts take the push words of fused passes.
+void fillCountWords(const RopePass& pass, const RopePush& tokens, uint32_t* push) {
+    RopeFusedPush words = {};
+    copyTokenWords(tokens, pass.count[kToken], &words);
+    words.tokens = tokens.tokens;
+    words.first_token = tokens.first_token;
+    memcpy(push, &words, sizeof words);
+}
+
 } // namespace
 
 void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, RopeDispatch* dispatch) {
@@ -84,7 +133,9 @@ void fillDispatch(const RopePass& pass, uint32_t index, uint32_t alignment, Rope
     push.tokens = part.count[kToken];
     push.heads = part.count[kHead];
     memcpy(dispatch->push, &push, sizeof push);
-    if (pass.completion != nullptr) pass.completion->complete_words(pass, part, places, dispatch->push);
+    if (pass.facts.words == kRotationWords) fillRotationWords(pass, places, dispatch->push);
+    if (pass.facts.words == kFusedWords) fillFusedWords(pass, part, places, dispatch->push);
+    if (pass.facts.words == kCountWords) fillCountWords(pass, push, dispatch->push);
     dispatch->groups[0] = static_cast<uint32_t>(groupCountX(pass, part.count[kToken]));
     dispatch->groups[1] = part.count[kBatch];
     dispatch->groups[2] = static_cast<uint32_t>(groupCountZ(pass, part.count[kHead]));

@@ -1,6 +1,6 @@
 // The formats of elements: what host, program and benchmarks know of each, and the number that shaders know it by. A
 // float more is an enumerator of rope.h, a number in shaders/interface.h, a row here, and its conversion in
-// shaders/numbers/element.h. A format of blocks more is an enumerator and a row: shaders/fused/integers.glsl and
+// shaders/numbers/element.h. A format of blocks more is an enumerator and a row: shaders/fused/convert.glsl and
 // host/core/reference/quantize.cpp go by the facts of the row.
 #pragma once
 

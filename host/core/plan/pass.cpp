@@ -2,9 +2,11 @@
 #include "plan/pass.h"
 
 static_assert(sizeof(rope::RopePush) == sizeof(uint32_t) * ROPE_PUSH_WORDS &&
-                  sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush),
+                  sizeof(rope::RopeRotatePush) == sizeof(rope::RopePush) &&
+                  sizeof(rope::RopeFusedPush) == sizeof(rope::RopePush),
               "push constants are 128 bytes");
-static_assert(offsetof(RopePass, access) == offsetof(RopePass, pipeline_hash) + sizeof(uint32_t),
+static_assert(offsetof(RopePass, access) == offsetof(RopePass, facts) + sizeof(RopePassFacts) &&
+                  offsetof(RopePassFacts, to_begin) == offsetof(RopePassFacts, from_begin) + 3 * sizeof(uint64_t),
               "plans are compared as bytes, and a copied structure need not keep padding");
 
 namespace rope {
@@ -15,13 +17,6 @@ uint64_t spanBytes(const RopeAccess& access, const uint32_t counts[kGridAxes]) {
         if (!addProduct(counts[axis] - 1, access.stride[axis], &elements)) return UINT64_MAX;
     uint64_t bytes = 0;
     return addProduct(elements, access.element_bytes, &bytes) ? bytes : UINT64_MAX;
-}
-
-uint32_t fusedBinding(const RopePass& pass, uint32_t role, bool source) {
-    const uint32_t first = source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION;
-    const uint32_t apart = pass.constants[ROPE_ID_APART] / (source ? ROPE_APART_SOURCE_K : ROPE_APART_DESTINATION_K);
-    if (role == 2 && (apart & 2u) != 0) return first + 2;
-    return first + (role != 0 && (apart & 1u) != 0 ? 1 : 0);
 }
 
 // The shader counts by its bytes, so that a plan has one hash in every process.

@@ -86,13 +86,31 @@ template <typename Push> Push familyPush(const RopePush& shared) {
     memcpy(&push, &shared, offsetof(RopePush, destination) + sizeof shared.destination);
     return push;
 }
-// Gives a fused pass the words that all families share.
-template <typename Push> void writeTokenWords(const RopePush& shared, Push* push) {
-    static_assert(offsetof(RopePush, heads) == offsetof(RopeFusedPush, count_at), "the shared words are the same");
-    memcpy(push, &shared, offsetof(RopePush, heads));
+// Gives a fused pass, or a count, the words of other families that tell where tokens stand. A part of these is
+// constants.
+inline void copyTokenWords(const RopePush& tokens, uint32_t plan_tokens, RopeFusedPush* push) {
+    push->rows_offset = tokens.rows.offset;
+    push->sin_offset = tokens.sin_offset;
+    push->scale_mantissa = tokens.scale_mantissa;
+    push->scale_exponent = tokens.scale_exponent;
+    push->plan_tokens = plan_tokens;
+    push->window_begin = tokens.window_begin;
+    push->window_end = tokens.window_end;
+    push->position_offset = tokens.position_offset;
+    push->position_batch = tokens.position_batch;
+    push->position_axis = tokens.position_axis;
 }
-// Returns the binding of Q (0), K (1) or V (2) in a fused pass.
-uint32_t fusedBinding(const RopePass& pass, uint32_t role, bool source);
+inline void setTokenWords(const RopePush& tokens, uint32_t plan_tokens, RopeFusedPush* push, RopePass* pass) {
+    copyTokenWords(tokens, plan_tokens, push);
+    pass->facts.position_token = pass->constants[ROPE_ID_POSITION_TOKEN] = tokens.position_token;
+    pass->constants[ROPE_ID_ROW_TOKEN] = tokens.rows.token;
+    pass->constants[ROPE_ID_ROW_PAIR] = tokens.rows.head;
+}
+// How a dispatch completes the push words of its pass, beside those of one tensor: RopePassFacts.words.
+enum : uint32_t { kTensorWords, kRotationWords, kFusedWords, kCountWords };
+// What a pass does to its tensors: RopePassFacts.stages.
+constexpr uint32_t kNormBefore = 1, kTurn = 2, kNormAfter = 4, kQueryScale = 8, kFused = 16, kInPlace = 32,
+                   kShares = 64;
 
 inline RopePush readPush(const RopePass& pass) {
     RopePush push;

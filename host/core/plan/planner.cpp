@@ -1,7 +1,7 @@
 // This file finishes plans: passes are joined, split to a device's limits, and summed up to the bytes of each slot.
 #include "plan/planner.h"
-#include "plan/completion.h"
 #include "plan/limits.h"
+#include "plan/pass.h"
 
 #include <string.h>
 
@@ -9,7 +9,6 @@ namespace rope {
 namespace {
 
 constexpr uint32_t kDefaultGroupSize = 64; // tokens of a count, one a thread: what every device allows in z
-constexpr uint32_t kMaxGroupsZ = 65535;    // what every device has
 
 // Returns the bytes that a binding's start may lose to its alignment. The loss is known for a binding that no split
 // moves; other bindings may lose nearly the whole alignment. Two bytes more may go to the end of a word.

@@ -12,6 +12,8 @@ namespace rope {
 // Refuses a plan or a description that is null. A plan that is not null holds the sentence.
 RopeResult checkArguments(const void* description, RopePlan* plan);
 
+constexpr uint32_t kMaxGroupsZ = 65535; // what every device has
+
 uint32_t countStorageBuffers(const RopePass& pass);
 // Refuses a pass that takes more storage buffers than the device binds together. `advice` ends the sentence.
 RopeResult checkStorageBuffers(const RopePass& pass, const RopeLimits& limits, const char* advice, RopeReason* reason);
@@ -36,19 +38,5 @@ class Planner {
     RopeLimits limits_;
     RopePlan* plan_;
 };
-
-// Plans tensors together, unless that is refused or takes more dispatches: tensors that go together are not split along
-// heads, so those whose heads lie far apart would be cut into slivers of tokens.
-template <typename PlanTensors> RopeResult planTogetherOrApart(PlanTensors plan_tensors, RopePlan* plan) {
-    const RopeResult result = plan_tensors(true, plan);
-    if (result == ROPE_SUCCESS && plan->passes[0].dispatches == 1) return result;
-    RopePlan apart;
-    const RopeResult apart_result = plan_tensors(false, &apart);
-    if (result == ROPE_SUCCESS &&
-        (apart_result != ROPE_SUCCESS || ropeDispatchCount(plan) <= ropeDispatchCount(&apart)))
-        return result;
-    *plan = apart;
-    return apart_result;
-}
 
 } // namespace rope

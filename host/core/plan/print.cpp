@@ -1,6 +1,5 @@
 // This file prints a plan in words, and compares two plans: ropePrintPlan, ropePlansEqual.
 #include "plan/cache_kinds.h"
-#include "plan/completion.h"
 #include "plan/element_formats.h"
 #include "plan/pass.h"
 
@@ -30,39 +29,36 @@ void printTo(PlanText* text, const char* format, ...) {
     if (printed > 0) text->length += static_cast<size_t>(printed);
 }
 
-// Prints what a fused pass does beside turning.
-void printStages(const RopePass& pass, PlanText* text) {
-    static const char* const kNorms[] = {"", "norm, ", ""};
-    static const char* const kLast[] = {"", "", "norm, "};
-    const uint32_t* c = pass.constants;
-    const bool turns = (c[ROPE_ID_PAIR_COUNTS] & 0xFFFFu) != 0;
-    const uint32_t out = c[ROPE_ID_ELEMENT_OUT], cached = c[ROPE_ID_ELEMENT_CACHE];
-    printTo(text, ": %s%s%s%sto %s", kNorms[c[ROPE_ID_NORM]], turns ? "turn, " : "", kLast[c[ROPE_ID_NORM]],
-            c[ROPE_ID_QUERY_SCALE] != 0 ? "scale, " : "", kElementFormats[out + 1].type);
-    if (c[ROPE_ID_CACHE] != ROPE_CACHE_OFF && cached != out)
-        printTo(text, ", %s to %s", c[ROPE_ID_V_HEADS] != 0 ? "K and V" : "K", kElementFormats[cached + 1].type);
-    printTo(text, "%s", kCacheKinds[c[ROPE_ID_CACHE]].phrase);
+const char* elementType(uint32_t element) { return kElementFormats[element].type; }
+
+// Prints what a fused pass does, and what its tensors become.
+void printStages(const RopePassFacts& f, PlanText* text) {
+    const auto phrase = [&](uint32_t stage, const char* name) { return (f.stages & stage) != 0 ? name : ""; };
+    const uint32_t first = f.heads[0] != 0 ? 0 : f.heads[1] != 0 ? 1 : 2, cached = f.heads[1] != 0 ? 1 : 2;
+    printTo(text, ": %s%s%s%sto %s", phrase(kNormBefore, "norm, "), phrase(kTurn, "turn, "),
+            phrase(kNormAfter, "norm, "), phrase(kQueryScale, "scale, "), elementType(f.elements[first]));
+    if (f.heads[cached] != 0 && f.elements[cached] != f.elements[first])
+        printTo(text, ", %s to %s", f.heads[2] != 0 ? "K and V" : "K", elementType(f.elements[cached]));
+    printTo(text, "%s", kCacheKinds[f.cache].phrase);
 }
 
 void printPass(const RopePass& pass, PlanText* text) {
-    // A pass of several tensors counts only tokens; its heads are constants.
-    const uint32_t* c = pass.constants;
-    const uint32_t heads =
-        pass.blocks != 0 ? c[ROPE_ID_Q_HEADS] + c[ROPE_ID_K_HEADS] + c[ROPE_ID_V_HEADS] : pass.count[kHead];
-    const bool fused = pass.completion != nullptr && pass.completion->has_stages;
-    const bool rotates = pass.completion != nullptr && !pass.completion->has_stages;
+    // A pass of several tensors counts only tokens.
+    const RopePassFacts& f = pass.facts;
+    const uint32_t heads = pass.blocks != 0 ? f.heads[0] + f.heads[1] + f.heads[2] : pass.count[kHead];
+    const bool fused = (f.stages & kFused) != 0;
     printTo(text, "%s: %u x %u x %u (batches, tokens, heads)", pass.shader->name, pass.count[0], pass.count[1], heads);
-    if (fused) printStages(pass, text);
+    if (fused) printStages(f, text);
     if (pass.parts[0] != 1 || pass.parts[1] != 1 || pass.parts[2] != 1)
         printTo(text, " in %u x %u x %u parts", pass.parts[0], pass.parts[1], pass.parts[2]);
     printTo(text, ", group size %u, %u heads a thread", pass.group_size, pass.heads_per_thread);
     if (pass.group[2] > 1) printTo(text, ", %u tokens a group", pass.group[2]);
-    if (rotates && c[ROPE_ID_SHARES] != 0) printTo(text, ", shared angles");
+    if ((f.stages & kShares) != 0) printTo(text, ", shared angles");
     if (pass.tokens_per_thread > 1) printTo(text, ", %u tokens", pass.tokens_per_thread);
     printTo(text, "; reads");
     for (uint32_t i = 0; i < ROPE_BINDING_COUNT; ++i) {
         const bool written = i >= ROPE_BINDING_DESTINATION && i <= ROPE_BINDING_DESTINATION_V;
-        const bool in_place = rotates && c[ROPE_ID_IN_PLACE] != 0;
+        const bool in_place = (f.stages & kInPlace) != 0;
         if (pass.access[i].extent != 0 && (!written || in_place)) printTo(text, " %s", slotName(pass.access[i].slot));
     }
     printTo(text, "; writes");

@@ -9,15 +9,12 @@
 namespace rope {
 namespace {
 
-// Returns the most tokens, from `least` to `most`, whose plan of the same way takes the pipelines of `like`, a plan of
-// `least` tokens. If `like` has one dispatch, that plan has one too.
-uint32_t lastTokensAlike(const TokenPlanner& planner, uint32_t least, uint32_t most, bool together,
-                         const RopePlan& like) {
+// Returns the most tokens, from `least` to `most`, whose plan takes the pipelines of `like`, a plan of `least` tokens.
+uint32_t lastTokensAlike(const TokenPlanner& planner, uint32_t least, uint32_t most, const RopePlan& like) {
     while (least < most) {
         const uint32_t tokens = least + (most - least + 1) / 2;
         RopePlan plan;
-        if (planner.plan(planner, tokens, together, &plan) == ROPE_SUCCESS && haveSamePipelines(like, plan) &&
-            (like.passes[0].dispatches != 1 || plan.passes[0].dispatches == 1))
+        if (planner.plan(planner, tokens, &plan) == ROPE_SUCCESS && haveSamePipelines(like, plan))
             least = tokens;
         else
             most = tokens - 1;
@@ -34,38 +31,23 @@ bool addKind(const RopePlan& plan, RopePlan* plans, uint32_t* count) {
     return true;
 }
 
-// True if no number of tokens up to this one takes fewer dispatches apart, which are at least two. The number of
-// dispatches only grows with the tokens of one sequence. It may fall with those of several.
-bool neverGoApart(const TokenPlanner& planner, uint32_t tokens) {
-    RopePlan plan;
-    if (planner.plan(planner, tokens, true, &plan) != ROPE_SUCCESS) return false;
-    return plan.passes[0].dispatches <= (planner.sequences > 1 ? 1u : 2u);
-}
-
-// Adds the plans of `least` tokens, and lowers *last to the most tokens that they serve. Tensors of several dispatches
-// may go together and apart in turns as tokens grow. Then both ways are added.
-RopeResult addKinds(const TokenPlanner& planner, uint32_t least, uint32_t* last, RopePlan* plans, uint32_t* count) {
+// Adds the plan of `least` tokens, and lowers *last to the most tokens that it serves.
+RopeResult addKindOf(const TokenPlanner& planner, uint32_t least, uint32_t* last, RopePlan* plans, uint32_t* count) {
     const uint32_t cut_alike = planner.cuts_by_tokens ? lastTokensCutAlike(planner.sequences, least) : UINT32_MAX;
     if (*last > cut_alike) *last = cut_alike;
     RopePlan plan;
-    RopeResult result = ROPE_SUCCESS;
-    bool any = false;
-    for (uint32_t way = 0; way < 2; ++way) {
-        const bool together = way == 0;
-        result = planner.plan(planner, least, together, &plan);
-        if (result != ROPE_SUCCESS) continue;
-        if (!addKind(plan, plans, count)) {
-            memset(plans, 0, sizeof *plans);
-            return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
-                          "the tensors take more than %u kinds of plans; ask for shorter ranges", ROPE_MAX_RANGE_PLANS);
-        }
-        *last = lastTokensAlike(planner, least, *last, together, plan);
-        any = true;
-        if (together && neverGoApart(planner, *last)) break;
+    const RopeResult result = planner.plan(planner, least, &plan);
+    if (result != ROPE_SUCCESS) {
+        plans[0] = plan;
+        return result;
     }
-    if (any) return ROPE_SUCCESS;
-    plans[0] = plan;
-    return result;
+    if (!addKind(plan, plans, count)) {
+        memset(plans, 0, sizeof *plans);
+        return refuse(&plans->reason, ROPE_ERROR_TOO_LARGE,
+                      "the tensors take more than %u kinds of plans; ask for shorter ranges", ROPE_MAX_RANGE_PLANS);
+    }
+    *last = lastTokensAlike(planner, least, *last, plan);
+    return ROPE_SUCCESS;
 }
 
 } // namespace
@@ -81,11 +63,10 @@ RopeResult planRange(const TokenPlanner& planner, uint32_t least, uint32_t most,
                       "the range is from %u to %u tokens; its end lies before its start", least, most);
     }
     // A range is refused before it is looked through.
-    RopeResult result = planTogetherOrApart(
-        [&](bool together, RopePlan* to) { return planner.plan(planner, most, together, to); }, plans);
+    RopeResult result = planner.plan(planner, most, plans);
     uint32_t count = 0;
     for (uint32_t last = most; result == ROPE_SUCCESS; last = most) {
-        result = addKinds(planner, least, &last, plans, &count);
+        result = addKindOf(planner, least, &last, plans, &count);
         if (last == most) break;
         least = last + 1;
     }

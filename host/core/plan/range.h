@@ -5,17 +5,17 @@
 
 namespace rope {
 
-// A TokenPlanner plans any number of tokens: with Q and K in one dispatch where they fit into one, or apart.
+// A TokenPlanner plans any number of tokens.
 struct TokenPlanner {
     const void* description;
     const RopeLimits* limits;
-    RopeResult (*plan)(const TokenPlanner& planner, uint32_t tokens, bool together, RopePlan* plan);
+    RopeResult (*plan)(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan);
     uint32_t sequences;
     bool cuts_by_tokens; // few tokens are cut into groups in other ways than many
 };
 
 // Writes up to ROPE_MAX_RANGE_PLANS plans and their number, or refuses in plans[0]. As tokens grow, a planner's plans
-// of one way of cutting and of one `together` may change their pipelines, but never go back to those that fewer had.
+// of one way of cutting may change their pipelines, but never go back to those that fewer had.
 RopeResult planRange(const TokenPlanner& planner, uint32_t least, uint32_t most, RopePlan* plans, uint32_t* plan_count);
 
 } // namespace rope

@@ -1,6 +1,5 @@
 // This file plans a rotation of Q and K: ropePlanRotate. Both turn in one dispatch where they have the same lanes of
 // the wide shader and the device binds them together; otherwise each has a pass of its own.
-#include "plan/completion.h"
 #include "plan/element_formats.h"
 #include "plan/positions.h"
 #include "plan/range.h"
@@ -56,27 +55,39 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 &&
                   ROPE_BINDING_DESTINATION_K == ROPE_BINDING_DESTINATION + 1,
               "K's bindings follow Q's");
 
+// How tensors are cut into lanes, blocks of heads and groups.
+struct RotationCut {
+    uint32_t pair_lanes, lanes, copied; // elements that lanes copy
+    uint32_t heads, blocks;             // heads of a thread
+    GroupCut groups;
+};
+RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
+                        const RopeLimits& limits) {
+    RotationCut cut = {pairLanes(d, variant), 0, d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0, 0, 0, {}};
+    cut.lanes = cut.pair_lanes + copyLanes(cut.copied, d.rotary_begin, variant);
+    cut.heads = chooseRotationHeads(d, mostHeads(t), limits);
+    cut.blocks = countBlocks(t, cut.heads);
+    cut.groups = cutIntoGroups(d, cut.blocks, cut.lanes, largestGroup(d, limits), limits);
+    return cut;
+}
+
 // Sets how the pass is cut into groups, with the constants that say so.
 void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                const RopeLimits& limits, RopePass* pass) {
     uint32_t* constants = pass->constants;
-    const uint32_t pass_elements = d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0;
-    const uint32_t pair_lanes = pairLanes(d, variant),
-                   lanes = pair_lanes + copyLanes(pass_elements, d.rotary_begin, variant);
-    const uint32_t heads = chooseRotationHeads(d, mostHeads(t), limits);
-    const uint32_t blocks = countBlocks(t, heads);
-    const GroupCut cut = cutIntoGroups(d, blocks, lanes, largestGroup(d, limits), limits);
-    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | pair_lanes << 16;
+    const RotationCut cut = cutRotation(t, d, variant, limits);
+    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | cut.pair_lanes << 16;
     constants[ROPE_ID_ROTARY_BEGIN] = d.rotary_begin;
-    constants[ROPE_ID_PASS_ELEMENTS] = pass_elements;
+    constants[ROPE_ID_PASS_ELEMENTS] = cut.copied;
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_NATIVE_HALVES] = takesNativeHalves(d, limits);
-    setGroupConstants(cut, variant, lanes, heads, pass);
+    setGroupConstants(cut.groups, variant, cut.lanes, cut.heads, pass);
+    if (cut.groups.shares) pass->facts.stages |= kShares;
     if (t.count == 1) return;
-    pass->blocks = blocks;
+    pass->blocks = cut.blocks;
     constants[ROPE_ID_Q_HEADS] = t.tensors[0]->tensor.heads;
     constants[ROPE_ID_K_HEADS] = t.tensors[1]->tensor.heads;
-    constants[ROPE_ID_Q_BLOCKS] = (t.tensors[0]->tensor.heads + heads - 1) / heads;
+    constants[ROPE_ID_Q_BLOCKS] = (t.tensors[0]->tensor.heads + cut.heads - 1) / cut.heads;
 }
 
 // Writes the push words: those that all families share, then K's places. No part of a pass of two tensors cuts heads,
@@ -94,35 +105,19 @@ void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* p
     writePush(push, pass);
 }
 
-// Sets where K lies, beside Q. The plan has set the strides from head to head.
-void completeRotationWords(const RopePass& pass, const PassPart&, const RopePlace* places, uint32_t* push) {
-    if (!isBound(pass, ROPE_BINDING_DESTINATION_K)) return;
-    RopeRotatePush planned, words;
-    memcpy(&planned, pass.push, sizeof planned);
-    memcpy(&words, push, sizeof words);
-    const uint32_t from = isBound(pass, ROPE_BINDING_SOURCE_K) ? ROPE_BINDING_SOURCE_K : ROPE_BINDING_DESTINATION_K;
-    words.source_k = placeInUnits(pass.address_unit, places[from]);
-    words.destination_k = placeInUnits(pass.address_unit, places[ROPE_BINDING_DESTINATION_K]);
-    words.source.head = planned.source.head;
-    words.destination.head = planned.destination.head;
-    words.source_k.head = planned.source_k.head;
-    words.destination_k.head = planned.destination_k.head;
-    memcpy(push, &words, sizeof words);
-}
-
-constexpr RopeCompletion kRotationCompletion = {completeRotationWords, nullptr, false};
-
 void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                      Planner* planner) {
     RopePass* pass =
         planner->addPass(rope_shader_rotate_wide, d.batch, d.tokens, t.count == 1 ? t.tensors[0]->tensor.heads : 1);
-    pass->completion = &kRotationCompletion;
+    pass->facts.words = t.count == 2 ? kRotationWords : kTensorWords;
+    pass->facts.stages = kTurn | (d.out_of_place == 0 ? kInPlace : 0);
+    for (uint32_t i = 0; i < t.count; ++i) pass->facts.heads[i] = t.tensors[i]->tensor.heads;
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
     setTensorAccesses(t, d, pass);
     setRotationConstants(d, variant, pass);
-    pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
+    pass->address_unit = addressUnit(variant);
     setGroups(t, d, variant, planner->limits(), pass);
     if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &push);
     setScaleOrTable(d, &push, pass);
@@ -137,15 +132,34 @@ uint32_t bothTensorsBuffers(const RopeRotateDescription& d) {
     return (readsPositions(positions) ? 2u : 1u) + (d.out_of_place != 0 ? 4u : 2u);
 }
 
-// True if both tensors can turn in one pass: there are two, of the same lanes.
-bool canTurnTogether(const RopeRotateDescription& d, const ShaderVariant* variants, const RopeLimits& limits) {
-    if (d.q.heads == 0 || d.k.heads == 0) return false;
-    return variants[0].lane_pairs == variants[1].lane_pairs && variants[0].by_words == variants[1].by_words &&
-           bothTensorsBuffers(d) <= limits.storage_buffers;
+// True if a part of one side has to take fewer heads: all of them span more than a binding, and tokens lie closer to
+// each other than heads do. Tensors that go together are not split along heads.
+bool splitsHeads(const RopeRotateDescription& d, uint32_t heads, const RopeLayout& l, RopeElement element,
+                 const RopeLimits& limits) {
+    const RopeAccess access = tensorAccess(ROPE_SLOT_Q, l, element, d.head_dim);
+    const uint32_t counts[] = {d.batch, d.tokens, heads};
+    const uint64_t lost = access.offset * access.element_bytes % limits.storage_alignment;
+    const uint64_t room = limits.storage_range > lost ? limits.storage_range - lost : 0;
+    return l.head_stride > l.token_stride && spanBytes(access, counts) > room;
 }
 
-// Plans the passes of a resolved description, together or apart.
-RopeResult planPasses(const RopeRotateDescription& d, bool together, Planner* planner) {
+bool splitsHeads(const RopeRotateDescription& d, const RopeTensor& t, const RopeLimits& limits) {
+    return splitsHeads(d, t.heads, t.source, d.element_in, limits) ||
+           splitsHeads(d, t.heads, t.destination, d.element_out, limits);
+}
+
+// True if both tensors turn in one pass: there are two, of the same lanes, and no limit asks for fewer heads.
+bool turnTogether(const RopeRotateDescription& d, const TurnedTensors& both, const ShaderVariant* variants,
+                  const RopeLimits& limits) {
+    if (d.q.heads == 0 || d.k.heads == 0 || splitsHeads(d, d.q, limits) || splitsHeads(d, d.k, limits)) return false;
+    if (variants[0].lane_pairs != variants[1].lane_pairs || variants[0].by_words != variants[1].by_words) return false;
+    const RotationCut cut = cutRotation(both, d, variants[0], limits);
+    const uint64_t rows = (uint64_t{cut.blocks} + cut.groups.size[1] - 1) / cut.groups.size[1];
+    return rows * cut.groups.lane_parts <= kMaxGroupsZ && bothTensorsBuffers(d) <= limits.storage_buffers;
+}
+
+// Plans the passes of a resolved description.
+RopeResult planPasses(const RopeRotateDescription& d, Planner* planner) {
     const bool out_of_place = d.out_of_place != 0;
     const TensorPass tensors[] = {
         {"q", d.q, ROPE_SLOT_Q, out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
@@ -157,8 +171,9 @@ RopeResult planPasses(const RopeRotateDescription& d, bool together, Planner* pl
         if (tensors[i].tensor.heads != 0 && !variants[i].fits)
             return refuseOddPlaces(tensors[i].name, oddHalves(d), planner->reason());
     }
-    if (together && canTurnTogether(d, variants, planner->limits())) {
-        addRotationPass({{&tensors[0], &tensors[1]}, 2}, d, variants[0], planner);
+    const TurnedTensors both = {{&tensors[0], &tensors[1]}, 2};
+    if (turnTogether(d, both, variants, planner->limits())) {
+        addRotationPass(both, d, variants[0], planner);
     } else {
         for (uint32_t i = 0; i < 2; ++i)
             if (tensors[i].tensor.heads != 0) addRotationPass({{&tensors[i], nullptr}, 1}, d, variants[i], planner);
@@ -174,28 +189,26 @@ using namespace rope;
 
 namespace {
 
-RopeResult planRotation(const RopeRotateDescription& description, bool together, const RopeLimits* limits,
-                        RopePlan* plan) {
+RopeResult planRotation(const RopeRotateDescription& description, const RopeLimits* limits, RopePlan* plan) {
     Planner planner(limits, plan);
     RopeRotateDescription d;
     RopeResult result = resolveRotate(description, &d, planner.reason());
     if (result == ROPE_SUCCESS) result = checkTuning(d.tuning, planner.limits(), planner.reason());
-    if (result == ROPE_SUCCESS) result = planPasses(d, together, &planner);
+    if (result == ROPE_SUCCESS) result = planPasses(d, &planner);
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
-RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, bool together, RopePlan* plan) {
+RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
     RopeRotateDescription d = *static_cast<const RopeRotateDescription*>(planner.description);
     d.tokens = tokens;
-    return planRotation(d, together, planner.limits, plan);
+    return planRotation(d, planner.limits, plan);
 }
 
 } // namespace
 
 RopeResult ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits, RopePlan* plan) {
     if (checkArguments(description, plan) != ROPE_SUCCESS) return ROPE_ERROR_INVALID;
-    return planTogetherOrApart(
-        [&](bool together, RopePlan* to) { return planRotation(*description, together, limits, to); }, plan);
+    return planRotation(*description, limits, plan);
 }
 
 RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,

@@ -183,9 +183,12 @@ RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner
 void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
     RopePass* pass = addCounter(d.batch, d.tokens, d.source, planner);
+    pass->facts.words = kCountWords;
     RopePush push = {};
     setTokenPositions(d, &push, pass);
     setScaleOrTable(d, &push, pass);
+    pass->constants[ROPE_ID_POSITION_TOKEN] =
+        static_cast<uint32_t>(pass->access[ROPE_BINDING_POSITIONS].stride[kToken]);
     writePush(push, pass);
 }
 

@@ -17,6 +17,9 @@ struct ShaderVariant {
     bool fits;          // false: 16-bit elements lie at odd places, and words do not fit
 };
 
+// Returns the elements that push words and strides count as one.
+inline uint32_t addressUnit(const ShaderVariant& variant) { return variant.by_words ? 1 : variant.lane_pairs; }
+
 // The offsets and strides of a tensor's two sides, each side's or'ed.
 struct SideBits {
     uint64_t source, destination;

@@ -1,7 +1,7 @@
 // This file records a plan into a command buffer, with a few Vulkan calls for each dispatch, and makes descriptor
 // sets.
 #include "record/record.h"
-#include "plan/completion.h"
+#include "plan/pass.h"
 #include "record/check_plan.h"
 
 namespace rope {
@@ -42,9 +42,20 @@ static_assert(ROPE_BINDING_SOURCE_K == ROPE_BINDING_SOURCE + 1 && ROPE_BINDING_S
                   ROPE_BINDING_DESTINATION_V == ROPE_BINDING_SOURCE_V + kSources,
               "the destinations follow the sources in the same order");
 
+// Where a tensor begins in a buffer.
+struct TensorBegin {
+    uint32_t binding;
+    uint64_t element;
+};
+
+// Tensors of a fused pass may share a binding, and begin at places of their own in it.
 bool findBegin(const RopePass& pass, uint32_t tensor, bool source, TensorBegin* begin) {
-    if (pass.completion != nullptr && pass.completion->find_begin != nullptr)
-        return pass.completion->find_begin(pass, tensor, source, begin);
+    const RopePassFacts& f = pass.facts;
+    if (f.words == kFusedWords) {
+        *begin =
+            source ? TensorBegin{f.from[tensor], f.from_begin[tensor]} : TensorBegin{f.to[tensor], f.to_begin[tensor]};
+        return f.heads[tensor] != 0;
+    }
     begin->binding = (source ? ROPE_BINDING_SOURCE : ROPE_BINDING_DESTINATION) + tensor;
     begin->element = pass.access[begin->binding].offset;
     return true;

@@ -11,6 +11,7 @@ namespace {
 // The names and numbers are the SPIR-V specification's.
 enum Opcode : uint32_t {
     OpTypeBool = 20,
+    OpTypePointer = 32,
     OpConstantTrue = 41,
     OpConstantFalse = 42,
     OpConstant = 43,
@@ -19,6 +20,7 @@ enum Opcode : uint32_t {
     OpSpecConstantComposite = 51,
     OpSpecConstantOp = 52,
     OpFunction = 54,
+    OpVariable = 59,
     OpDecorate = 71,
     OpMemberDecorate = 72,
     OpCompositeExtract = 81,
@@ -38,7 +40,6 @@ enum Opcode : uint32_t {
     OpSGreaterThan = 173,
     OpUGreaterThanEqual = 174,
     OpULessThan = 176,
-    OpSLessThan = 177,
     OpULessThanEqual = 178,
     OpShiftRightLogical = 194,
     OpShiftLeftLogical = 196,
@@ -48,13 +49,17 @@ enum Opcode : uint32_t {
 constexpr uint32_t DecorationSpecId = 1;
 constexpr uint32_t DecorationNonWritable = 24;
 constexpr uint32_t DecorationBinding = 33;
+constexpr uint32_t StorageClassUniform = 2;
+constexpr uint32_t StorageClassStorageBuffer = 12;
 constexpr uint32_t kHeaderWords = 5;
 
-// The module as it is written, and the id of its bool type.
+// The module as it is written, the id of its bool type, and whether its uniform buffer becomes a storage buffer: the
+// dispatch does not bind it, so it goes to the binding of a storage buffer.
 struct FoldedModule {
     uint32_t* words;
     uint32_t count;
     uint32_t bool_type;
+    bool stores_uniform;
 };
 
 const uint32_t* endOf(const FoldedModule& m) { return m.words + m.count; }
@@ -122,8 +127,6 @@ bool foldOperation(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* va
         return setResult(a >= b, value);
     case OpULessThan:
         return setResult(a < b, value);
-    case OpSLessThan:
-        return setResult(static_cast<int32_t>(a) < static_cast<int32_t>(b), value);
     case OpULessThanEqual:
         return setResult(a <= b, value);
     case OpShiftRightLogical:
@@ -167,11 +170,11 @@ uint32_t specializationId(const RopeShader& shader, uint32_t id) {
     return ROPE_CONSTANT_COUNT;
 }
 
-// Returns the binding of a buffer. A storage buffer that the dispatch does not bind stands only in code that a constant
-// rules out. A buffer that is read goes to the first binding that the dispatch has. A buffer that is written goes to
+// Returns the binding of a buffer. A buffer that the dispatch does not bind stands only in code that a constant rules
+// out. A buffer that is read goes to the first binding that the dispatch has. A buffer that is written goes to
 // the destination, which every dispatch has: elsewhere validation would see a write of what other dispatches read.
 uint32_t boundInstead(const RopeDispatch& dispatch, uint32_t binding) {
-    if (binding >= ROPE_BINDING_UNIFORM || dispatch.bindings[binding].range != 0) return binding;
+    if (dispatch.bindings[binding].range != 0) return binding;
     const bool written = binding > ROPE_BINDING_DESTINATION && binding <= ROPE_BINDING_DESTINATION_V;
     uint32_t first = written ? ROPE_BINDING_DESTINATION : 0;
     while (first < ROPE_BINDING_DESTINATION && dispatch.bindings[first].range == 0) ++first;
@@ -184,6 +187,25 @@ bool readsDestination(const RopeDispatch& dispatch) {
     return boundInstead(dispatch, ROPE_BINDING_POSITIONS) == ROPE_BINDING_DESTINATION;
 }
 
+// Appends an instruction that names a storage class at a place.
+void appendWithClass(const uint32_t* at, uint32_t place, FoldedModule* m) {
+    const uint32_t length = lengthOf(at);
+    appendWords(m, at, length);
+    if (at[place] == StorageClassUniform && m->stores_uniform)
+        m->words[m->count - length + place] = StorageClassStorageBuffer;
+}
+
+// Appends the binding that the dispatch has for a buffer.
+void appendBinding(const RopeDispatch& dispatch, const uint32_t* at, FoldedModule* m) {
+    appendWords(m, at, 4);
+    m->words[m->count - 1] = boundInstead(dispatch, at[3]);
+    if (at[3] != ROPE_BINDING_UNIFORM || dispatch.bindings[ROPE_BINDING_UNIFORM].range != 0) return;
+    m->stores_uniform = true;
+    if (readsDestination(dispatch)) return;
+    const uint32_t only_read[] = {3u << 16 | OpDecorate, at[1], DecorationNonWritable};
+    appendWords(m, only_read, 3); // the constants' own decorations, which are gone, left more room
+}
+
 // Appends one instruction, folded if it is a specialization constant. Returns false for an instruction that cannot be
 // folded.
 bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedModule* m) {
@@ -192,11 +214,16 @@ bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedM
     case OpTypeBool:
         m->bool_type = at[1];
         break;
+    case OpTypePointer:
+        appendWithClass(at, 2, m);
+        return true;
+    case OpVariable:
+        appendWithClass(at, 3, m);
+        return true;
     case OpDecorate:
         if (at[2] == DecorationSpecId) return true;
         if (at[2] != DecorationBinding) break;
-        appendWords(m, at, 4);
-        m->words[m->count - 1] = boundInstead(dispatch, at[3]);
+        appendBinding(dispatch, at, m);
         return true;
     case OpMemberDecorate:
         if (at[3] == DecorationNonWritable && readsDestination(dispatch)) return true;
@@ -226,7 +253,7 @@ bool appendInstruction(const RopeDispatch& dispatch, const uint32_t* at, FoldedM
 size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words) {
     if (dispatch == nullptr || dispatch->shader == nullptr || words == nullptr) return 0;
     const RopeShader* shader = dispatch->shader;
-    FoldedModule m = {words, 0, 0};
+    FoldedModule m = {words, 0, 0, false};
     const uint32_t* last = shader->words + shader->bytes / 4;
     appendWords(&m, shader->words, kHeaderWords);
     const uint32_t* at = shader->words + kHeaderWords;

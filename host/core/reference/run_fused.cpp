@@ -2,7 +2,6 @@
 #include "plan/element_formats.h"
 #include "plan/fused/cache.h"
 #include "plan/fused/resolve.h"
-#include "plan/fused/weights.h"
 #include "reference/norm_sums.h"
 #include "reference/quantize.h"
 #include "reference/rotation.h"
@@ -169,7 +168,8 @@ ElementValue clippedValue(const ElementValue& value, float clip) {
 // Loads an element with what comes before all norms.
 ElementValue loadInput(const HeadWork& h, uint32_t e) {
     const FusedTensor& t = h.w.t;
-    ElementValue value = loadValue(h.w.arrays, h.token.from + h.number * sourceHeadStride(t) + e);
+    ElementValue value = loadValue(
+        h.w.arrays, h.token.from + h.number * (isShifted(t) ? t.cache.head_stride : t.source.head_stride) + e);
     if (t.biased) {
         const uint64_t at = t.biases_offset + static_cast<uint64_t>(h.number) * t.d.head_dim + e;
         const float bias = readElement(h.w.biases, h.w.fused.filled.biases.element, at);

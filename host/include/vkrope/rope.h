@@ -972,14 +972,14 @@ typedef struct RopeCache {
  * not turned. All three take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a
  * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
  * Q_WEIGHTS and K_WEIGHTS count too. The bits are the same in one dispatch and in several.
- *   - V takes a dispatch of its own if its heads, head_dim, element or strides are not K's, or if there is less room.
+ *   - V takes a dispatch of its own if there is less room, if its elements are moved in other vectors than K's, if both
+ *     are quantized and differ in head_dim, in element or in who gives the scale, or if it lies by head
+ *     ([heads][tokens][dim]) with other distances than K on the same side.
  *   - Q takes a dispatch of its own if there is less room, on drivers for CPUs, if its elements are moved in other
- *     vectors than K's, if only one of Q and K has a norm of all heads, or if the cache stores scales apart (I8, and
- *     float8 without a given scale) and cos and sin come from rows or a table.
+ *     vectors than K's, or if only one of Q and K has a norm of all heads.
  *
  * Heads may lie apart by exactly all tokens, as in [batch][heads][tokens][dim]. Their distance then grows with the
- * tokens, and is no constant of a pipeline. If a source, or where Q goes, has several sequences of more than one token,
- * which lie apart by no multiple of that distance, each sequence takes a dispatch.
+ * tokens, and is no constant of a pipeline.
  *
  * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0), from slot K
  * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe
@@ -1059,7 +1059,7 @@ ROPE_API const char* ropeSlotName(RopeSlot slot); /* "positions" and so on; neve
 
 #define ROPE_BINDING_COUNT 13u   /* of set 0: storage buffers, but for */
 #define ROPE_BINDING_UNIFORM 12u /* this one; a dispatch binds a few of them */
-#define ROPE_CONSTANT_COUNT 128u /* specialization constants, ids 0 to 127, 4 bytes each */
+#define ROPE_CONSTANT_COUNT 146u /* specialization constants, ids 0 to 145, 4 bytes each */
 #define ROPE_PUSH_WORDS 32u      /* push constants, 128 bytes from offset 0 */
 #define ROPE_MAX_PASSES 4u
 #define ROPE_PART_AXES 3u /* batches, tokens, heads */
@@ -1082,13 +1082,27 @@ typedef struct RopeAccess {
     uint64_t extent;                 /* elements that one batch, token and head reaches over */
 } RopeAccess;
 
+/* This is what a rotation or a fused pass is made of: its tensors are Q, K and V. */
+typedef struct RopePassFacts {
+    uint32_t heads[3];       /* 0: the pass does not take the tensor */
+    uint32_t elements[3];    /* that the tensors become: RopeElement */
+    uint32_t from[3], to[3]; /* their bindings */
+    uint64_t from_begin[3];  /* elements of a binding's slot before the tensor */
+    uint64_t to_begin[3];
+    uint32_t to_sequence[3]; /* from a sequence's cache to the next, where a part binds the caches of all sequences */
+    uint32_t scale_sequence[2]; /* the same of stored scales */
+    uint32_t position_token;    /* elements from a token's position to the next token's */
+    uint32_t count_batch;       /* and from a sequence's count of tokens to the next one's */
+    uint32_t stages;            /* what it does to them */
+    uint32_t words;             /* how a dispatch completes the push words */
+    uint32_t cache;             /* RopeCacheKind */
+} RopePassFacts;
+
 /* A pass is one shader over one tensor, over both of a rotation, or over all of a fused pass. It becomes as many
  * dispatches as the product of its parts: more than one if a tensor spans more than a binding or a dispatch may hold.
  */
 typedef struct RopePass {
     const RopeShader* shader;
-    const struct RopeCompletion* completion; /* what completes a dispatch's push words, besides those that all families
-                                                share, in a fused pass and in a rotation; null: any other pass */
     uint32_t constants[ROPE_CONSTANT_COUNT];
     uint32_t push[ROPE_PUSH_WORDS]; /* of a whole part; ropeGetDispatch completes them */
     uint32_t count[ROPE_PART_AXES]; /* batches, tokens, heads; of both tensors of a rotation 1 head */
@@ -1110,6 +1124,7 @@ typedef struct RopePass {
     uint32_t bindings;       /* bit i: the pass reads or writes binding i */
     uint32_t dispatches;     /* that it becomes */
     uint32_t pipeline_hash;  /* of shader, constants and bindings: a context finds the pipeline by it */
+    RopePassFacts facts;
     RopeAccess access[ROPE_BINDING_COUNT];
 } RopePass;
 
@@ -1141,9 +1156,7 @@ ROPE_API RopeResult ropePlanRotate(const RopeRotateDescription* description, con
  * `most` tokens is refused, with the reason in plans[0]. It refuses with ROPE_ERROR_TOO_LARGE if more plans are needed.
  * Most models take one pipeline for few tokens and another for many on a GPU: many are 384 tokens or more, those of all
  * sequences together. 16-bit tensors that turn by rows or a table take a third on a GPU, from 16 384 tokens on. One
- * token alone may fit wider lanes, a counted token may leave the table, and tensors may go apart: each adds some. Where
- * both tensors together take more than two dispatches, or several sequences more than one, plans of tensors apart are
- * there as well, which no number of tokens may take. */
+ * token alone may fit wider lanes, a counted token may leave the table, and tensors may go apart: each adds some. */
 #define ROPE_MAX_RANGE_PLANS 8u
 ROPE_API RopeResult ropePlanRotateRange(const RopeRotateDescription* description, uint32_t least, uint32_t most,
                                         const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
@@ -1254,11 +1267,11 @@ ROPE_API void ropeGetDispatch(const RopePlan* plan, uint32_t index, RopeDispatch
  * dispatch->shader->bytes, and the shader is one of the library's. The call returns the bytes written, 0 for a null.
  *
  * A shader taken as it is, with specialization constants, declares more storage buffers than a dispatch binds: up to 6
- * in a rotation, 9 in a fused pass, 12 in a fused pass that reads weights of norms as storage, or biases, or has 16-bit
- * stores of blocks or of odd 16-bit geometry. The layout must have them too: one of all 12 and the uniform buffer
- * serves every shader. A host binds there what the nearest bound number below has, or the nearest above. That buffer is
- * neither read nor written there, but synchronization validation may take another buffer for a hazard. A device that
- * has fewer takes the folded SPIR-V. */
+ * in a rotation, and all 12 and the uniform buffer in a fused pass. The layout must have them too: one of all 12 and
+ * the uniform buffer serves every shader. A host binds there what the nearest bound number below has, or the nearest
+ * above, and any uniform buffer. That buffer is neither read nor written there, but synchronization validation may take
+ * another buffer for a hazard. A device that has fewer takes the folded SPIR-V, which names no uniform buffer that the
+ * dispatch does not bind. */
 ROPE_API size_t ropeSpecialize(const RopeDispatch* dispatch, uint32_t* words);
 
 /* Writes the groups that the dispatch takes for the first `tokens` tokens (of each sequence) of those that were

@@ -104,7 +104,8 @@ TEST(PlanAnywhere, TakesFloat32AtOddPlacesWithoutAStage) {
                       " has 16-bit elements at an odd offset, stride, rotary_begin or head_dim, and they move in twos; "
                       "make these numbers even, or use float32");
     }
-    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 1, 2, 0), "fused_wide by words, fused_wide by words, ") << "other steps of copies";
+    EXPECT_EQ(plan(ROPE_ELEMENT_F32, 1, 2, 0), "fused_wide by words, fused_wide by words, fused_wide, ")
+        << "other steps of copies";
 }
 
 } // namespace

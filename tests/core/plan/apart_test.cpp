@@ -1,4 +1,5 @@
 // Plans of fused passes whose slots and norms' weights lie in buffers of their own.
+#include "plan/fused/record.h"
 #include "support/sample.hpp"
 
 #include "shaders/interface.h"
@@ -263,37 +264,14 @@ TEST(PlanApart, LoadsVectorsOnlyWhereAllWeightsLieAtMultiplesOfFour) {
     const auto vectors = [](const std::function<void(RopeFusedDescription*)>& move) {
         RopeFusedDescription d = packedModel();
         move(&d);
-        return planOf(d, limitsOf(8)).passes[0].constants[ROPE_ID_WEIGHT_BITS] == ROPE_WEIGHTS_BY_FOUR;
+        const RopePlan plan = planOf(d, limitsOf(8));
+        return (plan.passes[0].constants[ROPE_ID_RECORD_K + rope::field::norm_bits] & ROPE_NORM_BY_FOUR) != 0;
     };
     EXPECT_TRUE(vectors([](RopeFusedDescription*) {}));
     EXPECT_TRUE(vectors([](RopeFusedDescription* d) { d->q_norm.weights_offset = 12; }));
     EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->q_norm.weights_offset = 2; }));
     EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->k_norm.weights_token_stride = 130; }));
     EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->k_norm.weights_head_stride = 129; }));
-}
-
-// Weights in PARAMETERS and weights on the device, and a scale of queries.
-TEST(PlanApart, TakesTheShaderOfWhatADispatchReads) {
-    const std::vector<float> weights(128, 1.0f);
-    const auto shaders = [](const RopeFusedDescription& d, uint32_t buffers) {
-        const RopePlan plan = planOf(d, limitsOf(buffers));
-        std::string names;
-        for (uint32_t i = 0; i < plan.pass_count; ++i) names += std::string(plan.passes[i].shader->name) + " ";
-        return names;
-    };
-    RopeFusedDescription d = packedModel();
-    EXPECT_EQ(shaders(d, 8), "fused_wide ");
-    d.q_norm.weights_on_device = 0;
-    d.q_norm.weights = weights.data();
-    EXPECT_EQ(shaders(d, 8), "fused_wide_parameters ");
-    EXPECT_EQ(shaders(d, 7), "fused_wide_parameters ");
-    EXPECT_EQ(shaders(d, 6), "fused_wide_parameters fused_wide ");
-    d.q_norm = d.k_norm;
-    d.query_scale = {weights.data(), 4, 1, 0};
-    EXPECT_EQ(shaders(d, 8), "fused_wide_parameters ");
-    d.cache.element = ROPE_ELEMENT_Q8_0;
-    EXPECT_EQ(shaders(d, 8), "fused_integers_parameters ");
-    EXPECT_EQ(shaders(d, 6), "fused_wide_parameters fused_integers ");
 }
 
 TEST(PlanApart, SlotsHaveNames) {

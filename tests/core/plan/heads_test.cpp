@@ -1,4 +1,5 @@
 // Plans of fused passes whose heads are of other widths, or have stages of other kinds.
+#include "plan/fused/record.h"
 #include "support/sample.hpp"
 
 #include "plan/element_formats.h"
@@ -45,6 +46,10 @@ RopeFusedDescription latent() {
     return d;
 }
 
+uint32_t lanesOf(const RopePass& pass, rope::FusedRole role) {
+    return pass.constants[rope::kRecordIds[role] + rope::field::lanes];
+}
+
 // The lanes of K's head are 36, those of Q's 12: a row of threads has three of Q's blocks.
 TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
     const RopeLimits limits = limitsOf(8);
@@ -54,8 +59,8 @@ TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
     ASSERT_EQ(ropeDispatchCount(&plan), 1u);
     const RopePass& pass = plan.passes[0];
     EXPECT_EQ(pass.constants[ROPE_ID_HEAD_LANES], 36u);
-    EXPECT_EQ(pass.constants[ROPE_ID_Q_LANES], 12u);
-    EXPECT_EQ(pass.constants[ROPE_ID_K_LANES], 36u);
+    EXPECT_EQ(lanesOf(pass, rope::kQ), 12u);
+    EXPECT_EQ(lanesOf(pass, rope::kK), 36u);
     EXPECT_EQ(pass.blocks, 43u + 1);
     EXPECT_EQ(pass.access[ROPE_BINDING_K_WEIGHTS].extent, 512u);
     EXPECT_EQ(plan.bytes[ROPE_SLOT_K_OUT], 4096u * 576 * 2);
@@ -63,7 +68,7 @@ TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
     d.rotate.out_of_place = 0;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(ropeDispatchCount(&plan), 1u);
-    EXPECT_EQ(plan.passes[0].constants[ROPE_ID_Q_LANES], 4u);
+    EXPECT_EQ(lanesOf(plan.passes[0], rope::kQ), 4u);
     EXPECT_EQ(plan.passes[0].blocks, 15u + 1);
 }
 
@@ -108,7 +113,7 @@ TEST(PlanHeads, ThePassOfOneWidthStaysTheSame) {
     d.rotate.k.rotary_begin = d.rotate.q.rotary_begin = 128;
     ASSERT_EQ(ropePlanFused(&d, &limits, &given), ROPE_SUCCESS) << given.reason.text;
     EXPECT_TRUE(ropePlansEqual(&plain, &given));
-    EXPECT_EQ(plain.passes[0].constants[ROPE_ID_Q_LANES], 0u);
+    EXPECT_EQ(lanesOf(plain.passes[0], rope::kQ), lanesOf(plain.passes[0], rope::kK));
 }
 
 TEST(PlanHeads, APlainRotationHasOneWidth) {

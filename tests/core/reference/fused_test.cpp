@@ -166,9 +166,10 @@ TEST(HostFused, ParametersAreWeightsAndScalesPaddedToFour) {
     d.k_norm = {ROPE_NORM_RMS, 0, 1, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     d.query_scale = {values, 5, 1, 0};
     std::vector<float> got(kDim + kDim * kKeys + 8 + 1, kUntouched);
-    std::vector<float> wanted(w.begin(), w.begin() + kDim);
+    std::vector<float> wanted = {1, 2, 3, 4, 5, 0, 0, 0};
+    wanted.insert(wanted.end(), w.begin(), w.begin() + kDim);
     wanted.insert(wanted.end(), w.begin(), w.end());
-    wanted.insert(wanted.end(), {1, 2, 3, 4, 5, 0, 0, 0, kUntouched});
+    wanted.push_back(kUntouched);
     ASSERT_EQ(ropeWriteParameters(&d, got.data(), nullptr), ROPE_SUCCESS);
     EXPECT_EQ(got, wanted);
 }

@@ -11,6 +11,12 @@
 
 namespace {
 
+#define ROPE_SHADER(name, source, enabled, options) +1
+constexpr size_t kShaders = 0
+#include "shaders/list.def"
+    ;
+#undef ROPE_SHADER
+
 TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
     if (std::getenv("VKROPE_TEST_SPIRV") != nullptr) GTEST_SKIP() << "plans have this build's shaders, not another's";
     RopeLimits limits;
@@ -37,7 +43,7 @@ TEST(Shaders, AreValidAndKeepOperationsApartWithTheConstantsOfTypicalPlans) {
         EXPECT_EQ(std::system(("spirv-val --target-env vulkan1.1 " + path).c_str()), 0) << typical.name;
     }
     std::remove(path.c_str());
-    EXPECT_GE(seen.size(), 20u);
+    EXPECT_EQ(seen.size(), kShaders);
 }
 
 } // namespace

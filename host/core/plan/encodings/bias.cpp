@@ -10,9 +10,6 @@
 namespace rope {
 namespace {
 
-const RopeShader* const kShaders[2][2] = {{&rope_shader_bias_wide, &rope_shader_bias_odd},
-                                          {&rope_shader_bias_buckets_wide, &rope_shader_bias_buckets_odd}};
-
 // Describes the given values of the first head, one in each row. The stride between heads is pair_stride.
 RopeAccess biasValueAccess(const ResolvedBias& bias) {
     const RopeRows& rows = bias.filled.rows;
@@ -36,12 +33,13 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePa
     constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
     constants[ROPE_ID_NATIVE_HALVES] =
         bias.d.element_in == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
+    constants[ROPE_ID_PARAMETERS] = 1;
     if (g.kind != ROPE_BIAS_T5) return;
     const uint32_t vectors = ropeBucketVectors(g.buckets, g.bidirectional);
     constants[ROPE_ID_BUCKETS] = g.buckets;
     constants[ROPE_ID_MAX_DISTANCE] = g.max_distance;
     const uint32_t reached = (thresholdCount(bias.buckets) + 3) / 4; // vectors that any distance can reach
-    constants[ROPE_ID_PARAMETERS] = reached != 0 ? reached : 1;
+    if (reached != 0) constants[ROPE_ID_PARAMETERS] = reached;
     pass->access[ROPE_BINDING_PARAMETERS] = {ROPE_SLOT_PARAMETERS, 16, 0, {0, 0, 0}, vectors};
 }
 
@@ -78,7 +76,7 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
                       "storageBuffer16BitAccess and say so in limits.enabled");
     }
     if (odd) variant.copy_step = 1;
-    RopePass* pass = planner->addPass(*kShaders[g.kind == ROPE_BIAS_T5][odd], d.batch, d.tokens, g.heads);
+    RopePass* pass = planner->addPass(odd ? rope_shader_bias_odd : rope_shader_bias_wide, d.batch, d.tokens, g.heads);
     RopePush common = {};
     setPositions(d.positions, d.frequencies, &common, pass);
     common.rows.head = g.rows.pair_stride;

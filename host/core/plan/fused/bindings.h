@@ -1,23 +1,36 @@
-// The buffers of a fused pass, and where its heads lie in them.
+// The buffers of a fused pass, and where its tensors lie in them.
 #pragma once
 
-#include "plan/fused/dispatch.h"
+#include "plan/fused/arrangement.h"
+#include "plan/planner.h"
 
 namespace rope {
 
-// Sets the POSITIONS binding, for the positions that the given needs ask for. Positions, the slot map or block table,
+inline uint32_t sequencesOf(const RopeRotateDescription& d) {
+    return isPacked(d.positions) ? d.positions.sequences : d.batch;
+}
+// Returns the bytes that are stored at a time into a cache of a quantized format: words, or halves of them where the
+// blocks of a tensor may begin in the middle of a word.
+uint32_t storedBytes(const FusedGroup& group);
+// Returns elements of a tensor in the units that its destination's binding counts: what is stored at a time if that is
+// integers.
+uint64_t destinationUnits(const FusedGroup& group, RopeElement element, uint64_t elements);
+
+// Binds what the tensors of a dispatch read, and what they write. Each tensor shares the binding of the tensor before
+// it, or has one of its own.
+void bindTensors(FusedGroup* group);
+// Returns the storage buffers of a dispatch.
+uint32_t countBuffers(const FusedGroup& group);
+// Refuses more buffers than the device binds together, and says what makes them fewer.
+RopeResult checkBuffers(const RopePass& pass, const RopeLimits& limits, RopeReason* reason);
+// True if the caches of K and V lie in one buffer that no binding spans together.
+bool exceedsBinding(const FusedGroup& group, const RopeLimits& limits);
+
+// Sets the POSITIONS binding, for the positions that the given needs ask for. Positions, the slot map or page table,
 // and the count of tokens lie in one buffer, which is bound from its beginning; a slot map apart is bound so as well.
 void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, const FusedTensor& t, bool cached,
                        RopePush* tokens, RopeFusedPush* push, RopePass* pass);
-// Sets the constants and push words that tell the shader where a token goes in the cache.
-void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeFusedPush* push, RopePass* pass);
-// Binds the tensors and the cache, and sets where the heads lie in these bindings. The pass's address_unit and its
-// elements must be set.
-void setTensorBindings(const FusedDispatch& dispatch, RopeFusedPush* push, RopePass* pass);
-// Writes the push words of a dispatch: those that all families share, those of fused passes, and those of scales.
-void writeFusedPush(const FusedDispatch& dispatch, const RopePush& tokens, const RopeFusedPush& push, RopePass* pass);
-// Refuses caches of K and V in one buffer that no binding spans together.
-RopeResult checkSharedCache(const FusedDispatch& dispatch, const RopePass& pass, const RopeLimits& limits,
-                            RopeReason* reason);
+// Returns the positions that a dispatch reads.
+PositionNeeds positionNeeds(const FusedGroup& group);
 
 } // namespace rope

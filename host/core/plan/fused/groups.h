@@ -1,15 +1,16 @@
 // How the threads of a fused pass are cut.
 #pragma once
 
-#include "plan/fused/dispatch.h"
+#include "plan/fused/arrangement.h"
 
 namespace rope {
 
-// True if the threads of one dispatch can take these tensors: their heads are of one width, or the widest have no more
-// lanes than a group has threads.
-bool canShareRows(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits);
-// Decides how many heads a thread takes, and how the threads are cut into groups.
-RopeResult setFusedGroups(const FusedDispatch& dispatch, const ShaderVariant& variant, const RopeLimits& limits,
-                          RopePass* pass, RopeReason* reason);
+// Chooses the lanes of a dispatch. Returns false if its tensors are not cut alike, or lie at places that no lane takes.
+bool chooseLanes(const RopeLimits& limits, FusedGroup* group);
+// Decides the lanes of each tensor, how many heads a thread takes, and how the threads are cut into groups. Returns
+// false if no group holds the lanes that meet, or rows of heads of several widths.
+bool cutThreads(const RopeLimits& limits, FusedGroup* group);
+// Says why a dispatch of one tensor is not cut.
+RopeResult refuseThreads(const FusedGroup& group, const RopeLimits& limits, RopeReason* reason);
 
 } // namespace rope

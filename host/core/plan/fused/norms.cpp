@@ -1,24 +1,20 @@
-// This file owns the norms of fused passes: their defaults and refusals, and the constants that shaders know them by.
+// A stage of fused passes: norms. Their defaults and refusals, the fields that shaders know them by, and the bindings
+// of weights that lie in buffers of the engine's own.
 #include "plan/fused/norms.h"
-#include "plan/fused/dispatch.h"
-#include "plan/fused/parameters.h"
-#include "plan/fused/resolve.h"
-#include "plan/fused/weights.h"
+#include "plan/fused/record.h"
 #include "rules/fixed.h"
-
-#include <string.h>
 
 namespace rope {
 namespace {
 
 constexpr uint64_t kMaxNormElements = 1u << 20; // elements that a norm over all heads takes together
 
-// Specialization constants are words, so a float32 goes in as its bits.
-uint32_t floatConstant(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
+// Returns the elements from the first weight to behind the last that any token and head reads.
+uint64_t weightElements(const RopeNorm& norm, uint32_t tokens, uint32_t heads) {
+    return (tokens - 1ull) * norm.weights_token_stride + (heads - 1ull) * norm.weights_head_stride + norm.dim;
 }
+
+constexpr uint64_t kMostWeightsBefore = 0xFFFF; // elements of a binding before its first weight
 
 RopeResult checkOperation(const char* name, RopeOperation operation, RopeReason* reason) {
     if (operation == ROPE_OPERATION_FORWARD) return ROPE_SUCCESS;
@@ -68,6 +64,42 @@ RopeResult checkOptions(const char* name, bool is_v, const RopeNorm& norm, RopeR
     return ROPE_SUCCESS;
 }
 
+RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTensor& tensor, RopeNorm* norm,
+                              RopeReason* reason) {
+    if (!hasWeightsOnDevice(*norm)) {
+        norm->weights_on_device = 0;
+        return ROPE_SUCCESS;
+    }
+    if (norm->weights != nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%s_norm.weights is an address, and %s_norm.weights_on_device is %u; leave one of them 0", name,
+                      name, norm->weights_on_device);
+    }
+    if (norm->weights_element == ROPE_ELEMENT_DEFAULT) norm->weights_element = ROPE_ELEMENT_F32;
+    if (norm->weights_element < ROPE_ELEMENT_F32 || norm->weights_element > kLastTensorElement) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.weights_element is %d; weights are floats, %d to %d", name,
+                      static_cast<int>(norm->weights_element), ROPE_ELEMENT_F32, kLastTensorElement);
+    }
+    if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = norm->dim;
+    const struct {
+        const char* names[2]; // of Q's norm and of K's
+        uint64_t value;
+    } distances[] = {
+        {{"q_norm.weights_offset", "k_norm.weights_offset"}, norm->weights_offset},
+        {{"q_norm.weights_token_stride", "k_norm.weights_token_stride"}, norm->weights_token_stride},
+        {{"q_norm.weights_head_stride", "k_norm.weights_head_stride"}, norm->weights_head_stride},
+    };
+    for (const auto& distance : distances) {
+        const RopeResult result = checkStrideLimit(distance.names[name[0] != 'q'], distance.value, reason);
+        if (result != ROPE_SUCCESS) return result;
+    }
+    const uint64_t elements = weightElements(*norm, tokens, tensor.heads);
+    if (elements <= UINT32_MAX - kMostWeightsBefore) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_TOO_LARGE,
+                  "%s_norm's weights on the device span %llu elements, more than 32 bits count; use smaller strides",
+                  name, static_cast<unsigned long long>(elements));
+}
+
 } // namespace
 
 RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const RopeTensor& tensor, RopeNorm* norm,
@@ -104,64 +136,85 @@ bool canNormTogether(const FusedTensor& a, const FusedTensor& b) {
     return b.role == kV || (!normsAllHeads(a) && !normsAllHeads(b));
 }
 
-uint32_t normQuads(const FusedDispatch& dispatch) {
-    uint32_t most = 0;
-    for (const FusedTensor* t : dispatch.tensors)
-        if (t != nullptr && isNormed(*t) && t->norm.dim > most) most = t->norm.dim;
-    return most / 4;
-}
-
 namespace {
 
-// The ids of one tensor's norm.
-struct NormIds {
-    uint32_t quads, share, epsilon, weights, offset;
-};
-constexpr NormIds kNormIds[] = {
-    {ROPE_ID_Q_NORM_QUADS, ROPE_ID_Q_NORM_SHARE, ROPE_ID_Q_EPSILON, ROPE_ID_Q_WEIGHTS, ROPE_ID_Q_WEIGHT_OFFSET},
-    {ROPE_ID_K_NORM_QUADS, ROPE_ID_K_NORM_SHARE, ROPE_ID_K_EPSILON, ROPE_ID_K_WEIGHTS, ROPE_ID_K_WEIGHT_OFFSET},
-    {ROPE_ID_V_NORM_QUADS, ROPE_ID_V_NORM_SHARE, ROPE_ID_V_EPSILON, ROPE_ID_V_WEIGHTS, ROPE_ID_V_WEIGHT_OFFSET}};
-
 // True if the norm takes another part of its head than all of the dispatch's widest head.
-bool takesPart(const FusedDispatch& dispatch, const FusedTensor& t) {
-    for (const FusedTensor* other : dispatch.tensors)
-        if (other != nullptr && other->d.head_dim > t.norm.dim) return true;
-    return false;
+bool takesPart(const FusedGroup& group, const FusedTensor& t) {
+    return anyOf(group, [&](const FusedTensor& other) { return other.d.head_dim > t.norm.dim; });
 }
 
-void setTensorNorm(const FusedTensor& t, uint32_t weights, uint32_t* constants) {
+uint32_t normBits(const FusedTensor& t) {
     const RopeNorm& norm = t.norm;
-    const NormIds& ids = kNormIds[t.role];
-    const uint32_t count = (norm.all_heads != 0 ? t.heads : 1) * norm.dim;
-    const uint32_t bits = (norm.kind == ROPE_NORM_LAYER ? ROPE_NORM_CENTERED : 0) |
-                          (norm.biases != nullptr ? ROPE_NORM_BIASED : 0) |
-                          (norm.weights_per_head != 0 ? ROPE_NORM_PER_HEAD : 0);
-    constants[ROPE_ID_NORM_BITS] |= bits << 8 * t.role;
-    constants[ids.quads] = norm.dim / 4 | norm.begin / 4 << 16;
-    constants[ids.share] = floatConstant(norm.kind == ROPE_NORM_L2 ? 1.0f : 1.0f / static_cast<float>(count));
-    constants[ids.epsilon] = floatConstant(norm.epsilon);
-    if (norm.weights == nullptr && norm.weights_on_device == 0) return;
-    if (norm.weights != nullptr) constants[ids.weights] = weights;
-    constants[ids.offset] = floatConstant(norm.weight_offset);
+    uint32_t bits = norm.after != 0 ? ROPE_NORM_AFTER : ROPE_NORM_BEFORE;
+    if (norm.kind == ROPE_NORM_LAYER) bits |= ROPE_NORM_CENTERED;
+    if (norm.all_heads != 0) bits |= ROPE_NORM_ALL_HEADS;
+    if (norm.weights != nullptr) bits |= ROPE_NORM_GIVEN;
+    if (norm.all_heads != 0 || norm.weights_per_head != 0) bits |= ROPE_NORM_PER_HEAD;
+    if (norm.biases != nullptr) bits |= ROPE_NORM_BIASED;
+    return bits;
 }
+
+void setNorm(const FusedTensor& t, uint32_t uniform_at, uint32_t* fields) {
+    const RopeNorm& norm = t.norm;
+    const uint32_t count = (norm.all_heads != 0 ? t.heads : 1) * norm.dim;
+    fields[field::norm_range] = norm.dim / 4 | norm.begin / 4 << 16;
+    fields[field::norm_bits] |= normBits(t);
+    fields[field::norm_share] = floatConstant(norm.kind == ROPE_NORM_L2 ? 1.0f : 1.0f / static_cast<float>(count));
+    fields[field::epsilon] = floatConstant(norm.epsilon);
+    if (norm.weights != nullptr) fields[field::uniform_at] = uniform_at / 4;
+    if (norm.weights != nullptr || hasWeightsOnDevice(norm))
+        fields[field::weight_plus] = floatConstant(norm.weight_offset);
+}
+
+// Binds weights that lie in a buffer of their own.
+void bindWeights(const FusedTensor& t, const RopeLimits& limits, RopeFusedPush* push, RopePass* pass) {
+    const RopeNorm& norm = t.norm;
+    const uint32_t side = t.role == kQ ? 0 : 1, bytes = ropeElementBytes(norm.weights_element);
+    uint32_t* fields = record(pass->constants, t.role);
+    fields[field::norm_bits] |= (1 + shaderElement(norm.weights_element)) << ROPE_NORM_WEIGHTS;
+    fields[field::weight_token] = lowWord(norm.weights_token_stride);
+    fields[field::weight_head] = lowWord(norm.weights_head_stride);
+    push->weights_at[side] = lowWord(norm.weights_offset * bytes % limits.storage_alignment / bytes);
+    pass->access[ROPE_BINDING_Q_WEIGHTS + side] = {static_cast<uint32_t>(ROPE_SLOT_Q_WEIGHTS) + side,
+                                                   bytes,
+                                                   norm.weights_offset,
+                                                   {0, 0, 0},
+                                                   weightElements(norm, t.d.tokens, t.heads)};
+    pass->whole_bindings |= 1u << (ROPE_BINDING_Q_WEIGHTS + side);
+    if (norm.weights_element == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0)
+        pass->constants[ROPE_ID_NATIVE_HALVES] = 1;
+}
+static_assert(ROPE_BINDING_K_WEIGHTS == ROPE_BINDING_Q_WEIGHTS + 1 && ROPE_SLOT_K_WEIGHTS == ROPE_SLOT_Q_WEIGHTS + 1,
+              "K's weights follow Q's");
 
 } // namespace
 
-// V stands at no turn, so its norm comes wherever that of Q or K does.
-void setNorms(const FusedDispatch& dispatch, const ParameterLayout& parameters, RopePass* pass) {
-    uint32_t* constants = pass->constants;
-    const uint32_t weights[] = {parameters.q_weights, parameters.k_weights, parameters.v_weights};
-    for (const FusedRole role : kFusedRoles) {
-        constants[kNormIds[role].weights] = ROPE_NOWHERE;
-        if (!dispatch.has(role) || !isNormed(*dispatch.tensors[role])) continue;
-        const FusedTensor& t = *dispatch.tensors[role];
-        if (constants[ROPE_ID_NORM] == ROPE_NORM_OFF) {
-            constants[ROPE_ID_NORM] = t.norm.after != 0 ? ROPE_NORM_LAST : ROPE_NORM_FIRST;
-            constants[ROPE_ID_NORM_ALL_HEADS] = t.norm.all_heads != 0;
+// V does not rotate, so its norm runs in the same stage as Q's or K's.
+void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const RopeLimits& limits, RopeFusedPush* push,
+              RopePass* pass) {
+    uint64_t places = 0;
+    uint32_t common = 0;
+    forEachTensor(group, [&](const FusedTensor& t) {
+        if (!isNormed(t)) return;
+        if (common == 0 || t.role != kV) common = normBits(t);
+        if (takesPart(group, t)) pass->constants[ROPE_ID_PASS] |= ROPE_PASS_NORM_PART;
+        if (hasWeightsOnDevice(t.norm))
+            places |= t.norm.weights_offset | t.norm.weights_token_stride | t.norm.weights_head_stride;
+    });
+    if (common == 0) return;
+    forEachTensor(group, [&](const FusedTensor& t) {
+        uint32_t* fields = record(pass->constants, t.role);
+        if (!isNormed(t)) {
+            fields[field::norm_bits] = common;
+            return;
         }
-        setTensorNorm(t, weights[role], constants);
-        if (takesPart(dispatch, t)) constants[ROPE_ID_NORM_BITS] |= ROPE_NORM_PART;
-    }
+        setNorm(t, parameters.weights[t.role], fields);
+        if (t.role == kV) fields[field::norm_bits] &= ~(ROPE_NORM_BEFORE | ROPE_NORM_AFTER);
+        fields[field::norm_bits] |= common & (ROPE_NORM_BEFORE | ROPE_NORM_AFTER);
+        if (!hasWeightsOnDevice(t.norm)) return;
+        bindWeights(t, limits, push, pass);
+        if (places % 4 == 0) fields[field::norm_bits] |= ROPE_NORM_BY_FOUR;
+    });
 }
 
 } // namespace rope

@@ -1,7 +1,7 @@
 // The norms of fused passes.
 #pragma once
 
-#include "plan/fused/dispatch.h"
+#include "plan/fused/arrangement.h"
 #include "plan/fused/parameters.h"
 
 namespace rope {
@@ -12,9 +12,8 @@ RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const R
                        RopeReason* reason);
 // True if one dispatch can norm both. `a` comes before `b` in the order Q, K, V.
 bool canNormTogether(const FusedTensor& a, const FusedTensor& b);
-// Returns the quads of the widest part of a head that a norm takes; 0 without norms.
-uint32_t normQuads(const FusedDispatch& dispatch);
-// Sets the constants of the norms.
-void setNorms(const FusedDispatch& dispatch, const ParameterLayout& parameters, RopePass* pass);
+// Sets the fields of the norms, and binds their weights.
+void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const RopeLimits& limits, RopeFusedPush* push,
+              RopePass* pass);
 
 } // namespace rope

@@ -35,12 +35,12 @@ void writeNorm(const RopeNorm& norm, uint32_t count, uint32_t at, void* destinat
 ParameterLayout parameterLayout(const ResolvedFused& fused) {
     const RopeFusedDescription& g = fused.filled;
     ParameterLayout p = {};
-    p.k_weights = p.q_weights + roundUpToFour(normCount(g.q_norm, g.rotate.q));
-    p.v_weights = p.k_weights + roundUpToFour(normCount(g.k_norm, g.rotate.k));
-    p.values = p.v_weights + roundUpToFour(normCount(g.v_norm, g.v));
-    p.k_scales = p.values + roundUpToFour(g.query_scale.count);
-    p.v_scales = p.k_scales + roundUpToFour(g.cache.k_given_scale.count);
-    p.end = p.v_scales + roundUpToFour(g.cache.v_given_scale.count);
+    p.weights[kQ] = roundUpToFour(g.query_scale.count);
+    p.weights[kK] = p.weights[kQ] + roundUpToFour(normCount(g.q_norm, g.rotate.q));
+    p.weights[kV] = p.weights[kK] + roundUpToFour(normCount(g.k_norm, g.rotate.k));
+    p.scales[0] = p.weights[kV] + roundUpToFour(normCount(g.v_norm, g.v));
+    p.scales[1] = p.scales[0] + roundUpToFour(g.cache.k_given_scale.count);
+    p.end = p.scales[1] + roundUpToFour(g.cache.v_given_scale.count);
     return p;
 }
 
@@ -58,12 +58,12 @@ RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* de
     const ParameterLayout p = parameterLayout(fused);
     if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
     if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
-    writeNorm(g.q_norm, weightCount(g.q_norm, g.rotate.q), p.q_weights, destination);
-    writeNorm(g.k_norm, weightCount(g.k_norm, g.rotate.k), p.k_weights, destination);
-    writeNorm(g.v_norm, weightCount(g.v_norm, g.v), p.v_weights, destination);
-    writeFloats(g.query_scale.values, g.query_scale.count, p.values, destination);
+    writeNorm(g.q_norm, weightCount(g.q_norm, g.rotate.q), p.weights[kQ], destination);
+    writeNorm(g.k_norm, weightCount(g.k_norm, g.rotate.k), p.weights[kK], destination);
+    writeNorm(g.v_norm, weightCount(g.v_norm, g.v), p.weights[kV], destination);
+    writeFloats(g.query_scale.values, g.query_scale.count, 0, destination);
     const RopeCacheScale &k_scale = g.cache.k_given_scale, &v_scale = g.cache.v_given_scale;
-    writeFloats(k_scale.values, k_scale.count, p.k_scales, destination);
-    writeFloats(v_scale.values, v_scale.count, p.v_scales, destination);
+    writeFloats(k_scale.values, k_scale.count, p.scales[0], destination);
+    writeFloats(v_scale.values, v_scale.count, p.scales[1], destination);
     return result;
 }

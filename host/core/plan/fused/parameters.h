@@ -5,11 +5,11 @@
 
 namespace rope {
 
-// ParameterLayout has the element of PARAMETERS at which each part begins. The parts are the weights of Q, the weights
-// of K, those of V, the values of the scale of queries, and the given scales of K and of V, each padded to four
-// elements. Biases of a norm follow its weights.
+// ParameterLayout has the element of PARAMETERS at which each part begins. The values of the scale of queries come
+// first. The weights of Q's, K's and V's norm and the given scales of K and V follow, each padded to four elements.
+// Biases of a norm follow its weights.
 struct ParameterLayout {
-    uint32_t q_weights, k_weights, v_weights, values, k_scales, v_scales, end;
+    uint32_t weights[3], scales[2], end;
 };
 ParameterLayout parameterLayout(const ResolvedFused& fused);
 

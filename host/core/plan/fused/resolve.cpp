@@ -3,9 +3,9 @@
 #include "plan/fused/resolve.h"
 #include "plan/cache_kinds.h"
 #include "plan/element_formats.h"
+#include "plan/fused/biases.h"
 #include "plan/fused/cache.h"
 #include "plan/fused/geometry.h"
-#include "plan/fused/inputs.h"
 #include "plan/fused/norms.h"
 #include "rules/fixed.h"
 
@@ -186,7 +186,7 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     if (result == ROPE_SUCCESS) result = resolveNorm("q", *d, d->q, &filled->q_norm, reason);
     if (result == ROPE_SUCCESS) result = resolveNorm("k", *d, d->k, &filled->k_norm, reason);
     if (result == ROPE_SUCCESS) result = resolveNorm("v", *d, filled->v, &filled->v_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveInputs(filled, reason);
+    if (result == ROPE_SUCCESS) result = resolveBiases(filled, reason);
     if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
     if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
     if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
@@ -256,6 +256,8 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
     t->source_token = tokenStride(role.tensor->source, packed_token);
     t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->destination, packed_token);
+    t->source_batch = role.tensor->source.batch_stride;
+    t->destination_batch = in_place ? t->source_batch : role.tensor->destination.batch_stride;
     t->source_packed = isPackedLayout(role.tensor->source);
     t->destination_packed = !t->cached && isPackedLayout(in_place ? role.tensor->source : role.tensor->destination);
     RopeResult result = ROPE_SUCCESS;
@@ -272,25 +274,6 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
     if (result == ROPE_SUCCESS && !isForCaches(*t)) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
-}
-
-bool haveSameStrides(const RopeLayout& a, const RopeLayout& b) {
-    return a.batch_stride == b.batch_stride && a.head_stride == b.head_stride;
-}
-bool haveSameStrides(const RopeCacheLayout& a, const RopeCacheLayout& b) {
-    return a.batch_stride == b.batch_stride && a.page_stride == b.page_stride && a.slot_stride == b.slot_stride &&
-           a.head_stride == b.head_stride;
-}
-
-// True if one dispatch takes K and V: they differ in where their first heads lie, and in their norms' own numbers.
-bool isLike(const FusedTensor& k, const FusedTensor& v) {
-    return k.heads == v.heads && k.d.head_dim == v.d.head_dim && k.d.element_out == v.d.element_out &&
-           (k.given_scale.count != 0) == (v.given_scale.count != 0) && k.source_token == v.source_token &&
-           haveSameStrides(k.source, v.source) && arePackedAlike(k, v, true) &&
-           k.destination_token == v.destination_token && haveSameStrides(k.destination, v.destination) &&
-           arePackedAlike(k, v, false) && haveSameStrides(k.cache, v.cache) && haveSameStrides(k.scales, v.scales) &&
-           canNormTogether(k, v) && (!needsVectors(v) || checkVectorGeometry(k, nullptr) == ROPE_SUCCESS) &&
-           (!needsVectors(k) || checkVectorGeometry(v, nullptr) == ROPE_SUCCESS);
 }
 
 } // namespace
@@ -314,9 +297,6 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
             reason, ROPE_ERROR_INVALID,
             "nothing turns, is normed, scaled or moved; set out_of_place to 1 or a cache, or leave the pass out");
     }
-    const bool moves_v = filled->v.heads != 0 && !isIdle(fused->tensors[fused->count - 1]);
-    fused->v_with_k = filled->rotate.k.heads != 0 && moves_v &&
-                      isLike(fused->tensors[fused->count - 2], fused->tensors[fused->count - 1]);
     return checkPositionRegions(*fused, reason);
 }
 

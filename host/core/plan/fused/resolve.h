@@ -22,6 +22,8 @@ struct FusedTensor {
     RopeLayout destination; // the tensor is written here if it has no cache
     uint64_t source_token;  // the strides from token to token, also where there is one token only
     uint64_t destination_token;
+    uint64_t source_batch; // and from sequence to sequence; 0: packed, or not given of one sequence
+    uint64_t destination_batch;
     bool source_packed; // no stride of it was given: each follows from the counts
     bool destination_packed;
     RopeCacheLayout cache;  // the tensor is written here, and a shift reads it here
@@ -44,12 +46,6 @@ inline SideBits fusedSideBits(const FusedTensor& t) {
     return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
             strideBits(t.destination) | strideBits(t.cache)};
 }
-inline uint64_t sourceHeadStride(const FusedTensor& t) {
-    return isShifted(t) ? t.cache.head_stride : t.source.head_stride;
-}
-inline uint64_t destinationTokenStride(const FusedTensor& t) {
-    return t.cached ? t.cache.slot_stride : t.destination_token;
-}
 inline uint64_t destinationHeadStride(const FusedTensor& t) {
     return t.cached ? t.cache.head_stride : t.destination.head_stride;
 }
@@ -66,13 +62,15 @@ struct ResolvedFused {
     RopeFusedDescription filled;
     FusedTensor tensors[3]; // the tensors that have heads, in the order Q, K, V
     uint32_t count;
-    bool v_with_k;                     // K and V take one dispatch
     RopePositionElement count_element; // the count of tokens is INT32 or INT64
 };
 
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason);
 
 inline bool isForCaches(const FusedTensor& tensor) { return isForCaches(tensor.d.element_out); }
+inline bool hasWeightsOnDevice(const RopeNorm& norm) {
+    return norm.kind != ROPE_NORM_NONE && norm.weights_on_device != 0;
+}
 inline bool isNormed(const FusedTensor& tensor) { return tensor.norm.kind != ROPE_NORM_NONE; }
 inline bool normsAllHeads(const FusedTensor& tensor) { return isNormed(tensor) && tensor.norm.all_heads != 0; }
 // Norms, quantizers, biases and the scale of queries take whole vectors of four elements.

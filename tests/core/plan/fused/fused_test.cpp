@@ -184,8 +184,8 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     EXPECT_TRUE(ropePlansEqual(&plain, &other));
 }
 
-// Scales that are stored apart, neither given nor in blocks, take the words of rows: with rows or a table Q goes apart.
-TEST(PlanFused, TakesQWithKAndVThatBecomeIntegersWhereWordsAreLeft) {
+// Q goes with caches of any format, whatever the source of its angles is.
+TEST(PlanFused, TakesQWithKAndVThatBecomeIntegers) {
     static const float kScale = 0.5f;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
@@ -208,9 +208,8 @@ TEST(PlanFused, TakesQWithKAndVThatBecomeIntegersWhereWordsAreLeft) {
                     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
                     return ropeDispatchCount(&plan);
                 };
-                const bool stores_scales = rope::formatOf(element).scale == rope::ElementScale::kApart && !given;
                 limits.storage_buffers = 8;
-                EXPECT_EQ(dispatches(), stores_scales && source != ROPE_SOURCE_INLINE ? 2u : 1u);
+                EXPECT_EQ(dispatches(), 1u);
                 limits.threads = 64;
                 EXPECT_EQ(dispatches(), 2u) << "a driver for CPUs";
                 limits.threads = 16384;
@@ -262,14 +261,14 @@ TEST(PlanFused, TakesOddNumbersOfBlocksWith16BitStorageAlone) {
                             "multiple of 64";
     for (const uint32_t enabled : {0u, uint32_t{ROPE_ENABLED_STORAGE_16}}) {
         limits.enabled = enabled;
-        EXPECT_EQ(plan(ROPE_ELEMENT_Q4_0, 64, 64, 0), "fused_integers");
-        EXPECT_EQ(plan(ROPE_ELEMENT_Q4_1, 96, 96, 32), "fused_integers");
+        EXPECT_EQ(plan(ROPE_ELEMENT_Q4_0, 64, 64, 0), "fused_wide");
+        EXPECT_EQ(plan(ROPE_ELEMENT_Q4_1, 96, 96, 32), "fused_wide");
         EXPECT_EQ(plan(ROPE_ELEMENT_Q8_0, 96, 128, 0),
-                  enabled != 0 ? "fused_integers_odd" : "v: head_dim is 96; with Q8_0, " + why);
+                  enabled != 0 ? "fused_odd" : "v: head_dim is 96; with Q8_0, " + why);
         EXPECT_EQ(plan(ROPE_ELEMENT_Q4_0, 64, 96, 0),
-                  enabled != 0 ? "fused_integers_odd" : "v: the cache's slot_stride is 96; with Q4_0, " + why);
+                  enabled != 0 ? "fused_odd" : "v: the cache's slot_stride is 96; with Q4_0, " + why);
         EXPECT_EQ(plan(ROPE_ELEMENT_Q5_0, 64, 64, 32),
-                  enabled != 0 ? "fused_integers_odd" : "v: the cache's offset is 32; with Q5_0, " + why);
+                  enabled != 0 ? "fused_odd" : "v: the cache's offset is 32; with Q5_0, " + why);
     }
 }
 

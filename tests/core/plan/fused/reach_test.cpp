@@ -1,6 +1,7 @@
 // Fused plans of any description: every index that a shader may form lies inside its binding, whatever the buffers
 // hold.
-#include "plan/fused/dispatch.h"
+#include "plan/fused/bindings.h"
+#include "plan/fused/record.h"
 #include "plan/fused/resolve.h"
 #include "support/fusion.hpp"
 #include "support/reach.hpp"
@@ -25,18 +26,16 @@ struct Last {
     bool is_first; // of its pass
     rope::RopeFusedPush push;
     uint32_t id(uint32_t constant) const { return dispatch.constants[constant]; }
-    // A stride from head to head: the constant, or a share of a sequence's stride.
-    uint64_t head(uint32_t constant, uint64_t sequence) const {
-        const bool shares = (id(constant) & ROPE_SHARES_SEQUENCE) != 0;
-        return shares ? sequence / (id(constant) & ~ROPE_SHARES_SEQUENCE) : id(constant);
+    bool has(uint32_t bit) const { return (id(ROPE_ID_PASS) & bit) != 0; }
+    uint32_t field(const rope::FusedTensor& t, uint32_t number) const {
+        return dispatch.constants[rope::kRecordIds[t.role] + number];
     }
-    uint64_t sourceHead(const rope::FusedTensor& t) const {
-        if (t.role == rope::kQ) return head(ROPE_ID_Q_SOURCE_HEAD, push.q_from_batch);
-        return head(ROPE_ID_KV_SOURCE_HEAD, push.kv_from_batch);
+    // A stride of heads or sequences, as the shader counts: modulo 2^32.
+    uint32_t grown(const rope::FusedTensor& t, uint32_t number, uint32_t length) const {
+        return field(t, number) + field(t, number + 1) * length;
     }
-    uint64_t destinationHead(const rope::FusedTensor& t) const {
-        if (t.role == rope::kQ) return head(ROPE_ID_Q_DESTINATION_HEAD, push.q_to_batch);
-        return push.kv_to_head;
+    uint32_t length(const rope::FusedTensor& t, const uint32_t* lengths) const {
+        return lengths[t.role == rope::kQ ? 0 : 1];
     }
     void fits(uint32_t binding, uint64_t last, uint64_t bytes) const {
         ASSERT_LE((last + 1) * bytes, dispatch.bindings[binding].range) << "binding " << binding;
@@ -44,15 +43,15 @@ struct Last {
 };
 
 void checkSlotMap(const Last& l, uint64_t sequences) {
-    const uint64_t bytes = l.id(ROPE_ID_SLOT_MAP_WIDE) != 0 ? 8 : 4;
+    const uint64_t bytes = l.has(ROPE_PASS_MAP_WIDE) ? 8 : 4;
     const uint64_t token = l.push.first_token + l.push.tokens - 1ull;
-    const uint32_t binding = l.id(ROPE_ID_SLOT_MAP_APART) != 0 ? ROPE_BINDING_SLOT_MAP : ROPE_BINDING_POSITIONS;
+    const uint32_t binding = l.has(ROPE_PASS_MAP_APART) ? ROPE_BINDING_SLOT_MAP : ROPE_BINDING_POSITIONS;
     if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_SLOTS) {
         l.fits(binding, l.push.slot_map_at + (l.dispatch.groups[1] - 1ull) * l.push.slot_map_batch + token, bytes);
     } else if (l.id(ROPE_ID_CACHE) == ROPE_CACHE_BY_TABLE) {
         l.fits(binding, l.push.slot_map_at + (sequences - 1) * l.push.slot_map_batch + l.push.table_pages - 1, bytes);
     }
-    if (l.id(ROPE_ID_COUNTED) == 0) return;
+    if (!l.has(ROPE_PASS_COUNTED)) return;
     const uint32_t element = l.id(ROPE_ID_POSITION_ELEMENT);
     l.fits(ROPE_BINDING_POSITIONS, l.push.count_at, element == ROPE_WHOLE_64 || element == ROPE_FIXED_64 ? 8 : 4);
 }
@@ -89,10 +88,11 @@ void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, co
 void checkWeights(const Last& l, const rope::FusedTensor& t) {
     if (t.norm.kind == ROPE_NORM_NONE || t.norm.weights_on_device == 0) return;
     const bool q = t.role == rope::kQ;
-    const uint32_t element = l.id(q ? ROPE_ID_Q_WEIGHT_ELEMENT : ROPE_ID_K_WEIGHT_ELEMENT);
-    const uint64_t begin = q ? l.push.ROPE_WEIGHTS_AT & 0xFFFF : l.push.ROPE_WEIGHTS_AT >> 16;
-    const uint64_t token = l.id(q ? ROPE_ID_Q_WEIGHT_TOKEN : ROPE_ID_K_WEIGHT_TOKEN);
-    const uint64_t head = l.id(q ? ROPE_ID_Q_WEIGHT_HEAD : ROPE_ID_K_WEIGHT_HEAD);
+    const uint32_t bits = l.field(t, rope::field::norm_bits);
+    const uint32_t element = bits >> ROPE_NORM_WEIGHTS;
+    const uint64_t begin = l.push.weights_at[q ? 0 : 1];
+    const uint64_t token = l.field(t, rope::field::weight_token);
+    const uint64_t head = l.field(t, rope::field::weight_head);
     const uint64_t last =
         begin + (l.push.first_token + l.push.tokens - 1ull) * token + (t.heads - 1ull) * head + t.norm.dim - 1;
     const uint32_t binding = q ? ROPE_BINDING_Q_WEIGHTS : ROPE_BINDING_K_WEIGHTS;
@@ -100,41 +100,37 @@ void checkWeights(const Last& l, const rope::FusedTensor& t) {
     ASSERT_EQ(element, uint32_t{t.norm.weights_element});
     l.fits(binding, last * bytes / 4, 4); // whole words
     ASSERT_EQ(l.dispatch.bindings[binding].offset + begin * bytes, t.norm.weights_offset * bytes);
-    if ((l.id(ROPE_ID_WEIGHT_BITS) & ROPE_WEIGHTS_BY_FOUR) != 0) {
+    if ((bits & ROPE_NORM_BY_FOUR) != 0) {
         ASSERT_EQ((begin | token | head) % 4, 0u);
     }
 }
 
 void checkBiases(const Last& l, const rope::FusedTensor& t) {
-    ASSERT_EQ(l.id(ROPE_ID_BIAS_ELEMENT) != 0, t.biased);
+    ASSERT_EQ((l.field(t, rope::field::kind) & ROPE_TENSOR_BIASED) != 0, t.biased);
     if (!t.biased) return;
-    const bool q = t.role == rope::kQ, k = t.role == rope::kK;
-    const uint64_t begin = l.id(q ? ROPE_ID_Q_BIASES : k ? ROPE_ID_K_BIASES : ROPE_ID_V_BIASES);
-    const uint64_t last = begin +
-                          uint64_t{t.heads} * l.id(q   ? ROPE_ID_Q_BIAS_HEAD
-                                                   : k ? ROPE_ID_K_BIAS_HEAD
-                                                       : ROPE_ID_V_BIAS_HEAD) -
-                          1;
+    const uint64_t begin = l.field(t, rope::field::bias_at), last = begin + uint64_t{t.heads} * t.d.head_dim - 1;
     ASSERT_EQ(begin, t.biases_offset);
     ASSERT_EQ(l.dispatch.bindings[ROPE_BINDING_BIASES].offset, 0u);
     l.fits(ROPE_BINDING_BIASES, last * (l.id(ROPE_ID_BIAS_ELEMENT) == 1 ? 4 : 2) / 4, 4);
-    if (l.id(ROPE_ID_BIAS_VECTORS) != 0) {
-        ASSERT_EQ(begin % 4, 0u);
-    }
 }
 
 void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
+    namespace f = rope::field;
     const uint64_t rows = l.id(ROPE_ID_PAGE_SIZE) != 0 ? l.id(ROPE_ID_PAGE_SIZE) : l.push.slots;
     const uint64_t pages = l.push.slots / rows, heads = t.heads;
-    const bool is_v = t.role == rope::kV;
-    const uint64_t units = (sequences - 1) * l.push.kv_to_batch + (pages - 1) * l.id(ROPE_ID_PAGE_STRIDE) +
-                           (rows - 1) * l.id(ROPE_ID_KV_DESTINATION_TOKEN) + (heads - 1) * l.destinationHead(t);
+    const uint32_t length = l.length(t, l.push.length_to), caches = t.cache.batch_stride != 0 ? sequences : 1;
+    const uint64_t rows_before = caches > 1 ? (caches - 1) * l.field(t, f::to_rows) * length : 0;
+    const bool paged = l.id(ROPE_ID_PAGE_SIZE) != 0;
+    const uint64_t before = rows_before * l.field(t, paged ? f::to_page : f::to_token);
+    const uint64_t scales_before = rows_before * l.field(t, paged ? f::scale_page : f::scale_slot);
+    const uint64_t units = before + (caches - 1ull) * l.field(t, f::to_batch) + (pages - 1) * l.field(t, f::to_page) +
+                           (rows - 1) * l.field(t, f::to_token) + (heads - 1) * l.grown(t, f::to_head, length);
     const RopeElement element = t.d.element_out;
     const uint64_t blocks = rope::formatOf(element).block_elements; // places count them, or runs
     const uint64_t elements = units * (blocks != 1 ? blocks : l.pass.address_unit) + t.d.head_dim;
     ASSERT_LE(units, UINT32_MAX) << "the shader counts in 32 bits";
-    const uint32_t binding = rope::fusedBinding(l.pass, t.role, false);
-    const uint64_t to = is_v ? l.push.v_to : l.push.k_to;
+    const uint32_t binding = l.pass.facts.to[t.role];
+    const uint64_t to = l.push.to[t.role];
     if (!rope::isForCaches(element)) {
         l.fits(binding, to * l.pass.address_unit + elements - 1, ropeElementBytes(element));
         return;
@@ -142,17 +138,12 @@ void checkCache(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
     const uint32_t bytes = l.pass.access[binding].element_bytes;
     l.fits(binding, to + rope::elementBytes(element, elements) / bytes - 1, bytes);
     if (!t.has_scales) return;
-    const rope::RopeFusedPush& p = l.push;
-    const bool beside_q = l.id(ROPE_ID_Q_HEADS) != 0;
-    const uint32_t behind = beside_q ? is_v ? p.ROPE_V_SCALES_BESIDE_Q : p.ROPE_K_SCALES_BESIDE_Q
-                            : is_v   ? p.ROPE_V_SCALES
-                                     : p.ROPE_K_SCALES;
-    const uint32_t first = static_cast<uint32_t>(to) + behind; // modulo 2^32, as the shader counts
-    const uint64_t batch = beside_q ? p.ROPE_SCALE_BATCH_BESIDE_Q : p.ROPE_SCALE_BATCH;
-    const uint64_t head = beside_q ? p.ROPE_SCALE_HEAD_BESIDE_Q : p.ROPE_SCALE_HEAD;
+    const uint64_t scale_head = heads > 1 ? l.grown(t, f::scale_head, length) : 0;
     l.fits(binding,
-           first + (sequences - 1) * batch + (pages - 1) * l.id(ROPE_ID_SCALE_PAGE) +
-               (rows - 1) * l.id(ROPE_ID_SCALE_SLOT) + (heads - 1) * head,
+           static_cast<uint32_t>(l.push.scale_at[t.role - rope::kK] + scales_before +
+                                 (caches - 1ull) * l.field(t, f::scale_batch)) +
+               (pages - 1) * l.field(t, f::scale_page) + (rows - 1) * l.field(t, f::scale_slot) +
+               (heads - 1) * scale_head,
            4);
 }
 
@@ -175,7 +166,7 @@ class Reach {
     uint64_t elements_;
 };
 
-uint64_t sequencesOf(const RopeRotateDescription& d) {
+uint64_t sequenceCount(const RopeRotateDescription& d) {
     return rope::isPacked(d.positions) ? d.positions.sequences : d.batch;
 }
 
@@ -193,7 +184,7 @@ void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTenso
     }
     if (t.cached && cache.kind == ROPE_CACHE_BLOCK_TABLE) {
         Reach(cache.slot_map_offset)
-            .over(sequencesOf(d), cache.slot_map_batch_stride)
+            .over(sequenceCount(d), cache.slot_map_batch_stride)
             .isIn(map_bytes, cache.table_pages, step);
     }
     if (fused.filled.tokens_counted != 0)
@@ -229,7 +220,7 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
     const RopeCache& cache = fused.filled.cache;
     const auto cached = [&](const RopeCacheLayout& l, uint32_t extent, uint32_t size, uint32_t share) {
         Reach(l.offset)
-            .over(rope::cacheKind(cache).by_position ? sequencesOf(t.d) : 1, l.batch_stride)
+            .over(rope::cacheKind(cache).by_position ? sequenceCount(t.d) : 1, l.batch_stride)
             .over(cache.slots / cache.page_size, l.page_stride)
             .over(cache.page_size, l.slot_stride)
             .over(t.heads, l.head_stride)
@@ -336,21 +327,19 @@ void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const Rop
 }
 
 void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences) {
-    const bool is_q = t.role == rope::kQ, is_v = t.role == rope::kV;
-    const auto any = [&](auto of_q, auto of_kv) { return is_q ? of_q : of_kv; };
-    const auto at = [&](uint32_t of_q, uint32_t of_k, uint32_t of_v) { return is_q ? of_q : is_v ? of_v : of_k; };
-    const rope::RopeFusedPush& p = l.push;
-    if (t.d.out_of_place != 0) {
-        const Strides s = {rope::fusedBinding(l.pass, t.role, true), at(p.q_from, p.k_from, p.v_from),
-                           any(p.q_from_batch, p.kv_from_batch),
-                           l.id(any(ROPE_ID_Q_SOURCE_TOKEN, ROPE_ID_KV_SOURCE_TOKEN)), l.sourceHead(t)};
-        checkTensor(l, t, s, t.source, t.d.element_in);
-    }
+    namespace f = rope::field;
+    const auto strides = [&](uint32_t binding, uint64_t at, uint32_t first, const uint32_t* lengths) {
+        const uint32_t length = l.length(t, lengths);
+        const uint32_t batch = l.field(t, first + 3) + l.field(t, first + 4) * length * l.field(t, first);
+        return Strides{binding, at, batch, l.field(t, first), l.grown(t, first + 1, length)};
+    };
+    static_assert(f::from_head == f::from_token + 1 && f::from_batch == f::from_token + 3);
+    if (t.d.out_of_place != 0)
+        checkTensor(l, t, strides(l.pass.facts.from[t.role], l.push.from[t.role], f::from_token, l.push.length_from),
+                    t.source, t.d.element_in);
     if (t.cached) return checkCache(l, t, sequences);
-    const Strides s = {rope::fusedBinding(l.pass, t.role, false), at(p.q_to, p.k_to, p.v_to),
-                       any(p.q_to_batch, p.kv_to_batch),
-                       l.id(any(ROPE_ID_Q_DESTINATION_TOKEN, ROPE_ID_KV_DESTINATION_TOKEN)), l.destinationHead(t)};
-    checkTensor(l, t, s, t.destination, t.d.element_out);
+    checkTensor(l, t, strides(l.pass.facts.to[t.role], l.push.to[t.role], f::to_token, l.push.length_to), t.destination,
+                t.d.element_out);
 }
 
 // Checks one dispatch, and marks the tensors that it takes.
@@ -358,14 +347,13 @@ void checkDispatch(const rope::ResolvedFused& fused, const RopePass& pass, const
                    uint32_t* taken) {
     Last l = {pass, dispatch, is_first, {}};
     std::memcpy(&l.push, dispatch.push, sizeof l.push);
-    rope::RopePush tokens = {};
-    std::memcpy(&tokens, dispatch.push, offsetof(rope::RopePush, heads));
+    const rope::RopePush tokens = reach::tokenWords(dispatch);
     const reach::Last last = {dispatch.groups[1] - 1ull, l.push.tokens - 1ull, 0};
     const RopeRotateDescription& d = fused.tensors[0].d;
     const uint64_t sequences = rope::isPacked(d.positions) ? d.positions.sequences : dispatch.groups[1];
     reach::checkPositions(dispatch, tokens, last);
     checkSlotMap(l, sequences);
-    const uint32_t heads[] = {l.id(ROPE_ID_Q_HEADS), l.id(ROPE_ID_K_HEADS), l.id(ROPE_ID_V_HEADS)};
+    const uint32_t heads[] = {l.id(ROPE_ID_RECORD_Q), l.id(ROPE_ID_RECORD_K), l.id(ROPE_ID_RECORD_V)};
     for (uint32_t i = 0; i < fused.count; ++i) {
         const rope::FusedTensor& t = fused.tensors[i];
         if (heads[t.role] == 0) continue;

@@ -1,15 +1,12 @@
-// This file owns what becomes of elements as a fused pass loads them: the projection's biases, and the clip.
-#include "plan/fused/inputs.h"
-#include "plan/fused/dispatch.h"
-#include "plan/fused/resolve.h"
+// Two stages of fused passes: the projection's biases are added to elements as they are loaded, and a clip limits them.
+#include "plan/fused/biases.h"
+#include "plan/fused/record.h"
 #include "rules/fixed.h"
-
-#include <string.h>
 
 namespace rope {
 namespace {
 
-RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
+RopeResult resolveOffsets(RopeFusedDescription* filled, RopeReason* reason) {
     RopeProjectionBiases* biases = &filled->biases;
     if (biases->given == 0) {
         *biases = {};
@@ -38,7 +35,7 @@ RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
 
 } // namespace
 
-RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason) {
+RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
     const double clip = filled->clip;
     if (magnitudeBits(clip) != 0 && !isFromTo(clip, 0, 0x1.fffffep127))
         return refuse(reason, ROPE_ERROR_INVALID, "clip is %.9g; it must be more than 0 and finite, or 0", clip);
@@ -48,30 +45,22 @@ RopeResult resolveInputs(RopeFusedDescription* filled, RopeReason* reason) {
                       static_cast<int>(operation), filled->biases.given != 0 ? "biases" : "a clip",
                       ROPE_OPERATION_FORWARD);
     }
-    return resolveBiases(filled, reason);
+    return resolveOffsets(filled, reason);
 }
 
-void setInputs(const FusedDispatch& dispatch, const RopeLimits& limits, RopePass* pass) {
-    static constexpr uint32_t kOffsetIds[] = {ROPE_ID_Q_BIASES, ROPE_ID_K_BIASES, ROPE_ID_V_BIASES};
-    static constexpr uint32_t kHeadIds[] = {ROPE_ID_Q_BIAS_HEAD, ROPE_ID_K_BIAS_HEAD, ROPE_ID_V_BIAS_HEAD};
-    uint32_t* constants = pass->constants;
-    memcpy(&constants[ROPE_ID_CLIP], &dispatch.first().clip, sizeof(float));
-    if (!dispatch.first().biased) return;
-    const RopeElement element = dispatch.fused.filled.biases.element;
-    uint64_t places = 0, end = 0;
-    for (const FusedRole role : kFusedRoles) {
-        if (!dispatch.has(role)) continue;
-        const FusedTensor& t = *dispatch.tensors[role];
-        constants[kOffsetIds[role]] = lowWord(t.biases_offset);
-        constants[kHeadIds[role]] = t.d.head_dim;
-        places |= t.biases_offset;
-        const uint64_t behind = t.biases_offset + static_cast<uint64_t>(t.heads) * t.d.head_dim;
-        if (behind > end) end = behind;
-    }
-    constants[ROPE_ID_BIAS_ELEMENT] = 1 + shaderElement(element);
-    constants[ROPE_ID_BIAS_VECTORS] = places % 4 == 0;
-    const bool halves = element == ROPE_ELEMENT_F16;
-    if (halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0) constants[ROPE_ID_NATIVE_HALVES] = 1;
+void setBiases(const FusedGroup& group, const RopeLimits& limits, RopePass* pass) {
+    pass->constants[ROPE_ID_CLIP] = floatConstant(group.fused->filled.clip);
+    uint64_t end = 0;
+    forEachTensor(group, [&](const FusedTensor& t) {
+        if (!t.biased) return;
+        record(pass->constants, t.role)[field::bias_at] = lowWord(t.biases_offset);
+        end = larger(end, t.biases_offset + uint64_t{t.heads} * t.d.head_dim);
+    });
+    if (end == 0) return;
+    const RopeElement element = group.fused->filled.biases.element;
+    pass->constants[ROPE_ID_BIAS_ELEMENT] = 1 + shaderElement(element);
+    if (element == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0)
+        pass->constants[ROPE_ID_NATIVE_HALVES] = 1;
     pass->access[ROPE_BINDING_BIASES] = {ROPE_SLOT_BIASES, ropeElementBytes(element), 0, {0, 0, 0}, end};
     pass->whole_bindings |= 1u << ROPE_BINDING_BIASES;
 }

@@ -1,12 +1,12 @@
 // This file makes heads integers or float8, with a float32 scale for each head, or in blocks of 32 with a float16 scale
 // for each. The lanes of a head put their extremes into shared memory. Each lane then finds the scale of its head, or
 // one lane that of a block. A given scale of float8 needs none of that.
-#ifndef ROPE_INTEGERS_GLSL
-#define ROPE_INTEGERS_GLSL
-#include "norms.glsl"
+#ifndef ROPE_CONVERT_GLSL
+#define ROPE_CONVERT_GLSL
+#include "turn.glsl"
 #include "../numbers/float8.h"
 
-layout(constant_id = ROPE_ID_CACHE_FORMAT) const uint kFormat = 0;
+const uint kFormat = kQuantizes ? kCacheKind >> ROPE_TENSOR_FORMAT & 0xFFFFu : 0u;
 const uint kBits = kFormat & ROPE_FORMAT_BITS;
 const bool kFloat8 = (kFormat & ROPE_FORMAT_FLOAT8) != 0u;
 const bool kSigned = kFloat8 || kBits == 8u; // to both sides of 0; integers of fewer bits begin at 0
@@ -17,36 +17,29 @@ const bool kBlockPutsHalves = kInBlocks; // blocks may begin at odd 16-bit numbe
 #else
 const bool kBlockPutsHalves = false;
 #endif
-const uint kBlockHalves = kFormat != 0u ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
+const uint kBlockHalves = kQuantizes ? kFormat >> ROPE_FORMAT_HALVES : 1u; // 16-bit numbers
 const uint kMostInteger = (1u << kBits) - 1u;
-// K and V have these quads. Q beside them may have others, and takes no part in what this file does.
-const uint kCacheElements = 2u * kPairs + (kWidths ? kKPassElements : kPassElements);
-const uint kCacheQuads = kCacheElements / 4u + uint(kCacheElements < 4u); // no array has no entry
-const uint kCacheLanes = kWidths ? kKLanes : kHeadLanes; // of one of their heads
+// Quantized heads have these quads and lanes. Heads beside them may have others.
+const uint kCacheHeadQuads = kKQuantized ? HEAD_QUADS(kK_kind, kK_pass_elements) : HEAD_QUADS(kV_kind, kV_pass_elements);
+const uint kCacheQuads = kCacheHeadQuads + uint(kCacheHeadQuads == 0u); // no array has no entry
+const uint kCacheLanes = kKQuantized ? kK_lanes : kV_lanes;
+const uint kCacheRowBlocks = kKQuantized ? kKRowBlocks : kVRowBlocks;
 const uint kCacheFours = (kCacheQuads + 3u) / 4u;
 const uint kBlockQuads = kInBlocks ? uint(ROPE_BLOCK_ELEMENTS / 4) : kCacheQuads;
 const uint kBlockFours = kInBlocks ? kBlockQuads / 4u : kCacheFours;
 const uint kHeadBlocks = kCacheQuads / kBlockQuads;
-layout(constant_id = ROPE_ID_SCALE_PAGE) const uint kScalePage = 0;
-layout(constant_id = ROPE_ID_SCALE_SLOT) const uint kScaleSlot = 0;
-#ifdef ROPE_PARAMETERS
-layout(constant_id = ROPE_ID_K_SCALE) const uint kKScale = 0;
-layout(constant_id = ROPE_ID_V_SCALE) const uint kVScale = 0;
-const bool kGiven = (kKScale | kVScale) != 0u; // scales are, of all tensors of the dispatch
-#else
-const bool kGiven = false;
-#endif
+const bool kGiven = (kK_given_scale | kV_given_scale) != 0u; // scales are, of all quantized tensors of the dispatch
 
-// An entry is one head of K or V of one token of the group.
-const uint kCacheEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kKRowBlocks * kHeadsPerThread;
+// An entry is one quantized head of one token of the group.
+const uint kCacheEntries = gl_WorkGroupSize.z * gl_WorkGroupSize.y * kCacheRowBlocks * kHeadsPerThread;
 uint cache_entry_of(uint h) {
     uint row = gl_LocalInvocationID.z * gl_WorkGroupSize.y + gl_LocalInvocationID.y;
-    return (row * kKRowBlocks + row_block) * kHeadsPerThread + h;
+    return (row * kCacheRowBlocks + row_block) * kHeadsPerThread + h;
 }
 
 // For each quad these hold the largest magnitude, or, for unsigned integers, the element that has it, or the greatest
 // element and the least. A block's share then takes the place of its first four quads.
-shared uvec4 greatest[kGiven ? 1u : kCacheEntries * kCacheFours];
+shared uvec4 greatest[!kQuantizes || kGiven ? 1u : kCacheEntries * kCacheFours];
 shared uvec4 least[kMinimum ? kCacheEntries * kCacheFours : 1u];
 // A word of a block may have integers of two quads, which two threads hold. For Q8_0 in words `ends` has the last two
 // elements of each quad of even blocks. The quads of odd blocks are words, and all their ends go to the last entry,
@@ -57,22 +50,6 @@ const uint kHeadEnds = (kHeadBlocks + 1u) / 2u * kBlockQuads;
 const uint kNoEnd = kKeepsEnds ? kCacheEntries * kHeadEnds : 0u;
 shared uvec2 ends[kNoEnd + 1u];
 shared uint integers[kKeepsIntegers ? kCacheEntries * kCacheQuads : 1u];
-
-// The words from each tensor's first word to its first scale, where scales are stored apart, and their strides from
-// sequence to sequence and head to head.
-struct ScalePlaces {
-    uint of_k;
-    uint of_v;
-    uint batch;
-    uint head;
-};
-ScalePlaces scale_places() {
-    ScalePlaces alone =
-        ScalePlaces(push.ROPE_K_SCALES, push.ROPE_V_SCALES, push.ROPE_SCALE_BATCH, push.ROPE_SCALE_HEAD);
-    if (kQHeads == 0u) return alone;
-    return ScalePlaces(push.ROPE_K_SCALES_BESIDE_Q, push.ROPE_V_SCALES_BESIDE_Q, push.ROPE_SCALE_BATCH_BESIDE_Q,
-                       push.ROPE_SCALE_HEAD_BESIDE_Q);
-}
 
 // ---- What a scale is found by
 
@@ -157,12 +134,10 @@ Share kept_share(uint h, uint block) {
 }
 uint stored_scale(uint h, uint block) { return greatest[share_at(h, block)].x; }
 
-#ifdef ROPE_PARAMETERS
-uint given_scale(WorkItem item) { return choose(item.tensor == kThird, kVScale, kKScale); }
 Share given_share(WorkItem item, uint head) {
-    uint given = given_scale(item);
+    uint given = given_scale_of(item.tensor);
     uint at = (given & ROPE_SCALE_AT) + choose((given & ROPE_SCALE_OF_HEADS) != 0u, head, 0u);
-    uint scale = floatBitsToUint(parameters[at / 4u][at % 4u]);
+    uint scale = floatBitsToUint(parameter(at));
     return Share(scale, uintBitsToFloat(reciprocal_bits(scale)), 0u);
 }
 uvec4 scaled(Share share, bool multiplies, uvec4 words) {
@@ -173,13 +148,12 @@ uvec4 scaled(Share share, bool multiplies, uvec4 words) {
                  quotient_bits(words.z, share.scale, inverse), quotient_bits(words.w, share.scale, inverse));
 }
 uvec4 scaled_as_given(WorkItem item, Share share, uvec4 words) {
-    return scaled(share, (given_scale(item) & ROPE_SCALE_MULTIPLIES) != 0u, words);
+    return scaled(share, (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) != 0u, words);
 }
 // Returns elements as they were before their scale.
 uvec4 unscaled_as_given(WorkItem item, uint head, uvec4 words) {
-    return scaled(given_share(item, head), (given_scale(item) & ROPE_SCALE_MULTIPLIES) == 0u, words);
+    return scaled(given_share(item, head), (given_scale_of(item.tensor) & ROPE_SCALE_MULTIPLIES) == 0u, words);
 }
-#endif
 
 // ---- Numbers as they are stored
 
@@ -215,14 +189,14 @@ const uint kPutHalves = kBlockPutsHalves ? 1u : 2u; // of what is stored at a ti
 void put_integers(WorkItem item, uint at, uint word) {
 #ifdef ROPE_HALVES
     if (kPutHalves == 1u) {
-        if (is_written_to(item, kThird)) put_number(kThird, at, word);
-        else if (is_written_to(item, kSecond)) put_number(kSecond, at, word);
+        if (is_written_to(item.tensor, kThird)) put_number(kThird, at, word);
+        else if (is_written_to(item.tensor, kSecond)) put_number(kSecond, at, word);
         else put_number(kFirst, at, word);
         return;
     }
 #endif
-    if (is_written_to(item, kThird)) put_word(kThird, at, word);
-    else if (is_written_to(item, kSecond)) put_word(kSecond, at, word);
+    if (is_written_to(item.tensor, kThird)) put_word(kThird, at, word);
+    else if (is_written_to(item.tensor, kSecond)) put_word(kSecond, at, word);
     else put_word(kFirst, at, word);
 }
 
@@ -265,8 +239,7 @@ uint block_half(uint h, uint half_at) {
 
 // Returns where the blocks of a head begin, counted in what is stored at a time.
 uint blocks_before(WorkItem item, uint h) {
-    uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
-    return begin + head_place(item, h) * kBlockHalves / kPutHalves;
+    return to_begin(item.tensor) + head_place(item, h) * kBlockHalves / kPutHalves;
 }
 
 // Stores a quad of a Q8_0 block. The words of an odd block have one quad each. Those of an even block begin half a word
@@ -293,10 +266,9 @@ void put_seams(WorkItem item, uint h) {
 
 // Stores a quad of a format without blocks, and the head's scale with the first.
 void put_numbers(WorkItem item, uint h, Share share, uint place, uvec4 words) {
-    uint begin = choose(item.tensor == kThird, push.v_to, push.k_to);
     uint bytes = kFloat8 ? four_float8(share, words) : four_integers(share, words);
-    put_integers(item, begin + words_before(head_place(item, h)) + place, bytes);
-    if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * scale_places().head, share.scale);
+    put_integers(item, to_begin(item.tensor) + words_before(head_place(item, h)) + place, bytes);
+    if (place == 0u && !kGiven) put_integers(item, item.scale + (item.head + h) * item.scale_head, share.scale);
 }
 
 void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
@@ -311,7 +283,7 @@ void finish_quad(WorkItem item, uint h, Share share, uint place, uvec4 words) {
 void store_blocks(WorkItem item) {
     const uint count = kHeadBlocks * kBlockHalves / kPutHalves;
     for (uint h = 0u; h < kHeadsPerThread; ++h) {
-        if (!item.is_there || is_q(item) || !has_head(item, h)) continue;
+        if (!item.is_there || !is_quantized(item.tensor) || !has_head(item, h)) continue;
         uint at = blocks_before(item, h);
         for (uint i = item.lane; i < count; i += kCacheLanes) {
             uint word = block_half(h, i * kPutHalves);
@@ -321,8 +293,7 @@ void store_blocks(WorkItem item) {
     }
 }
 
-#ifdef ROPE_SHIFTS
-// ---- Heads as they are read by a shift
+// ---- Heads as they are read by a shift, which has K alone
 
 #ifdef ROPE_HALVES
 uint fetch_half(uint at) { return fetch_number(kFirst, at); }
@@ -360,17 +331,104 @@ uvec4 quad_of_block(uint block, uint quad) {
 uvec4 cached_quad(WorkItem item, uint head, uint place) {
     uint at = item.from + head * item.from_head;
     if (kInBlocks) {
-        uint begin = push.k_to * kPutHalves;
+        uint begin = push.to[1] * kPutHalves;
         return quad_of_block(begin + (at + place / kBlockQuads) * kBlockHalves, place % kBlockQuads);
     }
-    uvec4 bytes = bytes_of(fetch_word(kFirst, push.k_to + words_before(at) + place));
-#ifdef ROPE_PARAMETERS
+    uvec4 bytes = bytes_of(fetch_word(kFirst, push.to[1] + words_before(at) + place));
     if (kGiven) return unscaled_as_given(item, head, widen_f8(bytes, kBits));
-#endif
-    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale + head * scale_places().head));
+    float scale = uintBitsToFloat(fetch_word(kFirst, item.scale + head * item.scale_head));
     precise vec4 x = (kFloat8 ? uintBitsToFloat(widen_f8(bytes, kBits)) : vec4(ivec4(bytes << 24) >> 24)) * scale;
     return floatBitsToUint(x);
 }
-#endif
+
+void load_cached_heads(WorkItem item, Lane lane) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        for (uint i = 0u; i < 2u; ++i) held[h].x[i] = cached_quad(item, head_number(item, h), lane.from.place[i]);
+    }
+}
+
+// ---- The stage
+
+// Stores heads of floats that neither turn nor change, before others are widened. If the end had a branch for them,
+// compilers would keep each element as it was before the turn beside what becomes of it, in twice the registers.
+void copy_heads(inout WorkItem item, Way way) {
+    if (kRelays || !way.as_is) return;
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        if (is_in_place(item.tensor) || !item.is_there || !has_head(item, h)) continue;
+        Head head = loaded[h];
+        if (kFloatsIn) head = Head(held[h].x);
+        Head words = head;
+        for (uint quad = 0u; kChunkIn != kChunkOut && quad < kQuads; ++quad) {
+            Quad pairs = read_quad(head, quad, way.interleaved_in, true);
+            if (way.interleaved_in) deinterleave(pairs);
+            if (way.interleaved_out) interleave(pairs);
+            write_quad(words, quad, way.interleaved_out, true, float_element_of(item.tensor), pairs);
+        }
+        put_head(item, way, h, words);
+    }
+    item.is_there = false;
+}
+
+void find_extremes(Way way) {
+    uint h = 0u;
+    do {
+        uint quad = 0u;
+        do {
+            uint places[2] = places_out(way, quad);
+            for (uint i = 0u; i < 2u; ++i) keep_extremes(h, places[i], held[h * kQuads + quad].x[i]);
+        } while (++quad < kQuads);
+    } while (++h < kHeadsPerThread);
+}
+
+void scale_heads(WorkItem item) {
+    for (uint h = 0u; h < kHeadsPerThread; ++h) {
+        Share share = given_share(item, head_number(item, h));
+        for (uint quad = h * kQuads; quad < (h + 1u) * kQuads; ++quad) {
+            for (uint i = 0u; i < 2u; ++i) held[quad].x[i] = scaled_as_given(item, share, held[quad].x[i]);
+        }
+    }
+}
+
+void finish_heads(WorkItem item, Way way) {
+    if (kGiven) scale_heads(item);
+    // The hints are for NVIDIA's compiler, which left `for` loops here as they were, with the heads in memory.
+    uint h = 0u;
+    [[unroll]] do {
+        Share share = Share(0u, 0.0, 0u);
+        if (!kGiven && !kInBlocks) share = share_of(h, 0u);
+        uint part = 0u;
+        [[unroll]] do {
+            uint quad = part % kQuads;
+            uint i = part / kQuads;
+            uint place = places_out(way, quad)[i];
+            const bool run_each = ROPE_IS_INTERLEAVED(kChunkOut) && kQuads == 2u; // else a run's quads lie in one block
+            if (kInBlocks && (run_each || quad == 0u)) share = kept_share(h, place / kBlockQuads);
+            if (!kRelays || way.lane.to.count[i] != 0u)
+                finish_quad(item, h, share, place, held[h * kQuads + quad].x[i]);
+        } while (++part < 2u * kQuads);
+        if (kKeepsEnds) put_seams(item, h);
+    } while (++h < kHeadsPerThread);
+}
+
+// Floats beside quantized heads stay floats. Their threads only reach the barriers. In a shift, lanes overwrite words that
+// their neighbours read. All these reads are over at the first barrier, and no compiler may load such a word again behind
+// it.
+void store_quantized(WorkItem item, Way way) {
+    if (kTurnsCache) groupMemoryBarrier();
+    if (!kGiven) {
+        if (is_quantized(item.tensor)) find_extremes(way);
+        barrier();
+    }
+    if (kInBlocks) {
+        if (is_quantized(item.tensor)) keep_block_shares(item.lane);
+        barrier();
+    }
+    if (is_quantized(item.tensor)) finish_heads(item, way);
+    else store_heads(item, way);
+    if (kKeepsIntegers) {
+        barrier();
+        store_blocks(item);
+    }
+}
 
 #endif
