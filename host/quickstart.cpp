@@ -101,8 +101,8 @@ bool rotate(rope::Device& device, const Example& example, std::vector<float>* va
     RopeRotateDescription description = {};
     description.tokens = static_cast<uint32_t>(values->size()) / example.head_dim;
     description.head_dim = example.head_dim;
-    description.pairing_in = example.pairing;
-    description.frequencies = {frequencies.data(), rule.rotary_dim / 2, scale, nullptr, 1};
+    description.rotation.pairing = example.pairing;
+    description.rotation.frequencies = {frequencies.data(), rule.rotary_dim / 2, scale, nullptr, 1};
     description.positions.kind = ROPE_POSITIONS_COUNTED;
     description.positions.first = example.position;
     description.q.heads = 1;
@@ -112,7 +112,8 @@ bool rotate(rope::Device& device, const Example& example, std::vector<float>* va
     }
 
     std::vector<uint8_t> words(ropeFrequencyBytes(rule.rotary_dim / 2));
-    if (ropeWriteFrequencies(&description.frequencies, description.angle, words.data(), &reason) != ROPE_SUCCESS) {
+    if (ropeWriteFrequencies(&description.rotation.frequencies, description.rotation.angle, words.data(), &reason) !=
+        ROPE_SUCCESS) {
         return refused(reason, error);
     }
     rope::Buffer frequency_buffer, q;
@@ -209,10 +210,10 @@ bool plan(const rope::Device& device, uint32_t tokens, Prefill* p, std::string* 
     p->table.positions.kind = ROPE_POSITIONS_PER_TOKEN;
     p->rotate.tokens = tokens;
     p->rotate.head_dim = kHeadDim;
-    p->rotate.pairing_in = ROPE_PAIRING_HALF;
-    p->rotate.source = ROPE_SOURCE_ROWS;
-    p->rotate.frequencies.count = kHeadDim / 2;
-    p->rotate.frequencies.scale = scale;
+    p->rotate.rotation.pairing = ROPE_PAIRING_HALF;
+    p->rotate.rotation.source = ROPE_SOURCE_ROWS;
+    p->rotate.rotation.frequencies.count = kHeadDim / 2;
+    p->rotate.rotation.frequencies.scale = scale;
     p->rotate.q.heads = kQHeads;
     p->rotate.k.heads = kKHeads;
     if (ropePlanTable(&p->table, &device.limits(), &p->plans[0]) != ROPE_SUCCESS) {
@@ -300,8 +301,8 @@ bool compareSample(const Prefill& p, const std::vector<float>& q, const std::vec
     const std::vector<int32_t> sample = sampleTokens(p.rotate.tokens);
     RopeRotateDescription description = p.rotate;
     description.tokens = static_cast<uint32_t>(sample.size());
-    description.source = ROPE_SOURCE_INLINE;
-    description.frequencies = p.table.frequencies;
+    description.rotation.source = ROPE_SOURCE_INLINE;
+    description.rotation.frequencies = p.table.frequencies;
     description.positions.kind = ROPE_POSITIONS_PER_TOKEN;
 
     std::vector<float> q_cpu = gathered(p.q, sample, kQHeads), k_cpu = gathered(p.k, sample, kKHeads);

@@ -19,7 +19,7 @@ using uint = uint32_t;
 #define ROPE_BINDING_DESTINATION 5 // Q's, the one tensor's, a table's rows, quotients or the counter. Every pass has it
 #define ROPE_BINDING_DESTINATION_K 6
 #define ROPE_BINDING_DESTINATION_V 7
-#define ROPE_BINDING_SLOT_MAP 8    // slots or block table, apart from the positions
+#define ROPE_BINDING_SLOT_MAP 8    // slots or page table, apart from the positions
 #define ROPE_BINDING_Q_WEIGHTS 9   // of Q's norm
 #define ROPE_BINDING_K_WEIGHTS 10  // of K's norm
 #define ROPE_BINDING_BIASES 11     // of the projection

@@ -41,7 +41,7 @@ EncodingBench makeAdd(BenchDevice* bench, uint32_t all_tokens, const AddKind& ki
     d.dim = kAddDim;
     d.learned = kind.learned;
     d.source = kind.source;
-    d.element_in = d.element_out = d.rows.element = kind.element;
+    d.element = d.element_out = d.rows.element = kind.element;
     d.out_of_place = kind.out_of_place;
     d.rows.count = tokens;
     if (!kind.learned) {

@@ -1,4 +1,5 @@
 #include "bench/cases/fused.hpp"
+#include "plan/description.h"
 
 #include "bench/cases/baselines.hpp"
 #include "bench/harness/buffer_copies.hpp"
@@ -33,7 +34,7 @@ struct TimedPlans {
 };
 
 uint32_t widthOf(const RopeFusedDescription& d, const RopeTensor& tensor) {
-    return tensor.head_dim != 0 ? tensor.head_dim : d.rotate.head_dim;
+    return tensor.head_dim != 0 ? tensor.head_dim : d.head_dim;
 }
 
 // Returns the bytes of so many elements, with their scales if they have scales apart that the pass finds.
@@ -44,14 +45,14 @@ uint64_t bytesWithScales(RopeElement element, uint64_t count, uint32_t head_dim,
 
 // Counts the bytes that a plan moves: the tokens' share of the cache, and of the other slots all that the plan reads.
 uint64_t bytesMoved(const RopeFusedDescription& d, const RopePlan& plan) {
-    const uint64_t tokens = d.rotate.tokens;
-    const uint32_t k_dim = widthOf(d, d.rotate.k);
-    const uint64_t q = tokens * d.rotate.q.heads * widthOf(d, d.rotate.q);
-    const uint64_t kv = tokens * (d.rotate.k.heads * k_dim + d.v.heads * widthOf(d, d.v));
+    const uint64_t tokens = d.tokens;
+    const uint32_t k_dim = widthOf(d, d.k);
+    const uint64_t q = tokens * d.q.heads * widthOf(d, d.q);
+    const uint64_t kv = tokens * (d.k.heads * k_dim + d.v.heads * widthOf(d, d.v));
     const bool cached = d.cache.kind != ROPE_CACHE_NONE, given = d.cache.k_given_scale.count != 0;
-    uint64_t bytes = rope::elementBytes(d.rotate.element_in, q) + rope::elementBytes(d.rotate.element_out, q) +
-                     bytesWithScales(d.rotate.element_in, kv, k_dim, given) +
-                     bytesWithScales(cached ? d.cache.element : d.rotate.element_out, kv, k_dim, given);
+    uint64_t bytes = rope::elementBytes(d.element, q) + rope::elementBytes(d.element_out, q) +
+                     bytesWithScales(d.element, kv, k_dim, given) +
+                     bytesWithScales(cached ? d.cache.element : d.element_out, kv, k_dim, given);
     for (const RopeSlot slot : {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS, ROPE_SLOT_PARAMETERS}) {
         bytes += plan.bytes[slot];
     }
@@ -144,30 +145,30 @@ void FusedBenchState::describe() {
     double scale;
     ropeMakeFrequencies(&rule, frequencies_.data(), &scale, nullptr);
     RopeFusedDescription& d = description_;
-    RopeRotateDescription& r = d.rotate;
-    r.frequencies = {frequencies_.data(), heads_.rotary_dim / 2, 1, nullptr, 1};
-    r.source = kind_.source;
+    RopeFusedDescription& r = d;
+    r.rotation.frequencies = {frequencies_.data(), heads_.rotary_dim / 2, 1, nullptr, 1};
+    r.rotation.source = kind_.source;
     r.positions.offset = tokens_;
     r.q.heads = kind_.q_heads;
     r.k.heads = kind_.kv_heads;
     d.v.heads = kind_.vHeads();
     r.tokens = tokens_;
     r.head_dim = heads_.q_dim;
-    r.rotary_begin = heads_.q_begin;
-    r.rotary_dim = heads_.rotary_dim;
+    r.rotation.rotary_begin = heads_.q_begin;
+    r.rotation.rotary_dim = heads_.rotary_dim;
     if (kind_.latent) {
         r.k.head_dim = heads_.k_dim;
         r.k.rotary_begin = heads_.k_begin;
-        r.pairing_in = ROPE_PAIRING_INTERLEAVED;
+        r.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
     }
-    r.element_in = kind_.from;
+    r.element = kind_.from;
     r.element_out = ROPE_ELEMENT_F32;
     r.out_of_place = 1;
-    d.packed = 1;
+    d.packed_qkv = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.element = kind_.cache;
     d.cache.page_size = kPageSize;
-    d.cache.v_shares_buffer = 1;
+    d.cache.one_buffer = 1;
     uint32_t state = 1;
     weights_ = noise(size_t{heads_.k_dim} * std::max(kind_.q_heads, kind_.kv_heads), &state);
     if (kind_.norm.kind != ROPE_NORM_NONE) {
@@ -190,7 +191,8 @@ FusedBenchState::FusedBenchState(BenchDevice* bench, const FusedKind& kind, uint
     makeCaches();
     shared_slots_.slots[ROPE_SLOT_Q_WEIGHTS] = shared_slots_.slots[ROPE_SLOT_K_WEIGHTS] =
         keep(bench_->make(weights_.data(), weights_.size() * sizeof(float)))->slot();
-    shared_slots_.slots[ROPE_SLOT_FREQUENCIES] = keep(bench_->makeFrequencies(description_.rotate.frequencies))->slot();
+    shared_slots_.slots[ROPE_SLOT_FREQUENCIES] =
+        keep(bench_->makeFrequencies(description_.rotation.frequencies))->slot();
     shared_slots_.slots[ROPE_SLOT_ROWS] = keep(makeRows(tokens))->slot();
     if (kind.shift) {
         addShift();
@@ -208,7 +210,8 @@ FusedBenchState::FusedBenchState(BenchDevice* bench, const FusedKind& kind, uint
 void FusedBenchState::add(const RopeFusedDescription& d, bool rotation, RopeBuffers slots, TimedPlans* timed) {
     RopePlan plan;
     const RopeLimits& limits = bench_->limits();
-    mustPlan(rotation ? ropePlanRotate(&d.rotate, &limits, &plan) : ropePlanFused(&d, &limits, &plan), plan);
+    const RopeRotateDescription alone = rope::rotationOf(d);
+    mustPlan(rotation ? ropePlanRotate(&alone, &limits, &plan) : ropePlanFused(&d, &limits, &plan), plan);
     for (const RopeSlot slot :
          {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS, ROPE_SLOT_Q_WEIGHTS, ROPE_SLOT_K_WEIGHTS}) {
         slots.slots[slot] = shared_slots_.slots[slot];
@@ -237,10 +240,10 @@ void FusedBenchState::addFused() {
 // Describes a stage that does nothing and moves nothing yet.
 RopeFusedDescription FusedBenchState::emptyStage() const {
     RopeFusedDescription d = {};
-    d.rotate = description_.rotate;
-    d.rotate.element_in = unfused_element_;
-    d.rotate.q = unfused_tensors_[0];
-    d.rotate.k = unfused_tensors_[1];
+    rope::setRotation(rope::rotationOf(description_), &d);
+    d.element = unfused_element_;
+    d.q = unfused_tensors_[0];
+    d.k = unfused_tensors_[1];
     d.no_rotation = 1;
     return d;
 }
@@ -248,15 +251,14 @@ RopeFusedDescription FusedBenchState::emptyStage() const {
 // Adds a stage that reads Q and K from the last stage's buffers and writes float32 to buffers of its own.
 void FusedBenchState::addStage(RopeFusedDescription d, bool rotation) {
     const RopeSlot from[2] = {ROPE_SLOT_Q, ROPE_SLOT_K}, to[2] = {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT};
-    const uint64_t elements[2] = {uint64_t{d.rotate.q.heads} * widthOf(d, d.rotate.q),
-                                  uint64_t{d.rotate.k.heads} * widthOf(d, d.rotate.k)};
+    const uint64_t elements[2] = {uint64_t{d.q.heads} * widthOf(d, d.q), uint64_t{d.k.heads} * widthOf(d, d.k)};
     RopeBuffers slots = {};
     for (int i = 0; i < 2; ++i) {
         if (elements[i] == 0) continue;
         slots.slots[from[i]] = unfused_buffers_[i]->slot();
         unfused_buffers_[i] = keep(bench_->make(tokens_ * elements[i] * 4));
         slots.slots[to[i]] = unfused_buffers_[i]->slot();
-        unfused_tensors_[i].source = {};
+        unfused_tensors_[i].from = {};
     }
     add(d, rotation, slots, &unfused);
     unfused_element_ = ROPE_ELEMENT_F32;
@@ -265,11 +267,11 @@ void FusedBenchState::addStage(RopeFusedDescription d, bool rotation) {
 // Adds the stage that writes K, from the last stage, or V, from its projection, into the cache.
 void FusedBenchState::addScatter(bool is_v) {
     RopeFusedDescription d = emptyStage();
-    d.rotate.q = {};
+    d.q = {};
     d.cache = description_.cache;
     if (is_v) {
-        d.rotate.k.source = {row_ - uint64_t{kind_.kv_heads} * heads_.k_dim, 0, row_, heads_.k_dim};
-        d.rotate.element_in = kind_.from;
+        d.k.from = {row_ - uint64_t{kind_.kv_heads} * heads_.k_dim, 0, row_, heads_.k_dim};
+        d.element = kind_.from;
         d.cache.k = d.cache.v;
         d.cache.k_scales = d.cache.v_scales;
     }
@@ -290,20 +292,20 @@ void FusedBenchState::addNorm() {
 void FusedBenchState::addRotation() {
     if (!kind_.latent) return addStage(emptyStage(), true);
     RopeFusedDescription q = emptyStage(), k = q;
-    q.rotate.k = {};
+    q.k = {};
     addStage(q, true);
-    k.rotate.q = {};
-    k.rotate.head_dim = std::exchange(k.rotate.k.head_dim, 0);
-    k.rotate.rotary_begin = std::exchange(k.rotate.k.rotary_begin, 0);
+    k.q = {};
+    k.head_dim = std::exchange(k.k.head_dim, 0);
+    k.rotation.rotary_begin = std::exchange(k.k.rotary_begin, 0);
     addStage(k, true);
 }
 
 void FusedBenchState::addUnfused() {
     const uint64_t of_q = uint64_t{kind_.q_heads} * heads_.q_dim;
-    unfused_tensors_[0] = description_.rotate.q;
-    unfused_tensors_[0].source = {0, 0, row_, heads_.q_dim};
-    unfused_tensors_[1] = description_.rotate.k;
-    unfused_tensors_[1].source = {of_q, 0, row_, heads_.k_dim};
+    unfused_tensors_[0] = description_.q;
+    unfused_tensors_[0].from = {0, 0, row_, heads_.q_dim};
+    unfused_tensors_[1] = description_.k;
+    unfused_tensors_[1].from = {of_q, 0, row_, heads_.k_dim};
     unfused_buffers_[0] = unfused_buffers_[1] = input_;
     unfused_element_ = kind_.from;
     const bool normed = kind_.norm.kind != ROPE_NORM_NONE;
@@ -312,7 +314,7 @@ void FusedBenchState::addUnfused() {
     if (normed && kind_.norm.after != 0) addNorm();
     if (kind_.scaled) {
         RopeFusedDescription d = emptyStage();
-        d.rotate.k = {};
+        d.k = {};
         d.query_scale = description_.query_scale;
         addStage(d, false);
     }
@@ -322,18 +324,18 @@ void FusedBenchState::addUnfused() {
 
 // A shift replaces a rotation in place. The rotation knows no pages and turns the whole cache, slot after slot.
 void FusedBenchState::addShift() {
-    description_.rotate.operation = ROPE_OPERATION_SHIFT;
-    description_.rotate.element_in = description_.rotate.element_out = kind_.cache;
+    description_.rotation.operation = ROPE_OPERATION_SHIFT;
+    description_.element = description_.element_out = kind_.cache;
     RopeFusedDescription d = description_;
-    d.packed = d.v.heads = 0;
+    d.packed_qkv = d.v.heads = 0;
     d.cache.shift = 1;
     d.cache.delta = kShiftDelta;
     RopeBuffers slots = {};
     slots.slots[ROPE_SLOT_K_OUT] = caches_[0]->slot();
     add(d, false, slots, &fused);
     RopeFusedDescription rotation = {};
-    rotation.rotate = description_.rotate;
-    rotation.rotate.out_of_place = 0;
+    rope::setRotation(rope::rotationOf(description_), &rotation);
+    rotation.out_of_place = 0;
     slots.slots[ROPE_SLOT_K] = caches_[1]->slot();
     add(rotation, true, slots, &unfused);
 }
@@ -341,7 +343,7 @@ void FusedBenchState::addShift() {
 // Makes a row for each token's position.
 rope::Buffer FusedBenchState::makeRows(uint32_t count) {
     RopeTableDescription table = {};
-    table.frequencies = description_.rotate.frequencies;
+    table.frequencies = description_.rotation.frequencies;
     table.tokens = count;
     table.positions.kind = ROPE_POSITIONS_COUNTED;
     table.positions.first = kFirstPosition;

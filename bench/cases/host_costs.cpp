@@ -1,4 +1,5 @@
 #include "bench/cases/host_costs.hpp"
+#include "plan/description.h"
 
 #include "bench/harness/allocations.hpp"
 
@@ -161,7 +162,7 @@ class HostCostState {
             mustPlan(ropePlanRotate(&described.description, &bench->limits(), &plan), plan);
             const RopeSlot used[] = {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_POSITIONS};
             for (const RopeSlot slot : used) keep(slot, bench->makeNoise(plan.bytes[slot], ROPE_ELEMENT_F32));
-            keep(ROPE_SLOT_FREQUENCIES, bench->makeFrequencies(described.description.frequencies));
+            keep(ROPE_SLOT_FREQUENCIES, bench->makeFrequencies(described.description.rotation.frequencies));
         }
         void keep(RopeSlot slot, rope::Buffer buffer) {
             buffers.push_back(std::move(buffer));
@@ -284,10 +285,10 @@ std::vector<ShaderSize> HostCosts::shaderSizes() const {
     const RopePass& turn = state_->step.plan().passes[0];
     RopeRotateDescription d = state_->described.description;
     RopeTableDescription table = {};
-    table.frequencies = d.frequencies;
+    table.frequencies = d.rotation.frequencies;
     table.tokens = 1;
     RopeFusedDescription fused = {};
-    fused.rotate = d;
+    rope::setRotation(d, &fused);
     RopePlan table_plan, fused_plan;
     mustPlan(ropePlanTable(&table, nullptr, &table_plan), table_plan);
     mustPlan(ropePlanFused(&fused, nullptr, &fused_plan), fused_plan);

@@ -78,18 +78,18 @@ CaseDescription::CaseDescription(const RotationCase& c)
     d.head_dim = c.model->head_dim;
     d.q = tensorOf(c, c.model->q_heads, c.model->before_q);
     d.k = tensorOf(c, c.model->k_heads, c.model->before_k);
-    d.pairing_in = d.pairing_out = c.pairing;
-    d.source = c.source;
-    d.element_in = d.element_out = c.element;
+    d.rotation.pairing = d.rotation.pairing_out = c.pairing;
+    d.rotation.source = c.source;
+    d.element = d.element_out = c.element;
     d.out_of_place = c.out_of_place;
     if (c.source == ROPE_SOURCE_TABLE) {
-        d.rows.count = c.tokens;
-        d.rows.first_position = kFirstPosition;
+        d.rotation.rows.count = c.tokens;
+        d.rotation.rows.first_position = kFirstPosition;
     }
-    d.frequencies.values = frequencies_.data();
-    d.frequencies.count = static_cast<uint32_t>(frequencies_.size());
-    d.frequencies.scale = c.model->scale;
-    d.frequencies.axes = axes_.empty() ? nullptr : axes_.data();
+    d.rotation.frequencies.values = frequencies_.data();
+    d.rotation.frequencies.count = static_cast<uint32_t>(frequencies_.size());
+    d.rotation.frequencies.scale = c.model->scale;
+    d.rotation.frequencies.axes = axes_.empty() ? nullptr : axes_.data();
 }
 
 const rope::Buffer& RotationBench::keep(RopeSlot slot, rope::Buffer buffer, RopeBuffers* slots) {
@@ -108,7 +108,7 @@ void RotationBench::makeTensors(RopeBuffers* slots) {
 // Makes the rows: by position for a table, else one for each token.
 void RotationBench::makeRows() {
     RopeTableDescription table = {};
-    table.frequencies = described_.description.frequencies;
+    table.frequencies = described_.description.rotation.frequencies;
     table.tokens = case_.tokens;
     table.batch = described_.description.batch;
     table.positions = described_.description.positions;
@@ -131,7 +131,7 @@ RotationBench::RotationBench(BenchDevice* bench, const RotationCase& c) : bench_
     bench_->mustFit(bytes * (c.out_of_place ? 4 : 2));
     const std::vector<int32_t> positions = positionsOf(c);
     keep(ROPE_SLOT_POSITIONS, bench_->make(positions.data(), positions.size() * sizeof positions[0]), &slots_);
-    keep(ROPE_SLOT_FREQUENCIES, bench_->makeFrequencies(described_.description.frequencies), &slots_);
+    keep(ROPE_SLOT_FREQUENCIES, bench_->makeFrequencies(described_.description.rotation.frequencies), &slots_);
     if (c.source != ROPE_SOURCE_INLINE) makeRows();
     makeTensors(&slots_);
     verify(plan_);
@@ -158,9 +158,9 @@ std::vector<uint8_t> RotationBench::expected(int tensor, uint32_t token, const s
     RopeRotateDescription one = described_.description;
     one.tokens = one.batch = 1;
     one.positions = {};
-    one.source = ROPE_SOURCE_INLINE;
+    one.rotation.source = ROPE_SOURCE_INLINE;
     one.out_of_place = 0;
-    one.rows = {};
+    one.rotation.rows = {};
     if (tensor != 0) one.q = one.k;
     one.k.heads = 0;
     int32_t positions[ROPE_MAX_AXES] = {};
@@ -199,7 +199,7 @@ RopePlan RotationBench::planOf(const RopeTuning& tuning) const {
 
 RopePlan RotationBench::unscaledPlan() const {
     RopeRotateDescription d = described_.description;
-    d.frequencies.scale = 1;
+    d.rotation.frequencies.scale = 1;
     RopePlan plan;
     mustPlan(ropePlanRotate(&d, &bench_->limits(), &plan), plan);
     return plan;

@@ -83,13 +83,13 @@ void PassCollector::addRotation(const char* name, uint32_t head_dim, RopeElement
     RopeRotateDescription d = {};
     d.tokens = kTokens;
     d.head_dim = head_dim;
-    d.element_in = d.element_out = element;
-    d.source = source;
-    d.pairing_in = d.pairing_out = pairing;
-    d.frequencies = frequencies(head_dim / 2);
+    d.element = d.element_out = element;
+    d.rotation.source = source;
+    d.rotation.pairing = d.rotation.pairing_out = pairing;
+    d.rotation.frequencies = frequencies(head_dim / 2);
     d.q.heads = 32;
     d.k.heads = 8;
-    d.rows.count = kTokens;
+    d.rotation.rows.count = kTokens;
     d.count_outside = source == ROPE_SOURCE_TABLE;
     RopePlan plan;
     const RopeResult result = ropePlanRotate(&d, &limits_, &plan);
@@ -98,20 +98,20 @@ void PassCollector::addRotation(const char* name, uint32_t head_dim, RopeElement
 
 RopeFusedDescription PassCollector::describeFused(uint32_t head_dim, RopeElement element, bool packed) const {
     RopeFusedDescription d = {};
-    d.rotate.tokens = kTokens;
-    d.rotate.head_dim = head_dim;
-    d.rotate.element_in = d.rotate.element_out = element;
-    d.rotate.frequencies = frequencies(head_dim / 2);
-    d.rotate.q.heads = 32;
-    d.rotate.k.heads = d.v.heads = 8;
-    d.rotate.out_of_place = 1;
-    d.rotate.count_outside = 1;
-    d.packed = packed;
-    d.cache.v_shares_buffer = packed;
+    d.tokens = kTokens;
+    d.head_dim = head_dim;
+    d.element = d.element_out = element;
+    d.rotation.frequencies = frequencies(head_dim / 2);
+    d.q.heads = 32;
+    d.k.heads = d.v.heads = 8;
+    d.out_of_place = 1;
+    d.count_outside = 1;
+    d.packed_qkv = packed;
+    d.cache.one_buffer = packed;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = kTokens;
     d.cache.page_size = 16;
-    d.cache.slot_map_offset = kTokens;
+    d.cache.map_offset = kTokens;
     d.cache.v.offset = packed ? uint64_t{kTokens} * 8 * head_dim : 0;
     return d;
 }
@@ -128,10 +128,10 @@ void PassCollector::addFused(const char* name, uint32_t head_dim, RopeElement el
     add(name, result, plan);
 }
 
-// Describes a pass into a cache of one element, whose pages a block table finds.
+// Describes a pass into a cache of one element, whose pages a page table finds.
 RopeFusedDescription PassCollector::describeCache(uint32_t head_dim, RopeElement element) const {
     RopeFusedDescription d = describeFused(head_dim, ROPE_ELEMENT_F16, true);
-    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.cache.kind = ROPE_CACHE_PAGE_TABLE;
     d.cache.table_pages = kTokens / 16;
     d.cache.element = element;
     d.cache.k_scales.offset = d.cache.v.offset / 2;
@@ -157,9 +157,9 @@ void PassCollector::addWithUniforms(const std::string& name, const RopeFusedDesc
 
 // The keys of such a cache turn where they lie.
 void PassCollector::addShift(const std::string& name, RopeFusedDescription d) {
-    d.rotate.q.heads = d.v.heads = d.packed = 0;
+    d.q.heads = d.v.heads = d.packed_qkv = 0;
     d.cache.v_given_scale = {};
-    d.rotate.operation = ROPE_OPERATION_SHIFT;
+    d.rotation.operation = ROPE_OPERATION_SHIFT;
     d.cache.shift = 1;
     d.cache.delta = -64;
     addPlan(name, d);
@@ -192,22 +192,22 @@ void PassCollector::addCaches() {
     addShift("shift-q8_0-odd", d);
     d.k_norm = norm;
     d.k_norm.weights = ones_.data();
-    d.rotate.q.heads = 0;
-    d.packed = 0;
+    d.q.heads = 0;
+    d.packed_qkv = 0;
     addWithUniforms("cache-q8_0-odd-norm", d);
 }
 
 // Adds heads of 16 bits whose pairs do not lie in quads, and that begin at odd places.
 void PassCollector::addRelayedHeads() {
     RopeFusedDescription d = describeFused(80, ROPE_ELEMENT_F16, false);
-    d.rotate.rotary_dim = 20;
-    d.rotate.frequencies.count = 10;
-    d.rotate.q.source.offset = 2;
+    d.rotation.rotary_dim = 20;
+    d.rotation.frequencies.count = 10;
+    d.q.from.offset = 2;
     d.q_norm.kind = ROPE_NORM_RMS;
     d.q_norm.epsilon = 1e-6f;
     addPlan("heads-relayed", d);
     d.q_norm.weights = ones_.data();
-    d.rotate.k = d.v = {};
+    d.k = d.v = {};
     d.cache = {};
     addWithUniforms("heads-relayed-weights", d);
 }
@@ -216,11 +216,11 @@ void PassCollector::addRelayedHeads() {
 void PassCollector::addEngines() {
     for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8}) {
         RopeFusedDescription d = {};
-        d.rotate.tokens = kTokens;
-        d.rotate.head_dim = 128;
-        d.rotate.frequencies = frequencies(64);
-        d.rotate.out_of_place = 1;
-        d.rotate.k.heads = 8;
+        d.tokens = kTokens;
+        d.head_dim = 128;
+        d.rotation.frequencies = frequencies(64);
+        d.out_of_place = 1;
+        d.k.heads = 8;
         d.k_norm.kind = ROPE_NORM_RMS;
         d.k_norm.epsilon = 1e-6f;
         d.k_norm.weights_on_device = 1;
@@ -233,9 +233,9 @@ void PassCollector::addEngines() {
         RopeResult result = ropePlanFused(&d, &limits_, &plan);
         add(element == ROPE_ELEMENT_I8 ? "engine-i8" : "engine-f16", result, plan);
         if (element == ROPE_ELEMENT_I8) continue;
-        d.rotate.k.heads = 0;
+        d.k.heads = 0;
         d.cache.kind = ROPE_CACHE_NONE;
-        d.rotate.q.heads = 32;
+        d.q.heads = 32;
         std::swap(d.q_norm, d.k_norm);
         d.query_scale = {ones_.data(), 128, 8192, 0};
         result = ropePlanFused(&d, &limits_, &plan);
@@ -247,13 +247,13 @@ void PassCollector::addEngines() {
 void PassCollector::addLatents() {
     for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_BF16}) {
         RopeFusedDescription d = describeFused(192, element, false);
-        d.rotate.rotary_begin = 128;
-        d.rotate.rotary_dim = 64;
-        d.rotate.frequencies = frequencies(32);
-        d.rotate.pairing_in = ROPE_PAIRING_INTERLEAVED;
-        d.rotate.k.heads = 1;
-        d.rotate.k.head_dim = 576;
-        d.rotate.k.rotary_begin = 512;
+        d.rotation.rotary_begin = 128;
+        d.rotation.rotary_dim = 64;
+        d.rotation.frequencies = frequencies(32);
+        d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+        d.k.heads = 1;
+        d.k.head_dim = 576;
+        d.k.rotary_begin = 512;
         d.v.heads = 0;
         d.k_norm.kind = ROPE_NORM_RMS;
         d.k_norm.epsilon = 1e-6f;
@@ -294,24 +294,24 @@ void PassCollector::addHeads() {
 // Adds models with one K/V head (Gemma 3 270M) and with two (Qwen2.5-0.5B), and a norm of all heads together (OLMo 2).
 void PassCollector::addFewHeads() {
     RopeFusedDescription d = describeFused(256, ROPE_ELEMENT_BF16, true);
-    d.rotate.frequencies.count = 128;
-    d.rotate.q.heads = 4;
-    d.rotate.k.heads = d.v.heads = 1;
+    d.rotation.frequencies.count = 128;
+    d.q.heads = 4;
+    d.k.heads = d.v.heads = 1;
     d.cache.v.offset = uint64_t{kTokens} * 256;
     d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
     d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
     d.q_norm.weights_on_device = d.k_norm.weights_on_device = 1;
     d.q_norm.weights_element = d.k_norm.weights_element = ROPE_ELEMENT_BF16;
-    d.q_norm.weight_offset = d.k_norm.weight_offset = 1;
+    d.q_norm.weight_plus = d.k_norm.weight_plus = 1;
     addPlan("one-kv-head-normed", d);
     d = describeFused(64, ROPE_ELEMENT_BF16, true);
-    d.rotate.q.heads = 14;
-    d.rotate.k.heads = d.v.heads = 2;
+    d.q.heads = 14;
+    d.k.heads = d.v.heads = 2;
     d.cache.v.offset = uint64_t{kTokens} * 2 * 64;
     d.biases = {1, ROPE_ELEMENT_BF16, 0, 14 * 64, 16 * 64};
     addPlan("two-kv-heads-biases", d);
     d = describeFused(128, ROPE_ELEMENT_BF16, true);
-    d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 32;
+    d.q.heads = d.k.heads = d.v.heads = 32;
     d.cache.v.offset = uint64_t{kTokens} * 32 * 128;
     d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
     d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
@@ -329,7 +329,7 @@ void PassCollector::addEmbeddings(const char* name, uint32_t dim, RopeElement el
     d.tokens = 512;
     d.dim = dim;
     d.learned = learned;
-    d.element_in = d.element_out = element;
+    d.element = d.element_out = element;
     d.rows.element = learned ? element : ROPE_ELEMENT_F32;
     d.rows.count = 512;
     if (!learned) d.frequencies = frequencies(dim / 2);

@@ -122,16 +122,17 @@ struct WrittenRuns {
 
 WrittenRuns writtenRuns(const RopeRotateDescription& d) {
     const bool in_place = d.out_of_place == 0;
-    const RopeElement element = in_place || d.element_out == ROPE_ELEMENT_DEFAULT ? d.element_in : d.element_out;
+    const RopeElement element = in_place || d.element_out == ROPE_ELEMENT_DEFAULT ? d.element : d.element_out;
     const uint64_t size = ropeElementBytes(element), heads = d.q.heads, tokens = d.tokens;
-    RopeLayout l = in_place ? d.q.source : d.q.destination;
+    RopeLayout l = in_place ? d.q.from : d.q.to;
     if ((l.batch_stride | l.token_stride | l.head_stride) == 0) {
         l = {l.offset, tokens * heads * d.head_dim, heads * d.head_dim, d.head_dim};
     }
-    const uint32_t rotary_dim = d.rotary_dim != 0 ? d.rotary_dim : d.head_dim - d.rotary_begin;
+    const RopeRotation& r = d.rotation;
+    const uint32_t rotary_dim = r.rotary_dim != 0 ? r.rotary_dim : d.head_dim - r.rotary_begin;
     return {{std::max(d.batch, 1u), tokens, heads},
             {l.batch_stride * size, l.token_stride * size, l.head_stride * size},
-            (l.offset + (in_place ? d.rotary_begin : 0)) * size,
+            (l.offset + (in_place ? r.rotary_begin : 0)) * size,
             (in_place ? rotary_dim : d.head_dim) * size};
 }
 
@@ -221,7 +222,7 @@ bool writeWords(const RopeFrequencies& frequencies, RopeAngle angle, std::vector
 template <class Description, class RunOnCpu>
 Outcome work(RopePythonDevice* device, const Description& d,
              RopeResult (*plan_for)(const Description*, const RopeLimits*, RopePlan*), std::vector<Slot> slots,
-             const RunOnCpu& run_on_cpu) {
+             const RopeFrequencies& frequencies, RopeAngle angle, const RunOnCpu& run_on_cpu) {
     const RopeLimits limits = limitsOf(*device);
     RopePlan plan;
     RopeReason reason;
@@ -229,7 +230,7 @@ Outcome work(RopePythonDevice* device, const Description& d,
     const Outcome checked = checkBytes(plan, slots);
     if (checked.status != ROPE_PYTHON_DONE) return checked;
     std::vector<uint8_t> words;
-    if (!writeWords(d.frequencies, d.angle, &words, &reason)) return refused(reason.text);
+    if (!writeWords(frequencies, angle, &words, &reason)) return refused(reason.text);
     if (!device->device) return run_on_cpu(&reason) == ROPE_SUCCESS ? Outcome() : refused(reason.text);
     slots.push_back({ROPE_SLOT_FREQUENCIES, words.data(), nullptr, words.size()});
     const std::lock_guard<std::mutex> lock(device->mutex);
@@ -240,7 +241,7 @@ Outcome makeTable(RopePythonDevice* device, const RopeTableDescription& d, const
                   const RopePythonArray& rows) {
     const std::vector<Slot> slots = {{ROPE_SLOT_POSITIONS, positions.data, nullptr, positions.bytes},
                                      {ROPE_SLOT_ROWS, nullptr, rows.data, rows.bytes}};
-    return work(device, d, ropePlanTable, slots, [&](RopeReason* reason) {
+    return work(device, d, ropePlanTable, slots, d.frequencies, d.angle, [&](RopeReason* reason) {
         const RopeHostTable data = {positions.data, nullptr, static_cast<float*>(rows.data)};
         return ropeHostRunTable(&d, &data, reason);
     });
@@ -248,7 +249,7 @@ Outcome makeTable(RopePythonDevice* device, const RopeTableDescription& d, const
 
 Outcome rotate(RopePythonDevice* device, const RopeRotateDescription& d, const RopePythonArray& positions,
                const RopePythonArray& x, const RopePythonArray& out) {
-    if (d.source != ROPE_SOURCE_INLINE) return refused("the rotation's source is not inline");
+    if (d.rotation.source != ROPE_SOURCE_INLINE) return refused("the rotation's source is not inline");
     if (d.out_of_place == 0 && x.data != out.data) return refused("the rotation is in place, and out is another array");
     std::vector<Slot> slots = {{ROPE_SLOT_POSITIONS, positions.data, nullptr, positions.bytes}};
     if (d.out_of_place == 0) {
@@ -257,7 +258,7 @@ Outcome rotate(RopePythonDevice* device, const RopeRotateDescription& d, const R
         slots.push_back({ROPE_SLOT_Q, x.data, nullptr, x.bytes});
         slots.push_back({ROPE_SLOT_Q_OUT, nullptr, out.data, out.bytes, writtenRuns(d)});
     }
-    return work(device, d, ropePlanRotate, slots, [&](RopeReason* reason) {
+    return work(device, d, ropePlanRotate, slots, d.rotation.frequencies, d.rotation.angle, [&](RopeReason* reason) {
         RopeHostRotate data = {};
         data.positions = positions.data;
         data.q = x.data;
@@ -282,6 +283,7 @@ uint32_t ropePythonSize(const char* name) {
         {"RopeLayout", sizeof(RopeLayout)},
         {"RopeTensor", sizeof(RopeTensor)},
         {"RopeTuning", sizeof(RopeTuning)},
+        {"RopeRotation", sizeof(RopeRotation)},
         {"RopeRotateDescription", sizeof(RopeRotateDescription)},
         {"RopePythonReason", sizeof(RopePythonReason)},
         {"RopePythonRequest", sizeof(RopePythonRequest)},

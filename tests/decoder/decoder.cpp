@@ -1,4 +1,5 @@
 #include "decoder.hpp"
+#include "plan/description.h"
 
 #include "support/sample.hpp"
 
@@ -75,7 +76,8 @@ void Decoder::make() {
 void Decoder::addPlan(const Stage& stage, uint32_t layer, Program* program) {
     Operation made = {};
     const RopeLimits& limits = device_->limits();
-    const RopeResult planned = stage.rotates_only ? ropePlanRotate(&stage.d.rotate, &limits, &made.plan)
+    const RopeRotateDescription turned = rope::rotationOf(stage.d);
+    const RopeResult planned = stage.rotates_only ? ropePlanRotate(&turned, &limits, &made.plan)
                                                   : ropePlanFused(&stage.d, &limits, &made.plan);
     ASSERT_EQ(planned, ROPE_SUCCESS) << made.plan.reason.text;
     ASSERT_EQ(ropePrepare(device_->context(), &made.plan, 1, nullptr), VK_SUCCESS);

@@ -13,12 +13,12 @@ std::vector<double> makeFrequencies(bool backward) {
 
 RopeFusedDescription common(const Options& options, uint32_t tokens) {
     RopeFusedDescription d = {};
-    d.rotate.tokens = tokens;
-    d.rotate.head_dim = DIM;
-    d.rotate.frequencies = {frequencies(options.fault == Fault::kSign).data(), DIM / 2, kScale, nullptr, 1};
-    d.rotate.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
-    d.rotate.positions.offset = STEP_START;
-    d.rotate.out_of_place = 1;
+    d.tokens = tokens;
+    d.head_dim = DIM;
+    d.rotation.frequencies = {frequencies(options.fault == Fault::kSign).data(), DIM / 2, kScale, nullptr, 1};
+    d.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+    d.positions.offset = STEP_START;
+    d.out_of_place = 1;
     d.tokens_counted = options.submission != Submission::kRecordedEachStep;
     d.tokens_offset = STEP_COUNT;
     return d;
@@ -27,16 +27,16 @@ RopeFusedDescription common(const Options& options, uint32_t tokens) {
 RopeLayout inRow(uint32_t heads_before) { return {heads_before * DIM, 0, QKV_ROW, DIM}; }
 
 void setQuery(const Layer& layer, RopeFusedDescription* d) {
-    d->packed = 1;
-    d->rotate.q = {HEADS, inRow(0), {}, 0, 0};
+    d->packed_qkv = 1;
+    d->q = {HEADS, inRow(0), {}, 0, 0};
     d->q_norm.kind = ROPE_NORM_RMS;
     d->q_norm.epsilon = kEpsilon;
     d->q_norm.weights = layer.q_norm.data();
 }
 
 void setKey(const Layer& layer, RopeFusedDescription* d) {
-    d->packed = 1;
-    d->rotate.k = {KV_HEADS, inRow(HEADS), {}, 0, 0};
+    d->packed_qkv = 1;
+    d->k = {KV_HEADS, inRow(HEADS), {}, 0, 0};
     d->k_norm.kind = ROPE_NORM_RMS;
     d->k_norm.epsilon = kEpsilon;
     d->k_norm.weights = layer.k_norm.data();
@@ -49,10 +49,10 @@ void setCache(const Options& options, RopeFusedDescription* d) {
     cache.kind = options.cache;
     cache.slots = CACHE_PAGES * PAGE_SIZE;
     cache.page_size = PAGE_SIZE;
-    cache.slot_map_offset = options.cache == ROPE_CACHE_SLOTS ? STEP_SLOTS : STEP_TABLE;
+    cache.map_offset = options.cache == ROPE_CACHE_SLOTS ? STEP_SLOTS : STEP_TABLE;
     cache.table_pages = TABLE_PAGES;
     cache.v.offset = CACHE_V_AT;
-    cache.v_shares_buffer = 1;
+    cache.one_buffer = 1;
 }
 
 std::vector<Stage> unfused(const Options& options, const Layer& layer, uint32_t tokens) {
@@ -62,13 +62,13 @@ std::vector<Stage> unfused(const Options& options, const Layer& layer, uint32_t 
     setKey(layer, &norm);
 
     RopeFusedDescription rotate = common(options, tokens); // in place, where the norm has put them
-    rotate.rotate.out_of_place = 0;
-    rotate.rotate.q.heads = HEADS;
-    rotate.rotate.k.heads = KV_HEADS;
+    rotate.out_of_place = 0;
+    rotate.q.heads = HEADS;
+    rotate.k.heads = KV_HEADS;
 
     RopeFusedDescription scatter = common(options, tokens);
     scatter.no_rotation = 1;
-    scatter.rotate.k.heads = KV_HEADS;
+    scatter.k.heads = KV_HEADS;
     setValue(&scatter);
     setCache(options, &scatter);
     return {{norm, false}, {rotate, true}, {scatter, false}};
@@ -111,9 +111,9 @@ std::vector<Stage> stages(const Options& options, const Layer& layer, uint32_t t
 RopeFusedDescription shiftStage(const Options& options, uint32_t tokens, int32_t delta) {
     RopeFusedDescription d = common(options, tokens);
     d.tokens_counted = 0;
-    d.rotate.out_of_place = 0;
-    d.rotate.operation = ROPE_OPERATION_SHIFT;
-    d.rotate.k.heads = KV_HEADS;
+    d.out_of_place = 0;
+    d.rotation.operation = ROPE_OPERATION_SHIFT;
+    d.k.heads = KV_HEADS;
     setCache(options, &d);
     d.cache.shift = 1;
     d.cache.delta = delta;

@@ -28,14 +28,14 @@ enum class Fault {
 struct Options {
     Path path;
     Submission submission;
-    RopeCacheKind cache; // SLOTS or BLOCK_TABLE
+    RopeCacheKind cache; // SLOTS or PAGE_TABLE
     Fault fault = Fault::kNone;
     bool excess = false; // counts of groups and tokens beyond what is there, which must do no harm
 };
 
 struct Stage {
     RopeFusedDescription d;
-    bool rotates_only; // d.rotate is all of it, for ropePlanRotate
+    bool rotates_only; // ropePlanRotate plans it
 };
 std::vector<Stage> stages(const Options& options, const Layer& layer, uint32_t tokens);
 

@@ -73,7 +73,7 @@ TEST_P(Submission, MakesRowsAndRotatesByThemInOrder) {
     rotate.tokens = 100;
     rotate.head_dim = 64;
     rotate.q.heads = 4;
-    rotate.source = ROPE_SOURCE_ROWS;
+    rotate.rotation.source = ROPE_SOURCE_ROWS;
     RopePlan plans[2];
     ASSERT_EQ(ropePlanTable(&table, &device().limits(), &plans[0]), ROPE_SUCCESS) << plans[0].reason.text;
     ASSERT_EQ(ropePlanRotate(&rotate, &device().limits(), &plans[1]), ROPE_SUCCESS) << plans[1].reason.text;
@@ -102,8 +102,8 @@ TEST_P(Submission, MakesRowsAndRotatesByThemInOrder) {
     ASSERT_TRUE(device().run(plans, 2, slots, &error)) << error;
     std::vector<float> got(q.size()), wanted(q.size());
     ASSERT_TRUE(device().download(buffers[3], 0, got.data(), got.size() * 4, &error)) << error;
-    rotate.source = ROPE_SOURCE_INLINE;
-    rotate.frequencies = table.frequencies;
+    rotate.rotation.source = ROPE_SOURCE_INLINE;
+    rotate.rotation.frequencies = table.frequencies;
     RopeHostRotate host = {};
     host.positions = positions.data();
     host.q = q.data();

@@ -188,7 +188,7 @@ void Engine::makeRope() {
     require(ropeMakeFrequencies(&rule, frequencies_, &scale, nullptr) == ROPE_SUCCESS, "ropeMakeFrequencies");
     rotate_.tokens = TOKENS, rotate_.head_dim = HEAD_DIM;
     rotate_.q.heads = QUERY_HEADS, rotate_.k.heads = KEY_HEADS;
-    rotate_.frequencies.values = frequencies_, rotate_.frequencies.count = HEAD_DIM / 2;
+    rotate_.rotation.frequencies.values = frequencies_, rotate_.rotation.frequencies.count = HEAD_DIM / 2;
     rotate_.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
     rope_info_.device = gpu_.device, rope_info_.get_device_proc_addr = vkGetDeviceProcAddr;
     rope_info_.pipeline_cache = pipelines_.handle();
@@ -198,7 +198,7 @@ void Engine::makeRope() {
     require(ropeCreateContext(&rope_info_, &rope_), "ropeCreateContext");
     frequency_words_ = arena_.cut(plan_.bytes[ROPE_SLOT_FREQUENCIES]);
     const RopeResult written =
-        ropeWriteFrequencies(&rotate_.frequencies, ROPE_ANGLE_EXACT, frequency_words_.mapped, nullptr);
+        ropeWriteFrequencies(&rotate_.rotation.frequencies, ROPE_ANGLE_EXACT, frequency_words_.mapped, nullptr);
     require(written == ROPE_SUCCESS, "ropeWriteFrequencies");
 }
 

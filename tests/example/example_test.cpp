@@ -78,9 +78,9 @@ std::vector<float> placed(uint32_t encoding) {
         RopeRotateDescription d = {};
         d.tokens = TOKENS;
         d.head_dim = DIM;
-        d.pairing_in = ROPE_PAIRING_INTERLEAVED;
-        d.frequencies = frequencies();
-        if (encoding == DIVIDED) d.frequencies.values = kDivided.data();
+        d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+        d.rotation.frequencies = frequencies();
+        if (encoding == DIVIDED) d.rotation.frequencies.values = kDivided.data();
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.q.heads = 1;
         RopeHostRotate host = {};

@@ -42,8 +42,8 @@ std::vector<float> turnedOnHost(double scale, double factor = 1) {
     RopeRotateDescription d = {};
     d.tokens = TOKENS;
     d.head_dim = DIM;
-    d.pairing_in = ROPE_PAIRING_INTERLEAVED;
-    d.frequencies = {frequencies.data(), kPairs, scale, nullptr, 1};
+    d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.frequencies = {frequencies.data(), kPairs, scale, nullptr, 1};
     d.q.heads = 1;
     std::vector<float> out(kX.size());
     RopeHostRotate host = {};

@@ -27,9 +27,9 @@ static int rotateOnHost(void) {
     failures += expect(ropeMakeFrequencies(&rule, frequencies, &scale, &reason) == ROPE_SUCCESS, reason.text);
     d.tokens = 1;
     d.head_dim = 4;
-    d.pairing_in = ROPE_PAIRING_INTERLEAVED;
-    d.frequencies.values = frequencies;
-    d.frequencies.count = 2;
+    d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.frequencies.values = frequencies;
+    d.rotation.frequencies.count = 2;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 3;
     d.q.heads = 1;

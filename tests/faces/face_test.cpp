@@ -20,7 +20,7 @@ TEST_P(Face, PlansAndRunsWhatTheCHeaderDoes) {
     RopeRotateDescription d = {};
     d.tokens = 11;
     d.head_dim = 64;
-    d.frequencies = frequencies.get();
+    d.rotation.frequencies = frequencies.get();
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.q.heads = 3;
     RopePlan plan;
@@ -30,7 +30,7 @@ TEST_P(Face, PlansAndRunsWhatTheCHeaderDoes) {
     const std::vector<float> input = sample::values(11 * 3 * 64, 1);
     gpu::Slots slots;
     slots.set(ROPE_SLOT_Q, input);
-    slots.set(ROPE_SLOT_FREQUENCIES, frequencies.words(d.angle));
+    slots.set(ROPE_SLOT_FREQUENCIES, frequencies.words(d.rotation.angle));
     ASSERT_TRUE(gpu::run(&device(), plan, &slots));
     std::vector<float> wanted(input.size());
     RopeHostRotate host = {};
@@ -58,7 +58,7 @@ TEST(FaceOnTheCpu, LatentAttentionTurnsTheEndsOfItsRows) {
     rope::Frequencies frequencies;
     ASSERT_EQ(frequencies.make(rule), ROPE_SUCCESS);
     const auto rotate = [&](RopeRotateDescription d, std::vector<float>* q, std::vector<float>* k) {
-        d.frequencies = frequencies.get();
+        d.rotation.frequencies = frequencies.get();
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.positions.first = 7;
         RopeHostRotate host = {};

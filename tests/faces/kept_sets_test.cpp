@@ -88,7 +88,7 @@ class KeptSets : public gpu::OnDevice {
         d.q.heads = 1;
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.positions.first = position;
-        d.frequencies = {frequencies_.data(), kDim / 2, 1, nullptr, 1};
+        d.rotation.frequencies = {frequencies_.data(), kDim / 2, 1, nullptr, 1};
         return d;
     }
     RopePlan planned(const RopeRotateDescription& d) {
@@ -120,7 +120,7 @@ class KeptSets : public gpu::OnDevice {
     // bindings. Rows go backwards if asked for.
     void turnEach(rope::KeptSets* sets, uint32_t count, int32_t position, bool backwards) {
         RopeRotateDescription d[] = {describe(position), describe(position + 1)};
-        d[1].pairing_in = ROPE_PAIRING_INTERLEAVED;
+        d[1].rotation.pairing = ROPE_PAIRING_INTERLEAVED;
         const RopePlan plans[] = {planned(d[0]), planned(d[1])};
         ASSERT_NE(
             memcmp(plans[0].passes[0].constants, plans[1].passes[0].constants, sizeof plans[0].passes[0].constants), 0);

@@ -1,4 +1,5 @@
 // Null pointers and numbers past the end: a result where there is one, nothing where there is none.
+#include "plan/description.h"
 #include "support/sample.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ RopeRotateDescription someRotation() {
     d.tokens = 3;
     d.head_dim = 64;
     d.q.heads = d.k.heads = 2;
-    d.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
+    d.rotation.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
     return d;
 }
 
@@ -42,7 +43,7 @@ TEST(Null, PlansAreRefused) {
     EXPECT_EQ(ropePlanSelfTest(nullptr, nullptr), ROPE_ERROR_INVALID);
     RopePlan plan;
     const RopeGgmlNode node = {};
-    const RopeRotateDescription rotation = {};
+    const RopeRotation rotation = {};
     EXPECT_EQ(ropePlanGgml(nullptr, &rotation, nullptr, &plan), ROPE_ERROR_INVALID);
     EXPECT_STREQ(plan.reason.text, "node or rotation is null; it must be an address");
     EXPECT_EQ(ropePlanGgml(&node, nullptr, nullptr, &plan), ROPE_ERROR_INVALID);
@@ -71,6 +72,31 @@ TEST(Null, RunsOnTheCpuAreRefused) {
     expectRunRefused(ropeHostRunRelative);
 }
 
+TEST(Null, ArraysOfBiasesAndRelativeVectorsAreRefused) {
+    float row[64] = {}, x[64] = {};
+    RopeReason reason;
+    RopeBiasDescription bias = {};
+    bias.kind = ROPE_BIAS_ALIBI;
+    bias.heads = bias.queries = bias.keys = 4;
+    bias.positions.kind = ROPE_POSITIONS_COUNTED;
+    EXPECT_EQ(ropeWriteBuckets(&bias, row, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "kind is 2; only T5 has buckets");
+    RopeHostBias scores = {nullptr, nullptr, x, nullptr, x};
+    EXPECT_EQ(ropeHostRunBias(&bias, &scores, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "rows is null; it must be the values given");
+    scores = {nullptr, row, nullptr, nullptr, x};
+    EXPECT_EQ(ropeHostRunBias(&bias, &scores, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "x is null; it must be the scores");
+    bias.write_only = 1;
+    EXPECT_EQ(ropeHostRunBias(&bias, &scores, &reason), ROPE_SUCCESS) << reason.text;
+    RopeRelativeDescription relative = {};
+    relative.heads = relative.queries = relative.keys = relative.dim = 2;
+    relative.positions.kind = ROPE_POSITIONS_COUNTED;
+    RopeHostRelative vectors = {nullptr, row, nullptr, x, nullptr, x};
+    EXPECT_EQ(ropeHostRunRelative(&relative, &vectors, &reason), ROPE_ERROR_INVALID);
+    EXPECT_STREQ(reason.text, "rows, q or x is null; each must be an array");
+}
+
 TEST(Null, WritersAreRefused) {
     RopeReason reason;
     const uint32_t sections[] = {16};
@@ -89,7 +115,7 @@ TEST(Null, WritersAreRefused) {
     EXPECT_STREQ(reason.text, "description is null; it must be an address");
     const float weights[64] = {};
     RopeFusedDescription fused = {};
-    fused.rotate = someRotation();
+    rope::setRotation(someRotation(), &fused);
     EXPECT_EQ(ropeWriteParameters(&fused, nullptr, &reason), ROPE_SUCCESS) << "which are none: " << reason.text;
     fused.q_norm.kind = ROPE_NORM_RMS;
     fused.q_norm.weights = weights;
@@ -111,12 +137,12 @@ TEST(Null, WritersAreRefused) {
     EXPECT_EQ(ropeSplitScale(1, &mantissa, nullptr, &reason), ROPE_ERROR_INVALID);
     EXPECT_STREQ(reason.text, "mantissa or exponent is null; it must be an address");
     const RopeGgml ggml = {};
-    RopeRotateDescription rotation;
+    RopeRotation rotation;
     EXPECT_EQ(ropeReadGgml(nullptr, 64, &scale, axes, &rotation, nullptr), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropeReadGgml(&ggml, 64, nullptr, axes, &rotation, nullptr), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropeReadGgml(&ggml, 64, &scale, nullptr, &rotation, nullptr), ROPE_ERROR_INVALID);
     EXPECT_EQ(ropeReadGgml(&ggml, 64, &scale, axes, nullptr, &reason), ROPE_ERROR_INVALID);
-    EXPECT_STREQ(reason.text, "parameters, values, axes or description is null; it must be an address");
+    EXPECT_STREQ(reason.text, "parameters, values, axes or rotation is null; it must be an address");
 }
 
 TEST(Null, ContextsAreRefused) {

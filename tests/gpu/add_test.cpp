@@ -55,8 +55,8 @@ void makeSlots(const RopeAddDescription& d, const rope::ResolvedAdd& addition, c
     inputs->positions = positions.empty() ? rotation::makePositions(filled, random) : positions;
     const uint64_t row_bytes = plan.bytes[ROPE_SLOT_ROWS];
     if (d.learned != 0) {
-        inputs->rows = sample::tensor(filled.rows.element, row_bytes, random->next());
-    } else if (filled.source != ROPE_SOURCE_INLINE) {
+        inputs->rows = sample::tensor(filled.rotation.rows.element, row_bytes, random->next());
+    } else if (filled.rotation.source != ROPE_SOURCE_INLINE) {
         inputs->rows = rotation::makeRows(filled, inputs->positions.data(), row_bytes);
     }
     slots.bytes[ROPE_SLOT_POSITIONS] = inputs->positions;
@@ -64,7 +64,7 @@ void makeSlots(const RopeAddDescription& d, const rope::ResolvedAdd& addition, c
     slots.bytes[ROPE_SLOT_ROWS] = inputs->rows;
     if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0)
         slots.set(ROPE_SLOT_FREQUENCIES, sample::words(inputs->frequencies, d.angle));
-    slots.bytes[ROPE_SLOT_X] = sample::tensor(filled.element_in, plan.bytes[ROPE_SLOT_X], random->next());
+    slots.bytes[ROPE_SLOT_X] = sample::tensor(filled.element, plan.bytes[ROPE_SLOT_X], random->next());
     slots.bytes[ROPE_SLOT_X_OUT].assign(plan.bytes[ROPE_SLOT_X_OUT], kUntouched);
     slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>(plan.bytes[ROPE_SLOT_COUNTER] / 4, 1000));
 }
@@ -85,8 +85,8 @@ testing::AssertionResult checkReference(const rope::ResolvedAdd& addition, const
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t token = 0; token < d.tokens; ++token) {
             for (uint32_t e = 0; e < d.head_dim; ++e) {
-                const uint64_t at = addition.x.destination.offset + batch * addition.x.destination.batch_stride +
-                                    token * addition.x.destination.token_stride + e;
+                const uint64_t at =
+                    addition.x.to.offset + batch * addition.x.to.batch_stride + token * addition.x.to.token_stride + e;
                 const double error = std::fabs(values[at] - reference[at]);
                 if (error > allowed(most, d.element_out))
                     return testing::AssertionFailure() << at << " is off by " << error << " from " << reference[at];
@@ -128,7 +128,7 @@ testing::AssertionResult check(rope::Device* device, RopeAddDescription d, uint6
             return testing::AssertionFailure() << ropeSlotName(static_cast<RopeSlot>(slot)) << ": " << difference;
     }
     // 16-bit rows of sinusoids are themselves as far from the truth as 16 bits are.
-    const bool coarse = d.learned == 0 && addition.d.rows.element > ROPE_ELEMENT_F32;
+    const bool coarse = d.learned == 0 && addition.d.rotation.rows.element > ROPE_ELEMENT_F32;
     return coarse ? testing::AssertionSuccess() : checkReference(addition, reference, after.bytes[out]);
 }
 
@@ -136,7 +136,7 @@ RopeElement elementOf(Random* random) { return static_cast<RopeElement>(1 + rand
 
 // 16-bit elements move in twos.
 bool movesInTwos(const RopeAddDescription& d) {
-    return d.element_in != ROPE_ELEMENT_F32 || d.element_out != ROPE_ELEMENT_F32;
+    return d.element != ROPE_ELEMENT_F32 || d.element_out != ROPE_ELEMENT_F32;
 }
 
 bool liesInHalves(const RopeAddDescription& d) { return d.learned != 0 || d.order == ROPE_SINUSOIDS_HALVES; }
@@ -185,9 +185,9 @@ RopeAddDescription draw(uint64_t seed) {
     d.learned = random.below(2);
     d.order = static_cast<RopeSinusoidOrder>(random.below(2));
     d.cosine_first = random.below(2);
-    d.element_in = elementOf(&random);
+    d.element = elementOf(&random);
     d.out_of_place = random.below(2);
-    d.element_out = d.out_of_place != 0 ? elementOf(&random) : d.element_in;
+    d.element_out = d.out_of_place != 0 ? elementOf(&random) : d.element;
     if (movesInTwos(d) && liesInHalves(d) && d.dim % 4 != 0) d.dim += 2;
     d.scale = random.below(2) == 0 ? 0 : std::sqrt(static_cast<float>(d.dim));
     d.source = static_cast<RopeSource>(random.below(3));
@@ -216,7 +216,7 @@ combinations::Choices choicesOf(uint64_t seed) {
             choiceIf(sinusoids, d.source),
             choiceIf(is_inline, d.angle),
             choiceIf(!is_inline, d.rows.element),
-            choiceIf(true, d.element_in),
+            choiceIf(true, d.element),
             choiceIf(true, d.out_of_place),
             choiceIf(d.out_of_place != 0, d.element_out),
             choiceIf(true, d.scale != 0),
@@ -250,16 +250,16 @@ TEST_P(Add, HasTheCpusBitsForManySequencesOfTheSamePositions) {
         d.batch = kBatches[c[0]];
         d.dim = kDims[c[1]];
         d.tokens = 9;
-        d.element_in = static_cast<RopeElement>(1 + c[3]);
+        d.element = static_cast<RopeElement>(1 + c[3]);
         d.learned = c[4];
         d.out_of_place = c[5];
         d.scale = c[6] != 0 ? 3.0f : 0;
         d.order = static_cast<RopeSinusoidOrder>(c[7]);
         d.rows.count = 5000;
-        d.rows.element = d.element_in;
+        d.rows.element = d.element;
         d.positions.same_for_all_sequences = 1;
         d.count_outside = 1;
-        if (isOdd(d, d.element_in, d.x)) d.dim += 2;
+        if (isOdd(d, d.element, d.x)) d.dim += 2;
         RopeLimits limits = device().limits();
         limits.threads = c[2] == 0 ? 16384 : 64;
         if (c[2] == 2) limits.group_size = 128; // each kind of device's way to cut
@@ -273,9 +273,8 @@ TEST_P(Add, HasTheCpusBitsForManySequencesOfTheSamePositions) {
             sequences.insert(plan.passes[0].heads_per_thread);
         }
         ASSERT_TRUE(check(&device(), d, d.batch, limits))
-            << d.batch << " of " << d.dim << ", threads " << limits.threads << ", element " << d.element_in
-            << ", learned " << d.learned << ", out of place " << d.out_of_place << ", scaled " << c[6] << ", order "
-            << c[7];
+            << d.batch << " of " << d.dim << ", threads " << limits.threads << ", element " << d.element << ", learned "
+            << d.learned << ", out of place " << d.out_of_place << ", scaled " << c[6] << ", order " << c[7];
     }
     EXPECT_EQ(shared, (std::set<uint32_t>{0, 1}));
     EXPECT_EQ(blocks, (std::set<uint32_t>{1, 2, 4, 8}));
@@ -292,7 +291,7 @@ TEST_P(Add, HasTheCpusBitsHoweverALaneLies) {
         RopeAddDescription d = {};
         d.dim = kDims[c[0]];
         d.tokens = kTokens[c[1]];
-        d.element_in = static_cast<RopeElement>(1 + c[2]);
+        d.element = static_cast<RopeElement>(1 + c[2]);
         d.out_of_place = c[3] != 0; // of another element, or of the same
         d.element_out = static_cast<RopeElement>(1 + (c[3] == 2 ? (c[2] + 1) % 3 : c[2]));
         const uint32_t offset = kOffsets[c[4]], offset_out = c[5] != 0 ? offset : 0;
@@ -302,7 +301,7 @@ TEST_P(Add, HasTheCpusBitsHoweverALaneLies) {
         d.order = static_cast<RopeSinusoidOrder>(c[7]);
         d.rows.count = 5000;
         d.rows.element = static_cast<RopeElement>(1 + c[8]);
-        if (isOdd(d, d.element_in, d.x) || (d.out_of_place != 0 && isOdd(d, d.element_out, d.x_out))) continue;
+        if (isOdd(d, d.element, d.x) || (d.out_of_place != 0 && isOdd(d, d.element_out, d.x_out))) continue;
         RopeLimits limits = device().limits();
         limits.threads = 16384;
         RopePlan plan;
@@ -317,7 +316,7 @@ TEST_P(Add, HasTheCpusBitsHoweverALaneLies) {
         }
         if (!takes(number++)) continue;
         ASSERT_TRUE(check(&device(), d, 1 + d.dim, limits))
-            << d.dim << " x " << d.tokens << ", elements " << d.element_in << " to " << d.element_out << ", offsets "
+            << d.dim << " x " << d.tokens << ", elements " << d.element << " to " << d.element_out << ", offsets "
             << offset << " and " << offset_out << ", learned " << d.learned << ", order " << d.order << ", rows "
             << d.rows.element;
     }
@@ -340,7 +339,7 @@ TEST_P(Add, GivesNothingToTokensThatHaveNoPosition) {
         d.dim = c[1] != 0 ? 64 : 264;
         d.learned = c[2];
         d.scale = c[3] != 0 ? 0.5f : 0;
-        d.element_in = static_cast<RopeElement>(1 + c[4]);
+        d.element = static_cast<RopeElement>(1 + c[4]);
         d.out_of_place = c[5];
         d.rows.first_position = -2;
         d.rows.count = 12;
@@ -351,7 +350,7 @@ TEST_P(Add, GivesNothingToTokensThatHaveNoPosition) {
         limits.threads = 16384;
         EXPECT_TRUE(check(&device(), d, 2, limits, positions))
             << d.batch << " of " << d.dim << ", learned " << d.learned << ", scale " << d.scale << ", element "
-            << d.element_in << ", out of place " << d.out_of_place;
+            << d.element << ", out of place " << d.out_of_place;
     }
 }
 

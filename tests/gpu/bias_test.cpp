@@ -38,7 +38,7 @@ Inputs makeInputs(const RopeBiasDescription& d, const rope::ResolvedBias& bias, 
     inputs.slots.bytes[ROPE_SLOT_ROWS] =
         sample::tensor(bias.filled.rows.element, plan.bytes[ROPE_SLOT_ROWS], random->next());
     inputs.slots.bytes[ROPE_SLOT_X] =
-        sample::tensor(bias.d.element_in, (plan.bytes[ROPE_SLOT_X] + 3) / 4 * 4, random->next());
+        sample::tensor(bias.d.element, (plan.bytes[ROPE_SLOT_X] + 3) / 4 * 4, random->next());
     inputs.slots.bytes[ROPE_SLOT_X].resize(plan.bytes[ROPE_SLOT_X]);
     if (d.kind == ROPE_BIAS_T5) {
         std::vector<uint8_t>& words = inputs.slots.bytes[ROPE_SLOT_PARAMETERS];
@@ -51,7 +51,7 @@ Inputs makeInputs(const RopeBiasDescription& d, const rope::ResolvedBias& bias, 
 // One rounding of the sum, and of a product before it: half an ulp of each magnitude; then that of what is stored.
 testing::AssertionResult checkReference(const rope::ResolvedBias& bias, const std::vector<double>& reference,
                                         const std::vector<uint8_t>& got, const std::vector<uint8_t>& before) {
-    const RopeElement element = bias.d.element_in;
+    const RopeElement element = bias.d.element;
     std::vector<float> values(reference.size()), scores(reference.size());
     ropeConvertElements(got.data(), element, values.data(), ROPE_ELEMENT_F32, values.size());
     ropeConvertElements(before.data(), element, scores.data(), ROPE_ELEMENT_F32, scores.size());
@@ -82,9 +82,9 @@ testing::AssertionResult check(rope::Device* device, const RopeBiasDescription& 
     const testing::AssertionResult ran = gpu::run(device, plan, &after);
     if (!ran) return ran;
     std::vector<uint8_t> wanted = inputs.slots.bytes[ROPE_SLOT_X];
-    std::vector<double> reference(wanted.size() / ropeElementBytes(bias.d.element_in));
+    std::vector<double> reference(wanted.size() / ropeElementBytes(bias.d.element));
     std::vector<float> untouched(reference.size()); // what lies between rows
-    ropeConvertElements(wanted.data(), bias.d.element_in, untouched.data(), ROPE_ELEMENT_F32, untouched.size());
+    ropeConvertElements(wanted.data(), bias.d.element, untouched.data(), ROPE_ELEMENT_F32, untouched.size());
     reference.assign(untouched.begin(), untouched.end());
     RopeHostBias host = {inputs.positions.data(), inputs.slots.bytes[ROPE_SLOT_ROWS].data(), wanted.data(),
                          reference.data(), wanted.data()};
@@ -404,7 +404,7 @@ TEST(PlanBias, RefusesWhatContradictsItself) {
         d->positions = {};
         d->positions.element = ROPE_POSITION_FLOAT32;
     });
-    expectRefused(invalid, "element_in is 4", [](RopeBiasDescription* d) { d->element = ROPE_ELEMENT_I8; });
+    expectRefused(invalid, "element is 4", [](RopeBiasDescription* d) { d->element = ROPE_ELEMENT_I8; });
     expectRefused(invalid, "rows.element is 5", [](RopeBiasDescription* d) { d->rows.element = ROPE_ELEMENT_Q8_0; });
     expectRefused(invalid, "odd offset", [](RopeBiasDescription* d) {
         d->element = ROPE_ELEMENT_F16;
@@ -461,7 +461,7 @@ TEST(PlanBias, OfAnyDescriptionStaysInsideItsSlots) {
             reach::checkPositions(dispatch, shared, last);
             const rope::RopePlace place = reach::inElements(pass.address_unit, push.destination);
             reach::touched(dispatch.bindings[ROPE_BINDING_DESTINATION], place, last, place.head, d.keys,
-                           bias.d.element_in);
+                           bias.d.element);
             const uint64_t value =
                 push.rows.offset + (push.heads - 1ull) * push.rows.head + (bias.row_count - 1ull) * push.row_stride;
             ASSERT_LE((value + 1) * ropeElementBytes(bias.filled.rows.element),

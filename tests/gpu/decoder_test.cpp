@@ -79,8 +79,8 @@ class DecoderTest : public gpu::OnDevice {
   protected:
     void expectAgreement(Path path) {
         std::vector<float> first;
-        const Options ways[] = {{path, Submission::kRecordedEachStep, ROPE_CACHE_BLOCK_TABLE},
-                                {path, Submission::kRecordedOnce, ROPE_CACHE_BLOCK_TABLE},
+        const Options ways[] = {{path, Submission::kRecordedEachStep, ROPE_CACHE_PAGE_TABLE},
+                                {path, Submission::kRecordedOnce, ROPE_CACHE_PAGE_TABLE},
                                 {path, Submission::kRecordedOnce, ROPE_CACHE_SLOTS},
                                 {path, Submission::kIndirect, ROPE_CACHE_SLOTS}};
         for (const Options& way : ways) {
@@ -111,7 +111,7 @@ TEST_P(DecoderTest, KeysTurnedAsTheyAreReadAgree) { expectAgreement(Path::kTurne
 TEST_P(DecoderTest, EveryPathGivesTheSameBitsUpToTheShift) {
     std::vector<float> first;
     for (Path path : {Path::kUnfused, Path::kFused, Path::kTurnedAsRead}) {
-        Decoder decoder(&device(), model(), {path, Submission::kRecordedOnce, ROPE_CACHE_BLOCK_TABLE});
+        Decoder decoder(&device(), model(), {path, Submission::kRecordedOnce, ROPE_CACHE_PAGE_TABLE});
         ASSERT_NO_FATAL_FAILURE(decoder.make());
         std::vector<float> logits;
         ASSERT_NO_FATAL_FAILURE(step(0, kPrefill, &decoder, &logits));
@@ -124,7 +124,7 @@ TEST_P(DecoderTest, EveryPathGivesTheSameBitsUpToTheShift) {
 }
 
 TEST_P(DecoderTest, CountsBeyondWhatIsThereAreNotOverrun) {
-    Options options = {Path::kFused, Submission::kIndirect, ROPE_CACHE_BLOCK_TABLE};
+    Options options = {Path::kFused, Submission::kIndirect, ROPE_CACHE_PAGE_TABLE};
     options.excess = true;
     Decoder decoder(&device(), model(), options);
     ASSERT_NO_FATAL_FAILURE(decoder.make());
@@ -139,9 +139,9 @@ TEST_P(DecoderTest, CountsBeyondWhatIsThereAreNotOverrun) {
 TEST_P(DecoderTest, AWrongSlotPageOrSignIsFound) {
     for (Path path : {Path::kUnfused, Path::kFused, Path::kTurnedAsRead}) {
         expectFound(path, ROPE_CACHE_SLOTS, Fault::kSlot);
-        expectFound(path, ROPE_CACHE_BLOCK_TABLE, Fault::kPage);
-        expectFound(path, ROPE_CACHE_BLOCK_TABLE, Fault::kSign);
-        if (path != Path::kTurnedAsRead) expectFound(path, ROPE_CACHE_BLOCK_TABLE, Fault::kDelta);
+        expectFound(path, ROPE_CACHE_PAGE_TABLE, Fault::kPage);
+        expectFound(path, ROPE_CACHE_PAGE_TABLE, Fault::kSign);
+        if (path != Path::kTurnedAsRead) expectFound(path, ROPE_CACHE_PAGE_TABLE, Fault::kDelta);
     }
 }
 

@@ -103,9 +103,9 @@ class Elements : public gpu::OnDevice {
     // The rotation of a whole set of slots, elsewhere, elements as given.
     std::vector<uint8_t> rotate(RopeRotateDescription d, RopeElement in, RopeElement out, const std::vector<uint8_t>& q,
                                 const std::vector<double>& frequencies) {
-        d.element_in = in;
+        d.element = in;
         d.element_out = out;
-        d.frequencies = {frequencies.data(), static_cast<uint32_t>(frequencies.size()), 1, nullptr, 1};
+        d.rotation.frequencies = {frequencies.data(), static_cast<uint32_t>(frequencies.size()), 1, nullptr, 1};
         RopePlan plan;
         EXPECT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         gpu::Slots slots;
@@ -129,7 +129,7 @@ TEST_P(Elements, AreTheFloat32ResultRoundedOnceForAllInputsAndSixtyFourAngles) {
     const size_t row = d.q.heads * 8, count = row * d.tokens;
     for (const Format& f : kFormats) {
         for (const RopePairing pairing : {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED}) {
-            d.pairing_in = pairing;
+            d.rotation.pairing = pairing;
             std::vector<uint16_t> q(count);
             for (size_t i = 0; i < count; ++i) {
                 const size_t element = i % 8, first = pairing == ROPE_PAIRING_HALF ? element < 4 : element % 2 == 0;
@@ -175,25 +175,25 @@ TEST_P(Elements, HaveTheCpusBitsInEveryGeometryAndCombination) {
         d.batch = 2;
         d.tokens = 5;
         d.head_dim = g.head_dim;
-        d.rotary_begin = g.begin;
-        d.rotary_dim = g.dim;
+        d.rotation.rotary_begin = g.begin;
+        d.rotation.rotary_dim = g.dim;
         d.out_of_place = c[3] > 1;
-        d.element_in = static_cast<RopeElement>(1 + c[1]);
+        d.element = static_cast<RopeElement>(1 + c[1]);
         d.element_out = static_cast<RopeElement>(1 + c[2]);
-        d.pairing_in = c[3] % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-        d.pairing_out = c[3] == 4 ? ROPE_PAIRING_INTERLEAVED : d.pairing_in;
+        d.rotation.pairing = c[3] % 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+        d.rotation.pairing_out = c[3] == 4 ? ROPE_PAIRING_INTERLEAVED : d.rotation.pairing;
         d.q.heads = 9;
         const uint64_t row = 9 * g.head_dim + g.gap;
-        d.q.source = {g.gap, 5 * row, row, g.head_dim};
-        d.q.destination = {g.gap, 5 * row, row, g.head_dim};
-        d.source = static_cast<RopeSource>(c[4]);
-        d.rows.first_position = -3;
-        d.rows.count = 12;
+        d.q.from = {g.gap, 5 * row, row, g.head_dim};
+        d.q.to = {g.gap, 5 * row, row, g.head_dim};
+        d.rotation.source = static_cast<RopeSource>(c[4]);
+        d.rotation.rows.first_position = -3;
+        d.rotation.rows.count = 12;
         double worst = 0;
         const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
         const bool refused = std::strstr(result.message(), "and they move in twos") != nullptr;
-        const bool floats = d.element_in == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
-        SCOPED_TRACE(std::string(g.name) + ", elements " + std::to_string(d.element_in) + " and " +
+        const bool floats = d.element == ROPE_ELEMENT_F32 && d.element_out == ROPE_ELEMENT_F32;
+        SCOPED_TRACE(std::string(g.name) + ", elements " + std::to_string(d.element) + " and " +
                      std::to_string(d.element_out) + ", place " + std::to_string(c[3]));
         EXPECT_TRUE(result || (refused && !floats && c[0] > 2)) << result.message();
         EXPECT_LE(worst, 2);
@@ -208,22 +208,22 @@ TEST_P(Elements, OutsideATableMoveAsTheyLie) {
         RopeRotateDescription d = {};
         d.tokens = 3;
         d.head_dim = dims[c[0]];
-        d.element_in = static_cast<RopeElement>(1 + c[1]);
+        d.element = static_cast<RopeElement>(1 + c[1]);
         d.element_out = static_cast<RopeElement>(1 + c[2]);
-        d.pairing_in = static_cast<RopePairing>(1 + c[3]);
-        d.pairing_out = static_cast<RopePairing>(1 + c[4]);
+        d.rotation.pairing = static_cast<RopePairing>(1 + c[3]);
+        d.rotation.pairing_out = static_cast<RopePairing>(1 + c[4]);
         d.out_of_place = 1;
         d.q.heads = 3;
-        d.source = ROPE_SOURCE_TABLE;
-        d.rows.count = 1;
-        d.rows.first_position = INT32_MAX; // which the made-up positions seldom hit
+        d.rotation.source = ROPE_SOURCE_TABLE;
+        d.rotation.rows.count = 1;
+        d.rotation.rows.first_position = INT32_MAX; // which the made-up positions seldom hit
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.count_outside = 1;
         double worst = 0;
         const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
         const bool refused = std::strstr(result.message(), "in halves of 3, an odd number") != nullptr;
         EXPECT_TRUE(result || (refused && d.head_dim == 6))
-            << result.message() << ": dim " << d.head_dim << ", elements " << d.element_in << " and " << d.element_out;
+            << result.message() << ": dim " << d.head_dim << ", elements " << d.element << " and " << d.element_out;
     }
 }
 
@@ -236,17 +236,17 @@ TEST_P(Elements, OfRowsAreReadInEveryFormat) {
         RopeRotateDescription d = {};
         d.tokens = 9;
         d.head_dim = 64;
-        d.rotary_dim = dims[c[3]];
+        d.rotation.rotary_dim = dims[c[3]];
         d.q.heads = 3;
-        d.source = c[2] == 0 ? ROPE_SOURCE_TABLE : ROPE_SOURCE_ROWS;
-        ropeSetRows(static_cast<RopeRowsFormat>(c[0]), d.rotary_dim / 2, 9, &d.rows);
-        d.rows.offset = offsets[c[4]];
-        d.rows.element = static_cast<RopeElement>(1 + c[1]);
-        d.rows.first_position = -2;
+        d.rotation.source = c[2] == 0 ? ROPE_SOURCE_TABLE : ROPE_SOURCE_ROWS;
+        ropeSetRows(static_cast<RopeRowsFormat>(c[0]), d.rotation.rotary_dim / 2, 9, &d.rotation.rows);
+        d.rotation.rows.offset = offsets[c[4]];
+        d.rotation.rows.element = static_cast<RopeElement>(1 + c[1]);
+        d.rotation.rows.first_position = -2;
         double worst = 0;
         EXPECT_TRUE(rotation::check(&device(), d, seed++, &worst))
-            << "format " << int{c[0]} << ", element " << d.rows.element << ", dim " << d.rotary_dim << ", offset "
-            << d.rows.offset;
+            << "format " << int{c[0]} << ", element " << d.rotation.rows.element << ", dim " << d.rotation.rotary_dim
+            << ", offset " << d.rotation.rows.offset;
     }
 }
 
@@ -256,10 +256,10 @@ TEST_P(Elements, OfRowsMayHaveTheSinesFirst) {
         d.tokens = 9;
         d.head_dim = 64;
         d.q.heads = 3;
-        d.source = ROPE_SOURCE_ROWS;
-        d.rows.element = element;
-        d.rows.offset = 36;
-        d.rows.sin_offset = -32;
+        d.rotation.source = ROPE_SOURCE_ROWS;
+        d.rotation.rows.element = element;
+        d.rotation.rows.offset = 36;
+        d.rotation.rows.sin_offset = -32;
         double worst = 0;
         EXPECT_TRUE(rotation::check(&device(), d, 900, &worst)) << "element " << element;
         if (element == ROPE_ELEMENT_F32) {

@@ -17,8 +17,8 @@ RopeRotateDescription describe(const Example& e) {
     RopeRotateDescription d = {};
     d.tokens = 1;
     d.head_dim = static_cast<uint32_t>(e.input.size());
-    d.pairing_in = e.pairing;
-    d.frequencies = {e.theta.data(), static_cast<uint32_t>(e.theta.size()), 1, nullptr, 1};
+    d.rotation.pairing = e.pairing;
+    d.rotation.frequencies = {e.theta.data(), static_cast<uint32_t>(e.theta.size()), 1, nullptr, 1};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = e.position;
     d.q.heads = 1;

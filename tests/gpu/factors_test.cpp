@@ -1,4 +1,5 @@
 // Frequencies divided by factors on every device: the CPU's bits, and plans that turn by what was divided there.
+#include "plan/description.h"
 #include "support/gpu.hpp"
 #include "support/refusal.hpp"
 #include "support/sample.hpp"
@@ -133,8 +134,8 @@ RopeRotateDescription rotationBy(const std::vector<double>& frequencies, RopeAng
     RopeRotateDescription d = {};
     d.tokens = kTokens;
     d.head_dim = 2 * kPairs;
-    d.angle = angle;
-    d.frequencies = {frequencies.empty() ? nullptr : frequencies.data(), kPairs, 1.25, nullptr, 1};
+    d.rotation.angle = angle;
+    d.rotation.frequencies = {frequencies.empty() ? nullptr : frequencies.data(), kPairs, 1.25, nullptr, 1};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 700;
     d.q.heads = 2;
@@ -162,7 +163,7 @@ TEST_P(Factors, MakeWordsThatARotationAndATableTurnBy) {
 
         RopePlan plan;
         RopeTableDescription table = {};
-        table.frequencies = d.frequencies;
+        table.frequencies = d.rotation.frequencies;
         table.angle = angle;
         table.tokens = kTokens;
         table.positions = d.positions;
@@ -242,38 +243,38 @@ TEST(Plan, TakesNoFrequenciesAndItsHostRunsDo) {
     EXPECT_SAYS(reason.text, "frequencies.values is null; it must point to frequencies.count doubles");
 
     RopeFusedDescription fused = {};
-    fused.rotate = d;
+    rope::setRotation(d, &fused);
     fused.q_norm.kind = ROPE_NORM_L2;
     ASSERT_EQ(ropePlanFused(&fused, nullptr, &without), ROPE_SUCCESS) << without.reason.text;
     RopeHostFused fused_host = {};
     fused_host.q = q.data();
     EXPECT_EQ(ropeHostRunFused(&fused, &fused_host, &reason), ROPE_ERROR_INVALID);
     EXPECT_SAYS(reason.text, "frequencies.values is null");
-    fused.rotate = given;
+    rope::setRotation(given, &fused);
     ASSERT_EQ(ropePlanFused(&fused, nullptr, &with), ROPE_SUCCESS);
     EXPECT_EQ(ropePlansEqual(&without, &with), 1);
 
     RopeAddDescription add = {};
     add.tokens = kTokens;
     add.dim = 2 * kPairs;
-    add.frequencies = d.frequencies;
+    add.frequencies = d.rotation.frequencies;
     ASSERT_EQ(ropePlanAdd(&add, nullptr, &without), ROPE_SUCCESS) << without.reason.text;
     RopeHostAdd add_host = {};
     add_host.positions = add_host.x = q.data();
     EXPECT_EQ(ropeHostRunAdd(&add, &add_host, &reason), ROPE_ERROR_INVALID);
     EXPECT_SAYS(reason.text, "frequencies.values is null");
-    add.frequencies = given.frequencies;
+    add.frequencies = given.rotation.frequencies;
     ASSERT_EQ(ropePlanAdd(&add, nullptr, &with), ROPE_SUCCESS);
     EXPECT_EQ(ropePlansEqual(&without, &with), 1);
 
     RopeTableDescription table = {};
     table.tokens = kTokens;
-    table.frequencies = d.frequencies;
+    table.frequencies = d.rotation.frequencies;
     ASSERT_EQ(ropePlanTable(&table, nullptr, &without), ROPE_SUCCESS) << without.reason.text;
     const RopeHostTable table_host = {q.data(), nullptr, nullptr};
     EXPECT_EQ(ropeHostRunTable(&table, &table_host, &reason), ROPE_ERROR_INVALID);
     EXPECT_SAYS(reason.text, "frequencies.values is null");
-    table.frequencies = given.frequencies;
+    table.frequencies = given.rotation.frequencies;
     ASSERT_EQ(ropePlanTable(&table, nullptr, &with), ROPE_SUCCESS);
     EXPECT_EQ(ropePlansEqual(&without, &with), 1);
     table.frequencies = {nullptr, 0, 1, nullptr, 1};

@@ -25,8 +25,8 @@ class Frames : public gpu::OnDevice {
         rotate_.tokens = kTokens;
         rotate_.head_dim = kHeadDim;
         rotate_.q.heads = kHeads;
-        rotate_.source = ROPE_SOURCE_TABLE;
-        rotate_.rows.count = 100;
+        rotate_.rotation.source = ROPE_SOURCE_TABLE;
+        rotate_.rotation.rows.count = 100;
         rotate_.positions.kind = ROPE_POSITIONS_COUNTED;
         ASSERT_EQ(ropePlanRotate(&rotate_, &device().limits(), &plan_), ROPE_SUCCESS) << plan_.reason.text;
         const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 64},
@@ -92,8 +92,8 @@ class Frames : public gpu::OnDevice {
         std::vector<float> got(input.size()), wanted(input.size());
         ASSERT_TRUE(device().download(q_[frame], 0, got.data(), got.size() * 4, &error)) << error;
         RopeRotateDescription d = rotate_;
-        d.source = ROPE_SOURCE_INLINE;
-        d.frequencies = {frequencies_.data(), kHeadDim / 2, 1, nullptr, 1};
+        d.rotation.source = ROPE_SOURCE_INLINE;
+        d.rotation.frequencies = {frequencies_.data(), kHeadDim / 2, 1, nullptr, 1};
         RopeHostRotate host = {};
         host.q = input.data();
         host.q_out = wanted.data();
@@ -136,7 +136,7 @@ TEST_P(Frames, InFlightDoNotMindThatMoreIsPrepared) {
     ASSERT_NO_FATAL_FAILURE(record(0));
     ASSERT_NO_FATAL_FAILURE(recordings_[0]->start());
     RopeRotateDescription d = rotate_;
-    d.pairing_in = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
     RopePlan other;
     ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &other), ROPE_SUCCESS) << other.reason.text;
     EXPECT_EQ(ropePrepare(context_, &other, 1, nullptr), VK_SUCCESS);
@@ -166,7 +166,7 @@ TEST(Handed, DescriptionsMayGoOncePlannedAndWritten) {
     d.tokens = kTokens;
     d.head_dim = kHeadDim;
     d.q.heads = kHeads;
-    d.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
+    d.rotation.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
     RopePlan plan, again;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &again), ROPE_SUCCESS);

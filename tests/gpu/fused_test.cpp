@@ -1,4 +1,5 @@
 // Fused passes on every device: their bits are the CPU's, and those of the passes that they replace.
+#include "plan/description.h"
 #include "plan/pass.h"
 #include "support/combinations.hpp"
 #include "support/floor.hpp"
@@ -25,23 +26,23 @@ uint64_t weightChoice(const RopeNorm& norm) {
 // The choices of a scene, each a small number; those that mean nothing in it are none.
 combinations::Choices choicesOf(const fusion::Scene& scene) {
     const RopeFusedDescription& d = scene.d;
-    const RopeRotateDescription& r = d.rotate;
+    const RopeFusedDescription& r = d;
     const RopeCache& cache = d.cache;
-    const bool turns = d.no_rotation == 0, is_inline = turns && r.source == ROPE_SOURCE_INLINE;
-    const bool maps = cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_BLOCK_TABLE;
+    const bool turns = d.no_rotation == 0, is_inline = turns && r.rotation.source == ROPE_SOURCE_INLINE;
+    const bool maps = cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_PAGE_TABLE;
     const bool has_cache = cache.kind != ROPE_CACHE_NONE, q = r.q.heads != 0, k = r.k.heads != 0;
-    return {choiceIf(turns, r.source),
-            choiceIf(is_inline, r.angle),
-            choiceIf(turns, r.pairing_in),
-            choiceIf(turns, r.operation),
-            choiceIf(true, r.element_in),
+    return {choiceIf(turns, r.rotation.source),
+            choiceIf(is_inline, r.rotation.angle),
+            choiceIf(turns, r.rotation.pairing),
+            choiceIf(turns, r.rotation.operation),
+            choiceIf(true, r.element),
             choiceIf(true, r.element_out),
             choiceIf(q, r.out_of_place),
             choiceIf(true, r.positions.kind),
             choiceIf(r.positions.kind != ROPE_POSITIONS_COUNTED, r.positions.element),
-            choiceIf(turns, r.frequencies.sets > 1),
+            choiceIf(turns, r.rotation.frequencies.sets > 1),
             choiceIf(true, d.no_rotation),
-            choiceIf(true, d.packed),
+            choiceIf(true, d.packed_qkv),
             choiceIf(true, q + 2u * k),
             choiceIf(k && d.v.heads != 0, d.v.heads != r.k.heads || d.v.head_dim != r.k.head_dim),
             choiceIf(true, d.tokens_counted),
@@ -56,9 +57,9 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(has_cache, cache.element),
             choiceIf(has_cache && d.v.heads != 0, cache.v_element),
             choiceIf(has_cache, cache.k_given_scale.count + 2 * cache.k_given_scale.multiplies),
-            choiceIf(has_cache && d.v.heads != 0, cache.v_shares_buffer),
+            choiceIf(has_cache && d.v.heads != 0, cache.one_buffer),
             choiceIf(has_cache, cache.shift),
-            choiceIf(maps, cache.slot_map_element),
+            choiceIf(maps, cache.map_element),
             choiceIf(maps, cache.slot_map_apart),
             choiceIf(d.q_norm.kind != ROPE_NORM_NONE, weightChoice(d.q_norm)),
             choiceIf(d.k_norm.kind != ROPE_NORM_NONE, weightChoice(d.k_norm)),
@@ -154,29 +155,29 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     scene->frequencies = sample::frequencies(10000, 64);
     scene->k_scales = {0.0625f, 0.125f};
     RopeFusedDescription& d = scene->d;
-    d.rotate.batch = b.batch;
-    d.rotate.tokens = 9;
-    d.rotate.head_dim = b.latent != 0 ? 192 : 128;
-    d.rotate.rotary_begin = b.latent != 0 ? 128 : 0;
-    d.rotate.rotary_dim = 64;
-    d.rotate.element_in = d.rotate.element_out = b.element_in;
-    d.rotate.out_of_place = b.out_of_place;
-    d.rotate.pairing_in = ROPE_PAIRING_INTERLEAVED;
-    d.rotate.pairing_out = b.out_of_place != 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-    d.rotate.skip_first = 2; // these change their order alone
-    d.rotate.frequencies = {scene->frequencies.data(), 32, 1.25, nullptr, 1};
-    d.rotate.q.heads = 5;
-    d.rotate.k.heads = d.v.heads = 2;
-    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.batch = b.batch;
+    d.tokens = 9;
+    d.head_dim = b.latent != 0 ? 192 : 128;
+    d.rotation.rotary_begin = b.latent != 0 ? 128 : 0;
+    d.rotation.rotary_dim = 64;
+    d.element = d.element_out = b.element_in;
+    d.out_of_place = b.out_of_place;
+    d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.pairing_out = b.out_of_place != 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    d.rotation.skip_first = 2; // these change their order alone
+    d.rotation.frequencies = {scene->frequencies.data(), 32, 1.25, nullptr, 1};
+    d.q.heads = 5;
+    d.k.heads = d.v.heads = 2;
+    d.cache.kind = ROPE_CACHE_PAGE_TABLE;
     d.cache.element = b.element;
     d.cache.slots = 64;
     d.cache.page_size = 16;
     d.cache.table_pages = 2;
-    d.cache.slot_map_offset = uint64_t{b.batch} * 9;
+    d.cache.map_offset = uint64_t{b.batch} * 9;
     d.cache.k_scales.offset = d.cache.v_scales.offset = 64 * 2 * 128 / 4 + 3;
     if (b.given != 0) d.cache.k_given_scale = d.cache.v_given_scale = {scene->k_scales.data(), 2, 0};
     if (b.narrow) {
-        d.rotate.k = {2, {}, {}, 64, 0};
+        d.k = {2, {}, {}, 64, 0};
         d.v = {2, {}, {}, 64, 0};
     }
     if (b.latent == 0) return;
@@ -184,7 +185,7 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     scene->k_weights = sample::values(512, 8);
     d.v.heads = 0;
     d.cache.v_given_scale = {};
-    d.rotate.k = {1, {}, {}, 576, 512};
+    d.k = {1, {}, {}, 576, 512};
     d.cache.k_scales.offset = 64 * 576 / 4;
     if (b.given != 0) d.cache.k_given_scale.count = 1;
     d.k_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->k_weights.data(), 0, 0, {}, 0, 0, 0, 0, 512, nullptr, 0};
@@ -242,12 +243,12 @@ TEST_P(FusedOnDevice, PassesForThreePartsFillACacheAsOnePassDoes) {
         fusion::Scene scene;
         scene.frequencies = sample::frequencies(10000, 64);
         RopeFusedDescription& d = scene.d;
-        d.rotate.tokens = static_cast<uint32_t>(slots.size());
-        d.rotate.head_dim = 64;
-        d.rotate.k.heads = d.v.heads = 3;
-        d.rotate.count_outside = 1;
-        d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-        d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+        d.tokens = static_cast<uint32_t>(slots.size());
+        d.head_dim = 64;
+        d.k.heads = d.v.heads = 3;
+        d.count_outside = 1;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.element = element;
         d.cache.slots = kParts * kPartSlots;
@@ -326,12 +327,12 @@ TEST_P(FusedOnDevice, PartsOfALongPrefillLeaveTheRingsOfTheWhole) {
             scene.present[0] = 131;
             scene.present[1] = 68;
             RopeFusedDescription& d = scene.d;
-            d.rotate.batch = 2;
-            d.rotate.tokens = 150;
-            d.rotate.head_dim = 64;
-            d.rotate.out_of_place = 1;
-            d.rotate.k.heads = 1;
-            d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+            d.batch = 2;
+            d.tokens = 150;
+            d.head_dim = 64;
+            d.out_of_place = 1;
+            d.k.heads = 1;
+            d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
             d.tokens_counted = counted;
             d.tokens_offset = 300;
             d.tokens_batch_stride = 3;
@@ -361,20 +362,20 @@ TEST_P(FusedOnDevice, PartsOfALongPrefillLeaveTheRingsOfTheWhole) {
 TEST_P(FusedOnDevice, AShiftIsTheRotationByItsDelta) {
     const std::vector<double> frequencies = sample::frequencies(10000, 64);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 12;
-    d.rotate.head_dim = 80;
-    d.rotate.rotary_dim = 64;
-    d.rotate.frequencies = {frequencies.data(), 32, 1.25, nullptr, 1};
-    d.rotate.operation = ROPE_OPERATION_SHIFT;
-    d.rotate.k.heads = 3;
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.tokens = 12;
+    d.head_dim = 80;
+    d.rotation.rotary_dim = 64;
+    d.rotation.frequencies = {frequencies.data(), 32, 1.25, nullptr, 1};
+    d.rotation.operation = ROPE_OPERATION_SHIFT;
+    d.k.heads = 3;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 12;
     d.cache.element = ROPE_ELEMENT_F16;
     d.cache.shift = 1;
     d.cache.delta = -9;
-    RopeRotateDescription r = d.rotate;
-    r.element_in = ROPE_ELEMENT_F16;
+    RopeRotateDescription r = rope::rotationOf(d);
+    r.element = ROPE_ELEMENT_F16;
     r.positions.kind = ROPE_POSITIONS_PER_TOKEN;
     RopePlan fused, plain;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &fused), ROPE_SUCCESS) << fused.reason.text;
@@ -402,14 +403,14 @@ TEST_P(FusedOnDevice, KeysOfEveryElementTurn) {
         fusion::Scene scene;
         scene.frequencies = sample::frequencies(10000, 64);
         RopeFusedDescription& d = scene.d;
-        d.rotate.tokens = 12;
-        d.rotate.head_dim = 128;
-        d.rotate.rotary_dim = 64;
-        d.rotate.k.heads = 3;
-        d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
-        d.rotate.operation = ROPE_OPERATION_SHIFT;
-        d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-        d.rotate.count_outside = 1;
+        d.tokens = 12;
+        d.head_dim = 128;
+        d.rotation.rotary_dim = 64;
+        d.k.heads = 3;
+        d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+        d.rotation.operation = ROPE_OPERATION_SHIFT;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.count_outside = 1;
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.order = ROPE_CACHE_HND;
         d.cache.slots = 48;
@@ -438,13 +439,13 @@ TEST_P(FusedOnDevice, SlotsGoByTheFirstAxis) {
     for (uint8_t pair = 0; pair < 32; ++pair) scene.axes.push_back(pair % 2);
     scene.values = {1.0f, 2.0f, 3.0f, 4.0f};
     RopeFusedDescription& d = scene.d;
-    d.rotate.tokens = 3;
-    d.rotate.head_dim = 64;
-    d.rotate.out_of_place = 1;
-    d.rotate.count_outside = 1;
-    d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 2;
-    d.rotate.frequencies = {scene.frequencies.data(), 32, 1, scene.axes.data(), 1};
-    d.rotate.positions.element = ROPE_POSITION_INT64;
+    d.tokens = 3;
+    d.head_dim = 64;
+    d.out_of_place = 1;
+    d.count_outside = 1;
+    d.q.heads = d.k.heads = d.v.heads = 2;
+    d.rotation.frequencies = {scene.frequencies.data(), 32, 1, scene.axes.data(), 1};
+    d.positions.element = ROPE_POSITION_INT64;
     d.query_scale = {scene.values.data(), 4, 1, 0};
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 4;
@@ -469,18 +470,18 @@ TEST_P(FusedOnDevice, PagesMayLieAnyNumberOfElementsApart) {
             fusion::Scene scene;
             scene.frequencies = sample::frequencies(10000, 64);
             RopeFusedDescription& d = scene.d;
-            d.rotate.tokens = 5;
-            d.rotate.head_dim = 64;
-            d.rotate.out_of_place = 1;
-            d.rotate.k.heads = d.v.heads = 2;
-            d.rotate.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+            d.tokens = 5;
+            d.head_dim = 64;
+            d.out_of_place = 1;
+            d.k.heads = d.v.heads = 2;
+            d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
             d.cache.kind = ROPE_CACHE_POSITIONS;
             d.cache.element = element;
             d.cache.slots = 6;
             d.cache.page_size = 2;
             d.cache.k = d.cache.v = {0, 0, 256 + gap, 128, 64};
             d.cache.v.offset = 1024;
-            d.cache.v_shares_buffer = 1;
+            d.cache.one_buffer = 1;
             RopePlan plan;
             const RopeResult planned = ropePlanFused(&d, &device().limits(), &plan);
             if (element == ROPE_ELEMENT_F16 && gap % 2 != 0) {
@@ -501,9 +502,9 @@ TEST_P(FusedOnDevice, QueriesAreScaledFromOneIntervalToTheNext) {
     const std::vector<int32_t> positions = {-2, -1, 0, 8190, 8191, 8192, 16382, 16383, 24575, 1000000};
     const std::vector<float> values = {2, 3, 5, 7}, wanted = {2, 2, 2, 2, 3, 3, 3, 5, 7, 7};
     RopeFusedDescription d = {};
-    d.rotate.tokens = static_cast<uint32_t>(positions.size());
-    d.rotate.head_dim = 8;
-    d.rotate.q.heads = 1;
+    d.tokens = static_cast<uint32_t>(positions.size());
+    d.head_dim = 8;
+    d.q.heads = 1;
     d.no_rotation = 1;
     d.query_scale = {values.data(), 4, 8192, 1};
     RopePlan plan;
@@ -528,12 +529,12 @@ TEST_P(FusedOnDevice, WeightsAnywhereAreThoseOfTheParameters) {
             fusion::Scene scene;
             scene.frequencies = sample::frequencies(10000, 128);
             RopeFusedDescription& d = scene.d;
-            d.rotate.tokens = 3;
-            d.rotate.head_dim = 128;
-            d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-            d.rotate.q.heads = 5;
-            d.rotate.element_in = offset % 2 != 0 ? ROPE_ELEMENT_F16 : ROPE_ELEMENT_F32;
-            d.rotate.frequencies = {scene.frequencies.data(), 64, 1, nullptr, 1};
+            d.tokens = 3;
+            d.head_dim = 128;
+            d.positions.kind = ROPE_POSITIONS_COUNTED;
+            d.q.heads = 5;
+            d.element = offset % 2 != 0 ? ROPE_ELEMENT_F16 : ROPE_ELEMENT_F32;
+            d.rotation.frequencies = {scene.frequencies.data(), 64, 1, nullptr, 1};
             d.q_norm.kind = ROPE_NORM_RMS;
             d.q_norm.after = offset > 1;
             d.q_norm.all_heads = offset > 3;
@@ -570,9 +571,9 @@ TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
     RopeContext* context = nullptr;
     ASSERT_EQ(ropeCreateContext(&info, &context), VK_SUCCESS);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 1;
-    d.rotate.head_dim = 64;
-    d.rotate.k.heads = d.v.heads = 1;
+    d.tokens = 1;
+    d.head_dim = 64;
+    d.k.heads = d.v.heads = 1;
     d.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4;

@@ -59,7 +59,7 @@ TEST_P(Groups, OfTokensAreSplitIntoDispatchesOfTheSameBits) {
         for (const bool out_of_place : {false, true}) {
             for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_BF16}) {
                 RopeRotateDescription d = describe(c.tokens, c.head_dim, c.q_heads, c.k_heads);
-                d.element_in = element;
+                d.element = element;
                 d.out_of_place = out_of_place;
                 RopeLimits limits = gpuLimits();
                 limits.group_count[0] = c.groups;
@@ -121,12 +121,12 @@ TEST_P(Groups, OfAPartOfAHeadHaveTheCpusBits) {
     for (const auto& c : cases) {
         for (uint32_t choice = 0; choice < 4; ++choice) {
             RopeRotateDescription d = describe(3, 8192, 2, 1);
-            d.rotary_begin = c.rotary_begin;
-            d.rotary_dim = c.rotary_dim;
-            d.element_in = c.element;
+            d.rotation.rotary_begin = c.rotary_begin;
+            d.rotation.rotary_dim = c.rotary_dim;
+            d.element = c.element;
             d.out_of_place = choice % 2;
-            d.pairing_in = choice / 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-            d.skip_last = choice == 3;
+            d.rotation.pairing = choice / 2 == 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+            d.rotation.skip_last = choice == 3;
             RopeLimits limits = gpuLimits();
             limits.group_size = 128;
             const RopePlan plan = planOf(d, limits);
@@ -146,23 +146,25 @@ TEST_P(Groups, OfManyTokensLeaveOutWhatDoesNotTurn) {
         RopeRotateDescription d = describe(45, 16, heads[c[0]][0], heads[c[0]][1]);
         d.positions.kind = static_cast<RopePositionKind>(c[1]);
         if (c[1] >= ROPE_POSITIONS_PACKED) d.positions.sequences = 3;
-        d.source = static_cast<RopeSource>(c[2]);
-        d.rows.first_position = -1000;
-        d.rows.count = 2500;
+        d.rotation.source = static_cast<RopeSource>(c[2]);
+        d.rotation.rows.first_position = -1000;
+        d.rotation.rows.count = 2500;
         static const RopePositionElement kPositions[] = {ROPE_POSITION_INT32, ROPE_POSITION_INT64,
                                                          ROPE_POSITION_FLOAT32};
-        const bool whole = c[1] >= ROPE_POSITIONS_PACKED || d.source == ROPE_SOURCE_TABLE;
+        const bool whole = c[1] >= ROPE_POSITIONS_PACKED || d.rotation.source == ROPE_SOURCE_TABLE;
         d.positions.element = kPositions[whole ? c[3] % 2 : c[3]];
-        d.skip_first = c[4] == 1 ? 3 : 0;
-        d.skip_last = c[4] == 2 ? 20 : 0;
+        d.rotation.skip_first = c[4] == 1 ? 3 : 0;
+        d.rotation.skip_last = c[4] == 2 ? 20 : 0;
         d.batch = c[5] != 0 ? 3 : 1;
         d.out_of_place = c[6];
         d.count_outside = 1;
-        d.frequencies.sets = c[7] != 0 && d.positions.kind != ROPE_POSITIONS_COUNTED && d.source != 2 ? 3 : 0;
+        d.rotation.frequencies.sets =
+            c[7] != 0 && d.positions.kind != ROPE_POSITIONS_COUNTED && d.rotation.source != 2 ? 3 : 0;
         SCOPED_TRACE("heads " + std::to_string(d.q.heads) + " and " + std::to_string(d.k.heads) + ", positions " +
                      std::to_string(c[1]) + "." + std::to_string(d.positions.element) + ", source " +
                      std::to_string(c[2]) + ", window " + std::to_string(c[4]) + ", batch " + std::to_string(d.batch) +
-                     ", out of place " + std::to_string(c[6]) + ", sets " + std::to_string(d.frequencies.sets));
+                     ", out of place " + std::to_string(c[6]) + ", sets " +
+                     std::to_string(d.rotation.frequencies.sets));
         expectBits(d, gpuLimits());
     }
 }
@@ -188,14 +190,14 @@ TEST_P(Groups, HaveTheSameBitsWithSharedAnglesAndWithEachThreadsOwn) {
     for (const combinations::Choices& c : combinations::of({3, 2, 2, 2, 2, 3, 2, std::size(shapes)}, 2)) {
         const uint32_t* shape = shapes[c[7]];
         RopeRotateDescription d = describe(7, shape[0], shape[2], shape[3]);
-        d.element_in = static_cast<RopeElement>(1 + c[0]);
-        d.pairing_in = static_cast<RopePairing>(1 + c[1]);
+        d.element = static_cast<RopeElement>(1 + c[0]);
+        d.rotation.pairing = static_cast<RopePairing>(1 + c[1]);
         d.out_of_place = c[2];
-        d.rotary_dim = c[3] != 0 ? shape[1] : shape[0];
-        d.angle = static_cast<RopeAngle>(c[4]);
-        d.operation = static_cast<RopeOperation>(c[5]);
-        d.frequencies.sets = c[6] != 0 ? 2 : 0;
-        d.frequencies.scale = 1.25;
+        d.rotation.rotary_dim = c[3] != 0 ? shape[1] : shape[0];
+        d.rotation.angle = static_cast<RopeAngle>(c[4]);
+        d.rotation.operation = static_cast<RopeOperation>(c[5]);
+        d.rotation.frequencies.sets = c[6] != 0 ? 2 : 0;
+        d.rotation.frequencies.scale = 1.25;
         d.positions.element = c[6] != 0 ? ROPE_POSITION_FIXED64 : ROPE_POSITION_INT32;
         RopeLimits shares = gpuLimits(), own = shares;
         own.threads = 64;
@@ -259,7 +261,7 @@ TEST_P(IndirectGroups, TouchThePlannedTokensAndNoOthers) {
     const uint32_t shapes[][4] = {{45, 16, 1, 0}, {45, 16, 1, 1}, {9, 64, 5, 2}};
     for (const auto& shape : shapes) {
         RopeRotateDescription d = describe(shape[0], shape[1], shape[2], shape[3]);
-        d.element_in = ROPE_ELEMENT_F32;
+        d.element = ROPE_ELEMENT_F32;
         const rotation::Inputs inputs = rotation::makeInputs(&d, 3);
         const RopeLimits limits = gpuLimits();
         RopePlan plan;

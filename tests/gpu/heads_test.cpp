@@ -157,16 +157,16 @@ RopeNorm normOf(const Kind& kind) {
 
 RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const {
     RopeFusedDescription d = {};
-    RopeRotateDescription& r = d.rotate;
+    RopeFusedDescription& r = d;
     r.tokens = tokens;
     r.head_dim = toy.q.dim;
-    r.rotary_begin = toy.q.begin;
-    r.rotary_dim = toy.rotary;
-    r.pairing_in = toy.pairing;
-    r.element_in = toy.element;
+    r.rotation.rotary_begin = toy.q.begin;
+    r.rotation.rotary_dim = toy.rotary;
+    r.rotation.pairing = toy.pairing;
+    r.element = toy.element;
     r.element_out = toy.element;
     r.out_of_place = 1;
-    r.frequencies = {frequencies_.data(), toy.rotary / 2, 1, nullptr, 1};
+    r.rotation.frequencies = {frequencies_.data(), toy.rotary / 2, 1, nullptr, 1};
     r.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
     r.q.heads = toy.q.heads;
     r.k.heads = toy.k.heads;
@@ -174,21 +174,21 @@ RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const 
     r.k.rotary_begin = toy.k.begin;
     d.v.heads = toy.v.heads;
     d.v.head_dim = toy.v.dim;
-    d.packed = 1;
+    d.packed_qkv = 1;
     d.q_norm = normOf(toy.q);
     d.k_norm = normOf(toy.k);
     d.v_norm = normOf(toy.v);
     d.clip = toy.clip;
     d.biases = {!toy.q.biases.empty(), ROPE_ELEMENT_F32, 0, toy.q.biases.size(),
                 toy.q.biases.size() + toy.k.biases.size()};
-    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.cache.kind = ROPE_CACHE_PAGE_TABLE;
     d.cache.element = toy.cached();
     if (toy.float8 != ROPE_ELEMENT_DEFAULT) d.cache.k_given_scale = {&kScale, 1, 0};
     d.cache.slots = kPageSize * kPages;
     d.cache.page_size = kPageSize;
     d.cache.table_pages = kPages;
-    d.cache.slot_map_offset = 1;
-    d.cache.v_shares_buffer = 1;
+    d.cache.map_offset = 1;
+    d.cache.one_buffer = 1;
     d.cache.v.offset = uint64_t{d.cache.slots} * toy.k.heads * toy.k.dim;
     return d;
 }
@@ -332,13 +332,13 @@ TEST_P(HeadsTest, PackedRowsAreLimitedInPlace) {
     constexpr uint32_t kRow = (2 + 1 + 1) * 32;
     const std::vector<double> frequencies = sample::frequencies(kBase, 32);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 3;
-    d.rotate.head_dim = 32;
-    d.rotate.frequencies = {frequencies.data(), 16, 1, nullptr, 1};
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.rotate.q.heads = 2;
-    d.rotate.k.heads = d.v.heads = 1;
-    d.packed = 1;
+    d.tokens = 3;
+    d.head_dim = 32;
+    d.rotation.frequencies = {frequencies.data(), 16, 1, nullptr, 1};
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.q.heads = 2;
+    d.k.heads = d.v.heads = 1;
+    d.packed_qkv = 1;
     d.clip = 0.5f;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;

@@ -55,11 +55,11 @@ RopeRotateDescription halves() {
     d.batch = 2;
     d.tokens = 33;
     d.head_dim = 64;
-    d.element_in = d.element_out = ROPE_ELEMENT_F16;
+    d.element = d.element_out = ROPE_ELEMENT_F16;
     d.q.heads = 6;
     d.k.heads = 2;
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.count = 40;
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = 40;
     d.count_outside = 1;
     return d;
 }
@@ -72,9 +72,9 @@ void expectTable(rope::Device* device) {
 void expectInline(rope::Device* device) {
     double worst = 0;
     RopeRotateDescription d = halves();
-    d.source = ROPE_SOURCE_INLINE;
+    d.rotation.source = ROPE_SOURCE_INLINE;
     d.out_of_place = 1; // with five storage buffers K goes with Q no more
-    d.k.source.offset = 2;
+    d.k.from.offset = 2;
     EXPECT_TRUE(rotation::check(device, d, 2, &worst));
 }
 
@@ -85,7 +85,7 @@ void expectFused(rope::Device* device) {
         fusion::Scene scene;
         fusion::draw(seed, &scene);
         const RopeFusedDescription& d = scene.d;
-        const bool normed = d.q_norm.kind != ROPE_NORM_NONE && d.rotate.q.heads != 0;
+        const bool normed = d.q_norm.kind != ROPE_NORM_NONE && d.q.heads != 0;
         const bool rounded = d.cache.kind != ROPE_CACHE_NONE && d.cache.element == ROPE_ELEMENT_I8;
         if (d.cache.shift != 0 || (ran < 1 ? !normed : !rounded)) continue;
         RopePlan plan;

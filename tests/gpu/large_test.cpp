@@ -71,7 +71,7 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
     RopeRotateDescription d = {};
     d.tokens = tokens;
     d.head_dim = kHeadDim;
-    d.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
+    d.rotation.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 7;
     d.q.heads = kHeads;
@@ -112,14 +112,14 @@ TEST_P(Large, TensorPastABindingsRangeHasTheCpusBitsInEveryPart) {
 // fits has few.
 TEST_P(Large, SlotsOfACacheOfBlocksHaveTheCpusBits) {
     RopeFusedDescription d = {};
-    d.rotate.tokens = 4;
-    d.rotate.head_dim = kHeadDim;
-    d.rotate.k.heads = kHeads / 4; // so that the tokens are one row of inputs
+    d.tokens = 4;
+    d.head_dim = kHeadDim;
+    d.k.heads = kHeads / 4; // so that the tokens are one row of inputs
     const std::vector<double> frequencies = sample::frequencies(500000, kHeadDim);
-    d.rotate.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
+    d.rotation.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.element = ROPE_ELEMENT_Q4_0;
-    d.cache.slot_map_offset = d.rotate.tokens;
+    d.cache.map_offset = d.tokens;
     RopePlan plan;
     rope::Buffer cache, words, places, source;
     std::string error;
@@ -152,7 +152,7 @@ TEST_P(Large, SlotsOfACacheOfBlocksHaveTheCpusBits) {
 
     const uint64_t slot_bytes = plan.bytes[ROPE_SLOT_K_OUT] / d.cache.slots;
     RopeFusedDescription few = d;
-    few.cache.slots = d.rotate.tokens;
+    few.cache.slots = d.tokens;
     for (int32_t token = 0; token < 4; ++token) lists[static_cast<size_t>(4 + token)] = token;
     std::vector<uint8_t> wanted(slot_bytes * few.cache.slots), got(slot_bytes);
     RopeHostFused host = {};

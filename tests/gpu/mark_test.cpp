@@ -1,4 +1,5 @@
 // Frequencies of the other angle, or of none: on every device whatever they turn or are added to is NaN.
+#include "plan/description.h"
 #include "support/gpu.hpp"
 #include "support/sample.hpp"
 
@@ -80,11 +81,11 @@ RopeRotateDescription describe(const Head& head, const std::vector<double>& freq
     RopeRotateDescription d = {};
     d.tokens = kTokens;
     d.head_dim = head.dim;
-    d.rotary_begin = head.begin;
-    d.rotary_dim = 16;
-    d.element_in = head.element;
-    d.angle = angle;
-    d.frequencies = {frequencies.data(), 8, 0, nullptr, 1};
+    d.rotation.rotary_begin = head.begin;
+    d.rotation.rotary_dim = 16;
+    d.element = head.element;
+    d.rotation.angle = angle;
+    d.rotation.frequencies = {frequencies.data(), 8, 0, nullptr, 1};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.q.heads = kHeads;
     return d;
@@ -125,7 +126,7 @@ TEST_P(Marks, MakeFusedPassesNan) {
     const Head head = {"fused_wide", 24, 4, ROPE_ELEMENT_F32};
     for (const RopeAngle angle : kAngles) {
         RopeFusedDescription d = {};
-        d.rotate = describe(head, frequencies, angle);
+        rope::setRotation(describe(head, frequencies, angle), &d);
         d.q_norm.kind = ROPE_NORM_RMS;
         d.q_norm.after = 1; // the whole head then
         RopePlan plan;

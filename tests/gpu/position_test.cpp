@@ -16,8 +16,8 @@ RopeRotateDescription describe() {
     d.batch = 2;
     d.tokens = 32; // so that sequences begin at any alignment
     d.head_dim = 40;
-    d.rotary_begin = 4;
-    d.rotary_dim = 32;
+    d.rotation.rotary_begin = 4;
+    d.rotation.rotary_dim = 32;
     d.q.heads = 3;
     d.k.heads = 2;
     d.count_outside = 1;
@@ -32,23 +32,23 @@ class Positions : public gpu::OnDevice {
         d.positions.kind = static_cast<RopePositionKind>(kind);
         d.positions.element = static_cast<RopePositionElement>(element);
         d.positions.offset = 2;
-        d.source = static_cast<RopeSource>(source);
-        d.frequencies.axes = axes ? kThreeAxes.data() : nullptr;
-        d.frequencies.sets = sets ? 3 : 0;
-        d.frequencies.scale = 1.25;
-        d.rows.first_position = -7;
-        d.rows.count = 30;
+        d.rotation.source = static_cast<RopeSource>(source);
+        d.rotation.frequencies.axes = axes ? kThreeAxes.data() : nullptr;
+        d.rotation.frequencies.sets = sets ? 3 : 0;
+        d.rotation.frequencies.scale = 1.25;
+        d.rotation.rows.first_position = -7;
+        d.rotation.rows.count = 30;
         if (kind >= ROPE_POSITIONS_PACKED) {
             d.batch = 1;
             d.positions.sequences = 4;
         }
         const uint32_t number = seed_++;
-        d.angle = static_cast<RopeAngle>(number % 2);
-        d.skip_first = number % 3;
-        d.skip_last = number % 4 / 2;
+        d.rotation.angle = static_cast<RopeAngle>(number % 2);
+        d.rotation.skip_first = number % 3;
+        d.rotation.skip_last = number % 4 / 2;
         d.out_of_place = number % 5 % 2;
-        d.element_in = d.element_out = static_cast<RopeElement>(1 + number % 3);
-        d.pairing_in = static_cast<RopePairing>(1 + number % 7 % 2);
+        d.element = d.element_out = static_cast<RopeElement>(1 + number % 3);
+        d.rotation.pairing = static_cast<RopePairing>(1 + number % 7 % 2);
         // Every second one in parts of one sequence or, where such parts bind nothing of their neighbours', of a few
         // tokens, for which everything must be moved along.
         RopeLimits narrow = device().limits();

@@ -60,20 +60,20 @@ RopeRotateDescription describe(const Shape& shape, const Place& place, Order ord
     d.batch = 2;
     d.tokens = 5;
     d.head_dim = shape.head_dim;
-    d.rotary_begin = shape.rotary_begin;
-    d.rotary_dim = shape.rotary_dim;
-    d.pairing_in = place.in;
-    d.pairing_out = place.out;
+    d.rotation.rotary_begin = shape.rotary_begin;
+    d.rotation.rotary_dim = shape.rotary_dim;
+    d.rotation.pairing = place.in;
+    d.rotation.pairing_out = place.out;
     d.out_of_place = place.out_of_place;
     d.q.heads = 9;
     d.k.heads = 2;
-    d.q.source = layoutOf(order, d, d.q.heads);
-    d.k.source = layoutOf(order, d, d.k.heads);
-    d.q.destination = layoutOf(order == Order::kTokenMajor ? Order::kHeadMajor : Order::kTokenMajor, d, d.q.heads);
-    d.k.destination = layoutOf(order, d, d.k.heads);
-    d.rows.first_position = -3;
-    d.rows.count = 12;
-    d.frequencies.scale = kScale;
+    d.q.from = layoutOf(order, d, d.q.heads);
+    d.k.from = layoutOf(order, d, d.k.heads);
+    d.q.to = layoutOf(order == Order::kTokenMajor ? Order::kHeadMajor : Order::kTokenMajor, d, d.q.heads);
+    d.k.to = layoutOf(order, d, d.k.heads);
+    d.rotation.rows.first_position = -3;
+    d.rotation.rows.count = 12;
+    d.rotation.frequencies.scale = kScale;
     d.count_outside = 1;
     return d;
 }
@@ -82,13 +82,13 @@ class Rotate : public OnDevice {
   protected:
     // One operation, source and kind of position.
     void checkOne(RopeRotateDescription d, uint32_t operation, uint32_t source, uint32_t kind) {
-        d.operation = static_cast<RopeOperation>(operation);
-        d.source = static_cast<RopeSource>(source);
+        d.rotation.operation = static_cast<RopeOperation>(operation);
+        d.rotation.source = static_cast<RopeSource>(source);
         d.positions.kind = static_cast<RopePositionKind>(kind);
         d.positions.first = -5;
         d.positions.offset = 3;
         const bool rows = source != 0 && operation >= 2; // of another scale they are refused
-        d.frequencies.scale = rows ? 1 : kScale;
+        d.rotation.frequencies.scale = rows ? 1 : kScale;
         double worst = 0;
         SCOPED_TRACE("operation " + std::to_string(operation) + ", source " + std::to_string(source) + ", positions " +
                      std::to_string(kind));
@@ -131,7 +131,7 @@ TEST_P(Rotate, HasTheCpusBitsForEveryCountOfTokensAndHeads) {
 
 TEST_P(Rotate, HasTheCpusBitsForCompatibleAngles) {
     RopeRotateDescription d = describe(kShapes[0], kPlaces[0], Order::kTokenMajor);
-    d.angle = ROPE_ANGLE_COMPATIBLE;
+    d.rotation.angle = ROPE_ANGLE_COMPATIBLE;
     for (const combinations::Choices& c : share(combinations::of({4, 3, 3}, strength()))) checkOne(d, c[0], c[1], c[2]);
 }
 
@@ -156,8 +156,8 @@ std::vector<float> runPlain(rope::Device* device, RopeRotateDescription d, const
                             const std::vector<float>& q) {
     gpu::Slots slots = inputs.slots;
     slots.set(ROPE_SLOT_Q, q);
-    d.frequencies.values = inputs.frequencies.data();
-    d.frequencies.count = static_cast<uint32_t>(inputs.frequencies.size());
+    d.rotation.frequencies.values = inputs.frequencies.data();
+    d.rotation.frequencies.count = static_cast<uint32_t>(inputs.frequencies.size());
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, &device->limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_TRUE(gpu::run(device, plan, &slots));
@@ -180,18 +180,18 @@ TEST_P(Rotate, KeepsTheNorm) {
 TEST_P(Rotate, InverseGivesTheInputBackScaleIncluded) {
     for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
         RopeRotateDescription d = plain(40);
-        d.source = source;
-        d.frequencies.scale = 1.25;
-        d.rows.count = 100;
+        d.rotation.source = source;
+        d.rotation.frequencies.scale = 1.25;
+        d.rotation.rows.count = 100;
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         rotation::Inputs inputs = rotation::makeInputs(&d, 4);
         const std::vector<float> q = inputs.slots.get<float>(ROPE_SLOT_Q);
         const std::vector<float> turned = runPlain(&device(), d, inputs, q);
         EXPECT_NEAR(length(turned) / length(q), 1.25, 1e-6);
-        d.operation = ROPE_OPERATION_INVERSE;
+        d.rotation.operation = ROPE_OPERATION_INVERSE;
         if (source != ROPE_SOURCE_INLINE) { // rows of the wanted scale
-            d.operation = ROPE_OPERATION_TRANSPOSE;
-            d.frequencies.scale = 1 / 1.25;
+            d.rotation.operation = ROPE_OPERATION_TRANSPOSE;
+            d.rotation.frequencies.scale = 1 / 1.25;
             inputs = rotation::makeInputs(&d, 4);
         }
         const std::vector<float> back = runPlain(&device(), d, inputs, turned);
@@ -254,8 +254,8 @@ TEST_P(Rotate, AShardOfHeadsHasTheBitsOfTheWhole) {
 
 TEST_P(Rotate, PassesNansInfinitiesAndDenormalsOfTheTailThroughBitForBit) {
     RopeRotateDescription d = plain(3);
-    d.rotary_begin = 8;
-    d.rotary_dim = 16;
+    d.rotation.rotary_begin = 8;
+    d.rotation.rotary_dim = 16;
     d.out_of_place = 1;
     d.q.heads = 1;
     rotation::Inputs inputs = rotation::makeInputs(&d, 11);
@@ -279,9 +279,9 @@ TEST_P(Rotate, PassesNansInfinitiesAndDenormalsOfTheTailThroughBitForBit) {
 // A table's window, like every sum of positions, wraps as int32 does.
 TEST_P(Rotate, WrapsATablesWindowWithItsPositions) {
     RopeRotateDescription d = plain(4);
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.first_position = INT32_MAX - 1;
-    d.rows.count = 4;
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.first_position = INT32_MAX - 1;
+    d.rotation.rows.count = 4;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = INT32_MAX - 1;
     d.count_outside = 1;
@@ -314,14 +314,14 @@ TEST(HostRun, RefusesArraysThatAreMissing) {
     std::vector<float> out(64);
     RopeRotateDescription d = plain(1);
     d.q.heads = 1;
-    d.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
+    d.rotation.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
     RopeHostRotate host = {};
     RopeReason reason;
     host.q = q.data();
     host.q_out = out.data();
     EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
     EXPECT_NE(std::string(reason.text).find("positions is null"), std::string::npos) << reason.text;
-    d.source = ROPE_SOURCE_ROWS; // reads no position
+    d.rotation.source = ROPE_SOURCE_ROWS; // reads no position
     EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_ERROR_INVALID);
     host.rows = rows.data();
     EXPECT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_SUCCESS) << reason.text;
@@ -341,12 +341,12 @@ std::vector<float> interleaved(const std::vector<float>& halves) {
 TEST_P(Rotate, LeavesATokenOutsideTheTableUnchangedAndCountsIt) {
     for (const bool out_of_place : {false, true}) {
         RopeRotateDescription d = plain(6);
-        d.source = ROPE_SOURCE_TABLE;
-        d.rows.first_position = 10;
-        d.rows.count = 4;
+        d.rotation.source = ROPE_SOURCE_TABLE;
+        d.rotation.rows.first_position = 10;
+        d.rotation.rows.count = 4;
         d.count_outside = 1;
         d.out_of_place = out_of_place;
-        d.pairing_out = out_of_place ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+        d.rotation.pairing_out = out_of_place ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
         rotation::Inputs inputs = rotation::makeInputs(&d, 12);
         inputs.slots.set(ROPE_SLOT_POSITIONS, std::vector<int32_t>{9, 10, 13, 14, INT32_MIN, INT32_MAX});
         std::vector<float> q = inputs.slots.get<float>(ROPE_SLOT_Q);

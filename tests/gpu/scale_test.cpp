@@ -57,7 +57,7 @@ RopeRotateDescription describe(const std::vector<double>& frequencies, double sc
     d.head_dim = 2 * kPairs;
     d.q.heads = kHeads;
     d.out_of_place = 1;
-    d.frequencies = {frequencies.data(), kPairs, scale, nullptr, 1};
+    d.rotation.frequencies = {frequencies.data(), kPairs, scale, nullptr, 1};
     return d;
 }
 
@@ -130,16 +130,16 @@ TEST(Scale, APowerOfTwoCostsNothing) {
     for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
         for (const double scale : {0.0, 1.0, 0.125, 16.0, 1 + 1e-12, 1.1386, 0.7, -1.0, -0.125, -1.1386}) {
             RopeRotateDescription d = describe(frequencies, scale, 1);
-            d.source = source;
-            d.rows.count = 1;
+            d.rotation.source = source;
+            d.rotation.rows.count = 1;
             const bool plain = isPowerOfTwo(scale) || scale == 0 || scale == 1 + 1e-12; // as 32 bits keep it
             EXPECT_EQ(gridOf(d) == 0, plain) << source << ", scale " << scale;
-            d.operation = ROPE_OPERATION_TRANSPOSE;
+            d.rotation.operation = ROPE_OPERATION_TRANSPOSE;
             EXPECT_EQ(gridOf(d) == 0, plain) << source << ", scale " << scale;
             if (source != ROPE_SOURCE_INLINE) continue;
-            d.operation = ROPE_OPERATION_INVERSE;
+            d.rotation.operation = ROPE_OPERATION_INVERSE;
             EXPECT_EQ(gridOf(d) == 0, plain) << "inverse, scale " << scale;
-            d.operation = ROPE_OPERATION_SHIFT;
+            d.rotation.operation = ROPE_OPERATION_SHIFT;
             EXPECT_EQ(gridOf(d), 0u) << "shift, scale " << scale;
         }
     }
@@ -179,8 +179,8 @@ Far makeFar(uint64_t seed) {
     sample::Random random(seed);
     Far far;
     far.d = describe({}, kScale, 64);
-    far.d.frequencies.values = nullptr;
-    far.d.source = ROPE_SOURCE_ROWS;
+    far.d.rotation.frequencies.values = nullptr;
+    far.d.rotation.source = ROPE_SOURCE_ROWS;
     far.rows.resize(size_t{far.d.tokens} * 2 * kPairs);
     far.q.resize(far.rows.size() * kHeads);
     for (size_t i = 0; i < far.rows.size(); ++i) {
@@ -354,15 +354,16 @@ TEST_P(Scaled, RotationsHaveTheCpusBitsForEveryScale) {
             d.tokens = 40;
             d.head_dim = shape.dim;
             d.q.heads = 5;
-            d.element_in = shape.element;
-            d.frequencies.scale = scale;
-            d.rows.count = 300;
-            d.source = static_cast<RopeSource>(seed % 3);
-            d.operation = static_cast<RopeOperation>(seed % (d.source == ROPE_SOURCE_INLINE ? 4 : 2));
+            d.element = shape.element;
+            d.rotation.frequencies.scale = scale;
+            d.rotation.rows.count = 300;
+            d.rotation.source = static_cast<RopeSource>(seed % 3);
+            d.rotation.operation = static_cast<RopeOperation>(seed % (d.rotation.source == ROPE_SOURCE_INLINE ? 4 : 2));
             double worst = 0;
             const testing::AssertionResult result = rotation::check(&device(), d, seed++, &worst);
             EXPECT_TRUE(result) << result.message() << ": scale " << scale << ", dim " << shape.dim;
-            EXPECT_LE(worst, d.operation == ROPE_OPERATION_SHIFT ? kPlainBound : kBound) << scale << ", " << shape.dim;
+            EXPECT_LE(worst, d.rotation.operation == ROPE_OPERATION_SHIFT ? kPlainBound : kBound)
+                << scale << ", " << shape.dim;
         }
     }
 }

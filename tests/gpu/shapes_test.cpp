@@ -65,17 +65,17 @@ TEST_P(Shapes, TurnAsOnTheCpuOverEverySourceAndOperation) {
         d.batch = shape.batch;
         d.tokens = kTokens;
         d.head_dim = shape.head_dim;
-        d.rotary_dim = shape.rotary_dim;
+        d.rotation.rotary_dim = shape.rotary_dim;
         d.q = shape.q;
         d.k = shape.k;
-        d.element_in = choice.element;
-        d.pairing_in = choice.pairing_in;
-        d.pairing_out = choice.pairing_out;
+        d.element = choice.element;
+        d.rotation.pairing = choice.pairing_in;
+        d.rotation.pairing_out = choice.pairing_out;
         d.out_of_place = choice.out_of_place;
-        d.source = static_cast<RopeSource>(c[2]);
-        d.operation = static_cast<RopeOperation>(c[3]);
-        d.rows.first_position = -20;
-        d.rows.count = 60;
+        d.rotation.source = static_cast<RopeSource>(c[2]);
+        d.rotation.operation = static_cast<RopeOperation>(c[3]);
+        d.rotation.rows.first_position = -20;
+        d.rotation.rows.count = 60;
         SCOPED_TRACE(std::string(shape.name) + ", element " + std::to_string(choice.element) + ", source " +
                      std::to_string(c[2]) + ", operation " + std::to_string(c[3]));
         double worst = 0;
@@ -93,12 +93,12 @@ TEST_P(Shapes, OfChunksTurnAsOnTheCpu) {
             RopeRotateDescription d = {};
             d.tokens = kTokens;
             d.head_dim = chunk[0];
-            d.rotary_dim = chunk[1];
-            d.chunk_dim = chunk[2];
+            d.rotation.rotary_dim = chunk[1];
+            d.rotation.chunk_dim = chunk[2];
             d.q.heads = 3;
-            d.element_in = choice.element;
-            d.pairing_in = choice.pairing_in;
-            d.pairing_out = choice.pairing_out;
+            d.element = choice.element;
+            d.rotation.pairing = choice.pairing_in;
+            d.rotation.pairing_out = choice.pairing_out;
             d.out_of_place = choice.out_of_place;
             if (chunk[2] % 4 != 0 && choice.element != ROPE_ELEMENT_F32) continue; // refused
             SCOPED_TRACE("chunk_dim " + std::to_string(chunk[2]) + ", element " + std::to_string(choice.element));

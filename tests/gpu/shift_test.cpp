@@ -1,5 +1,6 @@
 // These tests measure a context shift: keys in a cache are turned again and again, and compared with keys rotated
 // afresh to where they end.
+#include "plan/description.h"
 #include "support/sample.hpp"
 #include <vkrope/rope.h>
 
@@ -57,11 +58,11 @@ struct Keys {
 
     RopeFusedDescription describe() const {
         RopeFusedDescription d = {};
-        d.rotate.tokens = kTokens;
-        d.rotate.head_dim = kDim;
-        d.rotate.k.heads = 1;
-        d.rotate.frequencies = {frequencies.data(), kDim / 2, 1, nullptr, 1};
-        d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.tokens = kTokens;
+        d.head_dim = kDim;
+        d.k.heads = 1;
+        d.rotation.frequencies = {frequencies.data(), kDim / 2, 1, nullptr, 1};
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.slots = kSlots;
         d.cache.element = element;
@@ -81,7 +82,7 @@ struct Keys {
     // Fresh at positions first, first + 1 ...
     std::vector<double> rotateAt(int32_t first) {
         RopeFusedDescription d = describe();
-        d.rotate.positions.first = first;
+        d.positions.first = first;
         std::vector<double> reference(size_t{kSlots} * kDim);
         run(d, values.data(), reference.data());
         return reference;
@@ -94,7 +95,7 @@ struct Keys {
     }
     RopeFusedDescription describeShift(int32_t delta) const {
         RopeFusedDescription d = describe();
-        d.rotate.operation = ROPE_OPERATION_SHIFT;
+        d.rotation.operation = ROPE_OPERATION_SHIFT;
         d.cache.shift = 1;
         d.cache.delta = delta;
         return d;
@@ -180,8 +181,8 @@ TEST(ShiftOfKeys, AQuantizedKeyTurnsInFloat32) {
         Keys keys(element), wanted(element);
         keys.rotateAt(kFirst);
         std::vector<float> turned = widened(element, keys.cache);
-        RopeRotateDescription d = keys.describe().rotate;
-        d.operation = ROPE_OPERATION_SHIFT;
+        RopeRotateDescription d = rope::rotationOf(keys.describe());
+        d.rotation.operation = ROPE_OPERATION_SHIFT;
         d.positions.kind = ROPE_POSITIONS_PER_TOKEN;
         const std::vector<int32_t> deltas(kTokens, -321);
         RopeHostRotate data = {};

@@ -28,13 +28,13 @@ struct Copy {
     Copy(RopeElement element, uint32_t dim, std::vector<uint8_t> values, std::vector<uint8_t> bytes, uint32_t heads = 1,
          RopeElement from = ROPE_ELEMENT_F32)
         : input(std::move(values)), wanted(std::move(bytes)) {
-        d.rotate.head_dim = dim;
-        d.rotate.tokens = static_cast<uint32_t>(input.size() / (dim * heads * ropeElementBytes(from)));
-        d.rotate.element_in = from;
-        d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+        d.head_dim = dim;
+        d.tokens = static_cast<uint32_t>(input.size() / (dim * heads * ropeElementBytes(from)));
+        d.element = from;
+        d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.v.heads = heads;
         d.cache.kind = ROPE_CACHE_POSITIONS;
-        d.cache.slots = d.rotate.tokens;
+        d.cache.slots = d.tokens;
         d.cache.element = element;
     }
 };

@@ -107,8 +107,8 @@ void setTensor(const Given& given, const NpyArray& in, const NpyArray& out, int 
     RopeRotateDescription& d = c->description;
     RopeTensor& tensor = which == 0 ? d.q : d.k;
     tensor.heads = static_cast<uint32_t>(in.shape[given.order == Order::kHeadMajor ? 1 : 2]);
-    tensor.source = given.order == Order::kHeadMajor ? headMajor(d, tensor.heads) : tokenMajor(d, tensor.heads);
-    tensor.destination = tensor.source;
+    tensor.from = given.order == Order::kHeadMajor ? headMajor(d, tensor.heads) : tokenMajor(d, tensor.heads);
+    tensor.to = tensor.from;
     c->in[which] = in.data;
     c->wanted[which] = out.data;
 }
@@ -159,21 +159,21 @@ void setGivenRows(const Given& given, const Tensors& tensors, Case* c) {
     if (tensors.has("cos3")) return setRowsByAxis(tensors.get("cos3"), tensors.get("sin3"), given.name, c);
     const NpyArray cos = tensors.get("cos"), sin = tensors.get("sin");
     setRows(cos, sin, tensors.element("cos"), c);
-    d.rows.pair_stride = given.rows == Rows::kAdjacent ? 2 : 1;
-    const uint32_t pairs = d.rotary_dim / 2;
+    d.rotation.rows.pair_stride = given.rows == Rows::kAdjacent ? 2 : 1;
+    const uint32_t pairs = d.rotation.rotary_dim / 2;
     if (given.rows == Rows::kSinCos) {
         c->rows.clear();
-        const size_t bytes = pairs * ropeElementBytes(d.rows.element);
+        const size_t bytes = pairs * ropeElementBytes(d.rotation.rows.element);
         for (size_t at = 0; at < cos.data.size(); at += bytes) {
             c->rows.insert(c->rows.end(), &sin.data[at], &sin.data[at] + bytes);
             c->rows.insert(c->rows.end(), &cos.data[at], &cos.data[at] + bytes);
         }
-        d.rows.offset = pairs;
-        d.rows.row_stride = 2 * pairs;
-        d.rows.sin_offset = -static_cast<int64_t>(pairs);
+        d.rotation.rows.offset = pairs;
+        d.rotation.rows.row_stride = 2 * pairs;
+        d.rotation.rows.sin_offset = -static_cast<int64_t>(pairs);
     }
     d.positions.kind = ROPE_POSITIONS_COUNTED; // the tables, whose first row is token 0's
-    d.positions.first = d.rows.first_position = tensors.offset();
+    d.positions.first = d.rotation.rows.first_position = tensors.offset();
 }
 
 Case caseOf(const Given& given, const Tensors& tensors) {
@@ -186,13 +186,13 @@ Case caseOf(const Given& given, const Tensors& tensors) {
     d.batch = static_cast<uint32_t>(in.shape[0]);
     d.tokens = static_cast<uint32_t>(in.shape[head_major ? 2 : 1]);
     d.head_dim = static_cast<uint32_t>(in.shape[3]);
-    d.rotary_begin = given.rotary_begin;
-    d.rotary_dim = given.rotary_dim != 0 ? given.rotary_dim : d.head_dim;
-    d.pairing_in = given.pairing_in;
-    d.pairing_out = given.pairing_out;
+    d.rotation.rotary_begin = given.rotary_begin;
+    d.rotation.rotary_dim = given.rotary_dim != 0 ? given.rotary_dim : d.head_dim;
+    d.rotation.pairing = given.pairing_in;
+    d.rotation.pairing_out = given.pairing_out;
     d.out_of_place = given.pairing_in != given.pairing_out;
-    d.element_in = tensors.element(given.in);
-    d.operation = given.operation;
+    d.element = tensors.element(given.in);
+    d.rotation.operation = given.operation;
     setTensor(given, in, tensors.get(given.out), 0, &c);
     if (tensors.has("k")) setTensor(given, tensors.get("k"), tensors.get("k_out"), 1, &c);
     setGivenRows(given, tensors, &c);
@@ -208,7 +208,7 @@ TEST_P(Vectors, TurnBackByInverseAndTransposeAlike) {
     for (const Given& given : kGiven) {
         if (given.operation != ROPE_OPERATION_INVERSE && given.operation != ROPE_OPERATION_TRANSPOSE) continue;
         Case c = caseOf(given, Tensors(given.name));
-        c.description.operation =
+        c.description.rotation.operation =
             given.operation == ROPE_OPERATION_INVERSE ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_INVERSE;
         run(c);
     }
@@ -272,10 +272,10 @@ TEST_P(Vectors, OfOtherLibrariesFromTheirFrequencies) {
         Case c = caseOf(given, tensors);
         if (given.tolerance.ulps == kEveryStep.ulps) c.tolerance = kEveryStepAndRows;
         c.axes = axes;
-        c.frequencies = frequenciesOf(given.name, tensors, c.description.rotary_dim / 2);
-        c.description.source = ROPE_SOURCE_INLINE;
-        c.description.angle = ROPE_ANGLE_COMPATIBLE;
-        c.description.rows = {};
+        c.frequencies = frequenciesOf(given.name, tensors, c.description.rotation.rotary_dim / 2);
+        c.description.rotation.source = ROPE_SOURCE_INLINE;
+        c.description.rotation.angle = ROPE_ANGLE_COMPATIBLE;
+        c.description.rotation.rows = {};
         setPositionsOf(given.name, tensors, &c);
         run(c);
         ++cases;

@@ -47,11 +47,11 @@ Case caseOf(const Node& node, Tolerance tolerance) {
     d.batch = static_cast<uint32_t>(input.shape[0]);
     d.tokens = static_cast<uint32_t>(input.shape[head_major ? 2 : 1]);
     d.head_dim = static_cast<uint32_t>(head_major ? input.shape[3] : input.shape[2] / heads);
-    d.rotary_dim = node.rotary_dim != 0 ? node.rotary_dim : d.head_dim;
-    d.pairing_in = d.pairing_out = node.interleaved ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
-    d.element_in = ROPE_ELEMENT_F32;
+    d.rotation.rotary_dim = node.rotary_dim != 0 ? node.rotary_dim : d.head_dim;
+    d.rotation.pairing = d.rotation.pairing_out = node.interleaved ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+    d.element = ROPE_ELEMENT_F32;
     d.q.heads = heads;
-    d.q.source = head_major ? headMajor(d, heads) : tokenMajor(d, heads);
+    d.q.from = head_major ? headMajor(d, heads) : tokenMajor(d, heads);
     setRows(cos, sin, ROPE_ELEMENT_F32, &c);
     EXPECT_EQ(cos.shape.size(), node.files.contains("position_ids") ? 2u : 3u);
     if (node.files.contains("position_ids")) {

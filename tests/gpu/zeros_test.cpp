@@ -20,17 +20,17 @@ TEST_P(ZerosThroughNorms, HaveTheCpusSigns) {
                 scene.frequencies = sample::frequencies(10000, 64);
                 for (int e = 0; e < 64; ++e) scene.q_weights.push_back(e % 3 == 0 ? -0.0f : e % 3 == 1 ? 0.0f : 0.5f);
                 RopeFusedDescription& d = scene.d;
-                d.rotate.tokens = 2;
-                d.rotate.head_dim = 64;
-                d.rotate.rotary_dim = 32;
-                d.rotate.out_of_place = 1;
-                d.rotate.q.heads = d.rotate.k.heads = 2;
-                d.rotate.frequencies = {scene.frequencies.data(), 16, 1, nullptr, 1};
-                d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+                d.tokens = 2;
+                d.head_dim = 64;
+                d.rotation.rotary_dim = 32;
+                d.out_of_place = 1;
+                d.q.heads = d.k.heads = 2;
+                d.rotation.frequencies = {scene.frequencies.data(), 16, 1, nullptr, 1};
+                d.positions.kind = ROPE_POSITIONS_COUNTED;
                 d.q_norm.kind = d.k_norm.kind = kind;
                 d.q_norm.epsilon = d.k_norm.epsilon = 1e-5f;
                 if (weights) d.q_norm.weights = d.k_norm.weights = scene.q_weights.data();
-                if (weights) d.q_norm.weight_offset = offset;
+                if (weights) d.q_norm.weight_plus = offset;
                 RopePlan plan;
                 ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
                 gpu::Slots before = fusion::makeSlots(scene, plan, 5);
@@ -53,8 +53,8 @@ TEST_P(ZerosThroughNorms, HaveTheCpusSigns) {
 TEST_P(ZerosThroughNorms, AWeightOfMinusZeroKeepsItsSign) {
     const std::vector<float> weights = {-0.0f, -0.0f, 0.0f, 1.0f};
     RopeFusedDescription d = {};
-    d.rotate.tokens = d.rotate.k.heads = d.no_rotation = d.rotate.out_of_place = 1;
-    d.rotate.head_dim = 4;
+    d.tokens = d.k.heads = d.no_rotation = d.out_of_place = 1;
+    d.head_dim = 4;
     d.k_norm.kind = ROPE_NORM_RMS;
     d.k_norm.epsilon = 1e-5f;
     d.k_norm.weights = weights.data();

@@ -35,9 +35,9 @@ static int rotatesAsByHand(void) {
     memset(&host, 0, sizeof host);
     d.tokens = 1;
     d.head_dim = 4;
-    d.pairing_in = ROPE_PAIRING_INTERLEAVED;
-    d.frequencies.values = frequencies;
-    d.frequencies.count = 2;
+    d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.frequencies.values = frequencies;
+    d.rotation.frequencies.count = 2;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 3;
     d.q.heads = 1;
@@ -74,9 +74,9 @@ static uint64_t rotated(const double* frequencies, double scale, uint64_t hash) 
     for (i = 0; i < COUNT; ++i) q[i] = ((float)(i * 2654435761u % 65536u) - 32768.0f) * 0.25f;
     d.tokens = TOKENS;
     d.head_dim = HEAD_DIM;
-    d.frequencies.values = frequencies;
-    d.frequencies.count = HEAD_DIM / 2;
-    d.frequencies.scale = scale;
+    d.rotation.frequencies.values = frequencies;
+    d.rotation.frequencies.count = HEAD_DIM / 2;
+    d.rotation.frequencies.scale = scale;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 1000000;
     d.q.heads = HEADS;

@@ -27,7 +27,7 @@ int main() {
     RopeRotateDescription d = {};
     d.tokens = kTokens;
     d.head_dim = kHeadDim;
-    d.frequencies = {frequencies, kHeadDim / 2, 0, nullptr, 0};
+    d.rotation.frequencies = {frequencies, kHeadDim / 2, 0, nullptr, 0};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.positions.first = 70;
     d.q.heads = kHeads;
@@ -38,7 +38,7 @@ int main() {
     uint32_t words[kHeadDim / 2 * 4];
     if (rope::plan(d, device.limits(), &plan) != ROPE_SUCCESS ||
         ropeHostRunRotate(&d, &host, nullptr) != ROPE_SUCCESS ||
-        ropeWriteFrequencies(&d.frequencies, d.angle, words, nullptr) != ROPE_SUCCESS) {
+        ropeWriteFrequencies(&d.rotation.frequencies, d.rotation.angle, words, nullptr) != ROPE_SUCCESS) {
         std::fprintf(stderr, "refused: %s\n", plan.reason.text);
         return 1;
     }

@@ -9,7 +9,8 @@ extern "C" RopeResult __real_ropePlanRotate(const RopeRotateDescription* descrip
 extern "C" RopeResult __wrap_ropePlanRotate(const RopeRotateDescription* description, const RopeLimits* limits,
                                             RopePlan* plan) {
     const RopeResult result = __real_ropePlanRotate(description, limits, plan);
-    if (description->element_out == ROPE_ELEMENT_BF16 && description->pairing_out == ROPE_PAIRING_INTERLEAVED) {
+    if (description->element_out == ROPE_ELEMENT_BF16 &&
+        description->rotation.pairing_out == ROPE_PAIRING_INTERLEAVED) {
         for (uint32_t i = 0; i < plan->pass_count; ++i) plan->passes[i].constants[kBackward] ^= 1;
     }
     return result;

@@ -42,11 +42,11 @@ Model::Model()
     for (uint32_t i = 0; i < kHeadDim; ++i) weights[i] = 1 + static_cast<float>(i) / 128;
     for (uint32_t i = 0; i < kTokens; ++i) positions[i] = static_cast<int32_t>(i * i * 1000);
 
-    description.rotate.tokens = kTokens;
-    description.rotate.head_dim = kHeadDim;
-    description.rotate.frequencies = {frequencies, kHeadDim / 2, scale, nullptr, 1};
-    description.rotate.q.heads = kQueryHeads;
-    description.rotate.k.heads = kKeyHeads;
+    description.tokens = kTokens;
+    description.head_dim = kHeadDim;
+    description.rotation.frequencies = {frequencies, kHeadDim / 2, scale, nullptr, 1};
+    description.q.heads = kQueryHeads;
+    description.k.heads = kKeyHeads;
     description.q_norm.kind = description.k_norm.kind = ROPE_NORM_RMS;
     description.q_norm.weights = description.k_norm.weights = weights;
     description.q_norm.epsilon = description.k_norm.epsilon = 1e-6f;
@@ -56,7 +56,7 @@ void fill(const Model& model, const RopePlan& plan, const engine::Slice (&slots)
     std::memcpy(slots[ROPE_SLOT_Q].mapped, model.q.data(), plan.bytes[ROPE_SLOT_Q]);
     std::memcpy(slots[ROPE_SLOT_K].mapped, model.k.data(), plan.bytes[ROPE_SLOT_K]);
     std::memcpy(slots[ROPE_SLOT_POSITIONS].mapped, model.positions, plan.bytes[ROPE_SLOT_POSITIONS]);
-    ropeWriteFrequencies(&model.description.rotate.frequencies, ROPE_ANGLE_EXACT, slots[ROPE_SLOT_FREQUENCIES].mapped,
+    ropeWriteFrequencies(&model.description.rotation.frequencies, ROPE_ANGLE_EXACT, slots[ROPE_SLOT_FREQUENCIES].mapped,
                          nullptr);
     ropeWriteParameters(&model.description, slots[ROPE_SLOT_PARAMETERS].mapped, nullptr);
 }

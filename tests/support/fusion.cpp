@@ -1,5 +1,6 @@
 #include "fusion.hpp"
 #include "combinations.hpp"
+#include "plan/description.h"
 #include "plan/fused/cache.h"
 #include "plan/fused/resolve.h"
 #include "rotation.hpp"
@@ -54,15 +55,15 @@ bool placesByPosition(const RopeCache& cache) { return rope::cacheKind(cache).by
 // The first position of a sequence, so that some of its tokens lie outside a cache or a table that goes by them.
 int32_t makeStart(const RopeFusedDescription& d, sample::Random* random) {
     if (placesByPosition(d.cache)) return static_cast<int32_t>(random->below(d.cache.slots)) - 2;
-    const RopeRows& rows = d.rotate.rows;
-    if (d.rotate.source == ROPE_SOURCE_TABLE && random->below(4) != 0)
+    const RopeRows& rows = d.rotation.rows;
+    if (d.rotation.source == ROPE_SOURCE_TABLE && random->below(4) != 0)
         return rows.first_position - 2 + static_cast<int32_t>(random->below(rows.count));
     return static_cast<int32_t>(random->below(5000)) - 300;
 }
 
 // Some tokens lie behind the last sequence.
 void fillLengths(const rope::ResolvedFused& fused, sample::Random* random, std::vector<uint8_t>* to) {
-    const RopeRotateDescription& d = fused.filled.rotate;
+    const RopeFusedDescription& d = fused.filled;
     const RopePositions& p = d.positions;
     uint32_t end = 0;
     for (uint32_t i = 0; i <= p.sequences; ++i) {
@@ -75,12 +76,13 @@ void fillLengths(const rope::ResolvedFused& fused, sample::Random* random, std::
 }
 
 // One of them there is not.
-void fillSets(const RopeRotateDescription& d, uint32_t entries, sample::Random* random, std::vector<uint8_t>* to) {
+void fillSets(const RopeFusedDescription& d, uint32_t entries, sample::Random* random, std::vector<uint8_t>* to) {
     const RopePositions& p = d.positions;
-    const uint64_t row = rope::positionRows(p, rope::axisCount(d.frequencies)) + rope::isPacked(p);
+    const uint64_t row = rope::positionRows(p, rope::axisCount(d.rotation.frequencies)) + rope::isPacked(p);
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t i = 0; i < entries; ++i) {
-            const int64_t set = random->below(8) == 0 ? int64_t{-1} : random->below(d.frequencies.sets * 8 + 1) / 8;
+            const int64_t set =
+                random->below(8) == 0 ? int64_t{-1} : random->below(d.rotation.frequencies.sets * 8 + 1) / 8;
             const uint64_t at = rope::isPacked(p) ? i : batch * p.batch_stride + i * p.token_stride;
             putInteger(set, p.element, p.offset + row * p.axis_stride + at, to);
         }
@@ -88,15 +90,15 @@ void fillSets(const RopeRotateDescription& d, uint32_t entries, sample::Random* 
 }
 
 void fillPositions(const rope::ResolvedFused& fused, sample::Random* random, std::vector<uint8_t>* to) {
-    const RopeRotateDescription& d = fused.filled.rotate;
+    const RopeFusedDescription& d = fused.filled;
     const RopePositions& p = d.positions;
     if (p.kind == ROPE_POSITIONS_COUNTED) return;
     const uint32_t entries = rope::isPacked(p) ? p.sequences : p.kind == ROPE_POSITIONS_PER_TOKEN ? d.tokens : 1;
-    if (d.frequencies.sets > 1) fillSets(d, entries, random, to);
+    if (d.rotation.frequencies.sets > 1) fillSets(d, entries, random, to);
     if (rope::isPacked(p)) return fillLengths(fused, random, to);
     const bool places = placesByPosition(fused.filled.cache);
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
-        for (uint32_t axis = 0; axis < rope::axisCount(d.frequencies); ++axis) {
+        for (uint32_t axis = 0; axis < rope::axisCount(d.rotation.frequencies); ++axis) {
             const int32_t start = makeStart(fused.filled, random);
             for (uint32_t i = 0; i < entries; ++i) {
                 const uint64_t at = p.offset + axis * p.axis_stride + batch * p.batch_stride + i * p.token_stride;
@@ -120,14 +122,14 @@ void fillSlots(const RopeFusedDescription& d, uint32_t batch, sample::Random* ra
     std::vector<uint32_t> free(d.cache.slots);
     for (uint32_t i = 0; i < free.size(); ++i) free[i] = i;
     for (uint32_t b = 0; b < batch; ++b) {
-        for (uint32_t i = 0; i < d.rotate.tokens; ++i) {
+        for (uint32_t i = 0; i < d.tokens; ++i) {
             int64_t slot = -1;
             const uint32_t choice = random->below(8);
             if (choice == 1) slot = d.cache.slots + random->below(3);
-            if (choice == 2) slot = d.cache.slot_map_element == ROPE_POSITION_INT64 ? -(int64_t{1} << 32) : -2;
+            if (choice == 2) slot = d.cache.map_element == ROPE_POSITION_INT64 ? -(int64_t{1} << 32) : -2;
             if (choice > 2) slot = takeSlot(&free, random);
-            const uint64_t at = b * d.cache.slot_map_batch_stride + i;
-            putInteger(slot, d.cache.slot_map_element, d.cache.slot_map_offset + at, to);
+            const uint64_t at = b * d.cache.map_batch_stride + i;
+            putInteger(slot, d.cache.map_element, d.cache.map_offset + at, to);
         }
     }
 }
@@ -144,8 +146,7 @@ void fillTable(const RopeFusedDescription& d, uint32_t sequences, sample::Random
                 page = free.back();
                 free.pop_back();
             }
-            putInteger(page, d.cache.slot_map_element, d.cache.slot_map_offset + b * d.cache.slot_map_batch_stride + i,
-                       to);
+            putInteger(page, d.cache.map_element, d.cache.map_offset + b * d.cache.map_batch_stride + i, to);
         }
     }
 }
@@ -165,14 +166,13 @@ void fillQuantizedCache(const rope::ResolvedFused& fused, uint64_t seed, std::ve
     d.cache = fused.filled.cache;
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.shift = 0;
-    d.rotate.tokens = d.cache.slots;
+    d.tokens = d.cache.slots;
     const uint32_t sequences = std::max(t.d.batch, t.d.positions.sequences);
-    d.rotate.batch = rope::cacheKind(fused.filled.cache).per_sequence ? sequences : 1;
-    d.rotate.head_dim = t.d.head_dim;
-    d.rotate.k.heads = t.heads;
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    const std::vector<float> keys =
-        sample::values(size_t{d.rotate.batch} * d.rotate.tokens * t.heads * t.d.head_dim, seed + 5);
+    d.batch = rope::cacheKind(fused.filled.cache).per_sequence ? sequences : 1;
+    d.head_dim = t.d.head_dim;
+    d.k.heads = t.heads;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    const std::vector<float> keys = sample::values(size_t{d.batch} * d.tokens * t.heads * t.d.head_dim, seed + 5);
     RopeHostFused run = {};
     run.k = keys.data();
     run.k_out = cache->data();
@@ -206,7 +206,7 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     const RopeRotateDescription& d = fused.tensors[0].d;
     const uint32_t caches = d.positions.kind >= ROPE_POSITIONS_PACKED ? d.positions.sequences : d.batch;
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K, ROPE_SLOT_V}) {
-        slots.bytes[slot] = sample::tensor(d.element_in, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
+        slots.bytes[slot] = sample::tensor(d.element, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
     }
     fillOutputs(fused, plan, seed, &slots);
     std::vector<uint8_t>& positions = slots.bytes[ROPE_SLOT_POSITIONS];
@@ -218,7 +218,7 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     apart.assign(plan.bytes[ROPE_SLOT_SLOT_MAP], 0);
     std::vector<uint8_t>& slot_map = fused.filled.cache.slot_map_apart != 0 ? apart : positions;
     if (fused.filled.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.filled, d.batch, &random, &slot_map);
-    if (fused.filled.cache.kind == ROPE_CACHE_BLOCK_TABLE) fillTable(fused.filled, caches, &random, &slot_map);
+    if (fused.filled.cache.kind == ROPE_CACHE_PAGE_TABLE) fillTable(fused.filled, caches, &random, &slot_map);
     if (plan.bytes[ROPE_SLOT_BIASES] != 0)
         slots.bytes[ROPE_SLOT_BIASES] =
             sample::tensor(fused.filled.biases.element, plan.bytes[ROPE_SLOT_BIASES], seed + 18);
@@ -236,8 +236,8 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     const rope::FusedTensor* turned = turnedTensor(fused);
     if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0) {
         slots.bytes[ROPE_SLOT_FREQUENCIES].resize(plan.bytes[ROPE_SLOT_FREQUENCIES]);
-        ropeWriteFrequencies(&turned->d.frequencies, turned->d.angle, slots.bytes[ROPE_SLOT_FREQUENCIES].data(),
-                             nullptr);
+        ropeWriteFrequencies(&turned->d.rotation.frequencies, turned->d.rotation.angle,
+                             slots.bytes[ROPE_SLOT_FREQUENCIES].data(), nullptr);
     }
     if (plan.bytes[ROPE_SLOT_ROWS] != 0) {
         slots.bytes[ROPE_SLOT_ROWS] = rotation::makeRows(turned->d, positions.data(), plan.bytes[ROPE_SLOT_ROWS]);
@@ -291,9 +291,9 @@ testing::AssertionResult runOnCpu(const RopeFusedDescription& d, gpu::Slots* slo
     run.q_weights = data(ROPE_SLOT_Q_WEIGHTS);
     run.k_weights = data(ROPE_SLOT_K_WEIGHTS);
     run.biases = data(ROPE_SLOT_BIASES);
-    run.q_out = d.rotate.out_of_place != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
+    run.q_out = d.out_of_place != 0 ? data(ROPE_SLOT_Q_OUT) : data(ROPE_SLOT_Q);
     const bool cached = d.cache.kind != ROPE_CACHE_NONE;
-    run.k_out = d.rotate.out_of_place != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
+    run.k_out = d.out_of_place != 0 || cached ? data(ROPE_SLOT_K_OUT) : data(ROPE_SLOT_K);
     run.v_out = data(ROPE_SLOT_V_OUT);
     RopeReason reason;
     if (ropeHostRunFused(&d, &run, &reason) != ROPE_SUCCESS) return testing::AssertionFailure() << reason.text;
@@ -347,7 +347,7 @@ class Unfused {
         const rope::FusedTensor& t = fused.tensors[index];
         const RopeNorm& norm = t.norm;
         now_ = {t.heads, t.source, t.destination, 0, 0};
-        element_ = t.d.element_in;
+        element_ = t.d.element;
         bytes_ = before_.bytes[t.from_slot];
         testing::AssertionResult ok = testing::AssertionSuccess();
         if (t.biased || t.clip != 0) ok = inputs(t);
@@ -362,7 +362,7 @@ class Unfused {
     RopeTensor packed(const rope::FusedTensor& t) const {
         RopeTensor tensor = {};
         tensor.heads = t.heads;
-        tensor.source = now_.source;
+        tensor.from = now_.from;
         return tensor;
     }
     RopeRotateDescription plain(const rope::FusedTensor& t) const {
@@ -370,9 +370,9 @@ class Unfused {
         d.batch = t.d.batch;
         d.tokens = t.d.tokens;
         d.head_dim = t.d.head_dim;
-        d.rotary_begin = t.d.rotary_begin;
-        d.rotary_dim = scene_.d.rotate.rotary_dim;
-        d.element_in = element_;
+        d.rotation.rotary_begin = t.d.rotation.rotary_begin;
+        d.rotation.rotary_dim = scene_.d.rotation.rotary_dim;
+        d.element = element_;
         d.element_out = ROPE_ELEMENT_F32;
         d.out_of_place = 1;
         d.positions.kind = ROPE_POSITIONS_COUNTED;
@@ -381,7 +381,7 @@ class Unfused {
     }
     void took(const gpu::Slots& slots) {
         bytes_ = slots.bytes[ROPE_SLOT_Q_OUT];
-        now_.source = {};
+        now_.from = {};
         element_ = ROPE_ELEMENT_F32;
     }
     void fill(const RopePlan& plan, gpu::Slots* slots) const {
@@ -392,7 +392,7 @@ class Unfused {
     }
     testing::AssertionResult pass(const rope::FusedTensor& t, const RopeNorm* norm, bool scaled) {
         RopeFusedDescription d = {};
-        d.rotate = plain(t);
+        rope::setRotation(plain(t), &d);
         d.no_rotation = 1;
         std::vector<float> given;
         if (norm != nullptr) d.q_norm = *norm;
@@ -405,9 +405,9 @@ class Unfused {
         }
         if (scaled) {
             d.query_scale = scene_.d.query_scale;
-            d.rotate.positions = scene_.d.rotate.positions;
-            d.rotate.frequencies.axes = scene_.d.rotate.frequencies.axes;
-            d.rotate.frequencies.count = scene_.d.rotate.frequencies.count;
+            d.positions = scene_.d.positions;
+            d.rotation.frequencies.axes = scene_.d.rotation.frequencies.axes;
+            d.rotation.frequencies.count = scene_.d.rotation.frequencies.count;
         }
         return carry(d, weights);
     }
@@ -416,7 +416,7 @@ class Unfused {
         testing::AssertionResult ok = testing::AssertionSuccess();
         for (const bool clips : {false, true}) {
             RopeFusedDescription d = {};
-            d.rotate = plain(t);
+            rope::setRotation(plain(t), &d);
             d.no_rotation = 1;
             if (clips) d.clip = t.clip;
             if (!clips && t.biased) d.biases = {1, scene_.d.biases.element, t.biases_offset, 0, 0};
@@ -452,19 +452,19 @@ class Unfused {
         element_ = ROPE_ELEMENT_F32;
     }
     testing::AssertionResult rotate(const rope::FusedTensor& t) {
-        RopeRotateDescription d = scene_.d.rotate;
-        d.element_in = element_;
+        RopeRotateDescription d = rope::rotationOf(scene_.d);
+        d.element = element_;
         d.element_out = ROPE_ELEMENT_F32;
         d.out_of_place = 1;
         d.count_outside = 0;
         d.head_dim = t.d.head_dim;
-        d.rotary_begin = t.d.rotary_begin;
+        d.rotation.rotary_begin = t.d.rotation.rotary_begin;
         d.k = {};
         d.q = packed(t);
         RopePlan plan;
         if (ropePlanRotate(&d, &device_->limits(), &plan) != ROPE_SUCCESS && element_ != ROPE_ELEMENT_F32) {
             widen(); // a fused pass relays odd halves of 16 bits, which a rotation does not take
-            d.element_in = element_;
+            d.element = element_;
         }
         if (ropePlanRotate(&d, &device_->limits(), &plan) != ROPE_SUCCESS)
             return testing::AssertionFailure() << "rotation alone: " << plan.reason.text;
@@ -478,22 +478,22 @@ class Unfused {
     testing::AssertionResult finish(const rope::FusedTensor& t, const RopeFusedDescription& given, gpu::Slots* all) {
         const bool is_q = t.name[0] == 'q';
         RopeFusedDescription d = {};
-        d.rotate = plain(t);
-        d.rotate.q = {};
-        d.rotate.positions = scene_.d.rotate.positions;
-        d.rotate.frequencies.axes = scene_.d.rotate.frequencies.axes;
-        d.rotate.frequencies.count = scene_.d.rotate.frequencies.count;
-        d.rotate.element_out = t.d.element_out;
+        rope::setRotation(plain(t), &d);
+        d.q = {};
+        d.positions = scene_.d.positions;
+        d.rotation.frequencies.axes = scene_.d.rotation.frequencies.axes;
+        d.rotation.frequencies.count = scene_.d.rotation.frequencies.count;
+        d.element_out = t.d.element_out;
         d.no_rotation = 1;
         d.tokens_counted = given.tokens_counted;
         d.tokens_offset = given.tokens_offset;
         d.tokens_batch_stride = given.tokens_batch_stride;
         RopeTensor tensor = packed(t);
-        tensor.destination = t.destination;
+        tensor.to = t.destination;
         if (t.cached) {
-            d.rotate.element_out = ROPE_ELEMENT_F32;
+            d.element_out = ROPE_ELEMENT_F32;
             d.cache = given.cache;
-            d.cache.v_shares_buffer = 0;
+            d.cache.one_buffer = 0;
         }
         if (t.cached && t.name[0] == 'v') {
             d.cache.k = d.cache.v;
@@ -502,7 +502,7 @@ class Unfused {
             d.cache.element = rope::cacheElement(d.cache, true);
         }
         d.cache.v_given_scale = {};
-        (is_q ? d.rotate.q : d.rotate.k) = tensor;
+        (is_q ? d.q : d.k) = tensor;
         const RopeSlot from = is_q ? ROPE_SLOT_Q : ROPE_SLOT_K;
         const RopeSlot to = is_q ? ROPE_SLOT_Q_OUT : ROPE_SLOT_K_OUT;
         RopePlan plan;

@@ -1,5 +1,6 @@
 // Scenes: descriptions of fused passes drawn from a seed.
 #include "fusion.hpp"
+#include "plan/description.h"
 #include "plan/fused/resolve.h"
 #include "sample.hpp"
 
@@ -16,14 +17,15 @@ namespace {
 bool oneIn(uint32_t count, sample::Random* random) { return random->below(count) == 0; }
 
 // Norms, quantizers and scales take no other heads.
-bool fitsQuads(const RopeRotateDescription& r) { return r.head_dim % 4 == 0; }
+bool fitsQuads(const RopeFusedDescription& r) { return r.head_dim % 4 == 0; }
 
 // Shifts of integers take no others.
-bool fitsRuns(const RopeRotateDescription& r) {
-    return r.head_dim % 4 == 0 && r.rotary_begin % 4 == 0 && r.rotary_dim % 8 == 0 && r.chunk_dim % 8 == 0;
+bool fitsRuns(const RopeFusedDescription& r) {
+    return r.head_dim % 4 == 0 && r.rotation.rotary_begin % 4 == 0 && r.rotation.rotary_dim % 8 == 0 &&
+           r.rotation.chunk_dim % 8 == 0;
 }
 
-uint32_t dimOf(const RopeRotateDescription& r, const RopeTensor& tensor) {
+uint32_t dimOf(const RopeFusedDescription& r, const RopeTensor& tensor) {
     return tensor.head_dim != 0 ? tensor.head_dim : r.head_dim;
 }
 
@@ -38,44 +40,45 @@ uint32_t drawTokens(sample::Random* random) {
 }
 
 void drawShape(sample::Random* random, Scene* scene) {
-    RopeRotateDescription& r = scene->d.rotate;
+    RopeFusedDescription& r = scene->d;
     static const uint32_t kDims[][3] = {{64, 0, 64},    {64, 0, 32}, {128, 0, 128}, {64, 16, 32},
                                         {80, 0, 40},    {20, 4, 12}, {35, 3, 10},   {256, 0, 256},
                                         {256, 64, 128}, {96, 0, 96}, {80, 0, 20},   {64, 5, 22}};
     const uint32_t* dims = kDims[random->below(12)];
     r.head_dim = dims[0];
-    r.rotary_begin = dims[1];
-    r.rotary_dim = dims[2];
+    r.rotation.rotary_begin = dims[1];
+    r.rotation.rotary_dim = dims[2];
     r.batch = 1 + random->below(2);
     r.tokens = drawTokens(random);
     r.out_of_place = random->below(3) != 0;
-    r.pairing_in = static_cast<RopePairing>(1 + random->below(2));
+    r.rotation.pairing = static_cast<RopePairing>(1 + random->below(2));
     const bool turns_over = r.out_of_place != 0 && scene->d.cache.shift == 0;
-    r.pairing_out = turns_over ? static_cast<RopePairing>(1 + random->below(2)) : r.pairing_in;
+    r.rotation.pairing_out = turns_over ? static_cast<RopePairing>(1 + random->below(2)) : r.rotation.pairing;
     static const uint32_t kChunks[] = {2, 4, 8, 8, 16, 16};
     const uint32_t chunk = kChunks[random->below(6)];
-    if (oneIn(4, random) && r.rotary_dim % chunk == 0 && r.rotary_dim != chunk) r.chunk_dim = chunk;
-    r.element_in = static_cast<RopeElement>(1 + random->below(3));
-    r.element_out = r.out_of_place != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element_in;
-    if (isHalf(r.element_in) || isHalf(r.element_out)) { // 16-bit elements move in twos
+    if (oneIn(4, random) && r.rotation.rotary_dim % chunk == 0 && r.rotation.rotary_dim != chunk)
+        r.rotation.chunk_dim = chunk;
+    r.element = static_cast<RopeElement>(1 + random->below(3));
+    r.element_out = r.out_of_place != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element;
+    if (isHalf(r.element) || isHalf(r.element_out)) { // 16-bit elements move in twos
         r.head_dim += r.head_dim % 2;
-        r.rotary_begin -= r.rotary_begin % 2;
-        r.rotary_dim -= r.rotary_dim % 4;
+        r.rotation.rotary_begin -= r.rotation.rotary_begin % 2;
+        r.rotation.rotary_dim -= r.rotation.rotary_dim % 4;
     }
     r.q.heads = oneIn(4, random) || scene->d.cache.shift != 0 ? 0 : 1 + random->below(9);
     r.k.heads = r.q.heads == 0 || !oneIn(4, random) ? 1 + random->below(4) : 0;
     r.count_outside = random->below(2);
-    r.angle = oneIn(4, random) ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
+    r.rotation.angle = oneIn(4, random) ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
     const bool by_delta = scene->d.cache.shift != 0 && scene->d.cache.delta != 0;
-    r.source = by_delta ? ROPE_SOURCE_INLINE : static_cast<RopeSource>(random->below(3));
+    r.rotation.source = by_delta ? ROPE_SOURCE_INLINE : static_cast<RopeSource>(random->below(3));
 }
 
 void drawPositions(sample::Random* random, Scene* scene) {
-    RopeRotateDescription& r = scene->d.rotate;
+    RopeFusedDescription& r = scene->d;
     RopePositions& p = r.positions;
     p.kind = static_cast<RopePositionKind>(random->below(5));
     const bool packed = p.kind >= ROPE_POSITIONS_PACKED;
-    const bool whole = packed || r.source == ROPE_SOURCE_TABLE;
+    const bool whole = packed || r.rotation.source == ROPE_SOURCE_TABLE;
     p.element = static_cast<RopePositionElement>(random->below(whole ? 2 : 4));
     p.sequences = packed ? 1 + random->below(3) : 0;
     if (packed) r.batch = 1;
@@ -88,30 +91,30 @@ void drawPositions(sample::Random* random, Scene* scene) {
     if (oneIn(4, random)) p.batch_stride = row += random->below(3);
     row = packed ? p.sequences + 1 : r.batch * row;
     if (oneIn(4, random)) p.axis_stride = row + random->below(3);
-    if (oneIn(4, random)) r.skip_first = random->below(r.tokens + 1);
-    if (oneIn(4, random)) r.skip_last = random->below(r.tokens - r.skip_first + 1);
+    if (oneIn(4, random)) r.rotation.skip_first = random->below(r.tokens + 1);
+    if (oneIn(4, random)) r.rotation.skip_last = random->below(r.tokens - r.rotation.skip_first + 1);
 }
 
 void drawFrequencies(sample::Random* random, Scene* scene) {
-    RopeRotateDescription& r = scene->d.rotate;
-    RopeFrequencies& f = r.frequencies;
+    RopeFusedDescription& r = scene->d;
+    RopeFrequencies& f = r.rotation.frequencies;
     f.sets = r.positions.kind != ROPE_POSITIONS_COUNTED && oneIn(4, random) ? 2 + random->below(2) : 1;
     for (uint32_t set = 0; set < f.sets; ++set) {
-        const std::vector<double> one = sample::frequencies(10000 * (set + 1), r.rotary_dim);
+        const std::vector<double> one = sample::frequencies(10000 * (set + 1), r.rotation.rotary_dim);
         scene->frequencies.insert(scene->frequencies.end(), one.begin(), one.end());
     }
     scene->frequencies[1] = -scene->frequencies[1];
     f.values = scene->frequencies.data();
-    f.count = r.rotary_dim / 2;
+    f.count = r.rotation.rotary_dim / 2;
     // Rows of another scale than 1 are not shifted or turned back.
-    const bool plain = r.source != ROPE_SOURCE_INLINE && scene->d.cache.shift != 0;
+    const bool plain = r.rotation.source != ROPE_SOURCE_INLINE && scene->d.cache.shift != 0;
     f.scale = plain || oneIn(2, random) ? 0 : oneIn(3, random) ? -1.25 : 1.25;
     static const RopeOperation kOperations[] = {ROPE_OPERATION_TRANSPOSE, ROPE_OPERATION_TRANSPOSE,
                                                 ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT};
     const uint32_t choice = random->below(12);
-    const bool inline_or_plain = r.source == ROPE_SOURCE_INLINE || f.scale == 0;
-    if (choice < (inline_or_plain ? 4u : 2u)) r.operation = kOperations[choice];
-    if (scene->d.cache.shift != 0) r.operation = ROPE_OPERATION_SHIFT;
+    const bool inline_or_plain = r.rotation.source == ROPE_SOURCE_INLINE || f.scale == 0;
+    if (choice < (inline_or_plain ? 4u : 2u)) r.rotation.operation = kOperations[choice];
+    if (scene->d.cache.shift != 0) r.rotation.operation = ROPE_OPERATION_SHIFT;
     if (!oneIn(4, random)) return;
     const uint32_t axes = 2 + random->below(3);
     for (uint32_t pair = 0; pair < f.count; ++pair) scene->axes.push_back(static_cast<uint8_t>(pair % axes));
@@ -119,13 +122,13 @@ void drawFrequencies(sample::Random* random, Scene* scene) {
 }
 
 void drawRows(sample::Random* random, Scene* scene) {
-    RopeRotateDescription& r = scene->d.rotate;
-    RopeRows& rows = r.rows;
-    if (r.source == ROPE_SOURCE_INLINE) return;
-    const bool table = r.source == ROPE_SOURCE_TABLE;
+    RopeFusedDescription& r = scene->d;
+    RopeRows& rows = r.rotation.rows;
+    if (r.rotation.source == ROPE_SOURCE_INLINE) return;
+    const bool table = r.rotation.source == ROPE_SOURCE_TABLE;
     const uint32_t count = table ? 64 : r.batch * r.tokens;
     const RopeRowsFormat format = static_cast<RopeRowsFormat>(oneIn(2, random) ? 0 : random->below(5));
-    ropeSetRows(format, r.frequencies.count, table ? count * r.frequencies.sets : count, &rows);
+    ropeSetRows(format, r.rotation.frequencies.count, table ? count * r.rotation.frequencies.sets : count, &rows);
     rows.count = table ? count : 0;
     const bool one_array = format != ROPE_ROWS_DUPLICATED && format != ROPE_ROWS_TWO_ARRAYS;
     if (one_array && oneIn(3, random)) rows.row_stride += 1 + random->below(4);
@@ -147,18 +150,18 @@ RopeNorm drawNorm(sample::Random* random, const std::vector<float>& weights) {
     if (random->below(3) != 0) norm.weights = weights.data();
     norm.weights_per_head = oneIn(3, random);
     if (norm.kind == ROPE_NORM_LAYER && norm.weights != nullptr && oneIn(2, random)) norm.biases = weights.data() + 3;
-    norm.weight_offset = static_cast<float>(random->below(2));
+    norm.weight_plus = static_cast<float>(random->below(2));
     return norm;
 }
 
 void drawStages(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
-    const RopeRotateDescription& r = d.rotate;
+    const RopeFusedDescription& r = d;
     const size_t most = size_t{std::max({r.q.heads, r.k.heads, 4u})} * 1024; // V has 4 heads at most
     scene->q_weights = sample::values(most, 7);
     scene->k_weights = sample::values(most, 8);
     const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
-    const bool may_norm = runs && r.operation == ROPE_OPERATION_FORWARD;
+    const bool may_norm = runs && r.rotation.operation == ROPE_OPERATION_FORWARD;
     if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q_norm = drawNorm(random, scene->q_weights);
     if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k_norm = drawNorm(random, scene->k_weights);
     if (may_norm && oneIn(3, random)) d.v_norm = drawNorm(random, scene->k_weights);
@@ -167,7 +170,7 @@ void drawStages(sample::Random* random, Scene* scene) {
                     random->below(200)};
         if (oneIn(2, random)) d.biases.q_offset = d.biases.k_offset = d.biases.v_offset = 4ull * random->below(40);
     }
-    if (r.operation == ROPE_OPERATION_FORWARD && oneIn(4, random)) d.clip = oneIn(2, random) ? 0.75f : 1e30f;
+    if (r.rotation.operation == ROPE_OPERATION_FORWARD && oneIn(4, random)) d.clip = oneIn(2, random) ? 0.75f : 1e30f;
     d.no_rotation = random->below(5) == 0;
     if (!runs || r.q.heads == 0 || random->below(2) != 0) return;
     scene->values.resize(9);
@@ -182,11 +185,11 @@ uint64_t setCacheStrides(const RopeFusedDescription& d, uint32_t heads, uint64_t
     const uint64_t page = cache.page_size != 0 ? cache.page_size : cache.slots;
     const uint64_t inner = dim + gap;
     const bool by_head = cache.order == ROPE_CACHE_HND;
-    layout->slot_stride = by_head ? inner : inner * heads + gap;
+    layout->token_stride = by_head ? inner : inner * heads + gap;
     layout->head_stride = by_head ? inner * page + gap : inner;
-    layout->page_stride = (by_head ? layout->head_stride * heads : layout->slot_stride * page) + gap;
+    layout->page_stride = (by_head ? layout->head_stride * heads : layout->token_stride * page) + gap;
     layout->batch_stride = layout->page_stride * (cache.slots / page) + gap;
-    const uint64_t end = layout->batch_stride * sequencesOf(d.rotate);
+    const uint64_t end = layout->batch_stride * sequencesOf(rope::rotationOf(d));
     if (gap == 0) *layout = {};
     return end;
 }
@@ -197,7 +200,7 @@ bool isBlocks(RopeElement element) { return rope::formatOf(element).scale == rop
 // The element of K's cache or V's, with its default filled in.
 RopeElement elementOf(const RopeFusedDescription& d, bool is_v) {
     if (is_v && d.cache.v_element != ROPE_ELEMENT_DEFAULT) return d.cache.v_element;
-    return d.cache.element != ROPE_ELEMENT_DEFAULT ? d.cache.element : d.rotate.element_out;
+    return d.cache.element != ROPE_ELEMENT_DEFAULT ? d.cache.element : d.element_out;
 }
 
 // K's and V's caches and their scales one after the other, in any order. Places are counted in bytes.
@@ -217,16 +220,16 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
     uint64_t at = 64 * random->below(3);
     for (uint32_t i = 0; i < 2; ++i) {
         const bool is_k = i == first;
-        const uint32_t heads = is_k ? d.rotate.k.heads : std::max(d.v.heads, 1u);
+        const uint32_t heads = is_k ? d.k.heads : std::max(d.v.heads, 1u);
         const rope::ElementFormat& format = rope::formatOf(elementOf(d, !is_k));
         const bool scaled =
             format.scale == rope::ElementScale::kApart && (is_k ? cache.k_given_scale : cache.v_given_scale).count == 0;
         RopeCacheLayout& layout = is_k ? cache.k : cache.v;
         RopeCacheLayout& scales = is_k ? cache.k_scales : cache.v_scales;
-        const uint64_t room = setCacheStrides(d, heads, dimOf(d.rotate, is_k ? d.rotate.k : d.v), gap, &layout);
+        const uint64_t room = setCacheStrides(d, heads, dimOf(d, is_k ? d.k : d.v), gap, &layout);
         const uint64_t scale_room = scaled ? 4 * setCacheStrides(d, heads, 1, scale_gap, &scales) : 0;
         const uint64_t before = oneIn(3, random) ? scale_room : 0;
-        if (i == 1 && cache.v_shares_buffer == 0) at = 64 * random->below(3);
+        if (i == 1 && cache.one_buffer == 0) at = 64 * random->below(3);
         const uint64_t begin = roundUp(at + before, format.block_bytes) / format.block_bytes * format.block_elements;
         layout.offset = roundUp(begin, 64) + gap;
         const uint64_t last = roundUp(layout.offset + room, 64);
@@ -238,7 +241,7 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
 
 // An element that heads of so many elements fit.
 RopeElement drawCacheElement(sample::Random* random, const RopeFusedDescription& d, uint32_t dims) {
-    const RopeRotateDescription& r = d.rotate;
+    const RopeFusedDescription& r = d;
     const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
     const RopeElement element = static_cast<RopeElement>(
         random->below(1u + static_cast<uint32_t>(runs ? rope::kLastElement : rope::kLastTensorElement)));
@@ -253,14 +256,14 @@ void drawGivenScales(sample::Random* random, Scene* scene) {
         for (uint32_t i = 0; i < heads; ++i) values->push_back(0.001f * static_cast<float>(1 + random->below(9000)));
         *scale = {values->data(), oneIn(2, random) ? 1 : heads, random->below(2)};
     };
-    if (rope::isFloat8(elementOf(d, false))) give(d.rotate.k.heads, &scene->k_scales, &d.cache.k_given_scale);
+    if (rope::isFloat8(elementOf(d, false))) give(d.k.heads, &scene->k_scales, &d.cache.k_given_scale);
     if (rope::isFloat8(elementOf(d, true)) && d.v.heads != 0) give(d.v.heads, &scene->v_scales, &d.cache.v_given_scale);
 }
 
 void drawCache(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeCache& cache = d.cache;
-    const RopeRotateDescription& r = d.rotate;
+    const RopeFusedDescription& r = d;
     cache.kind = static_cast<RopeCacheKind>(cache.shift != 0 ? 1 + random->below(rope::kLastCacheKind)
                                                              : random->below(1 + rope::kLastCacheKind));
     if (cache.shift != 0 && cache.delta == 0) cache.kind = ROPE_CACHE_SLOTS;
@@ -270,21 +273,21 @@ void drawCache(sample::Random* random, Scene* scene) {
     cache.element = drawCacheElement(random, d, k_dim | v_dim);
     if (d.v.heads != 0 && oneIn(6, random)) cache.v_element = drawCacheElement(random, d, v_dim);
     drawGivenScales(random, scene);
-    const bool table = cache.kind == ROPE_CACHE_BLOCK_TABLE;
+    const bool table = cache.kind == ROPE_CACHE_PAGE_TABLE;
     cache.page_size = table || random->below(2) != 0 ? 4u << random->below(2) : 0;
     cache.slots = (r.tokens * r.batch + 16) / 8 * 8 + 8 * random->below(3);
     const uint32_t page = std::max(cache.page_size, 1u);
     if (cache.kind == ROPE_CACHE_RING && oneIn(2, random)) cache.slots = page * (1 + random->below(4 / page + 1));
     cache.table_pages = 3 + r.tokens / 4;
-    cache.slot_map_element = static_cast<RopePositionElement>(random->below(2));
+    cache.map_element = static_cast<RopePositionElement>(random->below(2));
     const uint64_t row = table ? cache.table_pages : r.tokens;
-    if (random->below(3) == 0) cache.slot_map_batch_stride = row + random->below(3);
-    cache.v_shares_buffer = random->below(2);
+    if (random->below(3) == 0) cache.map_batch_stride = row + random->below(3);
+    cache.one_buffer = random->below(2);
     drawCachePlaces(random, scene);
 }
 
 // A gap of 2 elements lies between heads and tokens, others between sequences too.
-RopeLayout layOut(const RopeRotateDescription& r, uint32_t heads, uint32_t dim, uint32_t gap, bool by_head) {
+RopeLayout layOut(const RopeFusedDescription& r, uint32_t heads, uint32_t dim, uint32_t gap, bool by_head) {
     const uint64_t inner = dim + gap;
     const uint64_t outer = inner * (by_head ? r.tokens : heads) + gap;
     const bool has_others = by_head && gap == 4 && r.tokens % 2 == 0; // heads of other tensors
@@ -296,41 +299,41 @@ RopeLayout layOut(const RopeRotateDescription& r, uint32_t heads, uint32_t dim, 
 // Gaps between the elements of sources and destinations; K and V go alike.
 void drawLayouts(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
-    RopeRotateDescription& r = d.rotate;
+    RopeFusedDescription& r = d;
     const uint32_t kv_heads = std::max(r.k.heads, d.v.heads);
     for (const bool source : {true, false}) {
         if (!oneIn(3, random)) continue;
-        const bool halves = isHalf(source ? r.element_in : r.element_out);
+        const bool halves = isHalf(source ? r.element : r.element_out);
         const uint32_t gap = halves ? 2u << random->below(2) : 1u << random->below(3);
         const bool by_head = oneIn(3, random);
         const uint64_t q_dim = dimOf(r, r.q), k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
         RopeLayout q = layOut(r, r.q.heads, dimOf(r, r.q), gap, by_head);
         RopeLayout k = layOut(r, kv_heads, dimOf(r, r.k), gap, by_head);
         RopeLayout v = layOut(r, kv_heads, dimOf(r, d.v), gap, by_head); // of one width they go alike
-        if (source && d.packed != 0) {
+        if (source && d.packed_qkv != 0) {
             const uint64_t row = r.q.heads * q_dim + r.k.heads * k_dim + d.v.heads * v_dim + gap;
             q = {gap, r.tokens * row, row, q_dim};
             k = {q.offset + r.q.heads * q_dim, q.batch_stride, row, k_dim};
             v = {k.offset + r.k.heads * k_dim, q.batch_stride, row, v_dim};
         }
-        (source ? r.q.source : r.q.destination) = q;
-        (source ? r.k.source : r.k.destination) = k;
-        (source ? d.v.source : d.v.destination) = v;
+        (source ? r.q.from : r.q.to) = q;
+        (source ? r.k.from : r.k.to) = k;
+        (source ? d.v.from : d.v.to) = v;
     }
 }
 
 // Heads of other widths.
 void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
     RopeFusedDescription& d = scene->d;
-    RopeRotateDescription& r = d.rotate;
+    RopeFusedDescription& r = d;
     if (!oneIn(3, random)) return;
     const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
-    const uint32_t least = isHalf(r.element_in) || isHalf(r.element_out) ? 2 : 1;
+    const uint32_t least = isHalf(r.element) || isHalf(r.element_out) ? 2 : 1;
     const uint32_t step = !runs ? least : oneIn(2, random) ? 4 : 64;
     const uint32_t begin_step = d.cache.shift == 0 && oneIn(4, random) ? least : step;
     const auto draw_head = [&](RopeTensor* tensor) {
         tensor->rotary_begin = begin_step * random->below(4);
-        const uint64_t end = tensor->rotary_begin + r.rotary_dim;
+        const uint64_t end = tensor->rotary_begin + r.rotation.rotary_dim;
         tensor->head_dim = static_cast<uint32_t>(roundUp(end, runs ? 4 : least)) + step * random->below(4);
     };
     if (oneIn(2, random)) draw_head(&r.q);
@@ -346,7 +349,7 @@ void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
 // Norms of a part of their heads.
 void drawParts(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
-    const RopeRotateDescription& r = d.rotate;
+    const RopeFusedDescription& r = d;
     if (d.v.heads == 0) d.v_norm = {};
     if (d.v_norm.kind != ROPE_NORM_LAYER && d.k_norm.kind != ROPE_NORM_NONE && !oneIn(4, random))
         d.v_norm.all_heads = d.k_norm.all_heads;
@@ -363,7 +366,7 @@ void drawParts(sample::Random* random, Scene* scene) {
 
 void drawTensors(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
-    const RopeRotateDescription& r = d.rotate;
+    const RopeFusedDescription& r = d;
     if (d.cache.shift == 0 && random->below(3) != 0) d.v.heads = r.k.heads != 0 ? r.k.heads : 2;
     const bool own_v = r.k.heads == 0 || oneIn(3, random);
     if (d.v.heads != 0 && own_v && oneIn(3, random)) d.v.heads = 1 + random->below(4);
@@ -372,23 +375,23 @@ void drawTensors(sample::Random* random, Scene* scene) {
     if (r.k.heads != 0) drawCache(random, scene);
     if (d.cache.kind == ROPE_CACHE_NONE && r.out_of_place == 0) d.v.heads = 0;
     // In place a dispatch reads rows of which another writes a part: no hazard, but validation takes it for one.
-    d.packed = r.q.heads != 0 && r.out_of_place != 0 && random->below(2) != 0;
+    d.packed_qkv = r.q.heads != 0 && r.out_of_place != 0 && random->below(2) != 0;
     drawLayouts(random, scene);
 }
 
 // The count of tokens and the slots or table behind the positions.
 void drawCount(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
-    const uint32_t bytes = ropePositionBytes(d.rotate.positions.element);
-    const bool may_count = d.rotate.positions.kind < ROPE_POSITIONS_PACKED && d.rotate.skip_last == 0;
+    const uint32_t bytes = ropePositionBytes(d.positions.element);
+    const bool may_count = d.positions.kind < ROPE_POSITIONS_PACKED && d.rotation.skip_last == 0;
     d.tokens_counted = may_count && random->below(3) == 0;
     d.tokens_offset = positionElements(d) + random->below(3);
     if (oneIn(2, random)) d.tokens_batch_stride = 1 + random->below(3);
-    const uint64_t end = d.tokens_offset + 1 + (d.rotate.batch - 1) * d.tokens_batch_stride;
-    d.cache.slot_map_offset = (end * bytes + 7) / ropePositionBytes(d.cache.slot_map_element);
+    const uint64_t end = d.tokens_offset + 1 + (d.batch - 1) * d.tokens_batch_stride;
+    d.cache.map_offset = (end * bytes + 7) / ropePositionBytes(d.cache.map_element);
     static const int64_t kOdd[] = {-1, INT32_MIN, INT32_MAX, (int64_t{1} << 32) + 1, -(int64_t{1} << 40) + 1};
     for (int64_t& present : scene->present)
-        present = oneIn(4, random) ? kOdd[random->below(5)] : random->below(d.rotate.tokens + 2);
+        present = oneIn(4, random) ? kOdd[random->below(5)] : random->below(d.tokens + 2);
 }
 
 void drawWeightsOnDevice(sample::Random* random, const RopeFusedDescription& d, RopeNorm* norm) {
@@ -398,8 +401,8 @@ void drawWeightsOnDevice(sample::Random* random, const RopeFusedDescription& d, 
     norm->weights_element = static_cast<RopeElement>(random->below(4));
     const uint64_t finest = oneIn(2, random) ? 4 : 1; // whole vectors, or any place
     norm->weights_offset = random->below(40) * finest;
-    if (oneIn(3, random)) norm->weights_head_stride = (d.rotate.head_dim + random->below(3)) * finest;
-    if (oneIn(3, random)) norm->weights_token_stride = (1 + random->below(2 * d.rotate.head_dim)) * finest;
+    if (oneIn(3, random)) norm->weights_head_stride = (d.head_dim + random->below(3)) * finest;
+    if (oneIn(3, random)) norm->weights_token_stride = (1 + random->below(2 * d.head_dim)) * finest;
 }
 
 // Slots and weights in buffers of their own.
@@ -409,7 +412,7 @@ void drawApart(sample::Random* random, Scene* scene) {
     drawWeightsOnDevice(random, d, &d.k_norm);
     if (!oneIn(2, random)) return;
     d.cache.slot_map_apart = 1;
-    d.cache.slot_map_offset = random->below(5);
+    d.cache.map_offset = random->below(5);
 }
 
 void drawLimits(sample::Random* random, Scene* scene) {
@@ -424,13 +427,13 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(8, random)) most.storage_buffers = 4;
     if (oneIn(2, random)) most.threads = 16384; // the plans of GPUs
     static const uint32_t kPairs[] = {0, 4, 8};
-    RopeTuning& tuning = scene->d.rotate.tuning;
+    RopeTuning& tuning = scene->d.tuning;
     if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(3)]};
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
-    if (d.rotate.out_of_place == 0 || d.cache.shift != 0) return;
+    if (d.out_of_place == 0 || d.cache.shift != 0) return;
     if (oneIn(4, random)) most.storage_range = 1024u << random->below(4);
-    if (oneIn(3, random)) most.group_count[0] = 2 + d.rotate.tokens / 16;
+    if (oneIn(3, random)) most.group_count[0] = 2 + d.tokens / 16;
     if (oneIn(5, random)) most.group_count[1] = 1;
 }
 
@@ -455,12 +458,12 @@ void draw(uint64_t seed, Scene* scene) {
 uint64_t positionElements(const RopeFusedDescription& description) {
     RopeFusedDescription far = description; // where slot map and count lie is found by this
     far.tokens_counted = 0;
-    far.cache.slot_map_offset = uint64_t{1} << 30;
+    far.cache.map_offset = uint64_t{1} << 30;
     rope::ResolvedFused fused;
     if (rope::resolveFused(far, &fused, nullptr) != ROPE_SUCCESS) return 0;
-    const RopeRotateDescription& d = fused.filled.rotate;
+    const RopeFusedDescription& d = fused.filled;
     if (d.positions.kind == ROPE_POSITIONS_COUNTED) return 0;
-    const RopeAccess a = rope::positionAccess(d.positions, d.frequencies);
+    const RopeAccess a = rope::positionAccess(d.positions, d.rotation.frequencies);
     return a.offset + a.extent + (d.batch - 1) * a.stride[0] + (d.tokens - 1) * a.stride[1];
 }
 
@@ -483,19 +486,21 @@ namespace {
 std::string describeRotation(const RopeRotateDescription& r) {
     const RopePositions& p = r.positions;
     char text[512];
-    std::snprintf(text, sizeof text,
-                  "batch %u tokens %u (skip %u %u) dim %u+%u/%u chunk %u pairing %d>%d element %d>%d place %u "
-                  "operation %d angle %d source %d rows %llu+%llu.%u.%lld.%d sets %u axes %d scale %g positions %d.%d "
-                  "x%u shared %u at %llu.%llu.%llu.%llu",
-                  r.batch, r.tokens, r.skip_first, r.skip_last, r.rotary_begin, r.rotary_dim, r.head_dim, r.chunk_dim,
-                  r.pairing_in, r.pairing_out, r.element_in, r.element_out, r.out_of_place, r.operation, r.angle,
-                  r.source, static_cast<unsigned long long>(r.rows.offset),
-                  static_cast<unsigned long long>(r.rows.row_stride), r.rows.pair_stride,
-                  static_cast<long long>(r.rows.sin_offset), r.rows.element, r.frequencies.sets,
-                  r.frequencies.axes != nullptr ? static_cast<int>(rope::axisCount(r.frequencies)) : 0,
-                  r.frequencies.scale, p.kind, p.element, p.sequences, p.same_for_all_sequences,
-                  static_cast<unsigned long long>(p.offset), static_cast<unsigned long long>(p.batch_stride),
-                  static_cast<unsigned long long>(p.token_stride), static_cast<unsigned long long>(p.axis_stride));
+    std::snprintf(
+        text, sizeof text,
+        "batch %u tokens %u (skip %u %u) dim %u+%u/%u chunk %u pairing %d>%d element %d>%d place %u "
+        "operation %d angle %d source %d rows %llu+%llu.%u.%lld.%d sets %u axes %d scale %g positions %d.%d "
+        "x%u shared %u at %llu.%llu.%llu.%llu",
+        r.batch, r.tokens, r.rotation.skip_first, r.rotation.skip_last, r.rotation.rotary_begin, r.rotation.rotary_dim,
+        r.head_dim, r.rotation.chunk_dim, r.rotation.pairing, r.rotation.pairing_out, r.element, r.element_out,
+        r.out_of_place, r.rotation.operation, r.rotation.angle, r.rotation.source,
+        static_cast<unsigned long long>(r.rotation.rows.offset),
+        static_cast<unsigned long long>(r.rotation.rows.row_stride), r.rotation.rows.pair_stride,
+        static_cast<long long>(r.rotation.rows.sin_offset), r.rotation.rows.element, r.rotation.frequencies.sets,
+        r.rotation.frequencies.axes != nullptr ? static_cast<int>(rope::axisCount(r.rotation.frequencies)) : 0,
+        r.rotation.frequencies.scale, p.kind, p.element, p.sequences, p.same_for_all_sequences,
+        static_cast<unsigned long long>(p.offset), static_cast<unsigned long long>(p.batch_stride),
+        static_cast<unsigned long long>(p.token_stride), static_cast<unsigned long long>(p.axis_stride));
     return text;
 }
 
@@ -520,22 +525,21 @@ std::string describe(const Scene& scene) {
     const RopeFusedDescription& d = scene.d;
     const RopeCache& c = d.cache;
     const RopeLimits& most = scene.most;
-    const RopeTuning& t = d.rotate.tuning;
+    const RopeTuning& t = d.tuning;
     char text[512];
     std::snprintf(
         text, sizeof text,
         " heads %u.%u+%u %u.%u+%u %u.%u gaps %llu %llu norm %d.%u.%u.%g %d.%u.%u.%g query scale %u cache %d order %d "
         "element "
-        "%d gap %llu slots %u page %u slot map %d+%llu v_shares_buffer %u packed %u "
+        "%d gap %llu slots %u page %u slot map %d+%llu one_buffer %u packed %u "
         "no_rotation %u counted "
         "%u (%lld %lld at %llu.%llu) shift %u by %d tuning %u.%u.%u limits %lld.%d.%d.%d.%d.%d.%x",
-        d.rotate.q.heads, d.rotate.q.head_dim, d.rotate.q.rotary_begin, d.rotate.k.heads, d.rotate.k.head_dim,
-        d.rotate.k.rotary_begin, d.v.heads, d.v.head_dim, static_cast<unsigned long long>(d.rotate.q.source.offset),
-        static_cast<unsigned long long>(d.rotate.q.destination.offset), d.q_norm.kind, d.q_norm.after,
-        d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after, d.k_norm.all_heads,
-        static_cast<double>(d.k_norm.epsilon), d.query_scale.count, c.kind, c.order, c.element,
-        static_cast<unsigned long long>(c.k.slot_stride), c.slots, c.page_size, c.slot_map_element,
-        static_cast<unsigned long long>(c.slot_map_batch_stride), c.v_shares_buffer, d.packed, d.no_rotation,
+        d.q.heads, d.q.head_dim, d.q.rotary_begin, d.k.heads, d.k.head_dim, d.k.rotary_begin, d.v.heads, d.v.head_dim,
+        static_cast<unsigned long long>(d.q.from.offset), static_cast<unsigned long long>(d.q.to.offset), d.q_norm.kind,
+        d.q_norm.after, d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after,
+        d.k_norm.all_heads, static_cast<double>(d.k_norm.epsilon), d.query_scale.count, c.kind, c.order, c.element,
+        static_cast<unsigned long long>(c.k.token_stride), c.slots, c.page_size, c.map_element,
+        static_cast<unsigned long long>(c.map_batch_stride), c.one_buffer, d.packed_qkv, d.no_rotation,
         d.tokens_counted, static_cast<long long>(scene.present[0]), static_cast<long long>(scene.present[1]),
         static_cast<unsigned long long>(d.tokens_offset), static_cast<unsigned long long>(d.tokens_batch_stride),
         c.shift, c.delta, t.group_size, t.heads, t.pairs, static_cast<long long>(most.storage_range),
@@ -548,10 +552,10 @@ std::string describe(const Scene& scene) {
                                 std::to_string(d.clip) + " biases " + std::to_string(d.biases.given) + "." +
                                 std::to_string(d.biases.element) + " at " + std::to_string(d.biases.q_offset) + "." +
                                 std::to_string(d.biases.k_offset) + "." + std::to_string(d.biases.v_offset);
-    return describeRotation(d.rotate) + text + " slot map apart " + std::to_string(c.slot_map_apart) + weights +
-           " v element " + std::to_string(c.v_element) + " given scales " + std::to_string(c.k_given_scale.count) +
-           "." + std::to_string(c.k_given_scale.multiplies) + " " + std::to_string(c.v_given_scale.count) + "." +
-           std::to_string(c.v_given_scale.multiplies);
+    return describeRotation(rope::rotationOf(d)) + text + " slot map apart " + std::to_string(c.slot_map_apart) +
+           weights + " v element " + std::to_string(c.v_element) + " given scales " +
+           std::to_string(c.k_given_scale.count) + "." + std::to_string(c.k_given_scale.multiplies) + " " +
+           std::to_string(c.v_given_scale.count) + "." + std::to_string(c.v_given_scale.multiplies);
 }
 
 } // namespace fusion

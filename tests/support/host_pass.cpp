@@ -11,20 +11,20 @@ namespace host_pass {
 RopeFusedDescription plain(uint32_t tokens) {
     static const std::vector<double> kFrequencies = sample::frequencies(10000, kDim);
     RopeFusedDescription d = {};
-    d.rotate.tokens = tokens;
-    d.rotate.head_dim = kDim;
-    d.rotate.frequencies = {kFrequencies.data(), kDim / 2, 1, nullptr, 1};
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.rotate.positions.first = 5;
-    d.rotate.q.heads = kQueries;
-    d.rotate.out_of_place = 1;
+    d.tokens = tokens;
+    d.head_dim = kDim;
+    d.rotation.frequencies = {kFrequencies.data(), kDim / 2, 1, nullptr, 1};
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.positions.first = 5;
+    d.q.heads = kQueries;
+    d.out_of_place = 1;
     return d;
 }
 
 RopeFusedDescription cached(uint32_t tokens, RopeCacheKind kind, uint32_t slots) {
     RopeFusedDescription d = plain(tokens);
-    d.rotate.q.heads = 0;
-    d.rotate.k.heads = d.v.heads = kKeys;
+    d.q.heads = 0;
+    d.k.heads = d.v.heads = kKeys;
     d.cache.kind = kind;
     d.cache.slots = slots;
     return d;
@@ -32,7 +32,7 @@ RopeFusedDescription cached(uint32_t tokens, RopeCacheKind kind, uint32_t slots)
 
 Outcome run(const RopeFusedDescription& d, const void* positions, size_t cache_elements) {
     Outcome r;
-    const size_t tokens = size_t{d.rotate.tokens} * std::max(d.rotate.batch, 1u);
+    const size_t tokens = size_t{d.tokens} * std::max(d.batch, 1u);
     r.q = sample::values(tokens * kQueries * kDim, 1);
     r.k = sample::values(tokens * kKeys * kDim, 2);
     r.v = sample::values(tokens * kKeys * kDim, 3);

@@ -10,7 +10,7 @@ inline RopeRotateDescription llama() {
     RopeRotateDescription d = {};
     d.tokens = 4096;
     d.head_dim = 128;
-    d.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
+    d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
     d.q.heads = 32;
     d.k.heads = 8;
     return d;
@@ -18,7 +18,7 @@ inline RopeRotateDescription llama() {
 
 inline RopeTableDescription table(uint32_t rows) {
     RopeTableDescription d = {};
-    d.frequencies = llama().frequencies;
+    d.frequencies = llama().rotation.frequencies;
     d.tokens = rows;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     return d;
@@ -28,19 +28,19 @@ inline RopeTableDescription table(uint32_t rows) {
 inline RopeFusedDescription llamaToCache() {
     static const std::vector<double> kFrequencies = sample::frequencies(500000, 128);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 512;
-    d.rotate.head_dim = 128;
-    d.rotate.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
-    d.rotate.out_of_place = 1;
-    d.rotate.q.heads = 32;
-    d.rotate.k.heads = d.v.heads = 8;
-    d.packed = 1;
+    d.tokens = 512;
+    d.head_dim = 128;
+    d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
+    d.out_of_place = 1;
+    d.q.heads = 32;
+    d.k.heads = d.v.heads = 8;
+    d.packed_qkv = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4096;
     d.cache.page_size = 16;
     d.cache.element = ROPE_ELEMENT_F16;
-    d.cache.slot_map_offset = 512;
-    d.cache.v_shares_buffer = 1;
+    d.cache.map_offset = 512;
+    d.cache.one_buffer = 1;
     d.cache.v.offset = 4096 * 8 * 128;
     return d;
 }

@@ -145,11 +145,11 @@ inline void checkTensor(const Dispatched& of, uint32_t source, const rope::RopeP
     const RopeRotateDescription& d = of.d;
     const RopeBinding* bindings = of.dispatch.bindings;
     const rope::RopePlace in = inElements(of.pass.address_unit, from), out = inElements(of.pass.address_unit, to);
-    const Touched written = touched(bindings[destination], out, last, out.head, d.head_dim,
-                                    d.element_out != 0 ? d.element_out : d.element_in);
+    const Touched written =
+        touched(bindings[destination], out, last, out.head, d.head_dim, d.element_out != 0 ? d.element_out : d.element);
     ASSERT_LE(written.end, of.plan.bytes[bindings[destination].slot]);
     if (d.out_of_place != 0) {
-        touched(bindings[source], in, last, in.head, d.head_dim, d.element_in);
+        touched(bindings[source], in, last, in.head, d.head_dim, d.element);
     } else {
         ASSERT_EQ(bindings[source].range, 0u);
         ASSERT_EQ(std::memcmp(&from, &to, sizeof from), 0) << "read where it is written";

@@ -27,8 +27,8 @@ int32_t makePosition(const RopeRotateDescription& d, sample::Random* random) {
     static const int32_t kFar[] = {0, 131071, 1000000, INT32_MAX, INT32_MIN, -1, -131071, (1 << 24) + 1};
     const bool far = random->below(4) == 0;
     const int32_t any = far ? kFar[random->below(8)] : static_cast<int32_t>(random->below(8192)) - 4096;
-    const bool inside = d.source == ROPE_SOURCE_TABLE && random->below(8) != 0;
-    return inside ? d.rows.first_position + static_cast<int32_t>(random->below(d.rows.count)) : any;
+    const bool inside = d.rotation.source == ROPE_SOURCE_TABLE && random->below(8) != 0;
+    return inside ? d.rotation.rows.first_position + static_cast<int32_t>(random->below(d.rotation.rows.count)) : any;
 }
 
 // A position, or now and then what is none.
@@ -59,7 +59,7 @@ void putLengths(const RopeRotateDescription& d, sample::Random* random, uint8_t*
 std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Random* random) {
     const RopePositions& p = d.positions;
     if (p.kind == ROPE_POSITIONS_COUNTED) return {};
-    const RopeAccess access = rope::positionAccess(p, d.frequencies);
+    const RopeAccess access = rope::positionAccess(p, d.rotation.frequencies);
     const uint64_t bytes = access.element_bytes;
     const uint64_t reach = access.extent + (d.batch - 1) * access.stride[0] + (d.tokens - 1) * access.stride[1];
     std::vector<uint8_t> all((p.offset + reach) * bytes);
@@ -67,16 +67,16 @@ std::vector<uint8_t> makePositions(const RopeRotateDescription& d, sample::Rando
         putPosition(makePosition(d, random), p.element, random, &all[at]);
     }
     if (p.kind >= ROPE_POSITIONS_PACKED) putLengths(d, random, &all[p.offset * bytes]);
-    if (d.frequencies.sets < 2) return all;
+    if (d.rotation.frequencies.sets < 2) return all;
     const bool packed = p.kind >= ROPE_POSITIONS_PACKED;
     const uint32_t rows =
-        packed ? static_cast<uint32_t>(p.kind - ROPE_POSITIONS_PACKED) + 1 : rope::axisCount(d.frequencies);
+        packed ? static_cast<uint32_t>(p.kind - ROPE_POSITIONS_PACKED) + 1 : rope::axisCount(d.rotation.frequencies);
     const uint64_t entries = packed ? p.sequences : access.stride[1] != 0 ? d.tokens : 1;
     for (uint64_t batch = 0; batch < d.batch; ++batch) {
         for (uint64_t i = 0; i < entries; ++i) {
             const uint64_t at = p.offset + rows * p.axis_stride + batch * p.batch_stride + i * p.token_stride;
-            uint64_t set = random->below(d.frequencies.sets + 1);
-            if (set == d.frequencies.sets && random->below(2) == 0) set = 0x07654321; // nor is there the last
+            uint64_t set = random->below(d.rotation.frequencies.sets + 1);
+            if (set == d.rotation.frequencies.sets && random->below(2) == 0) set = 0x07654321; // nor is there the last
             std::memcpy(&all[at * bytes], &set, bytes);
         }
     }
@@ -96,46 +96,47 @@ std::string firstDifference(const std::vector<uint8_t>& got, const std::vector<u
 
 std::vector<uint8_t> makeRows(const RopeRotateDescription& d, const uint8_t* positions, uint64_t bytes) {
     RopeTableDescription table = {};
-    table.frequencies = d.frequencies;
-    table.angle = d.angle;
-    table.rows = d.rows;
+    table.frequencies = d.rotation.frequencies;
+    table.angle = d.rotation.angle;
+    table.rows = d.rotation.rows;
     table.positions = d.positions;
     table.batch = d.batch;
     table.tokens = d.tokens;
     table.rows.element = ROPE_ELEMENT_F32;
-    std::vector<float> rows(bytes / ropeElementBytes(d.rows.element), 9.0f);
+    std::vector<float> rows(bytes / ropeElementBytes(d.rotation.rows.element), 9.0f);
     const RopeHostTable data = {positions, nullptr, rows.data()};
     RopeReason reason;
-    for (uint32_t set = 0; set < d.frequencies.sets && d.source == ROPE_SOURCE_TABLE; ++set) {
+    for (uint32_t set = 0; set < d.rotation.frequencies.sets && d.rotation.source == ROPE_SOURCE_TABLE; ++set) {
         table.positions = {};
         table.positions.kind = ROPE_POSITIONS_COUNTED;
-        table.positions.first = d.rows.first_position;
+        table.positions.first = d.rotation.rows.first_position;
         table.batch = 1;
-        table.tokens = d.rows.count;
+        table.tokens = d.rotation.rows.count;
         table.frequencies.sets = 1;
-        table.frequencies.values = d.frequencies.values + size_t{set} * d.frequencies.count;
-        table.rows.offset = d.rows.offset + uint64_t{set} * d.rows.count * d.rows.row_stride;
+        table.frequencies.values = d.rotation.frequencies.values + size_t{set} * d.rotation.frequencies.count;
+        table.rows.offset = d.rotation.rows.offset + uint64_t{set} * d.rotation.rows.count * d.rotation.rows.row_stride;
         if (ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS) ADD_FAILURE() << reason.text;
     }
-    if (d.source == ROPE_SOURCE_ROWS && ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS)
+    if (d.rotation.source == ROPE_SOURCE_ROWS && ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS)
         ADD_FAILURE() << reason.text;
     std::vector<uint8_t> converted(bytes);
-    ropeConvertElements(rows.data(), ROPE_ELEMENT_F32, converted.data(), d.rows.element, rows.size());
+    ropeConvertElements(rows.data(), ROPE_ELEMENT_F32, converted.data(), d.rotation.rows.element, rows.size());
     return converted;
 }
 
 Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     Inputs inputs;
     RopePlan plan;
-    const uint32_t pairs = (d->rotary_dim != 0 ? d->rotary_dim : d->head_dim - d->rotary_begin) / 2;
-    const uint32_t sets = std::max(d->frequencies.sets, 1u);
+    const uint32_t pairs =
+        (d->rotation.rotary_dim != 0 ? d->rotation.rotary_dim : d->head_dim - d->rotation.rotary_begin) / 2;
+    const uint32_t sets = std::max(d->rotation.frequencies.sets, 1u);
     for (uint32_t set = 0; set < sets; ++set) {
         const std::vector<double> one = sample::frequencies(10000 * (set + 1), pairs * 2);
         inputs.frequencies.insert(inputs.frequencies.end(), one.begin(), one.end());
     }
     if (pairs > 1) inputs.frequencies[1] = -inputs.frequencies[1];
-    d->frequencies.values = inputs.frequencies.data();
-    d->frequencies.count = pairs;
+    d->rotation.frequencies.values = inputs.frequencies.data();
+    d->rotation.frequencies.count = pairs;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.group_size = 1024; // for every tuning
@@ -146,14 +147,14 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
     sample::Random random(seed);
     // Rows by token are made from positions even though the rotation itself reads none.
     inputs.slots.bytes[ROPE_SLOT_POSITIONS] = makePositions(filled, &random);
-    inputs.slots.set(ROPE_SLOT_FREQUENCIES, sample::words(inputs.frequencies, d->angle));
+    inputs.slots.set(ROPE_SLOT_FREQUENCIES, sample::words(inputs.frequencies, d->rotation.angle));
     inputs.slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000});
     if (plan.bytes[ROPE_SLOT_ROWS] != 0) {
         inputs.slots.bytes[ROPE_SLOT_ROWS] =
             makeRows(filled, inputs.slots.bytes[ROPE_SLOT_POSITIONS].data(), plan.bytes[ROPE_SLOT_ROWS]);
     }
-    inputs.slots.set(ROPE_SLOT_Q, sample::tensor(filled.element_in, plan.bytes[ROPE_SLOT_Q], seed + 1));
-    inputs.slots.set(ROPE_SLOT_K, sample::tensor(filled.element_in, plan.bytes[ROPE_SLOT_K], seed + 2));
+    inputs.slots.set(ROPE_SLOT_Q, sample::tensor(filled.element, plan.bytes[ROPE_SLOT_Q], seed + 1));
+    inputs.slots.set(ROPE_SLOT_K, sample::tensor(filled.element, plan.bytes[ROPE_SLOT_K], seed + 2));
     inputs.slots.set(ROPE_SLOT_Q_OUT, untouched(plan.bytes[ROPE_SLOT_Q_OUT]));
     inputs.slots.set(ROPE_SLOT_K_OUT, untouched(plan.bytes[ROPE_SLOT_K_OUT]));
     return inputs;
@@ -161,9 +162,9 @@ Inputs makeInputs(RopeRotateDescription* d, uint64_t seed) {
 
 double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, const std::vector<double>& reference,
                   const std::vector<float>& bits) {
-    const uint32_t pairs = d.rotary_dim / 2;
-    const uint32_t half = d.pairing_out == ROPE_PAIRING_INTERLEAVED ? 1 : d.chunk_dim / 2;
-    const RopeLayout& to = tensor.destination;
+    const uint32_t pairs = d.rotation.rotary_dim / 2;
+    const uint32_t half = d.rotation.pairing_out == ROPE_PAIRING_INTERLEAVED ? 1 : d.rotation.chunk_dim / 2;
+    const RopeLayout& to = tensor.to;
     const int mantissa = d.element_out == ROPE_ELEMENT_F16 ? 10 : d.element_out == ROPE_ELEMENT_BF16 ? 7 : 23;
     double worst = 0;
     for (uint32_t i = 0; i < d.batch * d.tokens * tensor.heads * pairs; ++i) {
@@ -171,8 +172,8 @@ double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, cons
         const uint32_t head = i / pairs % tensor.heads;
         const uint32_t token = i / pairs / tensor.heads % d.tokens;
         const uint32_t batch = i / pairs / tensor.heads / d.tokens;
-        const uint64_t base =
-            to.offset + batch * to.batch_stride + token * to.token_stride + head * to.head_stride + d.rotary_begin;
+        const uint64_t base = to.offset + batch * to.batch_stride + token * to.token_stride + head * to.head_stride +
+                              d.rotation.rotary_begin;
         const uint64_t first = base + pair / half * 2 * half + pair % half;
         const uint64_t second = first + half;
         const double length = std::hypot(reference[first], reference[second]);
@@ -203,7 +204,7 @@ testing::AssertionResult check(rope::Device* device, const RopeRotateDescription
     gpu::Slots wanted = before;
     RopeHostRotate host = {};
     host.positions = positions.data();
-    host.rows = d.source == ROPE_SOURCE_INLINE ? nullptr : before.bytes[ROPE_SLOT_ROWS].data();
+    host.rows = d.rotation.source == ROPE_SOURCE_INLINE ? nullptr : before.bytes[ROPE_SLOT_ROWS].data();
     const Tensor tensors[] = {{filled.q, ROPE_SLOT_Q, d.out_of_place ? ROPE_SLOT_Q_OUT : ROPE_SLOT_Q},
                               {filled.k, ROPE_SLOT_K, d.out_of_place ? ROPE_SLOT_K_OUT : ROPE_SLOT_K}};
     std::vector<double> references[2];

@@ -43,7 +43,7 @@ struct Distance {
 
     void overTensor(const RopeTensor& tensor) {
         const RopeRotateDescription& d = c.description;
-        const RopeLayout& to = d.out_of_place ? tensor.destination : tensor.source;
+        const RopeLayout& to = d.out_of_place ? tensor.to : tensor.from;
         for (uint64_t batch = 0; batch < d.batch; ++batch)
             for (uint64_t token = 0; token < d.tokens; ++token)
                 for (uint64_t head = 0; head < tensor.heads; ++head)
@@ -52,17 +52,18 @@ struct Distance {
 
     void overHead(uint64_t base) {
         const RopeRotateDescription& d = c.description;
-        const RopeElement element = d.element_in;
+        const RopeElement element = d.element;
         for (uint32_t e = 0; e < d.head_dim; ++e) {
-            const uint32_t r = e - d.rotary_begin, pairs = d.rotary_dim / 2;
+            const uint32_t r = e - d.rotation.rotary_begin, pairs = d.rotation.rotary_dim / 2;
             const uint32_t size = ropeElementBytes(element);
-            if (e < d.rotary_begin || r >= d.rotary_dim) {
+            if (e < d.rotation.rotary_begin || r >= d.rotation.rotary_dim) {
                 if (std::memcmp(&got[(base + e) * size], &wanted[(base + e) * size], size) != 0 && passing.empty())
                     passing = "element " + std::to_string(base + e) + " was to pass through";
                 continue;
             }
-            const bool interleaved = d.pairing_out == ROPE_PAIRING_INTERLEAVED;
-            const uint64_t partner = base + d.rotary_begin + (interleaved ? r ^ 1 : (r + pairs) % d.rotary_dim);
+            const bool interleaved = d.rotation.pairing_out == ROPE_PAIRING_INTERLEAVED;
+            const uint64_t partner =
+                base + d.rotation.rotary_begin + (interleaved ? r ^ 1 : (r + pairs) % d.rotation.rotary_dim);
             const double a = valueAt(got, element, base + e), b = valueAt(wanted, element, base + e);
             const double length = std::fmax(std::hypot(a, valueAt(got, element, partner)),
                                             std::hypot(b, valueAt(wanted, element, partner)));
@@ -83,7 +84,7 @@ void fill(const Case& c, const RopePlan& plan, gpu::Slots* slots) {
     slots->bytes[ROPE_SLOT_K_OUT] = Bytes(c.wanted[1].size());
     slots->bytes[ROPE_SLOT_FREQUENCIES].resize(plan.bytes[ROPE_SLOT_FREQUENCIES]);
     if (plan.bytes[ROPE_SLOT_FREQUENCIES] != 0) {
-        ASSERT_EQ(ropeWriteFrequencies(&c.description.frequencies, c.description.angle,
+        ASSERT_EQ(ropeWriteFrequencies(&c.description.rotation.frequencies, c.description.rotation.angle,
                                        slots->bytes[ROPE_SLOT_FREQUENCIES].data(), nullptr),
                   ROPE_SUCCESS);
     }
@@ -105,10 +106,10 @@ void Vectors::run(Case c) {
     SCOPED_TRACE(c.name);
     RopeRotateDescription& d = c.description;
     if (!c.frequencies.empty()) {
-        d.frequencies.values = c.frequencies.data();
-        d.frequencies.count = static_cast<uint32_t>(c.frequencies.size());
+        d.rotation.frequencies.values = c.frequencies.data();
+        d.rotation.frequencies.count = static_cast<uint32_t>(c.frequencies.size());
     }
-    if (!c.axes.empty()) d.frequencies.axes = c.axes.data();
+    if (!c.axes.empty()) d.rotation.frequencies.axes = c.axes.data();
     d.positions.element = ROPE_POSITION_INT64;
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -155,11 +156,11 @@ Bytes positionsOf(const NpyArray& array) {
 void setRows(const NpyArray& cos, const NpyArray& sin, RopeElement element, Case* c) {
     RopeRotateDescription& d = c->description;
     c->rows = oneAfterTheOther(cos.data, sin.data);
-    d.rows.row_stride = cos.shape.back();
-    d.rows.sin_offset = static_cast<int64_t>(cos.count());
-    d.rows.count = static_cast<uint32_t>(cos.count() / cos.shape.back());
-    d.rows.element = element;
-    d.source = cos.shape.size() == 3 ? ROPE_SOURCE_ROWS : ROPE_SOURCE_TABLE;
+    d.rotation.rows.row_stride = cos.shape.back();
+    d.rotation.rows.sin_offset = static_cast<int64_t>(cos.count());
+    d.rotation.rows.count = static_cast<uint32_t>(cos.count() / cos.shape.back());
+    d.rotation.rows.element = element;
+    d.rotation.source = cos.shape.size() == 3 ? ROPE_SOURCE_ROWS : ROPE_SOURCE_TABLE;
 }
 
 RopeLayout tokenMajor(const RopeRotateDescription& d, uint64_t heads) {

@@ -27,7 +27,7 @@ inline constexpr CacheKind kCacheKinds[] = {
     {ROPE_CACHE_SLOTS, ROPE_CACHE_BY_SLOTS, SlotMap::kSlots, false, false, " at slots"},
     {ROPE_CACHE_POSITIONS, ROPE_CACHE_BY_POSITION, SlotMap::kNone, true, true, " at positions"},
     {ROPE_CACHE_RING, ROPE_CACHE_BY_RING, SlotMap::kNone, true, true, " in a ring"},
-    {ROPE_CACHE_BLOCK_TABLE, ROPE_CACHE_BY_TABLE, SlotMap::kPages, true, false, " by block table"},
+    {ROPE_CACHE_PAGE_TABLE, ROPE_CACHE_BY_TABLE, SlotMap::kPages, true, false, " by page table"},
 };
 constexpr uint32_t kCacheKindCount = sizeof kCacheKinds / sizeof kCacheKinds[0];
 constexpr RopeCacheKind kLastCacheKind = static_cast<RopeCacheKind>(kCacheKindCount - 1);

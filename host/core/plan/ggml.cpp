@@ -1,5 +1,6 @@
 // This file plans a rotation of ggml's graph, with the nodes that are fused with it: ropePlanGgml.
 #include "plan/axes.h"
+#include "plan/description.h"
 #include "plan/planner.h"
 
 #include <inttypes.h>
@@ -116,33 +117,30 @@ RopeResult checkOut(const RopeGgmlNode& n, RopeReason* reason) {
     return refuse(reason, ROPE_ERROR_INVALID, "in_place is 1 and out is not x; type, nb and offset must be the same");
 }
 
-RopeResult checkNode(const RopeGgmlNode& n, const RopeRotateDescription& rotation, RopeReason* reason) {
+RopeResult checkNode(const RopeGgmlNode& n, const RopeRotation& rotation, RopeReason* reason) {
     RopeResult result = checkAxes(rotation.frequencies, reason);
     if (result == ROPE_SUCCESS) result = checkFloats("x", n.x, reason);
     if (result == ROPE_SUCCESS) result = checkFloats("out", n.out, reason);
     if (result == ROPE_SUCCESS) result = checkPositions(n, axisCount(rotation.frequencies), reason);
     if (result == ROPE_SUCCESS && isThere(n.weights)) result = checkWeights(n, reason);
-    if (result == ROPE_SUCCESS) result = isThere(n.rows) ? checkRows(n, reason) : checkOut(n, reason);
-    if (result != ROPE_SUCCESS || n.x.ne[0] == rotation.head_dim) return result;
-    return refuse(reason, ROPE_ERROR_INVALID, "x.ne[0] is %" PRId64 "; it must be the rotation's head_dim, %u",
-                  n.x.ne[0], rotation.head_dim);
+    if (result != ROPE_SUCCESS) return result;
+    return isThere(n.rows) ? checkRows(n, reason) : checkOut(n, reason);
 }
 
 // ---- Descriptions
 
-void describeRotation(const RopeGgmlNode& n, RopeRotateDescription* d) {
+void describeRotation(const RopeGgmlNode& n, RopeFusedDescription* d) {
     const Type& in = *findFloat(n.x.type);
     const Type& out = *findFloat(n.out.type);
     d->batch = static_cast<uint32_t>(n.x.ne[3]);
     d->tokens = static_cast<uint32_t>(n.x.ne[2]);
-    d->element_in = in.element;
+    d->head_dim = static_cast<uint32_t>(n.x.ne[0]);
+    d->element = in.element;
     d->element_out = out.element;
-    d->operation = n.backward ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
-    d->frequencies.values = nullptr; // a plan needs none, and the caller's may be gone
-    d->positions = {};
+    d->rotation.operation = n.backward ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
+    d->rotation.frequencies.values = nullptr; // a plan needs none, and the caller's may be gone
     d->positions.same_for_all_sequences = 1;
     d->positions.offset = n.positions.offset / sizeof(int32_t);
-    d->q = {};
     d->k = {static_cast<uint32_t>(n.x.ne[1]), layoutOf(n.x, in.bytes), layoutOf(n.out, out.bytes), 0, 0};
     d->out_of_place = n.in_place ? 0 : 1;
 }
@@ -168,13 +166,13 @@ void describeRows(const RopeGgmlNode& n, RopeCache* cache) {
     cache->slots = static_cast<uint32_t>(n.out.ne[1]);
     cache->k = {layout.offset, 0, 0, layout.head_stride, static_cast<uint64_t>(n.x.ne[0])};
     cache->slot_map_apart = 1;
-    cache->slot_map_element = n.rows.type == kInt64 ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
-    cache->slot_map_offset = n.rows.offset / bytes;
+    cache->map_element = n.rows.type == kInt64 ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
+    cache->map_offset = n.rows.offset / bytes;
 }
 
 } // namespace
 
-RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotateDescription* rotation, const RopeLimits* limits,
+RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, const RopeLimits* limits,
                         RopePlan* plan) {
     if (plan == nullptr) return ROPE_ERROR_INVALID;
     Planner planner(limits, plan);
@@ -183,9 +181,12 @@ RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotateDescription* r
     const RopeResult result = checkNode(n, *rotation, planner.reason());
     if (result != ROPE_SUCCESS) return planner.refused(result);
     RopeFusedDescription f = {};
-    f.rotate = *rotation;
-    describeRotation(n, &f.rotate);
-    if (!n.norm && !isThere(n.rows)) return ropePlanRotate(&f.rotate, limits, plan);
+    f.rotation = *rotation;
+    describeRotation(n, &f);
+    if (!n.norm && !isThere(n.rows)) {
+        const RopeRotateDescription alone = rotationOf(f);
+        return ropePlanRotate(&alone, limits, plan);
+    }
     if (n.norm) describeNorm(n, &f.k_norm);
     if (isThere(n.rows)) describeRows(n, &f.cache);
     return ropePlanFused(&f, limits, plan);

@@ -86,13 +86,13 @@ RopeResult resolveTensor(const char* source_name, const char* destination_name, 
     if (tensor->heads == 0) return ROPE_SUCCESS;
     RopeResult result = checkHeads(tensor->heads, reason);
     if (result == ROPE_SUCCESS)
-        result = resolveLayout(source_name, d, tensor->heads, d.out_of_place == 0, &tensor->source, reason);
+        result = resolveLayout(source_name, d, tensor->heads, d.out_of_place == 0, &tensor->from, reason);
     if (result != ROPE_SUCCESS) return result;
     if (d.out_of_place == 0) {
-        tensor->destination = tensor->source;
+        tensor->to = tensor->from;
         return ROPE_SUCCESS;
     }
-    return resolveLayout(destination_name, d, tensor->heads, true, &tensor->destination, reason);
+    return resolveLayout(destination_name, d, tensor->heads, true, &tensor->to, reason);
 }
 
 RopeResult checkStrideLimit(const char* name, uint64_t value, RopeReason* reason) {

@@ -29,7 +29,7 @@ RopeResult checkStrideLimit(const char* name, uint64_t value, RopeReason* reason
 // Returns the offset and all strides of a layout, or'ed. They are all multiples of a power of two if the result is.
 inline uint64_t strideBits(const RopeLayout& l) { return l.offset | l.batch_stride | l.token_stride | l.head_stride; }
 inline uint64_t strideBits(const RopeCacheLayout& l) {
-    return l.offset | l.batch_stride | l.page_stride | l.slot_stride | l.head_stride;
+    return l.offset | l.batch_stride | l.page_stride | l.token_stride | l.head_stride;
 }
 
 // Fills in the strides of a packed layout and checks the others.

@@ -80,11 +80,11 @@ void keepOnlyLengths(bool wanted, RopePositions* positions) {
 
 void selectRotationPositions(const RopeRotateDescription& d, RopePositions* positions, RopeFrequencies* frequencies) {
     *positions = d.positions;
-    *frequencies = d.frequencies;
-    if (d.source != ROPE_SOURCE_ROWS) return;
+    *frequencies = d.rotation.frequencies;
+    if (d.rotation.source != ROPE_SOURCE_ROWS) return;
     frequencies->axes = nullptr;
     frequencies->sets = 1;
-    keepOnlyLengths(d.skip_first != 0 || d.skip_last != 0, positions);
+    keepOnlyLengths(d.rotation.skip_first != 0 || d.rotation.skip_last != 0, positions);
 }
 
 RopeAccess positionAccess(const RopePositions& p, const RopeFrequencies& frequencies) {

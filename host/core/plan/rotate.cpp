@@ -36,9 +36,9 @@ uint32_t mostHeads(const TurnedTensors& t) {
 // Two tensors of a pass are not split along heads, so an access of theirs spans all of them.
 RopeAccess rotatedAccess(const TurnedTensors& t, uint32_t i, bool source, const RopeRotateDescription& d) {
     const TensorPass& tensor = *t.tensors[i];
-    const RopeLayout& layout = source ? tensor.tensor.source : tensor.tensor.destination;
+    const RopeLayout& layout = source ? tensor.tensor.from : tensor.tensor.to;
     RopeAccess access = tensorAccess(source ? tensor.from_slot : tensor.to_slot, layout,
-                                     source ? d.element_in : d.element_out, d.head_dim);
+                                     source ? d.element : d.element_out, d.head_dim);
     if (t.count == 1) return access;
     access.extent += (tensor.tensor.heads - 1) * layout.head_stride;
     access.stride[kHead] = 0;
@@ -63,8 +63,9 @@ struct RotationCut {
 };
 RotationCut cutRotation(const TurnedTensors& t, const RopeRotateDescription& d, const ShaderVariant& variant,
                         const RopeLimits& limits) {
-    RotationCut cut = {pairLanes(d, variant), 0, d.out_of_place != 0 ? d.head_dim - d.rotary_dim : 0, 0, 0, {}};
-    cut.lanes = cut.pair_lanes + copyLanes(cut.copied, d.rotary_begin, variant);
+    RotationCut cut = {
+        pairLanes(d, variant), 0, d.out_of_place != 0 ? d.head_dim - d.rotation.rotary_dim : 0, 0, 0, {}};
+    cut.lanes = cut.pair_lanes + copyLanes(cut.copied, d.rotation.rotary_begin, variant);
     cut.heads = chooseRotationHeads(d, mostHeads(t), limits);
     cut.blocks = countBlocks(t, cut.heads);
     cut.groups = cutIntoGroups(d, cut.blocks, cut.lanes, largestGroup(d, limits), limits);
@@ -76,8 +77,8 @@ void setGroups(const TurnedTensors& t, const RopeRotateDescription& d, const Sha
                const RopeLimits& limits, RopePass* pass) {
     uint32_t* constants = pass->constants;
     const RotationCut cut = cutRotation(t, d, variant, limits);
-    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | cut.pair_lanes << 16;
-    constants[ROPE_ID_ROTARY_BEGIN] = d.rotary_begin;
+    constants[ROPE_ID_PAIR_COUNTS] = d.rotation.rotary_dim / 2 | cut.pair_lanes << 16;
+    constants[ROPE_ID_ROTARY_BEGIN] = d.rotation.rotary_begin;
     constants[ROPE_ID_PASS_ELEMENTS] = cut.copied;
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_NATIVE_HALVES] = takesNativeHalves(d, limits);
@@ -97,10 +98,10 @@ void writeRotatePush(const TurnedTensors& t, const RopePush& common, RopePass* p
     if (t.count == 2) {
         const uint32_t unit = pass->address_unit;
         const RopeTensor &q = t.tensors[0]->tensor, &k = t.tensors[1]->tensor;
-        push.source.head = static_cast<uint32_t>(q.source.head_stride / unit);
-        push.destination.head = static_cast<uint32_t>(q.destination.head_stride / unit);
-        push.source_k.head = static_cast<uint32_t>(k.source.head_stride / unit);
-        push.destination_k.head = static_cast<uint32_t>(k.destination.head_stride / unit);
+        push.source.head = static_cast<uint32_t>(q.from.head_stride / unit);
+        push.destination.head = static_cast<uint32_t>(q.to.head_stride / unit);
+        push.source_k.head = static_cast<uint32_t>(k.from.head_stride / unit);
+        push.destination_k.head = static_cast<uint32_t>(k.to.head_stride / unit);
     }
     writePush(push, pass);
 }
@@ -119,7 +120,7 @@ void addRotationPass(const TurnedTensors& t, const RopeRotateDescription& d, con
     setRotationConstants(d, variant, pass);
     pass->address_unit = addressUnit(variant);
     setGroups(t, d, variant, planner->limits(), pass);
-    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &push);
+    if (d.rotation.source != ROPE_SOURCE_INLINE) setRowWords(d.rotation.rows, &push);
     setScaleOrTable(d, &push, pass);
     writeRotatePush(t, push, pass);
 }
@@ -144,8 +145,7 @@ bool splitsHeads(const RopeRotateDescription& d, uint32_t heads, const RopeLayou
 }
 
 bool splitsHeads(const RopeRotateDescription& d, const RopeTensor& t, const RopeLimits& limits) {
-    return splitsHeads(d, t.heads, t.source, d.element_in, limits) ||
-           splitsHeads(d, t.heads, t.destination, d.element_out, limits);
+    return splitsHeads(d, t.heads, t.from, d.element, limits) || splitsHeads(d, t.heads, t.to, d.element_out, limits);
 }
 
 // True if both tensors turn in one pass: there are two, of the same lanes, and no limit asks for fewer heads.

@@ -30,7 +30,7 @@ SplitScale splitScale(double scale) {
 }
 
 uint32_t scaleGrid(const RopeRotateDescription& d) {
-    const SplitScale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    const SplitScale scale = splitScale(operationScale(d.rotation.operation, d.rotation.frequencies.scale));
     return scale_grid(scale.mantissa, scale.exponent);
 }
 

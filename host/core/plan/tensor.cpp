@@ -17,14 +17,15 @@ namespace {
 
 // True if the elements of one side of a tensor lie in groups of 2^bits that start at multiples of it.
 bool isAligned(const RopeRotateDescription& d, uint64_t strides, RopePairing pairing, uint32_t bits) {
-    const uint32_t second = liesInChunks(pairing) ? d.chunk_dim / 2 : 0;
+    const uint32_t second = liesInChunks(pairing) ? d.rotation.chunk_dim / 2 : 0;
     const uint32_t copied = d.out_of_place != 0 ? d.head_dim : 0;
-    return ((d.rotary_begin | second | copied | strides) & ((1u << bits) - 1)) == 0;
+    return ((d.rotation.rotary_begin | second | copied | strides) & ((1u << bits) - 1)) == 0;
 }
 
 uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& variant) {
-    const RopeRows& rows = d.rows;
-    const bool apart = d.source == ROPE_SOURCE_TABLE && axisCount(d.frequencies) > 1; // each pair may read another row
+    const RopeRows& rows = d.rotation.rows;
+    const bool apart = d.rotation.source == ROPE_SOURCE_TABLE &&
+                       axisCount(d.rotation.frequencies) > 1; // each pair may read another row
     const bool by_four = !apart && !variant.by_words && ((rows.offset | rows.row_stride) & 3) == 0;
     if (by_four && rows.pair_stride == 1 && (rows.sin_offset & 3) == 0) return ROPE_ROWS_BY_FOUR;
     if (by_four && rows.pair_stride == 2 && rows.sin_offset == 1) return ROPE_ROWS_WOVEN;
@@ -33,31 +34,31 @@ uint32_t chooseRowReading(const RopeRotateDescription& d, const ShaderVariant& v
 
 // True if a tensor's vectors of four elements, and the partners of their pairs, lie at multiples of four.
 bool fitsVectors(const RopeRotateDescription& d, const SideBits& sides) {
-    return d.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.pairing_in, 2) &&
-           isAligned(d, sides.destination, d.pairing_out, 2);
+    return d.rotation.rotary_dim % 8 == 0 && isAligned(d, sides.source, d.rotation.pairing, 2) &&
+           isAligned(d, sides.destination, d.rotation.pairing_out, 2);
 }
 
 // True if each side's elements fill whole words: float32 ones do anywhere, 16-bit ones in twos.
 bool fitsWords(const RopeRotateDescription& d, const SideBits& sides) {
-    return (d.element_in == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.pairing_in, 1)) &&
-           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.pairing_out, 1));
+    return (d.element == ROPE_ELEMENT_F32 || isAligned(d, sides.source, d.rotation.pairing, 1)) &&
+           (d.element_out == ROPE_ELEMENT_F32 || isAligned(d, sides.destination, d.rotation.pairing_out, 1));
 }
 
 } // namespace
 
 ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const RopeLimits& limits) {
-    const bool in32 = d.element_in == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
-    if (lanePairsAtMost(d, limits) == 8 && !in32 && !out32 && d.rotary_dim % 16 == 0 &&
-        isAligned(d, sides.source, d.pairing_in, 3) && isAligned(d, sides.destination, d.pairing_out, 3))
+    const bool in32 = d.element == ROPE_ELEMENT_F32, out32 = d.element_out == ROPE_ELEMENT_F32;
+    if (lanePairsAtMost(d, limits) == 8 && !in32 && !out32 && d.rotation.rotary_dim % 16 == 0 &&
+        isAligned(d, sides.source, d.rotation.pairing, 3) && isAligned(d, sides.destination, d.rotation.pairing_out, 3))
         return {8, 8, false, true};
     if (fitsVectors(d, sides)) return {4, 4, false, true};
     return {4, in32 && out32 ? 1u : 2u, true, fitsWords(d, sides)};
 }
 
 uint32_t oddHalves(const RopeRotateDescription& d) {
-    const bool in_chunks = (d.element_in != ROPE_ELEMENT_F32 && liesInChunks(d.pairing_in)) ||
-                           (d.element_out != ROPE_ELEMENT_F32 && liesInChunks(d.pairing_out));
-    return in_chunks && d.chunk_dim / 2 % 2 != 0 ? d.chunk_dim / 2 : 0;
+    const bool in_chunks = (d.element != ROPE_ELEMENT_F32 && liesInChunks(d.rotation.pairing)) ||
+                           (d.element_out != ROPE_ELEMENT_F32 && liesInChunks(d.rotation.pairing_out));
+    return in_chunks && d.rotation.chunk_dim / 2 % 2 != 0 ? d.rotation.chunk_dim / 2 : 0;
 }
 
 RopeResult refuseOddPlaces(const char* name, uint32_t odd_halves, RopeReason* reason, const char* even_halves) {
@@ -82,59 +83,60 @@ RopeAccess tensorAccess(RopeSlot slot, const RopeLayout& layout, RopeElement ele
 }
 
 RopeAccess cosSinAccess(const RopeRotateDescription& d) {
-    const uint32_t pairs = d.rotary_dim / 2;
-    if (d.source == ROPE_SOURCE_INLINE) return frequencyAccess(d.frequencies);
-    RopeAccess access = rowAccess(d.rows, pairs);
-    if (d.source == ROPE_SOURCE_ROWS) {
-        access.stride[0] = d.tokens * d.rows.row_stride;
-        access.stride[1] = d.rows.row_stride;
+    const uint32_t pairs = d.rotation.rotary_dim / 2;
+    if (d.rotation.source == ROPE_SOURCE_INLINE) return frequencyAccess(d.rotation.frequencies);
+    RopeAccess access = rowAccess(d.rotation.rows, pairs);
+    if (d.rotation.source == ROPE_SOURCE_ROWS) {
+        access.stride[0] = d.tokens * d.rotation.rows.row_stride;
+        access.stride[1] = d.rotation.rows.row_stride;
     } else {
-        const uint64_t rows = static_cast<uint64_t>(d.frequencies.sets) * d.rows.count;
-        access.extent += (rows - 1) * d.rows.row_stride; // a table is bound whole
+        const uint64_t rows = static_cast<uint64_t>(d.rotation.frequencies.sets) * d.rotation.rows.count;
+        access.extent += (rows - 1) * d.rotation.rows.row_stride; // a table is bound whole
     }
     return access;
 }
 
 // Sets push words of the table or of the scale, which share words.
 void setScaleOrTable(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
-    if (d.source == ROPE_SOURCE_TABLE) {
-        push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rows.first_position);
-        push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rows.count);
+    if (d.rotation.source == ROPE_SOURCE_TABLE) {
+        push->ROPE_TABLE_FIRST = static_cast<uint32_t>(d.rotation.rows.first_position);
+        push->ROPE_TABLE_ROWS = static_cast<int32_t>(d.rotation.rows.count);
         pass->whole_bindings |= 1u << ROPE_BINDING_COS_SIN;
         return;
     }
-    const SplitScale scale = splitScale(operationScale(d.operation, d.frequencies.scale));
+    const SplitScale scale = splitScale(operationScale(d.rotation.operation, d.rotation.frequencies.scale));
     push->scale_mantissa = scale.mantissa;
     push->scale_exponent = scale.exponent;
 }
 
 void setRotationConstants(const RopeRotateDescription& d, const ShaderVariant& variant, RopePass* pass) {
     uint32_t* constants = pass->constants;
-    constants[ROPE_ID_COS_SIN] = shaderSource(d.source);
-    constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.pairing_in, d.chunk_dim, d.rotary_dim);
-    constants[ROPE_ID_PAIRING_OUT] = chunkPairs(d.pairing_out, d.chunk_dim, d.rotary_dim);
+    constants[ROPE_ID_COS_SIN] = shaderSource(d.rotation.source);
+    constants[ROPE_ID_PAIRING_IN] = chunkPairs(d.rotation.pairing, d.rotation.chunk_dim, d.rotation.rotary_dim);
+    constants[ROPE_ID_PAIRING_OUT] = chunkPairs(d.rotation.pairing_out, d.rotation.chunk_dim, d.rotation.rotary_dim);
     constants[ROPE_ID_IN_PLACE] = d.out_of_place == 0 ? 3 : 0;
-    constants[ROPE_ID_BACKWARD] = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    constants[ROPE_ID_BACKWARD] =
+        d.rotation.operation == ROPE_OPERATION_TRANSPOSE || d.rotation.operation == ROPE_OPERATION_INVERSE;
     constants[ROPE_ID_SCALE_GRID] = scaleGrid(d);
-    constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element_in);
+    constants[ROPE_ID_ELEMENT_IN] = shaderElement(d.element);
     constants[ROPE_ID_ELEMENT_OUT] = shaderElement(d.element_out);
-    if (d.source == ROPE_SOURCE_INLINE) {
-        constants[ROPE_ID_ANGLE] = shaderAngle(d.angle);
+    if (d.rotation.source == ROPE_SOURCE_INLINE) {
+        constants[ROPE_ID_ANGLE] = shaderAngle(d.rotation.angle);
     } else {
         constants[ROPE_ID_ROWS] = chooseRowReading(d, variant);
-        constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rows.element);
+        constants[ROPE_ID_ROW_ELEMENT] = shaderElement(d.rotation.rows.element);
     }
 }
 
 bool takesNativeHalves(const RopeRotateDescription& d, const RopeLimits& limits) {
-    const bool halves = d.element_in == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16;
+    const bool halves = d.element == ROPE_ELEMENT_F16 || d.element_out == ROPE_ELEMENT_F16;
     return halves && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
 }
 
 uint32_t pairLanes(const RopeRotateDescription& d, const ShaderVariant& variant) {
-    if (d.rotary_dim == 0) return 0;
-    const uint32_t chunk_pairs = d.chunk_dim / 2; // a lane's pairs all lie in one chunk
-    return d.rotary_dim / d.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
+    if (d.rotation.rotary_dim == 0) return 0;
+    const uint32_t chunk_pairs = d.rotation.chunk_dim / 2; // a lane's pairs all lie in one chunk
+    return d.rotation.rotary_dim / d.rotation.chunk_dim * ((chunk_pairs + variant.lane_pairs - 1) / variant.lane_pairs);
 }
 
 uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& variant) {
@@ -143,24 +145,24 @@ uint32_t copyLanes(uint32_t elements, uint32_t begin, const ShaderVariant& varia
 }
 
 void setWindow(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
-    if (d.skip_first == 0 && d.skip_last == 0) return;
+    if (d.rotation.skip_first == 0 && d.rotation.skip_last == 0) return;
     pass->joinable = 0;
-    push->window_begin = d.skip_first;
-    push->window_end = isPacked(d.positions) ? d.skip_last : d.tokens - d.skip_last;
+    push->window_begin = d.rotation.skip_first;
+    push->window_end = isPacked(d.positions) ? d.rotation.skip_last : d.tokens - d.rotation.skip_last;
 }
 
 bool canBeOutside(const RopeRotateDescription& d) {
-    if (d.source == ROPE_SOURCE_ROWS) return false;
-    if (d.source == ROPE_SOURCE_INLINE) return canLackPosition(d.positions, d.frequencies);
-    const int64_t row = static_cast<int64_t>(d.positions.first) - d.rows.first_position;
-    return d.positions.kind != ROPE_POSITIONS_COUNTED || row < 0 || row + d.tokens > d.rows.count;
+    if (d.rotation.source == ROPE_SOURCE_ROWS) return false;
+    if (d.rotation.source == ROPE_SOURCE_INLINE) return canLackPosition(d.positions, d.rotation.frequencies);
+    const int64_t row = static_cast<int64_t>(d.positions.first) - d.rotation.rows.first_position;
+    return d.positions.kind != ROPE_POSITIONS_COUNTED || row < 0 || row + d.tokens > d.rotation.rows.count;
 }
 
 bool everyTokenTurns(const RopeRotateDescription& d) {
     RopePositions positions;
     RopeFrequencies frequencies;
     selectRotationPositions(d, &positions, &frequencies);
-    return d.skip_first == 0 && d.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
+    return d.rotation.skip_first == 0 && d.rotation.skip_last == 0 && !isPacked(positions) && !canBeOutside(d);
 }
 
 void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass* pass) {
@@ -168,7 +170,7 @@ void setTokenPositions(const RopeRotateDescription& d, RopePush* push, RopePass*
     RopeFrequencies frequencies;
     selectRotationPositions(d, &positions, &frequencies);
     setPositions(positions, frequencies, push, pass);
-    if (d.source == ROPE_SOURCE_ROWS) pass->joinable = 1;
+    if (d.rotation.source == ROPE_SOURCE_ROWS) pass->joinable = 1;
     setWindow(d, push, pass);
 }
 
@@ -182,7 +184,7 @@ RopePass* addCounter(uint32_t batch, uint32_t tokens, RopeSource source, Planner
 
 void addCountPass(const RopeRotateDescription& d, Planner* planner) {
     if (d.count_outside == 0 || !canBeOutside(d)) return;
-    RopePass* pass = addCounter(d.batch, d.tokens, d.source, planner);
+    RopePass* pass = addCounter(d.batch, d.tokens, d.rotation.source, planner);
     pass->facts.words = kCountWords;
     RopePush push = {};
     setTokenPositions(d, &push, pass);

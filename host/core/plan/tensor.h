@@ -24,9 +24,7 @@ inline uint32_t addressUnit(const ShaderVariant& variant) { return variant.by_wo
 struct SideBits {
     uint64_t source, destination;
 };
-inline SideBits sideBits(const RopeTensor& tensor) {
-    return {strideBits(tensor.source), strideBits(tensor.destination)};
-}
+inline SideBits sideBits(const RopeTensor& tensor) { return {strideBits(tensor.from), strideBits(tensor.to)}; }
 
 // Chooses how lanes are taken. Lanes of 16-bit elements have eight pairs if the geometry and the tuning allow it.
 ShaderVariant chooseVariant(const RopeRotateDescription& d, const SideBits& sides, const RopeLimits& limits);

@@ -47,8 +47,8 @@ const RopeTuning& rotationTuning(const RopeRotateDescription& d, const RopeLimit
     if ((d.q.heads | d.k.heads) == 0) return device.any;
     const uint64_t tokens = uint64_t{d.tokens} * d.batch;
     if (tokens < kManyTokens) return device.few;
-    const bool floats = d.element_in == ROPE_ELEMENT_F32 || d.element_out == ROPE_ELEMENT_F32;
-    return tokens >= kStreamedTokens || d.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
+    const bool floats = d.element == ROPE_ELEMENT_F32 || d.element_out == ROPE_ELEMENT_F32;
+    return tokens >= kStreamedTokens || d.rotation.source == ROPE_SOURCE_INLINE || floats ? device.many : device.halves;
 }
 
 uint32_t distance(uint32_t a, uint32_t b) { return a < b ? b - a : a - b; }
@@ -108,8 +108,9 @@ GroupCut cutIntoGroups(const RopeRotateDescription& d, uint32_t blocks, uint32_t
     GroupCut cut = {{lanes, taken, 1}, 1, false};
     if (taken == blocks && threads < kLeastGroupThreads)
         cut.size[2] = smaller((kLeastGroupThreads + threads - 1) / threads, most / threads);
-    const uint64_t angle_bytes = uint64_t{cut.size[2]} * (d.rotary_dim / 2) * 8; // a cosine and a sine
-    cut.shares = device.shares && taken > 1 && d.source == ROPE_SOURCE_INLINE && angle_bytes <= limits.shared_bytes;
+    const uint64_t angle_bytes = uint64_t{cut.size[2]} * (d.rotation.rotary_dim / 2) * 8; // a cosine and a sine
+    cut.shares =
+        device.shares && taken > 1 && d.rotation.source == ROPE_SOURCE_INLINE && angle_bytes <= limits.shared_bytes;
     return cut;
 }
 
@@ -151,7 +152,7 @@ ScoreCut cutScores(uint32_t queries, uint32_t lanes, const RopeLimits& limits) {
 AdditionCut cutAddition(const RopeRotateDescription& d, uint32_t sequences, uint32_t lanes, uint32_t lane_pairs,
                         const RopeLimits& limits) {
     const DeviceTuning& device = deviceTuning(limits);
-    const bool computes = d.source == ROPE_SOURCE_INLINE;
+    const bool computes = d.rotation.source == ROPE_SOURCE_INLINE;
     const uint32_t wished = smaller(device.any.group_size, limits.group_size);
     const uint32_t taken = powerOfTwo(smaller(sequences, device.any.heads));
     uint32_t blocks = powerOfTwo(smaller(smaller(sequences / taken, kMostAddedBlocks), wished));

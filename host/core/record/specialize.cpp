@@ -37,9 +37,7 @@ enum Opcode : uint32_t {
     OpIEqual = 170,
     OpINotEqual = 171,
     OpUGreaterThan = 172,
-    OpSGreaterThan = 173,
     OpUGreaterThanEqual = 174,
-    OpULessThan = 176,
     OpULessThanEqual = 178,
     OpShiftRightLogical = 194,
     OpShiftLeftLogical = 196,
@@ -121,12 +119,8 @@ bool foldOperation(uint32_t op, uint32_t a, uint32_t b, uint32_t c, uint32_t* va
         return setResult(a != b, value);
     case OpUGreaterThan:
         return setResult(a > b, value);
-    case OpSGreaterThan:
-        return setResult(static_cast<int32_t>(a) > static_cast<int32_t>(b), value);
     case OpUGreaterThanEqual:
         return setResult(a >= b, value);
-    case OpULessThan:
-        return setResult(a < b, value);
     case OpULessThanEqual:
         return setResult(a <= b, value);
     case OpShiftRightLogical:

@@ -13,7 +13,7 @@ namespace rope {
 namespace {
 
 int64_t positionOf(const HostRotation& r, const HostToken& token, uint32_t pair) {
-    return token.position[r.d.frequencies.axes != nullptr ? r.d.frequencies.axes[pair] : 0];
+    return token.position[r.d.rotation.frequencies.axes != nullptr ? r.d.rotation.frequencies.axes[pair] : 0];
 }
 
 double frequencyOf(const RopeFrequencies& f, uint32_t set, uint32_t pair) {
@@ -31,13 +31,13 @@ void shaderCosSin(int64_t position, double frequency, RopeAngle angle, double sc
 
 void cosSinFromRows(const HostRotation& r, const HostToken& token, uint64_t row, uint32_t pair, CosSin* cos_sin) {
     if (r.rows != nullptr) {
-        const RopeRows& rows = r.d.rows;
+        const RopeRows& rows = r.d.rotation.rows;
         const uint64_t at = rows.offset + row * rows.row_stride + uint64_t(pair) * rows.pair_stride;
         cos_sin->float32[0] = readElement(r.rows, rows.element, at);
         cos_sin->float32[1] = readElement(r.rows, rows.element, at + static_cast<uint64_t>(rows.sin_offset));
     } else if (token.placed && token.known) {
-        shaderCosSin(positionOf(r, token, pair), frequencyOf(r.d.frequencies, token.set, pair), r.d.angle,
-                     r.d.frequencies.scale, cos_sin->float32);
+        shaderCosSin(positionOf(r, token, pair), frequencyOf(r.d.rotation.frequencies, token.set, pair),
+                     r.d.rotation.angle, r.d.rotation.frequencies.scale, cos_sin->float32);
     } else {
         cos_sin->float32[0] = 1;
         cos_sin->float32[1] = 0;
@@ -47,15 +47,16 @@ void cosSinFromRows(const HostRotation& r, const HostToken& token, uint64_t row,
 
 // Returns the table's row of a position. Rows wrap as positions do.
 uint32_t tableRow(const RopeRotateDescription& d, int64_t position) {
-    return static_cast<uint32_t>(static_cast<uint64_t>(position) >> 32) - static_cast<uint32_t>(d.rows.first_position);
+    return static_cast<uint32_t>(static_cast<uint64_t>(position) >> 32) -
+           static_cast<uint32_t>(d.rotation.rows.first_position);
 }
 
 } // namespace
 
 bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
     bool outside = !token.known;
-    for (uint32_t axis = 0; d.source == ROPE_SOURCE_TABLE && axis < axisCount(d.frequencies); ++axis)
-        outside |= tableRow(d, token.position[axis]) >= d.rows.count;
+    for (uint32_t axis = 0; d.rotation.source == ROPE_SOURCE_TABLE && axis < axisCount(d.rotation.frequencies); ++axis)
+        outside |= tableRow(d, token.position[axis]) >= d.rotation.rows.count;
     return outside;
 }
 
@@ -63,24 +64,26 @@ bool isOutside(const RopeRotateDescription& d, const HostToken& token) {
 HostToken rotationToken(const HostRotation& r, uint32_t batch, uint32_t number, bool* turns) {
     const RopeRotateDescription& d = r.d;
     const HostToken token = findToken(r.positions_read, r.frequencies, r.positions, d.tokens, batch, number);
-    *turns = token.placed && token.index >= d.skip_first && token.left > d.skip_last;
-    if (d.source == ROPE_SOURCE_ROWS && r.positions_known && d.frequencies.values != nullptr)
-        return findToken(d.positions, d.frequencies, r.positions, d.tokens, batch, number);
+    *turns = token.placed && token.index >= d.rotation.skip_first && token.left > d.rotation.skip_last;
+    if (d.rotation.source == ROPE_SOURCE_ROWS && r.positions_known && d.rotation.frequencies.values != nullptr)
+        return findToken(d.positions, d.rotation.frequencies, r.positions, d.tokens, batch, number);
     return token;
 }
 
 void findCosSin(const HostRotation& r, uint64_t number, const HostToken& token, uint32_t pair, CosSin* cos_sin) {
-    const RopeFrequencies& f = r.d.frequencies;
+    const RopeFrequencies& f = r.d.rotation.frequencies;
     const bool certain = r.positions_known && f.values != nullptr && token.placed && token.known;
-    if (r.d.source == ROPE_SOURCE_INLINE) {
-        shaderCosSin(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, r.scale, cos_sin->float32);
+    if (r.d.rotation.source == ROPE_SOURCE_INLINE) {
+        shaderCosSin(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.rotation.angle, r.scale,
+                     cos_sin->float32);
     } else {
-        const uint64_t table = static_cast<uint64_t>(token.set) * r.d.rows.count;
-        const bool by_token = r.d.source == ROPE_SOURCE_ROWS;
+        const uint64_t table = static_cast<uint64_t>(token.set) * r.d.rotation.rows.count;
+        const bool by_token = r.d.rotation.source == ROPE_SOURCE_ROWS;
         cosSinFromRows(r, token, by_token ? number : table + tableRow(r.d, positionOf(r, token, pair)), pair, cos_sin);
     }
     if (certain) {
-        ropeReferenceAngle(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.angle, cos_sin->reference);
+        ropeReferenceAngle(positionOf(r, token, pair), frequencyOf(f, token.set, pair), r.d.rotation.angle,
+                           cos_sin->reference);
         cos_sin->reference[0] *= r.scale;
         cos_sin->reference[1] *= r.scale;
     }
@@ -105,8 +108,8 @@ void storeValue(const TensorArrays& arrays, uint64_t at, const ElementValue& val
 
 uint32_t pairElement(const RopeRotateDescription& d, RopePairing pairing, uint32_t pair, uint32_t which) {
     if (pairing == ROPE_PAIRING_INTERLEAVED) return 2 * pair + which;
-    const uint32_t half = d.chunk_dim / 2;
-    return pair / half * d.chunk_dim + pair % half + which * half;
+    const uint32_t half = d.rotation.chunk_dim / 2;
+    return pair / half * d.rotation.chunk_dim + pair % half + which * half;
 }
 
 void turnPair(const HostRotation& r, const CosSin& cos_sin, ElementValue pair[2]) {
@@ -129,27 +132,27 @@ void rotateToken(const HostRotation& r, const RopeTensor& tensor, const TensorAr
                  uint32_t token) {
     const RopeRotateDescription& d = r.d;
     for (uint32_t head = 0; head < tensor.heads; ++head) {
-        const uint64_t from = headElement(tensor.source, batch, token, head);
-        const uint64_t to = headElement(tensor.destination, batch, token, head);
+        const uint64_t from = headElement(tensor.from, batch, token, head);
+        const uint64_t to = headElement(tensor.to, batch, token, head);
         for (uint32_t e = 0; e < d.head_dim; ++e) {
-            const bool passes = e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim;
+            const bool passes = e < d.rotation.rotary_begin || e >= d.rotation.rotary_begin + d.rotation.rotary_dim;
             if (passes) storeValue(arrays, to + e, loadValue(arrays, from + e));
         }
     }
     bool turns;
     const HostToken place = rotationToken(r, batch, token, &turns);
-    const bool inside = turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, place));
-    for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
+    const bool inside = turns && (d.rotation.source == ROPE_SOURCE_ROWS || !isOutside(d, place));
+    for (uint32_t pair = 0; pair < d.rotation.rotary_dim / 2; ++pair) {
         CosSin cos_sin;
         if (inside) findCosSin(r, static_cast<uint64_t>(batch) * d.tokens + token, place, pair, &cos_sin);
         for (uint32_t head = 0; head < tensor.heads; ++head) {
-            const uint64_t from = headElement(tensor.source, batch, token, head) + d.rotary_begin;
-            const uint64_t to = headElement(tensor.destination, batch, token, head) + d.rotary_begin;
-            ElementValue values[2] = {loadValue(arrays, from + pairElement(d, d.pairing_in, pair, 0)),
-                                      loadValue(arrays, from + pairElement(d, d.pairing_in, pair, 1))};
+            const uint64_t from = headElement(tensor.from, batch, token, head) + d.rotation.rotary_begin;
+            const uint64_t to = headElement(tensor.to, batch, token, head) + d.rotation.rotary_begin;
+            ElementValue values[2] = {loadValue(arrays, from + pairElement(d, d.rotation.pairing, pair, 0)),
+                                      loadValue(arrays, from + pairElement(d, d.rotation.pairing, pair, 1))};
             if (inside) turnPair(r, cos_sin, values);
             for (uint32_t which = 0; which < 2; ++which)
-                storeValue(arrays, to + pairElement(d, d.pairing_out, pair, which), values[which]);
+                storeValue(arrays, to + pairElement(d, d.rotation.pairing_out, pair, which), values[which]);
         }
     }
 }
@@ -195,18 +198,20 @@ void writeTableEntry(const RopeTableDescription& d, const RopeHostTable& data, u
 } // namespace
 
 HostRotation makeHostRotation(const RopeRotateDescription& d, const void* positions, const void* rows) {
-    HostRotation r = {d, positions, rows, {}, {}, operationScale(d.operation, d.frequencies.scale), 0, false, false};
+    HostRotation r = {d, positions, rows, {}, {}, operationScale(d.rotation.operation, d.rotation.frequencies.scale),
+                      0, false,     false};
     r.grid = scaleGrid(d);
     selectRotationPositions(d, &r.positions_read, &r.frequencies);
-    r.backward = d.operation == ROPE_OPERATION_TRANSPOSE || d.operation == ROPE_OPERATION_INVERSE;
+    r.backward = d.rotation.operation == ROPE_OPERATION_TRANSPOSE || d.rotation.operation == ROPE_OPERATION_INVERSE;
     r.positions_known = positions != nullptr || !readsPositions(d.positions);
     return r;
 }
 
 RopeResult checkAngleSource(const HostRotation& r, RopeReason* reason) {
     const RopeRotateDescription& d = r.d;
-    const bool certain = d.frequencies.values != nullptr && (d.source != ROPE_SOURCE_ROWS || r.positions_known);
-    if (d.source == ROPE_SOURCE_INLINE) return checkValuesAreGiven(d.frequencies, reason);
+    const bool certain =
+        d.rotation.frequencies.values != nullptr && (d.rotation.source != ROPE_SOURCE_ROWS || r.positions_known);
+    if (d.rotation.source == ROPE_SOURCE_INLINE) return checkValuesAreGiven(d.rotation.frequencies, reason);
     if (r.rows != nullptr || certain) return ROPE_SUCCESS;
     return refuse(
         reason, ROPE_ERROR_INVALID,
@@ -253,14 +258,14 @@ RopeResult ropeHostRunRotate(const RopeRotateDescription* description, RopeHostR
                       "q or k is null but has heads; each tensor with heads is an array here");
     }
     data->outside = 0;
-    for (uint32_t batch = 0; d.source != ROPE_SOURCE_ROWS && batch < d.batch; ++batch) {
+    for (uint32_t batch = 0; d.rotation.source != ROPE_SOURCE_ROWS && batch < d.batch; ++batch) {
         for (uint32_t token = 0; token < d.tokens; ++token) {
             bool turns;
             const HostToken place = rotationToken(rotation, batch, token, &turns);
             data->outside += turns && isOutside(d, place);
         }
     }
-    rotateTensor(rotation, d.q, {data->q, data->reference_q, data->q_out, d.element_in, d.element_out});
-    rotateTensor(rotation, d.k, {data->k, data->reference_k, data->k_out, d.element_in, d.element_out});
+    rotateTensor(rotation, d.q, {data->q, data->reference_q, data->q_out, d.element, d.element_out});
+    rotateTensor(rotation, d.k, {data->k, data->reference_k, data->k_out, d.element, d.element_out});
     return result;
 }

@@ -21,16 +21,16 @@ void addToToken(const ResolvedAdd& addition, const HostRotation& r, const Tensor
     const RopeRotateDescription& d = addition.d;
     bool turns;
     const HostToken at = rotationToken(r, batch, token, &turns);
-    const bool lacks = d.source != ROPE_SOURCE_ROWS && turns && isOutside(d, at);
+    const bool lacks = d.rotation.source != ROPE_SOURCE_ROWS && turns && isOutside(d, at);
     const bool added = turns && !lacks;
     *outside += lacks;
-    const uint64_t from = headElement(addition.x.source, batch, token, 0);
-    const uint64_t to = headElement(addition.x.destination, batch, token, 0);
-    for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
+    const uint64_t from = headElement(addition.x.from, batch, token, 0);
+    const uint64_t to = headElement(addition.x.to, batch, token, 0);
+    for (uint32_t pair = 0; pair < d.rotation.rotary_dim / 2; ++pair) {
         CosSin cos_sin = {};
         if (added) findCosSin(r, static_cast<uint64_t>(batch) * d.tokens + token, at, pair, &cos_sin);
         for (uint32_t which = 0; which < 2; ++which) {
-            const uint32_t e = pairElement(d, d.pairing_in, pair, which);
+            const uint32_t e = pairElement(d, d.rotation.pairing, pair, which);
             storeValue(arrays, to + e, embeddedValue(addition, added, loadValue(arrays, from + e), cos_sin, which));
         }
     }
@@ -55,7 +55,7 @@ RopeResult ropeHostRunAdd(const RopeAddDescription* description, RopeHostAdd* da
     if (data->positions == nullptr && readsPositions(rotation.positions_read)) return refuseNullPositions(reason);
     if (data->x == nullptr) return refuse(reason, ROPE_ERROR_INVALID, "x is null; it must be the embeddings");
     data->outside = 0;
-    const TensorArrays arrays = {data->x, data->reference, data->x_out, d.element_in, d.element_out};
+    const TensorArrays arrays = {data->x, data->reference, data->x_out, d.element, d.element_out};
     for (uint32_t batch = 0; batch < d.batch; ++batch)
         for (uint32_t token = 0; token < d.tokens; ++token)
             addToToken(addition, rotation, arrays, batch, token, &data->outside);

@@ -90,10 +90,11 @@ RopeResult ropeHostRunBias(const RopeBiasDescription* description, RopeHostBias*
     BiasRows rows = {bias, data->rows, {}};
     for (uint32_t k = 0; bias.filled.kind == ROPE_BIAS_T5 && k < thresholdCount(bias.buckets); ++k)
         rows.thresholds[k] = thresholdOf(bias.buckets, k + 1);
-    const TensorArrays arrays = {data->x, data->reference, data->x_out, d.element_in, d.element_in};
+    const TensorArrays arrays = {data->x, data->reference, data->x_out, d.element, d.element};
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t query = 0; query < d.tokens; ++query) {
-            const HostToken token = findToken(d.positions, d.frequencies, data->positions, d.tokens, batch, query);
+            const HostToken token =
+                findToken(d.positions, d.rotation.frequencies, data->positions, d.tokens, batch, query);
             for (uint32_t head = 0; head < bias.filled.heads; ++head)
                 biasQuery(rows, arrays, token, headElement(bias.scores, batch, query, head), head);
         }

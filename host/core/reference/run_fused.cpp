@@ -21,7 +21,7 @@ struct TensorWork {
     const FusedTensor& t;
     HostRotation rotation;
     TensorArrays arrays;
-    const void* slot_map; // slots or block table
+    const void* slot_map; // slots or page table
     const void* weights;  // of a norm that has them in an array
     const void* biases;   // of the projection
 };
@@ -60,9 +60,9 @@ HostToken turningToken(const TensorWork& w, uint32_t batch, uint32_t number, boo
 // Returns the tokens of a batch, read from its count of tokens if the description has one.
 uint32_t countTokens(const ResolvedFused& fused, const void* positions, uint32_t batch) {
     const RopeFusedDescription& g = fused.filled;
-    if (g.tokens_counted == 0) return g.rotate.tokens;
+    if (g.tokens_counted == 0) return g.tokens;
     const int64_t count = readInteger(positions, fused.count_element, g.tokens_offset + batch * g.tokens_batch_stride);
-    return count < 0 ? 0 : count < g.rotate.tokens ? static_cast<uint32_t>(count) : g.rotate.tokens;
+    return count < 0 ? 0 : count < g.tokens ? static_cast<uint32_t>(count) : g.tokens;
 }
 
 // Finds the slot of a token. A ring has none for a token that a later one of its
@@ -95,8 +95,8 @@ bool makeTokenWork(const TensorWork& w, uint32_t batch, uint32_t number, TokenWo
         if (isShifted(w.t)) token->from = token->to;
     }
     token->turning = turningToken(w, batch, number, &token->turns);
-    token->turns = token->turns && (d.source == ROPE_SOURCE_ROWS || !isOutside(d, token->turning));
-    for (uint32_t pair = 0; token->turns && pair < d.rotary_dim / 2 && pair < kMaxKeptPairs; ++pair)
+    token->turns = token->turns && (d.rotation.source == ROPE_SOURCE_ROWS || !isOutside(d, token->turning));
+    for (uint32_t pair = 0; token->turns && pair < d.rotation.rotary_dim / 2 && pair < kMaxKeptPairs; ++pair)
         findCosSin(w.rotation, token->number, token->turning, pair, &token->cos_sin[pair]);
     return true;
 }
@@ -140,7 +140,7 @@ float weightOf(const HeadWork& h, uint32_t e) {
 ElementValue weighed(const HeadWork& h, uint32_t place, const ElementValue& value) {
     const RopeNorm& norm = h.w.t.norm;
     if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return value;
-    const float given = weightOf(h, place), offset = norm.weight_offset;
+    const float given = weightOf(h, place), offset = norm.weight_plus;
     return scaledValue(value, static_cast<double>(given) + offset, offset != 0 ? given + offset : given); // -0 stays
 }
 
@@ -195,16 +195,18 @@ CosSin cosSinOf(const HeadWork& h, uint32_t pair) {
 // them is taken.
 template <typename Take> void forEachRotated(const HeadWork& h, Take take) {
     const RopeRotateDescription& d = h.w.t.d;
-    for (uint32_t pair = 0; pair < d.rotary_dim / 2; ++pair) {
+    for (uint32_t pair = 0; pair < d.rotation.rotary_dim / 2; ++pair) {
         ElementValue values[2];
         for (uint32_t which = 0; which < 2; ++which)
-            values[which] = valueBeforeRotation(h, d.rotary_begin + pairElement(d, d.pairing_in, pair, which));
+            values[which] =
+                valueBeforeRotation(h, d.rotation.rotary_begin + pairElement(d, d.rotation.pairing, pair, which));
         if (h.token.turns) turnPair(h.w.rotation, cosSinOf(h, pair), values);
         for (uint32_t which = 0; which < 2; ++which)
-            take(d.rotary_begin + pairElement(d, d.pairing_out, pair, which), values[which]);
+            take(d.rotation.rotary_begin + pairElement(d, d.rotation.pairing_out, pair, which), values[which]);
     }
     for (uint32_t e = 0; e < d.head_dim; ++e)
-        if (e < d.rotary_begin || e >= d.rotary_begin + d.rotary_dim) take(e, valueBeforeRotation(h, e));
+        if (e < d.rotation.rotary_begin || e >= d.rotation.rotary_begin + d.rotation.rotary_dim)
+            take(e, valueBeforeRotation(h, e));
 }
 
 // Collects the elements that the norm takes, as it meets them.
@@ -318,7 +320,7 @@ TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, cons
                   : t.from_slot == ROPE_SLOT_K     ? data.k
                   : t.from_slot == ROPE_SLOT_K_OUT ? data.k_out
                                                    : data.v;
-    w.arrays.element_in = t.d.element_in;
+    w.arrays.element_in = t.d.element;
     w.arrays.element_out = t.d.element_out;
     return w;
 }
@@ -356,7 +358,7 @@ bool isMissed(const TensorWork& w, uint32_t batch, uint32_t number) {
     bool turns;
     uint64_t slot;
     const HostToken token = turningToken(w, batch, number, &turns);
-    if (turns && w.t.d.source != ROPE_SOURCE_ROWS && isOutside(w.t.d, token)) return true;
+    if (turns && w.t.d.rotation.source != ROPE_SOURCE_ROWS && isOutside(w.t.d, token)) return true;
     return w.t.cached &&
            placeInCache(w, batch, number, standingToken(w, batch, number), &slot) == SlotOutcome::kOutside;
 }
@@ -375,7 +377,7 @@ RopeResult ropeHostRunFused(const RopeFusedDescription* description, RopeHostFus
         result = checkArrays(makeTensorWork(fused, fused.tensors[i], *data), reason);
     if (result != ROPE_SUCCESS) return result;
     data->outside = 0;
-    for (uint32_t batch = 0; batch < fused.filled.rotate.batch; ++batch) {
+    for (uint32_t batch = 0; batch < fused.filled.batch; ++batch) {
         const uint32_t tokens = countTokens(fused, data->positions, batch);
         for (uint32_t token = 0; token < tokens; ++token) {
             bool missed = false;

@@ -130,7 +130,8 @@ RopeResult ropeHostRunRelative(const RopeRelativeDescription* description, RopeH
     const TensorArrays arrays = {data->x, data->reference, data->x_out, g.element_x, g.element_x};
     for (uint32_t batch = 0; batch < d.batch; ++batch) {
         for (uint32_t query = 0; query < d.tokens; ++query) {
-            const HostToken token = findToken(d.positions, d.frequencies, data->positions, d.tokens, batch, query);
+            const HostToken token =
+                findToken(d.positions, d.rotation.frequencies, data->positions, d.tokens, batch, query);
             for (uint32_t head = 0; head < g.heads; ++head) addToQuery(vectors, arrays, token, batch, query, head);
         }
     }

@@ -12,8 +12,8 @@ SlotOutcome slotInCache(int64_t found, const RopeCache& cache, uint64_t* slot) {
 }
 
 SlotOutcome mappedSlot(const RopeCache& cache, const void* map, uint32_t batch, uint32_t number, uint64_t* slot) {
-    const uint64_t entry = cache.slot_map_offset + batch * cache.slot_map_batch_stride + number;
-    const int64_t found = readInteger(map, cache.slot_map_element, entry);
+    const uint64_t entry = cache.map_offset + batch * cache.map_batch_stride + number;
+    const int64_t found = readInteger(map, cache.map_element, entry);
     return found == -1 ? SlotOutcome::kSkipped : slotInCache(found, cache, slot);
 }
 
@@ -21,9 +21,8 @@ SlotOutcome slotInPages(const RopeCache& cache, const void* table, uint32_t sequ
                         uint64_t* slot) {
     const int64_t column = position / cache.page_size;
     if (column >= cache.table_pages) return SlotOutcome::kOutside;
-    const uint64_t entry =
-        cache.slot_map_offset + sequence * cache.slot_map_batch_stride + static_cast<uint64_t>(column);
-    const int64_t page = readInteger(table, cache.slot_map_element, entry);
+    const uint64_t entry = cache.map_offset + sequence * cache.map_batch_stride + static_cast<uint64_t>(column);
+    const int64_t page = readInteger(table, cache.map_element, entry);
     if (page < 0 || page >= cache.slots / cache.page_size) return SlotOutcome::kOutside;
     return slotInCache(page * cache.page_size + position % cache.page_size, cache, slot);
 }
@@ -40,7 +39,7 @@ SlotOutcome findSlot(const RopeCache& cache, const void* map, uint32_t batch, ui
         return mappedSlot(cache, map, batch, number, slot);
     case ROPE_CACHE_RING:
         return slotInCache(position % cache.slots, cache, slot);
-    case ROPE_CACHE_BLOCK_TABLE:
+    case ROPE_CACHE_PAGE_TABLE:
         return slotInPages(cache, map, token.sequence, position, slot);
     default:
         return slotInCache(position, cache, slot);
@@ -49,7 +48,7 @@ SlotOutcome findSlot(const RopeCache& cache, const void* map, uint32_t batch, ui
 
 uint64_t slotElement(const RopeCache& cache, const RopeCacheLayout& layout, uint32_t sequence, uint64_t slot) {
     return layout.offset + sequence * layout.batch_stride + slot / cache.page_size * layout.page_stride +
-           slot % cache.page_size * layout.slot_stride;
+           slot % cache.page_size * layout.token_stride;
 }
 
 } // namespace rope

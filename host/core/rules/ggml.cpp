@@ -254,10 +254,10 @@ RopeResult checkPairs(const RopeGgml& p, RopeReason* reason) {
 } // namespace
 
 RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* values, uint8_t* axes,
-                        RopeRotateDescription* description, RopeReason* reason) {
+                        RopeRotation* rotation, RopeReason* reason) {
     clear(reason);
-    if (parameters == nullptr || values == nullptr || axes == nullptr || description == nullptr)
-        return refuseNull(reason, "parameters, values, axes or description");
+    if (parameters == nullptr || values == nullptr || axes == nullptr || rotation == nullptr)
+        return refuseNull(reason, "parameters, values, axes or rotation");
     const RopeGgml& p = *parameters;
     RopeResult result = checkElements(p, head_dim, reason);
     if (result == ROPE_SUCCESS) result = checkSections(p, head_dim, reason);
@@ -269,11 +269,10 @@ RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* v
     if (result == ROPE_SUCCESS) result = checkPairs(p, reason);
     if (result != ROPE_SUCCESS) return result;
     const bool several = makePairs(p, values, axes).greatest_axis != 0;
-    description->head_dim = head_dim;
-    description->rotary_begin = static_cast<uint32_t>(p.n_offs);
-    description->rotary_dim = 2 * pairCount(p);
-    description->chunk_dim = 0;
-    description->pairing_in = p.mode == kNormal ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
-    description->frequencies = {values, pairCount(p), realToDouble(scale), several ? axes : nullptr, 1};
+    rotation->rotary_begin = static_cast<uint32_t>(p.n_offs);
+    rotation->rotary_dim = 2 * pairCount(p);
+    rotation->chunk_dim = 0;
+    rotation->pairing = p.mode == kNormal ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF;
+    rotation->frequencies = {values, pairCount(p), realToDouble(scale), several ? axes : nullptr, 1};
     return result;
 }

@@ -475,6 +475,30 @@ typedef enum RopeSource {
     ROPE_SOURCE_MAX_ENUM = 0x7FFFFFFF
 } RopeSource;
 
+/* This says which elements rotate, and by what. Rotations and fused passes have one.
+ *
+ * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. That scale
+ * decides how products are rounded. (If the rows have a scale that frequencies.scale does not say, elements are within
+ * 2.28 ulp.) Inverse and shift want another scale, so they are refused from rows unless the scale is 1. Make rows of
+ * the wanted scale and say it in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1
+ * the shift. */
+typedef struct RopeRotation {
+    RopeFrequencies frequencies; /* inline: all but values; table and rows: the scale that the rows hold, sets and axes.
+                                    With axes their count is that of the pairs or 0; else it is not read */
+    uint32_t rotary_begin;       /* element of the head where the rotary part starts */
+    uint32_t rotary_dim;         /* even; 0: head_dim - rotary_begin. The rest of the head passes through bit for bit */
+    uint32_t chunk_dim;          /* half pairing: pairs lie in chunks of so many elements, each of two halves; even, and
+                                    rotary_dim a multiple; 0: rotary_dim, one chunk. Gemma 4's vision: rotary_dim / axes */
+    RopePairing pairing;
+    RopePairing pairing_out; /* another than `pairing` only out of place */
+    uint32_t skip_first;     /* so many tokens at each sequence's begin are not turned (class and register tokens), */
+    uint32_t skip_last;      /* and so many at its end; positions and rows have entries for them too, not used */
+    RopeOperation operation;
+    RopeSource source;
+    RopeAngle angle; /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
+    RopeRows rows;   /* table and rows */
+} RopeRotation;
+
 /* The layout tells where a tensor's elements lie. The head's elements are consecutive. If all strides are 0, the tensor
  * is packed, [batch, token, head, element]; otherwise a stride may be 0 only where its count is 1.
  *
@@ -487,10 +511,10 @@ typedef struct RopeLayout {
 
 typedef struct RopeTensor {
     uint32_t heads; /* 0: there is no such tensor */
-    RopeLayout source;
-    RopeLayout destination; /* out of place only */
-    uint32_t head_dim;      /* fused passes: elements of this tensor's heads; 0: the description's, and so is then
-                               where the rotary part starts */
+    RopeLayout from;
+    RopeLayout to;     /* out of place only */
+    uint32_t head_dim; /* fused passes: elements of this tensor's heads; 0: the description's, and so is then where the
+                          rotary part starts */
     uint32_t rotary_begin; /* with head_dim: element of this tensor's heads where the rotary part starts; V: not read */
 } RopeTensor;
 
@@ -517,36 +541,17 @@ typedef struct RopeTuning {
  * Reads POSITIONS (unless counted; by rows only the lengths of packed sequences with a window), FREQUENCIES (inline) or
  * ROWS, and Q, K. Writes Q, K, or out of place Q_OUT, K_OUT. Adds to COUNTER where count_outside is set and a token can
  * be without a position: with a table, unless positions are counted and all inside it; with INT64 or FLOAT32 positions;
- * with several sets. With rows as source nothing is counted.
- *
- * The source's rows hold frequencies.scale, and are used as they are: a second factor would round twice. That scale
- * decides how products are rounded. (If the rows have a scale that frequencies.scale does not say, elements are within
- * 2.28 ulp.) Inverse and shift want another scale, so they are refused from rows unless the scale is 1. Make rows of
- * the wanted scale and say it in frequencies.scale: transpose by rows of 1/scale is the inverse, forward by rows of 1
- * the shift. */
+ * with several sets. With rows as source nothing is counted. */
 typedef struct RopeRotateDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
     uint32_t head_dim;
-    uint32_t rotary_begin; /* element of the head where the rotary part starts */
-    uint32_t rotary_dim;   /* even; 0: head_dim - rotary_begin. The rest of the head passes through bit for bit */
-    uint32_t chunk_dim;    /* half pairing: pairs lie in chunks of so many elements, each of two halves; even, and
-                              rotary_dim a multiple; 0: rotary_dim, one chunk. Gemma 4's vision: rotary_dim / axes */
-    uint32_t skip_first;   /* so many tokens at each sequence's begin are not turned (class and register tokens), */
-    uint32_t skip_last;    /* and so many at its end; positions and rows have entries for them too, not used */
-    RopePairing pairing_in;
-    RopePairing pairing_out; /* another than pairing_in only out of place */
-    RopeElement element_in;
-    RopeElement element_out; /* another than element_in only out of place */
-    RopeOperation operation;
-    RopeSource source;
-    RopeAngle angle;             /* inline: that FREQUENCIES is written for, else what turns becomes NaN */
-    RopeFrequencies frequencies; /* inline: all but values; table and rows: the scale that the rows hold, sets and axes.
-                                    With axes their count is that of the pairs or 0; else it is not read */
+    RopeElement element;     /* of Q and K; 0: float32 */
+    RopeElement element_out; /* 0: the same; another one only out of place */
+    RopeRotation rotation;
     RopePositions positions;
-    RopeRows rows; /* table and rows */
     RopeTensor q, k;
-    uint32_t out_of_place;  /* 0: in place. 1: to destination, in Q_OUT and K_OUT; must not overlap the source */
+    uint32_t out_of_place;  /* 0: in place. 1: to Q_OUT and K_OUT, which must not overlap the sources */
     uint32_t count_outside; /* add 1 to COUNTER (a uint32 that you clear) for each token that should turn and has no
                                position, or a position outside the table */
     RopeTuning tuning;
@@ -572,11 +577,11 @@ typedef struct RopeGgml {
     int32_t n_offs;      /* elements of the head before those that turn */
 } RopeGgml;
 
-/* Writes what ggml's parameters mean into the description: head_dim, rotary_begin, rotary_dim, chunk_dim, pairing_in
- * and frequencies. The other members are yours: tensors, positions, and ROPE_OPERATION_TRANSPOSE for the gradient. The
- * frequencies and their axes are written to `values` and `axes`, which have room for head_dim / 2 entries each; the
- * description points at them (at axes only where several are named) as long as you plan by it. Frequency factors are
- * not among the parameters: divide by them, in `values` or by ropePlanFactors.
+/* Writes what ggml's parameters mean for heads of head_dim elements into the rotation: rotary_begin, rotary_dim,
+ * chunk_dim, pairing and frequencies. The other members are yours, such as ROPE_OPERATION_TRANSPOSE for the gradient.
+ * The frequencies and their axes are written to `values` and `axes`, which have room for head_dim / 2 entries each; the
+ * rotation points at them (at axes only where several are named) as long as you plan by it. Frequency factors are not
+ * among the parameters: divide by them, in `values` or by ropePlanFactors.
  *
  * The frequencies are those that ggml's formulas mean, without its roundings to float32: theta is a power of freq_base
  * and no chain of products. Only the bounds of YaRN's ramp are whole numbers that float32 decides, and there every
@@ -588,7 +593,7 @@ typedef struct RopeGgml {
  * of 0, which makes ggml write zeros, and a frequency of 2^28 turns or more, which every plan refuses. A refusal writes
  * nothing. */
 ROPE_API RopeResult ropeReadGgml(const RopeGgml* parameters, uint32_t head_dim, double* values, uint8_t* axes,
-                                 RopeRotateDescription* description, RopeReason* reason);
+                                 RopeRotation* rotation, RopeReason* reason);
 
 /* This holds a tensor of ggml's. `type`, `ne` and `nb` are the tensor's own numbers, and `offset` counts the bytes that
  * lie before its first element in the buffer that you give to the slot. */
@@ -651,8 +656,8 @@ typedef struct RopeAddDescription {
     uint32_t learned; /* 1: a learned table. 0: sinusoids */
     RopeSinusoidOrder order;
     uint32_t cosine_first; /* sinusoids: 1: sines and cosines change places (diffusers' flip_sin_to_cos) */
-    RopeElement element_in;
-    RopeElement element_out; /* another than element_in only out of place */
+    RopeElement element;
+    RopeElement element_out; /* 0: the same; another one only out of place */
     float scale;             /* of the embedding, sqrt(dim) in some models; 2^-20 to 2^20, 0 means 1 */
     RopeSource source;       /* of the sinusoids, as of a rotation's cos and sin */
     RopeAngle angle;         /* inline: that FREQUENCIES is written for, else the sums are NaN */
@@ -830,8 +835,8 @@ typedef enum RopeNormKind {
     ROPE_NORM_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeNormKind;
 
-/* y = (x * factor) * (weight + weight_offset), float32, every operation rounded; factor = 1/sqrt of a sum, rounded
- * once. Without a weight_offset nothing is added, so a weight of -0 keeps its sign. The order of the sum depends on
+/* y = (x * factor) * (weight + weight_plus), float32, every operation rounded; factor = 1/sqrt of a sum, rounded
+ * once. Without a weight_plus nothing is added, so a weight of -0 keeps its sign. The order of the sum depends on
  * nothing but `dim`. Every four elements give (a*a + b*b) + (c*c + d*d). These sums are added in turns to four totals,
  * and the totals as (t0 + t1) + (t2 + t3). Several heads are added one after the other. A mean is the sum times
  * float32(1 / count). LAYER: the mean of x comes first, from (a + b) + (c + d) and so on. x - mean takes the place of x
@@ -853,7 +858,7 @@ typedef struct RopeNorm {
     float epsilon;        /* finite, 0 or more */
     const float* weights; /* `dim` of them, with all_heads or weights_per_head heads * dim, in the order of the elements
                              that they meet (after: of pairing_out); null: none, or on the device */
-    float weight_offset;  /* with weights: added to each; 1 for Gemma */
+    float weight_plus;    /* with weights: added to each; 1 for Gemma */
     uint32_t weights_on_device;    /* 1: the weights are read from ROPE_SLOT_Q_WEIGHTS or ROPE_SLOT_K_WEIGHTS, and
                                       `weights` is null */
     RopeElement weights_element;   /* on the device: F32 (0 too), F16 or BF16, widened to float32 */
@@ -903,12 +908,12 @@ ROPE_API RopeResult ropeMakeQueryScale(double beta, uint32_t count, float* value
  * longer than its ring stand at consecutive positions, one after the other. Q is not concerned. */
 typedef enum RopeCacheKind {
     ROPE_CACHE_NONE = 0,
-    ROPE_CACHE_SLOTS = 1,       /* a slot for each token, from the slot map at slot_map_offset: [batch][tokens] */
-    ROPE_CACHE_POSITIONS = 2,   /* its position on axis 0, in a cache for each sequence */
-    ROPE_CACHE_RING = 3,        /* the position modulo slots (sliding windows), in a cache for each sequence. With more
-                                   tokens than slots each sequence's last `slots` tokens are written: see above */
-    ROPE_CACHE_BLOCK_TABLE = 4, /* in page table[sequence][position / page_size]; the table of int32 or int64 is the
-                                  slot map at slot_map_offset: [batch][table_pages] */
+    ROPE_CACHE_SLOTS = 1,      /* a slot for each token, from the slot map at map_offset: [batch][tokens] */
+    ROPE_CACHE_POSITIONS = 2,  /* its position on axis 0, in a cache for each sequence */
+    ROPE_CACHE_RING = 3,       /* the position modulo slots (sliding windows), in a cache for each sequence. With more
+                                  tokens than slots each sequence's last `slots` tokens are written: see above */
+    ROPE_CACHE_PAGE_TABLE = 4, /* in page table[sequence][position / page_size]; the table of int32 or int64 is the
+                                  slot map at map_offset: [batch][table_pages] */
     ROPE_CACHE_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeCacheKind;
 
@@ -924,7 +929,7 @@ typedef struct RopeCacheLayout {
     uint64_t offset;
     uint64_t batch_stride; /* POSITIONS and RING: from a sequence's cache to the next; else not read */
     uint64_t page_stride;  /* with pages */
-    uint64_t slot_stride;
+    uint64_t token_stride;
     uint64_t head_stride;
 } RopeCacheLayout;
 
@@ -944,21 +949,21 @@ typedef struct RopeCache {
     RopeElement element;   /* 0: the rotation's element_out */
     RopeElement v_element; /* V's; 0: the same */
     uint32_t slots;        /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
-    uint32_t page_size;    /* slots in one page, slots a multiple of it; 0: no pages, BLOCK_TABLE has them always */
-    RopePositionElement slot_map_element; /* INT32 or INT64, of slots or table */
-    uint32_t slot_map_apart;  /* 0: slots or table lie in POSITIONS, behind or before the positions. 1: in a buffer of
-                                 their own, SLOT_MAP; POSITIONS is then needed for positions and the count alone */
-    uint64_t slot_map_offset; /* elements of that kind from the beginning of the buffer. In POSITIONS what is read of
-                                 the positions, the slot map and the count of tokens may not overlap */
-    uint64_t slot_map_batch_stride; /* 0: tokens, or table_pages. One for all token counts lets their plans share
+    uint32_t page_size;    /* slots in one page, slots a multiple of it; 0: no pages, PAGE_TABLE has them always */
+    RopePositionElement map_element; /* INT32 or INT64, of slots or table */
+    uint32_t slot_map_apart;   /* 0: slots or table lie in POSITIONS, behind or before the positions. 1: in a buffer of
+                                  their own, SLOT_MAP; POSITIONS is then needed for positions and the count alone */
+    uint64_t map_offset;       /* elements of that kind from the beginning of the buffer. In POSITIONS what is read of
+                                       the positions, the slot map and the count of tokens may not overlap */
+    uint64_t map_batch_stride; /* 0: tokens, or table_pages. One for all token counts lets their plans share
                                        pipelines */
-    uint32_t table_pages;           /* BLOCK_TABLE: pages of one sequence */
+    uint32_t table_pages;      /* PAGE_TABLE: pages of one sequence */
     RopeCacheLayout k, v;
     RopeCacheLayout k_scales; /* I8, and float8 without a given scale: float32s in the same buffer, which its offset */
     RopeCacheLayout v_scales; /* counts; all strides 0: packed in the cache's order with heads of one element. They must
                                  not overlap the elements */
     RopeCacheScale k_given_scale, v_given_scale; /* float8 */
-    uint32_t v_shares_buffer;                    /* 1: V's cache is in K_OUT too, else in V_OUT */
+    uint32_t one_buffer;                         /* 1: V's cache is in K_OUT too, else in V_OUT */
     uint32_t shift; /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
                        positions; operation SHIFT, no V. Quantized elements are widened to float32 (an integer times d,
                        plus the minimum; float8 times its scale, or over it), turned, and quantized again as above, with
@@ -968,7 +973,7 @@ typedef struct RopeCache {
     int32_t delta;
 } RopeCache;
 
-/* Q goes in place or out of place (rotate.out_of_place). K and V go to the cache or, without a cache, as Q does. V is
+/* Q goes in place or out of place (out_of_place). K and V go to the cache or, without a cache, as Q does. V is
  * not turned. All three take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a
  * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
  * Q_WEIGHTS and K_WEIGHTS count too. The bits are the same in one dispatch and in several.
@@ -985,25 +990,35 @@ typedef struct RopeCache {
  * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe
  * it:
  *
- *     rotate.k.heads = heads;
+ *     k.heads = heads;
  *     k_norm.kind = ROPE_NORM_RMS;     k_norm.epsilon = 1e-6f;
  *     k_norm.weights_on_device = 1;    k_norm.weights_element = ROPE_ELEMENT_F32;
  *     cache.kind = ROPE_CACHE_SLOTS;   cache.slots = slots;    cache.element = ROPE_ELEMENT_F16;
- *     cache.slot_map_apart = 1;        cache.slot_map_element = ROPE_POSITION_INT64;
+ *     cache.slot_map_apart = 1;        cache.map_element = ROPE_POSITION_INT64;
  *
- * Reads POSITIONS (positions, slots or block table that are not apart, and the count of tokens; bound from its
- * beginning), SLOT_MAP (slots or block table apart; bound from its beginning), FREQUENCIES or ROWS, PARAMETERS (where a
+ * Reads POSITIONS (positions, slots or page table that are not apart, and the count of tokens; bound from its
+ * beginning), SLOT_MAP (slots or page table apart; bound from its beginning), FREQUENCIES or ROWS, PARAMETERS (where a
  * norm has weights that are not on the device, queries have a scale, or float8 has a given scale), Q_WEIGHTS and
  * K_WEIGHTS (weights on the device), BIASES, Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER
- * where rotate.count_outside is set: one for each token that should turn and has no position, or a position outside the
+ * where count_outside is set: one for each token that should turn and has no position, or a position outside the
  * table, or that has no slot in the cache. With rows as source the lengths of packed sequences are read for a cache, a
  * window or a scale of queries. A token behind the last sequence then turns in no tensor; without any of these all
  * tokens turn. */
 typedef struct RopeFusedDescription {
-    RopeRotateDescription rotate; /* its k.destination is not read where there is a cache */
+    uint32_t batch; /* 0: 1 */
+    uint32_t tokens;
+    uint32_t head_dim;       /* of tensors that do not say their own */
+    RopeElement element;     /* of Q, K and V as they are read; 0: float32 */
+    RopeElement element_out; /* of what no cache takes; 0: the same; another one only out of place */
+    RopeRotation rotation;
+    RopePositions positions;
+    RopeTensor q, k, v;    /* a cache's tensors have no `to` */
+    uint32_t out_of_place; /* 0: a tensor without a cache is written in place. 1: to Q_OUT, K_OUT, V_OUT, which must not
+                              overlap the sources */
+    uint32_t count_outside; /* add 1 to COUNTER for each token without a position or a slot: see above */
+    RopeTuning tuning;
     uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
                              are not read */
-    RopeTensor v;
     RopeNorm q_norm, k_norm;
     RopeNorm v_norm; /* Gemma 3n, Gemma 4: RMS without weights; weights lie in PARAMETERS alone */
     RopeProjectionBiases biases;
@@ -1011,7 +1026,7 @@ typedef struct RopeFusedDescription {
                    than 0, and finite; 0: none */
     RopeQueryScale query_scale;
     RopeCache cache;
-    uint32_t packed;         /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
+    uint32_t packed_qkv;     /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
                                 [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
                                 without a cache, V stays as it lies, but for biases, clip and
                                 v_norm */
@@ -1048,7 +1063,7 @@ typedef enum RopeSlot {
     ROPE_SLOT_X_OUT = 12,
     ROPE_SLOT_FACTORS = 13,         /* float32, what frequencies are divided by */
     ROPE_SLOT_FREQUENCIES_OUT = 14, /* the quotients: FREQUENCIES of the plans that follow */
-    ROPE_SLOT_SLOT_MAP = 15,        /* slots or block table, with cache.slot_map_apart */
+    ROPE_SLOT_SLOT_MAP = 15,        /* slots or page table, with cache.slot_map_apart */
     ROPE_SLOT_Q_WEIGHTS = 16,       /* of Q's norm, with q_norm.weights_on_device */
     ROPE_SLOT_K_WEIGHTS = 17,       /* of K's norm, with k_norm.weights_on_device */
     ROPE_SLOT_BIASES = 18,          /* of the projection */
@@ -1169,12 +1184,12 @@ ROPE_API RopeResult ropePlanFused(const RopeFusedDescription* description, const
 ROPE_API RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
                                        const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS],
                                        uint32_t* plan_count);
-/* Plans a node of ggml's graph. ropeReadGgml has filled in the rotation. Its tensors, elements, operation, batch,
- * tokens and positions are the node's and are not read, and neither are frequencies.values. The tensors' elements lie
- * beside each other (nb[0]); their other strides are free. A refusal names a member of the node, or of the description
- * that the node means. The plan takes one dispatch, or more if a device is too small. */
-ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotateDescription* rotation,
-                                 const RopeLimits* limits, RopePlan* plan);
+/* Plans a node of ggml's graph. ropeReadGgml has filled in the rotation. Its operation is the node's and is not read,
+ * and neither are frequencies.values. The tensors' elements lie beside each other (nb[0]); their other strides are
+ * free. A refusal names a member of the node, or of the description that the node means. The plan takes one dispatch,
+ * or more if a device is too small. */
+ROPE_API RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, const RopeLimits* limits,
+                                 RopePlan* plan);
 ROPE_API RopeResult ropePlanAdd(const RopeAddDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanBias(const RopeBiasDescription* description, const RopeLimits* limits, RopePlan* plan);
 ROPE_API RopeResult ropePlanRelative(const RopeRelativeDescription* description, const RopeLimits* limits,
@@ -1416,9 +1431,9 @@ typedef struct RopeHostRotate {
 } RopeHostRotate;
 
 /* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device, biases with biases.given.
- * The caches are k_out and v_out (with cache.v_shares_buffer k_out alone); the references have the same elements before
- * they are quantized. With cache.shift K is read from k_out too. With `packed` K and V are read from q, and K in place
- * goes to k_out, which may be q itself. */
+ * The caches are k_out and v_out (with cache.one_buffer k_out alone); the references have the same elements before
+ * they are quantized. With cache.shift K is read from k_out too. With `packed_qkv` K and V are read from q, and K in
+ * place goes to k_out, which may be q itself. */
 typedef struct RopeHostFused {
     const void* positions;
     const void* rows;

@@ -87,7 +87,7 @@ inline RopeRotateDescription latentRotation(uint32_t batch, uint32_t tokens, uin
     d.batch = batch;
     d.tokens = tokens;
     d.head_dim = rope_dim;
-    d.pairing_in = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
     d.q = tensors.q;
     d.k = tensors.k;
     return d;
@@ -129,12 +129,12 @@ class Frequencies {
     double scale_ = 1;
 };
 
-// GgmlRotation owns what the parameters of ggml's rope operator mean (ropeReadGgml): a rotation without tensors, and
-// its frequencies.
+// GgmlRotation owns what the parameters of ggml's rope operator mean (ropeReadGgml): a rotation and its
+// frequencies.
 class GgmlRotation {
   public:
     GgmlRotation() = default;
-    GgmlRotation(const GgmlRotation&) = delete; // the description points into this object
+    GgmlRotation(const GgmlRotation&) = delete; // the rotation points into this object
     GgmlRotation& operator=(const GgmlRotation&) = delete;
 
     // Reads the 64 bytes of a node's op_params. A refusal leaves what was read before.
@@ -145,23 +145,23 @@ class GgmlRotation {
         std::vector<double> values(pairs + 1);
         std::vector<uint8_t> axes(pairs + 1);
         const RopeResult result = ropeReadGgml(op_params != nullptr ? &parameters : nullptr, head_dim, values.data(),
-                                               axes.data(), &description_, reason);
+                                               axes.data(), &rotation_, reason);
         if (result == ROPE_SUCCESS) {
-            values_.swap(values); // the description points at what is swapped in
+            values_.swap(values); // the rotation points at what is swapped in
             axes_.swap(axes);
         }
         return result;
     }
-    const RopeRotateDescription& get() const { return description_; }
+    const RopeRotation& get() const { return rotation_; }
     // Returns the words of ROPE_SLOT_FREQUENCIES. They are empty if nothing was read.
     std::vector<uint32_t> words(RopeAngle angle, RopeReason* reason = nullptr) const {
-        return frequencyWords(description_.frequencies, angle, reason);
+        return frequencyWords(rotation_.frequencies, angle, reason);
     }
 
   private:
     std::vector<double> values_;
     std::vector<uint8_t> axes_;
-    RopeRotateDescription description_ = {};
+    RopeRotation rotation_ = {};
 };
 
 // Returns what ropePlanGgml asks about a tensor of ggml's, which has the members `ne`, `nb` and `type`. `offset` counts

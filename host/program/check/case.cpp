@@ -162,70 +162,73 @@ struct CaseInputs {
 // Makes the rows that the case reads: the CPU computes them in float32 and rounds them to their element.
 bool makeCaseRows(const RopeRotateDescription& d, uint64_t bytes, CaseInputs* inputs, Failure* failure) {
     RopeTableDescription table = {};
-    table.frequencies = d.frequencies;
-    table.angle = d.angle;
-    table.rows = d.rows;
+    table.frequencies = d.rotation.frequencies;
+    table.angle = d.rotation.angle;
+    table.rows = d.rotation.rows;
     table.rows.element = ROPE_ELEMENT_DEFAULT;
     table.batch = d.batch;
     table.tokens = d.tokens;
     table.positions = d.positions;
-    const size_t count = static_cast<size_t>(bytes / ropeElementBytes(d.rows.element));
-    std::vector<float> values(count +
-                              size_t{2} * d.frequencies.count); // a table's last row may reach beyond what is read
+    const size_t count = static_cast<size_t>(bytes / ropeElementBytes(d.rotation.rows.element));
+    std::vector<float> values(
+        count + size_t{2} * d.rotation.frequencies.count); // a table's last row may reach beyond what is read
     const RopeHostTable data = {inputs->slots.bytes[ROPE_SLOT_POSITIONS].data(), nullptr, values.data()};
     RopeReason reason;
-    const bool by_position = d.source == ROPE_SOURCE_TABLE;
-    for (uint32_t set = 0; set < (by_position && d.frequencies.sets > 1 ? d.frequencies.sets : 1); ++set) {
+    const bool by_position = d.rotation.source == ROPE_SOURCE_TABLE;
+    for (uint32_t set = 0; set < (by_position && d.rotation.frequencies.sets > 1 ? d.rotation.frequencies.sets : 1);
+         ++set) {
         if (by_position) {
             table.batch = 1;
-            table.tokens = d.rows.count;
+            table.tokens = d.rotation.rows.count;
             table.positions = {};
             table.positions.kind = ROPE_POSITIONS_COUNTED;
-            table.positions.first = d.rows.first_position;
+            table.positions.first = d.rotation.rows.first_position;
             table.frequencies.sets = 1;
-            table.frequencies.values = d.frequencies.values + size_t{set} * d.frequencies.count;
-            table.rows.offset = d.rows.offset + uint64_t{set} * d.rows.count * d.rows.row_stride;
+            table.frequencies.values = d.rotation.frequencies.values + size_t{set} * d.rotation.frequencies.count;
+            table.rows.offset =
+                d.rotation.rows.offset + uint64_t{set} * d.rotation.rows.count * d.rotation.rows.row_stride;
         }
         if (ropeHostRunTable(&table, &data, &reason) != ROPE_SUCCESS) return fail(failure, reason.text);
     }
     std::vector<uint8_t>& rows = inputs->slots.bytes[ROPE_SLOT_ROWS];
     rows.resize(static_cast<size_t>(bytes));
-    ropeConvertElements(values.data(), ROPE_ELEMENT_F32, rows.data(), d.rows.element, count);
+    ropeConvertElements(values.data(), ROPE_ELEMENT_F32, rows.data(), d.rotation.rows.element, count);
     return true;
 }
 
 bool makeCaseInputs(const RopePlan& plan, uint64_t seed, RopeRotateDescription* d, CaseInputs* inputs,
                     Failure* failure) {
     Lcg random = {seed};
-    inputs->frequencies = caseFrequencies(d->frequencies);
-    d->frequencies.values = inputs->frequencies.data();
+    inputs->frequencies = caseFrequencies(d->rotation.frequencies);
+    d->rotation.frequencies.values = inputs->frequencies.data();
     SlotBytes& slots = inputs->slots;
-    slots.bytes[ROPE_SLOT_POSITIONS] =
-        drawPositions(d->frequencies, d->positions, d->batch, d->tokens, d->source == ROPE_SOURCE_TABLE, &random);
+    slots.bytes[ROPE_SLOT_POSITIONS] = drawPositions(d->rotation.frequencies, d->positions, d->batch, d->tokens,
+                                                     d->rotation.source == ROPE_SOURCE_TABLE, &random);
     slots.set(ROPE_SLOT_COUNTER, std::vector<uint32_t>{1000});
     slots.bytes[ROPE_SLOT_FREQUENCIES].resize(inputs->frequencies.size() * ropeFrequencyBytes(1));
-    ropeWriteFrequencies(&d->frequencies, d->angle, slots.bytes[ROPE_SLOT_FREQUENCIES].data(), nullptr);
+    ropeWriteFrequencies(&d->rotation.frequencies, d->rotation.angle, slots.bytes[ROPE_SLOT_FREQUENCIES].data(),
+                         nullptr);
     for (const RopeSlot slot : {ROPE_SLOT_Q, ROPE_SLOT_K})
-        slots.bytes[slot] = drawElements(static_cast<size_t>(plan.bytes[slot]), d->element_in, &random);
+        slots.bytes[slot] = drawElements(static_cast<size_t>(plan.bytes[slot]), d->element, &random);
     for (const RopeSlot slot : {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT})
         slots.bytes[slot].assign(static_cast<size_t>(plan.bytes[slot]), 0xA5);
-    return d->source == ROPE_SOURCE_INLINE || makeCaseRows(*d, plan.bytes[ROPE_SLOT_ROWS], inputs, failure);
+    return d->rotation.source == ROPE_SOURCE_INLINE || makeCaseRows(*d, plan.bytes[ROPE_SLOT_ROWS], inputs, failure);
 }
 
 double worstError(const RopeRotateDescription& d, const RopeTensor& tensor, const std::vector<double>& truth,
                   const std::vector<uint8_t>& bytes) {
-    const uint32_t pairs = d.rotary_dim / 2;
-    const uint32_t chunk = d.chunk_dim != 0 ? d.chunk_dim : d.rotary_dim;
-    const uint32_t half = rope::liesInChunks(d.pairing_out) ? chunk / 2 : 1;
+    const uint32_t pairs = d.rotation.rotary_dim / 2;
+    const uint32_t chunk = d.rotation.chunk_dim != 0 ? d.rotation.chunk_dim : d.rotation.rotary_dim;
+    const uint32_t half = rope::liesInChunks(d.rotation.pairing_out) ? chunk / 2 : 1;
     std::vector<float> values(truth.size());
     ropeConvertElements(bytes.data(), d.element_out, values.data(), ROPE_ELEMENT_F32, values.size());
     double worst = 0;
     for (uint64_t i = 0; i < uint64_t{d.batch} * d.tokens * tensor.heads * pairs; ++i) {
         const uint64_t pair = i % pairs, head = i / pairs % tensor.heads;
         const uint64_t token = i / pairs / tensor.heads % d.tokens, batch = i / pairs / tensor.heads / d.tokens;
-        const RopeLayout& to = tensor.destination;
-        const uint64_t base =
-            to.offset + batch * to.batch_stride + token * to.token_stride + head * to.head_stride + d.rotary_begin;
+        const RopeLayout& to = tensor.to;
+        const uint64_t base = to.offset + batch * to.batch_stride + token * to.token_stride + head * to.head_stride +
+                              d.rotation.rotary_begin;
         const uint64_t x = base + pair / half * 2 * half + pair % half, y = x + half;
         const double ulp = ulpOf(std::hypot(truth[x], truth[y]), d.element_out);
         const double error = std::fmax(std::fabs(values[x] - truth[x]), std::fabs(values[y] - truth[y])) / ulp;
@@ -245,14 +248,15 @@ bool runOnCpu(RopeRotateDescription d, const SlotBytes& before, const RopePlan& 
     truth[1].resize(static_cast<size_t>(plan.bytes[k_out] / ropeElementBytes(d.element_out)));
     RopeHostRotate data = {};
     data.positions = before.bytes[ROPE_SLOT_POSITIONS].data();
-    data.rows = d.source == ROPE_SOURCE_INLINE ? nullptr : before.bytes[ROPE_SLOT_ROWS].data();
+    data.rows = d.rotation.source == ROPE_SOURCE_INLINE ? nullptr : before.bytes[ROPE_SLOT_ROWS].data();
     data.q = before.bytes[ROPE_SLOT_Q].data();
     data.k = before.bytes[ROPE_SLOT_K].data();
     data.reference_q = truth[0].data();
     data.reference_k = truth[1].data();
     data.q_out = expected->bytes[q_out].data();
     data.k_out = expected->bytes[k_out].data();
-    if (d.source != ROPE_SOURCE_INLINE && d.rows.element != ROPE_ELEMENT_F32) d.frequencies.values = nullptr;
+    if (d.rotation.source != ROPE_SOURCE_INLINE && d.rotation.rows.element != ROPE_ELEMENT_F32)
+        d.rotation.frequencies.values = nullptr;
     RopeReason reason;
     if (ropeHostRunRotate(&d, &data, &reason) != ROPE_SUCCESS) return fail(failure, reason.text);
     if (plan.bytes[ROPE_SLOT_COUNTER] != 0)
@@ -266,8 +270,8 @@ bool checkRotationCase(CheckDevice* device, const RotateCase& given, uint64_t se
                        Failure* failure) {
     RopeRotateDescription d = given.description;
     RopePlan plan;
-    const std::vector<double> frequencies = caseFrequencies(d.frequencies);
-    d.frequencies.values = frequencies.data();
+    const std::vector<double> frequencies = caseFrequencies(d.rotation.frequencies);
+    d.rotation.frequencies.values = frequencies.data();
     const RopeLimits& limits = device->opened.limits();
     if (ropePlanRotate(&d, &limits, &plan) != ROPE_SUCCESS) return fail(failure, given.name + ": " + plan.reason.text);
     CaseInputs inputs;

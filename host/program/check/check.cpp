@@ -123,7 +123,7 @@ class CaseQueue {
         const RopeRotateDescription& d = rotation.description;
         const size_t elements = elementNames().size(); // the order of addReportRows
         const size_t row =
-            2 + (static_cast<size_t>(d.source) * elements + static_cast<size_t>(d.element_in - 1)) * elements +
+            2 + (static_cast<size_t>(d.rotation.source) * elements + static_cast<size_t>(d.element - 1)) * elements +
             static_cast<size_t>(d.element_out - 1);
         return add(index, row, rotation.name, device->nearest, errors);
     }

@@ -41,12 +41,12 @@ struct PartialCase {
 namespace {
 
 bool mayBeInPlace(const PartialCase& partial) {
-    return partial.d.element_in == partial.d.element_out && partial.d.pairing_in == partial.d.pairing_out;
+    return partial.d.element == partial.d.element_out && partial.d.rotation.pairing == partial.d.rotation.pairing_out;
 }
 bool isOutOfPlace(const PartialCase& partial) { return partial.d.out_of_place != 0; }
-bool isInline(const PartialCase& partial) { return partial.d.source == ROPE_SOURCE_INLINE; }
-bool hasRows(const PartialCase& partial) { return partial.d.source != ROPE_SOURCE_INLINE; }
-bool hasPositions(const PartialCase& partial) { return partial.d.source != ROPE_SOURCE_ROWS; }
+bool isInline(const PartialCase& partial) { return partial.d.rotation.source == ROPE_SOURCE_INLINE; }
+bool hasRows(const PartialCase& partial) { return partial.d.rotation.source != ROPE_SOURCE_INLINE; }
+bool hasPositions(const PartialCase& partial) { return partial.d.rotation.source != ROPE_SOURCE_ROWS; }
 bool isPerToken(const PartialCase& partial) {
     return hasPositions(partial) && partial.d.positions.kind == ROPE_POSITIONS_PER_TOKEN;
 }
@@ -54,30 +54,33 @@ bool hasPositionBuffer(const PartialCase& partial) {
     return hasPositions(partial) && partial.d.positions.kind != ROPE_POSITIONS_COUNTED;
 }
 bool mayHaveFractions(const PartialCase& partial) {
-    return hasPositionBuffer(partial) && partial.d.source != ROPE_SOURCE_TABLE;
+    return hasPositionBuffer(partial) && partial.d.rotation.source != ROPE_SOURCE_TABLE;
 }
 bool hasFractions(const PartialCase& partial) { return partial.d.positions.element == ROPE_POSITION_FLOAT32; }
 bool mayBePacked(const PartialCase& partial) { return hasPositionBuffer(partial) && !hasFractions(partial); }
 bool hasChunks(const PartialCase& partial) {
-    return rope::liesInChunks(partial.d.pairing_in) || rope::liesInChunks(partial.d.pairing_out);
+    return rope::liesInChunks(partial.d.rotation.pairing) || rope::liesInChunks(partial.d.rotation.pairing_out);
 }
 // Inverse and shift want rows with the scale that they need.
-bool mayScale(const PartialCase& partial) { return isInline(partial) || partial.d.operation < ROPE_OPERATION_INVERSE; }
+bool mayScale(const PartialCase& partial) {
+    return isInline(partial) || partial.d.rotation.operation < ROPE_OPERATION_INVERSE;
+}
 
 // A new option is one row. Compiling takes the most time, so options that choose a pipeline come first and the others
 // last. The alignment is sampled because every one of its choices would compile all pipelines anew.
 const std::vector<MatrixOption> kOptions = {
     {"element in", false, elementNames(" in"),
-     [](uint32_t choice, PartialCase* partial) { partial->d.element_in = static_cast<RopeElement>(1 + choice); },
-     nullptr},
+     [](uint32_t choice, PartialCase* partial) { partial->d.element = static_cast<RopeElement>(1 + choice); }, nullptr},
     {"element out", false, elementNames(" out"),
      [](uint32_t choice, PartialCase* partial) { partial->d.element_out = static_cast<RopeElement>(1 + choice); },
      nullptr},
     {"pairing in", false, pairingNames(" in"),
-     [](uint32_t choice, PartialCase* partial) { partial->d.pairing_in = static_cast<RopePairing>(1 + choice); },
+     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.pairing = static_cast<RopePairing>(1 + choice); },
      nullptr},
     {"pairing out", false, pairingNames(" out"),
-     [](uint32_t choice, PartialCase* partial) { partial->d.pairing_out = static_cast<RopePairing>(1 + choice); },
+     [](uint32_t choice, PartialCase* partial) {
+         partial->d.rotation.pairing_out = static_cast<RopePairing>(1 + choice);
+     },
      nullptr},
     {"place",
      false,
@@ -87,15 +90,17 @@ const std::vector<MatrixOption> kOptions = {
     {"source",
      false,
      {"inline", "table", "rows"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.source = static_cast<RopeSource>(choice); },
+     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.source = static_cast<RopeSource>(choice); },
      nullptr},
     {"angle",
      false,
      {"exact", "compatible"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.angle = static_cast<RopeAngle>(choice); },
+     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.angle = static_cast<RopeAngle>(choice); },
      isInline},
     {"row element", false, elementNames(" rows"),
-     [](uint32_t choice, PartialCase* partial) { partial->d.rows.element = static_cast<RopeElement>(1 + choice); },
+     [](uint32_t choice, PartialCase* partial) {
+         partial->d.rotation.rows.element = static_cast<RopeElement>(1 + choice);
+     },
      hasRows},
     {"positions",
      false,
@@ -113,11 +118,11 @@ const std::vector<MatrixOption> kOptions = {
      true,
      {"by four", "by two", "by the least"},
      [](uint32_t choice, PartialCase* partial) {
-         const bool floats = partial->d.element_in == ROPE_ELEMENT_F32 && partial->d.element_out == ROPE_ELEMENT_F32;
+         const bool floats = partial->d.element == ROPE_ELEMENT_F32 && partial->d.element_out == ROPE_ELEMENT_F32;
          const HeadShape& shape = choice == 2 && !floats ? kHalvesByTwo : kHeadShapes[choice];
          partial->d.head_dim = shape.dim;
-         partial->d.rotary_begin = shape.begin;
-         partial->d.rotary_dim = shape.rotary;
+         partial->d.rotation.rotary_begin = shape.begin;
+         partial->d.rotation.rotary_dim = shape.rotary;
      },
      nullptr},
     {"size",
@@ -134,8 +139,8 @@ const std::vector<MatrixOption> kOptions = {
      true,
      {"one chunk", "chunks"},
      [](uint32_t choice, PartialCase* partial) {
-         const uint32_t rotary = partial->d.rotary_dim;
-         if (choice != 0) partial->d.chunk_dim = rotary % 16 == 0 ? 16 : rotary % 4 == 0 ? 4 : 2;
+         const uint32_t rotary = partial->d.rotation.rotary_dim;
+         if (choice != 0) partial->d.rotation.chunk_dim = rotary % 16 == 0 ? 16 : rotary % 4 == 0 ? 4 : 2;
      },
      hasChunks},
     {"packing",
@@ -162,25 +167,27 @@ const std::vector<MatrixOption> kOptions = {
     {"axes",
      true,
      {"one axis", "three axes"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.frequencies.axes = choice == 0 ? nullptr : kThreeAxes; },
+     [](uint32_t choice, PartialCase* partial) {
+         partial->d.rotation.frequencies.axes = choice == 0 ? nullptr : kThreeAxes;
+     },
      hasPositions},
     {"sets",
      true,
      {"one set", "three sets"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.frequencies.sets = choice == 0 ? 1 : 3; },
+     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.frequencies.sets = choice == 0 ? 1 : 3; },
      hasPositionBuffer},
     {"window",
      true,
      {"all tokens", "window"},
      [](uint32_t choice, PartialCase* partial) {
-         partial->d.skip_first = choice;
-         partial->d.skip_last = partial->d.tokens > 1 ? choice : 0;
+         partial->d.rotation.skip_first = choice;
+         partial->d.rotation.skip_last = partial->d.tokens > 1 ? choice : 0;
      },
      nullptr},
     {"operation",
      false,
      {"forward", "transpose", "inverse", "shift"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.operation = static_cast<RopeOperation>(choice); },
+     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.operation = static_cast<RopeOperation>(choice); },
      nullptr},
     {"row format",
      false,
@@ -192,7 +199,7 @@ const std::vector<MatrixOption> kOptions = {
     {"scale",
      false,
      {"not scaled", "scaled"},
-     [](uint32_t choice, PartialCase* partial) { partial->d.frequencies.scale = choice == 0 ? 1 : kScale; },
+     [](uint32_t choice, PartialCase* partial) { partial->d.rotation.frequencies.scale = choice == 0 ? 1 : kScale; },
      mayScale},
     {"order",
      false,
@@ -214,8 +221,8 @@ const std::vector<MatrixOption> kOptions = {
      {"part of the head", "whole head"},
      [](uint32_t choice, PartialCase* partial) {
          if (choice == 0) return;
-         partial->d.head_dim = partial->d.rotary_dim;
-         partial->d.rotary_begin = 0;
+         partial->d.head_dim = partial->d.rotation.rotary_dim;
+         partial->d.rotation.rotary_begin = 0;
      },
      nullptr},
     {"sharing",
@@ -268,9 +275,8 @@ RopeLayout makeLayout(TensorOrder order, bool gapped, const RopeRotateDescriptio
 void setLayouts(PartialCase* partial) {
     RopeRotateDescription& d = partial->d;
     for (RopeTensor* tensor : {&d.q, &d.k}) {
-        tensor->source = makeLayout(partial->from, partial->gapped, d, tensor->heads);
-        tensor->destination =
-            d.out_of_place != 0 ? makeLayout(partial->to, partial->gapped, d, tensor->heads) : tensor->source;
+        tensor->from = makeLayout(partial->from, partial->gapped, d, tensor->heads);
+        tensor->to = d.out_of_place != 0 ? makeLayout(partial->to, partial->gapped, d, tensor->heads) : tensor->from;
     }
 }
 
@@ -298,15 +304,16 @@ RotateCase rotateCase(const Choices& choices) {
     }
     setLayouts(&partial);
     RopeRotateDescription& d = partial.d;
-    d.frequencies.count = d.rotary_dim / 2;
+    d.rotation.frequencies.count = d.rotation.rotary_dim / 2;
     d.positions.first = -5;
     d.positions.offset = hasPositions(partial) && d.positions.kind != ROPE_POSITIONS_COUNTED ? 3 : 0;
     if (hasRows(partial)) {
-        const bool table = d.source == ROPE_SOURCE_TABLE;
+        const bool table = d.rotation.source == ROPE_SOURCE_TABLE;
         const uint32_t rows = table ? 12 : d.batch * d.tokens;
-        d.rows.first_position = -3;
-        ropeSetRows(partial.format, d.rotary_dim / 2, table ? rows * d.frequencies.sets : rows, &d.rows);
-        d.rows.count = rows;
+        d.rotation.rows.first_position = -3;
+        ropeSetRows(partial.format, d.rotation.rotary_dim / 2, table ? rows * d.rotation.frequencies.sets : rows,
+                    &d.rotation.rows);
+        d.rotation.rows.count = rows;
     }
     d.count_outside = 1;
     made.description = d;

@@ -110,9 +110,9 @@ bool readAddition(const AddPositionsOptions& options, AdditionRequest* addition,
     d.batch = addition->x.batch;
     d.tokens = addition->x.tokens;
     d.dim = addition->x.head_dim;
-    d.element_in = addition->x.element;
-    d.element_out = options.element_out.empty() ? d.element_in : elementOf(options.element_out);
-    d.out_of_place = d.element_out != d.element_in;
+    d.element = addition->x.element;
+    d.element_out = options.element_out.empty() ? d.element : elementOf(options.element_out);
+    d.out_of_place = d.element_out != d.element;
     d.scale = static_cast<float>(options.scale);
     if (!(options.table.empty() ? readSinusoids : readLearnedTable)(options, addition, failure) ||
         !readAdditionPositions(options, addition, failure))

@@ -19,7 +19,7 @@ OutputArray rotateOutput(const char* option, const std::string& path, const Rota
                          const Tensor& tensor, std::vector<uint8_t> data) {
     const RopeRotateDescription& d = request.description;
     OutputArray output = {{option, path, ""}, {}};
-    output.array.type = typeOf(d.element_out == ROPE_ELEMENT_DEFAULT ? d.element_in : d.element_out);
+    output.array.type = typeOf(d.element_out == ROPE_ELEMENT_DEFAULT ? d.element : d.element_out);
     output.array.shape = tensor.array.shape;
     output.array.data = std::move(data);
     return output;
@@ -69,10 +69,11 @@ bool runRotate(RotateOptions options, Failure* failure) {
     const bool given = !options.cos.empty(); // what is outside int32 is outside a given table
     const uint64_t left = given ? result.outside : request.without_position;
     if (left != 0) {
-        warn("rotate",
-             std::to_string(left) + " of " + std::to_string(uint64_t{d.batch} * d.tokens) + " tokens have positions " +
-                 (given ? "outside the table of " + std::to_string(d.rows.count) : std::string("beyond int32")) +
-                 "; they pass through unchanged");
+        warn("rotate", std::to_string(left) + " of " + std::to_string(uint64_t{d.batch} * d.tokens) +
+                           " tokens have positions " +
+                           (given ? "outside the table of " + std::to_string(d.rotation.rows.count)
+                                  : std::string("beyond int32")) +
+                           "; they pass through unchanged");
     }
     return true;
 }

@@ -45,7 +45,7 @@ bool readTensors(const RotateOptions& options, RotateRequest* request, Failure* 
     d.batch = q.batch;
     d.tokens = q.tokens;
     d.head_dim = q.head_dim;
-    d.element_in = q.element;
+    d.element = q.element;
     d.element_out = elementOf(options.element_out);
     d.q = {q.heads, q.layout, q.layout, 0, 0};
     if (options.k.empty()) return true;
@@ -77,8 +77,8 @@ bool readSkips(const RotateOptions& options, RopeRotateDescription* d, Failure* 
         return refuse(failure, "--skip-first and --skip-last are " + std::to_string(first + last) +
                                    " tokens together, but --q has " + std::to_string(d->tokens));
     }
-    d->skip_first = static_cast<uint32_t>(first);
-    d->skip_last = static_cast<uint32_t>(last);
+    d->rotation.skip_first = static_cast<uint32_t>(first);
+    d->rotation.skip_last = static_cast<uint32_t>(last);
     return true;
 }
 
@@ -87,11 +87,13 @@ void takeModelSkips(const RotateOptions& options, RotateRequest* request) {
     const Encoding& encoding = request->encoding;
     if (options.skip_first || options.skip_last) return;
     if (uint64_t{request->positions.tokens} + encoding.skip_first + encoding.skip_last != d.tokens) return;
-    d.skip_first = encoding.skip_first;
-    d.skip_last = encoding.skip_last;
+    d.rotation.skip_first = encoding.skip_first;
+    d.rotation.skip_last = encoding.skip_last;
 }
 
-uint32_t turningTokens(const RopeRotateDescription& d) { return d.tokens - d.skip_first - d.skip_last; }
+uint32_t turningTokens(const RopeRotateDescription& d) {
+    return d.tokens - d.rotation.skip_first - d.rotation.skip_last;
+}
 
 // Tokens and heads in each other's place are told by positions of as many as there seem to be heads. A Q of rank 3 and
 // without --order may have its tokens in the place of the batch.
@@ -133,7 +135,7 @@ bool fitPositions(const RotateOptions& options, RotateRequest* request, Failure*
     takeModelSkips(options, request);
     const bool fits = (positions.tokens == d.tokens || positions.tokens == turningTokens(d)) &&
                       (positions.batch == 0 || positions.batch == d.batch);
-    if (!fits && d.source != ROPE_SOURCE_ROWS) return refusePositionShape(options, *request, failure);
+    if (!fits && d.rotation.source != ROPE_SOURCE_ROWS) return refusePositionShape(options, *request, failure);
     return fits || refuse(failure, "--positions do not fit --q, and a row per token needs none; leave them out");
 }
 
@@ -145,21 +147,22 @@ bool readTokenPositions(const RotateOptions& options, RotateRequest* request, Fa
     if (options.positions.empty()) return true;
     const auto check = [&](Failure* why) { return fitPositions(options, request, why); };
     if (!readPositionsOption(options.positions, axes, d.batch, &positions, failure, check)) return false;
-    if (d.source == ROPE_SOURCE_TABLE && !positions.whole) {
+    if (d.rotation.source == ROPE_SOURCE_TABLE && !positions.whole) {
         return refuse(failure, options.cos.empty()
                                    ? "--source table has rows of whole positions, and not all of --positions are; "
                                      "inline and rows take them"
                                    : "--cos and --sin have rows of whole positions, and not all of --positions are; "
                                      "--frequencies take them");
     }
-    padSkippedTokens(d.tokens, d.skip_first, d.skip_last, &positions);
-    const uint32_t last = d.tokens - d.skip_last;
-    const bool given = d.source == ROPE_SOURCE_TABLE && !options.cos.empty();
-    if (options.outside != "pass" &&
-        !(given ? checkInTable(positions, d.skip_first, last, "--cos and --sin", 0, d.rows.count, failure)
-                : checkInInt32(positions, d.skip_first, last, failure)))
+    padSkippedTokens(d.tokens, d.rotation.skip_first, d.rotation.skip_last, &positions);
+    const uint32_t last = d.tokens - d.rotation.skip_last;
+    const bool given = d.rotation.source == ROPE_SOURCE_TABLE && !options.cos.empty();
+    if (options.outside != "pass" && !(given ? checkInTable(positions, d.rotation.skip_first, last, "--cos and --sin",
+                                                            0, d.rotation.rows.count, failure)
+                                             : checkInInt32(positions, d.rotation.skip_first, last, failure)))
         return false;
-    request->without_position = countBeyondInt32(positions, d.skip_first, last) * (positions.batch == 0 ? d.batch : 1);
+    request->without_position =
+        countBeyondInt32(positions, d.rotation.skip_first, last) * (positions.batch == 0 ? d.batch : 1);
     describePositions(positions, &d.positions);
     return true;
 }
@@ -178,9 +181,9 @@ void repeatRows(uint32_t times, std::vector<float>* rows) {
 void padSkippedRows(const RopeRotateDescription& d, size_t count, size_t width, std::vector<float>* rows) {
     std::vector<float> all;
     for (auto row = rows->begin(); row != rows->end(); row += static_cast<ptrdiff_t>(count * width)) {
-        all.resize(all.size() + d.skip_first * width);
+        all.resize(all.size() + d.rotation.skip_first * width);
         all.insert(all.end(), row, row + static_cast<ptrdiff_t>(count * width));
-        all.resize(all.size() + d.skip_last * width);
+        all.resize(all.size() + d.rotation.skip_last * width);
     }
     *rows = std::move(all);
 }
@@ -194,8 +197,8 @@ bool placeRows(const RotateOptions& options, const GivenRows& given, RotateReque
                           ? "--source table takes --cos of [max positions, pairs]; with a batch axis it is rows"
                           : "--source table needs --positions");
     }
-    d.source = by_token ? ROPE_SOURCE_ROWS : ROPE_SOURCE_TABLE;
-    d.rows.count = given.count;
+    d.rotation.source = by_token ? ROPE_SOURCE_ROWS : ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = given.count;
     d.count_outside = by_token ? 0 : 1;
     if (!by_token) return true;
     if (!options.outside.empty()) return refuse(failure, "--outside goes with --positions; a row per token reads none");
@@ -221,10 +224,10 @@ bool placeRows(const RotateOptions& options, const GivenRows& given, RotateReque
 
 bool checkRotaryPart(const RotateOptions& options, uint32_t rotary_dim, RotateRequest* request, Failure* failure) {
     RopeRotateDescription& d = request->description;
-    d.rotary_dim = rotary_dim;
-    if (uint64_t{d.rotary_begin} + rotary_dim <= d.head_dim) return true;
+    d.rotation.rotary_dim = rotary_dim;
+    if (uint64_t{d.rotation.rotary_begin} + rotary_dim <= d.head_dim) return true;
     const std::string text = "a rotary part of " + std::to_string(rotary_dim) + " elements from element " +
-                             std::to_string(d.rotary_begin) + " on does not fit into heads of " +
+                             std::to_string(d.rotation.rotary_begin) + " on does not fit into heads of " +
                              std::to_string(d.head_dim);
     // Hugging Face's arrays hold each half twice.
     return refuse(failure, text + (!options.cos.empty() && rotary_dim == 2 * d.head_dim
@@ -251,15 +254,15 @@ bool readGivenRows(const RotateOptions& options, RotateRequest* request, Failure
                                    std::to_string(given.pairs) + " pairs, of " + std::to_string(2 * given.pairs) +
                                    " elements");
     }
-    d.rotary_begin = options.rotary_offset.value_or(0);
-    d.frequencies.count = given.pairs;
-    d.frequencies.scale = options.encoding.scale;
+    d.rotation.rotary_begin = options.rotary_offset.value_or(0);
+    d.rotation.frequencies.count = given.pairs;
+    d.rotation.frequencies.scale = options.encoding.scale;
     warnAboutScale(options, given);
     request->given_rows = std::move(given.values);
     if (!readAxes(options.encoding.axes, given.pairs, &request->encoding.axes, failure) ||
         !placeRows(options, given, request, failure) || !readTokenPositions(options, request, failure))
         return false;
-    d.frequencies.axes = describeFrequencies(request->encoding, request->positions).axes;
+    d.rotation.frequencies.axes = describeFrequencies(request->encoding, request->positions).axes;
     return checkRotaryPart(options, 2 * given.pairs, request, failure);
 }
 
@@ -304,70 +307,72 @@ bool findRotaryBegin(const RotateOptions& options, const std::string& option, co
 bool readEncodingAngles(const RotateOptions& options, RotateRequest* request, Failure* failure) {
     RopeRotateDescription& d = request->description;
     Encoding& encoding = request->encoding;
-    d.source = options.source == "table"  ? ROPE_SOURCE_TABLE
-               : options.source == "rows" ? ROPE_SOURCE_ROWS
-                                          : ROPE_SOURCE_INLINE;
+    d.rotation.source = options.source == "table"  ? ROPE_SOURCE_TABLE
+                        : options.source == "rows" ? ROPE_SOURCE_ROWS
+                                                   : ROPE_SOURCE_INLINE;
     if (!readEncoding(options.encoding, &encoding, failure)) return false;
     if (!readTokenPositions(options, request, failure) ||
         // a shift's positions are distances, which ask for no length
         (!options.shift && !readEncodingFor(request->positions, options.encoding, &encoding, failure)) ||
-        !findRotaryBegin(options, "--q", encoding, request->q, &d.rotary_begin, failure) ||
+        !findRotaryBegin(options, "--q", encoding, request->q, &d.rotation.rotary_begin, failure) ||
         (d.k.heads != 0 && !findRotaryBegin(options, "--k", encoding, request->k, &request->k_rotary_begin, failure)))
         return false;
-    d.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
-    d.frequencies = describeFrequencies(encoding, request->positions);
+    d.rotation.angle = options.encoding.compatible ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
+    d.rotation.frequencies = describeFrequencies(encoding, request->positions);
     if (options.pairing.empty() && encoding.unknown_pairing) {
         return refuse(failure, (encoding.model_type.empty() ? "--config has no model_type, which would tell the pairing"
                                                             : "--config is of the model type '" + encoding.model_type +
                                                                   "', whose pairing is not known") +
                                    std::string("; --pairing half or --pairing interleaved says it"));
     }
-    if (!checkRotaryPart(options, 2 * d.frequencies.count, request, failure)) return false;
-    if (d.source != ROPE_SOURCE_TABLE) return true;
+    if (!checkRotaryPart(options, 2 * d.rotation.frequencies.count, request, failure)) return false;
+    if (d.rotation.source != ROPE_SOURCE_TABLE) return true;
     const int64_t first = lowestPosition(request->positions);
     const int64_t count = highestPosition(request->positions) - first + 1;
-    d.rows.first_position = static_cast<int32_t>(first);
-    d.rows.count = static_cast<uint32_t>(std::min<int64_t>(count, UINT32_MAX));
+    d.rotation.rows.first_position = static_cast<int32_t>(first);
+    d.rotation.rows.count = static_cast<uint32_t>(std::min<int64_t>(count, UINT32_MAX));
     return fitsMemory("a table of " + std::to_string(count) + " positions",
-                      8.0 * static_cast<double>(count) * d.frequencies.count, failure);
+                      8.0 * static_cast<double>(count) * d.rotation.frequencies.count, failure);
 }
 
 bool readChunkDim(const RotateOptions& options, RotateRequest* request, Failure* failure) {
     RopeRotateDescription& d = request->description;
-    const bool interleaved = d.pairing_in == ROPE_PAIRING_INTERLEAVED && d.pairing_out != ROPE_PAIRING_HALF;
+    const bool interleaved =
+        d.rotation.pairing == ROPE_PAIRING_INTERLEAVED && d.rotation.pairing_out != ROPE_PAIRING_HALF;
     if (options.chunk_dim != 0 && interleaved)
         return refuse(failure, "--chunk-dim goes with half pairing, and the pairs are interleaved");
-    if (!interleaved) d.chunk_dim = options.chunk_dim != 0 ? options.chunk_dim : request->encoding.chunk_dim;
+    if (!interleaved) d.rotation.chunk_dim = options.chunk_dim != 0 ? options.chunk_dim : request->encoding.chunk_dim;
     if (options.chunk_dim == 0) return true;
-    if (d.chunk_dim % 2 == 0 && d.rotary_dim % d.chunk_dim == 0) return true;
-    return refuse(failure, "--chunk-dim is " + std::to_string(d.chunk_dim) +
-                               "; it must be even and divide the rotary part of " + std::to_string(d.rotary_dim) +
-                               " elements");
+    if (d.rotation.chunk_dim % 2 == 0 && d.rotation.rotary_dim % d.rotation.chunk_dim == 0) return true;
+    return refuse(failure, "--chunk-dim is " + std::to_string(d.rotation.chunk_dim) +
+                               "; it must be even and divide the rotary part of " +
+                               std::to_string(d.rotation.rotary_dim) + " elements");
 }
 
 // A model may read one pairing and write another. Elements that are turned already lie as it writes them.
 void findPairings(const RotateOptions& options, const Encoding& encoding, RopeRotateDescription* d) {
     const RopePairing read = encoding.pairing;
     const RopePairing written = encoding.pairing_out != ROPE_PAIRING_DEFAULT ? encoding.pairing_out : read;
-    const bool back = d->operation == ROPE_OPERATION_TRANSPOSE || d->operation == ROPE_OPERATION_INVERSE;
-    d->pairing_in = pairingOf(options.pairing);
-    d->pairing_out = pairingOf(options.pairing_out);
+    const bool back =
+        d->rotation.operation == ROPE_OPERATION_TRANSPOSE || d->rotation.operation == ROPE_OPERATION_INVERSE;
+    d->rotation.pairing = pairingOf(options.pairing);
+    d->rotation.pairing_out = pairingOf(options.pairing_out);
     if (!options.pairing.empty()) return;
-    d->pairing_in = d->operation == ROPE_OPERATION_FORWARD ? read : written;
-    if (options.pairing_out.empty()) d->pairing_out = back ? read : written;
+    d->rotation.pairing = d->rotation.operation == ROPE_OPERATION_FORWARD ? read : written;
+    if (options.pairing_out.empty()) d->rotation.pairing_out = back ? read : written;
 }
 
 // Rows hold the scale that the operation wants, so that nothing is rounded twice: rows made here hold it from the
 // start, given ones are multiplied once.
 void scaleRows(RotateRequest* request) {
     RopeRotateDescription& d = request->description;
-    const bool inverse = d.operation == ROPE_OPERATION_INVERSE;
-    if (d.source == ROPE_SOURCE_INLINE || (!inverse && d.operation != ROPE_OPERATION_SHIFT)) return;
-    const double held = d.frequencies.scale == 0 ? 1 : d.frequencies.scale;
+    const bool inverse = d.rotation.operation == ROPE_OPERATION_INVERSE;
+    if (d.rotation.source == ROPE_SOURCE_INLINE || (!inverse && d.rotation.operation != ROPE_OPERATION_SHIFT)) return;
+    const double held = d.rotation.frequencies.scale == 0 ? 1 : d.rotation.frequencies.scale;
     const double wanted = inverse ? 1 / held : 1;
     for (float& value : request->given_rows) value = static_cast<float>(value * (wanted / held));
-    d.frequencies.scale = wanted;
-    d.operation = inverse ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
+    d.rotation.frequencies.scale = wanted;
+    d.rotation.operation = inverse ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
 }
 
 } // namespace
@@ -378,7 +383,7 @@ std::optional<RotateRequest> takeOutK(RotateRequest* request) {
     RotateRequest k;
     k.description = d;
     k.description.head_dim = request->k.head_dim;
-    k.description.rotary_begin = request->k_rotary_begin;
+    k.description.rotation.rotary_begin = request->k_rotary_begin;
     k.description.q = d.k;
     k.description.k = d.k = {};
     k.positions = request->positions;
@@ -394,14 +399,14 @@ bool readRotateRequest(const RotateOptions& options, RotateRequest* request, Fai
     if (!(options.cos.empty() ? readEncodingAngles(options, request, failure)
                               : readGivenRows(options, request, failure)))
         return false;
-    d.operation = options.transpose ? ROPE_OPERATION_TRANSPOSE
-                  : options.inverse ? ROPE_OPERATION_INVERSE
-                  : options.shift   ? ROPE_OPERATION_SHIFT
-                                    : ROPE_OPERATION_FORWARD;
+    d.rotation.operation = options.transpose ? ROPE_OPERATION_TRANSPOSE
+                           : options.inverse ? ROPE_OPERATION_INVERSE
+                           : options.shift   ? ROPE_OPERATION_SHIFT
+                                             : ROPE_OPERATION_FORWARD;
     findPairings(options, request->encoding, &d);
-    const RopePairing in = d.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : d.pairing_in;
-    const bool moved = d.pairing_out != ROPE_PAIRING_DEFAULT && d.pairing_out != in;
-    const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element_in;
+    const RopePairing in = d.rotation.pairing == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : d.rotation.pairing;
+    const bool moved = d.rotation.pairing_out != ROPE_PAIRING_DEFAULT && d.rotation.pairing_out != in;
+    const bool converted = d.element_out != ROPE_ELEMENT_DEFAULT && d.element_out != d.element;
     d.out_of_place = moved || converted ? 1 : 0;
     scaleRows(request);
     return readChunkDim(options, request, failure);

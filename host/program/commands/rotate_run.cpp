@@ -8,7 +8,7 @@ namespace tool {
 namespace {
 
 RopeElement outputElement(const RopeRotateDescription& d) {
-    return d.element_out == ROPE_ELEMENT_DEFAULT ? d.element_in : d.element_out;
+    return d.element_out == ROPE_ELEMENT_DEFAULT ? d.element : d.element_out;
 }
 
 size_t outputBytes(const RopeRotateDescription& d, const Tensor& tensor) {
@@ -19,12 +19,12 @@ size_t outputBytes(const RopeRotateDescription& d, const Tensor& tensor) {
 RopeTableDescription rowsOfRotation(const RotateRequest& request) {
     const RopeRotateDescription& d = request.description;
     RopeTableDescription table = {};
-    table.frequencies = d.frequencies;
-    table.angle = d.angle;
-    if (d.source == ROPE_SOURCE_TABLE) {
-        table.tokens = d.rows.count;
+    table.frequencies = d.rotation.frequencies;
+    table.angle = d.rotation.angle;
+    if (d.rotation.source == ROPE_SOURCE_TABLE) {
+        table.tokens = d.rotation.rows.count;
         table.positions.kind = ROPE_POSITIONS_COUNTED;
-        table.positions.first = d.rows.first_position;
+        table.positions.first = d.rotation.rows.first_position;
     } else {
         table.batch = d.batch;
         table.tokens = d.tokens;
@@ -55,8 +55,8 @@ bool rotateOnDevice(rope::Device* device, RotateRequest* request, RotateResult* 
     slots.bytes[ROPE_SLOT_Q] = std::move(request->q.array.data);
     slots.bytes[ROPE_SLOT_K] = std::move(request->k.array.data);
     if (request->given_rows.empty()) {
-        slots.bytes[ROPE_SLOT_FREQUENCIES] = frequencyWords(d.frequencies, d.angle);
-        if (d.source != ROPE_SOURCE_INLINE) {
+        slots.bytes[ROPE_SLOT_FREQUENCIES] = frequencyWords(d.rotation.frequencies, d.rotation.angle);
+        if (d.rotation.source != ROPE_SOURCE_INLINE) {
             plans.insert(plans.begin(), RopePlan());
             const RopeTableDescription table = rowsOfRotation(*request);
             if (ropePlanTable(&table, &device->limits(), &plans[0]) != ROPE_SUCCESS)
@@ -78,10 +78,10 @@ bool rotateOnCpu(const RotateRequest& request, bool reference, RotateResult* res
     RopeRotateDescription d = request.description;
     d.out_of_place = 1;
     std::vector<float> rows = request.given_rows;
-    if (rows.empty() && d.source != ROPE_SOURCE_INLINE) {
+    if (rows.empty() && d.rotation.source != ROPE_SOURCE_INLINE) {
         // The reference takes the true angle, which rows would have rounded.
         if (reference)
-            d.source = ROPE_SOURCE_INLINE;
+            d.rotation.source = ROPE_SOURCE_INLINE;
         else if (!makeRows(request, &rows, failure))
             return false;
     }

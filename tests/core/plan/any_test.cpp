@@ -52,9 +52,9 @@ void anyPositions(sample::Random* random, RopeRotateDescription* d) {
     p.offset = anyStride(random);
     p.same_for_all_sequences = random->below(2);
     p.sequences = anyCount(random);
-    d->skip_first = random->below(4) == 0 ? anyCount(random) : 0;
-    d->skip_last = random->below(4) == 0 ? anyCount(random) : 0;
-    d->chunk_dim = random->below(4) == 0 ? random->below(100) : 0;
+    d->rotation.skip_first = random->below(4) == 0 ? anyCount(random) : 0;
+    d->rotation.skip_last = random->below(4) == 0 ? anyCount(random) : 0;
+    d->rotation.chunk_dim = random->below(4) == 0 ? random->below(100) : 0;
     if (p.kind >= ROPE_POSITIONS_PACKED && random->below(2) == 0) d->batch = 1;
 }
 
@@ -67,37 +67,38 @@ RopeRotateDescription anyDescription(sample::Random* random) {
     d.batch = anyCount(random) >> random->below(32);
     d.tokens = anyCount(random);
     d.head_dim = random->below(3) == 0 ? anyCount(random) : 64 * (1 + random->below(4));
-    d.rotary_begin = random->below(3) == 0 ? random->below(200) : 0;
-    d.rotary_dim = random->below(3) == 0 ? random->below(300) : 0;
-    d.pairing_in = static_cast<RopePairing>(random->below(3));
-    d.pairing_out = static_cast<RopePairing>(random->below(3));
-    d.operation = static_cast<RopeOperation>(random->below(4));
-    d.source = static_cast<RopeSource>(random->below(3));
+    d.rotation.rotary_begin = random->below(3) == 0 ? random->below(200) : 0;
+    d.rotation.rotary_dim = random->below(3) == 0 ? random->below(300) : 0;
+    d.rotation.pairing = static_cast<RopePairing>(random->below(3));
+    d.rotation.pairing_out = static_cast<RopePairing>(random->below(3));
+    d.rotation.operation = static_cast<RopeOperation>(random->below(4));
+    d.rotation.source = static_cast<RopeSource>(random->below(3));
     d.out_of_place = random->below(2);
     d.count_outside = random->below(2);
     anyPositions(random, &d);
-    d.rows.count = anyCount(random);
-    d.rows.row_stride = anyStride(random);
-    d.rows.sin_offset = static_cast<int64_t>(random->below(300)) - 100;
-    d.rows.pair_stride = random->below(4);
-    d.rows.element = static_cast<RopeElement>(random->below(4));
-    d.rows.offset = random->below(300);
-    d.element_in = static_cast<RopeElement>(random->below(4));
+    d.rotation.rows.count = anyCount(random);
+    d.rotation.rows.row_stride = anyStride(random);
+    d.rotation.rows.sin_offset = static_cast<int64_t>(random->below(300)) - 100;
+    d.rotation.rows.pair_stride = random->below(4);
+    d.rotation.rows.element = static_cast<RopeElement>(random->below(4));
+    d.rotation.rows.offset = random->below(300);
+    d.element = static_cast<RopeElement>(random->below(4));
     d.element_out = static_cast<RopeElement>(random->below(4));
     for (RopeTensor* t : {&d.q, &d.k}) {
         t->heads = anyCount(random) >> random->below(32);
-        for (RopeLayout* layout : {&t->source, &t->destination}) {
+        for (RopeLayout* layout : {&t->from, &t->to}) {
             if (random->below(2) == 0)
                 *layout = {anyStride(random), anyStride(random), anyStride(random), anyStride(random)};
         }
     }
-    const uint32_t room = d.rotary_begin < d.head_dim ? d.head_dim - d.rotary_begin : 0;
-    const uint32_t pairs = (d.rotary_dim != 0 ? d.rotary_dim : room) / 2;
-    d.frequencies = {nullptr, pairs, 1, nullptr, random->below(3) == 0 ? anyCount(random) >> random->below(32) : 1};
-    const bool fits = pairs <= ROPE_MAX_PAIRS && d.frequencies.sets <= 4;
-    if (fits || d.source == ROPE_SOURCE_INLINE) d.frequencies.values = kFrequencies.data();
-    if (!fits && d.source == ROPE_SOURCE_INLINE) d.frequencies.sets = 1;
-    if (random->below(3) == 0 && pairs <= ROPE_MAX_PAIRS) d.frequencies.axes = kAxes[random->below(3)].data();
+    const uint32_t room = d.rotation.rotary_begin < d.head_dim ? d.head_dim - d.rotation.rotary_begin : 0;
+    const uint32_t pairs = (d.rotation.rotary_dim != 0 ? d.rotation.rotary_dim : room) / 2;
+    d.rotation.frequencies = {nullptr, pairs, 1, nullptr,
+                              random->below(3) == 0 ? anyCount(random) >> random->below(32) : 1};
+    const bool fits = pairs <= ROPE_MAX_PAIRS && d.rotation.frequencies.sets <= 4;
+    if (fits || d.rotation.source == ROPE_SOURCE_INLINE) d.rotation.frequencies.values = kFrequencies.data();
+    if (!fits && d.rotation.source == ROPE_SOURCE_INLINE) d.rotation.frequencies.sets = 1;
+    if (random->below(3) == 0 && pairs <= ROPE_MAX_PAIRS) d.rotation.frequencies.axes = kAxes[random->below(3)].data();
     return d;
 }
 
@@ -133,7 +134,9 @@ TEST(Plan, OfAnyTableIsRefusedOrInsideItsSizes) {
     uint32_t accepted = 0;
     for (int i = 0; i < 300000; ++i) {
         const RopeRotateDescription from = anyDescription(&random);
-        RopeTableDescription d = {from.frequencies, from.angle, from.batch, from.tokens, from.positions, from.rows};
+        RopeTableDescription d = {
+            from.rotation.frequencies, from.rotation.angle, from.batch, from.tokens, from.positions,
+            from.rotation.rows};
         d.rows.element = ROPE_ELEMENT_DEFAULT;
         d.rows.copy_offset = random.below(3) == 0 ? random.below(300) : 0;
         RopePlan plan;

@@ -17,11 +17,11 @@ namespace {
 RopeFusedDescription keysOfAnEngine() {
     static const std::vector<double> kFrequencies = sample::frequencies(1000000, 128);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 32;
-    d.rotate.head_dim = 128;
-    d.rotate.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
-    d.rotate.out_of_place = 1;
-    d.rotate.k.heads = 8;
+    d.tokens = 32;
+    d.head_dim = 128;
+    d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
+    d.out_of_place = 1;
+    d.k.heads = 8;
     d.k_norm.kind = ROPE_NORM_RMS;
     d.k_norm.epsilon = 1e-6f;
     d.k_norm.weights_on_device = 1;
@@ -30,7 +30,7 @@ RopeFusedDescription keysOfAnEngine() {
     d.cache.slots = 4096;
     d.cache.element = ROPE_ELEMENT_F16;
     d.cache.slot_map_apart = 1;
-    d.cache.slot_map_element = ROPE_POSITION_INT64;
+    d.cache.map_element = ROPE_POSITION_INT64;
     return d;
 }
 
@@ -71,9 +71,9 @@ TEST(PlanApart, NormRotationAndWriteByRowIndexAreOnePass) {
 
 TEST(PlanApart, CountedPositionsTakeNoPositionsBuffer) {
     RopeFusedDescription d = keysOfAnEngine();
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.rotate.count_outside = 1;
-    for (const RopeCacheKind kind : {ROPE_CACHE_SLOTS, ROPE_CACHE_BLOCK_TABLE}) {
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.count_outside = 1;
+    for (const RopeCacheKind kind : {ROPE_CACHE_SLOTS, ROPE_CACHE_PAGE_TABLE}) {
         d.cache.kind = kind;
         d.cache.page_size = 16;
         d.cache.table_pages = 3;
@@ -118,10 +118,10 @@ TEST(PlanApart, CachesWithoutASlotMapTakeNoNotice) {
 
 RopeFusedDescription packedModel() {
     RopeFusedDescription d = keysOfAnEngine();
-    d.rotate.q.heads = 32;
+    d.q.heads = 32;
     d.v.heads = 8;
-    d.packed = 1;
-    d.cache.v_shares_buffer = 1;
+    d.packed_qkv = 1;
+    d.cache.one_buffer = 1;
     d.cache.v.offset = 4096 * 8 * 128;
     d.q_norm = d.k_norm;
     return d;
@@ -150,7 +150,7 @@ TEST(PlanApart, RefusesMoreBuffersThanTheDeviceBinds) {
     expectRefused("fused_wide takes 6 storage buffers, and limits.storage_buffers is 5; set cache.slot_map_apart to 0",
                   ROPE_ERROR_INVALID, d, limitsOf(5));
     d.cache.slot_map_apart = 0;
-    d.cache.slot_map_offset = 16;
+    d.cache.map_offset = 16;
     EXPECT_EQ(planOf(d, limitsOf(5)).pass_count, 2u);
     expectRefused(
         "fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device of its norms to 0, "
@@ -161,7 +161,7 @@ TEST(PlanApart, RefusesMoreBuffersThanTheDeviceBinds) {
 // V goes apart where K's buffers and its own are too many together.
 TEST(PlanApart, VGoesApartWhereBuffersAreTooMany) {
     RopeFusedDescription d = packedModel();
-    d.cache.v_shares_buffer = 0;
+    d.cache.one_buffer = 0;
     d.cache.v.offset = 0;
     EXPECT_EQ(planOf(d, limitsOf(9)).pass_count, 1u);
     EXPECT_EQ(planOf(d, limitsOf(8)).pass_count, 2u);
@@ -170,15 +170,15 @@ TEST(PlanApart, VGoesApartWhereBuffersAreTooMany) {
     d = keysOfAnEngine();
     d.k_norm = {};
     d.cache.slot_map_apart = 0;
-    d.cache.slot_map_offset = 64;
-    d.v.heads = d.rotate.k.heads;
-    d.cache.v_shares_buffer = 1;
+    d.cache.map_offset = 64;
+    d.v.heads = d.k.heads;
+    d.cache.one_buffer = 1;
     d.cache.v.offset = 4096 * 8 * 128;
     EXPECT_EQ(planOf(d, limitsOf(5)).pass_count, 1u);
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
-    d.packed = 1;
+    d.packed_qkv = 1;
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 1u);
-    d.cache.v_shares_buffer = 0;
+    d.cache.one_buffer = 0;
     d.cache.v.offset = 0;
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
     d.cache = {};
@@ -188,7 +188,7 @@ TEST(PlanApart, VGoesApartWhereBuffersAreTooMany) {
 // The slot map would take a buffer in POSITIONS too, if nothing else lies there.
 TEST(PlanApart, AdviceLeadsToAPlan) {
     RopeFusedDescription d = keysOfAnEngine();
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
     expectRefused("fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device "
                   "of its norms to 0, and give `weights`",
                   ROPE_ERROR_INVALID, d, limitsOf(4));
@@ -199,7 +199,7 @@ TEST(PlanApart, AdviceLeadsToAPlan) {
     d.cache.slot_map_apart = 1;
     d.k_norm.weights_on_device = 0;
     EXPECT_EQ(planOf(d, limits).pass_count, 1u);
-    d.v.heads = d.rotate.k.heads; // K and V, each from a buffer of its own to one of its own
+    d.v.heads = d.k.heads; // K and V, each from a buffer of its own to one of its own
     EXPECT_EQ(planOf(d, limits).pass_count, 2u);
 }
 
@@ -208,13 +208,13 @@ TEST(PlanApart, RefusesListsThatOneBindingCannotSpan) {
     RopeFusedDescription d = keysOfAnEngine();
     RopeLimits limits = limitsOf(6);
     limits.storage_range = 1 << 27;
-    d.cache.slot_map_offset = (1 << 24) - 32; // 32 more of 8 bytes are 2^27
+    d.cache.map_offset = (1 << 24) - 32; // 32 more of 8 bytes are 2^27
     EXPECT_EQ(planOf(d, limits).bytes[ROPE_SLOT_SLOT_MAP], 1u << 27);
-    d.cache.slot_map_offset = 1 << 25;
+    d.cache.map_offset = 1 << 25;
     expectRefused("slot_map spans 268435712 bytes, and a binding 134217728 at most; use smaller offsets or strides",
                   ROPE_ERROR_TOO_LARGE, d, limits);
-    d.cache.slot_map_offset = 0;
-    d.rotate.positions.offset = 1 << 25;
+    d.cache.map_offset = 0;
+    d.positions.offset = 1 << 25;
     expectRefused("positions spans 134217856 bytes, and a binding 134217728 at most; use smaller offsets or strides",
                   ROPE_ERROR_TOO_LARGE, d, limits);
 }
@@ -245,7 +245,7 @@ TEST(PlanApart, LayersShareAPipelineWhereverTheirWeightsBegin) {
         std::set<uint32_t> hashes;
         for (const uint32_t tokens : {1u, 2u, 33u, 512u}) {
             for (uint64_t layer = 0; layer < 2; ++layer) {
-                d.rotate.tokens = tokens;
+                d.tokens = tokens;
                 d.q_norm.weights_offset = 1024 + layer * layer_elements;
                 d.k_norm.weights_offset = d.q_norm.weights_offset + 512;
                 const RopePlan plan = planOf(d, limitsOf(8));

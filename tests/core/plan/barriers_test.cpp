@@ -1,5 +1,6 @@
 // These tests count how often a group waits for its slowest thread: the barriers that a dispatch comes to, in its
 // SPIR-V with its constants folded in.
+#include "plan/description.h"
 #include "support/sample.hpp"
 #include <vkrope/rope.h>
 
@@ -87,17 +88,17 @@ uint32_t barriersOf(const RopePlan& plan) {
 RopeFusedDescription intoCache(RopeElement element, RopeSource source) {
     static const std::vector<double> kFrequencies = sample::frequencies(500000, 128);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 512;
-    d.rotate.head_dim = 128;
-    d.rotate.source = source;
-    if (source == ROPE_SOURCE_INLINE) d.rotate.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
-    d.rotate.out_of_place = 1;
-    d.rotate.q.heads = 32;
-    d.rotate.k.heads = d.v.heads = 8;
+    d.tokens = 512;
+    d.head_dim = 128;
+    d.rotation.source = source;
+    if (source == ROPE_SOURCE_INLINE) d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
+    d.out_of_place = 1;
+    d.q.heads = 32;
+    d.k.heads = d.v.heads = 8;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4096;
     d.cache.page_size = 16;
-    d.cache.slot_map_offset = 512; // behind the positions
+    d.cache.map_offset = 512; // behind the positions
     d.cache.element = element;
     d.cache.k_scales.offset = d.cache.v_scales.offset = 4096 * 8 * 128 / 4; // behind int8
     return d;
@@ -115,11 +116,11 @@ uint32_t barriersInto(RopeElement element, RopeSource source, RopeNormKind norm 
 }
 
 TEST(Barriers, OfRotationsWaitForTheAnglesOfAGroupAlone) {
-    RopeRotateDescription d = intoCache(ROPE_ELEMENT_F32, ROPE_SOURCE_INLINE).rotate;
+    RopeRotateDescription d = rope::rotationOf(intoCache(ROPE_ELEMENT_F32, ROPE_SOURCE_INLINE));
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(barriersOf(plan), 1u);
-    d = intoCache(ROPE_ELEMENT_F32, ROPE_SOURCE_ROWS).rotate;
+    d = rope::rotationOf(intoCache(ROPE_ELEMENT_F32, ROPE_SOURCE_ROWS));
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(barriersOf(plan), 0u);
 }

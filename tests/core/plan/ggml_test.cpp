@@ -1,6 +1,8 @@
 // Nodes of ggml's graph: each plan is that of a description written by hand, and each refusal names the member.
 #include <vkrope/rope.h>
 
+#include "plan/description.h"
+
 #include <array>
 #include <functional>
 #include <gtest/gtest.h>
@@ -44,20 +46,22 @@ RopeGgmlNode fusedNode() {
 }
 
 struct Rotation {
-    RopeRotateDescription d = {};
+    RopeRotation rotation = {};
     double values[kHeadDim / 2];
     uint8_t axes[kHeadDim / 2];
 
     Rotation() {
         const RopeGgml parameters = {0, kHeadDim, 2, 0, 8192, 10000, 1, 0, 1, 32, 1, {0, 0, 0, 0}, 0};
-        EXPECT_EQ(ropeReadGgml(&parameters, kHeadDim, values, axes, &d, nullptr), ROPE_SUCCESS);
+        EXPECT_EQ(ropeReadGgml(&parameters, kHeadDim, values, axes, &rotation, nullptr), ROPE_SUCCESS);
     }
 };
 
 // The description that plainNode means.
 RopeRotateDescription plainDescription(uint32_t batch = 1) {
     static const Rotation kRotation;
-    RopeRotateDescription d = kRotation.d;
+    RopeRotateDescription d = {};
+    d.rotation = kRotation.rotation;
+    d.head_dim = kHeadDim;
     d.batch = batch;
     d.tokens = kTokens;
     d.positions.same_for_all_sequences = 1;
@@ -69,8 +73,8 @@ RopeRotateDescription plainDescription(uint32_t batch = 1) {
 
 RopeFusedDescription fusedDescription() {
     RopeFusedDescription f = {};
-    f.rotate = plainDescription();
-    f.rotate.element_out = ROPE_ELEMENT_F16;
+    rope::setRotation(plainDescription(), &f);
+    f.element_out = ROPE_ELEMENT_F16;
     f.k_norm.kind = ROPE_NORM_RMS;
     f.k_norm.epsilon = 1e-6f;
     f.k_norm.weights_on_device = 1;
@@ -79,8 +83,8 @@ RopeFusedDescription fusedDescription() {
     f.cache.slots = kSlots;
     f.cache.k = {4, 0, 0, kHeadDim * kHeads, kHeadDim};
     f.cache.slot_map_apart = 1;
-    f.cache.slot_map_element = ROPE_POSITION_INT64;
-    f.cache.slot_map_offset = 2;
+    f.cache.map_element = ROPE_POSITION_INT64;
+    f.cache.map_offset = 2;
     return f;
 }
 
@@ -98,7 +102,7 @@ void expectSame(const RopeGgmlNode& node, const Description& by_hand,
     const Rotation rotation;
     const RopeLimits limits = wideLimits();
     RopePlan ours, theirs;
-    EXPECT_EQ(ropePlanGgml(&node, &rotation.d, &limits, &ours), ROPE_SUCCESS) << ours.reason.text;
+    EXPECT_EQ(ropePlanGgml(&node, &rotation.rotation, &limits, &ours), ROPE_SUCCESS) << ours.reason.text;
     EXPECT_EQ(plan(&by_hand, &limits, &theirs), ROPE_SUCCESS) << theirs.reason.text;
     EXPECT_TRUE(ropePlansEqual(&ours, &theirs));
 }
@@ -113,7 +117,7 @@ TEST(GgmlNode, RotationsAreTheirDescriptions) {
     d.out_of_place = 0;
     expectSame(n, d, ropePlanRotate);
     n.backward = 1;
-    d.operation = ROPE_OPERATION_TRANSPOSE;
+    d.rotation.operation = ROPE_OPERATION_TRANSPOSE;
     expectSame(n, d, ropePlanRotate);
 }
 
@@ -122,17 +126,17 @@ TEST(GgmlNode, StridesOffsetsAndTypesAreTheTensors) {
     RopeRotateDescription d = plainDescription();
     n.x.nb[1] = 4 * 1000, n.x.nb[2] = 4 * 72, n.x.nb[3] = 4 * 9000; // heads before tokens
     n.x.offset = 4 * 6;
-    d.k.source = {6, 9000, 72, 1000};
+    d.k.from = {6, 9000, 72, 1000};
     n.positions.offset = 4 * 3;
     d.positions.offset = 3;
     expectSame(n, d, ropePlanRotate);
     n.out = packed(kF16, 2, {kHeadDim, kHeads, kTokens, 1}, 2 * 10);
     d.element_out = ROPE_ELEMENT_F16;
-    d.k.destination.offset = 10;
+    d.k.to.offset = 10;
     expectSame(n, d, ropePlanRotate);
     n.x = packed(kBf16, 2, {kHeadDim, kHeads, kTokens, 1});
-    d.element_in = ROPE_ELEMENT_BF16;
-    d.k.source = plainDescription().k.source;
+    d.element = ROPE_ELEMENT_BF16;
+    d.k.from = plainDescription().k.from;
     expectSame(n, d, ropePlanRotate);
 }
 
@@ -155,8 +159,8 @@ TEST(GgmlNode, NormWeightsAndRowsAreOnePass) {
     f.k_norm.kind = ROPE_NORM_RMS;
     f.k_norm.epsilon = 1e-6f;
     n.rows = packed(kI32, 4, {kTokens, 1, 1, 1}, 16);
-    f.cache.slot_map_element = ROPE_POSITION_INT32;
-    f.cache.slot_map_offset = 4;
+    f.cache.map_element = ROPE_POSITION_INT32;
+    f.cache.map_offset = 4;
     expectSame(n, f, ropePlanFused);
     n.norm = 0;
     f.k_norm = {};
@@ -199,8 +203,6 @@ TEST(GgmlNode, RefusalsNameTheMember) {
              n.in_place = 1;
              n.out.nb[2] *= 2;
          }},
-        {"x.ne[0] is 128; it must be the rotation's head_dim, 64",
-         [](auto& n) { n.x.ne[0] = n.weights.ne[0] = 128, n.out.ne[0] = 128 * kHeads; }},
         {"weights are there without a norm; set norm, or weights.ne[0] 0", [](auto& n) { n.norm = 0; }},
         {"weights has the shape 64, 3, 1, 1; each number must be x's or, behind the first, 1, and the last 1",
          [](auto& n) { n.weights.ne[1] = 3; }},
@@ -219,7 +221,7 @@ TEST(GgmlNode, RefusalsNameTheMember) {
         RopeGgmlNode n = fusedNode();
         refusal.spoil(n);
         RopePlan plan;
-        EXPECT_EQ(ropePlanGgml(&n, &rotation.d, nullptr, &plan), ROPE_ERROR_INVALID) << refusal.sentence;
+        EXPECT_EQ(ropePlanGgml(&n, &rotation.rotation, nullptr, &plan), ROPE_ERROR_INVALID) << refusal.sentence;
         EXPECT_STREQ(plan.reason.text, refusal.sentence);
         EXPECT_EQ(plan.version, 0u);
     }
@@ -227,16 +229,12 @@ TEST(GgmlNode, RefusalsNameTheMember) {
 
 TEST(GgmlNode, DecidesAllThatItSaysOfTheRotation) {
     const Rotation rotation;
-    RopeRotateDescription other = rotation.d;
+    RopeRotation other = rotation.rotation;
     other.frequencies.values = reinterpret_cast<const double*>(8); // gone
-    other.q = plainDescription().k;
-    other.positions.kind = ROPE_POSITIONS_COUNTED;
-    other.positions.element = ROPE_POSITION_INT64;
-    other.positions.token_stride = 100;
-    other.tokens = 7;
+    other.operation = ROPE_OPERATION_INVERSE;
     const RopeGgmlNode node = plainNode();
     RopePlan ours, theirs;
-    EXPECT_EQ(ropePlanGgml(&node, &rotation.d, nullptr, &ours), ROPE_SUCCESS) << ours.reason.text;
+    EXPECT_EQ(ropePlanGgml(&node, &rotation.rotation, nullptr, &ours), ROPE_SUCCESS) << ours.reason.text;
     EXPECT_EQ(ropePlanGgml(&node, &other, nullptr, &theirs), ROPE_SUCCESS) << theirs.reason.text;
     EXPECT_TRUE(ropePlansEqual(&ours, &theirs));
 }
@@ -245,13 +243,13 @@ TEST(GgmlNode, NeedsAPositionForEachAxis) {
     const RopeGgml parameters = {0, kHeadDim, 8, 0, 8192, 10000, 1, 0, 1, 32, 1, {8, 8, 8, 8}, 0};
     double values[kHeadDim / 2];
     uint8_t axes[kHeadDim / 2];
-    RopeRotateDescription d = {};
-    ASSERT_EQ(ropeReadGgml(&parameters, kHeadDim, values, axes, &d, nullptr), ROPE_SUCCESS);
+    RopeRotation rotation = {};
+    ASSERT_EQ(ropeReadGgml(&parameters, kHeadDim, values, axes, &rotation, nullptr), ROPE_SUCCESS);
     RopeGgmlNode n = plainNode();
     RopePlan plan;
-    EXPECT_EQ(ropePlanGgml(&n, &d, nullptr, &plan), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropePlanGgml(&n, &rotation, nullptr, &plan), ROPE_ERROR_INVALID);
     n.positions.ne[0] = 4 * kTokens;
-    EXPECT_EQ(ropePlanGgml(&n, &d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
+    EXPECT_EQ(ropePlanGgml(&n, &rotation, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], 4 * kTokens * sizeof(int32_t));
 }
 

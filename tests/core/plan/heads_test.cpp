@@ -1,4 +1,5 @@
 // Plans of fused passes whose heads are of other widths, or have stages of other kinds.
+#include "plan/description.h"
 #include "plan/fused/record.h"
 #include "support/sample.hpp"
 
@@ -23,22 +24,22 @@ RopeLimits limitsOf(uint32_t storage_buffers) {
 RopeFusedDescription latent() {
     static const std::vector<double> kFrequencies = sample::frequencies(10000, 64);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 8;
-    d.rotate.head_dim = 192;
-    d.rotate.rotary_begin = 128;
-    d.rotate.rotary_dim = 64;
-    d.rotate.element_in = ROPE_ELEMENT_BF16;
-    d.rotate.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
-    d.rotate.out_of_place = 1;
-    d.rotate.q.heads = 128;
-    d.rotate.k.heads = 1;
-    d.rotate.k.head_dim = 576;
-    d.rotate.k.rotary_begin = 512;
+    d.tokens = 8;
+    d.head_dim = 192;
+    d.rotation.rotary_begin = 128;
+    d.rotation.rotary_dim = 64;
+    d.element = ROPE_ELEMENT_BF16;
+    d.rotation.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
+    d.out_of_place = 1;
+    d.q.heads = 128;
+    d.k.heads = 1;
+    d.k.head_dim = 576;
+    d.k.rotary_begin = 512;
     d.k_norm.kind = ROPE_NORM_RMS;
     d.k_norm.epsilon = 1e-6f;
     d.k_norm.dim = 512;
     d.k_norm.weights_on_device = 1;
-    d.cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d.cache.kind = ROPE_CACHE_PAGE_TABLE;
     d.cache.slots = 4096;
     d.cache.page_size = 64;
     d.cache.table_pages = 16;
@@ -65,7 +66,7 @@ TEST(PlanHeads, QAndKOfTwoWidthsTakeOneDispatch) {
     EXPECT_EQ(pass.access[ROPE_BINDING_K_WEIGHTS].extent, 512u);
     EXPECT_EQ(plan.bytes[ROPE_SLOT_K_OUT], 4096u * 576 * 2);
     // In place only the rotary part of Q moves: four lanes.
-    d.rotate.out_of_place = 0;
+    d.out_of_place = 0;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(ropeDispatchCount(&plan), 1u);
     EXPECT_EQ(lanesOf(plan.passes[0], rope::kQ), 4u);
@@ -106,18 +107,18 @@ TEST(PlanHeads, ThePassOfOneWidthStaysTheSame) {
     const RopeLimits limits = limitsOf(8);
     RopeFusedDescription d = latent();
     d.k_norm = {};
-    d.rotate.k.head_dim = d.rotate.k.rotary_begin = 0;
+    d.k.head_dim = d.k.rotary_begin = 0;
     RopePlan plain, given;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plain), ROPE_SUCCESS) << plain.reason.text;
-    d.rotate.k.head_dim = d.rotate.q.head_dim = 192;
-    d.rotate.k.rotary_begin = d.rotate.q.rotary_begin = 128;
+    d.k.head_dim = d.q.head_dim = 192;
+    d.k.rotary_begin = d.q.rotary_begin = 128;
     ASSERT_EQ(ropePlanFused(&d, &limits, &given), ROPE_SUCCESS) << given.reason.text;
     EXPECT_TRUE(ropePlansEqual(&plain, &given));
     EXPECT_EQ(lanesOf(plain.passes[0], rope::kQ), lanesOf(plain.passes[0], rope::kK));
 }
 
 TEST(PlanHeads, APlainRotationHasOneWidth) {
-    RopeRotateDescription d = latent().rotate;
+    RopeRotateDescription d = rope::rotationOf(latent());
     const RopeLimits limits = limitsOf(8);
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
@@ -129,11 +130,11 @@ TEST(PlanHeads, APlainRotationHasOneWidth) {
 // Biases take one buffer, bound from its beginning.
 TEST(PlanHeads, BiasesAreOneBufferMore) {
     RopeFusedDescription d = latent();
-    d.rotate.k.head_dim = d.rotate.k.rotary_begin = 0;
-    d.rotate.k.heads = 8;
+    d.k.head_dim = d.k.rotary_begin = 0;
+    d.k.heads = 8;
     d.k_norm = {};
     d.cache.slot_map_apart = 0;
-    d.cache.slot_map_offset = 8;
+    d.cache.map_offset = 8;
     d.biases = {1, ROPE_ELEMENT_BF16, 0, 128 * 192, 0};
     RopePlan plan;
     const RopeLimits limits = limitsOf(8);

@@ -137,28 +137,28 @@ RopeResult planRotate(uint32_t out_of_place, RopeSource source, const RopeLimits
     d.head_dim = 128;
     d.q.heads = 32;
     d.k.heads = 8;
-    d.source = source;
-    d.rows.count = 100;
+    d.rotation.source = source;
+    d.rotation.rows.count = 100;
     d.count_outside = source == ROPE_SOURCE_TABLE;
     d.out_of_place = out_of_place;
-    d.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
+    d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
     return ropePlanRotate(&d, &limits, plan);
 }
 
 RopeResult planFused(bool packed, bool weights, RopeElement cache, const RopeLimits& limits, RopePlan* plan) {
     RopeFusedDescription d = {};
-    d.rotate.tokens = 40;
-    d.rotate.head_dim = 128;
-    d.rotate.q.heads = 32;
-    d.rotate.k.heads = d.v.heads = 8;
-    d.rotate.out_of_place = d.rotate.count_outside = 1;
-    d.rotate.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
-    d.packed = d.cache.v_shares_buffer = packed;
+    d.tokens = 40;
+    d.head_dim = 128;
+    d.q.heads = 32;
+    d.k.heads = d.v.heads = 8;
+    d.out_of_place = d.count_outside = 1;
+    d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
+    d.packed_qkv = d.cache.one_buffer = packed;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 64;
     d.cache.element = cache;
     d.cache.slot_map_apart = weights;
-    d.cache.slot_map_offset = weights ? 0 : 40;
+    d.cache.map_offset = weights ? 0 : 40;
     const uint64_t half = uint64_t{64} * 8 * 128;
     d.cache.v.offset = packed ? half : 0;
     if (cache == ROPE_ELEMENT_I8) {

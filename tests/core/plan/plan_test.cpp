@@ -87,7 +87,7 @@ TEST(Plan, HashesWhatAPipelineIsMadeOf) {
     d.tokens = 4095;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
     EXPECT_EQ(plan.passes[0].pipeline_hash, other.passes[0].pipeline_hash) << "one pipeline serves both";
-    d.operation = ROPE_OPERATION_TRANSPOSE;
+    d.rotation.operation = ROPE_OPERATION_TRANSPOSE;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
     EXPECT_NE(plan.passes[0].pipeline_hash, other.passes[0].pipeline_hash) << "a constant is another";
 }
@@ -97,9 +97,9 @@ TEST(Plan, RefusesAxesOfAnotherCount) {
     const uint8_t axes[4] = {0, 1, 0, 1};
     for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
         RopeRotateDescription d = llama();
-        d.source = source;
-        d.rows.count = 100;
-        d.frequencies = {nullptr, 4, 1, axes, 1};
+        d.rotation.source = source;
+        d.rotation.rows.count = 100;
+        d.rotation.frequencies = {nullptr, 4, 1, axes, 1};
         RopePlan plan;
         EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
         EXPECT_STREQ(plan.reason.text, "frequencies.count is 4; a rotary part of 128 elements has 64 pairs");
@@ -107,7 +107,7 @@ TEST(Plan, RefusesAxesOfAnotherCount) {
         for (const RopeFrequencies& taken :
              {RopeFrequencies{nullptr, 4, 1, nullptr, 1}, RopeFrequencies{nullptr, 0, 1, all.data(), 1},
               RopeFrequencies{nullptr, 64, 1, all.data(), 1}}) {
-            d.frequencies = taken;
+            d.rotation.frequencies = taken;
             EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
         }
     }
@@ -173,8 +173,8 @@ TEST(Plan, TellsWhatAxesSetsAndLengthsTakeOfThePositions) {
     RopeRotateDescription d = llama();
     d.batch = 2;
     d.tokens = 10;
-    d.rotary_dim = 32;
-    d.frequencies = {kTwice.data(), 16, 1, kThree.data(), 2};
+    d.rotation.rotary_dim = 32;
+    d.rotation.frequencies = {kTwice.data(), 16, 1, kThree.data(), 2};
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], 4u * 2 * 10 * 4) << "three axes and the sets, of two sequences";
@@ -205,39 +205,40 @@ TEST(Plan, TellsTheShaderWhereEveryTokenTurns) {
         RopeRotateDescription d = llama();
         d.count_outside = d.out_of_place = 1;
         change(&d);
-        if (d.frequencies.sets == 2) d.frequencies.values = of_two_sets.data();
+        if (d.rotation.frequencies.sets == 2) d.rotation.frequencies.values = of_two_sets.data();
         expectEveryToken(d, every, counts, of);
     };
     using D = RopeRotateDescription;
     expect(true, false, "out_of_place", [](D*) {});
     expect(true, false, "in place", [](D* d) { d->out_of_place = 0; });
-    expect(false, false, "the first left out", [](D* d) { d->skip_first = 1; });
-    expect(false, false, "the last left out", [](D* d) { d->skip_last = 1; });
+    expect(false, false, "the first left out", [](D* d) { d->rotation.skip_first = 1; });
+    expect(false, false, "the last left out", [](D* d) { d->rotation.skip_last = 1; });
     expect(false, true, "floats", [](D* d) { d->positions.element = ROPE_POSITION_FLOAT32; });
     expect(false, true, "int64", [](D* d) { d->positions.element = ROPE_POSITION_INT64; });
     expect(true, false, "2^-32ths", [](D* d) { d->positions.element = ROPE_POSITION_FIXED64; });
-    expect(false, true, "sets", [](D* d) { d->frequencies.sets = 2; });
+    expect(false, true, "sets", [](D* d) { d->rotation.frequencies.sets = 2; });
     expect(true, false, "rows", [](D* d) {
         d->positions.element = ROPE_POSITION_FLOAT32; // which are not read
-        d->source = ROPE_SOURCE_ROWS;
+        d->rotation.source = ROPE_SOURCE_ROWS;
     });
     expect(false, true, "a table", [](D* d) {
-        d->source = ROPE_SOURCE_TABLE;
-        d->rows.count = 4100;
+        d->rotation.source = ROPE_SOURCE_TABLE;
+        d->rotation.rows.count = 4100;
     });
     expect(false, false, "packed", [](D* d) { // a token behind the last sequence does not turn
         d->positions.kind = ROPE_POSITIONS_PACKED;
         d->positions.sequences = 2;
     });
-    expect(true, false, "a part of the head", [](D* d) { d->rotary_dim = 64, d->frequencies.count = 32; });
+    expect(true, false, "a part of the head",
+           [](D* d) { d->rotation.rotary_dim = 64, d->rotation.frequencies.count = 32; });
 }
 
 TEST(Plan, KnowsCountedPositionsInsideATable) {
     RopeRotateDescription d = llama();
     d.count_outside = 1;
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.first_position = -1;
-    d.rows.count = 4100;
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.first_position = -1;
+    d.rotation.rows.count = 4100;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     for (const int first : {-2, -1, 3, 4, INT32_MAX, INT32_MIN}) {
         const bool inside = first == -1 || first == 3; // of 4096 tokens
@@ -255,7 +256,7 @@ TEST(Plan, IsAValue) {
     ropePlanRotate(&d, nullptr, &b);
     EXPECT_TRUE(ropePlansEqual(&a, &b));
     RopeRotateDescription other = d;
-    other.operation = ROPE_OPERATION_TRANSPOSE;
+    other.rotation.operation = ROPE_OPERATION_TRANSPOSE;
     ropePlanRotate(&other, nullptr, &b);
     EXPECT_FALSE(ropePlansEqual(&a, &b));
 }
@@ -273,6 +274,12 @@ TEST(Plan, PrintsItselfAndItsRefusal) {
     EXPECT_EQ(ropePrintPlan(&plan, small, sizeof small), length);
     EXPECT_EQ(std::strlen(small), 7u);
     EXPECT_EQ(ropePrintPlan(&plan, nullptr, 0), length);
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.storage_range = 1u << 24; // a quarter of Q
+    ropePlanRotate(&d, &limits, &plan);
+    ropePrintPlan(&plan, text, sizeof text);
+    EXPECT_NE(std::string(text).find(" in 1 x 5 x 1 parts"), std::string::npos) << text;
     d.tokens = 0;
     ropePlanRotate(&d, nullptr, &plan);
     ropePrintPlan(&plan, text, sizeof text);
@@ -374,12 +381,12 @@ TEST(Plan, TakesATableOfExactlyABindingsRange) {
     static const std::vector<double> kFrequencies(128, 0.5);
     RopeRotateDescription d = llama();
     d.head_dim = 256;
-    d.frequencies = {kFrequencies.data(), 128, 1, nullptr, 1};
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.count = 131072; // 128 MiB
+    d.rotation.frequencies = {kFrequencies.data(), 128, 1, nullptr, 1};
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = 131072; // 128 MiB
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
-    d.rows.count += 1;
+    d.rotation.rows.count += 1;
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
 }
 
@@ -387,8 +394,8 @@ TEST(Plan, IgnoresStridesOfWhatThereIsOnlyOneOf) {
     RopeRotateDescription d = llama();
     d.tokens = 1;
     d.k.heads = 0;
-    d.element_in = ROPE_ELEMENT_F16;
-    d.q.source = {0, 3, 257, 128};
+    d.element = ROPE_ELEMENT_F16;
+    d.q.from = {0, 3, 257, 128};
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_STREQ(plan.passes[0].shader->name, "rotate_wide");

@@ -34,9 +34,9 @@ TEST(PlanRotateRange, OfAModelIsAPipelineForFewTokensAndOneForMany) {
     for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
         for (const RopeSource source : {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
             RopeRotateDescription d = llama();
-            d.element_in = element;
-            d.source = source;
-            d.rows.count = 8192;
+            d.element = element;
+            d.rotation.source = source;
+            d.rotation.rows.count = 8192;
             EXPECT_EQ(pipelinesOf(d, 1, 8192, nullptr, 2), 2u) << "element " << element << ", source " << source;
         }
     }
@@ -46,10 +46,10 @@ TEST(PlanRotateRange, OfAModelIsAPipelineForFewTokensAndOneForMany) {
 // the same groups again that few tokens have, with another pipeline between.
 TEST(PlanRotateRange, OfSixteenBitsByRowsOrATableHasAThirdPipelineOfManyTokens) {
     RopeRotateDescription d = llama();
-    d.element_in = ROPE_ELEMENT_F16;
-    d.rows.count = 40000;
+    d.element = ROPE_ELEMENT_F16;
+    d.rotation.rows.count = 40000;
     for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
-        d.source = source;
+        d.rotation.source = source;
         EXPECT_EQ(pipelinesOf(d, 16000, 16500, nullptr, 2), 2u);
         d.batch = 2;
         EXPECT_EQ(pipelinesOf(d, 1, 8191, nullptr, 2), 2u);
@@ -60,9 +60,9 @@ TEST(PlanRotateRange, OfSixteenBitsByRowsOrATableHasAThirdPipelineOfManyTokens) 
         EXPECT_EQ(p.plans, 3u);
         d.batch = 1;
     }
-    d.source = ROPE_SOURCE_INLINE;
+    d.rotation.source = ROPE_SOURCE_INLINE;
     EXPECT_EQ(pipelinesOf(d, 16000, 16500, nullptr, 1), 1u);
-    d.source = ROPE_SOURCE_ROWS;
+    d.rotation.source = ROPE_SOURCE_ROWS;
     d.q.heads = 1;
     d.k.heads = 0;
     EXPECT_EQ(pipelinesOf(d, 1, 40000, nullptr, 2), 2u);
@@ -71,8 +71,8 @@ TEST(PlanRotateRange, OfSixteenBitsByRowsOrATableHasAThirdPipelineOfManyTokens) 
 // Counted positions leave the table from the 101st token on, and such a token stays as it is.
 TEST(PlanRotateRange, OfATableThatEndsIsTwoPipelines) {
     RopeRotateDescription d = llama();
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.count = 100;
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = 100;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     EXPECT_EQ(pipelinesOf(d, 1, 100, nullptr, 1), 1u);
     EXPECT_EQ(pipelinesOf(d, 100, 300, nullptr, 2), 2u);
@@ -92,11 +92,11 @@ TEST(PlanRotateRange, OfTensorsThatGoApartIsOnePipelineToo) {
 // At one token a stride between tokens asks for nothing, so that lanes may be wider.
 TEST(PlanRotateRange, OfOneTokenAndAnEndingTableIsThreePipelines) {
     RopeRotateDescription d = llama();
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.count = 100;
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = 100;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.q.source = {0, 0, 32 * 128 + 2, 128};
-    d.k.source = {0, 0, 8 * 128 + 2, 128};
+    d.q.from = {0, 0, 32 * 128 + 2, 128};
+    d.k.from = {0, 0, 8 * 128 + 2, 128};
     EXPECT_EQ(pipelinesOf(d, 1, 300, nullptr, 3), 3u);
 }
 
@@ -104,7 +104,7 @@ TEST(PlanRotateRange, OfOneTokenAndAnEndingTableIsThreePipelines) {
 TEST(PlanRotateRange, OfHeadsFarApartIsTogetherAndApart) {
     RopeRotateDescription d = llama();
     d.k.heads = 1;
-    d.q.source = d.k.source = {0, 0, 128, uint64_t{4096} * 128};
+    d.q.from = d.k.from = {0, 0, 128, uint64_t{4096} * 128};
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_range = uint64_t{31} * 4096 * 128 * 4 + 300 * 128 * 4;
@@ -118,13 +118,13 @@ TEST(PlanRotateRange, OfHeadsFarApartIsTogetherAndApart) {
 TEST(PlanRotateRange, OfTensorsOfSeveralDispatchesHasAllItsPipelines) {
     RopeRotateDescription d = llama();
     d.head_dim = 16;
-    d.frequencies.count = 8;
+    d.rotation.frequencies.count = 8;
     d.q.heads = 18;
     d.k.heads = 1;
     d.batch = 261;
-    d.element_in = ROPE_ELEMENT_BF16;
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.count = 100;
+    d.element = ROPE_ELEMENT_BF16;
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = 100;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
@@ -143,20 +143,20 @@ TEST(PlanRotateRange, OfTensorsOfSeveralDispatchesHasAllItsPipelines) {
 void drawCase(std::mt19937* random, RopeRotateDescription* d, RopeLimits* limits) {
     const auto any = [&](uint32_t least, uint32_t most) { return least + (*random)() % (most - least + 1); };
     *d = llama();
-    d->head_dim = d->rotary_dim = 4 * any(1, 16);
-    d->frequencies.count = d->head_dim / 2;
+    d->head_dim = d->rotation.rotary_dim = 4 * any(1, 16);
+    d->rotation.frequencies.count = d->head_dim / 2;
     d->q.heads = any(1, 20);
     d->k.heads = any(0, 8);
     d->batch = any(0, 1) == 0 ? 1 : any(2, 300);
-    d->element_in = any(0, 1) == 0 ? ROPE_ELEMENT_F32 : ROPE_ELEMENT_BF16;
+    d->element = any(0, 1) == 0 ? ROPE_ELEMENT_F32 : ROPE_ELEMENT_BF16;
     const RopeSource sources[] = {ROPE_SOURCE_INLINE, ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS};
-    d->source = sources[any(0, 2)];
-    d->rows.count = any(0, 1) == 0 ? 100 : 1000;
-    if (d->source == ROPE_SOURCE_TABLE) d->positions.kind = ROPE_POSITIONS_COUNTED;
+    d->rotation.source = sources[any(0, 2)];
+    d->rotation.rows.count = any(0, 1) == 0 ? 100 : 1000;
+    if (d->rotation.source == ROPE_SOURCE_TABLE) d->positions.kind = ROPE_POSITIONS_COUNTED;
     if (any(0, 1) == 0) { // heads before tokens
         const uint64_t head = uint64_t{any(300, 900)} * d->head_dim + 2 * any(0, 8);
-        d->q.source = {0, d->q.heads * head, d->head_dim, head};
-        d->k.source = {0, d->k.heads * head, d->head_dim, head};
+        d->q.from = {0, d->q.heads * head, d->head_dim, head};
+        d->k.from = {0, d->k.heads * head, d->head_dim, head};
     }
     ropeMinimumLimits(limits);
     limits->threads = any(0, 1) == 0 ? 16384 : 1;
@@ -192,12 +192,12 @@ TEST(PlanRotateRange, OfAnyGeometryHasAllItsPipelines) {
 // Heads that lie far apart: with wide lanes at one token, in and behind the table, and many.
 TEST(PlanRotateRange, OfManyKindsHasPlaceForAll) {
     RopeRotateDescription d = llama();
-    d.element_in = ROPE_ELEMENT_F16;
-    d.source = ROPE_SOURCE_TABLE;
-    d.rows.count = 100;
+    d.element = ROPE_ELEMENT_F16;
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = 100;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.batch = 2;
-    d.q.source = d.k.source = {0, uint64_t{32} * 20000 * 130, 128 + 2, uint64_t{20000} * 130};
+    d.q.from = d.k.from = {0, uint64_t{32} * 20000 * 130, 128 + 2, uint64_t{20000} * 130};
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_range = uint64_t{31} * 20000 * 130 * 2 + 30 * 130 * 2;

@@ -46,14 +46,14 @@ using Bindings = std::vector<uint32_t>;
 TEST(PlanRotation, OfBothTensorsIsOneDispatchWhereTheirBuffersAreBoundTogether) {
     for (uint32_t choice = 0; choice < 3 * 3 * 2 * 2; ++choice) {
         RopeRotateDescription d = llama();
-        d.element_in = static_cast<RopeElement>(1 + choice % 3);
-        d.source = static_cast<RopeSource>(choice / 3 % 3);
-        d.rows.count = 5000;
+        d.element = static_cast<RopeElement>(1 + choice % 3);
+        d.rotation.source = static_cast<RopeSource>(choice / 3 % 3);
+        d.rotation.rows.count = 5000;
         if (choice / 9 % 2 != 0) d.positions.kind = ROPE_POSITIONS_COUNTED;
         if (choice / 18 != 0) d.k.heads = 1;
-        const bool reads_positions = choice / 9 % 2 == 0 && d.source != ROPE_SOURCE_ROWS;
+        const bool reads_positions = choice / 9 % 2 == 0 && d.rotation.source != ROPE_SOURCE_ROWS;
         const uint32_t shared = 1 + reads_positions; // bindings of both tensors
-        SCOPED_TRACE("element " + std::to_string(d.element_in) + ", source " + std::to_string(d.source) +
+        SCOPED_TRACE("element " + std::to_string(d.element) + ", source " + std::to_string(d.rotation.source) +
                      ", positions " + std::to_string(d.positions.kind) + ", k.heads " + std::to_string(d.k.heads));
         EXPECT_EQ(bindingsOf(d, 4), Bindings({shared + 2}));
         EXPECT_EQ(bindingsOf(d, shared + 2), Bindings({shared + 2}));
@@ -95,26 +95,26 @@ std::string shadersOf(const RopeRotateDescription& d) {
 
 TEST(PlanRotation, OfTensorsThatDifferInTheirLayoutsIsOneDispatchWhereTheLanesAreTheSame) {
     RopeRotateDescription d = llama();
-    d.k.source = {8, 0, 132, uint64_t{4096} * 132}; // by heads, with gaps
+    d.k.from = {8, 0, 132, uint64_t{4096} * 132}; // by heads, with gaps
     EXPECT_EQ(shadersOf(d), "rotate_wide, ");
-    d.k.source.offset = 2;
+    d.k.from.offset = 2;
     EXPECT_EQ(shadersOf(d), "rotate_wide, rotate_wide by words, ");
-    d.q.source = {2, 0, 32 * 128, 128};
+    d.q.from = {2, 0, 32 * 128, 128};
     EXPECT_EQ(shadersOf(d), "rotate_wide by words, ") << "alike";
-    d.q.source = {};
-    d.element_in = ROPE_ELEMENT_F16;
+    d.q.from = {};
+    d.element = ROPE_ELEMENT_F16;
     d.tuning.pairs = 8;
-    d.k.source.offset = 8;
+    d.k.from.offset = 8;
     EXPECT_EQ(shadersOf(d), "rotate_wide by eight, rotate_wide, ") << "132 is a multiple of four";
-    d.k.source = {8, 0, 136, uint64_t{4096} * 136};
+    d.k.from = {8, 0, 136, uint64_t{4096} * 136};
     EXPECT_EQ(shadersOf(d), "rotate_wide by eight, ");
 }
 
 // They go apart where together they span more than a binding, and then their heads are split.
 TEST(PlanRotation, OfHeadsThatLieFarApartIsSplitByHeads) {
     RopeRotateDescription d = llama();
-    d.q.source = {0, 0, 128, uint64_t{4096} * 128}; // 2 MiB a head
-    d.k.source = d.q.source;
+    d.q.from = {0, 0, 128, uint64_t{4096} * 128}; // 2 MiB a head
+    d.k.from = d.q.from;
     RopeLimits limits = floorLimits();
     limits.storage_range = 5 << 20;
     RopePlan plan;
@@ -137,7 +137,7 @@ TEST(PlanRotation, OfMoreBlocksThanADispatchHasInZGoesApart) {
     RopeRotateDescription d = llama();
     d.tokens = 1;
     d.head_dim = 8192;
-    d.frequencies = {kFrequencies.data(), 4096, 1, nullptr, 1};
+    d.rotation.frequencies = {kFrequencies.data(), 4096, 1, nullptr, 1};
     for (const auto& [q, k, passes, dispatches] :
          {std::array<uint32_t, 4>{8000, 191, 1, 1}, {8000, 192, 2, 2}, {8192, 1, 2, 3}}) { // of eight groups each
         d.q.heads = q;
@@ -165,7 +165,7 @@ TEST(PlanRotation, HasAtMostTwoPipelinesForAllCountsOfTokens) {
         for (const RopeLimits& limits : devices) {
             std::set<Pipeline> pipelines;
             RopeRotateDescription d = llama();
-            d.element_in = element;
+            d.element = element;
             for (d.tokens = 1; d.tokens <= 8192; ++d.tokens) {
                 RopePlan plan;
                 ASSERT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;

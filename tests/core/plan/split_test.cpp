@@ -27,7 +27,7 @@ TEST(Plan, SplitsAHeadMajorTensorByHeadsAndThenTokens) {
     RopeRotateDescription d = llama();
     d.tokens = 1 << 19; // one head is 256 MiB
     d.k.heads = 0;
-    d.q.source = {0, 0, 128, static_cast<uint64_t>(d.tokens) * 128};
+    d.q.from = {0, 0, 128, static_cast<uint64_t>(d.tokens) * 128};
     RopePlan plan;
     ASSERT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     reach::checkDispatches(plan, d, limits);
@@ -39,7 +39,7 @@ TEST(Plan, SplitsPast65535Groups) {
     limits.storage_range = UINT32_MAX;
     RopeRotateDescription d = llama();
     d.head_dim = 2; // small elements, many threads
-    d.frequencies.count = 1;
+    d.rotation.frequencies.count = 1;
     d.tokens = 1 << 24;
     d.q.heads = 1;
     d.k.heads = 0;

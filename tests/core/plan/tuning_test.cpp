@@ -1,4 +1,5 @@
 // How the work is cut: what may be asked for, what the table chooses, and that no bit depends on it.
+#include "plan/description.h"
 #include "support/combinations.hpp"
 #include "support/group_cut.hpp"
 #include "support/rotation.hpp"
@@ -18,7 +19,7 @@ RopeRotateDescription llama(uint32_t tokens) {
     d.head_dim = 128;
     d.q.heads = 32;
     d.k.heads = 8;
-    d.frequencies = {kFrequencies.data(), 64, 1, nullptr, 0};
+    d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 0};
     return d;
 }
 
@@ -28,7 +29,7 @@ std::string refusal(const RopeTuning& tuning) {
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_ERROR_INVALID);
     RopeFusedDescription fused = {};
-    fused.rotate = d;
+    rope::setRotation(d, &fused);
     RopePlan other;
     EXPECT_EQ(ropePlanFused(&fused, nullptr, &other), ROPE_ERROR_INVALID);
     EXPECT_STREQ(plan.reason.text, other.reason.text);
@@ -58,7 +59,7 @@ Cut cutOf(const RopeRotateDescription& d, uint32_t threads, uint32_t group_size 
 Cut tuned(const RopeTuning& tuning, RopeElement element = ROPE_ELEMENT_F32, uint32_t tokens = 32) {
     RopeRotateDescription d = llama(tokens);
     d.tuning = tuning;
-    d.element_in = element;
+    d.element = element;
     return cutOf(d, 0);
 }
 
@@ -74,14 +75,14 @@ TEST(Tuning, GivesEachKindOfDeviceItsGroups) {
 TEST(Tuning, GivesAGpuGroupsByTheCountOfTokens) {
     for (const RopeElement element : {ROPE_ELEMENT_F32, ROPE_ELEMENT_F16, ROPE_ELEMENT_BF16}) {
         RopeRotateDescription d = llama(383);
-        d.element_in = element;
+        d.element = element;
         EXPECT_EQ(cutOf(d, 0, 1024), (Cut{16, 8, 1, 1, 1, 4, 1, 0}));
         d.batch = 2;
         d.tokens = 192;
         EXPECT_EQ(cutOf(d, 16384, 1024), (Cut{16, 20, 1, 1, 2, 4, 1, 0})) << "a whole token";
         EXPECT_EQ(cutOf(d, 0), (Cut{16, 4, 1, 1, 2, 4, 1, 0})) << "groups of at most 128 threads, none idle";
-        d.source = ROPE_SOURCE_TABLE;
-        d.rows.count = 4096;
+        d.rotation.source = ROPE_SOURCE_TABLE;
+        d.rotation.rows.count = 4096;
         const Cut wide = {8, 8, 1, 1, 1, 8, 0, 0}, narrow = {16, 4, 1, 1, 2, 4, 0, 0};
         EXPECT_EQ(cutOf(d, 0), element == ROPE_ELEMENT_F32 ? narrow : wide) << "rows are read";
     }
@@ -102,9 +103,9 @@ TEST(Tuning, GivesWayToTheDescriptionsOwn) {
 TEST(Tuning, GivesNormedHeadsTheirPairs) {
     for (const uint32_t pairs : {0u, 4u, 8u}) {
         RopeFusedDescription d = {};
-        d.rotate = llama(3);
-        d.rotate.element_in = ROPE_ELEMENT_BF16;
-        d.rotate.tuning.pairs = pairs;
+        rope::setRotation(llama(3), &d);
+        d.element = ROPE_ELEMENT_BF16;
+        d.tuning.pairs = pairs;
         d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -126,11 +127,11 @@ TEST(Tuning, CopiesRunsOfFourByWords) {
     for (const auto& head : heads) {
         RopeRotateDescription d = llama(3);
         d.head_dim = 80;
-        d.rotary_begin = head.begin;
-        d.rotary_dim = 20;
-        d.frequencies.count = 10;
+        d.rotation.rotary_begin = head.begin;
+        d.rotation.rotary_dim = 20;
+        d.rotation.frequencies.count = 10;
         d.out_of_place = 1;
-        d.element_in = head.element;
+        d.element = head.element;
         RopeLimits limits;
         ropeMinimumLimits(&limits);
         limits.enabled = ROPE_ENABLED_STORAGE_16;
@@ -148,12 +149,12 @@ TEST(Tuning, FillsGroupsWithTokensAndBlocks) {
     d.q.heads = 1;
     d.k.heads = 0;
     d.head_dim = 16;
-    d.frequencies.count = 8;
+    d.rotation.frequencies.count = 8;
     EXPECT_EQ(cutOf(d, 0), (Cut{2, 1, 32, 1, 1, 4, 0, 0}));
     d.q.heads = 3;
     EXPECT_EQ(cutOf(d, 0), (Cut{2, 3, 11, 1, 1, 4, 1, 0}));
     d.head_dim = 8;
-    d.frequencies.count = 4;
+    d.rotation.frequencies.count = 4;
     d.q.heads = 1;
     EXPECT_EQ(cutOf(d, 0), (Cut{1, 1, 64, 1, 1, 4, 0, 0}));
     d.q.heads = 1000;
@@ -163,7 +164,7 @@ TEST(Tuning, FillsGroupsWithTokensAndBlocks) {
     d.tuning = {};
     d.q.heads = 2;
     d.head_dim = 8192;
-    d.frequencies = {kFrequencies.data(), 4096, 1, nullptr, 0};
+    d.rotation.frequencies = {kFrequencies.data(), 4096, 1, nullptr, 0};
     EXPECT_EQ(cutOf(d, 0), (Cut{128, 1, 1, 8, 1, 4, 0, 0})) << "a head in eight groups";
 }
 
@@ -219,28 +220,28 @@ TEST_P(Tunings, MoveNoBit) {
         RopeRotateDescription d = {};
         d.tuning = {std::min(kGroupSizes[c[0]], device().limits().group_size), kHeads[c[1]], kLanes[c[2]].pairs};
         const bool turns_over = kPairings[c[4]].in != kPairings[c[4]].out;
-        d.element_in = kElements[c[3]].in;
+        d.element = kElements[c[3]].in;
         d.element_out = kElements[c[3]].out;
-        d.pairing_in = kPairings[c[4]].in;
-        d.pairing_out = kPairings[c[4]].out;
-        d.chunk_dim = kPairings[c[4]].chunk_dim;
-        d.out_of_place = c[5] != 0 || turns_over || d.element_in != d.element_out;
+        d.rotation.pairing = kPairings[c[4]].in;
+        d.rotation.pairing_out = kPairings[c[4]].out;
+        d.rotation.chunk_dim = kPairings[c[4]].chunk_dim;
+        d.out_of_place = c[5] != 0 || turns_over || d.element != d.element_out;
         d.batch = 2;
         d.tokens = 3;
         d.head_dim = c[6] != 0 ? 48 : 72;
-        d.rotary_begin = c[6] != 0 ? 0 : 8;
-        d.rotary_dim = 48;
+        d.rotation.rotary_begin = c[6] != 0 ? 0 : 8;
+        d.rotation.rotary_dim = 48;
         d.q = rope::bshd(3, 5, d.head_dim);
         d.k = rope::bshd(3, c[7] != 0 ? 2 : 1, d.head_dim);
         const uint32_t offset = kLanes[c[2]].offset;
-        d.q.source.offset = d.q.destination.offset = offset;
-        d.k.source.offset = d.k.destination.offset = offset;
-        d.skip_first = static_cast<uint32_t>(c[8]);
+        d.q.from.offset = d.q.to.offset = offset;
+        d.k.from.offset = d.k.to.offset = offset;
+        d.rotation.skip_first = static_cast<uint32_t>(c[8]);
         EXPECT_TRUE(rotation::check(&device(), d, 7, &worst))
             << "group " << d.tuning.group_size << ", heads " << d.tuning.heads << ", pairs " << d.tuning.pairs
             << ", offset " << offset << ", elements " << c[3] << ", pairing " << c[4] << ", out of place "
             << d.out_of_place << ", head_dim " << d.head_dim << ", k.heads " << d.k.heads << ", skip_first "
-            << d.skip_first;
+            << d.rotation.skip_first;
     }
 }
 

@@ -36,7 +36,7 @@ class Bindings : public gpu::OnDevice {
         d.q.heads = 1;
         d.out_of_place = out_of_place;
         d.positions.kind = kind;
-        d.frequencies = {frequencies_.data(), kDim / 2, 1, nullptr, 1};
+        d.rotation.frequencies = {frequencies_.data(), kDim / 2, 1, nullptr, 1};
         return d;
     }
     std::vector<float> turned(const RopeRotateDescription& d, const std::vector<float>& q) const {

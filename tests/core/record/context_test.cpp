@@ -184,17 +184,17 @@ struct Plans {
         table.tokens = 10;
         ropePlanTable(&table, &limits, &plans[0]);
         RopeRotateDescription rotate = {};
-        rotate.frequencies = table.frequencies;
+        rotate.rotation.frequencies = table.frequencies;
         rotate.tokens = 10;
         rotate.head_dim = 64;
         rotate.q.heads = 4;
         rotate.k.heads = 2;
-        rotate.source = ROPE_SOURCE_TABLE;
-        rotate.rows.count = 10;
+        rotate.rotation.source = ROPE_SOURCE_TABLE;
+        rotate.rotation.rows.count = 10;
         rotate.count_outside = 1;
         ropePlanRotate(&rotate, &limits, &plans[1]);
-        rotate.source = ROPE_SOURCE_INLINE;
-        rotate.operation = ROPE_OPERATION_TRANSPOSE;
+        rotate.rotation.source = ROPE_SOURCE_INLINE;
+        rotate.rotation.operation = ROPE_OPERATION_TRANSPOSE;
         ropePlanRotate(&rotate, &limits, &plans[2]);
     }
 };

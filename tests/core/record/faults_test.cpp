@@ -180,7 +180,7 @@ class Faults : public testing::TestWithParam<gpu::DeviceSetup> {
         rotate_.tokens = 10;
         rotate_.head_dim = 64;
         rotate_.q.heads = 3;
-        rotate_.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
+        rotate_.rotation.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
         rotate_.positions.kind = ROPE_POSITIONS_COUNTED;
         rotate_.positions.first = 100;
     }

@@ -1,4 +1,5 @@
 // Plans and buffers that a context cannot take: what preparing and recording say, and that nothing is recorded.
+#include "plan/description.h"
 #include "support/recording.hpp"
 #include "support/sample.hpp"
 
@@ -21,7 +22,7 @@ class RecordingRefusal : public gpu::OnDevice {
         description_.q.heads = 2;
         description_.out_of_place = 1;
         description_.positions.kind = ROPE_POSITIONS_COUNTED;
-        description_.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
+        description_.rotation.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
         plan_ = planWith(device().limits());
         open(device().limits());
         buffers_.slots[ROPE_SLOT_FREQUENCIES] = memory_.slot();
@@ -172,9 +173,9 @@ TEST_P(RecordingRefusal, OfOffsetsThatAreNoMultiplesOfTheAlignment) {
 
 TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
     RopeFusedDescription d = {};
-    d.rotate = description_;
-    d.rotate.q.heads = 0;
-    d.rotate.k.heads = 2;
+    rope::setRotation(description_, &d);
+    d.q.heads = 0;
+    d.k.heads = 2;
     d.no_rotation = 1;
     d.k_norm.kind = ROPE_NORM_RMS;
     d.k_norm.weights_on_device = 1;
@@ -201,7 +202,7 @@ TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
 TEST_P(RecordingRefusal, OfParametersThatAreNotAligned) {
     const std::vector<float> values(64, 1.0f);
     RopeFusedDescription d = {};
-    d.rotate = description_;
+    rope::setRotation(description_, &d);
     d.q_norm.kind = ROPE_NORM_RMS;
     d.q_norm.weights = values.data();
     RopePlan plan;
@@ -222,7 +223,7 @@ TEST_P(RecordingRefusal, OfATensorThatGoesOutOfPlaceToItsOwnPlace) {
 
     // The slots begin at one place, the tensor does not, and the other way round.
     const uint64_t rows = 4096 / sizeof(float);
-    description_.q.destination = {rows, 0, 128, 64};
+    description_.q.to = {rows, 0, 128, 64};
     const RopePlan behind = planWith(device().limits());
     ASSERT_EQ(prepared(behind, VK_SUCCESS), "");
     RopeBuffers apart = buffers_;
@@ -233,9 +234,9 @@ TEST_P(RecordingRefusal, OfATensorThatGoesOutOfPlaceToItsOwnPlace) {
 // Packed Q, K and V share a binding, and each begins elsewhere in it.
 TEST_P(RecordingRefusal, OfAPackedTensorThatGoesOutOfPlaceToItsOwnPlace) {
     RopeFusedDescription d = {};
-    d.rotate = description_;
-    d.rotate.k.heads = d.v.heads = 1;
-    d.packed = 1;
+    rope::setRotation(description_, &d);
+    d.k.heads = d.v.heads = 1;
+    d.packed_qkv = 1;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
@@ -251,7 +252,7 @@ TEST_P(RecordingRefusal, OfAPackedTensorThatGoesOutOfPlaceToItsOwnPlace) {
 
 TEST_P(RecordingRefusal, OfNothingThatIsRight) {
     const uint64_t rows = 4096 / sizeof(float);
-    description_.q.destination = {rows, 0, 128, 64};
+    description_.q.to = {rows, 0, 128, 64};
     const RopePlan behind = planWith(device().limits());
     std::string error;
     buffers_.slots[ROPE_SLOT_Q_OUT] = buffers_.slots[ROPE_SLOT_Q];
@@ -269,9 +270,9 @@ TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
     constexpr uint32_t kTokens = 4, kRow = 128, kPage = kTokens * kRow, kPages = 4;
     constexpr uint64_t kValues = kPages * kPage * sizeof(float), kSlots = 2 * kValues;
     RopeFusedDescription d = {};
-    d.rotate = description_;
-    d.rotate.q = {};
-    d.rotate.k.heads = d.v.heads = 2;
+    rope::setRotation(description_, &d);
+    d.q = {};
+    d.k.heads = d.v.heads = 2;
     d.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = kPages * kTokens;

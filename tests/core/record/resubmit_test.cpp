@@ -64,7 +64,7 @@ RopeRotateDescription describeOneToken() {
     RopeRotateDescription d = {};
     d.tokens = 1;
     d.head_dim = 64;
-    d.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
+    d.rotation.frequencies = {kFrequencies.data(), 32, 1, nullptr, 1};
     d.q.heads = 3;
     return d;
 }

@@ -79,8 +79,8 @@ std::vector<RopePlan> somePlans(const RopeRotateDescription& like) {
     std::vector<RopePlan> plans(16);
     for (uint32_t i = 0; i < plans.size(); ++i) {
         RopeRotateDescription d = like;
-        d.rotary_begin = 4 * i;
-        d.head_dim = d.rotary_dim + d.rotary_begin;
+        d.rotation.rotary_begin = 4 * i;
+        d.head_dim = d.rotation.rotary_dim + d.rotation.rotary_begin;
         EXPECT_EQ(ropePlanRotate(&d, nullptr, &plans[i]), ROPE_SUCCESS) << plans[i].reason.text;
     }
     return plans;
@@ -90,8 +90,8 @@ class Threads : public testing::Test {
   protected:
     Threads() {
         description_.tokens = 5;
-        description_.head_dim = description_.rotary_dim = 64;
-        description_.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
+        description_.head_dim = description_.rotation.rotary_dim = 64;
+        description_.rotation.frequencies = {frequencies_.data(), 32, 1, nullptr, 1};
         description_.q.heads = 2;
     }
     void SetUp() override {

@@ -38,7 +38,7 @@ struct Arrays {
 RopeFusedDescription normed(uint32_t tokens) {
     RopeFusedDescription d = cached(tokens, ROPE_CACHE_SLOTS, 16);
     d.v.heads = 0;
-    d.rotate.q.heads = kQueries;
+    d.q.heads = kQueries;
     d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
     d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
     return d;
@@ -52,9 +52,9 @@ TEST(HostFused, WeightsOfTokensAndHeadsLieWhereTheirStridesSay) {
         std::vector<float> values(2000);
         ropeConvertElements(memory.data(), element, values.data(), ROPE_ELEMENT_F32, 2000);
         RopeFusedDescription d = normed(kTokens);
-        d.rotate.batch = 2;
+        d.batch = 2;
         d.q_norm.all_heads = d.k_norm.all_heads = 1;
-        d.q_norm.weight_offset = 1;
+        d.q_norm.weight_plus = 1;
         for (RopeNorm* norm : {&d.q_norm, &d.k_norm}) {
             norm->weights_on_device = 1;
             norm->weights_element = element;
@@ -74,10 +74,10 @@ TEST(HostFused, WeightsOfTokensAndHeadsLieWhereTheirStridesSay) {
             std::vector<float> of_k(begin, begin + kDim);
             of_k.insert(of_k.end(), begin + kDim + 1, begin + 2 * kDim + 1);
             RopeFusedDescription one = normed(1);
-            one.rotate.positions.first += static_cast<int32_t>(token);
+            one.positions.first += static_cast<int32_t>(token);
             one.q_norm.all_heads = one.k_norm.all_heads = 1;
             one.q_norm.weights = begin;
-            one.q_norm.weight_offset = 1;
+            one.q_norm.weight_plus = 1;
             one.k_norm.weights = of_k.data();
             Arrays alone(1, 16);
             alone.data.q = &all.q[i * kQueries * kDim];

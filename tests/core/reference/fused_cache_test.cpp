@@ -1,5 +1,6 @@
 // Caches that fused passes fill on the CPU: which slot a token takes, how it is quantized there, and keys that turn
 // where they lie.
+#include "plan/description.h"
 #include "support/host_pass.hpp"
 #include "support/sample.hpp"
 
@@ -40,8 +41,8 @@ TEST(HostFused, SlotsAreTakenAsGivenAndMinusOneSkips) {
         RopeFusedDescription d = cached(7, ROPE_CACHE_SLOTS, 12);
         d.cache.order = order;
         d.cache.page_size = 4;
-        d.cache.slot_map_element = ROPE_POSITION_INT64;
-        d.cache.slot_map_offset = 1;
+        d.cache.map_element = ROPE_POSITION_INT64;
+        d.cache.map_offset = 1;
         const Outcome r = run(d, steps.data(), 12 * kKeys * kDim);
         expectSlots(d, r, {3, -1, 0, 11, -1, -1, -1});
         EXPECT_EQ(r.outside, 3u);
@@ -61,7 +62,7 @@ TEST(HostFused, KeysInTheCacheAreTurnedByTheirPosition) {
 TEST(HostFused, APositionIsASlotOrIsCounted) {
     const std::vector<int32_t> positions = {3, -1, 15, 16, INT32_MIN};
     RopeFusedDescription d = cached(5, ROPE_CACHE_POSITIONS, 16);
-    d.rotate.positions = {};
+    d.positions = {};
     const Outcome r = run(d, positions.data(), 16 * kKeys * kDim);
     expectSlots(d, r, {3, -1, 15, -1, -1});
     EXPECT_EQ(r.outside, 3u);
@@ -69,7 +70,7 @@ TEST(HostFused, APositionIsASlotOrIsCounted) {
 
 TEST(HostFused, EverySequenceHasACacheOfItsOwn) {
     RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 8);
-    d.rotate.batch = 2;
+    d.batch = 2;
     const Outcome r = run(d, nullptr, 2 * 8 * kKeys * kDim);
     expectSlots(d, r, {5, 6, 13, 14});
 }
@@ -77,7 +78,7 @@ TEST(HostFused, EverySequenceHasACacheOfItsOwn) {
 TEST(HostFused, ARingTakesPositionsModuloItsSlots) {
     const std::vector<int32_t> positions = {7, 8, 18, -16, INT32_MAX - 2};
     RopeFusedDescription d = cached(5, ROPE_CACHE_RING, 8);
-    d.rotate.positions = {};
+    d.positions = {};
     const Outcome r = run(d, positions.data(), 8 * kKeys * kDim);
     expectSlots(d, r, {7, 0, 2, -1, 5});
     EXPECT_EQ(r.outside, 1u);
@@ -85,15 +86,15 @@ TEST(HostFused, ARingTakesPositionsModuloItsSlots) {
 
 // Token after token, a later one overwrites the slot of the one `slots` before it.
 Outcome tokenAfterToken(RopeFusedDescription d, const std::vector<int32_t>& counts, uint32_t slots) {
-    const uint32_t tokens = d.rotate.tokens, batch = d.rotate.batch;
+    const uint32_t tokens = d.tokens, batch = d.batch;
     const size_t row = kKeys * kDim;
     Outcome all = run(d, nullptr, batch * slots * row);
     all.k_out.assign(all.k_out.size(), kUntouched);
     all.v_out = all.k_out;
     for (uint32_t b = 0; b < batch; ++b) {
         for (uint32_t t = 0; t < static_cast<uint32_t>(counts[b]); ++t) {
-            d.rotate.batch = d.rotate.tokens = 1;
-            d.rotate.positions.first = static_cast<int32_t>(5 + t);
+            d.batch = d.tokens = 1;
+            d.positions.first = static_cast<int32_t>(5 + t);
             RopeHostFused step = {};
             step.k = &all.k[(b * tokens + t) * row];
             step.v = &all.v[(b * tokens + t) * row];
@@ -109,7 +110,7 @@ TEST(HostFused, ALongPrefillLeavesInARingWhatTokenAfterTokenLeaves) {
     for (const uint32_t slots : {1u, 3u, 8u, 10u}) {
         for (const bool counted : {false, true}) {
             RopeFusedDescription d = cached(10, ROPE_CACHE_RING, slots);
-            d.rotate.batch = 3;
+            d.batch = 3;
             std::vector<int32_t> counts = {10, 10, 10};
             const Outcome wanted = tokenAfterToken(d, counted ? counts = {10, 2, 7} : counts, slots);
             const std::vector<int32_t> list = {-9, counts[0], -9, counts[1], -9, counts[2]};
@@ -128,25 +129,25 @@ TEST(HostFused, ALongPrefillLeavesInARingWhatTokenAfterTokenLeaves) {
 TEST(HostFused, PackedSequencesKeepTheirLastTokensInTheirRings) {
     const std::vector<int32_t> lengths = {0, 5, 6, 6, 10};
     RopeFusedDescription d = cached(12, ROPE_CACHE_RING, 3);
-    d.rotate.positions = {};
-    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
-    d.rotate.positions.sequences = 4;
+    d.positions = {};
+    d.positions.kind = ROPE_POSITIONS_PACKED;
+    d.positions.sequences = 4;
     const Outcome r = run(d, lengths.data(), 4 * 3 * kKeys * kDim);
     expectSlots(d, r, {-1, -1, 2, 0, 1, 3, -1, 10, 11, 9, -1, -1});
     EXPECT_EQ(r.outside, 0u);
 }
 
-TEST(HostFused, ABlockTableNamesThePage) {
+TEST(HostFused, APageTableNamesThePage) {
     for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
         // Positions of two tokens for each of two sequences, then a table of three pages for each.
         const std::vector<int32_t> all = {0, 12, 9, 5, 2, 0, 9, 1, 0, -1};
-        RopeFusedDescription d = cached(2, ROPE_CACHE_BLOCK_TABLE, 16);
-        d.rotate.batch = 2;
-        d.rotate.positions = {};
+        RopeFusedDescription d = cached(2, ROPE_CACHE_PAGE_TABLE, 16);
+        d.batch = 2;
+        d.positions = {};
         d.cache.order = order;
         d.cache.page_size = 4;
         d.cache.table_pages = 3;
-        d.cache.slot_map_offset = 4;
+        d.cache.map_offset = 4;
         const Outcome r = run(d, all.data(), 16 * kKeys * kDim);
         expectSlots(d, r, {8, -1, -1, 1}); // position 12 is beyond the table, and entry -1 is no page
         EXPECT_EQ(r.outside, 2u);
@@ -156,13 +157,13 @@ TEST(HostFused, ABlockTableNamesThePage) {
 TEST(HostFused, PackedSequencesHaveTheirRowsOfTheTable) {
     // Lengths of two sequences that leave the last token out, then a table of two pages for each.
     const std::vector<int32_t> all = {0, 3, 5, 1, 0, 3, 2};
-    RopeFusedDescription d = cached(6, ROPE_CACHE_BLOCK_TABLE, 8);
-    d.rotate.positions = {};
-    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
-    d.rotate.positions.sequences = 2;
+    RopeFusedDescription d = cached(6, ROPE_CACHE_PAGE_TABLE, 8);
+    d.positions = {};
+    d.positions.kind = ROPE_POSITIONS_PACKED;
+    d.positions.sequences = 2;
     d.cache.page_size = 2;
     d.cache.table_pages = 2;
-    d.cache.slot_map_offset = 3;
+    d.cache.map_offset = 3;
     const Outcome r = run(d, all.data(), 8 * kKeys * kDim);
     expectSlots(d, r, {2, 3, 0, 6, 7, -1});
     EXPECT_EQ(r.outside, 0u);
@@ -173,13 +174,13 @@ TEST(HostFused, PackedSequencesHaveTheirRowsOfTheTable) {
 TEST(HostFused, QByRowsDoesNotTurnBehindTheLastSequenceOfACache) {
     const std::vector<int32_t> lengths = {0, 1};
     RopeFusedDescription d = {};
-    d.rotate.tokens = 2;
-    d.rotate.head_dim = 4;
-    d.rotate.source = ROPE_SOURCE_ROWS;
-    d.rotate.out_of_place = 1;
-    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
-    d.rotate.positions.sequences = 1;
-    d.rotate.q.heads = d.rotate.k.heads = 1;
+    d.tokens = 2;
+    d.head_dim = 4;
+    d.rotation.source = ROPE_SOURCE_ROWS;
+    d.out_of_place = 1;
+    d.positions.kind = ROPE_POSITIONS_PACKED;
+    d.positions.sequences = 1;
+    d.q.heads = d.k.heads = 1;
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 4;
     const float rows[8] = {0, 0, 1, 1, 0, 0, 1, 1}, q[8] = {1, 2, 3, 4, 5, 6, 7, 8}; // a quarter of a turn
@@ -210,13 +211,13 @@ TEST(HostFused, WithoutRowsTurnsByItsPositions) {
     const double frequency = 0.25;
     const int32_t position = 5;
     RopeFusedDescription d = {};
-    d.rotate.tokens = 1;
-    d.rotate.head_dim = 4;
-    d.rotate.rotary_dim = 2;
-    d.rotate.source = ROPE_SOURCE_ROWS;
-    d.rotate.out_of_place = 1;
-    d.rotate.frequencies = {&frequency, 1, 1, nullptr, 1};
-    d.rotate.q.heads = 1;
+    d.tokens = 1;
+    d.head_dim = 4;
+    d.rotation.rotary_dim = 2;
+    d.rotation.source = ROPE_SOURCE_ROWS;
+    d.out_of_place = 1;
+    d.rotation.frequencies = {&frequency, 1, 1, nullptr, 1};
+    d.q.heads = 1;
     const float q[4] = {1, 0, 0, 0};
     for (const bool with_reference : {false, true}) {
         float out[4] = {}, rotated[4] = {};
@@ -234,7 +235,8 @@ TEST(HostFused, WithoutRowsTurnsByItsPositions) {
         plain.q = q;
         plain.q_out = rotated;
         plain.reference_q = data.reference_q;
-        ASSERT_EQ(ropeHostRunRotate(&d.rotate, &plain, nullptr), ROPE_SUCCESS);
+        const RopeRotateDescription turned = rope::rotationOf(d);
+        ASSERT_EQ(ropeHostRunRotate(&turned, &plain, nullptr), ROPE_SUCCESS);
         EXPECT_TRUE(std::equal(out, out + 4, rotated));
     }
 }
@@ -244,11 +246,11 @@ TEST(HostFused, ReadsNoPositionsThatItDoesNotNeed) {
     const std::vector<int32_t> slots = {1, 0};
     for (const bool by_delta : {false, true}) {
         RopeFusedDescription d = cached(2, ROPE_CACHE_SLOTS, 2);
-        d.rotate.positions = {};
-        d.rotate.positions.offset = 1 << 20;
+        d.positions = {};
+        d.positions.offset = 1 << 20;
         if (by_delta) {
             d.v.heads = 0;
-            d.rotate.operation = ROPE_OPERATION_SHIFT;
+            d.rotation.operation = ROPE_OPERATION_SHIFT;
             d.cache.shift = 1;
             d.cache.delta = 4;
         } else {
@@ -267,9 +269,9 @@ TEST(HostFused, SlotsGoByTheFirstAxis) {
     constexpr int64_t kNone = int64_t{1} << 40;
     const std::vector<int64_t> all = {2, 4, 6, kNone, 9, kNone, 9, 9, 9, 9, 9, 9, 1, 0, 5, 1};
     RopeFusedDescription d = cached(4, ROPE_CACHE_POSITIONS, 8);
-    d.rotate.positions = {};
-    d.rotate.positions.element = ROPE_POSITION_INT64;
-    d.rotate.frequencies = {frequencies.data(), kDim / 2, 1, axes.data(), 2};
+    d.positions = {};
+    d.positions.element = ROPE_POSITION_INT64;
+    d.rotation.frequencies = {frequencies.data(), kDim / 2, 1, axes.data(), 2};
     const Outcome r = run(d, all.data(), 8 * kKeys * kDim);
     expectSlots(d, r, {2, 4, 6, -1});
     EXPECT_EQ(r.outside, 3u); // the second has no position on axis 1, the third no set, the last no slot
@@ -281,8 +283,8 @@ TEST(HostFused, SlotsGoByTheFirstAxis) {
 
 TEST(HostFused, RowsByTokenStillLeaveSlotsToPositions) {
     RopeFusedDescription d = cached(2, ROPE_CACHE_RING, 4);
-    d.rotate.source = ROPE_SOURCE_ROWS;
-    d.rotate.frequencies.values = nullptr;
+    d.rotation.source = ROPE_SOURCE_ROWS;
+    d.rotation.frequencies.values = nullptr;
     std::vector<float> rows(2 * kDim, 0.0f); // a quarter turn
     for (size_t i = 0; i < rows.size(); ++i) rows[i] = i % kDim < kDim / 2 ? 0.0f : 1.0f;
     const std::vector<float> k = sample::values(2 * kKeys * kDim, 2);
@@ -304,9 +306,9 @@ TEST(HostFused, RowsByTokenStillLeaveSlotsToPositions) {
 TEST(HostFused, PackedSequencesHaveTheirCaches) {
     const std::vector<int32_t> lengths = {0, 3, 5};
     RopeFusedDescription d = cached(5, ROPE_CACHE_POSITIONS, 4);
-    d.rotate.positions = {};
-    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
-    d.rotate.positions.sequences = 2;
+    d.positions = {};
+    d.positions.kind = ROPE_POSITIONS_PACKED;
+    d.positions.sequences = 2;
     const Outcome r = run(d, lengths.data(), 2 * 4 * kKeys * kDim);
     expectSlots(d, r, {0, 1, 2, 4, 5});
 }
@@ -315,10 +317,10 @@ TEST(HostFused, ATokenOfNoSequenceHasNoSlot) {
     const std::vector<int32_t> all = {0, 2, 3, 2, 1}; // the length of one sequence, then slots
     RopeFusedDescription d = cached(3, ROPE_CACHE_SLOTS, 4);
     d.no_rotation = 1;
-    d.rotate.positions = {};
-    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
-    d.rotate.positions.sequences = 1;
-    d.cache.slot_map_offset = 2;
+    d.positions = {};
+    d.positions.kind = ROPE_POSITIONS_PACKED;
+    d.positions.sequences = 1;
+    d.cache.map_offset = 2;
     const Outcome r = run(d, all.data(), 4 * kKeys * kDim);
     expectSlots(d, r, {3, 2, -1});
     EXPECT_EQ(r.outside, 0u);
@@ -327,9 +329,9 @@ TEST(HostFused, ATokenOfNoSequenceHasNoSlot) {
 TEST(HostFused, ATokenIsCountedOnce) {
     const std::vector<int32_t> positions = {1, 50, 100};
     RopeFusedDescription d = cached(3, ROPE_CACHE_POSITIONS, 10);
-    d.rotate.positions = {};
-    d.rotate.source = ROPE_SOURCE_TABLE;
-    d.rotate.rows.count = 60;
+    d.positions = {};
+    d.rotation.source = ROPE_SOURCE_TABLE;
+    d.rotation.rows.count = 60;
     const Outcome r = run(d, positions.data(), 10 * kKeys * kDim);
     EXPECT_EQ(r.outside, 2u); // 50 has no slot, 100 no row either
 }
@@ -339,10 +341,10 @@ TEST(HostFused, AShiftTurnsKeysWhereTheyLie) {
         const std::vector<int32_t> all = {10, 20, 4, 6}; // positions, then slots
         RopeFusedDescription d = cached(2, ROPE_CACHE_SLOTS, 8);
         d.v.heads = 0;
-        d.rotate.positions = {};
-        d.rotate.operation = ROPE_OPERATION_SHIFT;
-        d.rotate.frequencies.scale = 1.5; // a shift has none
-        d.cache.slot_map_offset = 2;
+        d.positions = {};
+        d.rotation.operation = ROPE_OPERATION_SHIFT;
+        d.rotation.frequencies.scale = 1.5; // a shift has none
+        d.cache.map_offset = 2;
         d.cache.shift = 1;
         d.cache.delta = delta;
         const std::vector<float> before = sample::values(8 * kKeys * kDim, 7);
@@ -385,7 +387,7 @@ void quantizeAsLlama(const float* x, uint8_t* block) {
 TEST(HostFused, BlocksOfQ8AreLlamaCpps) {
     constexpr uint32_t kTokens = 50;
     RopeFusedDescription d = cached(kTokens, ROPE_CACHE_POSITIONS, 64);
-    d.rotate.k.heads = 0;
+    d.k.heads = 0;
     d.cache.element = ROPE_ELEMENT_Q8_0;
     std::vector<float> v = sample::values(kTokens * kKeys * kDim, 4);
     sample::Random random(8);
@@ -416,7 +418,7 @@ TEST(HostFused, BlocksOfQ8AreLlamaCpps) {
 
 TEST(HostFused, Int8HasAScaleForEachSlotAndHead) {
     RopeFusedDescription d = cached(3, ROPE_CACHE_POSITIONS, 16);
-    d.rotate.k.heads = 0;
+    d.k.heads = 0;
     d.cache.element = ROPE_ELEMENT_I8;
     d.cache.order = ROPE_CACHE_HND;
     d.cache.v_scales.offset = 16 * kKeys * kDim / 4;

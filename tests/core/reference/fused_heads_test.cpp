@@ -63,7 +63,7 @@ TEST(HostHeads, LayerNormWithBiasesBeforeAndBehindTheRotation) {
     const std::vector<float> w = weights(kDim), b = sample::values(kDim, 21);
     for (const uint32_t after : {0u, 1u}) {
         RopeFusedDescription d = plain(2);
-        d.rotate.k.heads = kKeys;
+        d.k.heads = kKeys;
         d.k_norm = normOf(ROPE_NORM_LAYER, 0.25f, w.data(), b.data());
         d.k_norm.after = after;
         const Outcome r = run(d);
@@ -116,7 +116,7 @@ TEST(HostHeads, LayerNormRoundsInThePromisedOrder) {
 // Gemma 4: V is normed without weights and does not turn.
 TEST(HostHeads, VHasANormOfItsOwn) {
     RopeFusedDescription d = cached(3, ROPE_CACHE_POSITIONS, 16);
-    d.rotate.positions.first = 4;
+    d.positions.first = 4;
     d.v_norm = normOf(ROPE_NORM_RMS, 1e-3f);
     const Outcome r = run(d, nullptr, size_t{16} * kKeys * kDim);
     for (size_t head = 0; head < 3 * kKeys; ++head) {
@@ -134,12 +134,12 @@ TEST(HostHeads, ARowOfTheLatentAndTheRotaryPart) {
     constexpr uint32_t kLatent = 96, kRow = kLatent + kDim, kHead = 32 + kDim;
     const std::vector<float> w = weights(kLatent);
     RopeFusedDescription d = plain(3);
-    d.rotate.head_dim = kHead;
-    d.rotate.rotary_begin = 32;
-    d.rotate.rotary_dim = kDim;
-    d.rotate.k.heads = 1;
-    d.rotate.k.head_dim = kRow;
-    d.rotate.k.rotary_begin = kLatent;
+    d.head_dim = kHead;
+    d.rotation.rotary_begin = 32;
+    d.rotation.rotary_dim = kDim;
+    d.k.heads = 1;
+    d.k.head_dim = kRow;
+    d.k.rotary_begin = kLatent;
     d.k_norm = normOf(ROPE_NORM_RMS, 1e-3f, w.data());
     d.k_norm.dim = kLatent;
     d.cache.kind = ROPE_CACHE_POSITIONS;
@@ -184,7 +184,7 @@ TEST(HostHeads, ARowOfTheLatentAndTheRotaryPart) {
 TEST(HostHeads, VOfAnotherWidthMovesAsItIs) {
     constexpr uint32_t kWidth = 24;
     RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 8);
-    d.rotate.positions.first = 0;
+    d.positions.first = 0;
     d.v.head_dim = kWidth;
     const Outcome r = run(d, nullptr, size_t{8} * kKeys * kDim);
     for (size_t i = 0; i < 2 * kKeys * kWidth; ++i) ASSERT_EQ(r.v_out[i], r.v[i]) << i;
@@ -197,11 +197,11 @@ TEST(HostHeads, AClipLimitsAndLeavesNaN) {
                        -0.5f, kInfinity, -kInfinity, 3e38f, std::nanf(""), -std::nanf("")};
     const float wanted[] = {0.0f, -0.0f, 1e-45f, 0.5f, 0.5f, -0.5f, -0.5f, 0.5f, -0.5f, 0.5f};
     RopeFusedDescription d = {};
-    d.rotate.tokens = 1;
-    d.rotate.head_dim = 12;
-    d.rotate.q.heads = 1;
-    d.rotate.out_of_place = d.no_rotation = 1;
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.tokens = 1;
+    d.head_dim = 12;
+    d.q.heads = 1;
+    d.out_of_place = d.no_rotation = 1;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.clip = 0.5f;
     float out[12];
     double reference[12];
@@ -222,7 +222,7 @@ TEST(HostHeads, AClipLimitsAndLeavesNaN) {
 // Biases come first, then the clip, then the norm and the rotation.
 TEST(HostHeads, BiasesAreAddedBeforeTheClipAndTheNorm) {
     RopeFusedDescription d = plain(2);
-    d.rotate.k.heads = kKeys;
+    d.k.heads = kKeys;
     d.biases.given = 1;
     d.biases.q_offset = 3;
     d.biases.k_offset = 3 + kQueries * kDim;

@@ -35,7 +35,7 @@ TEST(HostFused, RmsNormStandsBeforeTheRotationAsInQwen3) {
 TEST(HostFused, WeightsAreAddedToOneAsInGemma) {
     const std::vector<float> w = weights(kDim);
     RopeFusedDescription d = plain(2);
-    d.rotate.k.heads = kKeys;
+    d.k.heads = kKeys;
     d.k_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     const Outcome r = run(d);
     for (size_t head = 0; head < 2 * kKeys; ++head) {
@@ -125,8 +125,8 @@ TEST(HostFused, NormsRoundInThePromisedOrder) {
 
 TEST(HostFused, TokensWithoutATurnAreStillNormedInTheOutputsPairing) {
     RopeFusedDescription d = plain(2);
-    d.rotate.pairing_out = ROPE_PAIRING_INTERLEAVED;
-    d.rotate.skip_first = 1;
+    d.rotation.pairing_out = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.skip_first = 1;
     d.q_norm = {ROPE_NORM_L2, 1, 0, 0, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     const Outcome r = run(d);
     const Head x = headOf(r.q, 0);

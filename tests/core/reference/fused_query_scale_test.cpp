@@ -31,7 +31,7 @@ TEST(HostFused, QueriesAreScaledByTheirPositions) {
     for (const uint32_t offset : {0u, 1u}) {
         RopeFusedDescription d = plain(static_cast<uint32_t>(positions.size()));
         d.no_rotation = 1;
-        d.rotate.positions = {};
+        d.positions = {};
         d.query_scale = {values.data(), 4, 8192, offset};
         const Outcome r = run(d, positions.data());
         for (size_t t = 0; t < positions.size(); ++t) {
@@ -49,8 +49,8 @@ TEST(HostFused, QueriesWithoutAPositionTakeTheFirstScale) {
     const int64_t positions[] = {1, (int64_t{1} << 40) + 1};
     RopeFusedDescription d = plain(2);
     d.no_rotation = 1;
-    d.rotate.positions = {};
-    d.rotate.positions.element = ROPE_POSITION_INT64;
+    d.positions = {};
+    d.positions.element = ROPE_POSITION_INT64;
     d.query_scale = {values, 2, 1, 0};
     const Outcome r = run(d, positions);
     EXPECT_EQ(r.q_out[0], r.q[0] * 5);
@@ -62,10 +62,10 @@ TEST(HostFused, RowsByTokenTurnQueriesWithoutAPosition) {
     const std::vector<float> rows(kDim, 1.0f);
     const int64_t position = int64_t{1} << 40;
     RopeFusedDescription d = plain(1);
-    d.rotate.source = ROPE_SOURCE_ROWS;
-    d.rotate.frequencies.values = nullptr;
-    d.rotate.positions = {};
-    d.rotate.positions.element = ROPE_POSITION_INT64;
+    d.rotation.source = ROPE_SOURCE_ROWS;
+    d.rotation.frequencies.values = nullptr;
+    d.positions = {};
+    d.positions.element = ROPE_POSITION_INT64;
     d.query_scale = {values, 2, 1, 0};
     const std::vector<float> q = sample::values(kQueries * kDim, 1);
     std::vector<float> out(q.size());

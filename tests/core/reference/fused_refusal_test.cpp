@@ -19,7 +19,7 @@ void expectRefused(const std::string& piece, const std::function<void(RopeFusedD
                    RopeResult wanted = ROPE_ERROR_INVALID) {
     static const float kWeights[kDim] = {};
     RopeFusedDescription d = cached(16, ROPE_CACHE_SLOTS, 64);
-    d.rotate.q.heads = kQueries;
+    d.q.heads = kQueries;
     d.q_norm.weights = d.k_norm.weights = kWeights;
     RopeReason reason;
     RopeHostFused data = {};
@@ -35,7 +35,7 @@ TEST(HostFused, RefusesAPassThatDoesNothing) {
         d->cache.kind = ROPE_CACHE_NONE;
         d->v.heads = d->query_scale.count = 0;
         d->q_norm.kind = d->k_norm.kind = ROPE_NORM_NONE;
-        d->rotate.out_of_place = d->packed = 0;
+        d->out_of_place = d->packed_qkv = 0;
         d->no_rotation = 1;
     });
 }
@@ -46,15 +46,15 @@ TEST(HostFused, RefusesMorePairsThanThereAreBesideAxesWithoutARotation) {
     expectRefused("frequencies.count is 4294967295 beside frequencies.axes; there are at most",
                   [](RopeFusedDescription* d) {
                       d->no_rotation = 1;
-                      d->rotate.frequencies = {nullptr, UINT32_MAX, 1, kAxes, 1};
+                      d->rotation.frequencies = {nullptr, UINT32_MAX, 1, kAxes, 1};
                   });
 }
 
 TEST(HostFused, RefusesNoTensorsAndAVInPlace) {
-    expectRefused("all 0", [](RopeFusedDescription* d) { d->rotate.q.heads = d->rotate.k.heads = d->v.heads = 0; });
+    expectRefused("all 0", [](RopeFusedDescription* d) { d->q.heads = d->k.heads = d->v.heads = 0; });
     expectRefused("v.heads is 2 in place", [](RopeFusedDescription* d) {
         d->cache.kind = ROPE_CACHE_NONE;
-        d->rotate.out_of_place = 0;
+        d->out_of_place = 0;
     });
     expectRefused(
         "heads is 4294967295", [](RopeFusedDescription* d) { d->v.heads = UINT32_MAX; }, ROPE_ERROR_TOO_LARGE);
@@ -64,14 +64,14 @@ TEST(HostFused, RefusesNormsBesideOtherOperations) {
     expectRefused("operation transpose with q_norm; send the gradient back through the rotation without a norm, and "
                   "through the norm in a pass of your own",
                   [](RopeFusedDescription* d) {
-                      d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
+                      d->rotation.operation = ROPE_OPERATION_TRANSPOSE;
                       d->q_norm.kind = ROPE_NORM_RMS;
                   });
     for (const RopeOperation operation : {ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT}) {
         const char* name =
             operation == ROPE_OPERATION_INVERSE ? "operation inverse with k_norm" : "operation shift with k_norm";
         expectRefused(name, [operation](RopeFusedDescription* d) {
-            d->rotate.operation = operation;
+            d->rotation.operation = operation;
             d->k_norm.kind = ROPE_NORM_L2;
         });
     }
@@ -80,7 +80,7 @@ TEST(HostFused, RefusesNormsBesideOtherOperations) {
 TEST(HostFused, RefusesNormsThatAreNone) {
     expectRefused("q_norm.kind is 4", [](RopeFusedDescription* d) { d->q_norm.kind = static_cast<RopeNormKind>(4); });
     expectRefused("k_norm.kind is 1, and k has no heads", [](RopeFusedDescription* d) {
-        d->rotate.k.heads = 0;
+        d->k.heads = 0;
         d->k_norm.kind = ROPE_NORM_RMS;
     });
     for (const float epsilon : {-1.0f, NAN, INFINITY}) {
@@ -92,7 +92,7 @@ TEST(HostFused, RefusesNormsThatAreNone) {
     expectRefused(
         "q_norm.all_heads of 32768 heads of 64 elements",
         [](RopeFusedDescription* d) {
-            d->rotate.q.heads = 32768;
+            d->q.heads = 32768;
             d->q_norm.kind = ROPE_NORM_RMS;
             d->q_norm.all_heads = 1;
         },
@@ -116,7 +116,7 @@ TEST(HostFused, RefusesPartsAndBiasesOfNorms) {
     expectRefused(
         "k_norm.weights_per_head of 32768 heads of 64 elements",
         [](RopeFusedDescription* d) {
-            d->rotate.k.heads = d->v.heads = 32768;
+            d->k.heads = d->v.heads = 32768;
             d->k_norm.kind = ROPE_NORM_RMS;
             d->k_norm.weights_per_head = 1;
         },
@@ -133,13 +133,13 @@ TEST(HostFused, RefusesPartsAndBiasesOfNorms) {
 
 TEST(HostFused, RefusesWidths) {
     expectRefused("k.rotary_begin is 4 and k.head_dim is 0; give both",
-                  [](RopeFusedDescription* d) { d->rotate.k.rotary_begin = 4; });
+                  [](RopeFusedDescription* d) { d->k.rotary_begin = 4; });
     expectRefused("k.head_dim is 96 and k.rotary_begin is 64; a rotary part of 64 elements",
                   [](RopeFusedDescription* d) {
-                      d->rotate.k.head_dim = 96;
-                      d->rotate.k.rotary_begin = 64;
+                      d->k.head_dim = 96;
+                      d->k.rotary_begin = 64;
                   });
-    expectRefused("q.head_dim is 4294967295", [](RopeFusedDescription* d) { d->rotate.q.head_dim = UINT32_MAX; });
+    expectRefused("q.head_dim is 4294967295", [](RopeFusedDescription* d) { d->q.head_dim = UINT32_MAX; });
 }
 
 TEST(HostFused, RefusesClipsAndBiases) {
@@ -148,11 +148,11 @@ TEST(HostFused, RefusesClipsAndBiases) {
     }
     expectRefused("operation is 1 with a clip", [](RopeFusedDescription* d) {
         d->clip = 1;
-        d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
+        d->rotation.operation = ROPE_OPERATION_TRANSPOSE;
     });
     expectRefused("operation is 1 with biases", [](RopeFusedDescription* d) {
         d->biases.given = 1;
-        d->rotate.operation = ROPE_OPERATION_TRANSPOSE;
+        d->rotation.operation = ROPE_OPERATION_TRANSPOSE;
     });
     expectRefused("biases.element is 4", [](RopeFusedDescription* d) { d->biases = {1, ROPE_ELEMENT_I8, 0, 0, 0}; });
     expectRefused(
@@ -162,14 +162,14 @@ TEST(HostFused, RefusesClipsAndBiases) {
         },
         ROPE_ERROR_TOO_LARGE);
     expectRefused("cache.shift turns K alone where it lies, but clip is set", [](RopeFusedDescription* d) {
-        d->rotate.q.heads = d->v.heads = 0;
+        d->q.heads = d->v.heads = 0;
         d->cache.shift = 1;
         d->clip = 1;
     });
     expectRefused("q: head_dim is 66; with a norm, biases, a scale of queries or a quantized cache",
                   [](RopeFusedDescription* d) {
-                      d->rotate.head_dim = 66;
-                      d->rotate.rotary_dim = 64;
+                      d->head_dim = 66;
+                      d->rotation.rotary_dim = 64;
                       d->biases.given = 1;
                   });
 }
@@ -177,7 +177,7 @@ TEST(HostFused, RefusesClipsAndBiases) {
 TEST(HostFused, RefusesQueryScales) {
     static const float kOne = 1;
     expectRefused("query_scale.count is 1, and q has no heads", [](RopeFusedDescription* d) {
-        d->rotate.q.heads = 0;
+        d->q.heads = 0;
         d->query_scale = {&kOne, 1, 1, 0};
     });
     expectRefused("query_scale has 1 values at null", [](RopeFusedDescription* d) {
@@ -212,30 +212,30 @@ TEST(HostFused, RefusesCachesThatAreNone) {
     expectRefused("cache.slots is 64; it must be a multiple of cache.page_size, 48",
                   [](RopeFusedDescription* d) { d->cache.page_size = 48; });
     expectRefused("cache.page_size is 0 and cache.table_pages is 1", [](RopeFusedDescription* d) {
-        d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+        d->cache.kind = ROPE_CACHE_PAGE_TABLE;
         d->cache.table_pages = 1;
     });
     expectRefused("cache.table_pages is 0", [](RopeFusedDescription* d) {
-        d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+        d->cache.kind = ROPE_CACHE_PAGE_TABLE;
         d->cache.page_size = 16;
     });
     expectRefused(
         "cache.table_pages is 1073741825",
         [](RopeFusedDescription* d) {
-            d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+            d->cache.kind = ROPE_CACHE_PAGE_TABLE;
             d->cache.page_size = 16;
             d->cache.table_pages = (1u << 30) + 1;
         },
         ROPE_ERROR_TOO_LARGE);
-    expectRefused("cache.slot_map_element is 2",
-                  [](RopeFusedDescription* d) { d->cache.slot_map_element = ROPE_POSITION_FLOAT32; });
+    expectRefused("cache.map_element is 2",
+                  [](RopeFusedDescription* d) { d->cache.map_element = ROPE_POSITION_FLOAT32; });
     expectRefused(
-        "cache.slot_map_offset is 8589934593",
-        [](RopeFusedDescription* d) { d->cache.slot_map_offset = (1ull << 33) + 1; }, ROPE_ERROR_TOO_LARGE);
+        "cache.map_offset is 8589934593", [](RopeFusedDescription* d) { d->cache.map_offset = (1ull << 33) + 1; },
+        ROPE_ERROR_TOO_LARGE);
 }
 
 TEST(HostFused, RefusesCachesThatOverlap) {
-    expectRefused("cache.k.slot_stride is 100 and lets elements overlap; it must be at least 128",
+    expectRefused("cache.k.token_stride is 100 and lets elements overlap; it must be at least 128",
                   [](RopeFusedDescription* d) {
                       d->cache.k = {0, 0, 0, 100, 64};
                   });
@@ -244,15 +244,15 @@ TEST(HostFused, RefusesCachesThatOverlap) {
         d->cache.v = {0, 0, 100, 128, 64};
     });
     expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 32764 to 65531", [](RopeFusedDescription* d) {
-        d->cache.v_shares_buffer = 1;
+        d->cache.one_buffer = 1;
         d->cache.v.offset = 64 * 2 * kDim - 1;
     });
     expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 4096 to ", [](RopeFusedDescription* d) {
-        d->cache.v_shares_buffer = 1;
+        d->cache.one_buffer = 1;
         d->cache.v = {1024, 0, 0, 1920, 64};
     });
     expectRefused("cache.k takes bytes 0 to ", [](RopeFusedDescription* d) { // woven, but from one place on
-        d->cache.v_shares_buffer = 1;
+        d->cache.one_buffer = 1;
         d->cache.k = d->cache.v = {0, 0, 0, 256, 64};
     });
     expectRefused("cache.k takes bytes 0 to 8191, and cache.k_scales bytes 0 to 511",
@@ -261,18 +261,18 @@ TEST(HostFused, RefusesCachesThatOverlap) {
         "more than 64 bits count",
         [](RopeFusedDescription* d) {
             d->cache.slots = 1u << 30;
-            d->rotate.k.heads = d->v.heads = 1u << 30;
+            d->k.heads = d->v.heads = 1u << 30;
         },
         ROPE_ERROR_TOO_LARGE);
 }
 
 TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
     expectRefused("k: head_dim is 80; with Q8_0", [](RopeFusedDescription* d) {
-        d->rotate.head_dim = 80;
-        d->rotate.rotary_dim = 64;
+        d->head_dim = 80;
+        d->rotation.rotary_dim = 64;
         d->cache.element = ROPE_ELEMENT_Q8_0;
     });
-    expectRefused("k: the cache's slot_stride is 144; with Q4_1, whose blocks have 32 elements, it must be a multiple "
+    expectRefused("k: the cache's token_stride is 144; with Q4_1, whose blocks have 32 elements, it must be a multiple "
                   "of 32",
                   [](RopeFusedDescription* d) {
                       d->cache.k = {0, 0, 0, 144, 64};
@@ -286,16 +286,16 @@ TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
                       d->cache.element = ROPE_ELEMENT_I8;
                   });
     expectRefused("q: head_dim is 62", [](RopeFusedDescription* d) { // a norm's sums are those of quads
-        d->rotate.head_dim = 62;
-        d->rotate.rotary_dim = 62;
-        d->rotate.frequencies.count = 31;
+        d->head_dim = 62;
+        d->rotation.rotary_dim = 62;
+        d->rotation.frequencies.count = 31;
         d->q_norm.kind = ROPE_NORM_RMS;
     });
     expectRefused(
         "head_dim is 1028; with a norm, biases, a scale of queries or a quantized cache it may be at most 1024",
         [](RopeFusedDescription* d) {
-            d->rotate.head_dim = 1028;
-            d->rotate.rotary_dim = 64;
+            d->head_dim = 1028;
+            d->rotation.rotary_dim = 64;
             d->q_norm.kind = ROPE_NORM_RMS;
         },
         ROPE_ERROR_TOO_LARGE);
@@ -321,7 +321,7 @@ TEST(HostFused, RefusesGivenScalesThatCannotBe) {
 TEST(HostFused, RefusesCountsOfPackedSequences) {
     expectRefused("tokens_counted with positions.kind 3", [](RopeFusedDescription* d) {
         d->tokens_counted = 1;
-        d->rotate.positions.kind = ROPE_POSITIONS_PACKED;
+        d->positions.kind = ROPE_POSITIONS_PACKED;
     });
     expectRefused(
         "tokens_offset is 8589934593", [](RopeFusedDescription* d) { d->tokens_offset = (1ull << 33) + 1; },
@@ -331,8 +331,8 @@ TEST(HostFused, RefusesCountsOfPackedSequences) {
 // On the CPU and in the plan, in the same words.
 void expectRangesRefused(const std::string& sentence, const std::function<void(RopeFusedDescription*)>& spoil) {
     RopeFusedDescription d = cached(16, ROPE_CACHE_SLOTS, 64);
-    d.rotate.positions.kind = ROPE_POSITIONS_PER_TOKEN;
-    d.cache.slot_map_offset = 16;
+    d.positions.kind = ROPE_POSITIONS_PER_TOKEN;
+    d.cache.map_offset = 16;
     spoil(&d);
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), sentence.empty() ? ROPE_SUCCESS : ROPE_ERROR_INVALID);
@@ -345,7 +345,7 @@ void expectRangesRefused(const std::string& sentence, const std::function<void(R
 }
 
 void makeTable(RopeFusedDescription* d) {
-    d->cache.kind = ROPE_CACHE_BLOCK_TABLE;
+    d->cache.kind = ROPE_CACHE_PAGE_TABLE;
     d->cache.page_size = 16;
     d->cache.table_pages = 4;
 }
@@ -353,16 +353,16 @@ void makeTable(RopeFusedDescription* d) {
 TEST(HostFused, RefusesPositionsThatOverlapSlotsTablesOrTheCount) {
     expectRangesRefused("a row of positions takes bytes 0 to 63, and the list of slots bytes 0 to 63 of one buffer; "
                         "move an offset",
-                        [](RopeFusedDescription* d) { d->cache.slot_map_offset = 0; });
+                        [](RopeFusedDescription* d) { d->cache.map_offset = 0; });
     expectRangesRefused("a row of positions takes bytes 0 to 63, and the list of slots bytes 60 to 123 of one buffer; "
                         "move an offset",
-                        [](RopeFusedDescription* d) { d->cache.slot_map_offset = 15; });
-    expectRangesRefused("a row of positions takes bytes 0 to 63, and the block table bytes 0 to 31 of one buffer; "
+                        [](RopeFusedDescription* d) { d->cache.map_offset = 15; });
+    expectRangesRefused("a row of positions takes bytes 0 to 63, and the page table bytes 0 to 31 of one buffer; "
                         "move an offset",
                         [](RopeFusedDescription* d) {
                             makeTable(d);
-                            d->cache.slot_map_offset = 0;
-                            d->cache.slot_map_element = ROPE_POSITION_INT64;
+                            d->cache.map_offset = 0;
+                            d->cache.map_element = ROPE_POSITION_INT64;
                         });
     expectRangesRefused("a row of positions takes bytes 0 to 63, and the count of tokens bytes 0 to 3 of one buffer; "
                         "move an offset",
@@ -374,33 +374,33 @@ TEST(HostFused, RefusesPositionsThatOverlapSlotsTablesOrTheCount) {
                             d->tokens_offset = 31;
                         });
     // A start per sequence is one element, packed lengths one more than sequences, axes a row each.
-    expectRangesRefused("a row of positions takes bytes 0 to 3, and the block table bytes 0 to 15 of one buffer; move "
+    expectRangesRefused("a row of positions takes bytes 0 to 3, and the page table bytes 0 to 15 of one buffer; move "
                         "an offset",
                         [](RopeFusedDescription* d) {
                             makeTable(d);
-                            d->rotate.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
-                            d->cache.slot_map_offset = 0;
+                            d->positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
+                            d->cache.map_offset = 0;
                         });
     expectRangesRefused("a row of positions takes bytes 0 to 11, and the list of slots bytes 8 to 71 of one buffer; "
                         "move an offset",
                         [](RopeFusedDescription* d) {
-                            d->rotate.positions.kind = ROPE_POSITIONS_PACKED;
-                            d->rotate.positions.sequences = 2;
-                            d->cache.slot_map_offset = 2;
+                            d->positions.kind = ROPE_POSITIONS_PACKED;
+                            d->positions.sequences = 2;
+                            d->cache.map_offset = 2;
                         });
     static const uint8_t kAxes[kDim / 2] = {0, 1, 2};
     expectRangesRefused("a row of positions takes bytes 0 to 191, and the list of slots bytes 128 to 191 of one "
                         "buffer; move an offset",
                         [](RopeFusedDescription* d) {
-                            d->rotate.frequencies.axes = kAxes;
-                            d->cache.slot_map_offset = 32;
+                            d->rotation.frequencies.axes = kAxes;
+                            d->cache.map_offset = 32;
                         });
     expectRangesRefused("a row of positions takes bytes 400 to 463, and the list of slots bytes 400 to 463 of one "
                         "buffer; move an offset",
                         [](RopeFusedDescription* d) {
-                            d->rotate.frequencies.axes = kAxes;
-                            d->rotate.positions.axis_stride = 100;
-                            d->cache.slot_map_offset = 100;
+                            d->rotation.frequencies.axes = kAxes;
+                            d->positions.axis_stride = 100;
+                            d->cache.map_offset = 100;
                         });
 }
 
@@ -410,8 +410,8 @@ TEST(HostFused, RefusesPositionsOfOneTensorThatOverlapTheSlotsOfAnother) {
     const std::string sentence =
         "a row of positions takes bytes 0 to 63, and the list of slots bytes 0 to 63 of one buffer; move an offset";
     const auto atOnePlace = [](RopeFusedDescription* d) {
-        d->rotate.q.heads = 2;
-        d->cache.slot_map_offset = 0;
+        d->q.heads = 2;
+        d->cache.map_offset = 0;
     };
     const auto scaled = [&](RopeFusedDescription* d) {
         atOnePlace(d);
@@ -423,18 +423,18 @@ TEST(HostFused, RefusesPositionsOfOneTensorThatOverlapTheSlotsOfAnother) {
     });
     expectRangesRefused(sentence, [&](RopeFusedDescription* d) {
         scaled(d);
-        d->rotate.source = ROPE_SOURCE_ROWS;
+        d->rotation.source = ROPE_SOURCE_ROWS;
     });
     expectRangesRefused(sentence, [&](RopeFusedDescription* d) { // V alone in the cache
         atOnePlace(d);
-        d->rotate.k.heads = 0;
+        d->k.heads = 0;
     });
     // Q and K read the same rows, which are not refused beside each other.
     static const uint8_t kAxes[kDim / 2] = {0, 1, 2};
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         scaled(d);
-        d->rotate.frequencies.axes = kAxes;
-        d->cache.slot_map_offset = 48;
+        d->rotation.frequencies.axes = kAxes;
+        d->cache.map_offset = 48;
     });
 }
 
@@ -445,10 +445,10 @@ TEST(HostFused, TakesRangesThatDoNotMeet) {
         d->tokens_counted = 1;
         d->tokens_offset = 32;
     });
-    const auto atOnePlace = [](RopeFusedDescription* d) { d->cache.slot_map_offset = 0; };
+    const auto atOnePlace = [](RopeFusedDescription* d) { d->cache.map_offset = 0; };
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
-        d->rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+        d->positions.kind = ROPE_POSITIONS_COUNTED;
     });
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
@@ -456,30 +456,30 @@ TEST(HostFused, TakesRangesThatDoNotMeet) {
     });
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
-        d->rotate.source = ROPE_SOURCE_ROWS;
+        d->rotation.source = ROPE_SOURCE_ROWS;
     });
     expectRangesRefused("",
                         [](RopeFusedDescription* d) { // slots between the sequences' positions, the count between both
-                            d->rotate.batch = 2;
-                            d->rotate.positions.batch_stride = d->cache.slot_map_batch_stride = 33;
+                            d->batch = 2;
+                            d->positions.batch_stride = d->cache.map_batch_stride = 33;
                             d->tokens_counted = 1;
                             d->tokens_offset = 32;
                         });
     static const uint8_t kAxes[kDim / 2] = {0, 1, 2};
     expectRangesRefused("", [](RopeFusedDescription* d) { // and between rows
-        d->rotate.frequencies.axes = kAxes;
-        d->rotate.positions.axis_stride = 32;
+        d->rotation.frequencies.axes = kAxes;
+        d->positions.axis_stride = 32;
     });
     expectRangesRefused("", [](RopeFusedDescription* d) { // a cache by positions alone
         d->cache.kind = ROPE_CACHE_POSITIONS;
-        d->cache.slot_map_offset = 0;
+        d->cache.map_offset = 0;
     });
 }
 
 void expectShiftRefused(const std::string& piece, const std::function<void(RopeFusedDescription*)>& spoil) {
     expectRefused(piece, [&spoil](RopeFusedDescription* d) {
-        d->rotate.q.heads = d->v.heads = 0;
-        d->rotate.operation = ROPE_OPERATION_SHIFT;
+        d->q.heads = d->v.heads = 0;
+        d->rotation.operation = ROPE_OPERATION_SHIFT;
         d->cache.shift = 1;
         d->cache.delta = 2;
         spoil(d);
@@ -487,33 +487,33 @@ void expectShiftRefused(const std::string& piece, const std::function<void(RopeF
 }
 
 TEST(HostFused, RefusesShiftsThatAreNone) {
-    expectShiftRefused("but q has heads", [](RopeFusedDescription* d) { d->rotate.q.heads = 1; });
+    expectShiftRefused("but q has heads", [](RopeFusedDescription* d) { d->q.heads = 1; });
     expectShiftRefused("but v has heads", [](RopeFusedDescription* d) { d->v.heads = 1; });
     expectShiftRefused("but k_norm is set", [](RopeFusedDescription* d) { d->k_norm.kind = ROPE_NORM_RMS; });
     expectShiftRefused("but no_rotation is 1", [](RopeFusedDescription* d) { d->no_rotation = 1; });
-    expectShiftRefused("but packed is 1", [](RopeFusedDescription* d) { d->packed = 1; });
+    expectShiftRefused("but packed_qkv is 1", [](RopeFusedDescription* d) { d->packed_qkv = 1; });
     expectShiftRefused("but pairing_out",
-                       [](RopeFusedDescription* d) { d->rotate.pairing_out = ROPE_PAIRING_INTERLEAVED; });
+                       [](RopeFusedDescription* d) { d->rotation.pairing_out = ROPE_PAIRING_INTERLEAVED; });
     expectShiftRefused("cache.kind 0", [](RopeFusedDescription* d) { d->cache.kind = ROPE_CACHE_NONE; });
     expectShiftRefused("with operation 0",
-                       [](RopeFusedDescription* d) { d->rotate.operation = ROPE_OPERATION_FORWARD; });
+                       [](RopeFusedDescription* d) { d->rotation.operation = ROPE_OPERATION_FORWARD; });
     expectShiftRefused("cache.delta is 0 with cache.kind 3", [](RopeFusedDescription* d) {
         d->cache.kind = ROPE_CACHE_RING;
         d->cache.delta = 0;
     });
     for (const RopeSource source : {ROPE_SOURCE_TABLE, ROPE_SOURCE_ROWS}) {
         expectShiftRefused("cache.delta is 2 with source", [source](RopeFusedDescription* d) {
-            d->rotate.source = source;
-            d->rotate.rows.count = 8;
+            d->rotation.source = source;
+            d->rotation.rows.count = 8;
         });
     }
 }
 
 TEST(HostFused, RefusesArraysThatAreNull) {
-    expectRefused("positions is null", [](RopeFusedDescription* d) { d->rotate.q.heads = 0; }); // slots are read
+    expectRefused("positions is null", [](RopeFusedDescription* d) { d->q.heads = 0; }); // slots are read
     expectRefused("q is read from q, which is null", [](RopeFusedDescription* d) {
         d->cache.kind = ROPE_CACHE_NONE;
-        d->rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+        d->positions.kind = ROPE_POSITIONS_COUNTED;
     });
 }
 

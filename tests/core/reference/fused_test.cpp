@@ -1,4 +1,5 @@
 // Fused passes on the CPU, whole: the bits of the passes that they replace, packed rows, counted tokens, parameters.
+#include "plan/description.h"
 #include "support/host_pass.hpp"
 #include "support/sample.hpp"
 
@@ -12,12 +13,12 @@ namespace {
 
 TEST(HostFused, WithNothingBesideItRotatesAsTheRotationItself) {
     RopeFusedDescription d = plain(7);
-    d.rotate.k.heads = kKeys;
-    d.rotate.rotary_begin = 8;
-    d.rotate.rotary_dim = 48;
-    d.rotate.frequencies.count = 24;
-    d.rotate.pairing_out = ROPE_PAIRING_INTERLEAVED;
-    d.rotate.skip_first = 2;
+    d.k.heads = kKeys;
+    d.rotation.rotary_begin = 8;
+    d.rotation.rotary_dim = 48;
+    d.rotation.frequencies.count = 24;
+    d.rotation.pairing_out = ROPE_PAIRING_INTERLEAVED;
+    d.rotation.skip_first = 2;
     const Outcome r = run(d);
     std::vector<float> q_out(r.q.size()), k_out(r.k.size());
     RopeHostRotate data = {};
@@ -25,14 +26,15 @@ TEST(HostFused, WithNothingBesideItRotatesAsTheRotationItself) {
     data.k = r.k.data();
     data.q_out = q_out.data();
     data.k_out = k_out.data();
-    ASSERT_EQ(ropeHostRunRotate(&d.rotate, &data, nullptr), ROPE_SUCCESS);
+    const RopeRotateDescription turned = rope::rotationOf(d);
+    ASSERT_EQ(ropeHostRunRotate(&turned, &data, nullptr), ROPE_SUCCESS);
     EXPECT_EQ(r.q_out, q_out);
     EXPECT_EQ(r.k_out, k_out);
 }
 
 TEST(HostFused, WhatNothingIsDoneToMovesBitForBit) {
     RopeFusedDescription d = cached(1, ROPE_CACHE_POSITIONS, 8);
-    d.rotate.k.heads = 0;
+    d.k.heads = 0;
     d.v.heads = 1;
     std::vector<uint32_t> v(kDim), out(8 * kDim, 7);
     for (uint32_t i = 0; i < kDim; ++i) v[i] = 0x7F800001u + i; // NaNs of every kind
@@ -60,8 +62,8 @@ TEST(HostFused, GivesTheBitsOfThePassesThatItReplaces) {
     const float values[] = {1.25f};
     for (const uint32_t after : {0u, 1u}) {
         RopeFusedDescription all = plain(5);
-        all.rotate.element_in = ROPE_ELEMENT_BF16;
-        all.rotate.element_out = ROPE_ELEMENT_F32;
+        all.element = ROPE_ELEMENT_BF16;
+        all.element_out = ROPE_ELEMENT_F32;
         all.q_norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         all.query_scale = {values, 1, 1, 0};
         RopeFusedDescription norm = plain(5);
@@ -86,11 +88,11 @@ TEST(HostFused, ChangesQInPlace) {
     const std::vector<float> w = weights(kDim);
     for (const RopePairing pairing : {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED}) {
         RopeFusedDescription d = plain(3);
-        d.rotate.pairing_in = pairing;
+        d.rotation.pairing = pairing;
         d.q_norm = {ROPE_NORM_RMS, 1, 1, 0, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         std::vector<float> q = sample::values(3 * kQueries * kDim, 12);
         const std::vector<float> wanted = runQ(d, q);
-        d.rotate.out_of_place = 0;
+        d.out_of_place = 0;
         RopeHostFused data = {};
         data.q = q.data();
         data.q_out = q.data();
@@ -102,16 +104,17 @@ TEST(HostFused, ChangesQInPlace) {
 TEST(HostFused, TakesHeadsOfAnySizeWhereNothingIsNormed) {
     const std::vector<double> frequencies = sample::frequencies(10000, 2050);
     RopeFusedDescription d = plain(1);
-    d.rotate.head_dim = 2051;
-    d.rotate.rotary_dim = 2050;
-    d.rotate.q.heads = 2;
-    d.rotate.frequencies = {frequencies.data(), 1025, 1, nullptr, 1};
+    d.head_dim = 2051;
+    d.rotation.rotary_dim = 2050;
+    d.q.heads = 2;
+    d.rotation.frequencies = {frequencies.data(), 1025, 1, nullptr, 1};
     const std::vector<float> q = sample::values(2 * 2051, 13);
     std::vector<float> wanted(q.size());
     RopeHostRotate data = {};
     data.q = q.data();
     data.q_out = wanted.data();
-    ASSERT_EQ(ropeHostRunRotate(&d.rotate, &data, nullptr), ROPE_SUCCESS);
+    const RopeRotateDescription turned = rope::rotationOf(d);
+    ASSERT_EQ(ropeHostRunRotate(&turned, &data, nullptr), ROPE_SUCCESS);
     EXPECT_EQ(runQ(d, q), wanted);
 }
 
@@ -119,8 +122,8 @@ TEST(HostFused, TokensBeyondTheCountAreNeitherTouchedNorCounted) {
     for (const int32_t count : {-1, 0, 2, 9}) {
         const std::vector<int32_t> all = {1, 2, -5, -6, 7, count};
         RopeFusedDescription d = cached(4, ROPE_CACHE_POSITIONS, 16);
-        d.rotate.q.heads = kQueries;
-        d.rotate.positions = {};
+        d.q.heads = kQueries;
+        d.positions = {};
         d.tokens_counted = 1;
         d.tokens_offset = 5;
         const Outcome r = run(d, all.data(), 16 * kKeys * kDim);
@@ -133,10 +136,10 @@ TEST(HostFused, TokensBeyondTheCountAreNeitherTouchedNorCounted) {
 
 TEST(HostFused, PackedRowsHoldQKAndV) {
     RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 8);
-    d.rotate.q.heads = kQueries;
-    d.packed = 1;
+    d.q.heads = kQueries;
+    d.packed_qkv = 1;
     d.no_rotation = 1;
-    d.cache.v_shares_buffer = 1;
+    d.cache.one_buffer = 1;
     d.cache.v.offset = 8 * kKeys * kDim;
     constexpr uint32_t kRow = (kQueries + 2 * kKeys) * kDim;
     const std::vector<float> rows = sample::values(2 * kRow, 6);
@@ -161,7 +164,7 @@ TEST(HostFused, ParametersAreWeightsAndScalesPaddedToFour) {
     const std::vector<float> w = weights(kDim * kKeys);
     const float values[] = {1, 2, 3, 4, 5};
     RopeFusedDescription d = cached(1, ROPE_CACHE_POSITIONS, 8);
-    d.rotate.q.heads = kQueries;
+    d.q.heads = kQueries;
     d.q_norm = {ROPE_NORM_RMS, 0, 0, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     d.k_norm = {ROPE_NORM_RMS, 0, 1, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     d.query_scale = {values, 5, 1, 0};

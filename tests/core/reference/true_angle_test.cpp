@@ -101,6 +101,34 @@ void expectWithinBound(RopeAngle kind) {
     ::testing::Test::RecordProperty("worst_error_log2", std::to_string(std::log2(worst)));
 }
 
+// Rows that are not given are made of frequencies and positions. A token of no sequence has the row of no turn.
+TEST(ReferenceAngle, RowsThatAreNotGivenAreMade) {
+    const double frequency = 0.5;
+    const int32_t lengths[] = {0, 2}; // where the only sequence begins and ends
+    const float x[6] = {3, 4, 3, 4, 3, 4};
+    float out[6] = {};
+    RopeRotateDescription d = {};
+    d.tokens = 3;
+    d.head_dim = 2;
+    d.q.heads = 1;
+    d.out_of_place = 1;
+    d.rotation.frequencies = {&frequency, 1, 1, nullptr, 1};
+    d.rotation.source = ROPE_SOURCE_ROWS;
+    d.positions.kind = ROPE_POSITIONS_PACKED;
+    d.positions.sequences = 1;
+    RopeHostRotate host = {};
+    host.positions = lengths;
+    host.q = x;
+    host.q_out = out;
+    RopeReason reason;
+    ASSERT_EQ(ropeHostRunRotate(&d, &host, &reason), ROPE_SUCCESS) << reason.text;
+    for (const int token : {0, 2}) {
+        EXPECT_EQ(out[2 * token], 3) << token;
+        EXPECT_EQ(out[2 * token + 1], 4) << token;
+    }
+    EXPECT_NEAR(out[2], 3 * std::cos(0.5) - 4 * std::sin(0.5), 1e-6);
+}
+
 } // namespace
 
 TEST(ReferenceAngle, IsTheTrueAngleWithin2ToMinus51) { expectWithinBound(ROPE_ANGLE_EXACT); }

@@ -19,15 +19,15 @@ std::string refusal(const RopeGgml& parameters, uint32_t head_dim = kHeadDim) {
     std::vector<uint8_t> axes(kHeadDim, 77);
     const std::vector<double> untouched = values;
     const std::vector<uint8_t> untouched_axes = axes;
-    RopeRotateDescription d, before;
-    std::memset(&d, 5, sizeof d);
-    before = d;
+    RopeRotation rotation, before;
+    std::memset(&rotation, 5, sizeof rotation);
+    before = rotation;
     RopeReason reason;
-    EXPECT_EQ(ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &d, nullptr), ROPE_ERROR_INVALID);
-    EXPECT_EQ(ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &d, &reason), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &rotation, nullptr), ROPE_ERROR_INVALID);
+    EXPECT_EQ(ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &rotation, &reason), ROPE_ERROR_INVALID);
     EXPECT_EQ(values, untouched);
     EXPECT_EQ(axes, untouched_axes);
-    EXPECT_EQ(std::memcmp(&d, &before, sizeof d), 0);
+    EXPECT_EQ(std::memcmp(&rotation, &before, sizeof rotation), 0);
     EXPECT_LT(std::strlen(reason.text), sizeof reason.text - 1) << "cut off: " << reason.text;
     return reason.text;
 }
@@ -131,7 +131,8 @@ TEST(GgmlRefusal, OfFrequenciesThatNoPlanTakes) {
     uint8_t axes[64];
     RopeRotateDescription d = {};
     d.tokens = d.q.heads = 1;
-    ASSERT_EQ(ropeReadGgml(&p, kHeadDim, values, axes, &d, nullptr), ROPE_SUCCESS);
+    d.head_dim = kHeadDim;
+    ASSERT_EQ(ropeReadGgml(&p, kHeadDim, values, axes, &d.rotation, nullptr), ROPE_SUCCESS);
     EXPECT_EQ(values[0], 1684013046.0);
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;

@@ -17,7 +17,7 @@ enum Mode : int32_t { kNormal = 0, kNeox = 2, kMrope = 8, kVision = 24, kImrope 
 
 static_assert(sizeof(RopeGgml) == 16 * sizeof(int32_t), "op_params' own bytes, without padding");
 
-// Reading has what ropeReadGgml gives, and the arrays that the description points at.
+// Reading has what ropeReadGgml gives, and the arrays that its rotation points at.
 struct Reading {
     RopeRotateDescription d = {};
     std::vector<double> values;
@@ -25,7 +25,8 @@ struct Reading {
 
     Reading(const RopeGgml& parameters, uint32_t head_dim) : values(head_dim / 2, -7), axes(head_dim / 2, 77) {
         RopeReason reason;
-        EXPECT_EQ(ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &d, &reason), ROPE_SUCCESS)
+        d.head_dim = head_dim;
+        EXPECT_EQ(ropeReadGgml(&parameters, head_dim, values.data(), axes.data(), &d.rotation, &reason), ROPE_SUCCESS)
             << reason.text;
     }
     Reading(const Reading&) = delete;
@@ -108,17 +109,17 @@ TEST(Ggml, TurnsAsGgmlsOwnCodeDoes) {
         const Case& c = all[n];
         Reading reading(c.parameters, c.head_dim);
         double fastest = 0;
-        for (uint32_t i = 0; i < reading.d.frequencies.count; ++i) {
+        for (uint32_t i = 0; i < reading.d.rotation.frequencies.count; ++i) {
             if (c.factors) reading.values[i] /= 1 + i / 8.0;
             fastest = std::fmax(fastest, std::fabs(reading.values[i]));
         }
-        const double scale = reading.d.frequencies.scale;
+        const double scale = reading.d.rotation.frequencies.scale;
         const double tolerance = std::fabs(scale) * (2e-6 + 1e-6 * fastest * 33);
         const std::vector<double> got = turned(reading);
         for (size_t i = 0; i < got.size(); ++i)
             ASSERT_NEAR(got[i], static_cast<double>(c.output[i]), tolerance + 1e-6)
                 << "case " << n << ", element " << i;
-        several += reading.d.frequencies.axes != nullptr;
+        several += reading.d.rotation.frequencies.axes != nullptr;
         scaled += scale != 1;
     }
     EXPECT_GT(several, 50u);
@@ -199,12 +200,12 @@ void expectFormulas(const RopeGgml& p, uint32_t head_dim) {
     const RopeRotateDescription& d = reading.d;
     const uint32_t pairs = static_cast<uint32_t>(p.mode == kVision ? p.n_dims : p.n_dims / 2);
     EXPECT_EQ(d.head_dim, head_dim);
-    EXPECT_EQ(d.rotary_begin, static_cast<uint32_t>(p.n_offs));
-    EXPECT_EQ(d.rotary_dim, 2 * pairs);
-    EXPECT_EQ(d.pairing_in, p.mode == kNormal ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF);
-    EXPECT_EQ(d.frequencies.values, reading.values.data());
-    ASSERT_EQ(d.frequencies.count, pairs);
-    EXPECT_NEAR(d.frequencies.scale, formulas.scale(), 1e-14 * std::fabs(formulas.scale()) + 1e-16);
+    EXPECT_EQ(d.rotation.rotary_begin, static_cast<uint32_t>(p.n_offs));
+    EXPECT_EQ(d.rotation.rotary_dim, 2 * pairs);
+    EXPECT_EQ(d.rotation.pairing, p.mode == kNormal ? ROPE_PAIRING_INTERLEAVED : ROPE_PAIRING_HALF);
+    EXPECT_EQ(d.rotation.frequencies.values, reading.values.data());
+    ASSERT_EQ(d.rotation.frequencies.count, pairs);
+    EXPECT_NEAR(d.rotation.frequencies.scale, formulas.scale(), 1e-14 * std::fabs(formulas.scale()) + 1e-16);
     bool several = false;
     const double largest = std::max(1.0, std::fabs(static_cast<double>(p.freq_scale)));
     for (uint32_t i = 0; i < pairs; ++i) {
@@ -216,7 +217,7 @@ void expectFormulas(const RopeGgml& p, uint32_t head_dim) {
                         std::pow(static_cast<double>(p.freq_base), -2.0 * formulas.exponent(pair) / p.n_dims))
             << p.mode << ", pair " << i << ", ext " << p.ext_factor << ", scale " << p.freq_scale;
     }
-    EXPECT_EQ(d.frequencies.axes != nullptr, several);
+    EXPECT_EQ(d.rotation.frequencies.axes != nullptr, several);
     for (size_t i = pairs; i < reading.values.size(); ++i) EXPECT_EQ(reading.values[i], -7);
 }
 
@@ -273,7 +274,7 @@ TEST(Ggml, ReadsNoSectionsWhereTheModeHasNone) {
     const Reading a({0, 64, kNeox, 0, 0, 10000, 1, 0, 1, 0, 0, {}, 0}, 64), b(p, 64);
     EXPECT_EQ(a.values, b.values);
     EXPECT_EQ(a.axes, b.axes);
-    EXPECT_EQ(b.d.frequencies.scale, 1);
+    EXPECT_EQ(b.d.rotation.frequencies.scale, 1);
 }
 
 TEST(Ggml, LeavesTheOtherMembersAsTheyAre) {
@@ -282,11 +283,11 @@ TEST(Ggml, LeavesTheOtherMembersAsTheyAre) {
     std::vector<uint8_t> axes(32);
     RopeRotateDescription d = {};
     d.tokens = 9;
-    d.operation = ROPE_OPERATION_TRANSPOSE;
+    d.head_dim = 64;
+    d.rotation.operation = ROPE_OPERATION_TRANSPOSE;
     d.q.heads = 3;
-    ASSERT_EQ(ropeReadGgml(&p, 64, values.data(), axes.data(), &d, nullptr), ROPE_SUCCESS);
-    EXPECT_EQ(d.tokens, 9u);
-    EXPECT_EQ(d.operation, ROPE_OPERATION_TRANSPOSE);
+    ASSERT_EQ(ropeReadGgml(&p, 64, values.data(), axes.data(), &d.rotation, nullptr), ROPE_SUCCESS);
+    EXPECT_EQ(d.rotation.operation, ROPE_OPERATION_TRANSPOSE);
     RopePlan plan;
     EXPECT_EQ(ropePlanRotate(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 }

@@ -24,7 +24,7 @@ RopeRotateDescription rotation() {
     d.tokens = 1;
     d.head_dim = 4;
     d.q.heads = 1;
-    d.frequencies = {kFrequencies, 2, 0, nullptr, 1};
+    d.rotation.frequencies = {kFrequencies, 2, 0, nullptr, 1};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     return d;
 }
@@ -72,7 +72,7 @@ TEST(Reason, IsClearedByRunsOnTheCpu) {
     RopeAddDescription add = {};
     add.tokens = 1;
     add.dim = 4;
-    add.frequencies = d.frequencies;
+    add.frequencies = d.rotation.frequencies;
     add.positions = d.positions;
     RopeHostAdd added = {};
     added.x = added.x_out = x;

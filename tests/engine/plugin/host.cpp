@@ -94,7 +94,7 @@ void Frame::compare(VkDeviceSize offset) {
     RopeRotateDescription d = {};
     d.tokens = tokens;
     d.head_dim = kHeadDim;
-    d.frequencies = {values, kHeadDim / 2, scale, nullptr, 1};
+    d.rotation.frequencies = {values, kHeadDim / 2, scale, nullptr, 1};
     d.q.heads = kQueryHeads;
     d.k.heads = kKeyHeads;
     const std::vector<float> before = q;

@@ -105,7 +105,7 @@ static void clear(RopePlugin* plugin) {
 }
 
 static RopePluginResult makeFrequencies(RopePlugin* plugin, double base, RopePluginSentence* sentence) {
-    RopeFrequencies* const frequencies = &plugin->description.frequencies;
+    RopeFrequencies* const frequencies = &plugin->description.rotation.frequencies;
     uint32_t words[4 * MOST_PAIRS];
     RopeReason reason;
     RopeRule rule = {0};

@@ -26,7 +26,7 @@ struct InPlace {
         rotate.q.heads = 1;
         rotate.positions.kind = ROPE_POSITIONS_COUNTED;
         rotate.positions.first = 7;
-        rotate.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
+        rotate.rotation.frequencies = {frequencies.data(), 32, 1, nullptr, 1};
         EXPECT_EQ(ropePlanRotate(&rotate, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     }
 

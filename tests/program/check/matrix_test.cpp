@@ -118,8 +118,8 @@ TEST(Matrix, AFewBringTogetherEveryThreeChoices) {
 
 RopeResult plan(const Choices& choices, RopePlan* plan) {
     RopeRotateDescription d = tool::rotateCase(choices).description;
-    const std::vector<double> frequencies(d.frequencies.count * 3, 0.5);
-    d.frequencies.values = frequencies.data();
+    const std::vector<double> frequencies(d.rotation.frequencies.count * 3, 0.5);
+    d.rotation.frequencies.values = frequencies.data();
     return ropePlanRotate(&d, nullptr, plan);
 }
 

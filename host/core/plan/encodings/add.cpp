@@ -14,10 +14,10 @@ namespace {
 // finds the values that it adds once for many sequences.
 void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
     const bool same = d->positions.kind == ROPE_POSITIONS_COUNTED || d->positions.same_for_all_sequences != 0;
-    if (!same || d->source == ROPE_SOURCE_ROWS) return;
+    if (!same || d->rotation.source == ROPE_SOURCE_ROWS) return;
     x->heads = d->batch;
     d->batch = 1;
-    RopeLayout* layouts[2] = {&x->source, &x->destination};
+    RopeLayout* layouts[2] = {&x->from, &x->to};
     for (RopeLayout* layout : layouts) {
         layout->head_stride = layout->batch_stride;
         layout->batch_stride = 0;
@@ -26,9 +26,11 @@ void takeSequencesAsHeads(RopeRotateDescription* d, RopeTensor* x) {
 
 // True if lanes of eight pairs read rows of 16-bit elements 16 bytes at a time.
 bool readsRowsByEight(const RopeRotateDescription& d, const ShaderVariant& variant, const RopePass& pass) {
-    const uint64_t starts = d.rows.offset | d.rows.row_stride | static_cast<uint64_t>(d.rows.sin_offset);
-    return d.source != ROPE_SOURCE_INLINE && variant.lane_pairs == 8 && d.rows.element != ROPE_ELEMENT_F32 &&
-           pass.constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_FOUR && starts % 8 == 0;
+    const uint64_t starts =
+        d.rotation.rows.offset | d.rotation.rows.row_stride | static_cast<uint64_t>(d.rotation.rows.sin_offset);
+    return d.rotation.source != ROPE_SOURCE_INLINE && variant.lane_pairs == 8 &&
+           d.rotation.rows.element != ROPE_ELEMENT_F32 && pass.constants[ROPE_ID_ROWS] == ROPE_ROWS_BY_FOUR &&
+           starts % 8 == 0;
 }
 
 // Sets the constants of an addition, and how its threads are cut into groups.
@@ -39,12 +41,12 @@ void setAddConstants(const ResolvedAdd& addition, const RopeRotateDescription& d
     uint32_t* constants = pass->constants;
     setRotationConstants(d, variant, pass);
     if (readsRowsByEight(d, variant, *pass)) constants[ROPE_ID_ROWS] = ROPE_ROWS_BY_EIGHT;
-    constants[ROPE_ID_PAIR_COUNTS] = d.rotary_dim / 2 | lanes << 16;
+    constants[ROPE_ID_PAIR_COUNTS] = d.rotation.rotary_dim / 2 | lanes << 16;
     setGroupConstants(cut.group, variant, lanes, cut.sequences, pass);
     constants[ROPE_ID_EVERY_TOKEN] = everyTokenTurns(d);
     constants[ROPE_ID_COSINE_FIRST] = addition.cosine_first;
     if (addition.scale != 1) memcpy(&constants[ROPE_ID_FACTOR], &addition.scale, sizeof addition.scale);
-    const bool half_rows = d.source != ROPE_SOURCE_INLINE && d.rows.element == ROPE_ELEMENT_F16;
+    const bool half_rows = d.rotation.source != ROPE_SOURCE_INLINE && d.rotation.rows.element == ROPE_ELEMENT_F16;
     constants[ROPE_ID_NATIVE_HALVES] =
         takesNativeHalves(d, limits) || (half_rows && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0);
     pass->address_unit = variant.by_words ? 1 : variant.lane_pairs;
@@ -59,13 +61,13 @@ RopeResult addAdditionPass(const ResolvedAdd& addition, Planner* planner) {
     RopePass* pass = planner->addPass(rope_shader_add_wide, d.batch, d.tokens, x.heads);
     RopePush common = {};
     setTokenPositions(d, &common, pass);
-    if (d.source != ROPE_SOURCE_INLINE) setRowWords(d.rows, &common);
+    if (d.rotation.source != ROPE_SOURCE_INLINE) setRowWords(d.rotation.rows, &common);
     setScaleOrTable(d, &common, pass);
     pass->access[ROPE_BINDING_COS_SIN] = cosSinAccess(d);
     if (d.out_of_place != 0)
-        pass->access[ROPE_BINDING_SOURCE] = tensorAccess(ROPE_SLOT_X, x.source, d.element_in, d.head_dim);
+        pass->access[ROPE_BINDING_SOURCE] = tensorAccess(ROPE_SLOT_X, x.from, d.element, d.head_dim);
     pass->access[ROPE_BINDING_DESTINATION] =
-        tensorAccess(d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X, x.destination, d.element_out, d.head_dim);
+        tensorAccess(d.out_of_place != 0 ? ROPE_SLOT_X_OUT : ROPE_SLOT_X, x.to, d.element_out, d.head_dim);
     setAddConstants(addition, d, variant, planner->limits(), pass);
     writePush(familyPush<RopeRotatePush>(common), pass);
     return ROPE_SUCCESS;

@@ -28,19 +28,19 @@ RopeResult checkAddOptions(const RopeAddDescription& given, RopeReason* reason) 
 // Describes the learned table as rows of cosines and sines. The first half of a row is read as cosines, the second half
 // as sines.
 RopeResult resolveLearnedTable(RopeRotateDescription* d, RopeReason* reason) {
-    d->rotary_dim = d->chunk_dim = d->head_dim;
-    d->source = ROPE_SOURCE_TABLE;
-    d->frequencies.count = d->rotary_dim / 2;
-    if (d->rows.count == 0 || d->rows.count > kMaxCount) {
+    d->rotation.rotary_dim = d->rotation.chunk_dim = d->head_dim;
+    d->rotation.source = ROPE_SOURCE_TABLE;
+    d->rotation.frequencies.count = d->rotation.rotary_dim / 2;
+    if (d->rotation.rows.count == 0 || d->rotation.rows.count > kMaxCount) {
         return refuse(reason, ROPE_ERROR_INVALID, "rows.count is %u; a learned table has from 1 to %u rows",
-                      d->rows.count, kMaxCount);
+                      d->rotation.rows.count, kMaxCount);
     }
     if (d->positions.kind != ROPE_POSITIONS_COUNTED && d->positions.element > ROPE_POSITION_INT64) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "positions.element is %d; a learned table has rows of whole positions, INT32 (%d) or INT64 (%d)",
                       static_cast<int>(d->positions.element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
     }
-    return resolveRows(d->frequencies.count, &d->rows, reason);
+    return resolveRows(d->rotation.frequencies.count, &d->rotation.rows, reason);
 }
 
 } // namespace
@@ -53,26 +53,26 @@ RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, Ro
     d.batch = given.batch;
     d.tokens = given.tokens;
     d.head_dim = given.dim;
-    d.element_in = given.element_in;
+    d.element = given.element;
     d.element_out = given.element_out;
-    d.pairing_in = given.order == ROPE_SINUSOIDS_HALVES ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
-    d.source = given.source;
-    d.angle = given.angle;
-    if (!learned) d.frequencies = given.frequencies;
+    d.rotation.pairing = given.order == ROPE_SINUSOIDS_HALVES ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
+    d.rotation.source = given.source;
+    d.rotation.angle = given.angle;
+    if (!learned) d.rotation.frequencies = given.frequencies;
     d.positions = given.positions;
-    d.rows = given.rows;
+    d.rotation.rows = given.rows;
     d.out_of_place = given.out_of_place;
     d.count_outside = given.count_outside;
     RopeTensor x = {1, given.x, given.x_out, 0, 0};
-    x.source.head_stride = x.destination.head_stride = 0;
+    x.from.head_stride = x.to.head_stride = 0;
     result = resolveWithoutTensors(!learned, &d, reason);
     if (learned) {
-        d.rows = {};
-        d.rows.offset = given.rows.offset;
-        d.rows.row_stride = given.rows.row_stride;
-        d.rows.element = given.rows.element;
-        d.rows.first_position = given.rows.first_position;
-        d.rows.count = given.rows.count;
+        d.rotation.rows = {};
+        d.rotation.rows.offset = given.rows.offset;
+        d.rotation.rows.row_stride = given.rows.row_stride;
+        d.rotation.rows.element = given.rows.element;
+        d.rotation.rows.first_position = given.rows.first_position;
+        d.rotation.rows.count = given.rows.count;
     }
     if (result == ROPE_SUCCESS && learned) result = resolveLearnedTable(&d, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("x", "x_out", d, &x, reason);

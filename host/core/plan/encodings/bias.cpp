@@ -24,7 +24,7 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePa
     const RopeBiasDescription& g = bias.filled;
     uint32_t* constants = pass->constants;
     constants[ROPE_ID_IN_PLACE] = 1;
-    constants[ROPE_ID_ELEMENT_IN] = constants[ROPE_ID_ELEMENT_OUT] = shaderElement(bias.d.element_in);
+    constants[ROPE_ID_ELEMENT_IN] = constants[ROPE_ID_ELEMENT_OUT] = shaderElement(bias.d.element);
     constants[ROPE_ID_ROWS] = ROPE_ROWS_SINGLE;
     constants[ROPE_ID_ROW_ELEMENT] = shaderElement(g.rows.element);
     constants[ROPE_ID_BIAS] = shaderBias(g.kind);
@@ -32,7 +32,7 @@ void setBiasConstants(const ResolvedBias& bias, const RopeLimits& limits, RopePa
     constants[ROPE_ID_CAUSAL] = g.causal != 0;
     constants[ROPE_ID_BOTH_SIDES] = g.bidirectional != 0;
     constants[ROPE_ID_NATIVE_HALVES] =
-        bias.d.element_in == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
+        bias.d.element == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0;
     constants[ROPE_ID_PARAMETERS] = 1;
     if (g.kind != ROPE_BIAS_T5) return;
     const uint32_t vectors = ropeBucketVectors(g.buckets, g.bidirectional);
@@ -78,10 +78,10 @@ RopeResult addBiasPass(const ResolvedBias& bias, Planner* planner) {
     if (odd) variant.copy_step = 1;
     RopePass* pass = planner->addPass(odd ? rope_shader_bias_odd : rope_shader_bias_wide, d.batch, d.tokens, g.heads);
     RopePush common = {};
-    setPositions(d.positions, d.frequencies, &common, pass);
+    setPositions(d.positions, d.rotation.frequencies, &common, pass);
     common.rows.head = g.rows.pair_stride;
     pass->access[ROPE_BINDING_COS_SIN] = biasValueAccess(bias);
-    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, bias.scores, d.element_in, d.head_dim);
+    pass->access[ROPE_BINDING_DESTINATION] = tensorAccess(ROPE_SLOT_X, bias.scores, d.element, d.head_dim);
     setBiasConstants(bias, planner->limits(), pass);
     RopeBiasPush push = familyPush<RopeBiasPush>(common);
     push.keys = g.keys;

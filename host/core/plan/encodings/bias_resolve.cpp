@@ -72,7 +72,7 @@ RopeResult resolveBias(const RopeBiasDescription& given, ResolvedBias* bias, Rop
     d.batch = given.batch;
     d.tokens = given.queries;
     d.head_dim = given.keys;
-    d.element_in = given.element;
+    d.element = given.element;
     d.positions = given.positions;
     bias->scores = given.x;
     result = resolveWithoutTensors(false, &d, reason);

@@ -164,7 +164,7 @@ void addRelativePass(const ResolvedRelative& r, const RelativeCut& cut, Planner*
     const RopeShader& shader = keys ? rope_shader_relative_keys : rope_shader_relative_values;
     RopePass* pass = planner->addPass(shader, r.d.batch, g.queries, g.heads);
     RopePush common = {};
-    setPositions(r.d.positions, r.d.frequencies, &common, pass);
+    setPositions(r.d.positions, r.d.rotation.frequencies, &common, pass);
     common.rows.head = g.rows.pair_stride;
     pass->access[ROPE_BINDING_COS_SIN] = vectorAccess(r);
     pass->access[ROPE_BINDING_SOURCE] = tensorAccess(ROPE_SLOT_Q, g.q, g.element_q, r.q_count);

@@ -72,11 +72,11 @@ RopeResult resolveRelative(const RopeRelativeDescription& given, ResolvedRelativ
     d.batch = g->batch;
     d.tokens = g->queries;
     d.head_dim = g->dim;
-    d.element_in = g->element_q;
+    d.element = g->element_q;
     d.positions = g->positions;
     result = resolveWithoutTensors(false, &d, reason);
     relative->d = d;
-    g->element_q = d.element_in;
+    g->element_q = d.element;
     if (g->element_x == ROPE_ELEMENT_DEFAULT) g->element_x = g->element_q;
     if (g->scale == 0 || g->side == ROPE_RELATIVE_VALUES) g->scale = 1;
     if (result == ROPE_SUCCESS) result = resolveVectors(relative, reason);

@@ -21,8 +21,8 @@ RopeResult resolveOffsets(RopeFusedDescription* filled, RopeReason* reason) {
         const char* name;
         const RopeTensor& tensor;
         uint64_t offset;
-    } tensors[] = {{"biases.q_offset", filled->rotate.q, biases->q_offset},
-                   {"biases.k_offset", filled->rotate.k, biases->k_offset},
+    } tensors[] = {{"biases.q_offset", filled->q, biases->q_offset},
+                   {"biases.k_offset", filled->k, biases->k_offset},
                    {"biases.v_offset", filled->v, biases->v_offset}};
     for (const auto& t : tensors) {
         const uint64_t elements = static_cast<uint64_t>(t.tensor.heads) * t.tensor.head_dim;
@@ -39,7 +39,7 @@ RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
     const double clip = filled->clip;
     if (magnitudeBits(clip) != 0 && !isFromTo(clip, 0, 0x1.fffffep127))
         return refuse(reason, ROPE_ERROR_INVALID, "clip is %.9g; it must be more than 0 and finite, or 0", clip);
-    const RopeOperation operation = filled->rotate.operation;
+    const RopeOperation operation = filled->rotation.operation;
     if (operation != ROPE_OPERATION_FORWARD && (filled->biases.given != 0 || clip != 0)) {
         return refuse(reason, ROPE_ERROR_INVALID, "operation is %d with %s; that goes with the forward operation, %d",
                       static_cast<int>(operation), filled->biases.given != 0 ? "biases" : "a clip",

@@ -30,8 +30,8 @@ uint64_t slotMapBytes(const RopeFusedDescription& filled, const RopeRotateDescri
     const RopeCache& cache = filled.cache;
     if (!readsSlotMap(cache)) return 0;
     const bool table = cacheKind(cache).map == SlotMap::kPages;
-    return listBytes(cache.slot_map_offset, table ? sequencesOf(d) : d.batch, cache.slot_map_batch_stride,
-                     table ? cache.table_pages : d.tokens, 1, ropePositionBytes(cache.slot_map_element));
+    return listBytes(cache.map_offset, table ? sequencesOf(d) : d.batch, cache.map_batch_stride,
+                     table ? cache.table_pages : d.tokens, 1, ropePositionBytes(cache.map_element));
 }
 
 // Binds so many bytes of a buffer that holds lists, from its beginning.
@@ -123,7 +123,7 @@ RopeAccess cacheAccess(const FusedGroup& group, const FusedTensor& t) {
     access.element_bytes = isForCaches(element) ? storedBytes(group) : ropeElementBytes(element);
     const uint32_t sequences = cacheKind(cache).per_sequence ? sequencesOf(t.d) : 1;
     const auto last = [&](const RopeCacheLayout& l) { // of a sequence: where its last head begins
-        return (cache.slots / cache.page_size - 1ull) * l.page_stride + (cache.page_size - 1ull) * l.slot_stride +
+        return (cache.slots / cache.page_size - 1ull) * l.page_stride + (cache.page_size - 1ull) * l.token_stride +
                (t.heads - 1ull) * l.head_stride;
     };
     uint64_t elements = last(t.cache) + t.d.head_dim, scales = last(t.scales) + 1;
@@ -154,7 +154,7 @@ RopeAccess allHeadsAccess(RopeSlot slot, const RopeLayout& layout, RopeElement e
 
 // Returns what a tensor reads, or what it writes. Extent 0: it is read where it is written.
 RopeAccess tensorAccess(const FusedGroup& group, const FusedTensor& t, bool source) {
-    if (source) return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element_in, t) : RopeAccess{};
+    if (source) return t.d.out_of_place != 0 ? allHeadsAccess(t.from_slot, t.source, t.d.element, t) : RopeAccess{};
     return t.cached ? cacheAccess(group, t) : allHeadsAccess(t.to_slot, t.destination, t.d.element_out, t);
 }
 

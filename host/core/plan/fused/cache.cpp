@@ -27,7 +27,7 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
     }
     if (cacheKind(*cache).map == SlotMap::kPages && (cache->page_size == 0 || cache->table_pages == 0)) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.page_size is %u and cache.table_pages is %u; a block table takes 1 or more of each",
+                      "cache.page_size is %u and cache.table_pages is %u; a page table takes 1 or more of each",
                       cache->page_size, cache->table_pages);
     }
     if (cache->page_size == 0) cache->page_size = cache->slots;
@@ -38,31 +38,30 @@ RopeResult resolvePages(RopeCache* cache, RopeReason* reason) {
     return ROPE_SUCCESS;
 }
 
-// Fills in how the list of slots or the block table lies in its buffer. Clears these members if the cache reads
+// Fills in how the list of slots or the page table lies in its buffer. Clears these members if the cache reads
 // neither.
 RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason) {
     const bool table = cacheKind(*cache).map == SlotMap::kPages;
     if (!table) cache->table_pages = 0;
     if (!readsSlotMap(*cache)) {
-        cache->slot_map_element = ROPE_POSITION_INT32;
-        cache->slot_map_offset = cache->slot_map_batch_stride = cache->slot_map_apart = 0;
+        cache->map_element = ROPE_POSITION_INT32;
+        cache->map_offset = cache->map_batch_stride = cache->slot_map_apart = 0;
         return ROPE_SUCCESS;
     }
-    if (cache->slot_map_element != ROPE_POSITION_INT32 && cache->slot_map_element != ROPE_POSITION_INT64) {
+    if (cache->map_element != ROPE_POSITION_INT32 && cache->map_element != ROPE_POSITION_INT64) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.slot_map_element is %d; slots and tables are INT32 (%d) or "
+                      "cache.map_element is %d; slots and tables are INT32 (%d) or "
                       "INT64 (%d)",
-                      static_cast<int>(cache->slot_map_element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
+                      static_cast<int>(cache->map_element), ROPE_POSITION_INT32, ROPE_POSITION_INT64);
     }
     if (cache->table_pages > kMaxCount) {
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "cache.table_pages is %u; it may be at most %u", cache->table_pages,
                       kMaxCount);
     }
-    RopeResult result = checkStrideLimit("cache.slot_map_offset", cache->slot_map_offset, reason);
-    if (result == ROPE_SUCCESS)
-        result = checkStrideLimit("cache.slot_map_batch_stride", cache->slot_map_batch_stride, reason);
+    RopeResult result = checkStrideLimit("cache.map_offset", cache->map_offset, reason);
+    if (result == ROPE_SUCCESS) result = checkStrideLimit("cache.map_batch_stride", cache->map_batch_stride, reason);
     if (result != ROPE_SUCCESS) return result;
-    if (cache->slot_map_batch_stride == 0) cache->slot_map_batch_stride = table ? cache->table_pages : d.tokens;
+    if (cache->map_batch_stride == 0) cache->map_batch_stride = table ? cache->table_pages : d.tokens;
     return ROPE_SUCCESS;
 }
 
@@ -84,19 +83,20 @@ RopeResult resolveCacheLayout(const char* name, const RopeCache& cache, const Ca
     const uint64_t slot = static_cast<uint64_t>(shape.heads) * shape.elements;
     const bool apart = cacheKind(cache).per_sequence;
     if (!apart) layout->batch_stride = 0;
-    if (layout->batch_stride == 0 && layout->page_stride == 0 && layout->slot_stride == 0 && layout->head_stride == 0) {
+    if (layout->batch_stride == 0 && layout->page_stride == 0 && layout->token_stride == 0 &&
+        layout->head_stride == 0) {
         const RopeResult result = checkElementCount(name, "slot", slot, cache.slots, reason);
         if (result != ROPE_SUCCESS) return result;
         const bool by_head = cache.order == ROPE_CACHE_HND;
         layout->head_stride = by_head ? static_cast<uint64_t>(cache.page_size) * shape.elements : shape.elements;
-        layout->slot_stride = by_head ? shape.elements : slot;
+        layout->token_stride = by_head ? shape.elements : slot;
         layout->page_stride = cache.page_size * slot;
         layout->batch_stride = cache.slots * slot;
     }
     const uint32_t caches = apart ? shape.caches : 1;
     NamedStride strides[4] = {{&layout->batch_stride, caches, "batch"},
                               {&layout->page_stride, cache.slots / cache.page_size, "page"},
-                              {&layout->slot_stride, cache.page_size, "slot"},
+                              {&layout->token_stride, cache.page_size, "token"},
                               {&layout->head_stride, shape.heads, "head"}};
     uint64_t span = shape.elements;
     RopeResult result = resolveStrides(name, strides, 4, true, &span, reason);
@@ -199,10 +199,10 @@ RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason) 
         const RopeRotateDescription& d = last.d;
         const StrideCount entries = StrideCount{1, table ? cache.table_pages : d.tokens};
         const uint32_t lists = table && isPacked(d.positions) ? d.positions.sequences : d.batch;
-        const StrideCount batches = {cache.slot_map_batch_stride, lists};
-        const uint32_t bytes = ropePositionBytes(cache.slot_map_element);
-        regions[count++] = positionRegion(table ? "the block table" : "the list of slots", cache.slot_map_offset, bytes,
-                                          entries, batches);
+        const StrideCount batches = {cache.map_batch_stride, lists};
+        const uint32_t bytes = ropePositionBytes(cache.map_element);
+        regions[count++] =
+            positionRegion(table ? "the page table" : "the list of slots", cache.map_offset, bytes, entries, batches);
     }
     if (filled.tokens_counted != 0) {
         regions[count++] =
@@ -264,7 +264,7 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor&
     ByteRegion regions[4];
     uint32_t count = 0;
     for (const auto& tensor : tensors) {
-        if (cache->v_shares_buffer == 0) count = 0;
+        if (cache->one_buffer == 0) count = 0;
         const bool is_v = tensor.layout == &cache->v;
         if (tensor.given.heads == 0) {
             (is_v ? cache->v_given_scale : cache->k_given_scale) = {};

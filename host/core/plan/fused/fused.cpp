@@ -26,7 +26,7 @@ void setSource(const FusedGroup& group, RopePush* tokens, RopePass* pass) {
         pass->constants[ROPE_ID_COS_SIN] = ROPE_FROM_ROWS;
         return;
     }
-    if (turned->d.source != ROPE_SOURCE_INLINE) setRowWords(turned->d.rows, tokens);
+    if (turned->d.rotation.source != ROPE_SOURCE_INLINE) setRowWords(turned->d.rotation.rows, tokens);
     setScaleOrTable(turned->d, tokens, pass);
 }
 
@@ -38,13 +38,13 @@ void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeF
     pass->facts.cache = cache.kind;
     constants[ROPE_ID_CACHE] = cacheKind(cache).number;
     constants[ROPE_ID_PAGE_SIZE] = pages || cache.page_size != cache.slots ? cache.page_size : 0;
-    constants[ROPE_ID_PASS] |= (cache.slot_map_element == ROPE_POSITION_INT64 ? ROPE_PASS_MAP_WIDE : 0) |
+    constants[ROPE_ID_PASS] |= (cache.map_element == ROPE_POSITION_INT64 ? ROPE_PASS_MAP_WIDE : 0) |
                                (cache.slot_map_apart != 0 ? ROPE_PASS_MAP_APART : 0) |
                                (isLongRing(cache, d) ? ROPE_PASS_LONG_RING : 0) |
                                (isTurnedByDelta(cache) ? ROPE_PASS_BY_DELTA : 0);
     push->slots = cache.slots;
-    push->slot_map_at = lowWord(cache.slot_map_offset);
-    push->slot_map_batch = sequencesOf(d) == 1 ? 0 : lowWord(cache.slot_map_batch_stride);
+    push->slot_map_at = lowWord(cache.map_offset);
+    push->slot_map_batch = sequencesOf(d) == 1 ? 0 : lowWord(cache.map_batch_stride);
     push->table_pages = cache.table_pages;
     push->delta = lowWord(static_cast<uint64_t>(cache.delta));
 }
@@ -53,7 +53,7 @@ void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeF
 void setThreads(const FusedGroup& group, const RopeLimits& limits, RopePass* pass) {
     const FusedTensor* turned = group.turned();
     uint32_t* constants = pass->constants;
-    const uint32_t pairs = turned != nullptr ? turned->d.rotary_dim / 2 : 0;
+    const uint32_t pairs = turned != nullptr ? turned->d.rotation.rotary_dim / 2 : 0;
     const uint32_t pair_lanes = turned != nullptr ? pairLanes(turned->d, group.variant) : 0;
     constants[ROPE_ID_PAIR_COUNTS] = pairs | pair_lanes << 16;
     constants[ROPE_ID_RELAYED] = group.stages.relayed;
@@ -129,7 +129,7 @@ RopeResult addGroup(const FusedGroup& group, Planner* planner) {
     return checkBuffers(*pass, planner->limits(), planner->reason());
 }
 
-bool needsPosition(const FusedTensor& t) { return t.turned && t.d.source != ROPE_SOURCE_ROWS; }
+bool needsPosition(const FusedTensor& t) { return t.turned && t.d.rotation.source != ROPE_SOURCE_ROWS; }
 
 // Adds the pass that counts, once for all tensors, the tokens that lack a position or a slot.
 void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
@@ -141,7 +141,7 @@ void addFusedCountPass(const ResolvedFused& fused, Planner* planner) {
     }
     if (cached == nullptr && (turned == nullptr || !canBeOutside(turned->d))) return;
     const FusedTensor& t = turned != nullptr ? *turned : *cached;
-    const RopeSource source = turned != nullptr ? t.d.source : ROPE_SOURCE_ROWS;
+    const RopeSource source = turned != nullptr ? t.d.rotation.source : ROPE_SOURCE_ROWS;
     RopePass* pass = addCounter(t.d.batch, t.d.tokens, source, planner);
     RopePush tokens = {};
     RopeFusedPush push = {};
@@ -159,19 +159,19 @@ RopeResult planFused(const RopeFusedDescription& description, const RopeLimits* 
     ResolvedFused fused;
     FusedArrangement arrangement = {};
     RopeResult result = resolveFused(description, &fused, planner.reason());
-    if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.rotate.tuning, planner.limits(), planner.reason());
+    if (result == ROPE_SUCCESS) result = checkTuning(fused.filled.tuning, planner.limits(), planner.reason());
     if (result == ROPE_SUCCESS) result = arrange(fused, planner.limits(), &arrangement, planner.reason());
     for (uint32_t i = 0; result == ROPE_SUCCESS && i < arrangement.count; ++i)
         result = addGroup(arrangement.groups[i], &planner);
     if (result != ROPE_SUCCESS) return planner.refused(result);
-    if (fused.filled.rotate.count_outside != 0) addFusedCountPass(fused, &planner);
+    if (fused.filled.count_outside != 0) addFusedCountPass(fused, &planner);
     result = planner.finish();
     return result == ROPE_SUCCESS ? result : planner.refused(result);
 }
 
 RopeResult planTokens(const TokenPlanner& planner, uint32_t tokens, RopePlan* plan) {
     RopeFusedDescription d = *static_cast<const RopeFusedDescription*>(planner.description);
-    d.rotate.tokens = tokens;
+    d.tokens = tokens;
     return planFused(d, planner.limits, plan);
 }
 
@@ -187,6 +187,6 @@ RopeResult ropePlanFused(const RopeFusedDescription* description, const RopeLimi
 
 RopeResult ropePlanFusedRange(const RopeFusedDescription* description, uint32_t least, uint32_t most,
                               const RopeLimits* limits, RopePlan plans[ROPE_MAX_RANGE_PLANS], uint32_t* plan_count) {
-    const uint32_t sequences = description != nullptr ? description->rotate.batch : 0;
+    const uint32_t sequences = description != nullptr ? description->batch : 0;
     return planRange({description, limits, planTokens, sequences, false}, least, most, plans, plan_count);
 }

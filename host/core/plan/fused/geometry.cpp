@@ -32,13 +32,13 @@ RopeResult checkDestinationMultiples(const FusedTensor& tensor, const char* what
     const RopeLayout& to = tensor.destination;
     const RopeCacheLayout& cache = tensor.cache;
     const RequiredMultiple measures[] = {{"head_dim", tensor.d.head_dim, multiple_of},
-                                         {"destination.offset", to.offset, multiple_of},
-                                         {"destination.batch_stride", to.batch_stride, multiple_of},
-                                         {"destination.token_stride", to.token_stride, multiple_of},
-                                         {"destination.head_stride", to.head_stride, multiple_of},
+                                         {"to.offset", to.offset, multiple_of},
+                                         {"to.batch_stride", to.batch_stride, multiple_of},
+                                         {"to.token_stride", to.token_stride, multiple_of},
+                                         {"to.head_stride", to.head_stride, multiple_of},
                                          {"the cache's offset", cache.offset, multiple_of},
                                          {"the cache's batch_stride", cache.batch_stride, multiple_of},
-                                         {"the cache's slot_stride", cache.slot_stride, multiple_of},
+                                         {"the cache's token_stride", cache.token_stride, multiple_of},
                                          {"the cache's head_stride", cache.head_stride, multiple_of},
                                          {"the cache's page_stride", cache.page_stride, multiple_of}};
     return checkMultiples(tensor, measures, 10, what, why, reason);
@@ -59,9 +59,9 @@ RopeResult checkVectorGeometry(const FusedTensor& tensor, RopeReason* reason) {
                                            reason);
     }
     const RequiredMultiple measures[] = {{"head_dim", d.head_dim, 4},
-                                         {"rotary_begin", d.rotary_begin, 4},
-                                         {"rotary_dim", d.rotary_dim, 8},
-                                         {"chunk_dim", d.chunk_dim, 8}};
+                                         {"rotary_begin", d.rotation.rotary_begin, 4},
+                                         {"rotary_dim", d.rotation.rotary_dim, 8},
+                                         {"chunk_dim", d.rotation.chunk_dim, 8}};
     const uint32_t count = isShifted(tensor) ? 4 : 1; // pairs of other passes may lie anywhere
     if (result == ROPE_SUCCESS) result = checkMultiples(tensor, measures, count, kStagePhrase, "", reason);
     if (result != ROPE_SUCCESS || !(isShifted(tensor) || isForCaches(tensor))) return result;

@@ -38,14 +38,14 @@ bool takesVectors(const FusedGroup& group) {
 ShaderVariant variantOf(const FusedGroup& group, const FusedTensor& t, const RopeLimits& limits) {
     RopeRotateDescription d = t.d;
     const FusedTensor* like = pairedLike(group, t);
-    d.rotary_begin = like != nullptr ? like->d.rotary_begin : 0;
-    d.rotary_dim = like != nullptr ? like->d.rotary_dim : 0;
-    d.chunk_dim = like != nullptr ? like->d.chunk_dim : 0;
+    d.rotation.rotary_begin = like != nullptr ? like->d.rotation.rotary_begin : 0;
+    d.rotation.rotary_dim = like != nullptr ? like->d.rotation.rotary_dim : 0;
+    d.rotation.chunk_dim = like != nullptr ? like->d.rotation.chunk_dim : 0;
     d.out_of_place = movesWholeHead(t);
     const SideBits sides = fusedSideBits(t);
     const ShaderVariant variant = chooseVariant(d, sides, limits);
     if (!takesVectors(group) || !variant.by_words) return variant;
-    const bool odd = (ropeElementBytes(d.element_in) == 2 && sides.source % 2 != 0) ||
+    const bool odd = (ropeElementBytes(d.element) == 2 && sides.source % 2 != 0) ||
                      (ropeElementBytes(d.element_out) == 2 && sides.destination % 2 != 0);
     return {4, 4, true, !odd};
 }
@@ -71,15 +71,15 @@ SharedStages sharedStages(const FusedGroup& group) {
 // some lanes turn pairs too.
 TensorLanes lanesOf(const FusedGroup& group, const FusedTensor& t) {
     const FusedTensor* like = pairedLike(group, t);
-    const uint32_t begin = like != nullptr ? like->d.rotary_begin : 0;
+    const uint32_t begin = like != nullptr ? like->d.rotation.rotary_begin : 0;
     bool copies = false;
     forEachTensor(group, [&](const FusedTensor& other) {
         const FusedTensor* as = pairedLike(group, other);
         const bool alike = other.d.head_dim == t.d.head_dim && (as != nullptr) == (like != nullptr) &&
-                           (as == nullptr || as->d.rotary_begin == begin);
+                           (as == nullptr || as->d.rotation.rotary_begin == begin);
         copies = copies || (alike && movesWholeHead(other));
     });
-    const uint32_t rotary = like != nullptr ? like->d.rotary_dim : 0;
+    const uint32_t rotary = like != nullptr ? like->d.rotation.rotary_dim : 0;
     const uint32_t pair_lanes = like != nullptr ? pairLanes(like->d, group.variant) : 0;
     const uint32_t copied = copies ? t.d.head_dim - rotary : 0;
     const uint32_t lanes = group.stages.relayed != 0 ? larger(divideUp(t.d.head_dim, 8), pair_lanes)
@@ -126,7 +126,7 @@ uint64_t sharedBytes(const FusedGroup& group, const GroupCut& cut, uint32_t head
                   [&](const FusedTensor& t) { most_blocks = larger(most_blocks, rowBlocks(group, t.role, false)); });
     const uint64_t row_heads = uint64_t{cut.size[1]} * cut.size[2] * heads; // where each row has one block
     const FusedTensor& t = group.turned() != nullptr ? *group.turned() : group.first();
-    const uint64_t angles = cut.shares ? uint64_t{cut.size[2]} * (t.d.rotary_dim / 2) * 2 : 0;
+    const uint64_t angles = cut.shares ? uint64_t{cut.size[2]} * (t.d.rotation.rotary_dim / 2) * 2 : 0;
     return (row_heads * (most_blocks * words + cacheWords(group)) + angles) * sizeof(uint32_t);
 }
 

@@ -118,7 +118,7 @@ RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const R
         return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.epsilon is %.9g; it must be finite and not negative", name,
                       epsilon);
     }
-    RopeResult result = checkOperation(name, d.operation, reason);
+    RopeResult result = checkOperation(name, d.rotation.operation, reason);
     if (result == ROPE_SUCCESS) result = checkOptions(name, name[0] == 'v', *norm, reason);
     if (result == ROPE_SUCCESS) result = resolvePart(name, tensor, norm, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -163,7 +163,7 @@ void setNorm(const FusedTensor& t, uint32_t uniform_at, uint32_t* fields) {
     fields[field::epsilon] = floatConstant(norm.epsilon);
     if (norm.weights != nullptr) fields[field::uniform_at] = uniform_at / 4;
     if (norm.weights != nullptr || hasWeightsOnDevice(norm))
-        fields[field::weight_plus] = floatConstant(norm.weight_offset);
+        fields[field::weight_plus] = floatConstant(norm.weight_plus);
 }
 
 // Binds weights that lie in a buffer of their own.

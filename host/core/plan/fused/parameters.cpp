@@ -36,8 +36,8 @@ ParameterLayout parameterLayout(const ResolvedFused& fused) {
     const RopeFusedDescription& g = fused.filled;
     ParameterLayout p = {};
     p.weights[kQ] = roundUpToFour(g.query_scale.count);
-    p.weights[kK] = p.weights[kQ] + roundUpToFour(normCount(g.q_norm, g.rotate.q));
-    p.weights[kV] = p.weights[kK] + roundUpToFour(normCount(g.k_norm, g.rotate.k));
+    p.weights[kK] = p.weights[kQ] + roundUpToFour(normCount(g.q_norm, g.q));
+    p.weights[kV] = p.weights[kK] + roundUpToFour(normCount(g.k_norm, g.k));
     p.scales[0] = p.weights[kV] + roundUpToFour(normCount(g.v_norm, g.v));
     p.scales[1] = p.scales[0] + roundUpToFour(g.cache.k_given_scale.count);
     p.end = p.scales[1] + roundUpToFour(g.cache.v_given_scale.count);
@@ -58,8 +58,8 @@ RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* de
     const ParameterLayout p = parameterLayout(fused);
     if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
     if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
-    writeNorm(g.q_norm, weightCount(g.q_norm, g.rotate.q), p.weights[kQ], destination);
-    writeNorm(g.k_norm, weightCount(g.k_norm, g.rotate.k), p.weights[kK], destination);
+    writeNorm(g.q_norm, weightCount(g.q_norm, g.q), p.weights[kQ], destination);
+    writeNorm(g.k_norm, weightCount(g.k_norm, g.k), p.weights[kK], destination);
     writeNorm(g.v_norm, weightCount(g.v_norm, g.v), p.weights[kV], destination);
     writeFloats(g.query_scale.values, g.query_scale.count, 0, destination);
     const RopeCacheScale &k_scale = g.cache.k_given_scale, &v_scale = g.cache.v_given_scale;

@@ -2,6 +2,7 @@
 // has heads.
 #include "plan/fused/resolve.h"
 #include "plan/cache_kinds.h"
+#include "plan/description.h"
 #include "plan/element_formats.h"
 #include "plan/fused/biases.h"
 #include "plan/fused/cache.h"
@@ -17,23 +18,23 @@ namespace {
 constexpr uint32_t kMaxQueryScales = 1u << 16;
 
 bool hasDefaultStrides(const RopeTensor& tensor) {
-    const RopeLayout& l = tensor.source;
+    const RopeLayout& l = tensor.from;
     return (l.batch_stride | l.token_stride | l.head_stride) == 0;
 }
 
 // Sets the sources of tensors that are packed as rows of Q, K and V heads. Strides that the caller gives stay.
-RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason) {
-    RopeTensor* tensors[] = {&filled->rotate.q, &filled->rotate.k, &filled->v};
+RopeResult setPackedSources(RopeFusedDescription* filled, RopeReason* reason) {
+    RopeTensor* tensors[] = {&filled->q, &filled->k, &filled->v};
     uint64_t row = 0;
     for (const RopeTensor* tensor : tensors) {
         if (!hasDefaultStrides(*tensor)) return ROPE_SUCCESS;
         row += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
     }
-    RopeResult result = checkElementCount("packed rows", "token", row, d.tokens, reason);
+    RopeResult result = checkElementCount("packed rows", "token", row, filled->tokens, reason);
     uint64_t before = 0;
     for (RopeTensor* tensor : tensors) {
-        if (result == ROPE_SUCCESS) result = checkOffset("packed rows", tensor->source.offset, reason);
-        tensor->source = {tensor->source.offset + before, d.tokens * row, row, tensor->head_dim};
+        if (result == ROPE_SUCCESS) result = checkOffset("packed rows", tensor->from.offset, reason);
+        tensor->from = {tensor->from.offset + before, filled->tokens * row, row, tensor->head_dim};
         before += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
     }
     return result;
@@ -42,7 +43,7 @@ RopeResult setPackedSources(const RopeRotateDescription& d, RopeFusedDescription
 RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason) {
     const RopeQueryScale& scale = given.query_scale;
     if (scale.count == 0) return ROPE_SUCCESS;
-    if (given.rotate.q.heads == 0) {
+    if (given.q.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID, "query_scale.count is %u, and q has no heads; leave it 0",
                       scale.count);
     }
@@ -57,32 +58,31 @@ RopeResult checkQueryScale(const RopeFusedDescription& given, RopeReason* reason
 }
 
 // True if pairing_out is another than pairing_in, before defaults are filled in.
-bool changesPairing(const RopeRotateDescription& r) {
-    const RopePairing in = r.pairing_in == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing_in;
+bool changesPairing(const RopeRotation& r) {
+    const RopePairing in = r.pairing == ROPE_PAIRING_DEFAULT ? ROPE_PAIRING_HALF : r.pairing;
     return r.pairing_out != ROPE_PAIRING_DEFAULT && r.pairing_out != in;
 }
 
 // Refuses options that a cache turned where it lies cannot have.
 RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
-    const RopeRotateDescription& r = given.rotate;
-    const char* what = r.q.heads != 0            ? "q has heads"
-                       : given.v.heads != 0      ? "v has heads"
-                       : given.k_norm.kind != 0  ? "k_norm is set"
-                       : given.no_rotation != 0  ? "no_rotation is 1"
-                       : given.packed != 0       ? "packed is 1"
-                       : given.biases.given != 0 ? "biases are given"
-                       : given.clip != 0         ? "clip is set"
-                       : changesPairing(r)       ? "pairing_out is another than pairing_in"
-                                                 : nullptr;
+    const char* what = given.q.heads != 0               ? "q has heads"
+                       : given.v.heads != 0             ? "v has heads"
+                       : given.k_norm.kind != 0         ? "k_norm is set"
+                       : given.no_rotation != 0         ? "no_rotation is 1"
+                       : given.packed_qkv != 0          ? "packed_qkv is 1"
+                       : given.biases.given != 0        ? "biases are given"
+                       : given.clip != 0                ? "clip is set"
+                       : changesPairing(given.rotation) ? "pairing_out is another than pairing"
+                                                        : nullptr;
     if (what != nullptr)
         return refuse(reason, ROPE_ERROR_INVALID, "cache.shift turns K alone where it lies, but %s", what);
-    if (r.k.heads == 0 || given.cache.kind == ROPE_CACHE_NONE) {
+    if (given.k.heads == 0 || given.cache.kind == ROPE_CACHE_NONE) {
         return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with k.heads %u and cache.kind %d; it takes both",
-                      r.k.heads, static_cast<int>(given.cache.kind));
+                      given.k.heads, static_cast<int>(given.cache.kind));
     }
-    if (r.operation != ROPE_OPERATION_SHIFT) {
+    if (given.rotation.operation != ROPE_OPERATION_SHIFT) {
         return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with operation %d; it must be ROPE_OPERATION_SHIFT (%d)",
-                      static_cast<int>(r.operation), ROPE_OPERATION_SHIFT);
+                      static_cast<int>(given.rotation.operation), ROPE_OPERATION_SHIFT);
     }
     return ROPE_SUCCESS;
 }
@@ -98,39 +98,37 @@ RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
             "cache.delta is 0 with cache.kind %d, whose positions are slots; only SLOTS (%d) turn by positions",
             static_cast<int>(cache.kind), ROPE_CACHE_SLOTS);
     }
-    if (cache.delta == 0 || given.rotate.source == ROPE_SOURCE_INLINE) return ROPE_SUCCESS;
+    if (cache.delta == 0 || given.rotation.source == ROPE_SOURCE_INLINE) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "cache.delta is %d with source %d; it turns by computed angles, so use "
                   "ROPE_SOURCE_INLINE",
-                  cache.delta, static_cast<int>(given.rotate.source));
+                  cache.delta, static_cast<int>(given.rotation.source));
 }
 
 // Checks which tensors have heads, and the options that depend on it.
 RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reason) {
-    const RopeRotateDescription& r = given.rotate;
-    if (r.q.heads == 0 && r.k.heads == 0 && given.v.heads == 0) {
+    if (given.q.heads == 0 && given.k.heads == 0 && given.v.heads == 0) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "q.heads, k.heads and v.heads are all 0; one tensor at least has heads");
     }
-    if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && r.out_of_place == 0 && given.packed == 0) {
-        return refuse(
-            reason, ROPE_ERROR_INVALID,
-            "v.heads is %u in place, not packed and without a cache; set rotate.out_of_place to 1, or give a cache",
-            given.v.heads);
+    if (given.v.heads != 0 && given.cache.kind == ROPE_CACHE_NONE && given.out_of_place == 0 && given.packed_qkv == 0) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "v.heads is %u in place, not packed and without a cache; set out_of_place to 1, or give a cache",
+                      given.v.heads);
     }
-    if (given.tokens_counted != 0 && isPacked(r.positions)) {
+    if (given.tokens_counted != 0 && isPacked(given.positions)) {
         return refuse(reason, ROPE_ERROR_INVALID,
                       "tokens_counted with positions.kind %d; packed sequences are counted by their lengths",
-                      static_cast<int>(r.positions.kind));
+                      static_cast<int>(given.positions.kind));
     }
-    if (given.tokens_counted != 0 && r.skip_last != 0) {
+    if (given.tokens_counted != 0 && given.rotation.skip_last != 0) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
             "skip_last is %u with tokens_counted, and the plan does not know where the tokens end; leave it 0",
-            r.skip_last);
+            given.rotation.skip_last);
     }
-    RopeResult result = checkHeads(r.q.heads, reason);
-    if (result == ROPE_SUCCESS) result = checkHeads(r.k.heads, reason);
+    RopeResult result = checkHeads(given.q.heads, reason);
+    if (result == ROPE_SUCCESS) result = checkHeads(given.k.heads, reason);
     if (result == ROPE_SUCCESS) result = checkHeads(given.v.heads, reason);
     if (result == ROPE_SUCCESS) result = checkStrideLimit("tokens_offset", given.tokens_offset, reason);
     if (result != ROPE_SUCCESS || given.tokens_counted == 0) return result;
@@ -148,7 +146,7 @@ RopeResult resolveWidth(const char* name, bool turned, const RopeRotateDescripti
     }
     if (tensor->head_dim == 0) {
         tensor->head_dim = d.head_dim;
-        tensor->rotary_begin = d.rotary_begin;
+        tensor->rotary_begin = d.rotation.rotary_begin;
         return ROPE_SUCCESS;
     }
     if (tensor->head_dim > kMaxCount) {
@@ -156,41 +154,41 @@ RopeResult resolveWidth(const char* name, bool turned, const RopeRotateDescripti
                       tensor->head_dim, kMaxCount);
     }
     if (!turned) tensor->rotary_begin = 0;
-    const uint64_t end = uint64_t{tensor->rotary_begin} + d.rotary_dim;
+    const uint64_t end = uint64_t{tensor->rotary_begin} + d.rotation.rotary_dim;
     if (!turned || end <= tensor->head_dim) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "%s.head_dim is %u and %s.rotary_begin is %u; a rotary part of %u elements does not lie in it", name,
-                  tensor->head_dim, name, tensor->rotary_begin, d.rotary_dim);
+                  tensor->head_dim, name, tensor->rotary_begin, d.rotation.rotary_dim);
 }
 
 // Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
 // are moved.
 RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     RopeFusedDescription* filled = &fused->filled;
-    if (filled->rotate.q.heads == 0 && filled->rotate.k.heads == 0) filled->no_rotation = 1; // V alone
+    if (filled->q.heads == 0 && filled->k.heads == 0) filled->no_rotation = 1; // V alone
     RopeResult result = checkFusedTensors(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
     if (result != ROPE_SUCCESS) return result;
-    RopeRotateDescription* d = &filled->rotate;
-    const bool wide = ropePositionBytes(d->positions.element) == 8;
+    RopeRotateDescription d = rotationOf(*filled);
+    const bool wide = ropePositionBytes(d.positions.element) == 8;
     fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
-    const uint32_t out_of_place = d->out_of_place;
-    d->out_of_place = 1;
-    result = resolveWithoutTensors(filled->no_rotation == 0, d, reason);
-    d->out_of_place = out_of_place;
+    d.out_of_place = 1;
+    result = resolveWithoutTensors(filled->no_rotation == 0, &d, reason);
+    d.out_of_place = filled->out_of_place;
+    setRotation(d, filled);
     const bool turned = filled->no_rotation == 0; // the rotary part is the same for all, wherever it starts
-    if (result == ROPE_SUCCESS) result = resolveWidth("q", turned, *d, &d->q, reason);
-    if (result == ROPE_SUCCESS) result = resolveWidth("k", turned, *d, &d->k, reason);
-    if (result == ROPE_SUCCESS) result = resolveWidth("v", false, *d, &filled->v, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("q", *d, d->q, &filled->q_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("k", *d, d->k, &filled->k_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("v", *d, filled->v, &filled->v_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("q", turned, d, &filled->q, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("k", turned, d, &filled->k, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("v", false, d, &filled->v, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("q", d, filled->q, &filled->q_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("k", d, filled->k, &filled->k_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("v", d, filled->v, &filled->v_norm, reason);
     if (result == ROPE_SUCCESS) result = resolveBiases(filled, reason);
-    if (result == ROPE_SUCCESS) result = resolveCache(*d, &filled->cache, reason);
-    if (result == ROPE_SUCCESS && filled->packed != 0) result = setPackedSources(*d, filled, reason);
+    if (result == ROPE_SUCCESS) result = resolveCache(d, &filled->cache, reason);
+    if (result == ROPE_SUCCESS && filled->packed_qkv != 0) result = setPackedSources(filled, reason);
     if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
-    return resolveCacheLayouts(*d, d->k, filled->v, &filled->cache, reason);
+    return resolveCacheLayouts(d, filled->k, filled->v, &filled->cache, reason);
 }
 
 // The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
@@ -209,18 +207,18 @@ void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
     if (t->has_scales) t->scales = is_v ? cache.v_scales : cache.k_scales;
     t->given_scale = givenScale(cache, is_v);
     t->d.element_out = cacheElement(cache, is_v);
-    t->to_slot = is_v && cache.v_shares_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
+    t->to_slot = is_v && cache.one_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
-    t->d.element_in = isForCaches(cache.element) ? ROPE_ELEMENT_F32 : cache.element; // what the shader turns
+    t->d.element = isForCaches(cache.element) ? ROPE_ELEMENT_F32 : cache.element; // what the shader turns
     t->from_slot = t->to_slot;
 }
 
 // A tensor that does not turn keeps the order of its elements.
 void clearFusedRotation(RopeRotateDescription* d) {
-    d->source = ROPE_SOURCE_INLINE;
-    d->operation = ROPE_OPERATION_FORWARD;
-    d->frequencies = {nullptr, d->rotary_dim / 2, 1, nullptr, 1};
-    d->pairing_out = d->pairing_in;
+    d->rotation.source = ROPE_SOURCE_INLINE;
+    d->rotation.operation = ROPE_OPERATION_FORWARD;
+    d->rotation.frequencies = {nullptr, d->rotation.rotary_dim / 2, 1, nullptr, 1};
+    d->rotation.pairing_out = d->rotation.pairing;
 }
 
 bool isPackedLayout(const RopeLayout& l) { return (l.batch_stride | l.token_stride | l.head_stride) == 0; }
@@ -235,15 +233,16 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     FusedTensor* t = &fused->tensors[fused->count++];
     t->name = role.name;
     t->role = role.is_q ? kQ : role.is_v ? kV : kK;
-    t->d = filled.rotate;
+    t->d = rotationOf(filled);
     t->d.q = t->d.k = {};
     t->d.head_dim = role.tensor->head_dim;
-    t->d.rotary_begin = role.tensor->rotary_begin;
+    t->d.rotation.rotary_begin = role.tensor->rotary_begin;
     t->heads = role.tensor->heads;
     t->cached = !role.is_q && filled.cache.kind != ROPE_CACHE_NONE;
-    const bool in_place = t->cached ? filled.cache.shift != 0 : filled.rotate.out_of_place == 0;
+    const bool in_place = t->cached ? filled.cache.shift != 0 : filled.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    if (role.is_v && t->d.head_dim != filled.rotate.head_dim) t->d.rotary_dim = t->d.chunk_dim = 0; // it may not fit
+    if (role.is_v && t->d.head_dim != filled.head_dim)
+        t->d.rotation.rotary_dim = t->d.rotation.chunk_dim = 0; // it may not fit
     if (role.is_v || filled.no_rotation != 0) clearFusedRotation(&t->d);
     t->turned = filled.no_rotation == 0 && !role.is_v;
     t->query_scaled = role.is_q && filled.query_scale.count != 0;
@@ -251,26 +250,26 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     t->biased = filled.biases.given != 0;
     t->biases_offset = role.is_q ? filled.biases.q_offset : role.is_v ? filled.biases.v_offset : filled.biases.k_offset;
     t->clip = filled.clip;
-    t->from_slot = filled.packed != 0 ? ROPE_SLOT_Q : role.slot;
+    t->from_slot = filled.packed_qkv != 0 ? ROPE_SLOT_Q : role.slot;
     t->to_slot = in_place ? t->from_slot : role.slot_out;
     const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
-    t->source_token = tokenStride(role.tensor->source, packed_token);
-    t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->destination, packed_token);
-    t->source_batch = role.tensor->source.batch_stride;
-    t->destination_batch = in_place ? t->source_batch : role.tensor->destination.batch_stride;
-    t->source_packed = isPackedLayout(role.tensor->source);
-    t->destination_packed = !t->cached && isPackedLayout(in_place ? role.tensor->source : role.tensor->destination);
+    t->source_token = tokenStride(role.tensor->from, packed_token);
+    t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->to, packed_token);
+    t->source_batch = role.tensor->from.batch_stride;
+    t->destination_batch = in_place ? t->source_batch : role.tensor->to.batch_stride;
+    t->source_packed = isPackedLayout(role.tensor->from);
+    t->destination_packed = !t->cached && isPackedLayout(in_place ? role.tensor->from : role.tensor->to);
     RopeResult result = ROPE_SUCCESS;
     if (!t->cached) {
         result = resolveTensor(role.source_name, role.destination_name, t->d, role.tensor, reason);
-        t->destination = role.tensor->destination;
+        t->destination = role.tensor->to;
     } else if (!in_place) {
-        result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->source, reason);
+        result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->from, reason);
     }
     if (isShifted(*t))
         t->source_token = t->destination_token = 0; // a shift reads and writes the cache alone
     else
-        t->source = role.tensor->source;
+        t->source = role.tensor->from;
     if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
     if (result == ROPE_SUCCESS && !isForCaches(*t)) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
@@ -283,10 +282,9 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
     fused->filled = given;
     RopeFusedDescription* filled = &fused->filled;
     RopeResult result = resolveAllButTensors(fused, reason);
-    const TensorRole roles[] = {
-        {"q", "q.source", "q.destination", &filled->rotate.q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, true, false},
-        {"k", "k.source", "k.destination", &filled->rotate.k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
-        {"v", "v.source", "v.destination", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
+    const TensorRole roles[] = {{"q", "q.from", "q.to", &filled->q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, true, false},
+                                {"k", "k.from", "k.to", &filled->k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
+                                {"v", "v.from", "v.to", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
     for (const TensorRole& role : roles)
         if (result == ROPE_SUCCESS) result = addFusedTensor(role, fused, reason);
     if (result != ROPE_SUCCESS) return result;
@@ -302,17 +300,17 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
 
 // True if a tensor itself reads the lengths of packed sequences, also where rows turn it.
 static bool needsLengths(const FusedTensor& t) {
-    return t.cached || t.query_scaled || (t.turned && (t.d.skip_first != 0 || t.d.skip_last != 0));
+    return t.cached || t.query_scaled || (t.turned && (t.d.rotation.skip_first != 0 || t.d.rotation.skip_last != 0));
 }
 
 // Tensors may share a dispatch, so what one of them knows of a token all that turn know: with the lengths a token
 // behind the last sequence does not turn.
 PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
     const RopeCache& cache = fused.filled.cache;
-    const bool by_angles = t.turned && t.d.source != ROPE_SOURCE_ROWS;
+    const bool by_angles = t.turned && t.d.rotation.source != ROPE_SOURCE_ROWS;
     PositionNeeds needs;
     needs.axes = by_angles && !isTurnedByDelta(cache);
-    needs.set = by_angles && t.d.frequencies.sets > 1;
+    needs.set = by_angles && t.d.rotation.frequencies.sets > 1;
     needs.first_axis = t.query_scaled || (t.cached && cacheKind(cache).by_position);
     needs.lengths = needsLengths(t);
     for (uint32_t i = 0; t.turned && i < fused.count; ++i)
@@ -323,7 +321,7 @@ PositionNeeds positionNeeds(const ResolvedFused& fused, const FusedTensor& t) {
 void selectPositions(const RopeRotateDescription& d, const PositionNeeds& needs, RopePositions* positions,
                      RopeFrequencies* frequencies) {
     *positions = d.positions;
-    *frequencies = d.frequencies;
+    *frequencies = d.rotation.frequencies;
     if (!needs.axes && !needs.set) frequencies->axes = nullptr; // a set lies behind the rows of all axes
     if (!needs.set) frequencies->sets = 1;
     if (!needs.axes && !needs.set && !needs.first_axis) keepOnlyLengths(needs.lengths, positions);

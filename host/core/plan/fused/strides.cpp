@@ -52,14 +52,14 @@ GrownStrides destinationStrides(const FusedTensor& t, const ResolvedFused& fused
     const RopeCache& cache = fused.filled.cache;
     const bool paged = cache.page_size != cache.slots, per_sequence = cacheKind(cache).per_sequence;
     const uint32_t caches = per_sequence ? sequencesOf(t.d) : 1;
-    const RopeCacheLayout c = {0, t.cache.batch_stride / unit, t.cache.page_stride / unit, t.cache.slot_stride / unit,
+    const RopeCacheLayout c = {0, t.cache.batch_stride / unit, t.cache.page_stride / unit, t.cache.token_stride / unit,
                                t.cache.head_stride / unit};
     GrownStrides s = paged ? takeApart({c.batch_stride, c.page_stride, 0, 1, caches, false})
-                           : takeApart({c.batch_stride, c.slot_stride, c.head_stride, t.heads, caches, false});
+                           : takeApart({c.batch_stride, c.token_stride, c.head_stride, t.heads, caches, false});
     if (!per_sequence) s.batch = s.rows = 0; // all sequences have one cache
     if (!paged) return s;
     s.page = s.token;
-    s.token = c.slot_stride;
+    s.token = c.token_stride;
     s.head = c.head_stride;
     return s;
 }
@@ -69,10 +69,10 @@ GrownStrides scaleStrides(const FusedTensor& t, const ResolvedFused& fused, cons
     const RopeCacheLayout& c = t.scales;
     const RopeCache& cache = fused.filled.cache;
     const bool paged = cache.page_size != cache.slots;
-    const bool by_head = !paged && isByHead({0, c.slot_stride, c.head_stride, t.heads, 1, false});
-    GrownStrides s = {c.slot_stride, c.page_stride, 0, by_head ? c.slot_stride : 0, 0, elements.rows, {}};
+    const bool by_head = !paged && isByHead({0, c.token_stride, c.head_stride, t.heads, 1, false});
+    GrownStrides s = {c.token_stride, c.page_stride, 0, by_head ? c.token_stride : 0, 0, elements.rows, {}};
     s.head = c.head_stride - s.head_grown * length;
-    if (c.batch_stride != 0) s.batch = c.batch_stride - s.rows * length * (paged ? c.page_stride : c.slot_stride);
+    if (c.batch_stride != 0) s.batch = c.batch_stride - s.rows * length * (paged ? c.page_stride : c.token_stride);
     return s;
 }
 

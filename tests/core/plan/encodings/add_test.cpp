@@ -64,7 +64,7 @@ RopeAddDescription sinusoids(uint32_t dim, RopeElement element, uint32_t sequenc
     d.batch = sequences;
     d.tokens = 4096;
     d.dim = dim;
-    d.element_in = element;
+    d.element = element;
     d.frequencies = {kFrequencies.data(), dim / 2, 0, nullptr, 1};
     d.positions.same_for_all_sequences = 1;
     return d;
@@ -152,7 +152,7 @@ TEST(PlanAdd, ReadsRowsSixteenBytesAtATime) {
     RopeAddDescription d = bert();
     const auto reading = [&d] { return planOf(d).passes[0].constants[ROPE_ID_ROWS]; };
     EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR);
-    d.element_in = d.rows.element = ROPE_ELEMENT_F16;
+    d.element = d.rows.element = ROPE_ELEMENT_F16;
     EXPECT_EQ(reading(), ROPE_ROWS_BY_EIGHT);
     d.rows.offset = 4;
     EXPECT_EQ(reading(), ROPE_ROWS_BY_FOUR);
@@ -193,7 +193,7 @@ TEST(PlanAdd, RefusesWhatContradictsItself) {
     expectRefused(large, "rows spans 402653184 bytes, and a binding 134217728 at most; use fewer rows",
                   [](RopeAddDescription* d) { d->rows.count = 1 << 17; });
     expectRefused(invalid, "odd offset", [](RopeAddDescription* d) {
-        d->element_in = ROPE_ELEMENT_F16;
+        d->element = ROPE_ELEMENT_F16;
         d->x.offset = 1;
     });
 }

@@ -15,8 +15,8 @@ constexpr uint64_t kRange = (1u << 27) + 258;
 
 RopeFusedDescription large(RopeCacheKind kind, uint32_t slots) {
     RopeFusedDescription d = host_pass::cached(4, kind, slots);
-    d.rotate.head_dim = 64;
-    d.rotate.k.heads = 16;
+    d.head_dim = 64;
+    d.k.heads = 16;
     d.v.heads = 0;
     d.cache.element = ROPE_ELEMENT_F16;
     return d;
@@ -77,23 +77,23 @@ TEST(PlanCaches, EveryPlaceOfTheLargestBindingTakes32Bits) {
 
 TEST(PlanCaches, ASequencesCacheIsBoundWithItsSequence) {
     RopeFusedDescription d = large(ROPE_CACHE_RING, 1 << 15);
-    d.rotate.batch = 5;
+    d.batch = 5;
     const RopePlan batches = planOf(d);
     EXPECT_EQ(batches.passes[0].step[rope::kBatch], 2u);
     EXPECT_EQ(ropeDispatchCount(&batches), 3u);
-    d.rotate.batch = 1;
-    d.rotate.positions.kind = ROPE_POSITIONS_PACKED;
-    d.rotate.positions.sequences = 5;
+    d.batch = 1;
+    d.positions.kind = ROPE_POSITIONS_PACKED;
+    d.positions.sequences = 5;
     EXPECT_NE(refusalOf(d, kRange).find("k_out spans 335544320 bytes"), std::string::npos) << refusalOf(d, kRange);
 }
 
 TEST(PlanCaches, OfOneBufferThatNoBindingSpansTakeTwoPasses) {
     RopeFusedDescription d = large(ROPE_CACHE_SLOTS, 1 << 16);
     d.v.heads = 16;
-    d.cache.v_shares_buffer = 1;
+    d.cache.one_buffer = 1;
     d.cache.v.offset = uint64_t{1 << 16} * 16 * 64;
     EXPECT_EQ(planOf(d).pass_count, 2u);
-    d.cache.v_shares_buffer = 0;
+    d.cache.one_buffer = 0;
     d.cache.v.offset = 0;
     EXPECT_EQ(planOf(d).pass_count, 1u);
 }

@@ -1,4 +1,5 @@
 // Plans of fused passes: what takes one dispatch or one pipeline, and what a device refuses.
+#include "plan/description.h"
 #include "support/llama.hpp"
 
 #include "plan/element_formats.h"
@@ -38,12 +39,12 @@ TEST(PlanFused, PackedRowsToOneCacheAreTwoDispatchesAtTheFloor) {
 // Without a stride of their own the slots of one sequence end where the next one's begin.
 TEST(PlanFused, SlotsOfSequencesFollowEachOtherByTheirOwnStride) {
     RopeFusedDescription d = llamaToCache();
-    d.rotate.batch = 3;
-    d.rotate.tokens = 4;
-    d.rotate.positions = {};
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.batch = 3;
+    d.tokens = 4;
+    d.positions = {};
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.cache.kind = ROPE_CACHE_SLOTS;
-    d.cache.slot_map_offset = 5;
+    d.cache.map_offset = 5;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(plan.bytes[ROPE_SLOT_POSITIONS], (5 + 2 * 4 + 3 + 1) * 4u);
@@ -71,7 +72,7 @@ TEST(PlanFused, SaysWhatItDoes) {
 
 TEST(PlanFused, BuffersOfTheirOwnGoTogetherOrApartOrAreRefused) {
     RopeFusedDescription d = llamaToCache();
-    d.cache.v_shares_buffer = 0;
+    d.cache.one_buffer = 0;
     d.cache.v.offset = 0;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
@@ -98,7 +99,7 @@ TEST(PlanFused, BuffersOfTheirOwnGoTogetherOrApartOrAreRefused) {
 TEST(PlanFused, RefusesWhatAGroupOrAUniformBindingCannotHold) {
     RopeFusedDescription d = llamaToCache();
     std::vector<float> weights(128 * 128, 1.0f);
-    d.rotate.q.heads = 128;
+    d.q.heads = 128;
     d.q_norm = {};
     d.q_norm.kind = ROPE_NORM_RMS;
     d.q_norm.weights = weights.data();
@@ -111,7 +112,7 @@ TEST(PlanFused, RefusesWhatAGroupOrAUniformBindingCannotHold) {
     d.q_norm.weights = nullptr;
     d.q_norm.weights_per_head = 0;
     d.q_norm.all_heads = 1;
-    d.rotate.q.heads = 512;
+    d.q.heads = 512;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
     EXPECT_NE(std::string(plan.reason.text).find("65536 elements normed or quantized together"), std::string::npos)
         << plan.reason.text;
@@ -119,7 +120,7 @@ TEST(PlanFused, RefusesWhatAGroupOrAUniformBindingCannotHold) {
 
 TEST(PlanFused, TellsTheGroupsOfFewerTokens) {
     RopeFusedDescription d = llamaToCache();
-    d.rotate.q.heads = 0;
+    d.q.heads = 0;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     RopeDispatch dispatch;
@@ -147,7 +148,7 @@ TEST(PlanFused, TellsTheGroupsOfFewerTokens) {
 }
 
 TEST(PlanFused, TellsTheGroupsOfJoinedSequencesAsAll) {
-    RopeRotateDescription d = llamaToCache().rotate;
+    RopeRotateDescription d = rope::rotationOf(llamaToCache());
     d.batch = 2;
     d.tokens = 16;
     RopePlan plan;
@@ -167,11 +168,11 @@ TEST(PlanFused, TellsTheGroupsOfJoinedSequencesAsAll) {
 TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     RopeFusedDescription d = {};
     const std::vector<double> frequencies = sample::frequencies(10000, 128);
-    d.rotate.tokens = 8;
-    d.rotate.head_dim = 128;
-    d.rotate.operation = ROPE_OPERATION_SHIFT;
-    d.rotate.k.heads = 8;
-    d.rotate.frequencies = {frequencies.data(), 64, 1, nullptr, 1};
+    d.tokens = 8;
+    d.head_dim = 128;
+    d.rotation.operation = ROPE_OPERATION_SHIFT;
+    d.k.heads = 8;
+    d.rotation.frequencies = {frequencies.data(), 64, 1, nullptr, 1};
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.element = ROPE_ELEMENT_F16;
     d.cache.slots = 64;
@@ -179,7 +180,7 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     d.cache.delta = -3;
     RopePlan plain, other;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plain), ROPE_SUCCESS) << plain.reason.text;
-    d.rotate.k.source = {1, 3, 129, 5};
+    d.k.from = {1, 3, 129, 5};
     ASSERT_EQ(ropePlanFused(&d, nullptr, &other), ROPE_SUCCESS) << other.reason.text;
     EXPECT_TRUE(ropePlansEqual(&plain, &other));
 }
@@ -197,8 +198,8 @@ TEST(PlanFused, TakesQWithKAndVThatBecomeIntegers) {
                 SCOPED_TRACE(std::string(rope::formatOf(element).name) + (given ? ", given" : "") + ", source " +
                              std::to_string(source));
                 RopeFusedDescription d = llamaToCache();
-                d.rotate.source = source;
-                d.rotate.rows.count = source == ROPE_SOURCE_TABLE ? 512 : 0;
+                d.rotation.source = source;
+                d.rotation.rows.count = source == ROPE_SOURCE_TABLE ? 512 : 0;
                 d.cache.element = element;
                 d.cache.k_scales.offset = 1 << 22;
                 d.cache.v_scales.offset = (1 << 22) + 4096 * 8;
@@ -227,7 +228,7 @@ TEST(PlanFused, TakesQWithScalesOfManyDispatches) {
     limits.storage_buffers = 8;
     limits.group_count[1] = 1;
     RopeFusedDescription d = llamaToCache();
-    d.rotate.batch = 2;
+    d.batch = 2;
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.v.offset *= 2;
     d.cache.k_scales.offset = 1 << 23;
@@ -245,15 +246,15 @@ TEST(PlanFused, TakesQWithScalesOfManyDispatches) {
 TEST(PlanFused, TakesOddNumbersOfBlocksWith16BitStorageAlone) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
-    const auto plan = [&limits](RopeElement element, uint32_t head_dim, uint64_t slot_stride, uint64_t offset) {
+    const auto plan = [&limits](RopeElement element, uint32_t head_dim, uint64_t token_stride, uint64_t offset) {
         RopeFusedDescription d = {};
-        d.rotate.tokens = 3;
-        d.rotate.head_dim = head_dim;
+        d.tokens = 3;
+        d.head_dim = head_dim;
         d.v.heads = 1;
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.slots = 8;
         d.cache.element = element;
-        d.cache.v = {offset, 0, 0, slot_stride, head_dim};
+        d.cache.v = {offset, 0, 0, token_stride, head_dim};
         RopePlan p;
         return ropePlanFused(&d, &limits, &p) == ROPE_SUCCESS ? std::string(p.passes[0].shader->name) : p.reason.text;
     };
@@ -266,7 +267,7 @@ TEST(PlanFused, TakesOddNumbersOfBlocksWith16BitStorageAlone) {
         EXPECT_EQ(plan(ROPE_ELEMENT_Q8_0, 96, 128, 0),
                   enabled != 0 ? "fused_odd" : "v: head_dim is 96; with Q8_0, " + why);
         EXPECT_EQ(plan(ROPE_ELEMENT_Q4_0, 64, 96, 0),
-                  enabled != 0 ? "fused_odd" : "v: the cache's slot_stride is 96; with Q4_0, " + why);
+                  enabled != 0 ? "fused_odd" : "v: the cache's token_stride is 96; with Q4_0, " + why);
         EXPECT_EQ(plan(ROPE_ELEMENT_Q5_0, 64, 64, 32),
                   enabled != 0 ? "fused_odd" : "v: the cache's offset is 32; with Q5_0, " + why);
     }
@@ -325,19 +326,19 @@ void expectRefused(RopeResult wanted, const std::string& piece, const RopeFusedD
 TEST(PlanFused, RefusesWhatCannotBe) {
     RopeFusedDescription d = llamaToCache();
     d.tokens_counted = 1;
-    d.rotate.skip_last = 2;
+    d.rotation.skip_last = 2;
     expectRefused(ROPE_ERROR_INVALID, "skip_last is 2 with tokens_counted", d);
     d = llamaToCache();
     d.tokens_counted = 1;
     d.tokens_batch_stride = (uint64_t{1} << 33) + 1;
     expectRefused(ROPE_ERROR_TOO_LARGE, "tokens_batch_stride is 8589934593", d);
     d = llamaToCache();
-    d.rotate.batch = (1 << 28) + 2;
-    d.rotate.tokens = 1;
-    d.rotate.positions.kind = ROPE_POSITIONS_COUNTED;
-    d.cache.slot_map_element = ROPE_POSITION_INT64;
-    d.cache.slot_map_offset = 64;
-    d.cache.slot_map_batch_stride = (uint64_t{1} << 33) - 32; // times the batches and 8 bytes: 2^64 and a little
+    d.batch = (1 << 28) + 2;
+    d.tokens = 1;
+    d.positions.kind = ROPE_POSITIONS_COUNTED;
+    d.cache.map_element = ROPE_POSITION_INT64;
+    d.cache.map_offset = 64;
+    d.cache.map_batch_stride = (uint64_t{1} << 33) - 32; // times the batches and 8 bytes: 2^64 and a little
     expectRefused(ROPE_ERROR_TOO_LARGE, "positions", d);
 }
 
@@ -345,21 +346,21 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     RopeFusedDescription d = llamaToCache();
     RopePlan plan;
     d.cache = {};
-    d.rotate.out_of_place = 0; // V stays in its rows
+    d.out_of_place = 0; // V stays in its rows
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(ropeDispatchCount(&plan), 1u);
     EXPECT_EQ(plan.bytes[ROPE_SLOT_Q], 512u * 48 * 128 * 4 - 8 * 128 * 4); // but V's heads of the last token
 
     d = llamaToCache();
-    d.rotate.q.heads = d.rotate.k.heads = 0;
-    d.rotate.head_dim = 65; // V alone has no pairs
+    d.q.heads = d.k.heads = 0;
+    d.head_dim = 65; // V alone has no pairs
     d.cache.v.offset = 0;
     d.cache.element = ROPE_ELEMENT_F32;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 
     d = llamaToCache();
     d.no_rotation = 1;
-    d.rotate.head_dim = 20;
+    d.head_dim = 20;
     d.cache.v.offset = 4096 * 8 * 20;
     d.q_norm.kind = ROPE_NORM_RMS;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -375,11 +376,11 @@ TEST(PlanFused, AShiftReadsSetsBehindAllAxes) {
     std::vector<uint8_t> axes(64);
     for (uint32_t i = 0; i < 64; ++i) axes[i] = static_cast<uint8_t>(i % 3);
     RopeFusedDescription d = {};
-    d.rotate.tokens = 4;
-    d.rotate.head_dim = 128;
-    d.rotate.k.heads = 2;
-    d.rotate.operation = ROPE_OPERATION_SHIFT;
-    d.rotate.frequencies = {kFrequencies.data(), 64, 1, axes.data(), 2};
+    d.tokens = 4;
+    d.head_dim = 128;
+    d.k.heads = 2;
+    d.rotation.operation = ROPE_OPERATION_SHIFT;
+    d.rotation.frequencies = {kFrequencies.data(), 64, 1, axes.data(), 2};
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 4;
     d.cache.shift = 1;

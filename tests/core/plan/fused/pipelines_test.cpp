@@ -1,5 +1,6 @@
 // How many pipelines fused passes take: for steps, caches and layers of any size, and over a range of tokens. No device
 // needed.
+#include "plan/description.h"
 #include "support/fusion.hpp"
 #include "support/llama.hpp"
 #include "support/pipelines.hpp"
@@ -28,13 +29,13 @@ std::set<uint32_t> pipelinesOf(RopeCacheKind kind, RopeCacheOrder order, RopeEle
                 d.cache.order = order;
                 d.cache.element = element;
                 d.cache.slots = slots;
-                if (kind != ROPE_CACHE_BLOCK_TABLE) d.cache.page_size = 0;
-                if (kind == ROPE_CACHE_BLOCK_TABLE) d.cache.table_pages = slots / 16;
+                if (kind != ROPE_CACHE_PAGE_TABLE) d.cache.page_size = 0;
+                if (kind == ROPE_CACHE_PAGE_TABLE) d.cache.table_pages = slots / 16;
                 d.cache.k.offset = layer * 2ull * slots * 8 * 128;
                 d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
                 d.cache.k_scales.offset = slots * 8ull * 128 + layer * 2ull * slots * 8;
                 d.cache.v_scales.offset = d.cache.k_scales.offset + slots * 8ull;
-                d.cache.slot_map_offset = d.rotate.tokens = tokens;
+                d.cache.map_offset = d.tokens = tokens;
                 RopePlan plan;
                 EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
                 EXPECT_EQ(plan.pass_count, buffers == 4 ? 2u : 1u);
@@ -51,7 +52,7 @@ TEST(PlanFused, SharesPipelinesBetweenLayersStepsAndCaches) {
     for (const RopeElement element : {ROPE_ELEMENT_F16, ROPE_ELEMENT_I8, ROPE_ELEMENT_Q4_0}) {
         for (const uint32_t buffers : {4u, 8u}) {
             for (const RopeCacheKind kind :
-                 {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_BLOCK_TABLE}) {
+                 {ROPE_CACHE_SLOTS, ROPE_CACHE_POSITIONS, ROPE_CACHE_RING, ROPE_CACHE_PAGE_TABLE}) {
                 for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
                     SCOPED_TRACE("kind " + std::to_string(kind) + ", order " + std::to_string(order) + ", to " +
                                  rope::formatOf(element).name);
@@ -71,18 +72,18 @@ TEST(PlanFused, SharesPipelinesBetweenStepsAndCachesWhereVIsNotLikeK) {
                 for (const uint32_t tokens : {1u, 7u, 500u}) {
                     for (const uint32_t slots : {2048u, 4096u}) {
                         RopeFusedDescription d = llamaToCache();
-                        d.packed = 0;
-                        d.rotate.batch = batch;
-                        d.rotate.tokens = tokens;
-                        d.rotate.head_dim = 192;
-                        d.rotate.rotary_begin = 128;
-                        d.rotate.frequencies.count = 32;
+                        d.packed_qkv = 0;
+                        d.batch = batch;
+                        d.tokens = tokens;
+                        d.head_dim = 192;
+                        d.rotation.rotary_begin = 128;
+                        d.rotation.frequencies.count = 32;
                         d.v.head_dim = 128;
                         d.cache.kind = kind;
                         d.cache.order = order;
                         d.cache.slots = slots;
-                        d.cache.page_size = d.cache.v_shares_buffer = 0;
-                        d.cache.slot_map_offset = batch * tokens;
+                        d.cache.page_size = d.cache.one_buffer = 0;
+                        d.cache.map_offset = batch * tokens;
                         d.cache.v.offset = 0;
                         RopeLimits limits;
                         ropeMinimumLimits(&limits);
@@ -107,7 +108,7 @@ RopeLimits limitsOfGpu() {
 }
 
 // Lays a tensor out as sequences, heads, tokens, elements. It has the heads from `first` on, out of `heads`.
-RopeLayout byHead(const RopeRotateDescription& r, uint32_t heads, uint64_t dim, uint32_t first = 0) {
+RopeLayout byHead(const RopeFusedDescription& r, uint32_t heads, uint64_t dim, uint32_t first = 0) {
     return {first * r.tokens * dim, heads * r.tokens * dim, dim, r.tokens * dim};
 }
 
@@ -120,18 +121,18 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereHeadsLieApartByAllTokens) {
         for (const uint32_t batch : {1u, 3u}) {
             for (const uint32_t tokens : {1u, 2u, 7u, 64u, 500u}) {
                 RopeFusedDescription d = llamaToCache();
-                RopeRotateDescription& r = d.rotate;
-                d.packed = 0;
+                RopeFusedDescription& r = d;
+                d.packed_qkv = 0;
                 r.batch = batch;
                 r.tokens = tokens;
                 if (way != kToCache) d.cache = {};
                 if (way == kOwnV) d.v.head_dim = 64;
                 if (way == kInPlace) d.v.heads = r.out_of_place = 0;
                 if (way == kInPlace) d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
-                r.q.source = r.q.destination = byHead(r, 32, 128);
-                r.k.source = r.k.destination = byHead(r, 8, 128);
-                d.v.source = d.v.destination = byHead(r, 8, way == kOwnV ? 64 : 128);
-                d.cache.slot_map_offset = batch * tokens;
+                r.q.from = r.q.to = byHead(r, 32, 128);
+                r.k.from = r.k.to = byHead(r, 8, 128);
+                d.v.from = d.v.to = byHead(r, 8, way == kOwnV ? 64 : 128);
+                d.cache.map_offset = batch * tokens;
                 const RopeLimits limits = limitsOfGpu();
                 RopePlan plan;
                 ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -146,15 +147,15 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereHeadsLieApartByAllTokens) {
 // Q, K and V are heads of one tensor, laid out for so many tokens, with a gap behind each sequence.
 RopeFusedDescription ofOneTensor(uint32_t batch, uint32_t tokens, uint32_t laid_out, uint32_t gap) {
     RopeFusedDescription d = llamaToCache();
-    d.packed = 0;
-    d.rotate.batch = batch;
-    d.rotate.tokens = laid_out;
-    d.rotate.q.source = byHead(d.rotate, 48, 128);
-    d.rotate.k.source = byHead(d.rotate, 48, 128, 32);
-    d.v.source = byHead(d.rotate, 48, 128, 40);
-    for (RopeLayout* l : {&d.rotate.q.source, &d.rotate.k.source, &d.v.source}) l->batch_stride += gap;
-    d.rotate.tokens = tokens;
-    d.cache.slot_map_offset = batch * tokens;
+    d.packed_qkv = 0;
+    d.batch = batch;
+    d.tokens = laid_out;
+    d.q.from = byHead(d, 48, 128);
+    d.k.from = byHead(d, 48, 128, 32);
+    d.v.from = byHead(d, 48, 128, 40);
+    for (RopeLayout* l : {&d.q.from, &d.k.from, &d.v.from}) l->batch_stride += gap;
+    d.tokens = tokens;
+    d.cache.map_offset = batch * tokens;
     return d;
 }
 
@@ -186,7 +187,7 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereSequencesHaveGaps) {
             RopeFusedDescription d = ofOneTensor(batch, tokens, tokens, 64);
             growing.insert(pipelineOf(d));
             fixed.insert(pipelineOf(ofOneTensor(batch, tokens, 501, 64)));
-            d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 1;
+            d.q.heads = d.k.heads = d.v.heads = 1;
             one_head.insert(pipelineOf(d));
         }
     }
@@ -200,8 +201,8 @@ TEST(PlanFused, SharesThePipelineOfAShiftBetweenCaches) {
     std::set<uint32_t> pipelines;
     for (const uint32_t slots : {256u, 1024u}) {
         RopeFusedDescription d = llamaToCache();
-        d.packed = d.rotate.q.heads = d.v.heads = 0;
-        d.rotate.operation = ROPE_OPERATION_SHIFT;
+        d.packed_qkv = d.q.heads = d.v.heads = 0;
+        d.rotation.operation = ROPE_OPERATION_SHIFT;
         d.cache = {};
         d.cache.kind = ROPE_CACHE_POSITIONS;
         d.cache.order = ROPE_CACHE_HND;
@@ -222,12 +223,12 @@ TEST(PlanFused, TakesVApartWhereOnlyItsSequencesHaveGaps) {
         for (const uint32_t batch : {1u, 2u}) {
             for (const uint32_t tokens : {2u, 7u, 64u}) {
                 RopeFusedDescription d = llamaToCache();
-                d.packed = 0;
+                d.packed_qkv = 0;
                 d.cache = {};
-                d.rotate.batch = batch;
-                d.rotate.tokens = tokens;
+                d.batch = batch;
+                d.tokens = tokens;
                 d.v.head_dim = dim;
-                d.v.source = {0, uint64_t{64} * 8 * dim, uint64_t{8} * dim, dim}; // no gap at 64 tokens
+                d.v.from = {0, uint64_t{64} * 8 * dim, uint64_t{8} * dim, dim}; // no gap at 64 tokens
                 const RopeLimits limits = limitsOfGpu();
                 RopePlan plan;
                 ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -241,16 +242,16 @@ TEST(PlanFused, TakesVApartWhereOnlyItsSequencesHaveGaps) {
 
 // A page of one slot has no stride from slot to slot.
 TEST(PlanFused, TakesAVThatIsNotLikeKToPagesOfOneSlot) {
-    for (const RopeCacheKind kind : {ROPE_CACHE_SLOTS, ROPE_CACHE_BLOCK_TABLE}) {
+    for (const RopeCacheKind kind : {ROPE_CACHE_SLOTS, ROPE_CACHE_PAGE_TABLE}) {
         for (const RopeCacheOrder order : {ROPE_CACHE_NHD, ROPE_CACHE_HND}) {
             RopeFusedDescription d = llamaToCache();
-            d.packed = 0;
+            d.packed_qkv = 0;
             d.v.head_dim = 64;
             d.cache.kind = kind;
             d.cache.order = order;
             d.cache.page_size = 1;
             d.cache.table_pages = 4096;
-            d.cache.v_shares_buffer = 0;
+            d.cache.one_buffer = 0;
             d.cache.v.offset = 0;
             const RopeLimits limits = limitsOfGpu();
             RopePlan plan;
@@ -264,18 +265,18 @@ TEST(PlanFused, TakesAVThatIsNotLikeKToPagesOfOneSlot) {
 TEST(PlanFused, TakesAnyTokenStrideOfOneTokenWhereVIsNotLikeK) {
     for (const uint64_t stride : {uint64_t{2}, uint64_t{194}, uint64_t{1} << 34}) {
         RopeFusedDescription d = llamaToCache();
-        d.packed = 0;
-        d.rotate.batch = 2;
-        d.rotate.tokens = 1;
-        d.rotate.head_dim = 192;
-        d.rotate.rotary_begin = 64;
-        d.rotate.q.heads = 0;
-        d.rotate.k.heads = d.v.heads = 1;
+        d.packed_qkv = 0;
+        d.batch = 2;
+        d.tokens = 1;
+        d.head_dim = 192;
+        d.rotation.rotary_begin = 64;
+        d.q.heads = 0;
+        d.k.heads = d.v.heads = 1;
         d.v.head_dim = 128;
         d.cache = {};
-        d.rotate.k.destination = {0, 4 * stride, stride, 192};
-        d.v.destination = {0, 4 * stride, stride, 128};
-        if (stride == 2) d.rotate.k.destination.batch_stride = d.v.destination.batch_stride = 768;
+        d.k.to = {0, 4 * stride, stride, 192};
+        d.v.to = {0, 4 * stride, stride, 128};
+        if (stride == 2) d.k.to.batch_stride = d.v.to.batch_stride = 768;
         const RopeLimits limits = limitsOfGpu();
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -295,7 +296,7 @@ pipelines::Range gatherRange(RopeFusedDescription d, uint32_t least, uint32_t mo
         least, most,
         [&](RopePlan* plans, uint32_t* count) { return ropePlanFusedRange(&d, least, most, &limits, plans, count); },
         [&](uint32_t tokens, RopePlan* plan) {
-            d.rotate.tokens = tokens;
+            d.tokens = tokens;
             return ropePlanFused(&d, &limits, plan);
         });
 }
@@ -311,9 +312,9 @@ size_t rangeOf(const RopeFusedDescription& d, uint32_t most, const RopeLimits& l
 // One head may lie in either order.
 TEST(PlanFusedRange, OfOneHeadIsOnePipeline) {
     RopeFusedDescription d = llamaToCache();
-    d.rotate.q.heads = d.rotate.k.heads = d.v.heads = 1;
-    d.packed = 0;
-    d.cache.slot_map_offset = 300;
+    d.q.heads = d.k.heads = d.v.heads = 1;
+    d.packed_qkv = 0;
+    d.cache.map_offset = 300;
     const pipelines::Range range = gatherRange(d, 1, 300, limitsOfGpu());
     EXPECT_EQ(range.result, ROPE_SUCCESS) << range.reason;
     EXPECT_EQ(range.found, range.wanted);
@@ -323,7 +324,7 @@ TEST(PlanFusedRange, OfOneHeadIsOnePipeline) {
 TEST(PlanFusedRange, OfAModelAndItsCacheIsOnePipelineOrTwo) {
     RopeLimits limits = limitsOfGpu();
     RopeFusedDescription d = llamaToCache();
-    d.cache.slot_map_offset = 3000;
+    d.cache.map_offset = 3000;
     EXPECT_EQ(rangeOf(d, 3000, limits), 1u);
     limits.storage_buffers = 4;
     EXPECT_EQ(rangeOf(d, 3000, limits), 2u) << "Q, and K with V";
@@ -340,7 +341,7 @@ TEST(PlanFusedRange, OfAModelAndItsCacheIsOnePipelineOrTwo) {
 TEST(PlanFusedRange, OfScalesBesideQIsOnePipeline) {
     RopeLimits limits = limitsOfGpu();
     RopeFusedDescription d = llamaToCache();
-    d.rotate.batch = 4;
+    d.batch = 4;
     d.cache.element = ROPE_ELEMENT_I8;
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.v.offset *= 4;
@@ -357,9 +358,9 @@ TEST(PlanFusedRange, OfScalesBesideQIsOnePipeline) {
 TEST(PlanFusedRange, OfTensorsThatShareABufferHasAllItsPipelines) {
     RopeFusedDescription d = llamaToCache();
     d.cache = {};
-    d.rotate.batch = 2;
-    d.rotate.q.heads = 8;
-    d.rotate.k.source = d.v.source = {0, uint64_t{64} * 8 * 128, uint64_t{8} * 128, 128};
+    d.batch = 2;
+    d.q.heads = 8;
+    d.k.from = d.v.from = {0, uint64_t{64} * 8 * 128, uint64_t{8} * 128, 128};
     const pipelines::Range range = gatherRange(d, 1, 100, limitsOfGpu());
     ASSERT_EQ(range.result, ROPE_SUCCESS) << range.reason;
     EXPECT_TRUE(range.hasAll());
@@ -371,18 +372,18 @@ TEST(PlanFusedRange, OfAnySceneHasAllItsPipelines) {
     for (uint64_t seed = 0; seed < 6000; ++seed) {
         fusion::Scene scene;
         fusion::draw(seed, &scene);
-        if (seed % 3 == 0) scene.d.v.source = {};
-        if (seed % 5 == 0) scene.d.rotate.k.source = {};
-        if (seed % 7 == 0) scene.d.rotate.q.source = {};
+        if (seed % 3 == 0) scene.d.v.from = {};
+        if (seed % 5 == 0) scene.d.k.from = {};
+        if (seed % 7 == 0) scene.d.q.from = {};
         if (seed % 4 == 0) {
-            scene.d.rotate.tokens += scene.d.rotate.tokens;
+            scene.d.tokens += scene.d.tokens;
             scene.d.tokens_offset += 4096; // behind the positions of these tokens too
-            scene.d.cache.slot_map_offset += 2 * (4096 + 8);
+            scene.d.cache.map_offset += 2 * (4096 + 8);
         }
         RopeLimits device = limitsOfGpu();
         device.enabled = ROPE_ENABLED_STORAGE_16;
         const RopeLimits limits = fusion::limitsOf(scene, device);
-        const pipelines::Range range = gatherRange(scene.d, 1, scene.d.rotate.tokens, limits);
+        const pipelines::Range range = gatherRange(scene.d, 1, scene.d.tokens, limits);
         if (range.result != ROPE_SUCCESS) continue;
         ++planned;
         several += range.wanted.size() > 2;

@@ -175,17 +175,12 @@ void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTenso
     const RopeCache& cache = fused.filled.cache;
     const uint64_t bytes = plan.bytes[ROPE_SLOT_POSITIONS];
     const uint64_t map_bytes = cache.slot_map_apart != 0 ? plan.bytes[ROPE_SLOT_SLOT_MAP] : bytes;
-    const uint32_t step = ropePositionBytes(cache.slot_map_element);
+    const uint32_t step = ropePositionBytes(cache.map_element);
     if (t.cached && cache.kind == ROPE_CACHE_SLOTS) {
-        Reach(cache.slot_map_offset)
-            .over(d.batch, cache.slot_map_batch_stride)
-            .over(d.tokens, 1)
-            .isIn(map_bytes, 1, step);
+        Reach(cache.map_offset).over(d.batch, cache.map_batch_stride).over(d.tokens, 1).isIn(map_bytes, 1, step);
     }
-    if (t.cached && cache.kind == ROPE_CACHE_BLOCK_TABLE) {
-        Reach(cache.slot_map_offset)
-            .over(sequenceCount(d), cache.slot_map_batch_stride)
-            .isIn(map_bytes, cache.table_pages, step);
+    if (t.cached && cache.kind == ROPE_CACHE_PAGE_TABLE) {
+        Reach(cache.map_offset).over(sequenceCount(d), cache.map_batch_stride).isIn(map_bytes, cache.table_pages, step);
     }
     if (fused.filled.tokens_counted != 0)
         Reach(fused.filled.tokens_offset).isIn(bytes, 1, ropePositionBytes(fused.count_element));
@@ -208,7 +203,7 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
             .over(t.heads, l.head_stride)
             .isIn(plan.bytes[slot], t.d.head_dim, ropeElementBytes(element));
     };
-    if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element_in);
+    if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element);
     if (t.norm.kind != ROPE_NORM_NONE && t.norm.weights_on_device != 0) {
         const RopeSlot slot = t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS;
         Reach(t.norm.weights_offset)
@@ -222,7 +217,7 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
         Reach(l.offset)
             .over(rope::cacheKind(cache).by_position ? sequenceCount(t.d) : 1, l.batch_stride)
             .over(cache.slots / cache.page_size, l.page_stride)
-            .over(cache.page_size, l.slot_stride)
+            .over(cache.page_size, l.token_stride)
             .over(t.heads, l.head_stride)
             .isIn(plan.bytes[t.to_slot], extent, size, share);
     };
@@ -235,18 +230,18 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
 void spoilProducts(sample::Random* random, RopeFusedDescription* d) {
     const uint64_t stride = (uint64_t{1} << 33) - random->below(2) * 64;
     const uint32_t count = (1u << (27 + random->below(3))) + random->below(3) - 1;
-    (random->below(4) != 0 ? d->rotate.batch : d->rotate.tokens) = count;
-    RopePositions& p = d->rotate.positions;
+    (random->below(4) != 0 ? d->batch : d->tokens) = count;
+    RopePositions& p = d->positions;
     RopeCache& c = d->cache;
     uint64_t* strides[] = {&p.batch_stride,
                            &p.token_stride,
                            &p.axis_stride,
-                           &c.slot_map_batch_stride,
+                           &c.map_batch_stride,
                            &c.k.batch_stride,
                            &d->q_norm.weights_token_stride,
                            &d->k_norm.weights_head_stride};
     for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(7)] = stride;
-    if (random->below(2) == 0) d->rotate.skip_first = d->rotate.skip_last = 0;
+    if (random->below(2) == 0) d->rotation.skip_first = d->rotation.skip_last = 0;
 }
 
 void spoil(sample::Random* random, fusion::Scene* scene) {
@@ -255,43 +250,31 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
     const auto any = [&] { return kNasty[random->below(14)]; };
     RopeFusedDescription& d = scene->d;
     RopeCache& c = d.cache;
-    RopePositions& p = d.rotate.positions;
+    RopePositions& p = d.positions;
     if (random->below(8) == 0) return spoilProducts(random, &d);
-    uint32_t* words[] = {&d.rotate.batch,
-                         &d.rotate.tokens,
-                         &d.rotate.q.heads,
-                         &d.v.heads,
-                         &c.slots,
-                         &c.page_size,
-                         &c.table_pages,
-                         &d.packed,
-                         &c.v_shares_buffer,
-                         &d.tokens_counted,
-                         &p.sequences,
-                         &d.rotate.k.head_dim,
-                         &d.rotate.q.rotary_begin,
-                         &d.v.head_dim,
-                         &d.k_norm.begin,
-                         &d.q_norm.dim};
-    uint64_t* longs[] = {&c.slot_map_offset,
-                         &c.slot_map_batch_stride,
+    uint32_t* words[] = {&d.batch,          &d.tokens,         &d.q.heads,      &d.v.heads,
+                         &c.slots,          &c.page_size,      &c.table_pages,  &d.packed_qkv,
+                         &c.one_buffer,     &d.tokens_counted, &p.sequences,    &d.k.head_dim,
+                         &d.q.rotary_begin, &d.v.head_dim,     &d.k_norm.begin, &d.q_norm.dim};
+    uint64_t* longs[] = {&c.map_offset,
+                         &c.map_batch_stride,
                          &c.k.offset,
-                         &c.k.slot_stride,
+                         &c.k.token_stride,
                          &c.k.page_stride,
                          &c.v.offset,
                          &c.k_scales.offset,
                          &d.tokens_offset,
                          &c.k.head_stride,
                          &c.k.batch_stride,
-                         &d.v.source.offset,
+                         &d.v.from.offset,
                          &p.offset,
                          &p.batch_stride,
-                         &d.rotate.q.source.offset,
+                         &d.q.from.offset,
                          &p.token_stride,
                          &p.axis_stride,
-                         &d.rotate.rows.offset,
-                         &d.rotate.rows.row_stride,
-                         &c.k_scales.slot_stride,
+                         &d.rotation.rows.offset,
+                         &d.rotation.rows.row_stride,
+                         &c.k_scales.token_stride,
                          &c.v_scales.offset,
                          &d.q_norm.weights_offset,
                          &d.q_norm.weights_token_stride,
@@ -336,7 +319,7 @@ void checkTensorOf(const Last& l, const rope::FusedTensor& t, uint64_t sequences
     static_assert(f::from_head == f::from_token + 1 && f::from_batch == f::from_token + 3);
     if (t.d.out_of_place != 0)
         checkTensor(l, t, strides(l.pass.facts.from[t.role], l.push.from[t.role], f::from_token, l.push.length_from),
-                    t.source, t.d.element_in);
+                    t.source, t.d.element);
     if (t.cached) return checkCache(l, t, sequences);
     checkTensor(l, t, strides(l.pass.facts.to[t.role], l.push.to[t.role], f::to_token, l.push.length_to), t.destination,
                 t.d.element_out);
