@@ -33,7 +33,7 @@ struct TimedPlans {
     void run(BenchDevice* bench) const { bench->run(plans.data(), static_cast<uint32_t>(plans.size()), slots.data()); }
 };
 
-uint32_t widthOf(const RopeFusedDescription& d, const RopeTensor& tensor) {
+uint32_t widthOf(const RopeFusedDescription& d, const RopeFusedTensor& tensor) {
     return tensor.head_dim != 0 ? tensor.head_dim : d.head_dim;
 }
 
@@ -49,10 +49,9 @@ uint64_t bytesMoved(const RopeFusedDescription& d, const RopePlan& plan) {
     const uint32_t k_dim = widthOf(d, d.k);
     const uint64_t q = tokens * d.q.heads * widthOf(d, d.q);
     const uint64_t kv = tokens * (d.k.heads * k_dim + d.v.heads * widthOf(d, d.v));
-    const bool cached = d.cache.kind != ROPE_CACHE_NONE, given = d.cache.k_given_scale.count != 0;
-    uint64_t bytes = rope::elementBytes(d.element, q) + rope::elementBytes(d.element_out, q) +
-                     bytesWithScales(d.element, kv, k_dim, given) +
-                     bytesWithScales(cached ? d.cache.element : d.element_out, kv, k_dim, given);
+    const bool cached = d.cache.kind != ROPE_CACHE_NONE, given = d.k.given_scale.count != 0;
+    uint64_t bytes = rope::elementBytes(d.element, q) + rope::elementBytes(d.q.element, q) +
+                     bytesWithScales(d.element, kv, k_dim, given) + bytesWithScales(d.k.element, kv, k_dim, given);
     for (const RopeSlot slot : {ROPE_SLOT_POSITIONS, ROPE_SLOT_FREQUENCIES, ROPE_SLOT_ROWS, ROPE_SLOT_PARAMETERS}) {
         bytes += plan.bytes[slot];
     }
@@ -107,7 +106,7 @@ class FusedBenchState {
     const float scale_ = 0.0078125f; // of a latent in float8; the host gives it, as DeepSeek's models have it
     // The buffers and layouts that hold Q and K between the unfused stages.
     const rope::Buffer* unfused_buffers_[2] = {nullptr, nullptr};
-    RopeTensor unfused_tensors_[2] = {};
+    RopeFusedTensor unfused_tensors_[2] = {};
     RopeElement unfused_element_ = ROPE_ELEMENT_F32;
 };
 
@@ -125,14 +124,15 @@ void FusedBenchState::makeSlotMap() {
 }
 
 void FusedBenchState::makeCaches() {
-    RopeCache& cache = description_.cache;
+    const RopeCache& cache = description_.cache;
     const uint64_t k = uint64_t{cache.slots} * kind_.kv_heads * heads_.k_dim;
     const uint64_t kv = k + uint64_t{cache.slots} * kind_.vHeads() * heads_.k_dim;
-    cache.v.offset = kind_.latent ? 0 : k;
-    cache.k_scales.offset = kv / 4;
-    cache.v_scales.offset = cache.k_scales.offset + k / heads_.k_dim;
-    if (kind_.latent && rope::isFloat8(kind_.cache)) cache.k_given_scale = {&scale_, 1, 0};
-    cache_bytes_ = bytesWithScales(kind_.cache, kv, heads_.k_dim, cache.k_given_scale.count != 0);
+    RopeFusedTensor &to_k = description_.k, &to_v = description_.v;
+    to_v.to.offset = kind_.latent ? 0 : k;
+    to_k.stored_scales.offset = kv / 4;
+    to_v.stored_scales.offset = to_k.stored_scales.offset + k / heads_.k_dim;
+    if (kind_.latent && rope::isFloat8(kind_.cache)) to_k.given_scale = {&scale_, 1, 0};
+    cache_bytes_ = bytesWithScales(kind_.cache, kv, heads_.k_dim, to_k.given_scale.count != 0);
     std::vector<uint8_t> before(cache_bytes_);
     if (kind_.shift) before = noiseBytes(kind_.cache, kv);
     for (const rope::Buffer*& cache_buffer : caches_) cache_buffer = keep(bench_->make(before.data(), before.size()));
@@ -162,21 +162,21 @@ void FusedBenchState::describe() {
         r.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
     }
     r.element = kind_.from;
-    r.element_out = ROPE_ELEMENT_F32;
+    r.q.element = ROPE_ELEMENT_F32;
     r.out_of_place = 1;
     d.packed_qkv = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
-    d.cache.element = kind_.cache;
+    d.k.element = d.v.element = kind_.cache;
     d.cache.page_size = kPageSize;
     d.cache.one_buffer = 1;
     uint32_t state = 1;
     weights_ = noise(size_t{heads_.k_dim} * std::max(kind_.q_heads, kind_.kv_heads), &state);
     if (kind_.norm.kind != ROPE_NORM_NONE) {
-        d.k_norm = kind_.norm;
-        d.k_norm.weights_on_device = bench_->limits().storage_buffers >= 7; // an engine's own way, where there is room
-        if (d.k_norm.weights_on_device == 0) d.k_norm.weights = weights_.data();
-        if (kind_.latent) d.k_norm.dim = heads_.k_begin;
-        if (!kind_.latent) d.q_norm = d.k_norm;
+        d.k.norm = kind_.norm;
+        d.k.norm.weights_on_device = bench_->limits().storage_buffers >= 7; // an engine's own way, where there is room
+        if (d.k.norm.weights_on_device == 0) d.k.norm.weights = weights_.data();
+        if (kind_.latent) d.k.norm.dim = heads_.k_begin;
+        if (!kind_.latent) d.q.norm = d.k.norm;
     }
     ropeMakeQueryScale(0.1, 8, values_.data(), nullptr);
     if (kind_.scaled) d.query_scale = {values_.data(), 8, 1024, 1};
@@ -272,9 +272,12 @@ void FusedBenchState::addScatter(bool is_v) {
     if (is_v) {
         d.k.from = {row_ - uint64_t{kind_.kv_heads} * heads_.k_dim, 0, row_, heads_.k_dim};
         d.element = kind_.from;
-        d.cache.k = d.cache.v;
-        d.cache.k_scales = d.cache.v_scales;
     }
+    const RopeFusedTensor& to = is_v ? description_.v : description_.k;
+    d.k.element = to.element;
+    d.k.to = to.to;
+    d.k.stored_scales = to.stored_scales;
+    d.k.given_scale = to.given_scale;
     RopeBuffers slots = {};
     slots.slots[ROPE_SLOT_K] = (is_v ? input_ : unfused_buffers_[1])->slot();
     slots.slots[ROPE_SLOT_K_OUT] = caches_[1]->slot();
@@ -283,8 +286,8 @@ void FusedBenchState::addScatter(bool is_v) {
 
 void FusedBenchState::addNorm() {
     RopeFusedDescription d = emptyStage();
-    d.q_norm = description_.q_norm;
-    d.k_norm = description_.k_norm;
+    d.q.norm = description_.q.norm;
+    d.k.norm = description_.k.norm;
     addStage(d, false);
 }
 
@@ -302,9 +305,15 @@ void FusedBenchState::addRotation() {
 
 void FusedBenchState::addUnfused() {
     const uint64_t of_q = uint64_t{kind_.q_heads} * heads_.q_dim;
-    unfused_tensors_[0] = description_.q;
+    const RopeFusedTensor* given[] = {&description_.q, &description_.k};
+    for (int i = 0; i < 2; ++i) {
+        RopeFusedTensor& t = unfused_tensors_[i];
+        t.heads = given[i]->heads;
+        t.head_dim = given[i]->head_dim;
+        t.rotary_begin = given[i]->rotary_begin;
+        t.element = ROPE_ELEMENT_F32;
+    }
     unfused_tensors_[0].from = {0, 0, row_, heads_.q_dim};
-    unfused_tensors_[1] = description_.k;
     unfused_tensors_[1].from = {of_q, 0, row_, heads_.k_dim};
     unfused_buffers_[0] = unfused_buffers_[1] = input_;
     unfused_element_ = kind_.from;
@@ -325,7 +334,7 @@ void FusedBenchState::addUnfused() {
 // A shift replaces a rotation in place. The rotation knows no pages and turns the whole cache, slot after slot.
 void FusedBenchState::addShift() {
     description_.rotation.operation = ROPE_OPERATION_SHIFT;
-    description_.element = description_.element_out = kind_.cache;
+    description_.element = description_.k.element = kind_.cache;
     RopeFusedDescription d = description_;
     d.packed_qkv = d.v.heads = 0;
     d.cache.shift = 1;

@@ -60,7 +60,7 @@ constexpr RopeSlot kInputSlots[] = {ROPE_SLOT_Q, ROPE_SLOT_K}, kOutputSlots[] = 
 RopeTensor tensorOf(const RotationCase& c, uint32_t heads, uint64_t before) {
     const uint64_t head = before + c.model->head_dim;
     const RopeLayout layout = {before, c.tokens * heads * head, heads * head, head};
-    return {heads, layout, layout, 0, 0};
+    return {heads, layout, layout};
 }
 
 } // namespace

@@ -100,7 +100,7 @@ RopeFusedDescription PassCollector::describeFused(uint32_t head_dim, RopeElement
     RopeFusedDescription d = {};
     d.tokens = kTokens;
     d.head_dim = head_dim;
-    d.element = d.element_out = element;
+    d.element = d.q.element = d.k.element = d.v.element = element;
     d.rotation.frequencies = frequencies(head_dim / 2);
     d.q.heads = 32;
     d.k.heads = d.v.heads = 8;
@@ -112,16 +112,16 @@ RopeFusedDescription PassCollector::describeFused(uint32_t head_dim, RopeElement
     d.cache.slots = kTokens;
     d.cache.page_size = 16;
     d.cache.map_offset = kTokens;
-    d.cache.v.offset = packed ? uint64_t{kTokens} * 8 * head_dim : 0;
+    d.v.to.offset = packed ? uint64_t{kTokens} * 8 * head_dim : 0;
     return d;
 }
 
 void PassCollector::addFused(const char* name, uint32_t head_dim, RopeElement element, bool packed, bool normed) {
     RopeFusedDescription d = describeFused(head_dim, element, packed);
     if (normed) {
-        d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
-        d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
-        d.q_norm.weights = d.k_norm.weights = ones_.data();
+        d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+        d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
+        d.q.norm.weights = d.k.norm.weights = ones_.data();
     }
     RopePlan plan;
     const RopeResult result = ropePlanFused(&d, &limits_, &plan);
@@ -133,9 +133,9 @@ RopeFusedDescription PassCollector::describeCache(uint32_t head_dim, RopeElement
     RopeFusedDescription d = describeFused(head_dim, ROPE_ELEMENT_F16, true);
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
     d.cache.table_pages = kTokens / 16;
-    d.cache.element = element;
-    d.cache.k_scales.offset = d.cache.v.offset / 2;
-    d.cache.v_scales.offset = d.cache.k_scales.offset + uint64_t{kTokens} * 8;
+    d.k.element = d.v.element = element;
+    d.k.stored_scales.offset = d.v.to.offset / 2;
+    d.v.stored_scales.offset = d.k.stored_scales.offset + uint64_t{kTokens} * 8;
     return d;
 }
 
@@ -158,7 +158,7 @@ void PassCollector::addWithUniforms(const std::string& name, const RopeFusedDesc
 // The keys of such a cache turn where they lie.
 void PassCollector::addShift(const std::string& name, RopeFusedDescription d) {
     d.q.heads = d.v.heads = d.packed_qkv = 0;
-    d.cache.v_given_scale = {};
+    d.v.given_scale = {};
     d.rotation.operation = ROPE_OPERATION_SHIFT;
     d.cache.shift = 1;
     d.cache.delta = -64;
@@ -177,21 +177,21 @@ void PassCollector::addCaches() {
         addShift("shift-" + name, describeCache(128, element));
     }
     RopeFusedDescription d = describeCache(128, ROPE_ELEMENT_I8);
-    d.k_norm = norm;
-    d.k_norm.weights = ones_.data();
+    d.k.norm = norm;
+    d.k.norm.weights = ones_.data();
     addPlan("cache-i8-norm", d);
     d = describeCache(128, ROPE_ELEMENT_F8_E4M3);
-    d.cache.k_given_scale = d.cache.v_given_scale = {ones_.data(), 1, 0};
+    d.k.given_scale = d.v.given_scale = {ones_.data(), 1, 0};
     addPlan("cache-f8-given", d);
     addShift("shift-f8-given", d);
-    d.k_norm = norm;
-    d.k_norm.weights_on_device = 1;
+    d.k.norm = norm;
+    d.k.norm.weights_on_device = 1;
     addPlan("cache-f8-given-norm", d);
     d = describeCache(96, ROPE_ELEMENT_Q8_0); // three blocks in a head
     addPlan("cache-q8_0-odd", d);
     addShift("shift-q8_0-odd", d);
-    d.k_norm = norm;
-    d.k_norm.weights = ones_.data();
+    d.k.norm = norm;
+    d.k.norm.weights = ones_.data();
     d.q.heads = 0;
     d.packed_qkv = 0;
     addWithUniforms("cache-q8_0-odd-norm", d);
@@ -203,10 +203,10 @@ void PassCollector::addRelayedHeads() {
     d.rotation.rotary_dim = 20;
     d.rotation.frequencies.count = 10;
     d.q.from.offset = 2;
-    d.q_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.epsilon = 1e-6f;
+    d.q.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.epsilon = 1e-6f;
     addPlan("heads-relayed", d);
-    d.q_norm.weights = ones_.data();
+    d.q.norm.weights = ones_.data();
     d.k = d.v = {};
     d.cache = {};
     addWithUniforms("heads-relayed-weights", d);
@@ -221,14 +221,14 @@ void PassCollector::addEngines() {
         d.rotation.frequencies = frequencies(64);
         d.out_of_place = 1;
         d.k.heads = 8;
-        d.k_norm.kind = ROPE_NORM_RMS;
-        d.k_norm.epsilon = 1e-6f;
-        d.k_norm.weights_on_device = 1;
+        d.k.norm.kind = ROPE_NORM_RMS;
+        d.k.norm.epsilon = 1e-6f;
+        d.k.norm.weights_on_device = 1;
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.slots = kTokens;
-        d.cache.element = element;
+        d.k.element = d.v.element = element;
         d.cache.slot_map_apart = 1;
-        d.cache.k_scales.offset = uint64_t{kTokens} * 8 * 128 / 4;
+        d.k.stored_scales.offset = uint64_t{kTokens} * 8 * 128 / 4;
         RopePlan plan;
         RopeResult result = ropePlanFused(&d, &limits_, &plan);
         add(element == ROPE_ELEMENT_I8 ? "engine-i8" : "engine-f16", result, plan);
@@ -236,7 +236,7 @@ void PassCollector::addEngines() {
         d.k.heads = 0;
         d.cache.kind = ROPE_CACHE_NONE;
         d.q.heads = 32;
-        std::swap(d.q_norm, d.k_norm);
+        std::swap(d.q.norm, d.k.norm);
         d.query_scale = {ones_.data(), 128, 8192, 0};
         result = ropePlanFused(&d, &limits_, &plan);
         add("engine-query-scale", result, plan);
@@ -255,14 +255,14 @@ void PassCollector::addLatents() {
         d.k.head_dim = 576;
         d.k.rotary_begin = 512;
         d.v.heads = 0;
-        d.k_norm.kind = ROPE_NORM_RMS;
-        d.k_norm.epsilon = 1e-6f;
-        d.k_norm.dim = 512;
-        d.k_norm.weights_on_device = 1;
+        d.k.norm.kind = ROPE_NORM_RMS;
+        d.k.norm.epsilon = 1e-6f;
+        d.k.norm.dim = 512;
+        d.k.norm.weights_on_device = 1;
         addPlan(element == ROPE_ELEMENT_F32 ? "latent-f32" : "latent-bf16", d);
         if (element == ROPE_ELEMENT_F32) continue;
-        d.cache.element = ROPE_ELEMENT_F8_E4M3;
-        d.cache.k_given_scale = {ones_.data(), 1, 0};
+        d.k.element = d.v.element = ROPE_ELEMENT_F8_E4M3;
+        d.k.given_scale = {ones_.data(), 1, 0};
         addPlan("latent-f8-given", d);
     }
 }
@@ -270,23 +270,23 @@ void PassCollector::addLatents() {
 // Adds LayerNorm, V's norm, biases of the projection and the clip, with weights on the device and in the parameters.
 void PassCollector::addHeads() {
     RopeFusedDescription d = describeFused(128, ROPE_ELEMENT_BF16, true);
-    d.q_norm.kind = d.k_norm.kind = ROPE_NORM_LAYER;
-    d.q_norm.epsilon = d.k_norm.epsilon = d.v_norm.epsilon = 1e-6f;
-    d.q_norm.weights = d.k_norm.weights = d.q_norm.biases = d.k_norm.biases = ones_.data();
+    d.q.norm.kind = d.k.norm.kind = ROPE_NORM_LAYER;
+    d.q.norm.epsilon = d.k.norm.epsilon = d.v.norm.epsilon = 1e-6f;
+    d.q.norm.weights = d.k.norm.weights = d.q.norm.biases = d.k.norm.biases = ones_.data();
     RopePlan plan;
     add("heads-layer", ropePlanFused(&d, &limits_, &plan), plan);
-    d.q_norm.kind = d.k_norm.kind = d.v_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.biases = d.k_norm.biases = nullptr;
+    d.q.norm.kind = d.k.norm.kind = d.v.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.biases = d.k.norm.biases = nullptr;
     add("heads-v-norm", ropePlanFused(&d, &limits_, &plan), plan);
-    d.cache.element = ROPE_ELEMENT_I8;
-    d.cache.k_scales.offset = d.cache.v.offset / 2;
-    d.cache.v_scales.offset = d.cache.k_scales.offset + uint64_t{kTokens} * 8;
-    d.biases.given = 1;
-    d.biases.element = ROPE_ELEMENT_BF16;
+    d.k.element = d.v.element = ROPE_ELEMENT_I8;
+    d.k.stored_scales.offset = d.v.to.offset / 2;
+    d.v.stored_scales.offset = d.k.stored_scales.offset + uint64_t{kTokens} * 8;
+    d.q.bias = d.k.bias = d.v.bias = 1;
+    d.bias_element = ROPE_ELEMENT_BF16;
     add("heads-i8-biases", ropePlanFused(&d, &limits_, &plan), plan);
-    d.q_norm = d.k_norm = d.v_norm = {};
-    d.cache.element = ROPE_ELEMENT_BF16;
-    d.cache.k_scales = d.cache.v_scales = {};
+    d.q.norm = d.k.norm = d.v.norm = {};
+    d.k.element = d.v.element = ROPE_ELEMENT_BF16;
+    d.k.stored_scales = d.v.stored_scales = {};
     d.clip = 8;
     add("heads-biases-clip", ropePlanFused(&d, &limits_, &plan), plan);
 }
@@ -297,27 +297,30 @@ void PassCollector::addFewHeads() {
     d.rotation.frequencies.count = 128;
     d.q.heads = 4;
     d.k.heads = d.v.heads = 1;
-    d.cache.v.offset = uint64_t{kTokens} * 256;
-    d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
-    d.q_norm.weights_on_device = d.k_norm.weights_on_device = 1;
-    d.q_norm.weights_element = d.k_norm.weights_element = ROPE_ELEMENT_BF16;
-    d.q_norm.weight_plus = d.k_norm.weight_plus = 1;
+    d.v.to.offset = uint64_t{kTokens} * 256;
+    d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
+    d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
+    d.q.norm.weights_element = d.k.norm.weights_element = ROPE_ELEMENT_BF16;
+    d.q.norm.weight_plus = d.k.norm.weight_plus = 1;
     addPlan("one-kv-head-normed", d);
     d = describeFused(64, ROPE_ELEMENT_BF16, true);
     d.q.heads = 14;
     d.k.heads = d.v.heads = 2;
-    d.cache.v.offset = uint64_t{kTokens} * 2 * 64;
-    d.biases = {1, ROPE_ELEMENT_BF16, 0, 14 * 64, 16 * 64};
+    d.v.to.offset = uint64_t{kTokens} * 2 * 64;
+    d.q.bias = d.k.bias = d.v.bias = 1;
+    d.bias_element = ROPE_ELEMENT_BF16;
+    d.k.bias_offset = 14 * 64;
+    d.v.bias_offset = 16 * 64;
     addPlan("two-kv-heads-biases", d);
     d = describeFused(128, ROPE_ELEMENT_BF16, true);
     d.q.heads = d.k.heads = d.v.heads = 32;
-    d.cache.v.offset = uint64_t{kTokens} * 32 * 128;
-    d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
-    d.q_norm.all_heads = d.k_norm.all_heads = 1;
-    d.q_norm.weights_on_device = d.k_norm.weights_on_device = 1;
-    d.q_norm.weights_element = d.k_norm.weights_element = ROPE_ELEMENT_BF16;
+    d.v.to.offset = uint64_t{kTokens} * 32 * 128;
+    d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
+    d.q.norm.all_heads = d.k.norm.all_heads = 1;
+    d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
+    d.q.norm.weights_element = d.k.norm.weights_element = ROPE_ELEMENT_BF16;
     addPlan("norm-all-heads", d);
 }
 

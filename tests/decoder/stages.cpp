@@ -28,21 +28,26 @@ RopeLayout inRow(uint32_t heads_before) { return {heads_before * DIM, 0, QKV_ROW
 
 void setQuery(const Layer& layer, RopeFusedDescription* d) {
     d->packed_qkv = 1;
-    d->q = {HEADS, inRow(0), {}, 0, 0};
-    d->q_norm.kind = ROPE_NORM_RMS;
-    d->q_norm.epsilon = kEpsilon;
-    d->q_norm.weights = layer.q_norm.data();
+    d->q.heads = HEADS;
+    d->q.from = inRow(0);
+    d->q.norm.kind = ROPE_NORM_RMS;
+    d->q.norm.epsilon = kEpsilon;
+    d->q.norm.weights = layer.q_norm.data();
 }
 
 void setKey(const Layer& layer, RopeFusedDescription* d) {
     d->packed_qkv = 1;
-    d->k = {KV_HEADS, inRow(HEADS), {}, 0, 0};
-    d->k_norm.kind = ROPE_NORM_RMS;
-    d->k_norm.epsilon = kEpsilon;
-    d->k_norm.weights = layer.k_norm.data();
+    d->k.heads = KV_HEADS;
+    d->k.from = inRow(HEADS);
+    d->k.norm.kind = ROPE_NORM_RMS;
+    d->k.norm.epsilon = kEpsilon;
+    d->k.norm.weights = layer.k_norm.data();
 }
 
-void setValue(RopeFusedDescription* d) { d->v = {KV_HEADS, inRow(HEADS + KV_HEADS), {}, 0, 0}; }
+void setValue(RopeFusedDescription* d) {
+    d->v.heads = KV_HEADS;
+    d->v.from = inRow(HEADS + KV_HEADS);
+}
 
 void setCache(const Options& options, RopeFusedDescription* d) {
     RopeCache& cache = d->cache;
@@ -51,7 +56,7 @@ void setCache(const Options& options, RopeFusedDescription* d) {
     cache.page_size = PAGE_SIZE;
     cache.map_offset = options.cache == ROPE_CACHE_SLOTS ? STEP_SLOTS : STEP_TABLE;
     cache.table_pages = TABLE_PAGES;
-    cache.v.offset = CACHE_V_AT;
+    d->v.to.offset = CACHE_V_AT;
     cache.one_buffer = 1;
 }
 

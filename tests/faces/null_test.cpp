@@ -117,8 +117,8 @@ TEST(Null, WritersAreRefused) {
     RopeFusedDescription fused = {};
     rope::setRotation(someRotation(), &fused);
     EXPECT_EQ(ropeWriteParameters(&fused, nullptr, &reason), ROPE_SUCCESS) << "which are none: " << reason.text;
-    fused.q_norm.kind = ROPE_NORM_RMS;
-    fused.q_norm.weights = weights;
+    fused.q.norm.kind = ROPE_NORM_RMS;
+    fused.q.norm.weights = weights;
     EXPECT_EQ(ropeWriteParameters(&fused, nullptr, &reason), ROPE_ERROR_INVALID);
     EXPECT_STREQ(reason.text, "destination is null; it must be an address");
     double scale;

@@ -244,7 +244,7 @@ TEST(Plan, TakesNoFrequenciesAndItsHostRunsDo) {
 
     RopeFusedDescription fused = {};
     rope::setRotation(d, &fused);
-    fused.q_norm.kind = ROPE_NORM_L2;
+    fused.q.norm.kind = ROPE_NORM_L2;
     ASSERT_EQ(ropePlanFused(&fused, nullptr, &without), ROPE_SUCCESS) << without.reason.text;
     RopeHostFused fused_host = {};
     fused_host.q = q.data();

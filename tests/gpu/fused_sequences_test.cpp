@@ -1,5 +1,6 @@
 // Fused passes whose heads lie apart by all tokens, and whose sequences lie apart by no multiple of that: a pass
 // takes all sequences in one dispatch.
+#include "plan/description.h"
 #include "support/fusion.hpp"
 #include "support/sample.hpp"
 
@@ -37,23 +38,28 @@ void describe(Way way, fusion::Scene* scene) {
     r.q.from = byHead(8, 0);
     r.k.from = byHead(8, 4);
     d.v.from = byHead(8, 6);
-    r.q.to = byHead(4, 0);
-    r.k.to = d.v.to = byHead(2, 0);
-    d.q_norm.kind = way == kToIntegers ? ROPE_NORM_NONE : ROPE_NORM_RMS;
-    d.q_norm.epsilon = 1e-5f;
-    d.q_norm.weights = scene->q_weights.data();
+    r.q.to = rope::cacheLayout(byHead(4, 0));
+    d.q.norm.kind = way == kToIntegers ? ROPE_NORM_NONE : ROPE_NORM_RMS;
+    d.q.norm.epsilon = 1e-5f;
+    d.q.norm.weights = scene->q_weights.data();
     if (way == kOwnV) d.v.head_dim = 32;
-    if (way == kOwnV) d.v.from = d.v.to = {};
-    if (way < kToPages || way > kToIntegers) return;
+    if (way == kOwnV) d.v.from = {};
+    if (way < kToPages || way > kToIntegers) {
+        r.k.to = rope::cacheLayout(byHead(2, 0));
+        if (way != kOwnV) d.v.to = r.k.to;
+        return;
+    }
     d.tokens_counted = d.tokens_batch_stride = 1;
     d.tokens_offset = 40;
     scene->present[0] = 3;
     scene->present[1] = kTokens;
     d.cache.slots = 16;
     d.cache.kind = way == kToPages ? ROPE_CACHE_PAGE_TABLE : ROPE_CACHE_SLOTS;
-    d.cache.element = way == kToPages ? ROPE_ELEMENT_F16 : way == kToBlocks ? ROPE_ELEMENT_Q8_0 : ROPE_ELEMENT_I8;
+    d.k.element = d.v.element = way == kToPages    ? ROPE_ELEMENT_F16
+                                : way == kToBlocks ? ROPE_ELEMENT_Q8_0
+                                                   : ROPE_ELEMENT_I8;
     d.cache.map_offset = 20;
-    if (way == kToIntegers) d.cache.k_scales.offset = d.cache.v_scales.offset = 1024;
+    if (way == kToIntegers) d.k.stored_scales.offset = d.v.stored_scales.offset = 1024;
     if (way == kToPages) d.cache.page_size = d.cache.table_pages = 4;
 }
 

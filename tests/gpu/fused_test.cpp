@@ -36,7 +36,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(turns, r.rotation.pairing),
             choiceIf(turns, r.rotation.operation),
             choiceIf(true, r.element),
-            choiceIf(true, r.element_out),
+            choiceIf(true, r.q.element),
             choiceIf(q, r.out_of_place),
             choiceIf(true, r.positions.kind),
             choiceIf(r.positions.kind != ROPE_POSITIONS_COUNTED, r.positions.element),
@@ -46,27 +46,27 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(true, q + 2u * k),
             choiceIf(k && d.v.heads != 0, d.v.heads != r.k.heads || d.v.head_dim != r.k.head_dim),
             choiceIf(true, d.tokens_counted),
-            choiceIf(q, d.q_norm.kind),
-            choiceIf(d.q_norm.kind != ROPE_NORM_NONE, d.q_norm.after),
-            choiceIf(k, d.k_norm.kind),
+            choiceIf(q, d.q.norm.kind),
+            choiceIf(d.q.norm.kind != ROPE_NORM_NONE, d.q.norm.after),
+            choiceIf(k, d.k.norm.kind),
             choiceIf(q, d.query_scale.count != 0),
             choiceIf(k, cache.kind),
             choiceIf(cache.kind == ROPE_CACHE_RING, r.tokens > cache.slots),
             choiceIf(d.tokens_counted != 0 && r.batch > 1, d.tokens_batch_stride != 0),
             choiceIf(has_cache, cache.order),
-            choiceIf(has_cache, cache.element),
-            choiceIf(has_cache && d.v.heads != 0, cache.v_element),
-            choiceIf(has_cache, cache.k_given_scale.count + 2 * cache.k_given_scale.multiplies),
+            choiceIf(has_cache, d.k.element),
+            choiceIf(has_cache && d.v.heads != 0, d.v.element),
+            choiceIf(has_cache, d.k.given_scale.count + 2 * d.k.given_scale.multiplies),
             choiceIf(has_cache && d.v.heads != 0, cache.one_buffer),
             choiceIf(has_cache, cache.shift),
             choiceIf(maps, cache.map_element),
             choiceIf(maps, cache.slot_map_apart),
-            choiceIf(d.q_norm.kind != ROPE_NORM_NONE, weightChoice(d.q_norm)),
-            choiceIf(d.k_norm.kind != ROPE_NORM_NONE, weightChoice(d.k_norm)),
-            choiceIf(d.v.heads != 0, d.v_norm.kind),
-            choiceIf(d.k_norm.kind != ROPE_NORM_NONE, (d.k_norm.begin | d.k_norm.dim) != 0),
+            choiceIf(d.q.norm.kind != ROPE_NORM_NONE, weightChoice(d.q.norm)),
+            choiceIf(d.k.norm.kind != ROPE_NORM_NONE, weightChoice(d.k.norm)),
+            choiceIf(d.v.heads != 0, d.v.norm.kind),
+            choiceIf(d.k.norm.kind != ROPE_NORM_NONE, (d.k.norm.begin | d.k.norm.dim) != 0),
             choiceIf(true, d.clip != 0),
-            choiceIf(d.biases.given != 0, d.biases.element),
+            choiceIf(d.q.bias != 0, d.bias_element),
             choiceIf(q && k, r.q.head_dim != r.k.head_dim)};
 }
 
@@ -160,7 +160,7 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     d.head_dim = b.latent != 0 ? 192 : 128;
     d.rotation.rotary_begin = b.latent != 0 ? 128 : 0;
     d.rotation.rotary_dim = 64;
-    d.element = d.element_out = b.element_in;
+    d.element = d.q.element = d.k.element = d.v.element = b.element_in;
     d.out_of_place = b.out_of_place;
     d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
     d.rotation.pairing_out = b.out_of_place != 0 ? ROPE_PAIRING_HALF : ROPE_PAIRING_INTERLEAVED;
@@ -169,28 +169,27 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     d.q.heads = 5;
     d.k.heads = d.v.heads = 2;
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
-    d.cache.element = b.element;
+    d.k.element = d.v.element = b.element;
     d.cache.slots = 64;
     d.cache.page_size = 16;
     d.cache.table_pages = 2;
     d.cache.map_offset = uint64_t{b.batch} * 9;
-    d.cache.k_scales.offset = d.cache.v_scales.offset = 64 * 2 * 128 / 4 + 3;
-    if (b.given != 0) d.cache.k_given_scale = d.cache.v_given_scale = {scene->k_scales.data(), 2, 0};
-    if (b.narrow) {
-        d.k = {2, {}, {}, 64, 0};
-        d.v = {2, {}, {}, 64, 0};
-    }
+    d.k.stored_scales.offset = d.v.stored_scales.offset = 64 * 2 * 128 / 4 + 3;
+    if (b.given != 0) d.k.given_scale = d.v.given_scale = {scene->k_scales.data(), 2, 0};
+    if (b.narrow) d.k.head_dim = d.v.head_dim = 64;
     if (b.latent == 0) return;
     scene->q_weights = sample::values(192, 7);
     scene->k_weights = sample::values(512, 8);
     d.v.heads = 0;
-    d.cache.v_given_scale = {};
-    d.k = {1, {}, {}, 576, 512};
-    d.cache.k_scales.offset = 64 * 576 / 4;
-    if (b.given != 0) d.cache.k_given_scale.count = 1;
-    d.k_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->k_weights.data(), 0, 0, {}, 0, 0, 0, 0, 512, nullptr, 0};
+    d.v.given_scale = {};
+    d.k.heads = 1;
+    d.k.head_dim = 576;
+    d.k.rotary_begin = 512;
+    d.k.stored_scales.offset = 64 * 576 / 4;
+    if (b.given != 0) d.k.given_scale.count = 1;
+    d.k.norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->k_weights.data(), 0, 0, {}, 0, 0, 0, 0, 512, nullptr, 0};
     if (b.out_of_place != 0)
-        d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->q_weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        d.q.norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->q_weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
 }
 
 // Q takes one dispatch with K and V that become integers, float8 or blocks, as the plans of GPUs have it, with the bits
@@ -250,14 +249,14 @@ TEST_P(FusedOnDevice, PassesForThreePartsFillACacheAsOnePassDoes) {
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
         d.cache.kind = ROPE_CACHE_SLOTS;
-        d.cache.element = element;
+        d.k.element = d.v.element = element;
         d.cache.slots = kParts * kPartSlots;
         if (rope::formatOf(element).scale == rope::ElementScale::kApart) { // behind the elements of each slot
-            d.cache.k = {0, 0, 0, 3 * 64 + 3 * 4, 64};
-            d.cache.k_scales = {3 * 64 / 4, 0, 0, (3 * 64 + 3 * 4) / 4, 1};
+            d.k.to = {0, 0, 0, 3 * 64 + 3 * 4, 64};
+            d.k.stored_scales = {3 * 64 / 4, 0, 0, (3 * 64 + 3 * 4) / 4, 1};
         }
-        d.cache.v = d.cache.k;
-        d.cache.v_scales = d.cache.k_scales;
+        d.v.to = d.k.to;
+        d.v.stored_scales = d.k.stored_scales;
         const RopeLimits& limits = device().limits();
         RopePlan whole, part, refused;
         ASSERT_EQ(ropePlanFused(&d, &limits, &whole), ROPE_SUCCESS) << whole.reason.text;
@@ -306,7 +305,7 @@ TEST_P(FusedOnDevice, QBesideScalesGoesInPartsOfSequences) {
         fusion::Scene scene;
         describeBesideQ({element, 0, 0, 1, 2, ROPE_ELEMENT_F32, false}, &scene);
         scene.d.cache.kind = ROPE_CACHE_POSITIONS;
-        scene.d.cache.k_scales.offset = scene.d.cache.v_scales.offset = 2 * 64 * 2 * 128 / 4 + 3;
+        scene.d.k.stored_scales.offset = scene.d.v.stored_scales.offset = 2 * 64 * 2 * 128 / 4 + 3;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&scene.d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         ASSERT_EQ(plan.pass_count, 1u);
@@ -338,8 +337,8 @@ TEST_P(FusedOnDevice, PartsOfALongPrefillLeaveTheRingsOfTheWhole) {
             d.tokens_batch_stride = 3;
             d.cache.kind = ROPE_CACHE_RING;
             d.cache.slots = 6;
-            d.cache.element = element;
-            d.cache.k_scales.offset = 2 * 6 * 64 / 4;
+            d.k.element = d.v.element = element;
+            d.k.stored_scales.offset = 2 * 6 * 64 / 4;
             RopeLimits limits = device().limits();
             limits.group_count[0] = limits.group_count[1] = 1;
             RopePlan plan;
@@ -371,7 +370,7 @@ TEST_P(FusedOnDevice, AShiftIsTheRotationByItsDelta) {
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 12;
-    d.cache.element = ROPE_ELEMENT_F16;
+    d.k.element = d.v.element = ROPE_ELEMENT_F16;
     d.cache.shift = 1;
     d.cache.delta = -9;
     RopeRotateDescription r = rope::rotationOf(d);
@@ -415,13 +414,13 @@ TEST_P(FusedOnDevice, KeysOfEveryElementTurn) {
         d.cache.order = ROPE_CACHE_HND;
         d.cache.slots = 48;
         d.cache.page_size = 16;
-        d.cache.element = element;
-        d.cache.k_scales.offset = 48 * 3 * 128 / 4;
+        d.k.element = d.v.element = element;
+        d.k.stored_scales.offset = 48 * 3 * 128 / 4;
         d.cache.shift = 1;
         d.cache.delta = -9;
         d.cache.slot_map_apart = 1;
         const bool given = rope::isFloat8(element) && number > rope::kLastElement;
-        if (given) d.cache.k_given_scale = {&kScale, 1, 0};
+        if (given) d.k.given_scale = {&kScale, 1, 0};
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
@@ -476,11 +475,11 @@ TEST_P(FusedOnDevice, PagesMayLieAnyNumberOfElementsApart) {
             d.k.heads = d.v.heads = 2;
             d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
             d.cache.kind = ROPE_CACHE_POSITIONS;
-            d.cache.element = element;
+            d.k.element = d.v.element = element;
             d.cache.slots = 6;
             d.cache.page_size = 2;
-            d.cache.k = d.cache.v = {0, 0, 256 + gap, 128, 64};
-            d.cache.v.offset = 1024;
+            d.k.to = d.v.to = {0, 0, 256 + gap, 128, 64};
+            d.v.to.offset = 1024;
             d.cache.one_buffer = 1;
             RopePlan plan;
             const RopeResult planned = ropePlanFused(&d, &device().limits(), &plan);
@@ -535,23 +534,23 @@ TEST_P(FusedOnDevice, WeightsAnywhereAreThoseOfTheParameters) {
             d.q.heads = 5;
             d.element = offset % 2 != 0 ? ROPE_ELEMENT_F16 : ROPE_ELEMENT_F32;
             d.rotation.frequencies = {scene.frequencies.data(), 64, 1, nullptr, 1};
-            d.q_norm.kind = ROPE_NORM_RMS;
-            d.q_norm.after = offset > 1;
-            d.q_norm.all_heads = offset > 3;
-            d.q_norm.epsilon = 1e-6f;
-            d.q_norm.weights_on_device = 1;
-            d.q_norm.weights_element = element;
-            d.q_norm.weights_offset = offset;
+            d.q.norm.kind = ROPE_NORM_RMS;
+            d.q.norm.after = offset > 1;
+            d.q.norm.all_heads = offset > 3;
+            d.q.norm.epsilon = 1e-6f;
+            d.q.norm.weights_on_device = 1;
+            d.q.norm.weights_element = element;
+            d.q.norm.weights_offset = offset;
             RopePlan plan, given_plan;
             ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
             const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
             gpu::Slots after = before, given = before;
             ASSERT_TRUE(gpu::run(&device(), plan, &after));
-            std::vector<float> weights(d.q_norm.all_heads != 0 ? 5 * 128 : 128);
+            std::vector<float> weights(d.q.norm.all_heads != 0 ? 5 * 128 : 128);
             ropeConvertElements(&before.bytes[ROPE_SLOT_Q_WEIGHTS][offset * ropeElementBytes(element)], element,
                                 weights.data(), ROPE_ELEMENT_F32, weights.size());
-            d.q_norm.weights_on_device = 0;
-            d.q_norm.weights = weights.data();
+            d.q.norm.weights_on_device = 0;
+            d.q.norm.weights = weights.data();
             ASSERT_EQ(ropePlanFused(&d, &device().limits(), &given_plan), ROPE_SUCCESS) << given_plan.reason.text;
             given.set(ROPE_SLOT_PARAMETERS, weights);
             ASSERT_TRUE(gpu::run(&device(), given_plan, &given));

@@ -164,7 +164,7 @@ RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const 
     r.rotation.rotary_dim = toy.rotary;
     r.rotation.pairing = toy.pairing;
     r.element = toy.element;
-    r.element_out = toy.element;
+    r.q.element = toy.element;
     r.out_of_place = 1;
     r.rotation.frequencies = {frequencies_.data(), toy.rotary / 2, 1, nullptr, 1};
     r.positions.kind = ROPE_POSITIONS_START_PER_SEQUENCE;
@@ -175,21 +175,22 @@ RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const 
     d.v.heads = toy.v.heads;
     d.v.head_dim = toy.v.dim;
     d.packed_qkv = 1;
-    d.q_norm = normOf(toy.q);
-    d.k_norm = normOf(toy.k);
-    d.v_norm = normOf(toy.v);
+    d.q.norm = normOf(toy.q);
+    d.k.norm = normOf(toy.k);
+    d.v.norm = normOf(toy.v);
     d.clip = toy.clip;
-    d.biases = {!toy.q.biases.empty(), ROPE_ELEMENT_F32, 0, toy.q.biases.size(),
-                toy.q.biases.size() + toy.k.biases.size()};
+    d.q.bias = d.k.bias = d.v.bias = !toy.q.biases.empty();
+    d.k.bias_offset = toy.q.biases.size();
+    d.v.bias_offset = toy.q.biases.size() + toy.k.biases.size();
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
-    d.cache.element = toy.cached();
-    if (toy.float8 != ROPE_ELEMENT_DEFAULT) d.cache.k_given_scale = {&kScale, 1, 0};
+    d.k.element = d.v.element = toy.cached();
+    if (toy.float8 != ROPE_ELEMENT_DEFAULT) d.k.given_scale = {&kScale, 1, 0};
     d.cache.slots = kPageSize * kPages;
     d.cache.page_size = kPageSize;
     d.cache.table_pages = kPages;
     d.cache.map_offset = 1;
     d.cache.one_buffer = 1;
-    d.cache.v.offset = uint64_t{d.cache.slots} * toy.k.heads * toy.k.dim;
+    d.v.to.offset = uint64_t{d.cache.slots} * toy.k.heads * toy.k.dim;
     return d;
 }
 

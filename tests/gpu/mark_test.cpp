@@ -127,8 +127,8 @@ TEST_P(Marks, MakeFusedPassesNan) {
     for (const RopeAngle angle : kAngles) {
         RopeFusedDescription d = {};
         rope::setRotation(describe(head, frequencies, angle), &d);
-        d.q_norm.kind = ROPE_NORM_RMS;
-        d.q_norm.after = 1; // the whole head then
+        d.q.norm.kind = ROPE_NORM_RMS;
+        d.q.norm.after = 1; // the whole head then
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
         for (const std::vector<uint32_t>& words : wrongWords(frequencies, angle)) {

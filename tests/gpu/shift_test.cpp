@@ -65,9 +65,9 @@ struct Keys {
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.slots = kSlots;
-        d.cache.element = element;
+        d.k.element = d.v.element = element;
         d.cache.slot_map_apart = 1;
-        d.cache.k_scales.offset = size_t{kSlots} * kDim / sizeof(float);
+        d.k.stored_scales.offset = size_t{kSlots} * kDim / sizeof(float);
         return d;
     }
     void run(const RopeFusedDescription& d, const float* k, double* reference) {
@@ -182,6 +182,7 @@ TEST(ShiftOfKeys, AQuantizedKeyTurnsInFloat32) {
         keys.rotateAt(kFirst);
         std::vector<float> turned = widened(element, keys.cache);
         RopeRotateDescription d = rope::rotationOf(keys.describe());
+        d.element_out = ROPE_ELEMENT_DEFAULT;
         d.rotation.operation = ROPE_OPERATION_SHIFT;
         d.positions.kind = ROPE_POSITIONS_PER_TOKEN;
         const std::vector<int32_t> deltas(kTokens, -321);

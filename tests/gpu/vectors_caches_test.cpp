@@ -35,7 +35,7 @@ struct Copy {
         d.v.heads = heads;
         d.cache.kind = ROPE_CACHE_POSITIONS;
         d.cache.slots = d.tokens;
-        d.cache.element = element;
+        d.k.element = d.v.element = element;
     }
 };
 
@@ -50,10 +50,10 @@ std::vector<uint8_t> onCpu(const Copy& c) {
 }
 
 void expectBytes(const std::vector<uint8_t>& got, const Copy& c, const char* where) {
-    const uint32_t block = rope::formatOf(c.d.cache.element).block_bytes;
+    const uint32_t block = rope::formatOf(c.d.k.element).block_bytes;
     for (size_t i = 0; i < c.wanted.size(); ++i) {
         ASSERT_EQ(int{got[i]}, int{c.wanted[i]})
-            << where << ", element " << c.d.cache.element << ", byte " << i % block << " of block " << i / block;
+            << where << ", element " << c.d.k.element << ", byte " << i % block << " of block " << i / block;
     }
 }
 
@@ -115,13 +115,13 @@ struct Float8Copies {
         const std::vector<uint8_t> found = file.bytes(found_heads * dim * sizeof(float));
         for (const RopeElement element : {ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2}) {
             copies.emplace_back(element, dim, plain, file.bytes(counts[0]));
-            copies.back().d.cache.v_given_scale = {one.data(), 1, 0};
+            copies.back().d.v.given_scale = {one.data(), 1, 0};
             for (const uint32_t multiplies : {0u, 1u}) {
                 copies.emplace_back(element, dim, scaled, file.bytes(heads * dim), heads);
-                copies.back().d.cache.v_given_scale = {scales.data(), heads, multiplies};
+                copies.back().d.v.given_scale = {scales.data(), heads, multiplies};
             }
             copies.emplace_back(element, dim, found, file.bytes(found_heads * (dim + sizeof(float))));
-            copies.back().d.cache.v_scales.offset = found_heads * dim / sizeof(float);
+            copies.back().d.v.stored_scales.offset = found_heads * dim / sizeof(float);
         }
         EXPECT_TRUE(file.isAtEnd());
     }
@@ -153,7 +153,7 @@ struct Float8Others {
             for (const Format& f : formats) {
                 for (const uint32_t multiplies : {0u, 1u}) {
                     copies.emplace_back(f.element, dim, input, file.bytes(heads * dim), heads, from);
-                    copies.back().d.cache.v_given_scale = {scales.data(), heads, multiplies};
+                    copies.back().d.v.given_scale = {scales.data(), heads, multiplies};
                 }
             }
         }
@@ -216,9 +216,9 @@ TEST(CacheVectors, Float8WidensAsItsPublishersDo) {
 TEST(CacheVectors, Float8GoesThereAndBack) {
     const Float8Copies all;
     for (const Copy& c : all.copies) {
-        if (c.d.cache.v_given_scale.values != all.one.data()) continue;
+        if (c.d.v.given_scale.values != all.one.data()) continue;
         std::vector<uint8_t> out(c.wanted.size());
-        ropeConvertElements(c.input.data(), ROPE_ELEMENT_F32, out.data(), c.d.cache.element, out.size());
+        ropeConvertElements(c.input.data(), ROPE_ELEMENT_F32, out.data(), c.d.k.element, out.size());
         EXPECT_EQ(out, c.wanted);
     }
     for (const RopeElement element : {ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2}) {
@@ -291,7 +291,7 @@ TEST_P(CacheVectorsOnDevice, BlocksAreGgmls) {
         for (const Copy& c : blockCopies(dim, false)) {
             RopePlan plan;
             const RopeResult planned = ropePlanFused(&c.d, &device().limits(), &plan);
-            const bool whole = dim % rope::elementsOfWords(c.d.cache.element) == 0;
+            const bool whole = dim % rope::elementsOfWords(c.d.k.element) == 0;
             if (!whole && (device().limits().enabled & ROPE_ENABLED_STORAGE_16) == 0) {
                 EXPECT_NE(std::string(plan.reason.text).find("without ROPE_ENABLED_STORAGE_16"), std::string::npos);
                 continue;

@@ -27,10 +27,10 @@ TEST_P(ZerosThroughNorms, HaveTheCpusSigns) {
                 d.q.heads = d.k.heads = 2;
                 d.rotation.frequencies = {scene.frequencies.data(), 16, 1, nullptr, 1};
                 d.positions.kind = ROPE_POSITIONS_COUNTED;
-                d.q_norm.kind = d.k_norm.kind = kind;
-                d.q_norm.epsilon = d.k_norm.epsilon = 1e-5f;
-                if (weights) d.q_norm.weights = d.k_norm.weights = scene.q_weights.data();
-                if (weights) d.q_norm.weight_plus = offset;
+                d.q.norm.kind = d.k.norm.kind = kind;
+                d.q.norm.epsilon = d.k.norm.epsilon = 1e-5f;
+                if (weights) d.q.norm.weights = d.k.norm.weights = scene.q_weights.data();
+                if (weights) d.q.norm.weight_plus = offset;
                 RopePlan plan;
                 ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
                 gpu::Slots before = fusion::makeSlots(scene, plan, 5);
@@ -55,9 +55,9 @@ TEST_P(ZerosThroughNorms, AWeightOfMinusZeroKeepsItsSign) {
     RopeFusedDescription d = {};
     d.tokens = d.k.heads = d.no_rotation = d.out_of_place = 1;
     d.head_dim = 4;
-    d.k_norm.kind = ROPE_NORM_RMS;
-    d.k_norm.epsilon = 1e-5f;
-    d.k_norm.weights = weights.data();
+    d.k.norm.kind = ROPE_NORM_RMS;
+    d.k.norm.epsilon = 1e-5f;
+    d.k.norm.weights = weights.data();
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
     gpu::Slots slots;

@@ -47,9 +47,9 @@ Model::Model()
     description.rotation.frequencies = {frequencies, kHeadDim / 2, scale, nullptr, 1};
     description.q.heads = kQueryHeads;
     description.k.heads = kKeyHeads;
-    description.q_norm.kind = description.k_norm.kind = ROPE_NORM_RMS;
-    description.q_norm.weights = description.k_norm.weights = weights;
-    description.q_norm.epsilon = description.k_norm.epsilon = 1e-6f;
+    description.q.norm.kind = description.k.norm.kind = ROPE_NORM_RMS;
+    description.q.norm.weights = description.k.norm.weights = weights;
+    description.q.norm.epsilon = description.k.norm.epsilon = 1e-6f;
 }
 
 void fill(const Model& model, const RopePlan& plan, const engine::Slice (&slots)[ROPE_SLOT_COUNT]) {

@@ -170,7 +170,8 @@ void fillQuantizedCache(const rope::ResolvedFused& fused, uint64_t seed, std::ve
     const uint32_t sequences = std::max(t.d.batch, t.d.positions.sequences);
     d.batch = rope::cacheKind(fused.filled.cache).per_sequence ? sequences : 1;
     d.head_dim = t.d.head_dim;
-    d.k.heads = t.heads;
+    d.k = fused.filled.k;
+    d.k.from = {};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     const std::vector<float> keys = sample::values(size_t{d.batch} * d.tokens * t.heads * t.d.head_dim, seed + 5);
     RopeHostFused run = {};
@@ -221,9 +222,9 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     if (fused.filled.cache.kind == ROPE_CACHE_PAGE_TABLE) fillTable(fused.filled, caches, &random, &slot_map);
     if (plan.bytes[ROPE_SLOT_BIASES] != 0)
         slots.bytes[ROPE_SLOT_BIASES] =
-            sample::tensor(fused.filled.biases.element, plan.bytes[ROPE_SLOT_BIASES], seed + 18);
+            sample::tensor(fused.filled.bias_element, plan.bytes[ROPE_SLOT_BIASES], seed + 18);
     for (const RopeSlot slot : {ROPE_SLOT_Q_WEIGHTS, ROPE_SLOT_K_WEIGHTS}) {
-        const RopeNorm& norm = slot == ROPE_SLOT_Q_WEIGHTS ? fused.filled.q_norm : fused.filled.k_norm;
+        const RopeNorm& norm = slot == ROPE_SLOT_Q_WEIGHTS ? fused.filled.q.norm : fused.filled.k.norm;
         if (plan.bytes[slot] != 0)
             slots.bytes[slot] =
                 sample::tensor(norm.weights_element, plan.bytes[slot], seed + static_cast<uint64_t>(slot));
@@ -346,7 +347,7 @@ class Unfused {
     testing::AssertionResult run(const rope::ResolvedFused& fused, uint32_t index, gpu::Slots* slots) {
         const rope::FusedTensor& t = fused.tensors[index];
         const RopeNorm& norm = t.norm;
-        now_ = {t.heads, t.source, t.destination, 0, 0};
+        now_ = {t.heads, t.source, t.destination};
         element_ = t.d.element;
         bytes_ = before_.bytes[t.from_slot];
         testing::AssertionResult ok = testing::AssertionSuccess();
@@ -395,13 +396,13 @@ class Unfused {
         rope::setRotation(plain(t), &d);
         d.no_rotation = 1;
         std::vector<float> given;
-        if (norm != nullptr) d.q_norm = *norm;
+        if (norm != nullptr) d.q.norm = *norm;
         const std::vector<uint8_t>& weights =
             before_.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS];
         if (norm != nullptr && takesGivenWeights(t)) {
             given = readWeights(t, weights);
-            d.q_norm.weights_on_device = d.q_norm.weights_per_head = 0;
-            d.q_norm.weights = given.data();
+            d.q.norm.weights_on_device = d.q.norm.weights_per_head = 0;
+            d.q.norm.weights = given.data();
         }
         if (scaled) {
             d.query_scale = scene_.d.query_scale;
@@ -419,7 +420,9 @@ class Unfused {
             rope::setRotation(plain(t), &d);
             d.no_rotation = 1;
             if (clips) d.clip = t.clip;
-            if (!clips && t.biased) d.biases = {1, scene_.d.biases.element, t.biases_offset, 0, 0};
+            d.bias_element = scene_.d.bias_element;
+            d.q.bias = !clips && t.biased;
+            d.q.bias_offset = t.bias_offset;
             if (ok && (clips ? t.clip != 0 : t.biased)) ok = carry(d, {});
         }
         return ok;
@@ -483,26 +486,22 @@ class Unfused {
         d.positions = scene_.d.positions;
         d.rotation.frequencies.axes = scene_.d.rotation.frequencies.axes;
         d.rotation.frequencies.count = scene_.d.rotation.frequencies.count;
-        d.element_out = t.d.element_out;
         d.no_rotation = 1;
         d.tokens_counted = given.tokens_counted;
         d.tokens_offset = given.tokens_offset;
         d.tokens_batch_stride = given.tokens_batch_stride;
         RopeTensor tensor = packed(t);
         tensor.to = t.destination;
+        RopeFusedTensor* written = is_q ? &d.q : &d.k;
+        rope::setTensor(tensor, t.d.element_out, written);
         if (t.cached) {
-            d.element_out = ROPE_ELEMENT_F32;
+            const RopeFusedTensor& own = t.role == rope::kV ? given.v : given.k;
             d.cache = given.cache;
             d.cache.one_buffer = 0;
+            written->to = own.to;
+            written->stored_scales = own.stored_scales;
+            written->given_scale = own.given_scale;
         }
-        if (t.cached && t.name[0] == 'v') {
-            d.cache.k = d.cache.v;
-            d.cache.k_scales = d.cache.v_scales;
-            d.cache.k_given_scale = d.cache.v_given_scale;
-            d.cache.element = rope::cacheElement(d.cache, true);
-        }
-        d.cache.v_given_scale = {};
-        (is_q ? d.q : d.k) = tensor;
         const RopeSlot from = is_q ? ROPE_SLOT_Q : ROPE_SLOT_K;
         const RopeSlot to = is_q ? ROPE_SLOT_Q_OUT : ROPE_SLOT_K_OUT;
         RopePlan plan;

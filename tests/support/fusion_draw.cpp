@@ -25,7 +25,7 @@ bool fitsRuns(const RopeFusedDescription& r) {
            r.rotation.chunk_dim % 8 == 0;
 }
 
-uint32_t dimOf(const RopeFusedDescription& r, const RopeTensor& tensor) {
+uint32_t dimOf(const RopeFusedDescription& r, const RopeFusedTensor& tensor) {
     return tensor.head_dim != 0 ? tensor.head_dim : r.head_dim;
 }
 
@@ -59,8 +59,9 @@ void drawShape(sample::Random* random, Scene* scene) {
     if (oneIn(4, random) && r.rotation.rotary_dim % chunk == 0 && r.rotation.rotary_dim != chunk)
         r.rotation.chunk_dim = chunk;
     r.element = static_cast<RopeElement>(1 + random->below(3));
-    r.element_out = r.out_of_place != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element;
-    if (isHalf(r.element) || isHalf(r.element_out)) { // 16-bit elements move in twos
+    const RopeElement out = r.out_of_place != 0 ? static_cast<RopeElement>(1 + random->below(3)) : r.element;
+    r.q.element = r.k.element = r.v.element = out;
+    if (isHalf(r.element) || isHalf(out)) { // 16-bit elements move in twos
         r.head_dim += r.head_dim % 2;
         r.rotation.rotary_begin -= r.rotation.rotary_begin % 2;
         r.rotation.rotary_dim -= r.rotation.rotary_dim % 4;
@@ -162,13 +163,16 @@ void drawStages(sample::Random* random, Scene* scene) {
     scene->k_weights = sample::values(most, 8);
     const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
     const bool may_norm = runs && r.rotation.operation == ROPE_OPERATION_FORWARD;
-    if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q_norm = drawNorm(random, scene->q_weights);
-    if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k_norm = drawNorm(random, scene->k_weights);
-    if (may_norm && oneIn(3, random)) d.v_norm = drawNorm(random, scene->k_weights);
+    if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q.norm = drawNorm(random, scene->q_weights);
+    if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k.norm = drawNorm(random, scene->k_weights);
+    if (may_norm && oneIn(3, random)) d.v.norm = drawNorm(random, scene->k_weights);
     if (may_norm && oneIn(4, random)) {
-        d.biases = {1, static_cast<RopeElement>(random->below(4)), random->below(200), random->below(200),
-                    random->below(200)};
-        if (oneIn(2, random)) d.biases.q_offset = d.biases.k_offset = d.biases.v_offset = 4ull * random->below(40);
+        d.bias_element = static_cast<RopeElement>(random->below(4));
+        for (RopeFusedTensor* t : {&d.q, &d.k, &d.v}) {
+            t->bias = 1;
+            t->bias_offset = random->below(200);
+        }
+        if (oneIn(2, random)) d.q.bias_offset = d.k.bias_offset = d.v.bias_offset = 4ull * random->below(40);
     }
     if (r.rotation.operation == ROPE_OPERATION_FORWARD && oneIn(4, random)) d.clip = oneIn(2, random) ? 0.75f : 1e30f;
     d.no_rotation = random->below(5) == 0;
@@ -197,11 +201,7 @@ uint64_t setCacheStrides(const RopeFusedDescription& d, uint32_t heads, uint64_t
 uint64_t roundUp(uint64_t count, uint64_t step) { return (count + step - 1) / step * step; }
 bool isBlocks(RopeElement element) { return rope::formatOf(element).scale == rope::ElementScale::kInBlock; }
 
-// The element of K's cache or V's, with its default filled in.
-RopeElement elementOf(const RopeFusedDescription& d, bool is_v) {
-    if (is_v && d.cache.v_element != ROPE_ELEMENT_DEFAULT) return d.cache.v_element;
-    return d.cache.element != ROPE_ELEMENT_DEFAULT ? d.cache.element : d.element_out;
-}
+RopeElement elementOf(const RopeFusedDescription& d, bool is_v) { return is_v ? d.v.element : d.k.element; }
 
 // K's and V's caches and their scales one after the other, in any order. Places are counted in bytes.
 void drawCachePlaces(sample::Random* random, Scene* scene) {
@@ -220,13 +220,13 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
     uint64_t at = 64 * random->below(3);
     for (uint32_t i = 0; i < 2; ++i) {
         const bool is_k = i == first;
+        RopeFusedTensor& tensor = is_k ? d.k : d.v;
         const uint32_t heads = is_k ? d.k.heads : std::max(d.v.heads, 1u);
         const rope::ElementFormat& format = rope::formatOf(elementOf(d, !is_k));
-        const bool scaled =
-            format.scale == rope::ElementScale::kApart && (is_k ? cache.k_given_scale : cache.v_given_scale).count == 0;
-        RopeCacheLayout& layout = is_k ? cache.k : cache.v;
-        RopeCacheLayout& scales = is_k ? cache.k_scales : cache.v_scales;
-        const uint64_t room = setCacheStrides(d, heads, dimOf(d, is_k ? d.k : d.v), gap, &layout);
+        const bool scaled = format.scale == rope::ElementScale::kApart && tensor.given_scale.count == 0;
+        RopeCacheLayout& layout = tensor.to;
+        RopeCacheLayout& scales = tensor.stored_scales;
+        const uint64_t room = setCacheStrides(d, heads, dimOf(d, tensor), gap, &layout);
         const uint64_t scale_room = scaled ? 4 * setCacheStrides(d, heads, 1, scale_gap, &scales) : 0;
         const uint64_t before = oneIn(3, random) ? scale_room : 0;
         if (i == 1 && cache.one_buffer == 0) at = 64 * random->below(3);
@@ -256,8 +256,8 @@ void drawGivenScales(sample::Random* random, Scene* scene) {
         for (uint32_t i = 0; i < heads; ++i) values->push_back(0.001f * static_cast<float>(1 + random->below(9000)));
         *scale = {values->data(), oneIn(2, random) ? 1 : heads, random->below(2)};
     };
-    if (rope::isFloat8(elementOf(d, false))) give(d.k.heads, &scene->k_scales, &d.cache.k_given_scale);
-    if (rope::isFloat8(elementOf(d, true)) && d.v.heads != 0) give(d.v.heads, &scene->v_scales, &d.cache.v_given_scale);
+    if (rope::isFloat8(elementOf(d, false))) give(d.k.heads, &scene->k_scales, &d.k.given_scale);
+    if (rope::isFloat8(elementOf(d, true)) && d.v.heads != 0) give(d.v.heads, &scene->v_scales, &d.v.given_scale);
 }
 
 void drawCache(sample::Random* random, Scene* scene) {
@@ -270,8 +270,11 @@ void drawCache(sample::Random* random, Scene* scene) {
     if (cache.kind == ROPE_CACHE_NONE) return;
     cache.order = static_cast<RopeCacheOrder>(random->below(2));
     const uint32_t k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
-    cache.element = drawCacheElement(random, d, k_dim | v_dim);
-    if (d.v.heads != 0 && oneIn(6, random)) cache.v_element = drawCacheElement(random, d, v_dim);
+    const RopeElement both = drawCacheElement(random, d, k_dim | v_dim);
+    if (both != ROPE_ELEMENT_DEFAULT) d.k.element = d.v.element = both;
+    const bool differ = d.v.heads != 0 && oneIn(6, random);
+    const RopeElement other = differ ? drawCacheElement(random, d, v_dim) : ROPE_ELEMENT_DEFAULT;
+    if (other != ROPE_ELEMENT_DEFAULT) d.v.element = other;
     drawGivenScales(random, scene);
     const bool table = cache.kind == ROPE_CACHE_PAGE_TABLE;
     cache.page_size = table || random->below(2) != 0 ? 4u << random->below(2) : 0;
@@ -303,7 +306,7 @@ void drawLayouts(sample::Random* random, Scene* scene) {
     const uint32_t kv_heads = std::max(r.k.heads, d.v.heads);
     for (const bool source : {true, false}) {
         if (!oneIn(3, random)) continue;
-        const bool halves = isHalf(source ? r.element : r.element_out);
+        const bool halves = isHalf(source ? r.element : r.q.element);
         const uint32_t gap = halves ? 2u << random->below(2) : 1u << random->below(3);
         const bool by_head = oneIn(3, random);
         const uint64_t q_dim = dimOf(r, r.q), k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
@@ -316,9 +319,14 @@ void drawLayouts(sample::Random* random, Scene* scene) {
             k = {q.offset + r.q.heads * q_dim, q.batch_stride, row, k_dim};
             v = {k.offset + r.k.heads * k_dim, q.batch_stride, row, v_dim};
         }
-        (source ? r.q.from : r.q.to) = q;
-        (source ? r.k.from : r.k.to) = k;
-        (source ? d.v.from : d.v.to) = v;
+        const RopeLayout layouts[] = {q, k, v};
+        RopeFusedTensor* tensors[] = {&d.q, &d.k, &d.v};
+        for (int i = 0; i < 3; ++i) {
+            if (source)
+                tensors[i]->from = layouts[i];
+            else if (i == 0 || d.cache.kind == ROPE_CACHE_NONE)
+                tensors[i]->to = rope::cacheLayout(layouts[i]);
+        }
     }
 }
 
@@ -328,10 +336,10 @@ void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
     RopeFusedDescription& r = d;
     if (!oneIn(3, random)) return;
     const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
-    const uint32_t least = isHalf(r.element) || isHalf(r.element_out) ? 2 : 1;
+    const uint32_t least = isHalf(r.element) || isHalf(r.q.element) ? 2 : 1;
     const uint32_t step = !runs ? least : oneIn(2, random) ? 4 : 64;
     const uint32_t begin_step = d.cache.shift == 0 && oneIn(4, random) ? least : step;
-    const auto draw_head = [&](RopeTensor* tensor) {
+    const auto draw_head = [&](RopeFusedTensor* tensor) {
         tensor->rotary_begin = begin_step * random->below(4);
         const uint64_t end = tensor->rotary_begin + r.rotation.rotary_dim;
         tensor->head_dim = static_cast<uint32_t>(roundUp(end, runs ? 4 : least)) + step * random->below(4);
@@ -350,18 +358,18 @@ void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
 void drawParts(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     const RopeFusedDescription& r = d;
-    if (d.v.heads == 0) d.v_norm = {};
-    if (d.v_norm.kind != ROPE_NORM_LAYER && d.k_norm.kind != ROPE_NORM_NONE && !oneIn(4, random))
-        d.v_norm.all_heads = d.k_norm.all_heads;
-    const auto draw_part = [&](const RopeTensor& tensor, RopeNorm* norm) {
+    if (d.v.heads == 0) d.v.norm = {};
+    if (d.v.norm.kind != ROPE_NORM_LAYER && d.k.norm.kind != ROPE_NORM_NONE && !oneIn(4, random))
+        d.v.norm.all_heads = d.k.norm.all_heads;
+    const auto draw_part = [&](const RopeFusedTensor& tensor, RopeNorm* norm) {
         if (norm->kind == ROPE_NORM_NONE || !oneIn(3, random)) return;
         const uint32_t quads = dimOf(r, tensor) / 4, begin = random->below(quads);
         norm->begin = 4 * begin;
         norm->dim = oneIn(3, random) ? 0 : 4 * (1 + random->below(quads - begin));
     };
-    draw_part(r.q, &d.q_norm);
-    draw_part(r.k, &d.k_norm);
-    draw_part(d.v, &d.v_norm);
+    draw_part(r.q, &d.q.norm);
+    draw_part(r.k, &d.k.norm);
+    draw_part(d.v, &d.v.norm);
 }
 
 void drawTensors(sample::Random* random, Scene* scene) {
@@ -408,8 +416,8 @@ void drawWeightsOnDevice(sample::Random* random, const RopeFusedDescription& d, 
 // Slots and weights in buffers of their own.
 void drawApart(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
-    drawWeightsOnDevice(random, d, &d.q_norm);
-    drawWeightsOnDevice(random, d, &d.k_norm);
+    drawWeightsOnDevice(random, d, &d.q.norm);
+    drawWeightsOnDevice(random, d, &d.k.norm);
     if (!oneIn(2, random)) return;
     d.cache.slot_map_apart = 1;
     d.cache.map_offset = random->below(5);
@@ -437,6 +445,16 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(5, random)) most.group_count[1] = 1;
 }
 
+// A tensor whose rotary part starts at 0 needs a rotation that does not say another start.
+void nameBegins(RopeFusedDescription* d) {
+    const uint32_t begin = d->rotation.rotary_begin;
+    const auto starts_at_0 = [](const RopeFusedTensor& t) { return t.head_dim != 0 && t.rotary_begin == 0; };
+    if (!starts_at_0(d->q) && !starts_at_0(d->k)) return;
+    d->rotation.rotary_begin = 0;
+    for (RopeFusedTensor* t : {&d->q, &d->k})
+        if (t->head_dim == 0) t->rotary_begin = begin;
+}
+
 } // namespace
 
 void draw(uint64_t seed, Scene* scene) {
@@ -450,6 +468,7 @@ void draw(uint64_t seed, Scene* scene) {
     drawRows(&random, scene);
     if (cache.shift == 0) drawStages(&random, scene);
     drawTensors(&random, scene);
+    nameBegins(&scene->d);
     drawCount(&random, scene);
     drawLimits(&random, scene);
     drawApart(&random, scene);
@@ -535,27 +554,26 @@ std::string describe(const Scene& scene) {
         "no_rotation %u counted "
         "%u (%lld %lld at %llu.%llu) shift %u by %d tuning %u.%u.%u limits %lld.%d.%d.%d.%d.%d.%x",
         d.q.heads, d.q.head_dim, d.q.rotary_begin, d.k.heads, d.k.head_dim, d.k.rotary_begin, d.v.heads, d.v.head_dim,
-        static_cast<unsigned long long>(d.q.from.offset), static_cast<unsigned long long>(d.q.to.offset), d.q_norm.kind,
-        d.q_norm.after, d.q_norm.all_heads, static_cast<double>(d.q_norm.epsilon), d.k_norm.kind, d.k_norm.after,
-        d.k_norm.all_heads, static_cast<double>(d.k_norm.epsilon), d.query_scale.count, c.kind, c.order, c.element,
-        static_cast<unsigned long long>(c.k.token_stride), c.slots, c.page_size, c.map_element,
+        static_cast<unsigned long long>(d.q.from.offset), static_cast<unsigned long long>(d.q.to.offset), d.q.norm.kind,
+        d.q.norm.after, d.q.norm.all_heads, static_cast<double>(d.q.norm.epsilon), d.k.norm.kind, d.k.norm.after,
+        d.k.norm.all_heads, static_cast<double>(d.k.norm.epsilon), d.query_scale.count, c.kind, c.order, d.k.element,
+        static_cast<unsigned long long>(d.k.to.token_stride), c.slots, c.page_size, c.map_element,
         static_cast<unsigned long long>(c.map_batch_stride), c.one_buffer, d.packed_qkv, d.no_rotation,
         d.tokens_counted, static_cast<long long>(scene.present[0]), static_cast<long long>(scene.present[1]),
         static_cast<unsigned long long>(d.tokens_offset), static_cast<unsigned long long>(d.tokens_batch_stride),
         c.shift, c.delta, t.group_size, t.heads, t.pairs, static_cast<long long>(most.storage_range),
         static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]), static_cast<int>(most.group_size),
         static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers), most.enabled);
-    const std::string weights = " weights" + describeWeights(d.q_norm) + describeWeights(d.k_norm) +
-                                describeWeights(d.v_norm) + describePart(" q", d.q_norm) +
-                                describePart(" k", d.k_norm) + describePart(" v", d.v_norm) + " kind " +
-                                std::to_string(d.v_norm.kind) + "." + std::to_string(d.v_norm.all_heads) + " clip " +
-                                std::to_string(d.clip) + " biases " + std::to_string(d.biases.given) + "." +
-                                std::to_string(d.biases.element) + " at " + std::to_string(d.biases.q_offset) + "." +
-                                std::to_string(d.biases.k_offset) + "." + std::to_string(d.biases.v_offset);
+    const std::string weights =
+        " weights" + describeWeights(d.q.norm) + describeWeights(d.k.norm) + describeWeights(d.v.norm) +
+        describePart(" q", d.q.norm) + describePart(" k", d.k.norm) + describePart(" v", d.v.norm) + " kind " +
+        std::to_string(d.v.norm.kind) + "." + std::to_string(d.v.norm.all_heads) + " clip " + std::to_string(d.clip) +
+        " biases " + std::to_string(d.q.bias) + "." + std::to_string(d.bias_element) + " at " +
+        std::to_string(d.q.bias_offset) + "." + std::to_string(d.k.bias_offset) + "." + std::to_string(d.v.bias_offset);
     return describeRotation(rope::rotationOf(d)) + text + " slot map apart " + std::to_string(c.slot_map_apart) +
-           weights + " v element " + std::to_string(c.v_element) + " given scales " +
-           std::to_string(c.k_given_scale.count) + "." + std::to_string(c.k_given_scale.multiplies) + " " +
-           std::to_string(c.v_given_scale.count) + "." + std::to_string(c.v_given_scale.multiplies);
+           weights + " v element " + std::to_string(d.v.element) + " given scales " +
+           std::to_string(d.k.given_scale.count) + "." + std::to_string(d.k.given_scale.multiplies) + " " +
+           std::to_string(d.v.given_scale.count) + "." + std::to_string(d.v.given_scale.multiplies);
 }
 
 } // namespace fusion

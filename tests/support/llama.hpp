@@ -38,10 +38,10 @@ inline RopeFusedDescription llamaToCache() {
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4096;
     d.cache.page_size = 16;
-    d.cache.element = ROPE_ELEMENT_F16;
+    d.k.element = d.v.element = ROPE_ELEMENT_F16;
     d.cache.map_offset = 512;
     d.cache.one_buffer = 1;
-    d.cache.v.offset = 4096 * 8 * 128;
+    d.v.to.offset = 4096 * 8 * 128;
     return d;
 }
 

@@ -136,12 +136,14 @@ void describeRotation(const RopeGgmlNode& n, RopeFusedDescription* d) {
     d->tokens = static_cast<uint32_t>(n.x.ne[2]);
     d->head_dim = static_cast<uint32_t>(n.x.ne[0]);
     d->element = in.element;
-    d->element_out = out.element;
     d->rotation.operation = n.backward ? ROPE_OPERATION_TRANSPOSE : ROPE_OPERATION_FORWARD;
     d->rotation.frequencies.values = nullptr; // a plan needs none, and the caller's may be gone
     d->positions.same_for_all_sequences = 1;
     d->positions.offset = n.positions.offset / sizeof(int32_t);
-    d->k = {static_cast<uint32_t>(n.x.ne[1]), layoutOf(n.x, in.bytes), layoutOf(n.out, out.bytes), 0, 0};
+    d->k.heads = static_cast<uint32_t>(n.x.ne[1]);
+    d->k.from = layoutOf(n.x, in.bytes);
+    d->k.to = cacheLayout(layoutOf(n.out, out.bytes));
+    d->k.element = out.element;
     d->out_of_place = n.in_place ? 0 : 1;
 }
 
@@ -159,12 +161,13 @@ void describeNorm(const RopeGgmlNode& n, RopeNorm* norm) {
 }
 
 // The rows of SET_ROWS are the slots of a cache, and the node's row numbers its slot map.
-void describeRows(const RopeGgmlNode& n, RopeCache* cache) {
+void describeRows(const RopeGgmlNode& n, RopeFusedDescription* d) {
+    RopeCache* cache = &d->cache;
     const uint32_t bytes = n.rows.type == kInt64 ? 8 : 4;
     const RopeLayout layout = layoutOf(n.out, findFloat(n.out.type)->bytes);
     cache->kind = ROPE_CACHE_SLOTS;
     cache->slots = static_cast<uint32_t>(n.out.ne[1]);
-    cache->k = {layout.offset, 0, 0, layout.head_stride, static_cast<uint64_t>(n.x.ne[0])};
+    d->k.to = {layout.offset, 0, 0, layout.head_stride, static_cast<uint64_t>(n.x.ne[0])};
     cache->slot_map_apart = 1;
     cache->map_element = n.rows.type == kInt64 ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
     cache->map_offset = n.rows.offset / bytes;
@@ -187,7 +190,7 @@ RopeResult ropePlanGgml(const RopeGgmlNode* node, const RopeRotation* rotation, 
         const RopeRotateDescription alone = rotationOf(f);
         return ropePlanRotate(&alone, limits, plan);
     }
-    if (n.norm) describeNorm(n, &f.k_norm);
-    if (isThere(n.rows)) describeRows(n, &f.cache);
+    if (n.norm) describeNorm(n, &f.k.norm);
+    if (isThere(n.rows)) describeRows(n, &f);
     return ropePlanFused(&f, limits, plan);
 }

@@ -196,20 +196,11 @@ RopeResult resolveWithoutTensors(bool turned, RopeRotateDescription* d, RopeReas
     return result;
 }
 
-// Refuses tensors of widths of their own: a rotation has one.
-static RopeResult checkOneWidth(const RopeRotateDescription& d, RopeReason* reason) {
-    if ((d.q.head_dim | d.q.rotary_begin | d.k.head_dim | d.k.rotary_begin) == 0) return ROPE_SUCCESS;
-    return refuse(reason, ROPE_ERROR_INVALID,
-                  "q.head_dim is %u and k.head_dim is %u; leave both 0, or use ropePlanFused", d.q.head_dim,
-                  d.k.head_dim);
-}
-
 RopeResult resolveRotate(const RopeRotateDescription& given, RopeRotateDescription* filled, RopeReason* reason) {
     RopeRotateDescription d = given;
     if (d.q.heads == 0 && d.k.heads == 0)
         return refuse(reason, ROPE_ERROR_INVALID, "q.heads and k.heads are both 0; one tensor at least has heads");
     RopeResult result = resolveWithoutTensors(true, &d, reason);
-    if (result == ROPE_SUCCESS) result = checkOneWidth(d, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("q.from", "q.to", d, &d.q, reason);
     if (result == ROPE_SUCCESS) result = resolveTensor("k.from", "k.to", d, &d.k, reason);
     *filled = d;

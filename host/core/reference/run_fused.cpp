@@ -171,8 +171,8 @@ ElementValue loadInput(const HeadWork& h, uint32_t e) {
     ElementValue value = loadValue(
         h.w.arrays, h.token.from + h.number * (isShifted(t) ? t.cache.head_stride : t.source.head_stride) + e);
     if (t.biased) {
-        const uint64_t at = t.biases_offset + static_cast<uint64_t>(h.number) * t.d.head_dim + e;
-        const float bias = readElement(h.w.biases, h.w.fused.filled.biases.element, at);
+        const uint64_t at = t.bias_offset + static_cast<uint64_t>(h.number) * t.d.head_dim + e;
+        const float bias = readElement(h.w.biases, h.w.fused.filled.bias_element, at);
         value = raisedValue(value, bias, bias);
     }
     return t.clip != 0 ? clippedValue(value, t.clip) : value;
@@ -337,12 +337,11 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
     }
     if (hasWeightsOnDevice(w.t.norm) && w.weights == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s_norm.weights_on_device is %u and %s_weights is null; it is an array here", w.t.name,
+                      "%s.norm.weights_on_device is %u and %s_weights is null; it is an array here", w.t.name,
                       w.t.norm.weights_on_device, w.t.name);
     }
     if (w.t.biased && w.biases == nullptr) {
-        return refuse(reason, ROPE_ERROR_INVALID, "biases.given is %u and biases is null; it is an array here",
-                      g.biases.given);
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.bias is 1 and biases is null; it is an array here", w.t.name);
     }
     if (w.arrays.in == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s is read from %s, which is null; it is an array here", w.t.name,

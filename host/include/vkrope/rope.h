@@ -512,10 +512,7 @@ typedef struct RopeLayout {
 typedef struct RopeTensor {
     uint32_t heads; /* 0: there is no such tensor */
     RopeLayout from;
-    RopeLayout to;     /* out of place only */
-    uint32_t head_dim; /* fused passes: elements of this tensor's heads; 0: the description's, and so is then where the
-                          rotary part starts */
-    uint32_t rotary_begin; /* with head_dim: element of this tensor's heads where the rotary part starts; V: not read */
+    RopeLayout to; /* out of place only */
 } RopeTensor;
 
 /* RopeTuning cuts the work into threads. The library chooses each value that is 0 by the limits and the shape.
@@ -873,15 +870,6 @@ typedef struct RopeNorm {
     uint32_t weights_per_head;     /* 1: each head has weights and biases of its own in PARAMETERS; all_heads: always */
 } RopeNorm;
 
-/* Biases of the projection, which are added to Q, K and V as they are loaded: Qwen2, GPT-NeoX, Phi. Each sum is rounded
- * to float32 once. They lie on the device in ROPE_SLOT_BIASES, [heads][head_dim] for each tensor. The offsets are
- * constants of a pipeline: layers share one if the RopeBuffer's offset leads to each layer's biases. */
-typedef struct RopeProjectionBiases {
-    uint32_t given;                        /* 1: there are biases, of every tensor that has heads */
-    RopeElement element;                   /* F32 (0 too), F16 or BF16, widened to float32 */
-    uint64_t q_offset, k_offset, v_offset; /* elements before the first bias of each tensor */
-} RopeProjectionBiases;
-
 /* Queries are multiplied by values[(position + offset) / interval], with the position on axis 0 without its fraction.
  * Before the first value, and without a position, the first value is taken; behind the last value the last one is. */
 typedef struct RopeQueryScale {
@@ -941,42 +929,56 @@ typedef struct RopeCacheScale {
     uint32_t multiplies; /* 0: elements are x / scale. 1: x * scale */
 } RopeCacheScale;
 
+/* This is one tensor of a fused pass: Q, K or V. */
+typedef struct RopeFusedTensor {
+    uint32_t heads;        /* 0: the pass has no such tensor */
+    uint32_t head_dim;     /* elements of a head; 0: the description's */
+    uint32_t rotary_begin; /* element of a head where the rotary part starts; 0: rotation.rotary_begin. V: not read */
+    RopeLayout from;
+    RopeCacheLayout to;   /* in place: not read. A slot of a cache is a token; without a cache there are no pages */
+    RopeElement element;  /* what it is written as: in a cache any element, else a float; 0: the description's. In place
+                             no other */
+    uint32_t bias;        /* 1: the projection's biases [heads][head_dim] are added as the tensor is loaded (Qwen2,
+                             GPT-NeoX, Phi). Each sum is rounded to float32 once. They lie in ROPE_SLOT_BIASES */
+    uint64_t bias_offset; /* elements before the first bias, a constant of the pipeline: layers share one if the
+                             RopeBuffer's offset leads to each layer's biases */
+    RopeNorm norm;
+    RopeCacheLayout stored_scales; /* K and V in I8, or in float8 without a given scale: where the float32 scales lie in
+                                      the cache's buffer, which the offset counts in float32s; all strides 0: packed in
+                                      the cache's order with heads of one element. They must not overlap the elements */
+    RopeCacheScale given_scale;    /* K and V in float8 */
+} RopeFusedTensor;
+
 /* One binding spans the cache of each tensor, or of both tensors in one buffer. A larger cache takes a pass of K and V
  * for each of its parts, with SLOTS and a slot map of the part's own: -1 where a token's slot lies in another part. */
 typedef struct RopeCache {
     RopeCacheKind kind;
     RopeCacheOrder order;
-    RopeElement element;   /* 0: the rotation's element_out */
-    RopeElement v_element; /* V's; 0: the same */
-    uint32_t slots;        /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
-    uint32_t page_size;    /* slots in one page, slots a multiple of it; 0: no pages, PAGE_TABLE has them always */
+    uint32_t slots;     /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
+    uint32_t page_size; /* slots in one page, slots a multiple of it; 0: no pages, PAGE_TABLE has them always */
     RopePositionElement map_element; /* INT32 or INT64, of slots or table */
     uint32_t slot_map_apart;   /* 0: slots or table lie in POSITIONS, behind or before the positions. 1: in a buffer of
                                   their own, SLOT_MAP; POSITIONS is then needed for positions and the count alone */
     uint64_t map_offset;       /* elements of that kind from the beginning of the buffer. In POSITIONS what is read of
-                                       the positions, the slot map and the count of tokens may not overlap */
+                                  the positions, the slot map and the count of tokens may not overlap */
     uint64_t map_batch_stride; /* 0: tokens, or table_pages. One for all token counts lets their plans share
-                                       pipelines */
+                                  pipelines */
     uint32_t table_pages;      /* PAGE_TABLE: pages of one sequence */
-    RopeCacheLayout k, v;
-    RopeCacheLayout k_scales; /* I8, and float8 without a given scale: float32s in the same buffer, which its offset */
-    RopeCacheLayout v_scales; /* counts; all strides 0: packed in the cache's order with heads of one element. They must
-                                 not overlap the elements */
-    RopeCacheScale k_given_scale, v_given_scale; /* float8 */
-    uint32_t one_buffer;                         /* 1: V's cache is in K_OUT too, else in V_OUT */
-    uint32_t shift; /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
-                       positions; operation SHIFT, no V. Quantized elements are widened to float32 (an integer times d,
-                       plus the minimum; float8 times its scale, or over it), turned, and quantized again as above, with
-                       new scales or the given ones; a token that does not turn is left as it lies. With several sets of
-                       frequencies a token without a valid position does not turn by `delta` either. Each shift rounds
-                       once more, and equal shifts err alike: shift seldom and far */
+    uint32_t one_buffer;       /* 1: V's cache is in K_OUT too, from v.to.offset on, else in V_OUT */
+    uint32_t shift;            /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
+                                  positions; operation SHIFT, no V. Quantized elements are widened to float32 (an integer
+                                  times d, plus the minimum; float8 times its scale, or over it), turned, and quantized
+                                  again as above, with new scales or the given ones; a token that does not turn is left
+                                  as it lies. With several sets of frequencies a token without a valid position does not
+                                  turn by `delta` either. Each shift rounds once more, and equal shifts err alike: shift
+                                  seldom and far */
     int32_t delta;
 } RopeCache;
 
-/* Q goes in place or out of place (out_of_place). K and V go to the cache or, without a cache, as Q does. V is
- * not turned. All three take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a
- * cache that K and V share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES,
- * Q_WEIGHTS and K_WEIGHTS count too. The bits are the same in one dispatch and in several.
+/* Q goes in place or out of place. K and V go to the cache or, without a cache, as Q does. V is not turned. All three
+ * take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a cache that K and V
+ * share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES, Q_WEIGHTS and
+ * K_WEIGHTS count too. The bits are the same in one dispatch and in several.
  *   - V takes a dispatch of its own if there is less room, if its elements are moved in other vectors than K's, if both
  *     are quantized and differ in head_dim, in element or in who gives the scale, or if it lies by head
  *     ([heads][tokens][dim]) with other distances than K on the same side.
@@ -991,9 +993,9 @@ typedef struct RopeCache {
  * it:
  *
  *     k.heads = heads;
- *     k_norm.kind = ROPE_NORM_RMS;     k_norm.epsilon = 1e-6f;
- *     k_norm.weights_on_device = 1;    k_norm.weights_element = ROPE_ELEMENT_F32;
- *     cache.kind = ROPE_CACHE_SLOTS;   cache.slots = slots;    cache.element = ROPE_ELEMENT_F16;
+ *     k.norm.kind = ROPE_NORM_RMS;     k.norm.epsilon = 1e-6f;
+ *     k.norm.weights_on_device = 1;    k.norm.weights_element = ROPE_ELEMENT_F32;
+ *     cache.kind = ROPE_CACHE_SLOTS;   cache.slots = slots;    k.element = ROPE_ELEMENT_F16;
  *     cache.slot_map_apart = 1;        cache.map_element = ROPE_POSITION_INT64;
  *
  * Reads POSITIONS (positions, slots or page table that are not apart, and the count of tokens; bound from its
@@ -1007,21 +1009,18 @@ typedef struct RopeCache {
 typedef struct RopeFusedDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
-    uint32_t head_dim;       /* of tensors that do not say their own */
-    RopeElement element;     /* of Q, K and V as they are read; 0: float32 */
-    RopeElement element_out; /* of what no cache takes; 0: the same; another one only out of place */
+    uint32_t head_dim;   /* of tensors that do not say their own */
+    RopeElement element; /* of Q, K and V as they are read; 0: float32 */
     RopeRotation rotation;
     RopePositions positions;
-    RopeTensor q, k, v;    /* a cache's tensors have no `to` */
+    RopeFusedTensor q, k, v;
     uint32_t out_of_place; /* 0: a tensor without a cache is written in place. 1: to Q_OUT, K_OUT, V_OUT, which must not
                               overlap the sources */
     uint32_t count_outside; /* add 1 to COUNTER for each token without a position or a slot: see above */
     RopeTuning tuning;
     uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
                              are not read */
-    RopeNorm q_norm, k_norm;
-    RopeNorm v_norm; /* Gemma 3n, Gemma 4: RMS without weights; weights lie in PARAMETERS alone */
-    RopeProjectionBiases biases;
+    RopeElement bias_element; /* of BIASES: F32 (0 too), F16 or BF16, widened to float32 */
     float clip; /* each element of Q, K and V is limited to [-clip, clip], NaN stays: OLMo's and DBRX's clip_qkv; more
                    than 0, and finite; 0: none */
     RopeQueryScale query_scale;
@@ -1029,7 +1028,7 @@ typedef struct RopeFusedDescription {
     uint32_t packed_qkv;     /* 1: K and V are read from slot Q, by sources of their own. All strides of all three 0:
                                 [batch][token][Q heads, then K heads, then V heads], offsets beside that. In place, and
                                 without a cache, V stays as it lies, but for biases, clip and
-                                v_norm */
+                                its norm */
     uint32_t tokens_counted; /* 1: POSITIONS has the count of tokens that are there in each sequence, a plain integer of
                                 positions.element (int32 for floats), at element tokens_offset. A negative count is
                                 none, a count above `tokens` is all. The other tokens are not touched, and not counted.
@@ -1064,8 +1063,8 @@ typedef enum RopeSlot {
     ROPE_SLOT_FACTORS = 13,         /* float32, what frequencies are divided by */
     ROPE_SLOT_FREQUENCIES_OUT = 14, /* the quotients: FREQUENCIES of the plans that follow */
     ROPE_SLOT_SLOT_MAP = 15,        /* slots or page table, with cache.slot_map_apart */
-    ROPE_SLOT_Q_WEIGHTS = 16,       /* of Q's norm, with q_norm.weights_on_device */
-    ROPE_SLOT_K_WEIGHTS = 17,       /* of K's norm, with k_norm.weights_on_device */
+    ROPE_SLOT_Q_WEIGHTS = 16,       /* of Q's norm, with weights_on_device */
+    ROPE_SLOT_K_WEIGHTS = 17,       /* of K's norm, with weights_on_device */
     ROPE_SLOT_BIASES = 18,          /* of the projection */
     ROPE_SLOT_COUNT = 19
 } RopeSlot;
@@ -1430,10 +1429,10 @@ typedef struct RopeHostRotate {
     uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
-/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device, biases with biases.given.
- * The caches are k_out and v_out (with cache.one_buffer k_out alone); the references have the same elements before
- * they are quantized. With cache.shift K is read from k_out too. With `packed_qkv` K and V are read from q, and K in
- * place goes to k_out, which may be q itself. */
+/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device, biases with `bias` of a
+ * tensor. The caches are k_out and v_out (with cache.one_buffer k_out alone); the references have the same elements
+ * before they are quantized. With cache.shift K is read from k_out too. With `packed_qkv` K and V are read from q, and
+ * K in place goes to k_out, which may be q itself. */
 typedef struct RopeHostFused {
     const void* positions;
     const void* rows;

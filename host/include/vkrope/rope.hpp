@@ -42,7 +42,7 @@ inline std::string print(const RopePlan& plan) {
 
 // These make tensors in the layouts in use, with the same layout on both sides. `tokens` are those of one sequence.
 // Strides that only several sequences or tokens need are filled in all the same.
-inline RopeTensor tensorAt(uint32_t heads, const RopeLayout& layout) { return {heads, layout, layout, 0, 0}; }
+inline RopeTensor tensorAt(uint32_t heads, const RopeLayout& layout) { return {heads, layout, layout}; }
 
 // [batch, seq, heads, dim]
 inline RopeTensor bshd(uint64_t tokens, uint32_t heads, uint64_t dim) {

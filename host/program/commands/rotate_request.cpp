@@ -47,7 +47,7 @@ bool readTensors(const RotateOptions& options, RotateRequest* request, Failure* 
     d.head_dim = q.head_dim;
     d.element = q.element;
     d.element_out = elementOf(options.element_out);
-    d.q = {q.heads, q.layout, q.layout, 0, 0};
+    d.q = {q.heads, q.layout, q.layout};
     if (options.k.empty()) return true;
     if (!readTensorFile("--k", options.k, options.order, element, &k, failure)) return false;
     const bool may_differ = !options.encoding.model.config.empty(); // as the heads of latent attention do
@@ -64,7 +64,7 @@ bool readTensors(const RotateOptions& options, RotateRequest* request, Failure* 
         return refuse(failure, std::string("--q holds ") + rope::npyTypeName(q.array.type) + " and --k " +
                                    rope::npyTypeName(k.array.type) + "; they must be alike");
     }
-    d.k = {k.heads, k.layout, k.layout, 0, 0};
+    d.k = {k.heads, k.layout, k.layout};
     return true;
 }
 

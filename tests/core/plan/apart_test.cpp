@@ -22,13 +22,13 @@ RopeFusedDescription keysOfAnEngine() {
     d.rotation.frequencies = {kFrequencies.data(), 64, 1, nullptr, 1};
     d.out_of_place = 1;
     d.k.heads = 8;
-    d.k_norm.kind = ROPE_NORM_RMS;
-    d.k_norm.epsilon = 1e-6f;
-    d.k_norm.weights_on_device = 1;
-    d.k_norm.weights_element = ROPE_ELEMENT_F32;
+    d.k.norm.kind = ROPE_NORM_RMS;
+    d.k.norm.epsilon = 1e-6f;
+    d.k.norm.weights_on_device = 1;
+    d.k.norm.weights_element = ROPE_ELEMENT_F32;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4096;
-    d.cache.element = ROPE_ELEMENT_F16;
+    d.k.element = d.v.element = ROPE_ELEMENT_F16;
     d.cache.slot_map_apart = 1;
     d.cache.map_element = ROPE_POSITION_INT64;
     return d;
@@ -122,8 +122,8 @@ RopeFusedDescription packedModel() {
     d.v.heads = 8;
     d.packed_qkv = 1;
     d.cache.one_buffer = 1;
-    d.cache.v.offset = 4096 * 8 * 128;
-    d.q_norm = d.k_norm;
+    d.v.to.offset = 4096 * 8 * 128;
+    d.q.norm = d.k.norm;
     return d;
 }
 
@@ -162,24 +162,24 @@ TEST(PlanApart, RefusesMoreBuffersThanTheDeviceBinds) {
 TEST(PlanApart, VGoesApartWhereBuffersAreTooMany) {
     RopeFusedDescription d = packedModel();
     d.cache.one_buffer = 0;
-    d.cache.v.offset = 0;
+    d.v.to.offset = 0;
     EXPECT_EQ(planOf(d, limitsOf(9)).pass_count, 1u);
     EXPECT_EQ(planOf(d, limitsOf(8)).pass_count, 2u);
     EXPECT_EQ(planOf(d, limitsOf(7)).pass_count, 2u);
     EXPECT_EQ(planOf(d, limitsOf(6)).pass_count, 3u);
     d = keysOfAnEngine();
-    d.k_norm = {};
+    d.k.norm = {};
     d.cache.slot_map_apart = 0;
     d.cache.map_offset = 64;
     d.v.heads = d.k.heads;
     d.cache.one_buffer = 1;
-    d.cache.v.offset = 4096 * 8 * 128;
+    d.v.to.offset = 4096 * 8 * 128;
     EXPECT_EQ(planOf(d, limitsOf(5)).pass_count, 1u);
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
     d.packed_qkv = 1;
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 1u);
     d.cache.one_buffer = 0;
-    d.cache.v.offset = 0;
+    d.v.to.offset = 0;
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
     d.cache = {};
     EXPECT_EQ(planOf(d, limitsOf(4)).pass_count, 2u);
@@ -197,7 +197,7 @@ TEST(PlanApart, AdviceLeadsToAPlan) {
     const RopeLimits limits = limitsOf(4);
     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
     d.cache.slot_map_apart = 1;
-    d.k_norm.weights_on_device = 0;
+    d.k.norm.weights_on_device = 0;
     EXPECT_EQ(planOf(d, limits).pass_count, 1u);
     d.v.heads = d.k.heads; // K and V, each from a buffer of its own to one of its own
     EXPECT_EQ(planOf(d, limits).pass_count, 2u);
@@ -224,12 +224,12 @@ TEST(PlanApart, RefusesWeightsThatOneBindingCannotSpan) {
     RopeLimits limits = limitsOf(6);
     limits.storage_range = 1 << 20;
     d.cache.slots = 64;
-    d.k_norm.weights_token_stride = 8452; // times 31, and 128 more, are 16 bytes less than 2^20
+    d.k.norm.weights_token_stride = 8452; // times 31, and 128 more, are 16 bytes less than 2^20
     EXPECT_EQ(planOf(d, limits).bytes[ROPE_SLOT_K_WEIGHTS], (31u * 8452 + 128) * 4);
-    d.k_norm.weights_token_stride = 8456;
+    d.k.norm.weights_token_stride = 8456;
     expectRefused("k_weights spans 1049056 bytes, and a binding 1048576 at most; use smaller offsets or strides",
                   ROPE_ERROR_TOO_LARGE, d, limits);
-    d.k_norm.weights_token_stride = 0;
+    d.k.norm.weights_token_stride = 0;
     limits.storage_alignment = 1 << 19;
     expectRefused(
         "limits.storage_alignment is 524288 and uniform_alignment 256; each must be a power of two, and the first at "
@@ -241,13 +241,13 @@ TEST(PlanApart, RefusesWeightsThatOneBindingCannotSpan) {
 TEST(PlanApart, LayersShareAPipelineWhereverTheirWeightsBegin) {
     const auto hashOf = [](uint64_t layer_elements, RopeElement element) {
         RopeFusedDescription d = packedModel();
-        d.q_norm.weights_element = d.k_norm.weights_element = element;
+        d.q.norm.weights_element = d.k.norm.weights_element = element;
         std::set<uint32_t> hashes;
         for (const uint32_t tokens : {1u, 2u, 33u, 512u}) {
             for (uint64_t layer = 0; layer < 2; ++layer) {
                 d.tokens = tokens;
-                d.q_norm.weights_offset = 1024 + layer * layer_elements;
-                d.k_norm.weights_offset = d.q_norm.weights_offset + 512;
+                d.q.norm.weights_offset = 1024 + layer * layer_elements;
+                d.k.norm.weights_offset = d.q.norm.weights_offset + 512;
                 const RopePlan plan = planOf(d, limitsOf(8));
                 EXPECT_EQ(plan.pass_count, 1u);
                 hashes.insert(plan.passes[0].pipeline_hash);
@@ -268,10 +268,10 @@ TEST(PlanApart, LoadsVectorsOnlyWhereAllWeightsLieAtMultiplesOfFour) {
         return (plan.passes[0].constants[ROPE_ID_RECORD_K + rope::field::norm_bits] & ROPE_NORM_BY_FOUR) != 0;
     };
     EXPECT_TRUE(vectors([](RopeFusedDescription*) {}));
-    EXPECT_TRUE(vectors([](RopeFusedDescription* d) { d->q_norm.weights_offset = 12; }));
-    EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->q_norm.weights_offset = 2; }));
-    EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->k_norm.weights_token_stride = 130; }));
-    EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->k_norm.weights_head_stride = 129; }));
+    EXPECT_TRUE(vectors([](RopeFusedDescription* d) { d->q.norm.weights_offset = 12; }));
+    EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->q.norm.weights_offset = 2; }));
+    EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->k.norm.weights_token_stride = 130; }));
+    EXPECT_FALSE(vectors([](RopeFusedDescription* d) { d->k.norm.weights_head_stride = 129; }));
 }
 
 TEST(PlanApart, SlotsHaveNames) {

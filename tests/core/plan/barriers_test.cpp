@@ -99,14 +99,14 @@ RopeFusedDescription intoCache(RopeElement element, RopeSource source) {
     d.cache.slots = 4096;
     d.cache.page_size = 16;
     d.cache.map_offset = 512; // behind the positions
-    d.cache.element = element;
-    d.cache.k_scales.offset = d.cache.v_scales.offset = 4096 * 8 * 128 / 4; // behind int8
+    d.k.element = d.v.element = element;
+    d.k.stored_scales.offset = d.v.stored_scales.offset = 4096 * 8 * 128 / 4; // behind int8
     return d;
 }
 
 uint32_t barriersInto(RopeElement element, RopeSource source, RopeNormKind norm = ROPE_NORM_NONE) {
     RopeFusedDescription d = intoCache(element, source);
-    d.q_norm.kind = d.k_norm.kind = norm;
+    d.q.norm.kind = d.k.norm.kind = norm;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 12;

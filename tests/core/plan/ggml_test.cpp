@@ -66,7 +66,7 @@ RopeRotateDescription plainDescription(uint32_t batch = 1) {
     d.tokens = kTokens;
     d.positions.same_for_all_sequences = 1;
     const RopeLayout layout = {0, kHeadDim * kHeads * kTokens, kHeadDim * kHeads, kHeadDim};
-    d.k = {kHeads, layout, layout, 0, 0};
+    d.k = {kHeads, layout, layout};
     d.out_of_place = 1;
     return d;
 }
@@ -74,14 +74,14 @@ RopeRotateDescription plainDescription(uint32_t batch = 1) {
 RopeFusedDescription fusedDescription() {
     RopeFusedDescription f = {};
     rope::setRotation(plainDescription(), &f);
-    f.element_out = ROPE_ELEMENT_F16;
-    f.k_norm.kind = ROPE_NORM_RMS;
-    f.k_norm.epsilon = 1e-6f;
-    f.k_norm.weights_on_device = 1;
-    f.k_norm.weights_offset = 3;
+    f.k.element = ROPE_ELEMENT_F16;
+    f.k.norm.kind = ROPE_NORM_RMS;
+    f.k.norm.epsilon = 1e-6f;
+    f.k.norm.weights_on_device = 1;
+    f.k.norm.weights_offset = 3;
     f.cache.kind = ROPE_CACHE_SLOTS;
     f.cache.slots = kSlots;
-    f.cache.k = {4, 0, 0, kHeadDim * kHeads, kHeadDim};
+    f.k.to = {4, 0, 0, kHeadDim * kHeads, kHeadDim};
     f.cache.slot_map_apart = 1;
     f.cache.map_element = ROPE_POSITION_INT64;
     f.cache.map_offset = 2;
@@ -146,24 +146,24 @@ TEST(GgmlNode, NormWeightsAndRowsAreOnePass) {
     RopeGgmlNode n = fusedNode();
     RopeFusedDescription f = fusedDescription();
     n.weights = packed(kF32, 4, {kHeadDim, kHeads, kTokens, 1});
-    f.k_norm.weights_offset = 0;
-    f.k_norm.weights_head_stride = kHeadDim;
-    f.k_norm.weights_token_stride = kHeadDim * kHeads;
+    f.k.norm.weights_offset = 0;
+    f.k.norm.weights_head_stride = kHeadDim;
+    f.k.norm.weights_token_stride = kHeadDim * kHeads;
     expectSame(n, f, ropePlanFused);
     n.weights = packed(kBf16, 2, {kHeadDim, 1, 1, 1});
-    f.k_norm.weights_element = ROPE_ELEMENT_BF16;
-    f.k_norm.weights_head_stride = f.k_norm.weights_token_stride = 0;
+    f.k.norm.weights_element = ROPE_ELEMENT_BF16;
+    f.k.norm.weights_head_stride = f.k.norm.weights_token_stride = 0;
     expectSame(n, f, ropePlanFused);
     n.weights = {};
-    f.k_norm = {};
-    f.k_norm.kind = ROPE_NORM_RMS;
-    f.k_norm.epsilon = 1e-6f;
+    f.k.norm = {};
+    f.k.norm.kind = ROPE_NORM_RMS;
+    f.k.norm.epsilon = 1e-6f;
     n.rows = packed(kI32, 4, {kTokens, 1, 1, 1}, 16);
     f.cache.map_element = ROPE_POSITION_INT32;
     f.cache.map_offset = 4;
     expectSame(n, f, ropePlanFused);
     n.norm = 0;
-    f.k_norm = {};
+    f.k.norm = {};
     expectSame(n, f, ropePlanFused);
 }
 

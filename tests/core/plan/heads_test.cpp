@@ -35,10 +35,10 @@ RopeFusedDescription latent() {
     d.k.heads = 1;
     d.k.head_dim = 576;
     d.k.rotary_begin = 512;
-    d.k_norm.kind = ROPE_NORM_RMS;
-    d.k_norm.epsilon = 1e-6f;
-    d.k_norm.dim = 512;
-    d.k_norm.weights_on_device = 1;
+    d.k.norm.kind = ROPE_NORM_RMS;
+    d.k.norm.epsilon = 1e-6f;
+    d.k.norm.dim = 512;
+    d.k.norm.weights_on_device = 1;
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
     d.cache.slots = 4096;
     d.cache.page_size = 64;
@@ -80,13 +80,13 @@ TEST(PlanHeads, QAndALatentOfAnyFormatTakeOneDispatch) {
     for (uint32_t number = ROPE_ELEMENT_I8; number <= rope::kLastElement; ++number) {
         for (const bool given : {false, true}) {
             RopeFusedDescription d = latent();
-            d.cache.element = static_cast<RopeElement>(number);
-            d.cache.k_scales.offset = 4096 * 576 / 4;
-            if (given && !rope::isFloat8(d.cache.element)) continue;
-            if (given) d.cache.k_given_scale = {&kScale, 1, 0};
+            d.k.element = d.v.element = static_cast<RopeElement>(number);
+            d.k.stored_scales.offset = 4096 * 576 / 4;
+            if (given && !rope::isFloat8(d.k.element)) continue;
+            if (given) d.k.given_scale = {&kScale, 1, 0};
             RopePlan plan;
             ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-            EXPECT_EQ(ropeDispatchCount(&plan), 1u) << rope::formatOf(d.cache.element).name << given;
+            EXPECT_EQ(ropeDispatchCount(&plan), 1u) << rope::formatOf(d.k.element).name << given;
         }
     }
 }
@@ -97,7 +97,7 @@ TEST(PlanHeads, ShapesThatNoRowHoldsGoApart) {
     RopeFusedDescription d = latent();
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_TOO_LARGE);
-    d.k_norm.kind = ROPE_NORM_NONE;
+    d.k.norm.kind = ROPE_NORM_NONE;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(ropeDispatchCount(&plan), 2u);
 }
@@ -106,7 +106,7 @@ TEST(PlanHeads, ShapesThatNoRowHoldsGoApart) {
 TEST(PlanHeads, ThePassOfOneWidthStaysTheSame) {
     const RopeLimits limits = limitsOf(8);
     RopeFusedDescription d = latent();
-    d.k_norm = {};
+    d.k.norm = {};
     d.k.head_dim = d.k.rotary_begin = 0;
     RopePlan plain, given;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plain), ROPE_SUCCESS) << plain.reason.text;
@@ -117,25 +117,17 @@ TEST(PlanHeads, ThePassOfOneWidthStaysTheSame) {
     EXPECT_EQ(lanesOf(plain.passes[0], rope::kQ), lanesOf(plain.passes[0], rope::kK));
 }
 
-TEST(PlanHeads, APlainRotationHasOneWidth) {
-    RopeRotateDescription d = rope::rotationOf(latent());
-    const RopeLimits limits = limitsOf(8);
-    RopePlan plan;
-    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_ERROR_INVALID);
-    EXPECT_STREQ(plan.reason.text, "q.head_dim is 0 and k.head_dim is 576; leave both 0, or use ropePlanFused");
-    d.k.head_dim = d.k.rotary_begin = 0;
-    EXPECT_EQ(ropePlanRotate(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
-}
-
 // Biases take one buffer, bound from its beginning.
 TEST(PlanHeads, BiasesAreOneBufferMore) {
     RopeFusedDescription d = latent();
     d.k.head_dim = d.k.rotary_begin = 0;
     d.k.heads = 8;
-    d.k_norm = {};
+    d.k.norm = {};
     d.cache.slot_map_apart = 0;
     d.cache.map_offset = 8;
-    d.biases = {1, ROPE_ELEMENT_BF16, 0, 128 * 192, 0};
+    d.q.bias = d.k.bias = 1;
+    d.bias_element = ROPE_ELEMENT_BF16;
+    d.k.bias_offset = 128 * 192;
     RopePlan plan;
     const RopeLimits limits = limitsOf(8);
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -147,7 +139,7 @@ TEST(PlanHeads, BiasesAreOneBufferMore) {
     EXPECT_NE(std::string(plan.reason.text).find("storage buffers"), std::string::npos) << plan.reason.text;
     RopeLimits small = limitsOf(8);
     small.storage_range = 1 << 24;
-    d.biases.k_offset = 1 << 24;
+    d.k.bias_offset = 1 << 24;
     EXPECT_EQ(ropePlanFused(&d, &small, &plan), ROPE_ERROR_TOO_LARGE);
     EXPECT_NE(std::string(plan.reason.text).find("biases spans 33557504 bytes, and a binding 16777216 at most"),
               std::string::npos)

@@ -156,16 +156,16 @@ RopeResult planFused(bool packed, bool weights, RopeElement cache, const RopeLim
     d.packed_qkv = d.cache.one_buffer = packed;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 64;
-    d.cache.element = cache;
+    d.k.element = d.v.element = cache;
     d.cache.slot_map_apart = weights;
     d.cache.map_offset = weights ? 0 : 40;
     const uint64_t half = uint64_t{64} * 8 * 128;
-    d.cache.v.offset = packed ? half : 0;
+    d.v.to.offset = packed ? half : 0;
     if (cache == ROPE_ELEMENT_I8) {
-        d.cache.k_scales.offset = half / 2;
-        d.cache.v_scales.offset = d.cache.k_scales.offset + 64 * 8;
+        d.k.stored_scales.offset = half / 2;
+        d.v.stored_scales.offset = d.k.stored_scales.offset + 64 * 8;
     }
-    for (RopeNorm* norm : {&d.q_norm, &d.k_norm}) {
+    for (RopeNorm* norm : {&d.q.norm, &d.k.norm}) {
         norm->kind = ROPE_NORM_RMS;
         norm->epsilon = 1e-6f;
         norm->weights_on_device = weights;

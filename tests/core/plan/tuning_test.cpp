@@ -106,7 +106,7 @@ TEST(Tuning, GivesNormedHeadsTheirPairs) {
         rope::setRotation(llama(3), &d);
         d.element = ROPE_ELEMENT_BF16;
         d.tuning.pairs = pairs;
-        d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
+        d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_QUADS], pairs == 4 ? 1u : 2u);

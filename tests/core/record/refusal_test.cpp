@@ -177,8 +177,8 @@ TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
     d.q.heads = 0;
     d.k.heads = 2;
     d.no_rotation = 1;
-    d.k_norm.kind = ROPE_NORM_RMS;
-    d.k_norm.weights_on_device = 1;
+    d.k.norm.kind = ROPE_NORM_RMS;
+    d.k.norm.weights_on_device = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4;
     d.cache.slot_map_apart = 1;
@@ -203,8 +203,8 @@ TEST_P(RecordingRefusal, OfParametersThatAreNotAligned) {
     const std::vector<float> values(64, 1.0f);
     RopeFusedDescription d = {};
     rope::setRotation(description_, &d);
-    d.q_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.weights = values.data();
+    d.q.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.weights = values.data();
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
     RopeLimits limits = device().limits();

@@ -39,8 +39,8 @@ RopeFusedDescription normed(uint32_t tokens) {
     RopeFusedDescription d = cached(tokens, ROPE_CACHE_SLOTS, 16);
     d.v.heads = 0;
     d.q.heads = kQueries;
-    d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.epsilon = d.k_norm.epsilon = 1e-6f;
+    d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
     return d;
 }
 
@@ -53,15 +53,15 @@ TEST(HostFused, WeightsOfTokensAndHeadsLieWhereTheirStridesSay) {
         ropeConvertElements(memory.data(), element, values.data(), ROPE_ELEMENT_F32, 2000);
         RopeFusedDescription d = normed(kTokens);
         d.batch = 2;
-        d.q_norm.all_heads = d.k_norm.all_heads = 1;
-        d.q_norm.weight_plus = 1;
-        for (RopeNorm* norm : {&d.q_norm, &d.k_norm}) {
+        d.q.norm.all_heads = d.k.norm.all_heads = 1;
+        d.q.norm.weight_plus = 1;
+        for (RopeNorm* norm : {&d.q.norm, &d.k.norm}) {
             norm->weights_on_device = 1;
             norm->weights_element = element;
             norm->weights_offset = kBegin;
             norm->weights_token_stride = kToken;
         }
-        d.k_norm.weights_head_stride = kDim + 1;
+        d.k.norm.weights_head_stride = kDim + 1;
         Arrays all(2 * kTokens, 16);
         const int32_t slots[2 * kTokens] = {7, 3, 12, 0, 5, 1};
         all.data.slot_map = slots;
@@ -75,10 +75,10 @@ TEST(HostFused, WeightsOfTokensAndHeadsLieWhereTheirStridesSay) {
             of_k.insert(of_k.end(), begin + kDim + 1, begin + 2 * kDim + 1);
             RopeFusedDescription one = normed(1);
             one.positions.first += static_cast<int32_t>(token);
-            one.q_norm.all_heads = one.k_norm.all_heads = 1;
-            one.q_norm.weights = begin;
-            one.q_norm.weight_plus = 1;
-            one.k_norm.weights = of_k.data();
+            one.q.norm.all_heads = one.k.norm.all_heads = 1;
+            one.q.norm.weights = begin;
+            one.q.norm.weight_plus = 1;
+            one.k.norm.weights = of_k.data();
             Arrays alone(1, 16);
             alone.data.q = &all.q[i * kQueries * kDim];
             alone.data.k = &all.k[i * kKeys * kDim];
@@ -100,8 +100,8 @@ TEST(HostFused, WeightsOfTokensAndHeadsLieWhereTheirStridesSay) {
 TEST(HostFused, ParametersHaveNoWeightsOfTheDevice) {
     const std::vector<float> w = weights(kDim);
     RopeFusedDescription d = normed(2);
-    d.q_norm.weights = w.data();
-    d.k_norm.weights_on_device = 1;
+    d.q.norm.weights = w.data();
+    d.k.norm.weights_on_device = 1;
     std::vector<float> written(2 * kDim, kUntouched);
     ASSERT_EQ(ropeWriteParameters(&d, written.data(), nullptr), ROPE_SUCCESS);
     EXPECT_EQ(std::vector<float>(written.begin(), written.begin() + kDim), w);
@@ -112,7 +112,7 @@ void expectRefused(const std::string& sentence, RopeResult wanted,
                    const std::function<void(RopeFusedDescription*)>& spoil) {
     RopeFusedDescription d = normed(3);
     d.cache.slot_map_apart = 1;
-    d.q_norm.weights_on_device = d.k_norm.weights_on_device = 1;
+    d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
     spoil(&d);
     RopeReason reason;
     RopeHostFused data = {};
@@ -128,24 +128,24 @@ void expectRefused(const std::string& sentence, RopeResult wanted,
 
 TEST(HostFused, RefusesWeightsThatCannotBe) {
     static const float kOne = 1;
-    expectRefused("k_norm.weights is an address, and k_norm.weights_on_device is 1; leave one of them 0",
-                  ROPE_ERROR_INVALID, [](RopeFusedDescription* d) { d->k_norm.weights = &kOne; });
+    expectRefused("k.norm.weights is an address, and k.norm.weights_on_device is 1; leave one of them 0",
+                  ROPE_ERROR_INVALID, [](RopeFusedDescription* d) { d->k.norm.weights = &kOne; });
     for (const int element : {-1, 4, 5}) {
         expectRefused(
-            "q_norm.weights_element is " + std::to_string(element) + "; weights are floats, 1 to 3", ROPE_ERROR_INVALID,
-            [element](RopeFusedDescription* d) { d->q_norm.weights_element = static_cast<RopeElement>(element); });
+            "q.norm.weights_element is " + std::to_string(element) + "; weights are floats, 1 to 3", ROPE_ERROR_INVALID,
+            [element](RopeFusedDescription* d) { d->q.norm.weights_element = static_cast<RopeElement>(element); });
     }
     constexpr uint64_t kFar = (uint64_t{1} << 33) + 1;
-    expectRefused("q_norm.weights_offset is 8589934593; it may be at most 2^33 elements", ROPE_ERROR_TOO_LARGE,
-                  [](RopeFusedDescription* d) { d->q_norm.weights_offset = kFar; });
-    expectRefused("k_norm.weights_token_stride is 8589934593; it may be at most 2^33 elements", ROPE_ERROR_TOO_LARGE,
-                  [](RopeFusedDescription* d) { d->k_norm.weights_token_stride = kFar; });
-    expectRefused("k_norm.weights_head_stride is 8589934593; it may be at most 2^33 elements", ROPE_ERROR_TOO_LARGE,
-                  [](RopeFusedDescription* d) { d->k_norm.weights_head_stride = kFar; });
-    expectRefused("k_norm's weights on the device span 4294967360 elements, more than 32 bits count; use smaller "
+    expectRefused("q.norm.weights_offset is 8589934593; it may be at most 2^33 elements", ROPE_ERROR_TOO_LARGE,
+                  [](RopeFusedDescription* d) { d->q.norm.weights_offset = kFar; });
+    expectRefused("k.norm.weights_token_stride is 8589934593; it may be at most 2^33 elements", ROPE_ERROR_TOO_LARGE,
+                  [](RopeFusedDescription* d) { d->k.norm.weights_token_stride = kFar; });
+    expectRefused("k.norm.weights_head_stride is 8589934593; it may be at most 2^33 elements", ROPE_ERROR_TOO_LARGE,
+                  [](RopeFusedDescription* d) { d->k.norm.weights_head_stride = kFar; });
+    expectRefused("k.norm's weights on the device span 4294967360 elements, more than 32 bits count; use smaller "
                   "strides",
                   ROPE_ERROR_TOO_LARGE,
-                  [](RopeFusedDescription* d) { d->k_norm.weights_token_stride = uint64_t{1} << 31; });
+                  [](RopeFusedDescription* d) { d->k.norm.weights_token_stride = uint64_t{1} << 31; });
 }
 
 TEST(HostFused, RefusesSlotsAndWeightsThatAreNull) {
@@ -154,7 +154,7 @@ TEST(HostFused, RefusesSlotsAndWeightsThatAreNull) {
         const int32_t slots[3] = {0, 1, 2};
         RopeFusedDescription d = normed(3);
         d.cache.slot_map_apart = 1;
-        d.q_norm.weights_on_device = d.k_norm.weights_on_device = 1;
+        d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
         Arrays arrays(3, 16);
         if (slot_map) arrays.data.slot_map = slots;
         if (q_weights) arrays.data.q_weights = w.data();
@@ -162,17 +162,17 @@ TEST(HostFused, RefusesSlotsAndWeightsThatAreNull) {
         EXPECT_EQ(ropeHostRunFused(&d, &arrays.data, &reason), ROPE_ERROR_INVALID);
         return std::string(reason.text);
     };
-    EXPECT_EQ(said(true, false), "q_norm.weights_on_device is 1 and q_weights is null; it is an array here");
+    EXPECT_EQ(said(true, false), "q.norm.weights_on_device is 1 and q_weights is null; it is an array here");
     EXPECT_EQ(said(false, true), "cache.slot_map_apart is 1 and slot_map is null; it is an array here");
-    EXPECT_EQ(said(true, true), "k_norm.weights_on_device is 1 and k_weights is null; it is an array here");
+    EXPECT_EQ(said(true, true), "k.norm.weights_on_device is 1 and k_weights is null; it is an array here");
 }
 
 // Members that nothing reads are no mistake.
 TEST(HostFused, TakesNoNoticeOfWeightsWithoutANorm) {
     RopeFusedDescription d = normed(3);
-    d.k_norm = {};
-    d.k_norm.weights_on_device = 1;
-    d.k_norm.weights_element = ROPE_ELEMENT_Q8_0;
+    d.k.norm = {};
+    d.k.norm.weights_on_device = 1;
+    d.k.norm.weights_element = ROPE_ELEMENT_Q8_0;
     const int32_t slots[3] = {0, 1, 2};
     Arrays arrays(3, 16);
     arrays.data.positions = slots;

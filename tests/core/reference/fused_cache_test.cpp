@@ -388,7 +388,7 @@ TEST(HostFused, BlocksOfQ8AreLlamaCpps) {
     constexpr uint32_t kTokens = 50;
     RopeFusedDescription d = cached(kTokens, ROPE_CACHE_POSITIONS, 64);
     d.k.heads = 0;
-    d.cache.element = ROPE_ELEMENT_Q8_0;
+    d.k.element = d.v.element = ROPE_ELEMENT_Q8_0;
     std::vector<float> v = sample::values(kTokens * kKeys * kDim, 4);
     sample::Random random(8);
     for (size_t i = 0; i < v.size(); i += 32) { // of all sizes, some of zeros, some with halves
@@ -419,9 +419,9 @@ TEST(HostFused, BlocksOfQ8AreLlamaCpps) {
 TEST(HostFused, Int8HasAScaleForEachSlotAndHead) {
     RopeFusedDescription d = cached(3, ROPE_CACHE_POSITIONS, 16);
     d.k.heads = 0;
-    d.cache.element = ROPE_ELEMENT_I8;
+    d.k.element = d.v.element = ROPE_ELEMENT_I8;
     d.cache.order = ROPE_CACHE_HND;
-    d.cache.v_scales.offset = 16 * kKeys * kDim / 4;
+    d.v.stored_scales.offset = 16 * kKeys * kDim / 4;
     std::vector<float> v = sample::values(3 * kKeys * kDim, 5);
     std::vector<int8_t> out(16 * kKeys * (kDim + 4), 99);
     RopeHostFused data = {};

@@ -47,8 +47,8 @@ void rmsNorm(Head* x, double epsilon, const float* weights) {
 TEST(HostHeads, LayerNormWithWeightsOfEachHead) {
     const std::vector<float> w = weights(kDim * kQueries);
     RopeFusedDescription d = plain(2);
-    d.q_norm = normOf(ROPE_NORM_LAYER, 1e-3f, w.data());
-    d.q_norm.weights_per_head = 1;
+    d.q.norm = normOf(ROPE_NORM_LAYER, 1e-3f, w.data());
+    d.q.norm.weights_per_head = 1;
     const Outcome r = run(d);
     for (size_t head = 0; head < 2 * kQueries; ++head) {
         Head x = headOf(r.q, head);
@@ -64,8 +64,8 @@ TEST(HostHeads, LayerNormWithBiasesBeforeAndBehindTheRotation) {
     for (const uint32_t after : {0u, 1u}) {
         RopeFusedDescription d = plain(2);
         d.k.heads = kKeys;
-        d.k_norm = normOf(ROPE_NORM_LAYER, 0.25f, w.data(), b.data());
-        d.k_norm.after = after;
+        d.k.norm = normOf(ROPE_NORM_LAYER, 0.25f, w.data(), b.data());
+        d.k.norm.after = after;
         const Outcome r = run(d);
         for (size_t head = 0; head < 2 * kKeys; ++head) {
             Head x = headOf(r.k, head);
@@ -82,7 +82,7 @@ TEST(HostHeads, LayerNormRoundsInThePromisedOrder) {
     const std::vector<float> w = weights(kDim), b = sample::values(kDim, 21);
     RopeFusedDescription d = plain(16);
     d.no_rotation = 1;
-    d.q_norm = normOf(ROPE_NORM_LAYER, 1e-3f, w.data(), b.data());
+    d.q.norm = normOf(ROPE_NORM_LAYER, 1e-3f, w.data(), b.data());
     const Outcome r = run(d);
     for (uint32_t h = 0; h < 16 * kQueries; ++h) {
         const float* given = &r.q[h * kDim];
@@ -117,7 +117,7 @@ TEST(HostHeads, LayerNormRoundsInThePromisedOrder) {
 TEST(HostHeads, VHasANormOfItsOwn) {
     RopeFusedDescription d = cached(3, ROPE_CACHE_POSITIONS, 16);
     d.positions.first = 4;
-    d.v_norm = normOf(ROPE_NORM_RMS, 1e-3f);
+    d.v.norm = normOf(ROPE_NORM_RMS, 1e-3f);
     const Outcome r = run(d, nullptr, size_t{16} * kKeys * kDim);
     for (size_t head = 0; head < 3 * kKeys; ++head) {
         Head x = headOf(r.v, head);
@@ -140,8 +140,8 @@ TEST(HostHeads, ARowOfTheLatentAndTheRotaryPart) {
     d.k.heads = 1;
     d.k.head_dim = kRow;
     d.k.rotary_begin = kLatent;
-    d.k_norm = normOf(ROPE_NORM_RMS, 1e-3f, w.data());
-    d.k_norm.dim = kLatent;
+    d.k.norm = normOf(ROPE_NORM_RMS, 1e-3f, w.data());
+    d.k.norm.dim = kLatent;
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 16;
     const std::vector<float> q = sample::values(3 * kQueries * kHead, 1), k = sample::values(3 * kRow, 2);
@@ -223,12 +223,12 @@ TEST(HostHeads, AClipLimitsAndLeavesNaN) {
 TEST(HostHeads, BiasesAreAddedBeforeTheClipAndTheNorm) {
     RopeFusedDescription d = plain(2);
     d.k.heads = kKeys;
-    d.biases.given = 1;
-    d.biases.q_offset = 3;
-    d.biases.k_offset = 3 + kQueries * kDim;
+    d.q.bias = d.k.bias = 1;
+    d.q.bias_offset = 3;
+    d.k.bias_offset = 3 + kQueries * kDim;
     d.clip = 1;
-    d.k_norm = normOf(ROPE_NORM_RMS, 1e-3f);
-    const std::vector<float> biases = sample::values(d.biases.k_offset + kKeys * kDim, 31);
+    d.k.norm = normOf(ROPE_NORM_RMS, 1e-3f);
+    const std::vector<float> biases = sample::values(d.k.bias_offset + kKeys * kDim, 31);
     const std::vector<float> q = sample::values(2 * kQueries * kDim, 1), k = sample::values(2 * kKeys * kDim, 2);
     std::vector<float> q_out(q.size()), k_out(k.size());
     std::vector<double> reference_q(q.size()), reference_k(k.size());
@@ -255,11 +255,11 @@ TEST(HostHeads, BiasesAreAddedBeforeTheClipAndTheNorm) {
             expectHead(x, bits, reference, head * kDim);
         }
     };
-    expect(q, d.biases.q_offset, kQueries, false, q_out, reference_q);
-    expect(k, d.biases.k_offset, kKeys, true, k_out, reference_k);
+    expect(q, d.q.bias_offset, kQueries, false, q_out, reference_q);
+    expect(k, d.k.bias_offset, kKeys, true, k_out, reference_k);
     data.biases = nullptr;
     EXPECT_EQ(ropeHostRunFused(&d, &data, &reason), ROPE_ERROR_INVALID);
-    EXPECT_STREQ(reason.text, "biases.given is 1 and biases is null; it is an array here");
+    EXPECT_STREQ(reason.text, "q.bias is 1 and biases is null; it is an array here");
 }
 
 } // namespace

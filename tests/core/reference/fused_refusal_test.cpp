@@ -20,7 +20,7 @@ void expectRefused(const std::string& piece, const std::function<void(RopeFusedD
     static const float kWeights[kDim] = {};
     RopeFusedDescription d = cached(16, ROPE_CACHE_SLOTS, 64);
     d.q.heads = kQueries;
-    d.q_norm.weights = d.k_norm.weights = kWeights;
+    d.q.norm.weights = d.k.norm.weights = kWeights;
     RopeReason reason;
     RopeHostFused data = {};
     spoil(&d);
@@ -34,7 +34,7 @@ TEST(HostFused, RefusesAPassThatDoesNothing) {
     expectRefused("nothing turns, is normed, scaled or moved", [](RopeFusedDescription* d) {
         d->cache.kind = ROPE_CACHE_NONE;
         d->v.heads = d->query_scale.count = 0;
-        d->q_norm.kind = d->k_norm.kind = ROPE_NORM_NONE;
+        d->q.norm.kind = d->k.norm.kind = ROPE_NORM_NONE;
         d->out_of_place = d->packed_qkv = 0;
         d->no_rotation = 1;
     });
@@ -61,40 +61,40 @@ TEST(HostFused, RefusesNoTensorsAndAVInPlace) {
 }
 
 TEST(HostFused, RefusesNormsBesideOtherOperations) {
-    expectRefused("operation transpose with q_norm; send the gradient back through the rotation without a norm, and "
+    expectRefused("operation transpose with q.norm; send the gradient back through the rotation without a norm, and "
                   "through the norm in a pass of your own",
                   [](RopeFusedDescription* d) {
                       d->rotation.operation = ROPE_OPERATION_TRANSPOSE;
-                      d->q_norm.kind = ROPE_NORM_RMS;
+                      d->q.norm.kind = ROPE_NORM_RMS;
                   });
     for (const RopeOperation operation : {ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT}) {
         const char* name =
-            operation == ROPE_OPERATION_INVERSE ? "operation inverse with k_norm" : "operation shift with k_norm";
+            operation == ROPE_OPERATION_INVERSE ? "operation inverse with k.norm" : "operation shift with k.norm";
         expectRefused(name, [operation](RopeFusedDescription* d) {
             d->rotation.operation = operation;
-            d->k_norm.kind = ROPE_NORM_L2;
+            d->k.norm.kind = ROPE_NORM_L2;
         });
     }
 }
 
 TEST(HostFused, RefusesNormsThatAreNone) {
-    expectRefused("q_norm.kind is 4", [](RopeFusedDescription* d) { d->q_norm.kind = static_cast<RopeNormKind>(4); });
-    expectRefused("k_norm.kind is 1, and k has no heads", [](RopeFusedDescription* d) {
+    expectRefused("q.norm.kind is 4", [](RopeFusedDescription* d) { d->q.norm.kind = static_cast<RopeNormKind>(4); });
+    expectRefused("k.norm.kind is 1, and k has no heads", [](RopeFusedDescription* d) {
         d->k.heads = 0;
-        d->k_norm.kind = ROPE_NORM_RMS;
+        d->k.norm.kind = ROPE_NORM_RMS;
     });
     for (const float epsilon : {-1.0f, NAN, INFINITY}) {
-        expectRefused("q_norm.epsilon is ", [epsilon](RopeFusedDescription* d) {
-            d->q_norm.kind = ROPE_NORM_RMS;
-            d->q_norm.epsilon = epsilon;
+        expectRefused("q.norm.epsilon is ", [epsilon](RopeFusedDescription* d) {
+            d->q.norm.kind = ROPE_NORM_RMS;
+            d->q.norm.epsilon = epsilon;
         });
     }
     expectRefused(
-        "q_norm.all_heads of 32768 heads of 64 elements",
+        "q.norm.all_heads of 32768 heads of 64 elements",
         [](RopeFusedDescription* d) {
             d->q.heads = 32768;
-            d->q_norm.kind = ROPE_NORM_RMS;
-            d->q_norm.all_heads = 1;
+            d->q.norm.kind = ROPE_NORM_RMS;
+            d->q.norm.all_heads = 1;
         },
         ROPE_ERROR_TOO_LARGE);
 }
@@ -102,37 +102,37 @@ TEST(HostFused, RefusesNormsThatAreNone) {
 TEST(HostFused, RefusesPartsAndBiasesOfNorms) {
     const auto k_norm = [](const std::string& piece, const std::function<void(RopeNorm*)>& spoil) {
         expectRefused(piece, [&spoil](RopeFusedDescription* d) {
-            d->k_norm.kind = ROPE_NORM_LAYER;
-            spoil(&d->k_norm);
+            d->k.norm.kind = ROPE_NORM_LAYER;
+            spoil(&d->k.norm);
         });
     };
-    k_norm("k_norm.begin is 2 and k_norm.dim is 0; each must be a multiple of 4", [](RopeNorm* n) { n->begin = 2; });
-    k_norm("k_norm.begin is 0 and k_norm.dim is 6", [](RopeNorm* n) { n->dim = 6; });
+    k_norm("k.norm.begin is 2 and k.norm.dim is 0; each must be a multiple of 4", [](RopeNorm* n) { n->begin = 2; });
+    k_norm("k.norm.begin is 0 and k.norm.dim is 6", [](RopeNorm* n) { n->dim = 6; });
     k_norm("a head of 64 elements has no such part", [](RopeNorm* n) { n->begin = 64; });
-    k_norm("k_norm.begin is 32 and k_norm.dim is 36", [](RopeNorm* n) { n->begin = 32, n->dim = 36; });
-    k_norm("k_norm.all_heads is 1 with ROPE_NORM_LAYER", [](RopeNorm* n) { n->all_heads = 1; });
-    k_norm("k_norm.biases is an address", [](RopeNorm* n) { n->kind = ROPE_NORM_RMS, n->biases = n->weights; });
-    k_norm("k_norm.biases is an address", [](RopeNorm* n) { n->biases = n->weights, n->weights = nullptr; });
+    k_norm("k.norm.begin is 32 and k.norm.dim is 36", [](RopeNorm* n) { n->begin = 32, n->dim = 36; });
+    k_norm("k.norm.all_heads is 1 with ROPE_NORM_LAYER", [](RopeNorm* n) { n->all_heads = 1; });
+    k_norm("k.norm.biases is an address", [](RopeNorm* n) { n->kind = ROPE_NORM_RMS, n->biases = n->weights; });
+    k_norm("k.norm.biases is an address", [](RopeNorm* n) { n->biases = n->weights, n->weights = nullptr; });
     expectRefused(
-        "k_norm.weights_per_head of 32768 heads of 64 elements",
+        "k.norm.weights_per_head of 32768 heads of 64 elements",
         [](RopeFusedDescription* d) {
             d->k.heads = d->v.heads = 32768;
-            d->k_norm.kind = ROPE_NORM_RMS;
-            d->k_norm.weights_per_head = 1;
+            d->k.norm.kind = ROPE_NORM_RMS;
+            d->k.norm.weights_per_head = 1;
         },
         ROPE_ERROR_TOO_LARGE);
-    expectRefused("v_norm.weights_on_device is 1", [](RopeFusedDescription* d) {
-        d->v_norm.kind = ROPE_NORM_RMS;
-        d->v_norm.weights_on_device = 1;
+    expectRefused("v.norm.weights_on_device is 1", [](RopeFusedDescription* d) {
+        d->v.norm.kind = ROPE_NORM_RMS;
+        d->v.norm.weights_on_device = 1;
     });
-    expectRefused("v_norm.kind is 1, and v has no heads", [](RopeFusedDescription* d) {
+    expectRefused("v.norm.kind is 1, and v has no heads", [](RopeFusedDescription* d) {
         d->v.heads = 0;
-        d->v_norm.kind = ROPE_NORM_RMS;
+        d->v.norm.kind = ROPE_NORM_RMS;
     });
 }
 
 TEST(HostFused, RefusesWidths) {
-    expectRefused("k.rotary_begin is 4 and k.head_dim is 0; give both",
+    expectRefused("k.head_dim is 64 and k.rotary_begin is 4; a rotary part of 64 elements",
                   [](RopeFusedDescription* d) { d->k.rotary_begin = 4; });
     expectRefused("k.head_dim is 96 and k.rotary_begin is 64; a rotary part of 64 elements",
                   [](RopeFusedDescription* d) {
@@ -151,14 +151,18 @@ TEST(HostFused, RefusesClipsAndBiases) {
         d->rotation.operation = ROPE_OPERATION_TRANSPOSE;
     });
     expectRefused("operation is 1 with biases", [](RopeFusedDescription* d) {
-        d->biases.given = 1;
+        d->q.bias = 1;
         d->rotation.operation = ROPE_OPERATION_TRANSPOSE;
     });
-    expectRefused("biases.element is 4", [](RopeFusedDescription* d) { d->biases = {1, ROPE_ELEMENT_I8, 0, 0, 0}; });
+    expectRefused("bias_element is 4", [](RopeFusedDescription* d) {
+        d->k.bias = 1;
+        d->bias_element = ROPE_ELEMENT_I8;
+    });
     expectRefused(
-        "biases.v_offset is 4294967296",
+        "v.bias_offset is 4294967296",
         [](RopeFusedDescription* d) {
-            d->biases = {1, ROPE_ELEMENT_F32, 0, 0, uint64_t{1} << 32};
+            d->v.bias = 1;
+            d->v.bias_offset = uint64_t{1} << 32;
         },
         ROPE_ERROR_TOO_LARGE);
     expectRefused("cache.shift turns K alone where it lies, but clip is set", [](RopeFusedDescription* d) {
@@ -170,7 +174,7 @@ TEST(HostFused, RefusesClipsAndBiases) {
                   [](RopeFusedDescription* d) {
                       d->head_dim = 66;
                       d->rotation.rotary_dim = 64;
-                      d->biases.given = 1;
+                      d->q.bias = 1;
                   });
 }
 
@@ -205,8 +209,9 @@ TEST(HostFused, RefusesCachesThatAreNone) {
     expectRefused("cache.kind is " + std::to_string(rope::kCacheKindCount),
                   [](RopeFusedDescription* d) { d->cache.kind = static_cast<RopeCacheKind>(rope::kCacheKindCount); });
     expectRefused("cache.order is 2", [](RopeFusedDescription* d) { d->cache.order = static_cast<RopeCacheOrder>(2); });
-    expectRefused("cache.element is " + std::to_string(rope::kElementCount),
-                  [](RopeFusedDescription* d) { d->cache.element = static_cast<RopeElement>(rope::kElementCount); });
+    expectRefused("k.element is " + std::to_string(rope::kElementCount), [](RopeFusedDescription* d) {
+        d->k.element = d->v.element = static_cast<RopeElement>(rope::kElementCount);
+    });
     expectRefused("cache.slots is 0", [](RopeFusedDescription* d) { d->cache.slots = 0; });
     expectRefused("cache.slots is 1073741825", [](RopeFusedDescription* d) { d->cache.slots = (1u << 30) + 1; });
     expectRefused("cache.slots is 64; it must be a multiple of cache.page_size, 48",
@@ -235,28 +240,28 @@ TEST(HostFused, RefusesCachesThatAreNone) {
 }
 
 TEST(HostFused, RefusesCachesThatOverlap) {
-    expectRefused("cache.k.token_stride is 100 and lets elements overlap; it must be at least 128",
+    expectRefused("k.to.token_stride is 100 and lets elements overlap; it must be at least 128",
                   [](RopeFusedDescription* d) {
-                      d->cache.k = {0, 0, 0, 100, 64};
+                      d->k.to = {0, 0, 0, 100, 64};
                   });
-    expectRefused("cache.v.page_stride is 100", [](RopeFusedDescription* d) {
+    expectRefused("v.to.page_stride is 100", [](RopeFusedDescription* d) {
         d->cache.page_size = 16;
-        d->cache.v = {0, 0, 100, 128, 64};
+        d->v.to = {0, 0, 100, 128, 64};
     });
-    expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 32764 to 65531", [](RopeFusedDescription* d) {
+    expectRefused("k.to takes bytes 0 to 32767, and v.to bytes 32764 to 65531", [](RopeFusedDescription* d) {
         d->cache.one_buffer = 1;
-        d->cache.v.offset = 64 * 2 * kDim - 1;
+        d->v.to.offset = 64 * 2 * kDim - 1;
     });
-    expectRefused("cache.k takes bytes 0 to 32767, and cache.v bytes 4096 to ", [](RopeFusedDescription* d) {
+    expectRefused("k.to takes bytes 0 to 32767, and v.to bytes 4096 to ", [](RopeFusedDescription* d) {
         d->cache.one_buffer = 1;
-        d->cache.v = {1024, 0, 0, 1920, 64};
+        d->v.to = {1024, 0, 0, 1920, 64};
     });
-    expectRefused("cache.k takes bytes 0 to ", [](RopeFusedDescription* d) { // woven, but from one place on
+    expectRefused("k.to takes bytes 0 to ", [](RopeFusedDescription* d) { // woven, but from one place on
         d->cache.one_buffer = 1;
-        d->cache.k = d->cache.v = {0, 0, 0, 256, 64};
+        d->k.to = d->v.to = {0, 0, 0, 256, 64};
     });
-    expectRefused("cache.k takes bytes 0 to 8191, and cache.k_scales bytes 0 to 511",
-                  [](RopeFusedDescription* d) { d->cache.element = ROPE_ELEMENT_I8; });
+    expectRefused("k.to takes bytes 0 to 8191, and k.stored_scales bytes 0 to 511",
+                  [](RopeFusedDescription* d) { d->k.element = d->v.element = ROPE_ELEMENT_I8; });
     expectRefused(
         "more than 64 bits count",
         [](RopeFusedDescription* d) {
@@ -270,33 +275,33 @@ TEST(HostFused, RefusesGeometryThatRunsOfFourCannotTake) {
     expectRefused("k: head_dim is 80; with Q8_0", [](RopeFusedDescription* d) {
         d->head_dim = 80;
         d->rotation.rotary_dim = 64;
-        d->cache.element = ROPE_ELEMENT_Q8_0;
+        d->k.element = d->v.element = ROPE_ELEMENT_Q8_0;
     });
     expectRefused("k: the cache's token_stride is 144; with Q4_1, whose blocks have 32 elements, it must be a multiple "
                   "of 32",
                   [](RopeFusedDescription* d) {
-                      d->cache.k = {0, 0, 0, 144, 64};
-                      d->cache.element = ROPE_ELEMENT_Q4_1;
+                      d->k.to = {0, 0, 0, 144, 64};
+                      d->k.element = d->v.element = ROPE_ELEMENT_Q4_1;
                   });
     expectRefused("k: the cache's offset is 2; with a norm, biases, a scale of queries or a quantized cache it must be "
                   "a multiple of 4",
                   [](RopeFusedDescription* d) {
-                      d->cache.k.offset = 2;
-                      d->cache.k_scales.offset = d->cache.v_scales.offset = 4096;
-                      d->cache.element = ROPE_ELEMENT_I8;
+                      d->k.to.offset = 2;
+                      d->k.stored_scales.offset = d->v.stored_scales.offset = 4096;
+                      d->k.element = d->v.element = ROPE_ELEMENT_I8;
                   });
     expectRefused("q: head_dim is 62", [](RopeFusedDescription* d) { // a norm's sums are those of quads
         d->head_dim = 62;
         d->rotation.rotary_dim = 62;
         d->rotation.frequencies.count = 31;
-        d->q_norm.kind = ROPE_NORM_RMS;
+        d->q.norm.kind = ROPE_NORM_RMS;
     });
     expectRefused(
         "head_dim is 1028; with a norm, biases, a scale of queries or a quantized cache it may be at most 1024",
         [](RopeFusedDescription* d) {
             d->head_dim = 1028;
             d->rotation.rotary_dim = 64;
-            d->q_norm.kind = ROPE_NORM_RMS;
+            d->q.norm.kind = ROPE_NORM_RMS;
         },
         ROPE_ERROR_TOO_LARGE);
 }
@@ -305,16 +310,16 @@ TEST(HostFused, RefusesGivenScalesThatCannotBe) {
     static const float kScales[2] = {1, 0};
     const auto given = [](RopeElement element, const float* values, uint32_t count) {
         return [=](RopeFusedDescription* d) {
-            d->cache.element = element;
-            d->cache.k_given_scale = d->cache.v_given_scale = {values, count, 0};
+            d->k.element = d->v.element = element;
+            d->k.given_scale = d->v.given_scale = {values, count, 0};
         };
     };
-    expectRefused("cache.k_given_scale has 1 values, and k's element is 4; float8 (9 and 10) takes them",
+    expectRefused("k.given_scale has 1 values, and k's element is 4; float8 (9 and 10) takes them",
                   given(ROPE_ELEMENT_I8, kScales, 1));
-    expectRefused("cache.k_given_scale has 3 values at an address; it takes 1, or 2 for k's heads, an array",
+    expectRefused("k.given_scale has 3 values at an address; it takes 1, or 2 for k's heads, an array",
                   given(ROPE_ELEMENT_F8_E4M3, kScales, 3));
-    expectRefused("cache.k_given_scale has 1 values at null", given(ROPE_ELEMENT_F8_E4M3, nullptr, 1));
-    expectRefused("cache.k_given_scale.values[1] is 0; it must be from 2^-100 to 2^100",
+    expectRefused("k.given_scale has 1 values at null", given(ROPE_ELEMENT_F8_E4M3, nullptr, 1));
+    expectRefused("k.given_scale.values[1] is 0; it must be from 2^-100 to 2^100",
                   given(ROPE_ELEMENT_F8_E5M2, kScales, 2));
 }
 
@@ -489,7 +494,7 @@ void expectShiftRefused(const std::string& piece, const std::function<void(RopeF
 TEST(HostFused, RefusesShiftsThatAreNone) {
     expectShiftRefused("but q has heads", [](RopeFusedDescription* d) { d->q.heads = 1; });
     expectShiftRefused("but v has heads", [](RopeFusedDescription* d) { d->v.heads = 1; });
-    expectShiftRefused("but k_norm is set", [](RopeFusedDescription* d) { d->k_norm.kind = ROPE_NORM_RMS; });
+    expectShiftRefused("but k.norm is set", [](RopeFusedDescription* d) { d->k.norm.kind = ROPE_NORM_RMS; });
     expectShiftRefused("but no_rotation is 1", [](RopeFusedDescription* d) { d->no_rotation = 1; });
     expectShiftRefused("but packed_qkv is 1", [](RopeFusedDescription* d) { d->packed_qkv = 1; });
     expectShiftRefused("but pairing_out",

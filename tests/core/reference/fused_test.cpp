@@ -63,12 +63,12 @@ TEST(HostFused, GivesTheBitsOfThePassesThatItReplaces) {
     for (const uint32_t after : {0u, 1u}) {
         RopeFusedDescription all = plain(5);
         all.element = ROPE_ELEMENT_BF16;
-        all.element_out = ROPE_ELEMENT_F32;
-        all.q_norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        all.q.element = all.k.element = all.v.element = ROPE_ELEMENT_F32;
+        all.q.norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         all.query_scale = {values, 1, 1, 0};
         RopeFusedDescription norm = plain(5);
         norm.no_rotation = 1;
-        norm.q_norm = all.q_norm;
+        norm.q.norm = all.q.norm;
         RopeFusedDescription scale = plain(5);
         scale.no_rotation = 1;
         scale.query_scale = all.query_scale;
@@ -89,7 +89,7 @@ TEST(HostFused, ChangesQInPlace) {
     for (const RopePairing pairing : {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED}) {
         RopeFusedDescription d = plain(3);
         d.rotation.pairing = pairing;
-        d.q_norm = {ROPE_NORM_RMS, 1, 1, 0, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        d.q.norm = {ROPE_NORM_RMS, 1, 1, 0, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         std::vector<float> q = sample::values(3 * kQueries * kDim, 12);
         const std::vector<float> wanted = runQ(d, q);
         d.out_of_place = 0;
@@ -140,7 +140,7 @@ TEST(HostFused, PackedRowsHoldQKAndV) {
     d.packed_qkv = 1;
     d.no_rotation = 1;
     d.cache.one_buffer = 1;
-    d.cache.v.offset = 8 * kKeys * kDim;
+    d.v.to.offset = 8 * kKeys * kDim;
     constexpr uint32_t kRow = (kQueries + 2 * kKeys) * kDim;
     const std::vector<float> rows = sample::values(2 * kRow, 6);
     std::vector<float> q_out(2 * kQueries * kDim), k_out(2 * 8 * kKeys * kDim);
@@ -165,8 +165,8 @@ TEST(HostFused, ParametersAreWeightsAndScalesPaddedToFour) {
     const float values[] = {1, 2, 3, 4, 5};
     RopeFusedDescription d = cached(1, ROPE_CACHE_POSITIONS, 8);
     d.q.heads = kQueries;
-    d.q_norm = {ROPE_NORM_RMS, 0, 0, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
-    d.k_norm = {ROPE_NORM_RMS, 0, 1, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = {ROPE_NORM_RMS, 0, 0, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.k.norm = {ROPE_NORM_RMS, 0, 1, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     d.query_scale = {values, 5, 1, 0};
     std::vector<float> got(kDim + kDim * kKeys + 8 + 1, kUntouched);
     std::vector<float> wanted = {1, 2, 3, 4, 5, 0, 0, 0};

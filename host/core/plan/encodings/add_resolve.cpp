@@ -63,7 +63,7 @@ RopeResult resolveAdd(const RopeAddDescription& given, ResolvedAdd* addition, Ro
     d.rotation.rows = given.rows;
     d.out_of_place = given.out_of_place;
     d.count_outside = given.count_outside;
-    RopeTensor x = {1, given.x, given.x_out, 0, 0};
+    RopeTensor x = {1, given.x, given.x_out};
     x.from.head_stride = x.to.head_stride = 0;
     result = resolveWithoutTensors(!learned, &d, reason);
     if (learned) {

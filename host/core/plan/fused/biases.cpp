@@ -6,29 +6,27 @@
 namespace rope {
 namespace {
 
+bool hasBias(const RopeFusedTensor& t) { return t.heads != 0 && t.bias != 0; }
+bool hasBiases(const RopeFusedDescription& d) { return hasBias(d.q) || hasBias(d.k) || hasBias(d.v); }
+
 RopeResult resolveOffsets(RopeFusedDescription* filled, RopeReason* reason) {
-    RopeProjectionBiases* biases = &filled->biases;
-    if (biases->given == 0) {
-        *biases = {};
-        return ROPE_SUCCESS;
-    }
-    if (biases->element == ROPE_ELEMENT_DEFAULT) biases->element = ROPE_ELEMENT_F32;
-    if (biases->element < ROPE_ELEMENT_F32 || biases->element > kLastTensorElement) {
-        return refuse(reason, ROPE_ERROR_INVALID, "biases.element is %d; biases are floats, %d to %d",
-                      static_cast<int>(biases->element), ROPE_ELEMENT_F32, kLastTensorElement);
+    if (!hasBiases(*filled)) return ROPE_SUCCESS;
+    RopeElement& element = filled->bias_element;
+    if (element == ROPE_ELEMENT_DEFAULT) element = ROPE_ELEMENT_F32;
+    if (element < ROPE_ELEMENT_F32 || element > kLastTensorElement) {
+        return refuse(reason, ROPE_ERROR_INVALID, "bias_element is %d; biases are floats, %d to %d",
+                      static_cast<int>(element), ROPE_ELEMENT_F32, kLastTensorElement);
     }
     const struct {
         const char* name;
-        const RopeTensor& tensor;
-        uint64_t offset;
-    } tensors[] = {{"biases.q_offset", filled->q, biases->q_offset},
-                   {"biases.k_offset", filled->k, biases->k_offset},
-                   {"biases.v_offset", filled->v, biases->v_offset}};
+        const RopeFusedTensor& tensor;
+    } tensors[] = {{"q.bias_offset", filled->q}, {"k.bias_offset", filled->k}, {"v.bias_offset", filled->v}};
     for (const auto& t : tensors) {
         const uint64_t elements = static_cast<uint64_t>(t.tensor.heads) * t.tensor.head_dim;
-        if (elements <= UINT32_MAX && t.offset <= UINT32_MAX - elements) continue;
+        if (!hasBias(t.tensor)) continue;
+        if (elements <= UINT32_MAX && t.tensor.bias_offset <= UINT32_MAX - elements) continue;
         return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s is %llu; its biases lie beyond what 32 bits count", t.name,
-                      static_cast<unsigned long long>(t.offset));
+                      static_cast<unsigned long long>(t.tensor.bias_offset));
     }
     return ROPE_SUCCESS;
 }
@@ -40,10 +38,9 @@ RopeResult resolveBiases(RopeFusedDescription* filled, RopeReason* reason) {
     if (magnitudeBits(clip) != 0 && !isFromTo(clip, 0, 0x1.fffffep127))
         return refuse(reason, ROPE_ERROR_INVALID, "clip is %.9g; it must be more than 0 and finite, or 0", clip);
     const RopeOperation operation = filled->rotation.operation;
-    if (operation != ROPE_OPERATION_FORWARD && (filled->biases.given != 0 || clip != 0)) {
+    if (operation != ROPE_OPERATION_FORWARD && (hasBiases(*filled) || clip != 0)) {
         return refuse(reason, ROPE_ERROR_INVALID, "operation is %d with %s; that goes with the forward operation, %d",
-                      static_cast<int>(operation), filled->biases.given != 0 ? "biases" : "a clip",
-                      ROPE_OPERATION_FORWARD);
+                      static_cast<int>(operation), hasBiases(*filled) ? "biases" : "a clip", ROPE_OPERATION_FORWARD);
     }
     return resolveOffsets(filled, reason);
 }
@@ -53,11 +50,11 @@ void setBiases(const FusedGroup& group, const RopeLimits& limits, RopePass* pass
     uint64_t end = 0;
     forEachTensor(group, [&](const FusedTensor& t) {
         if (!t.biased) return;
-        record(pass->constants, t.role)[field::bias_at] = lowWord(t.biases_offset);
-        end = larger(end, t.biases_offset + uint64_t{t.heads} * t.d.head_dim);
+        record(pass->constants, t.role)[field::bias_at] = lowWord(t.bias_offset);
+        end = larger(end, t.bias_offset + uint64_t{t.heads} * t.d.head_dim);
     });
     if (end == 0) return;
-    const RopeElement element = group.fused->filled.biases.element;
+    const RopeElement element = group.fused->filled.bias_element;
     pass->constants[ROPE_ID_BIAS_ELEMENT] = 1 + shaderElement(element);
     if (element == ROPE_ELEMENT_F16 && (limits.enabled & ROPE_ENABLED_NATIVE_HALVES) != 0)
         pass->constants[ROPE_ID_NATIVE_HALVES] = 1;

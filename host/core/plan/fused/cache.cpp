@@ -12,11 +12,8 @@ namespace rope {
 namespace {
 
 RopeResult checkCacheChoices(const RopeCache& cache, RopeReason* reason) {
-    const Choice choices[] = {{"cache.kind", cache.kind, kLastCacheKind},
-                              {"cache.order", cache.order, ROPE_CACHE_HND},
-                              {"cache.element", cache.element, kLastElement},
-                              {"cache.v_element", cache.v_element, kLastElement}};
-    return checkChoices(choices, 4, reason);
+    const Choice choices[] = {{"cache.kind", cache.kind, kLastCacheKind}, {"cache.order", cache.order, ROPE_CACHE_HND}};
+    return checkChoices(choices, 2, reason);
 }
 
 // Fills in the pages of a cache. A cache without pages is one page.
@@ -219,19 +216,19 @@ RopeResult checkGivenScale(const char* name, RopeElement element, uint32_t heads
     if (scale.count == 0) return ROPE_SUCCESS;
     if (!isFloat8(element)) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.%s_given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", name,
+                      "%s.given_scale has %u values, and %s's element is %d; float8 (%d and %d) takes them", name,
                       scale.count, name, static_cast<int>(element), ROPE_ELEMENT_F8_E4M3, ROPE_ELEMENT_F8_E5M2);
     }
     if (scale.values == nullptr || (scale.count != 1 && scale.count != heads)) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.%s_given_scale has %u values at %s; it takes 1, or %u for %s's heads, an array", name,
+                      "%s.given_scale has %u values at %s; it takes 1, or %u for %s's heads, an array", name,
                       scale.count, scale.values == nullptr ? "null" : "an address", heads, name);
     }
     for (uint32_t i = 0; i < scale.count; ++i) {
         const double value = static_cast<double>(scale.values[i]);
         if (isFromTo(value, 0x1p-100, 0x1p100)) continue;
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.%s_given_scale.values[%u] is %.9g; it must be from 2^-100 to 2^100", name, i, value);
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.given_scale.values[%u] is %.9g; it must be from 2^-100 to 2^100",
+                      name, i, value);
     }
     return ROPE_SUCCESS;
 }
@@ -245,39 +242,34 @@ RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeRe
         memset(cache, 0, sizeof *cache);
         return result;
     }
-    if (cache->element == ROPE_ELEMENT_DEFAULT) cache->element = d.element_out;
-    if (cache->v_element == ROPE_ELEMENT_DEFAULT) cache->v_element = cache->element;
     if (cache->shift == 0) cache->delta = 0;
     result = resolvePages(cache, reason);
     return result != ROPE_SUCCESS ? result : resolveSlotMap(d, cache, reason);
 }
 
-RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor& k, const RopeTensor& v,
-                               RopeCache* cache, RopeReason* reason) {
+RopeResult resolveCacheLayouts(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason) {
     const struct {
-        const char *name, *scales_name;
-        const RopeTensor& given;
-        RopeCacheLayout *layout, *scales;
-    } tensors[] = {{"cache.k", "cache.k_scales", k, &cache->k, &cache->k_scales},
-                   {"cache.v", "cache.v_scales", v, &cache->v, &cache->v_scales}};
+        const char *name, *to_name, *scales_name;
+        RopeFusedTensor* tensor;
+    } tensors[] = {{"k", "k.to", "k.stored_scales", &filled->k}, {"v", "v.to", "v.stored_scales", &filled->v}};
+    const RopeCache& cache = filled->cache;
     const uint32_t caches = isPacked(d.positions) ? d.positions.sequences : d.batch;
     ByteRegion regions[4];
     uint32_t count = 0;
-    for (const auto& tensor : tensors) {
-        if (cache->one_buffer == 0) count = 0;
-        const bool is_v = tensor.layout == &cache->v;
-        if (tensor.given.heads == 0) {
-            (is_v ? cache->v_given_scale : cache->k_given_scale) = {};
+    for (const auto& named : tensors) {
+        RopeFusedTensor& t = *named.tensor;
+        if (cache.one_buffer == 0) count = 0;
+        if (t.heads == 0) {
+            t.given_scale = {};
             continue;
         }
-        const CacheShape shape = {caches, tensor.given.heads, tensor.given.head_dim, cacheElement(*cache, is_v)};
-        const CacheShape scale = {caches, tensor.given.heads, 1, ROPE_ELEMENT_F32};
-        RopeResult result =
-            checkGivenScale(is_v ? "v" : "k", shape.element, tensor.given.heads, givenScale(*cache, is_v), reason);
+        const CacheShape shape = {caches, t.heads, t.head_dim, t.element};
+        const CacheShape scale = {caches, t.heads, 1, ROPE_ELEMENT_F32};
+        RopeResult result = checkGivenScale(named.name, t.element, t.heads, t.given_scale, reason);
         if (result == ROPE_SUCCESS)
-            result = resolveCacheLayout(tensor.name, *cache, shape, tensor.layout, &regions[count++], reason);
-        if (result == ROPE_SUCCESS && storesScales(*cache, is_v))
-            result = resolveCacheLayout(tensor.scales_name, *cache, scale, tensor.scales, &regions[count++], reason);
+            result = resolveCacheLayout(named.to_name, cache, shape, &t.to, &regions[count++], reason);
+        if (result == ROPE_SUCCESS && storesScales(t))
+            result = resolveCacheLayout(named.scales_name, cache, scale, &t.stored_scales, &regions[count++], reason);
         if (result == ROPE_SUCCESS) result = checkRegions(regions, count, reason);
         if (result != ROPE_SUCCESS) return result;
     }

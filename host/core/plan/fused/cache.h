@@ -6,19 +6,14 @@
 
 namespace rope {
 
-// Fills in the cache, all but the layouts of its tensors. The counts, head and positions of `d` must be filled in.
+// Fills in the cache. The counts and positions of `d` must be filled in.
 RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeReason* reason);
-inline RopeElement cacheElement(const RopeCache& cache, bool is_v) { return is_v ? cache.v_element : cache.element; }
-inline const RopeCacheScale& givenScale(const RopeCache& cache, bool is_v) {
-    return is_v ? cache.v_given_scale : cache.k_given_scale;
-}
 // True if a scale of each slot and head is stored beside a tensor's elements.
-inline bool storesScales(const RopeCache& cache, bool is_v) {
-    return formatOf(cacheElement(cache, is_v)).scale == ElementScale::kApart && givenScale(cache, is_v).count == 0;
+inline bool storesScales(const RopeFusedTensor& t) {
+    return formatOf(t.element).scale == ElementScale::kApart && t.given_scale.count == 0;
 }
-// Fills in where the tensors lie in the cache, and refuses two tensors at one place.
-RopeResult resolveCacheLayouts(const RopeRotateDescription& d, const RopeTensor& k, const RopeTensor& v,
-                               RopeCache* cache, RopeReason* reason);
+// Fills in where K and V lie in the cache, and refuses two tensors at one place.
+RopeResult resolveCacheLayouts(const RopeRotateDescription& d, RopeFusedDescription* filled, RopeReason* reason);
 
 // Refuses positions, a slot map and a count of tokens that certainly overlap in POSITIONS.
 RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);

@@ -20,24 +20,24 @@ RopeResult checkOperation(const char* name, RopeOperation operation, RopeReason*
     if (operation == ROPE_OPERATION_FORWARD) return ROPE_SUCCESS;
     if (operation == ROPE_OPERATION_TRANSPOSE) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "operation transpose with %s_norm; send the gradient back through the rotation without a norm, "
+                      "operation transpose with %s.norm; send the gradient back through the rotation without a norm, "
                       "and through the norm in a pass of your own",
                       name);
     }
-    return refuse(reason, ROPE_ERROR_INVALID, "operation %s with %s_norm; a norm goes with the forward operation",
+    return refuse(reason, ROPE_ERROR_INVALID, "operation %s with %s.norm; a norm goes with the forward operation",
                   operation == ROPE_OPERATION_INVERSE ? "inverse" : "shift", name);
 }
 
 // Fills in the part of a head that a norm takes.
-RopeResult resolvePart(const char* name, const RopeTensor& tensor, RopeNorm* norm, RopeReason* reason) {
+RopeResult resolvePart(const char* name, const RopeFusedTensor& tensor, RopeNorm* norm, RopeReason* reason) {
     if ((norm->begin | norm->dim) % 4 != 0) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s_norm.begin is %u and %s_norm.dim is %u; each must be a multiple of 4", name, norm->begin,
+                      "%s.norm.begin is %u and %s.norm.dim is %u; each must be a multiple of 4", name, norm->begin,
                       name, norm->dim);
     }
     if (norm->begin >= tensor.head_dim || norm->dim > tensor.head_dim - norm->begin) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s_norm.begin is %u and %s_norm.dim is %u; a head of %u elements has no such part", name,
+                      "%s.norm.begin is %u and %s.norm.dim is %u; a head of %u elements has no such part", name,
                       norm->begin, name, norm->dim, tensor.head_dim);
     }
     if (norm->dim == 0) norm->dim = tensor.head_dim - norm->begin;
@@ -49,22 +49,22 @@ RopeResult checkOptions(const char* name, bool is_v, const RopeNorm& norm, RopeR
     const bool layer = norm.kind == ROPE_NORM_LAYER;
     if (layer && norm.all_heads != 0) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s_norm.all_heads is %u with ROPE_NORM_LAYER, which takes each head by itself; leave it 0", name,
+                      "%s.norm.all_heads is %u with ROPE_NORM_LAYER, which takes each head by itself; leave it 0", name,
                       norm.all_heads);
     }
     if (norm.biases != nullptr && (!layer || norm.weights == nullptr)) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s_norm.biases is an address; biases go with ROPE_NORM_LAYER and `weights`", name);
+                      "%s.norm.biases is an address; biases go with ROPE_NORM_LAYER and `weights`", name);
     }
     if (is_v && norm.weights_on_device != 0) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s_norm.weights_on_device is %u; weights of V's norm lie in PARAMETERS, so give `weights`", name,
+                      "%s.norm.weights_on_device is %u; weights of V's norm lie in PARAMETERS, so give `weights`", name,
                       norm.weights_on_device);
     }
     return ROPE_SUCCESS;
 }
 
-RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTensor& tensor, RopeNorm* norm,
+RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFusedTensor& tensor, RopeNorm* norm,
                               RopeReason* reason) {
     if (!hasWeightsOnDevice(*norm)) {
         norm->weights_on_device = 0;
@@ -72,12 +72,12 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTenso
     }
     if (norm->weights != nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s_norm.weights is an address, and %s_norm.weights_on_device is %u; leave one of them 0", name,
+                      "%s.norm.weights is an address, and %s.norm.weights_on_device is %u; leave one of them 0", name,
                       name, norm->weights_on_device);
     }
     if (norm->weights_element == ROPE_ELEMENT_DEFAULT) norm->weights_element = ROPE_ELEMENT_F32;
     if (norm->weights_element < ROPE_ELEMENT_F32 || norm->weights_element > kLastTensorElement) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.weights_element is %d; weights are floats, %d to %d", name,
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.weights_element is %d; weights are floats, %d to %d", name,
                       static_cast<int>(norm->weights_element), ROPE_ELEMENT_F32, kLastTensorElement);
     }
     if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = norm->dim;
@@ -85,9 +85,9 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTenso
         const char* names[2]; // of Q's norm and of K's
         uint64_t value;
     } distances[] = {
-        {{"q_norm.weights_offset", "k_norm.weights_offset"}, norm->weights_offset},
-        {{"q_norm.weights_token_stride", "k_norm.weights_token_stride"}, norm->weights_token_stride},
-        {{"q_norm.weights_head_stride", "k_norm.weights_head_stride"}, norm->weights_head_stride},
+        {{"q.norm.weights_offset", "k.norm.weights_offset"}, norm->weights_offset},
+        {{"q.norm.weights_token_stride", "k.norm.weights_token_stride"}, norm->weights_token_stride},
+        {{"q.norm.weights_head_stride", "k.norm.weights_head_stride"}, norm->weights_head_stride},
     };
     for (const auto& distance : distances) {
         const RopeResult result = checkStrideLimit(distance.names[name[0] != 'q'], distance.value, reason);
@@ -96,26 +96,26 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeTenso
     const uint64_t elements = weightElements(*norm, tokens, tensor.heads);
     if (elements <= UINT32_MAX - kMostWeightsBefore) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                  "%s_norm's weights on the device span %llu elements, more than 32 bits count; use smaller strides",
+                  "%s.norm's weights on the device span %llu elements, more than 32 bits count; use smaller strides",
                   name, static_cast<unsigned long long>(elements));
 }
 
 } // namespace
 
-RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const RopeTensor& tensor, RopeNorm* norm,
+RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const RopeFusedTensor& tensor, RopeNorm* norm,
                        RopeReason* reason) {
     if (norm->kind < ROPE_NORM_NONE || norm->kind > ROPE_NORM_LAYER) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d; it must be a RopeNormKind, 0 to %d", name,
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.kind is %d; it must be a RopeNormKind, 0 to %d", name,
                       static_cast<int>(norm->kind), ROPE_NORM_LAYER);
     }
     if (norm->kind == ROPE_NORM_NONE) return ROPE_SUCCESS;
     if (tensor.heads == 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.kind is %d, and %s has no heads to norm; leave it 0", name,
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.kind is %d, and %s has no heads to norm; leave it 0", name,
                       static_cast<int>(norm->kind), name);
     }
     const double epsilon = norm->epsilon;
     if (!isFromTo(epsilon, 0, 0x1.fffffep127) && magnitudeBits(epsilon) != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID, "%s_norm.epsilon is %.9g; it must be finite and not negative", name,
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.epsilon is %.9g; it must be finite and not negative", name,
                       epsilon);
     }
     RopeResult result = checkOperation(name, d.rotation.operation, reason);
@@ -125,7 +125,7 @@ RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const R
     const uint64_t together = static_cast<uint64_t>(tensor.heads) * norm->dim;
     if ((norm->all_heads | norm->weights_per_head) == 0 || together <= kMaxNormElements)
         return resolveNormWeights(name, d.tokens, tensor, norm, reason);
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s_norm.%s of %u heads of %u elements; it takes at most %llu", name,
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.norm.%s of %u heads of %u elements; it takes at most %llu", name,
                   norm->all_heads != 0 ? "all_heads" : "weights_per_head", tensor.heads, norm->dim,
                   static_cast<unsigned long long>(kMaxNormElements));
 }

@@ -8,15 +8,14 @@
 namespace rope {
 namespace {
 
-uint32_t weightCount(const RopeNorm& norm, const RopeTensor& tensor) {
+uint32_t weightCount(const RopeFusedTensor& t) {
+    const RopeNorm& norm = t.norm;
     if (norm.kind == ROPE_NORM_NONE || norm.weights == nullptr) return 0;
-    return (norm.all_heads != 0 || norm.weights_per_head != 0 ? tensor.heads : 1) * norm.dim;
+    return (norm.all_heads != 0 || norm.weights_per_head != 0 ? t.heads : 1) * norm.dim;
 }
 
 // Returns the weights and the biases of a norm.
-uint32_t normCount(const RopeNorm& norm, const RopeTensor& tensor) {
-    return weightCount(norm, tensor) * (norm.biases != nullptr ? 2 : 1);
-}
+uint32_t normCount(const RopeFusedTensor& t) { return weightCount(t) * (t.norm.biases != nullptr ? 2 : 1); }
 
 uint32_t roundUpToFour(uint32_t count) { return (count + 3) & ~3u; }
 
@@ -25,9 +24,10 @@ void writeFloats(const float* values, uint32_t count, uint32_t at, void* destina
     if (count != 0) memcpy(static_cast<char*>(destination) + size_t{at} * sizeof(float), values, count * sizeof(float));
 }
 
-void writeNorm(const RopeNorm& norm, uint32_t count, uint32_t at, void* destination) {
-    writeFloats(norm.weights, count, at, destination);
-    if (norm.biases != nullptr) writeFloats(norm.biases, count, at + count, destination);
+void writeNorm(const RopeFusedTensor& t, uint32_t at, void* destination) {
+    const uint32_t count = weightCount(t);
+    writeFloats(t.norm.weights, count, at, destination);
+    if (t.norm.biases != nullptr) writeFloats(t.norm.biases, count, at + count, destination);
 }
 
 } // namespace
@@ -36,11 +36,11 @@ ParameterLayout parameterLayout(const ResolvedFused& fused) {
     const RopeFusedDescription& g = fused.filled;
     ParameterLayout p = {};
     p.weights[kQ] = roundUpToFour(g.query_scale.count);
-    p.weights[kK] = p.weights[kQ] + roundUpToFour(normCount(g.q_norm, g.q));
-    p.weights[kV] = p.weights[kK] + roundUpToFour(normCount(g.k_norm, g.k));
-    p.scales[0] = p.weights[kV] + roundUpToFour(normCount(g.v_norm, g.v));
-    p.scales[1] = p.scales[0] + roundUpToFour(g.cache.k_given_scale.count);
-    p.end = p.scales[1] + roundUpToFour(g.cache.v_given_scale.count);
+    p.weights[kK] = p.weights[kQ] + roundUpToFour(normCount(g.q));
+    p.weights[kV] = p.weights[kK] + roundUpToFour(normCount(g.k));
+    p.scales[0] = p.weights[kV] + roundUpToFour(normCount(g.v));
+    p.scales[1] = p.scales[0] + roundUpToFour(g.k.given_scale.count);
+    p.end = p.scales[1] + roundUpToFour(g.v.given_scale.count);
     return p;
 }
 
@@ -58,11 +58,11 @@ RopeResult ropeWriteParameters(const RopeFusedDescription* description, void* de
     const ParameterLayout p = parameterLayout(fused);
     if (p.end != 0 && destination == nullptr) return refuseNull(reason, "destination");
     if (p.end != 0) memset(destination, 0, size_t{p.end} * sizeof(float));
-    writeNorm(g.q_norm, weightCount(g.q_norm, g.q), p.weights[kQ], destination);
-    writeNorm(g.k_norm, weightCount(g.k_norm, g.k), p.weights[kK], destination);
-    writeNorm(g.v_norm, weightCount(g.v_norm, g.v), p.weights[kV], destination);
+    writeNorm(g.q, p.weights[kQ], destination);
+    writeNorm(g.k, p.weights[kK], destination);
+    writeNorm(g.v, p.weights[kV], destination);
     writeFloats(g.query_scale.values, g.query_scale.count, 0, destination);
-    const RopeCacheScale &k_scale = g.cache.k_given_scale, &v_scale = g.cache.v_given_scale;
+    const RopeCacheScale &k_scale = g.k.given_scale, &v_scale = g.v.given_scale;
     writeFloats(k_scale.values, k_scale.count, p.scales[0], destination);
     writeFloats(v_scale.values, v_scale.count, p.scales[1], destination);
     return result;

@@ -17,22 +17,19 @@ namespace {
 
 constexpr uint32_t kMaxQueryScales = 1u << 16;
 
-bool hasDefaultStrides(const RopeTensor& tensor) {
-    const RopeLayout& l = tensor.from;
-    return (l.batch_stride | l.token_stride | l.head_stride) == 0;
-}
+bool isPackedLayout(const RopeLayout& l) { return (l.batch_stride | l.token_stride | l.head_stride) == 0; }
 
 // Sets the sources of tensors that are packed as rows of Q, K and V heads. Strides that the caller gives stay.
 RopeResult setPackedSources(RopeFusedDescription* filled, RopeReason* reason) {
-    RopeTensor* tensors[] = {&filled->q, &filled->k, &filled->v};
+    RopeFusedTensor* tensors[] = {&filled->q, &filled->k, &filled->v};
     uint64_t row = 0;
-    for (const RopeTensor* tensor : tensors) {
-        if (!hasDefaultStrides(*tensor)) return ROPE_SUCCESS;
+    for (const RopeFusedTensor* tensor : tensors) {
+        if (!isPackedLayout(tensor->from)) return ROPE_SUCCESS;
         row += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
     }
     RopeResult result = checkElementCount("packed rows", "token", row, filled->tokens, reason);
     uint64_t before = 0;
-    for (RopeTensor* tensor : tensors) {
+    for (RopeFusedTensor* tensor : tensors) {
         if (result == ROPE_SUCCESS) result = checkOffset("packed rows", tensor->from.offset, reason);
         tensor->from = {tensor->from.offset + before, filled->tokens * row, row, tensor->head_dim};
         before += static_cast<uint64_t>(tensor->heads) * tensor->head_dim;
@@ -67,10 +64,10 @@ bool changesPairing(const RopeRotation& r) {
 RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
     const char* what = given.q.heads != 0               ? "q has heads"
                        : given.v.heads != 0             ? "v has heads"
-                       : given.k_norm.kind != 0         ? "k_norm is set"
+                       : given.k.norm.kind != 0         ? "k.norm is set"
                        : given.no_rotation != 0         ? "no_rotation is 1"
                        : given.packed_qkv != 0          ? "packed_qkv is 1"
-                       : given.biases.given != 0        ? "biases are given"
+                       : given.k.bias != 0              ? "k.bias is 1"
                        : given.clip != 0                ? "clip is set"
                        : changesPairing(given.rotation) ? "pairing_out is another than pairing"
                                                         : nullptr;
@@ -136,29 +133,38 @@ RopeResult checkFusedTensors(const RopeFusedDescription& given, RopeReason* reas
 }
 
 // Fills in how wide the heads of a tensor are, and where their rotary part starts.
-RopeResult resolveWidth(const char* name, bool turned, const RopeRotateDescription& d, RopeTensor* tensor,
+RopeResult resolveWidth(const char* name, bool turned, const RopeRotateDescription& d, RopeFusedTensor* tensor,
                         RopeReason* reason) {
     if (tensor->heads == 0) return ROPE_SUCCESS;
-    if (turned && tensor->head_dim == 0 && tensor->rotary_begin != 0) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.rotary_begin is %u and %s.head_dim is 0; give both, or leave both 0 for the description's",
-                      name, tensor->rotary_begin, name);
-    }
-    if (tensor->head_dim == 0) {
-        tensor->head_dim = d.head_dim;
-        tensor->rotary_begin = d.rotation.rotary_begin;
-        return ROPE_SUCCESS;
-    }
+    const bool own = tensor->head_dim != 0;
+    if (!own) tensor->head_dim = d.head_dim;
     if (tensor->head_dim > kMaxCount) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s.head_dim is %u; it must be from 1 to %u, or 0", name,
                       tensor->head_dim, kMaxCount);
     }
-    if (!turned) tensor->rotary_begin = 0;
+    if (!turned) tensor->rotary_begin = own ? 0 : d.rotation.rotary_begin;
+    if (turned && tensor->rotary_begin == 0) tensor->rotary_begin = d.rotation.rotary_begin;
     const uint64_t end = uint64_t{tensor->rotary_begin} + d.rotation.rotary_dim;
     if (!turned || end <= tensor->head_dim) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_INVALID,
                   "%s.head_dim is %u and %s.rotary_begin is %u; a rotary part of %u elements does not lie in it", name,
                   tensor->head_dim, name, tensor->rotary_begin, d.rotation.rotary_dim);
+}
+
+// Fills in what a tensor is written as.
+RopeResult resolveElement(const char* name, bool cached, bool in_place, RopeElement given, RopeFusedTensor* tensor,
+                          RopeReason* reason) {
+    if (tensor->heads == 0) return ROPE_SUCCESS;
+    RopeElement& element = tensor->element;
+    const RopeElement last = cached ? kLastElement : kLastTensorElement;
+    if (element < ROPE_ELEMENT_DEFAULT || element > last) {
+        return refuse(reason, ROPE_ERROR_INVALID, "%s.element is %d; it must be %sRopeElement, 0 to %d", name,
+                      static_cast<int>(element), cached ? "a " : "a float without a cache, a ", last);
+    }
+    if (element == ROPE_ELEMENT_DEFAULT) element = given;
+    if (!in_place || element == given) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_INVALID, "%s.element is %d in place, and element is %d; set out_of_place to 1",
+                  name, static_cast<int>(element), static_cast<int>(given));
 }
 
 // Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
@@ -173,43 +179,50 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     RopeRotateDescription d = rotationOf(*filled);
     const bool wide = ropePositionBytes(d.positions.element) == 8;
     fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
+    d.element_out = ROPE_ELEMENT_DEFAULT; // each tensor says its own
     d.out_of_place = 1;
     result = resolveWithoutTensors(filled->no_rotation == 0, &d, reason);
     d.out_of_place = filled->out_of_place;
-    setRotation(d, filled);
+    filled->batch = d.batch;
+    filled->element = d.element;
+    filled->rotation = d.rotation;
+    filled->positions = d.positions;
+    if (result == ROPE_SUCCESS) result = resolveCache(d, &filled->cache, reason);
+    const bool cached = filled->cache.kind != ROPE_CACHE_NONE, in_place = filled->out_of_place == 0;
     const bool turned = filled->no_rotation == 0; // the rotary part is the same for all, wherever it starts
     if (result == ROPE_SUCCESS) result = resolveWidth("q", turned, d, &filled->q, reason);
     if (result == ROPE_SUCCESS) result = resolveWidth("k", turned, d, &filled->k, reason);
     if (result == ROPE_SUCCESS) result = resolveWidth("v", false, d, &filled->v, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("q", d, filled->q, &filled->q_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("k", d, filled->k, &filled->k_norm, reason);
-    if (result == ROPE_SUCCESS) result = resolveNorm("v", d, filled->v, &filled->v_norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveElement("q", false, in_place, d.element, &filled->q, reason);
+    if (result == ROPE_SUCCESS)
+        result = resolveElement("k", cached, !cached && in_place, d.element, &filled->k, reason);
+    if (result == ROPE_SUCCESS)
+        result = resolveElement("v", cached, !cached && in_place, d.element, &filled->v, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("q", d, filled->q, &filled->q.norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("k", d, filled->k, &filled->k.norm, reason);
+    if (result == ROPE_SUCCESS) result = resolveNorm("v", d, filled->v, &filled->v.norm, reason);
     if (result == ROPE_SUCCESS) result = resolveBiases(filled, reason);
-    if (result == ROPE_SUCCESS) result = resolveCache(d, &filled->cache, reason);
     if (result == ROPE_SUCCESS && filled->packed_qkv != 0) result = setPackedSources(filled, reason);
-    if (result != ROPE_SUCCESS || filled->cache.kind == ROPE_CACHE_NONE) return result;
-    return resolveCacheLayouts(d, filled->k, filled->v, &filled->cache, reason);
+    return result != ROPE_SUCCESS || !cached ? result : resolveCacheLayouts(d, filled, reason);
 }
 
 // The part that a tensor plays: its names in refusals, and the buffers that it takes by default.
 struct TensorRole {
     const char *name, *source_name, *destination_name;
-    RopeTensor* tensor;
+    const RopeFusedTensor& tensor;
     RopeSlot slot, slot_out;
-    bool is_q, is_v;
+    FusedRole role;
 };
 
 // Sets where a cached tensor lies in the cache, and that it is written there.
-void setCacheOfTensor(const RopeCache& cache, bool is_v, FusedTensor* t) {
-    const RopeCacheLayout& l = is_v ? cache.v : cache.k;
-    t->cache = l;
-    t->has_scales = storesScales(cache, is_v);
-    if (t->has_scales) t->scales = is_v ? cache.v_scales : cache.k_scales;
-    t->given_scale = givenScale(cache, is_v);
-    t->d.element_out = cacheElement(cache, is_v);
-    t->to_slot = is_v && cache.one_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
+void setCacheOfTensor(const RopeCache& cache, const RopeFusedTensor& given, FusedTensor* t) {
+    t->cache = given.to;
+    t->has_scales = storesScales(given);
+    if (t->has_scales) t->scales = given.stored_scales;
+    t->given_scale = given.given_scale;
+    t->to_slot = t->role == kV && cache.one_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
     if (cache.shift == 0) return;
-    t->d.element = isForCaches(cache.element) ? ROPE_ELEMENT_F32 : cache.element; // what the shader turns
+    t->d.element = isForCaches(given.element) ? ROPE_ELEMENT_F32 : given.element; // what the shader turns
     t->from_slot = t->to_slot;
 }
 
@@ -221,56 +234,59 @@ void clearFusedRotation(RopeRotateDescription* d) {
     d->rotation.pairing_out = d->rotation.pairing;
 }
 
-bool isPackedLayout(const RopeLayout& l) { return (l.batch_stride | l.token_stride | l.head_stride) == 0; }
 // Returns the stride that the caller gives, or that of packed heads. One token alone takes the pipeline of many so.
 uint64_t tokenStride(const RopeLayout& l, uint64_t packed_token) {
     return isPackedLayout(l) ? packed_token : l.token_stride;
 }
 
 RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReason* reason) {
-    if (role.tensor->heads == 0) return ROPE_SUCCESS;
+    const RopeFusedTensor& given = role.tensor;
+    if (given.heads == 0) return ROPE_SUCCESS;
     const RopeFusedDescription& filled = fused->filled;
     FusedTensor* t = &fused->tensors[fused->count++];
     t->name = role.name;
-    t->role = role.is_q ? kQ : role.is_v ? kV : kK;
+    t->role = role.role;
     t->d = rotationOf(filled);
     t->d.q = t->d.k = {};
-    t->d.head_dim = role.tensor->head_dim;
-    t->d.rotation.rotary_begin = role.tensor->rotary_begin;
-    t->heads = role.tensor->heads;
-    t->cached = !role.is_q && filled.cache.kind != ROPE_CACHE_NONE;
+    t->d.head_dim = given.head_dim;
+    t->d.rotation.rotary_begin = given.rotary_begin;
+    t->d.element_out = given.element;
+    t->heads = given.heads;
+    t->cached = t->role != kQ && filled.cache.kind != ROPE_CACHE_NONE;
     const bool in_place = t->cached ? filled.cache.shift != 0 : filled.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    if (role.is_v && t->d.head_dim != filled.head_dim)
+    t->turned = filled.no_rotation == 0 && t->role != kV;
+    if (t->role == kV && t->d.head_dim != filled.head_dim)
         t->d.rotation.rotary_dim = t->d.rotation.chunk_dim = 0; // it may not fit
-    if (role.is_v || filled.no_rotation != 0) clearFusedRotation(&t->d);
-    t->turned = filled.no_rotation == 0 && !role.is_v;
-    t->query_scaled = role.is_q && filled.query_scale.count != 0;
-    t->norm = role.is_q ? filled.q_norm : role.is_v ? filled.v_norm : filled.k_norm;
-    t->biased = filled.biases.given != 0;
-    t->biases_offset = role.is_q ? filled.biases.q_offset : role.is_v ? filled.biases.v_offset : filled.biases.k_offset;
+    if (!t->turned) clearFusedRotation(&t->d);
+    t->query_scaled = t->role == kQ && filled.query_scale.count != 0;
+    t->norm = given.norm;
+    t->biased = given.bias != 0;
+    t->bias_offset = given.bias_offset;
     t->clip = filled.clip;
     t->from_slot = filled.packed_qkv != 0 ? ROPE_SLOT_Q : role.slot;
     t->to_slot = in_place ? t->from_slot : role.slot_out;
+    RopeTensor sides = tensorOf(given);
+    const RopeLayout& to = in_place ? sides.from : sides.to;
     const uint64_t packed_token = static_cast<uint64_t>(t->heads) * t->d.head_dim;
-    t->source_token = tokenStride(role.tensor->from, packed_token);
-    t->destination_token = in_place ? t->source_token : tokenStride(role.tensor->to, packed_token);
-    t->source_batch = role.tensor->from.batch_stride;
-    t->destination_batch = in_place ? t->source_batch : role.tensor->to.batch_stride;
-    t->source_packed = isPackedLayout(role.tensor->from);
-    t->destination_packed = !t->cached && isPackedLayout(in_place ? role.tensor->from : role.tensor->to);
+    t->source_token = tokenStride(sides.from, packed_token);
+    t->destination_token = tokenStride(to, packed_token);
+    t->source_batch = sides.from.batch_stride;
+    t->destination_batch = to.batch_stride;
+    t->source_packed = isPackedLayout(sides.from);
+    t->destination_packed = !t->cached && isPackedLayout(to);
     RopeResult result = ROPE_SUCCESS;
     if (!t->cached) {
-        result = resolveTensor(role.source_name, role.destination_name, t->d, role.tensor, reason);
-        t->destination = role.tensor->to;
+        result = resolveTensor(role.source_name, role.destination_name, t->d, &sides, reason);
+        t->destination = sides.to;
     } else if (!in_place) {
-        result = resolveLayout(role.source_name, t->d, t->heads, false, &role.tensor->from, reason);
+        result = resolveLayout(role.source_name, t->d, t->heads, false, &sides.from, reason);
     }
     if (isShifted(*t))
         t->source_token = t->destination_token = 0; // a shift reads and writes the cache alone
     else
-        t->source = role.tensor->from;
-    if (t->cached) setCacheOfTensor(filled.cache, role.is_v, t);
+        t->source = sides.from;
+    if (t->cached) setCacheOfTensor(filled.cache, given, t);
     if (result == ROPE_SUCCESS && !isForCaches(*t)) result = checkInPlace(t->d, reason);
     return result != ROPE_SUCCESS || !needsVectors(*t) ? result : checkVectorGeometry(*t, reason);
 }
@@ -282,9 +298,9 @@ RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused,
     fused->filled = given;
     RopeFusedDescription* filled = &fused->filled;
     RopeResult result = resolveAllButTensors(fused, reason);
-    const TensorRole roles[] = {{"q", "q.from", "q.to", &filled->q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, true, false},
-                                {"k", "k.from", "k.to", &filled->k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, false, false},
-                                {"v", "v.from", "v.to", &filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, false, true}};
+    const TensorRole roles[] = {{"q", "q.from", "q.to", filled->q, ROPE_SLOT_Q, ROPE_SLOT_Q_OUT, kQ},
+                                {"k", "k.from", "k.to", filled->k, ROPE_SLOT_K, ROPE_SLOT_K_OUT, kK},
+                                {"v", "v.from", "v.to", filled->v, ROPE_SLOT_V, ROPE_SLOT_V_OUT, kV}};
     for (const TensorRole& role : roles)
         if (result == ROPE_SUCCESS) result = addFusedTensor(role, fused, reason);
     if (result != ROPE_SUCCESS) return result;

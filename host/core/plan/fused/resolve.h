@@ -35,7 +35,7 @@ struct FusedTensor {
     bool cached;
     bool query_scaled; // the tensor is multiplied by the scale of queries
     bool biased;       // the projection's biases are added
-    uint64_t biases_offset;
+    uint64_t bias_offset;
     float clip;
     RopeNorm norm;
 };

@@ -18,7 +18,7 @@ RopeFusedDescription large(RopeCacheKind kind, uint32_t slots) {
     d.head_dim = 64;
     d.k.heads = 16;
     d.v.heads = 0;
-    d.cache.element = ROPE_ELEMENT_F16;
+    d.k.element = d.v.element = ROPE_ELEMENT_F16;
     return d;
 }
 
@@ -61,7 +61,7 @@ TEST(PlanCaches, EveryPlaceOfTheLargestBindingTakes32Bits) {
         if (format.scale == rope::ElementScale::kApart) continue;
         SCOPED_TRACE(format.name);
         RopeFusedDescription d = large(ROPE_CACHE_SLOTS, 1);
-        d.cache.element = format.element;
+        d.k.element = d.v.element = format.element;
         const uint64_t slot_bytes = rope::elementBytes(format.element, 16 * 64);
         d.cache.slots = static_cast<uint32_t>(UINT32_MAX / slot_bytes);
         const RopePlan plan = planOf(d, UINT32_MAX);
@@ -91,10 +91,10 @@ TEST(PlanCaches, OfOneBufferThatNoBindingSpansTakeTwoPasses) {
     RopeFusedDescription d = large(ROPE_CACHE_SLOTS, 1 << 16);
     d.v.heads = 16;
     d.cache.one_buffer = 1;
-    d.cache.v.offset = uint64_t{1 << 16} * 16 * 64;
+    d.v.to.offset = uint64_t{1 << 16} * 16 * 64;
     EXPECT_EQ(planOf(d).pass_count, 2u);
     d.cache.one_buffer = 0;
-    d.cache.v.offset = 0;
+    d.v.to.offset = 0;
     EXPECT_EQ(planOf(d).pass_count, 1u);
 }
 

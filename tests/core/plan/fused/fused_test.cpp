@@ -52,7 +52,7 @@ TEST(PlanFused, SlotsOfSequencesFollowEachOtherByTheirOwnStride) {
 
 TEST(PlanFused, SaysWhatItDoes) {
     RopeFusedDescription d = llamaToCache();
-    d.k_norm.kind = ROPE_NORM_RMS;
+    d.k.norm.kind = ROPE_NORM_RMS;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     char text[2048];
@@ -64,7 +64,7 @@ TEST(PlanFused, SaysWhatItDoes) {
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 8;
-    d.cache.element = ROPE_ELEMENT_Q8_0;
+    d.k.element = d.v.element = ROPE_ELEMENT_Q8_0;
     ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
     ropePrintPlan(&plan, text, sizeof text);
     EXPECT_NE(std::string(text).find("norm, turn, to float32, K and V to Q8_0 at slots,"), std::string::npos) << text;
@@ -73,7 +73,7 @@ TEST(PlanFused, SaysWhatItDoes) {
 TEST(PlanFused, BuffersOfTheirOwnGoTogetherOrApartOrAreRefused) {
     RopeFusedDescription d = llamaToCache();
     d.cache.one_buffer = 0;
-    d.cache.v.offset = 0;
+    d.v.to.offset = 0;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     RopePlan plan;
@@ -100,18 +100,18 @@ TEST(PlanFused, RefusesWhatAGroupOrAUniformBindingCannotHold) {
     RopeFusedDescription d = llamaToCache();
     std::vector<float> weights(128 * 128, 1.0f);
     d.q.heads = 128;
-    d.q_norm = {};
-    d.q_norm.kind = ROPE_NORM_RMS;
-    d.q_norm.weights = weights.data();
-    d.q_norm.weights_per_head = 1;
+    d.q.norm = {};
+    d.q.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.weights = weights.data();
+    d.q.norm.weights_per_head = 1;
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
     EXPECT_NE(std::string(plan.reason.text).find("parameters spans 65536 bytes, and a binding 16384 at most"),
               std::string::npos)
         << plan.reason.text;
-    d.q_norm.weights = nullptr;
-    d.q_norm.weights_per_head = 0;
-    d.q_norm.all_heads = 1;
+    d.q.norm.weights = nullptr;
+    d.q.norm.weights_per_head = 0;
+    d.q.norm.all_heads = 1;
     d.q.heads = 512;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
     EXPECT_NE(std::string(plan.reason.text).find("65536 elements normed or quantized together"), std::string::npos)
@@ -174,7 +174,7 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     d.k.heads = 8;
     d.rotation.frequencies = {frequencies.data(), 64, 1, nullptr, 1};
     d.cache.kind = ROPE_CACHE_SLOTS;
-    d.cache.element = ROPE_ELEMENT_F16;
+    d.k.element = d.v.element = ROPE_ELEMENT_F16;
     d.cache.slots = 64;
     d.cache.shift = 1;
     d.cache.delta = -3;
@@ -200,10 +200,10 @@ TEST(PlanFused, TakesQWithKAndVThatBecomeIntegers) {
                 RopeFusedDescription d = llamaToCache();
                 d.rotation.source = source;
                 d.rotation.rows.count = source == ROPE_SOURCE_TABLE ? 512 : 0;
-                d.cache.element = element;
-                d.cache.k_scales.offset = 1 << 22;
-                d.cache.v_scales.offset = (1 << 22) + 4096 * 8;
-                if (given) d.cache.k_given_scale = d.cache.v_given_scale = {&kScale, 1, 0};
+                d.k.element = d.v.element = element;
+                d.k.stored_scales.offset = 1 << 22;
+                d.v.stored_scales.offset = (1 << 22) + 4096 * 8;
+                if (given) d.k.given_scale = d.v.given_scale = {&kScale, 1, 0};
                 const auto dispatches = [&] {
                     RopePlan plan;
                     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -230,11 +230,11 @@ TEST(PlanFused, TakesQWithScalesOfManyDispatches) {
     RopeFusedDescription d = llamaToCache();
     d.batch = 2;
     d.cache.kind = ROPE_CACHE_POSITIONS;
-    d.cache.v.offset *= 2;
-    d.cache.k_scales.offset = 1 << 23;
-    d.cache.v_scales.offset = (1 << 23) + 2 * 4096 * 8;
+    d.v.to.offset *= 2;
+    d.k.stored_scales.offset = 1 << 23;
+    d.v.stored_scales.offset = (1 << 23) + 2 * 4096 * 8;
     for (const RopeElement element : {ROPE_ELEMENT_Q8_0, ROPE_ELEMENT_I8}) {
-        d.cache.element = element;
+        d.k.element = d.v.element = element;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
         EXPECT_EQ(plan.pass_count, 1u);
@@ -253,8 +253,8 @@ TEST(PlanFused, TakesOddNumbersOfBlocksWith16BitStorageAlone) {
         d.v.heads = 1;
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.slots = 8;
-        d.cache.element = element;
-        d.cache.v = {offset, 0, 0, token_stride, head_dim};
+        d.k.element = d.v.element = element;
+        d.v.to = {offset, 0, 0, token_stride, head_dim};
         RopePlan p;
         return ropePlanFused(&d, &limits, &p) == ROPE_SUCCESS ? std::string(p.passes[0].shader->name) : p.reason.text;
     };
@@ -285,15 +285,15 @@ TEST(PlanFused, TakesQApartFromAKOfAnotherNorm) {
         return ropeDispatchCount(&plan);
     };
     const std::vector<float> weights(128, 1.0f);
-    d.q_norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     EXPECT_EQ(dispatches(), 1u);
-    d.k_norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.k.norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     EXPECT_EQ(dispatches(), 1u);
-    d.k_norm.after = 1;
+    d.k.norm.after = 1;
     EXPECT_EQ(dispatches(), 2u);
-    d.k_norm = d.q_norm;
-    d.k_norm.all_heads = 1;
-    d.k_norm.weights = nullptr;
+    d.k.norm = d.q.norm;
+    d.k.norm.all_heads = 1;
+    d.k.norm.weights = nullptr;
     EXPECT_EQ(dispatches(), 2u);
 }
 
@@ -303,7 +303,7 @@ TEST(PlanFused, KeepsHeadsThatAreNormedTogetherInOneGroup) {
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 8;
     RopeFusedDescription d = llamaToCache();
-    d.q_norm = d.k_norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = d.k.norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
     for (const uint32_t size : {128u, 256u, 1024u}) {
         limits.group_size = size;
         RopePlan plan;
@@ -346,6 +346,7 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     RopeFusedDescription d = llamaToCache();
     RopePlan plan;
     d.cache = {};
+    d.k.element = d.v.element = ROPE_ELEMENT_DEFAULT;
     d.out_of_place = 0; // V stays in its rows
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     EXPECT_EQ(ropeDispatchCount(&plan), 1u);
@@ -354,19 +355,19 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     d = llamaToCache();
     d.q.heads = d.k.heads = 0;
     d.head_dim = 65; // V alone has no pairs
-    d.cache.v.offset = 0;
-    d.cache.element = ROPE_ELEMENT_F32;
+    d.v.to.offset = 0;
+    d.k.element = d.v.element = ROPE_ELEMENT_F32;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 
     d = llamaToCache();
     d.no_rotation = 1;
     d.head_dim = 20;
-    d.cache.v.offset = 4096 * 8 * 20;
-    d.q_norm.kind = ROPE_NORM_RMS;
+    d.v.to.offset = 4096 * 8 * 20;
+    d.q.norm.kind = ROPE_NORM_RMS;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 
     d = llamaToCache();
-    d.cache.k.batch_stride = 12345; // not read
+    d.k.to.batch_stride = 12345; // not read
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 }
 

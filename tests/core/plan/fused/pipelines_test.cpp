@@ -27,14 +27,14 @@ std::set<uint32_t> pipelinesOf(RopeCacheKind kind, RopeCacheOrder order, RopeEle
                 RopeFusedDescription d = llamaToCache();
                 d.cache.kind = kind;
                 d.cache.order = order;
-                d.cache.element = element;
+                d.k.element = d.v.element = element;
                 d.cache.slots = slots;
                 if (kind != ROPE_CACHE_PAGE_TABLE) d.cache.page_size = 0;
                 if (kind == ROPE_CACHE_PAGE_TABLE) d.cache.table_pages = slots / 16;
-                d.cache.k.offset = layer * 2ull * slots * 8 * 128;
-                d.cache.v.offset = d.cache.k.offset + slots * 8ull * 128;
-                d.cache.k_scales.offset = slots * 8ull * 128 + layer * 2ull * slots * 8;
-                d.cache.v_scales.offset = d.cache.k_scales.offset + slots * 8ull;
+                d.k.to.offset = layer * 2ull * slots * 8 * 128;
+                d.v.to.offset = d.k.to.offset + slots * 8ull * 128;
+                d.k.stored_scales.offset = slots * 8ull * 128 + layer * 2ull * slots * 8;
+                d.v.stored_scales.offset = d.k.stored_scales.offset + slots * 8ull;
                 d.cache.map_offset = d.tokens = tokens;
                 RopePlan plan;
                 EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -84,7 +84,7 @@ TEST(PlanFused, SharesPipelinesBetweenStepsAndCachesWhereVIsNotLikeK) {
                         d.cache.slots = slots;
                         d.cache.page_size = d.cache.one_buffer = 0;
                         d.cache.map_offset = batch * tokens;
-                        d.cache.v.offset = 0;
+                        d.v.to.offset = 0;
                         RopeLimits limits;
                         ropeMinimumLimits(&limits);
                         limits.storage_buffers = 10;
@@ -125,13 +125,15 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereHeadsLieApartByAllTokens) {
                 d.packed_qkv = 0;
                 r.batch = batch;
                 r.tokens = tokens;
-                if (way != kToCache) d.cache = {};
+                if (way != kToCache) d.cache = {}, d.k.element = d.v.element = ROPE_ELEMENT_DEFAULT;
                 if (way == kOwnV) d.v.head_dim = 64;
                 if (way == kInPlace) d.v.heads = r.out_of_place = 0;
-                if (way == kInPlace) d.q_norm.kind = d.k_norm.kind = ROPE_NORM_RMS;
-                r.q.from = r.q.to = byHead(r, 32, 128);
-                r.k.from = r.k.to = byHead(r, 8, 128);
-                d.v.from = d.v.to = byHead(r, 8, way == kOwnV ? 64 : 128);
+                if (way == kInPlace) d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+                r.q.from = byHead(r, 32, 128);
+                r.k.from = byHead(r, 8, 128);
+                d.v.from = byHead(r, 8, way == kOwnV ? 64 : 128);
+                for (RopeFusedTensor* t : {&d.q, &d.k, &d.v})
+                    if (way != kToCache) t->to = rope::cacheLayout(t->from);
                 d.cache.map_offset = batch * tokens;
                 const RopeLimits limits = limitsOfGpu();
                 RopePlan plan;
@@ -252,7 +254,7 @@ TEST(PlanFused, TakesAVThatIsNotLikeKToPagesOfOneSlot) {
             d.cache.page_size = 1;
             d.cache.table_pages = 4096;
             d.cache.one_buffer = 0;
-            d.cache.v.offset = 0;
+            d.v.to.offset = 0;
             const RopeLimits limits = limitsOfGpu();
             RopePlan plan;
             ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -274,8 +276,8 @@ TEST(PlanFused, TakesAnyTokenStrideOfOneTokenWhereVIsNotLikeK) {
         d.k.heads = d.v.heads = 1;
         d.v.head_dim = 128;
         d.cache = {};
-        d.k.to = {0, 4 * stride, stride, 192};
-        d.v.to = {0, 4 * stride, stride, 128};
+        d.k.to = {0, 4 * stride, 0, stride, 192};
+        d.v.to = {0, 4 * stride, 0, stride, 128};
         if (stride == 2) d.k.to.batch_stride = d.v.to.batch_stride = 768;
         const RopeLimits limits = limitsOfGpu();
         RopePlan plan;
@@ -332,7 +334,7 @@ TEST(PlanFusedRange, OfAModelAndItsCacheIsOnePipelineOrTwo) {
     d.cache.kind = ROPE_CACHE_RING;
     d.cache.slots = 1024;
     d.cache.page_size = 0;
-    d.cache.v.offset = 1024 * 8 * 128;
+    d.v.to.offset = 1024 * 8 * 128;
     EXPECT_EQ(rangeOf(d, 1024, limits), 1u);
     EXPECT_EQ(rangeOf(d, 3000, limits), 2u) << "sequences longer than their ring";
 }
@@ -342,11 +344,11 @@ TEST(PlanFusedRange, OfScalesBesideQIsOnePipeline) {
     RopeLimits limits = limitsOfGpu();
     RopeFusedDescription d = llamaToCache();
     d.batch = 4;
-    d.cache.element = ROPE_ELEMENT_I8;
+    d.k.element = d.v.element = ROPE_ELEMENT_I8;
     d.cache.kind = ROPE_CACHE_POSITIONS;
-    d.cache.v.offset *= 4;
-    d.cache.k_scales.offset = 1 << 24;
-    d.cache.v_scales.offset = (1 << 24) + 4 * 4096 * 8;
+    d.v.to.offset *= 4;
+    d.k.stored_scales.offset = 1 << 24;
+    d.v.stored_scales.offset = (1 << 24) + 4 * 4096 * 8;
     limits.storage_range = uint64_t{1} << 27;
     const pipelines::Range range = gatherRange(d, 1, 3000, limits);
     ASSERT_EQ(range.result, ROPE_SUCCESS) << range.reason;

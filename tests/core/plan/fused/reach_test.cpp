@@ -109,7 +109,7 @@ void checkBiases(const Last& l, const rope::FusedTensor& t) {
     ASSERT_EQ((l.field(t, rope::field::kind) & ROPE_TENSOR_BIASED) != 0, t.biased);
     if (!t.biased) return;
     const uint64_t begin = l.field(t, rope::field::bias_at), last = begin + uint64_t{t.heads} * t.d.head_dim - 1;
-    ASSERT_EQ(begin, t.biases_offset);
+    ASSERT_EQ(begin, t.bias_offset);
     ASSERT_EQ(l.dispatch.bindings[ROPE_BINDING_BIASES].offset, 0u);
     l.fits(ROPE_BINDING_BIASES, last * (l.id(ROPE_ID_BIAS_ELEMENT) == 1 ? 4 : 2) / 4, 4);
 }
@@ -237,9 +237,9 @@ void spoilProducts(sample::Random* random, RopeFusedDescription* d) {
                            &p.token_stride,
                            &p.axis_stride,
                            &c.map_batch_stride,
-                           &c.k.batch_stride,
-                           &d->q_norm.weights_token_stride,
-                           &d->k_norm.weights_head_stride};
+                           &d->k.to.batch_stride,
+                           &d->q.norm.weights_token_stride,
+                           &d->k.norm.weights_head_stride};
     for (uint32_t times = 1 + random->below(3); times != 0; --times) *strides[random->below(7)] = stride;
     if (random->below(2) == 0) d->rotation.skip_first = d->rotation.skip_last = 0;
 }
@@ -255,17 +255,17 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
     uint32_t* words[] = {&d.batch,          &d.tokens,         &d.q.heads,      &d.v.heads,
                          &c.slots,          &c.page_size,      &c.table_pages,  &d.packed_qkv,
                          &c.one_buffer,     &d.tokens_counted, &p.sequences,    &d.k.head_dim,
-                         &d.q.rotary_begin, &d.v.head_dim,     &d.k_norm.begin, &d.q_norm.dim};
+                         &d.q.rotary_begin, &d.v.head_dim,     &d.k.norm.begin, &d.q.norm.dim};
     uint64_t* longs[] = {&c.map_offset,
                          &c.map_batch_stride,
-                         &c.k.offset,
-                         &c.k.token_stride,
-                         &c.k.page_stride,
-                         &c.v.offset,
-                         &c.k_scales.offset,
+                         &d.k.to.offset,
+                         &d.k.to.token_stride,
+                         &d.k.to.page_stride,
+                         &d.v.to.offset,
+                         &d.k.stored_scales.offset,
                          &d.tokens_offset,
-                         &c.k.head_stride,
-                         &c.k.batch_stride,
+                         &d.k.to.head_stride,
+                         &d.k.to.batch_stride,
                          &d.v.from.offset,
                          &p.offset,
                          &p.batch_stride,
@@ -274,15 +274,15 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
                          &p.axis_stride,
                          &d.rotation.rows.offset,
                          &d.rotation.rows.row_stride,
-                         &c.k_scales.token_stride,
-                         &c.v_scales.offset,
-                         &d.q_norm.weights_offset,
-                         &d.q_norm.weights_token_stride,
-                         &d.k_norm.weights_offset,
-                         &d.k_norm.weights_head_stride,
-                         &d.biases.q_offset,
-                         &d.biases.k_offset,
-                         &d.biases.v_offset};
+                         &d.k.stored_scales.token_stride,
+                         &d.v.stored_scales.offset,
+                         &d.q.norm.weights_offset,
+                         &d.q.norm.weights_token_stride,
+                         &d.k.norm.weights_offset,
+                         &d.k.norm.weights_head_stride,
+                         &d.q.bias_offset,
+                         &d.k.bias_offset,
+                         &d.v.bias_offset};
     for (uint32_t times = random->below(4); times != 0; --times) {
         if (random->below(2) == 0) {
             *words[random->below(16)] = any();
@@ -290,10 +290,10 @@ void spoil(sample::Random* random, fusion::Scene* scene) {
             *longs[random->below(27)] = uint64_t{any()} << random->below(4) * 8;
         }
     }
-    if (random->below(4) == 0) c.v = c.k, c.v.offset += any();
-    if (random->below(8) == 0) d.k_norm.weights_element = static_cast<RopeElement>(random->below(8) - 1);
+    if (random->below(4) == 0) d.v.to = d.k.to, d.v.to.offset += any();
+    if (random->below(8) == 0) d.k.norm.weights_element = static_cast<RopeElement>(random->below(8) - 1);
     if (random->below(8) == 0) c.kind = static_cast<RopeCacheKind>(random->below(7) - 1);
-    if (random->below(8) == 0) c.element = static_cast<RopeElement>(random->below(8) - 1);
+    if (random->below(8) == 0) d.k.element = static_cast<RopeElement>(random->below(8) - 1);
 }
 
 void checkBindings(const RopePlan& plan, const RopeDispatch& dispatch, const RopeLimits& limits) {
