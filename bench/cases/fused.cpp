@@ -244,7 +244,7 @@ RopeFusedDescription FusedBenchState::emptyStage() const {
     d.element = unfused_element_;
     d.q = unfused_tensors_[0];
     d.k = unfused_tensors_[1];
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     return d;
 }
 
@@ -337,7 +337,6 @@ void FusedBenchState::addShift() {
     description_.element = description_.k.element = kind_.cache;
     RopeFusedDescription d = description_;
     d.packed_qkv = d.v.heads = 0;
-    d.cache.shift = 1;
     d.cache.delta = kShiftDelta;
     RopeBuffers slots = {};
     slots.slots[ROPE_SLOT_K_OUT] = caches_[0]->slot();

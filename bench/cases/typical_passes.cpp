@@ -160,7 +160,6 @@ void PassCollector::addShift(const std::string& name, RopeFusedDescription d) {
     d.q.heads = d.v.heads = d.packed_qkv = 0;
     d.v.given_scale = {};
     d.rotation.operation = ROPE_OPERATION_SHIFT;
-    d.cache.shift = 1;
     d.cache.delta = -64;
     addPlan(name, d);
 }

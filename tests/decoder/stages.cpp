@@ -62,7 +62,7 @@ void setCache(const Options& options, RopeFusedDescription* d) {
 
 std::vector<Stage> unfused(const Options& options, const Layer& layer, uint32_t tokens) {
     RopeFusedDescription norm = common(options, tokens);
-    norm.no_rotation = 1;
+    norm.q.no_rotation = norm.k.no_rotation = 1;
     setQuery(layer, &norm);
     setKey(layer, &norm);
 
@@ -72,7 +72,7 @@ std::vector<Stage> unfused(const Options& options, const Layer& layer, uint32_t 
     rotate.k.heads = KV_HEADS;
 
     RopeFusedDescription scatter = common(options, tokens);
-    scatter.no_rotation = 1;
+    scatter.q.no_rotation = scatter.k.no_rotation = 1;
     scatter.k.heads = KV_HEADS;
     setValue(&scatter);
     setCache(options, &scatter);
@@ -93,7 +93,7 @@ std::vector<Stage> turnedAsRead(const Options& options, const Layer& layer, uint
     setQuery(layer, &query);
 
     RopeFusedDescription cached = common(options, tokens);
-    cached.no_rotation = 1;
+    cached.q.no_rotation = cached.k.no_rotation = 1;
     setKey(layer, &cached);
     setValue(&cached);
     setCache(options, &cached);
@@ -120,7 +120,6 @@ RopeFusedDescription shiftStage(const Options& options, uint32_t tokens, int32_t
     d.rotation.operation = ROPE_OPERATION_SHIFT;
     d.k.heads = KV_HEADS;
     setCache(options, &d);
-    d.cache.shift = 1;
     d.cache.delta = delta;
     return d;
 }

@@ -28,7 +28,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
     const RopeFusedDescription& d = scene.d;
     const RopeFusedDescription& r = d;
     const RopeCache& cache = d.cache;
-    const bool turns = d.no_rotation == 0, is_inline = turns && r.rotation.source == ROPE_SOURCE_INLINE;
+    const bool turns = d.k.no_rotation == 0, is_inline = turns && r.rotation.source == ROPE_SOURCE_INLINE;
     const bool maps = cache.kind == ROPE_CACHE_SLOTS || cache.kind == ROPE_CACHE_PAGE_TABLE;
     const bool has_cache = cache.kind != ROPE_CACHE_NONE, q = r.q.heads != 0, k = r.k.heads != 0;
     return {choiceIf(turns, r.rotation.source),
@@ -41,7 +41,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(true, r.positions.kind),
             choiceIf(r.positions.kind != ROPE_POSITIONS_COUNTED, r.positions.element),
             choiceIf(turns, r.rotation.frequencies.sets > 1),
-            choiceIf(true, d.no_rotation),
+            choiceIf(true, d.k.no_rotation),
             choiceIf(true, d.packed_qkv),
             choiceIf(true, q + 2u * k),
             choiceIf(k && d.v.heads != 0, d.v.heads != r.k.heads || d.v.head_dim != r.k.head_dim),
@@ -58,7 +58,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(has_cache && d.v.heads != 0, d.v.element),
             choiceIf(has_cache, d.k.given_scale.count + 2 * d.k.given_scale.multiplies),
             choiceIf(has_cache && d.v.heads != 0, cache.one_buffer),
-            choiceIf(has_cache, cache.shift),
+            choiceIf(has_cache, d.rotation.operation == ROPE_OPERATION_SHIFT),
             choiceIf(maps, cache.map_element),
             choiceIf(maps, cache.slot_map_apart),
             choiceIf(d.q.norm.kind != ROPE_NORM_NONE, weightChoice(d.q.norm)),
@@ -130,7 +130,7 @@ TEST_P(FusedOnDevice, GivesTheBitsOfThePassesItReplaces) {
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
         ASSERT_TRUE(fusion::checkHost(scene, plan, before, after));
         // A shift is its own unfused pass: its bits are the CPU's.
-        if (scene.d.cache.shift != 0) continue;
+        if (scene.shifts) continue;
         ASSERT_TRUE(fusion::checkUnfused(&device(), scene, before, after));
     }
     EXPECT_GT(ran, leastOf(all.size()));
@@ -371,7 +371,6 @@ TEST_P(FusedOnDevice, AShiftIsTheRotationByItsDelta) {
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 12;
     d.k.element = d.v.element = ROPE_ELEMENT_F16;
-    d.cache.shift = 1;
     d.cache.delta = -9;
     RopeRotateDescription r = rope::rotationOf(d);
     r.element = ROPE_ELEMENT_F16;
@@ -416,7 +415,6 @@ TEST_P(FusedOnDevice, KeysOfEveryElementTurn) {
         d.cache.page_size = 16;
         d.k.element = d.v.element = element;
         d.k.stored_scales.offset = 48 * 3 * 128 / 4;
-        d.cache.shift = 1;
         d.cache.delta = -9;
         d.cache.slot_map_apart = 1;
         const bool given = rope::isFloat8(element) && number > rope::kLastElement;
@@ -428,6 +426,38 @@ TEST_P(FusedOnDevice, KeysOfEveryElementTurn) {
         ASSERT_TRUE(gpu::run(&device(), plan, &after));
         EXPECT_TRUE(fusion::checkHost(scene, plan, before, after)) << element << " given " << given;
         EXPECT_NE(after.bytes[ROPE_SLOT_K_OUT], before.bytes[ROPE_SLOT_K_OUT]) << element;
+    }
+}
+
+// Q and K share a dispatch of a GPU, whichever of them rotates. The other is copied.
+TEST_P(FusedOnDevice, OneTensorRotatesBesideAnother) {
+    RopeLimits limits;
+    ropeMinimumLimits(&limits);
+    limits.threads = 16384;
+    limits.storage_buffers = 8;
+    for (const bool q_stays : {true, false}) {
+        fusion::Scene scene;
+        scene.frequencies = sample::frequencies(10000, 64);
+        RopeFusedDescription& d = scene.d;
+        d.tokens = 7;
+        d.head_dim = 64;
+        d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
+        d.rotation.pairing_out = ROPE_PAIRING_INTERLEAVED;
+        d.q.heads = 4;
+        d.k.heads = d.v.heads = 2;
+        d.out_of_place = 1;
+        (q_stays ? d.q : d.k).no_rotation = 1;
+        RopePlan plan;
+        ASSERT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_SUCCESS) << plan.reason.text;
+        EXPECT_EQ(ropeDispatchCount(&plan), 1u);
+        ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
+        const gpu::Slots before = fusion::makeSlots(scene, plan, 5);
+        gpu::Slots after = before;
+        ASSERT_TRUE(gpu::run(&device(), plan, &after));
+        EXPECT_TRUE(fusion::checkHost(scene, plan, before, after));
+        EXPECT_EQ(after.bytes[ROPE_SLOT_Q_OUT] == before.bytes[ROPE_SLOT_Q], q_stays);
+        EXPECT_EQ(after.bytes[ROPE_SLOT_K_OUT] == before.bytes[ROPE_SLOT_K], !q_stays);
+        EXPECT_EQ(after.bytes[ROPE_SLOT_V_OUT], before.bytes[ROPE_SLOT_V]);
     }
 }
 
@@ -504,7 +534,7 @@ TEST_P(FusedOnDevice, QueriesAreScaledFromOneIntervalToTheNext) {
     d.tokens = static_cast<uint32_t>(positions.size());
     d.head_dim = 8;
     d.q.heads = 1;
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.query_scale = {values.data(), 4, 8192, 1};
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -573,7 +603,7 @@ TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
     d.tokens = 1;
     d.head_dim = 64;
     d.k.heads = d.v.heads = 1;
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4;
     RopeLimits limits = info.limits;

@@ -87,7 +87,7 @@ void expectFused(rope::Device* device) {
         const RopeFusedDescription& d = scene.d;
         const bool normed = d.q.norm.kind != ROPE_NORM_NONE && d.q.heads != 0;
         const bool rounded = d.cache.kind != ROPE_CACHE_NONE && d.k.element == ROPE_ELEMENT_I8;
-        if (d.cache.shift != 0 || (ran < 1 ? !normed : !rounded)) continue;
+        if (scene.shifts || (ran < 1 ? !normed : !rounded)) continue;
         RopePlan plan;
         if (ropePlanFused(&d, &device->limits(), &plan) != ROPE_SUCCESS) {
             EXPECT_NE(plan.reason.text[0], 0) << fusion::describe(scene);

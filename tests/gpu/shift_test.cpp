@@ -90,13 +90,12 @@ struct Keys {
     // Keys as they are, not rotated.
     void put(const float* keys) {
         RopeFusedDescription d = describe();
-        d.no_rotation = 1;
+        d.q.no_rotation = d.k.no_rotation = 1;
         run(d, keys, nullptr);
     }
     RopeFusedDescription describeShift(int32_t delta) const {
         RopeFusedDescription d = describe();
         d.rotation.operation = ROPE_OPERATION_SHIFT;
-        d.cache.shift = 1;
         d.cache.delta = delta;
         return d;
     }

@@ -53,7 +53,7 @@ TEST_P(ZerosThroughNorms, HaveTheCpusSigns) {
 TEST_P(ZerosThroughNorms, AWeightOfMinusZeroKeepsItsSign) {
     const std::vector<float> weights = {-0.0f, -0.0f, 0.0f, 1.0f};
     RopeFusedDescription d = {};
-    d.tokens = d.k.heads = d.no_rotation = d.out_of_place = 1;
+    d.tokens = d.k.heads = d.k.no_rotation = d.out_of_place = 1;
     d.head_dim = 4;
     d.k.norm.kind = ROPE_NORM_RMS;
     d.k.norm.epsilon = 1e-5f;

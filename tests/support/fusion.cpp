@@ -162,15 +162,14 @@ const rope::FusedTensor* turnedTensor(const rope::ResolvedFused& fused) {
 void fillQuantizedCache(const rope::ResolvedFused& fused, uint64_t seed, std::vector<uint8_t>* cache) {
     const rope::FusedTensor& t = fused.tensors[0];
     RopeFusedDescription d = {};
-    d.no_rotation = 1;
     d.cache = fused.filled.cache;
     d.cache.kind = ROPE_CACHE_POSITIONS;
-    d.cache.shift = 0;
     d.tokens = d.cache.slots;
     const uint32_t sequences = std::max(t.d.batch, t.d.positions.sequences);
     d.batch = rope::cacheKind(fused.filled.cache).per_sequence ? sequences : 1;
     d.head_dim = t.d.head_dim;
     d.k = fused.filled.k;
+    d.k.no_rotation = 1;
     d.k.from = {};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     const std::vector<float> keys = sample::values(size_t{d.batch} * d.tokens * t.heads * t.d.head_dim, seed + 5);
@@ -186,7 +185,7 @@ void fillOutputs(const rope::ResolvedFused& fused, const RopePlan& plan, uint64_
     for (const RopeSlot slot : {ROPE_SLOT_Q_OUT, ROPE_SLOT_K_OUT, ROPE_SLOT_V_OUT}) {
         slots->bytes[slot].assign(plan.bytes[slot], kUntouched);
     }
-    if (fused.filled.cache.shift == 0) return;
+    if (!rope::shiftsCache(fused.filled)) return;
     const RopeElement element = fused.tensors[0].d.element_out;
     std::vector<uint8_t>& cache = slots->bytes[ROPE_SLOT_K_OUT];
     if (rope::isForCaches(element)) {
@@ -394,7 +393,7 @@ class Unfused {
     testing::AssertionResult pass(const rope::FusedTensor& t, const RopeNorm* norm, bool scaled) {
         RopeFusedDescription d = {};
         rope::setRotation(plain(t), &d);
-        d.no_rotation = 1;
+        d.q.no_rotation = d.k.no_rotation = 1;
         std::vector<float> given;
         if (norm != nullptr) d.q.norm = *norm;
         const std::vector<uint8_t>& weights =
@@ -418,7 +417,7 @@ class Unfused {
         for (const bool clips : {false, true}) {
             RopeFusedDescription d = {};
             rope::setRotation(plain(t), &d);
-            d.no_rotation = 1;
+            d.q.no_rotation = d.k.no_rotation = 1;
             if (clips) d.clip = t.clip;
             d.bias_element = scene_.d.bias_element;
             d.q.bias = !clips && t.biased;
@@ -486,7 +485,7 @@ class Unfused {
         d.positions = scene_.d.positions;
         d.rotation.frequencies.axes = scene_.d.rotation.frequencies.axes;
         d.rotation.frequencies.count = scene_.d.rotation.frequencies.count;
-        d.no_rotation = 1;
+        d.q.no_rotation = d.k.no_rotation = 1;
         d.tokens_counted = given.tokens_counted;
         d.tokens_offset = given.tokens_offset;
         d.tokens_batch_stride = given.tokens_batch_stride;

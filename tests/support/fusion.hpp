@@ -11,6 +11,7 @@ namespace fusion {
 // A description with the arrays that it points to. Copies would point to the original's.
 struct Scene {
     RopeFusedDescription d = {};
+    bool shifts = false; // K turns where it lies in the cache
     std::vector<double> frequencies;
     std::vector<uint8_t> axes;
     std::vector<float> q_weights, k_weights, values, k_scales, v_scales;

@@ -52,7 +52,7 @@ void drawShape(sample::Random* random, Scene* scene) {
     r.tokens = drawTokens(random);
     r.out_of_place = random->below(3) != 0;
     r.rotation.pairing = static_cast<RopePairing>(1 + random->below(2));
-    const bool turns_over = r.out_of_place != 0 && scene->d.cache.shift == 0;
+    const bool turns_over = r.out_of_place != 0 && !scene->shifts;
     r.rotation.pairing_out = turns_over ? static_cast<RopePairing>(1 + random->below(2)) : r.rotation.pairing;
     static const uint32_t kChunks[] = {2, 4, 8, 8, 16, 16};
     const uint32_t chunk = kChunks[random->below(6)];
@@ -66,11 +66,11 @@ void drawShape(sample::Random* random, Scene* scene) {
         r.rotation.rotary_begin -= r.rotation.rotary_begin % 2;
         r.rotation.rotary_dim -= r.rotation.rotary_dim % 4;
     }
-    r.q.heads = oneIn(4, random) || scene->d.cache.shift != 0 ? 0 : 1 + random->below(9);
+    r.q.heads = oneIn(4, random) || scene->shifts ? 0 : 1 + random->below(9);
     r.k.heads = r.q.heads == 0 || !oneIn(4, random) ? 1 + random->below(4) : 0;
     r.count_outside = random->below(2);
     r.rotation.angle = oneIn(4, random) ? ROPE_ANGLE_COMPATIBLE : ROPE_ANGLE_EXACT;
-    const bool by_delta = scene->d.cache.shift != 0 && scene->d.cache.delta != 0;
+    const bool by_delta = scene->shifts && scene->d.cache.delta != 0;
     r.rotation.source = by_delta ? ROPE_SOURCE_INLINE : static_cast<RopeSource>(random->below(3));
 }
 
@@ -108,14 +108,14 @@ void drawFrequencies(sample::Random* random, Scene* scene) {
     f.values = scene->frequencies.data();
     f.count = r.rotation.rotary_dim / 2;
     // Rows of another scale than 1 are not shifted or turned back.
-    const bool plain = r.rotation.source != ROPE_SOURCE_INLINE && scene->d.cache.shift != 0;
+    const bool plain = r.rotation.source != ROPE_SOURCE_INLINE && scene->shifts;
     f.scale = plain || oneIn(2, random) ? 0 : oneIn(3, random) ? -1.25 : 1.25;
     static const RopeOperation kOperations[] = {ROPE_OPERATION_TRANSPOSE, ROPE_OPERATION_TRANSPOSE,
                                                 ROPE_OPERATION_INVERSE, ROPE_OPERATION_SHIFT};
     const uint32_t choice = random->below(12);
     const bool inline_or_plain = r.rotation.source == ROPE_SOURCE_INLINE || f.scale == 0;
     if (choice < (inline_or_plain ? 4u : 2u)) r.rotation.operation = kOperations[choice];
-    if (scene->d.cache.shift != 0) r.rotation.operation = ROPE_OPERATION_SHIFT;
+    if (scene->shifts) r.rotation.operation = ROPE_OPERATION_SHIFT;
     if (!oneIn(4, random)) return;
     const uint32_t axes = 2 + random->below(3);
     for (uint32_t pair = 0; pair < f.count; ++pair) scene->axes.push_back(static_cast<uint8_t>(pair % axes));
@@ -161,7 +161,7 @@ void drawStages(sample::Random* random, Scene* scene) {
     const size_t most = size_t{std::max({r.q.heads, r.k.heads, 4u})} * 1024; // V has 4 heads at most
     scene->q_weights = sample::values(most, 7);
     scene->k_weights = sample::values(most, 8);
-    const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
+    const bool runs = scene->shifts ? fitsRuns(r) : fitsQuads(r);
     const bool may_norm = runs && r.rotation.operation == ROPE_OPERATION_FORWARD;
     if (may_norm && r.q.heads != 0 && random->below(2) != 0) d.q.norm = drawNorm(random, scene->q_weights);
     if (may_norm && r.k.heads != 0 && random->below(2) != 0) d.k.norm = drawNorm(random, scene->k_weights);
@@ -175,7 +175,7 @@ void drawStages(sample::Random* random, Scene* scene) {
         if (oneIn(2, random)) d.q.bias_offset = d.k.bias_offset = d.v.bias_offset = 4ull * random->below(40);
     }
     if (r.rotation.operation == ROPE_OPERATION_FORWARD && oneIn(4, random)) d.clip = oneIn(2, random) ? 0.75f : 1e30f;
-    d.no_rotation = random->below(5) == 0;
+    d.q.no_rotation = d.k.no_rotation = random->below(5) == 0;
     if (!runs || r.q.heads == 0 || random->below(2) != 0) return;
     scene->values.resize(9);
     ropeMakeQueryScale(0.1, 9, scene->values.data(), nullptr);
@@ -240,9 +240,9 @@ void drawCachePlaces(sample::Random* random, Scene* scene) {
 }
 
 // An element that heads of so many elements fit.
-RopeElement drawCacheElement(sample::Random* random, const RopeFusedDescription& d, uint32_t dims) {
-    const RopeFusedDescription& r = d;
-    const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
+RopeElement drawCacheElement(sample::Random* random, const Scene& scene, uint32_t dims) {
+    const RopeFusedDescription& r = scene.d;
+    const bool runs = scene.shifts ? fitsRuns(r) : fitsQuads(r);
     const RopeElement element = static_cast<RopeElement>(
         random->below(1u + static_cast<uint32_t>(runs ? rope::kLastElement : rope::kLastTensorElement)));
     return dims % ROPE_BLOCK_ELEMENTS != 0 && isBlocks(element) ? ROPE_ELEMENT_I8 : element;
@@ -264,16 +264,16 @@ void drawCache(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeCache& cache = d.cache;
     const RopeFusedDescription& r = d;
-    cache.kind = static_cast<RopeCacheKind>(cache.shift != 0 ? 1 + random->below(rope::kLastCacheKind)
-                                                             : random->below(1 + rope::kLastCacheKind));
-    if (cache.shift != 0 && cache.delta == 0) cache.kind = ROPE_CACHE_SLOTS;
+    cache.kind = static_cast<RopeCacheKind>(scene->shifts ? 1 + random->below(rope::kLastCacheKind)
+                                                          : random->below(1 + rope::kLastCacheKind));
+    if (scene->shifts && cache.delta == 0) cache.kind = ROPE_CACHE_SLOTS;
     if (cache.kind == ROPE_CACHE_NONE) return;
     cache.order = static_cast<RopeCacheOrder>(random->below(2));
     const uint32_t k_dim = dimOf(r, r.k), v_dim = dimOf(r, d.v);
-    const RopeElement both = drawCacheElement(random, d, k_dim | v_dim);
+    const RopeElement both = drawCacheElement(random, *scene, k_dim | v_dim);
     if (both != ROPE_ELEMENT_DEFAULT) d.k.element = d.v.element = both;
     const bool differ = d.v.heads != 0 && oneIn(6, random);
-    const RopeElement other = differ ? drawCacheElement(random, d, v_dim) : ROPE_ELEMENT_DEFAULT;
+    const RopeElement other = differ ? drawCacheElement(random, *scene, v_dim) : ROPE_ELEMENT_DEFAULT;
     if (other != ROPE_ELEMENT_DEFAULT) d.v.element = other;
     drawGivenScales(random, scene);
     const bool table = cache.kind == ROPE_CACHE_PAGE_TABLE;
@@ -335,10 +335,10 @@ void drawWidths(sample::Random* random, bool own_v, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     RopeFusedDescription& r = d;
     if (!oneIn(3, random)) return;
-    const bool runs = d.cache.shift != 0 ? fitsRuns(r) : fitsQuads(r);
+    const bool runs = scene->shifts ? fitsRuns(r) : fitsQuads(r);
     const uint32_t least = isHalf(r.element) || isHalf(r.q.element) ? 2 : 1;
     const uint32_t step = !runs ? least : oneIn(2, random) ? 4 : 64;
-    const uint32_t begin_step = d.cache.shift == 0 && oneIn(4, random) ? least : step;
+    const uint32_t begin_step = !scene->shifts && oneIn(4, random) ? least : step;
     const auto draw_head = [&](RopeFusedTensor* tensor) {
         tensor->rotary_begin = begin_step * random->below(4);
         const uint64_t end = tensor->rotary_begin + r.rotation.rotary_dim;
@@ -375,7 +375,7 @@ void drawParts(sample::Random* random, Scene* scene) {
 void drawTensors(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     const RopeFusedDescription& r = d;
-    if (d.cache.shift == 0 && random->below(3) != 0) d.v.heads = r.k.heads != 0 ? r.k.heads : 2;
+    if (!scene->shifts && random->below(3) != 0) d.v.heads = r.k.heads != 0 ? r.k.heads : 2;
     const bool own_v = r.k.heads == 0 || oneIn(3, random);
     if (d.v.heads != 0 && own_v && oneIn(3, random)) d.v.heads = 1 + random->below(4);
     drawWidths(random, own_v, scene);
@@ -439,10 +439,18 @@ void drawLimits(sample::Random* random, Scene* scene) {
     if (oneIn(6, random)) tuning = {random->below(25), random->below(12), kPairs[random->below(3)]};
     if (oneIn(16, random)) most.enabled = ~ROPE_ENABLED_STORAGE_16;
     // Several parts. In place they share bytes of an alignment, which validation takes for a hazard.
-    if (d.out_of_place == 0 || d.cache.shift != 0) return;
+    if (d.out_of_place == 0 || scene->shifts) return;
     if (oneIn(4, random)) most.storage_range = 1024u << random->below(4);
     if (oneIn(3, random)) most.group_count[0] = 2 + d.tokens / 16;
     if (oneIn(5, random)) most.group_count[1] = 1;
+}
+
+// Keys on their way to a cache turn by a scale of 1, and not by a shift.
+void turnOnTheWay(Scene* scene) {
+    RopeRotation& r = scene->d.rotation;
+    if (scene->shifts || scene->d.cache.kind == ROPE_CACHE_NONE || r.operation != ROPE_OPERATION_SHIFT) return;
+    r.operation = ROPE_OPERATION_FORWARD;
+    r.frequencies.scale = 0;
 }
 
 // A tensor whose rotary part starts at 0 needs a rotation that does not say another start.
@@ -460,14 +468,15 @@ void nameBegins(RopeFusedDescription* d) {
 void draw(uint64_t seed, Scene* scene) {
     sample::Random random(seed);
     RopeCache& cache = scene->d.cache;
-    cache.shift = oneIn(8, &random);
-    if (cache.shift != 0 && !oneIn(3, &random)) cache.delta = static_cast<int32_t>(random.below(2000)) - 1000;
+    scene->shifts = oneIn(8, &random);
+    if (scene->shifts && !oneIn(3, &random)) cache.delta = static_cast<int32_t>(random.below(2000)) - 1000;
     drawShape(&random, scene);
     drawPositions(&random, scene);
     drawFrequencies(&random, scene);
     drawRows(&random, scene);
-    if (cache.shift == 0) drawStages(&random, scene);
+    if (!scene->shifts) drawStages(&random, scene);
     drawTensors(&random, scene);
+    turnOnTheWay(scene);
     nameBegins(&scene->d);
     drawCount(&random, scene);
     drawLimits(&random, scene);
@@ -558,10 +567,10 @@ std::string describe(const Scene& scene) {
         d.q.norm.after, d.q.norm.all_heads, static_cast<double>(d.q.norm.epsilon), d.k.norm.kind, d.k.norm.after,
         d.k.norm.all_heads, static_cast<double>(d.k.norm.epsilon), d.query_scale.count, c.kind, c.order, d.k.element,
         static_cast<unsigned long long>(d.k.to.token_stride), c.slots, c.page_size, c.map_element,
-        static_cast<unsigned long long>(c.map_batch_stride), c.one_buffer, d.packed_qkv, d.no_rotation,
+        static_cast<unsigned long long>(c.map_batch_stride), c.one_buffer, d.packed_qkv, d.k.no_rotation,
         d.tokens_counted, static_cast<long long>(scene.present[0]), static_cast<long long>(scene.present[1]),
         static_cast<unsigned long long>(d.tokens_offset), static_cast<unsigned long long>(d.tokens_batch_stride),
-        c.shift, c.delta, t.group_size, t.heads, t.pairs, static_cast<long long>(most.storage_range),
+        scene.shifts, c.delta, t.group_size, t.heads, t.pairs, static_cast<long long>(most.storage_range),
         static_cast<int>(most.group_count[0]), static_cast<int>(most.group_count[1]), static_cast<int>(most.group_size),
         static_cast<int>(most.shared_bytes), static_cast<int>(most.storage_buffers), most.enabled);
     const std::string weights =

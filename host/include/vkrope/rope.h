@@ -488,7 +488,8 @@ typedef struct RopeRotation {
     uint32_t rotary_begin;       /* element of the head where the rotary part starts */
     uint32_t rotary_dim;         /* even; 0: head_dim - rotary_begin. The rest of the head passes through bit for bit */
     uint32_t chunk_dim;          /* half pairing: pairs lie in chunks of so many elements, each of two halves; even, and
-                                    rotary_dim a multiple; 0: rotary_dim, one chunk. Gemma 4's vision: rotary_dim / axes */
+                                    rotary_dim a multiple; 0: rotary_dim, one chunk. Gemma 4's vision: rotary_dim /
+                                    axes */
     RopePairing pairing;
     RopePairing pairing_out; /* another than `pairing` only out of place */
     uint32_t skip_first;     /* so many tokens at each sequence's begin are not turned (class and register tokens), */
@@ -934,6 +935,8 @@ typedef struct RopeFusedTensor {
     uint32_t heads;        /* 0: the pass has no such tensor */
     uint32_t head_dim;     /* elements of a head; 0: the description's */
     uint32_t rotary_begin; /* element of a head where the rotary part starts; 0: rotation.rotary_begin. V: not read */
+    uint32_t no_rotation;  /* 1: does not rotate, and its elements keep their order (layers without RoPE). V never
+                              rotates. If no tensor does, source and operation are not read */
     RopeLayout from;
     RopeCacheLayout to;   /* in place: not read. A slot of a cache is a token; without a cache there are no pages */
     RopeElement element;  /* what it is written as: in a cache any element, else a float; 0: the description's. In place
@@ -965,14 +968,13 @@ typedef struct RopeCache {
                                   pipelines */
     uint32_t table_pages;      /* PAGE_TABLE: pages of one sequence */
     uint32_t one_buffer;       /* 1: V's cache is in K_OUT too, from v.to.offset on, else in V_OUT */
-    uint32_t shift;            /* 1: K turns where it lies in the cache, by `delta` or (with SLOTS and delta 0) by the
-                                  positions; operation SHIFT, no V. Quantized elements are widened to float32 (an integer
-                                  times d, plus the minimum; float8 times its scale, or over it), turned, and quantized
-                                  again as above, with new scales or the given ones; a token that does not turn is left
-                                  as it lies. With several sets of frequencies a token without a valid position does not
-                                  turn by `delta` either. Each shift rounds once more, and equal shifts err alike: shift
-                                  seldom and far */
-    int32_t delta;
+    int32_t delta; /* operation SHIFT: positions by which each key turns; 0 with SLOTS: each by its position.
+                      K then turns where it lies in the cache, without Q and V. Quantized elements are widened
+                      to float32 (an integer times d, plus the minimum; float8 times its scale, or over it),
+                      turned, and quantized again as above, with new scales or the given ones; a token that
+                      does not turn is left as it lies. With several sets of frequencies a token without a
+                      valid position does not turn by `delta` either. Each shift rounds once more, and equal
+                      shifts err alike: shift seldom and far */
 } RopeCache;
 
 /* Q goes in place or out of place. K and V go to the cache or, without a cache, as Q does. V is not turned. All three
@@ -1018,8 +1020,6 @@ typedef struct RopeFusedDescription {
                               overlap the sources */
     uint32_t count_outside; /* add 1 to COUNTER for each token without a position or a slot: see above */
     RopeTuning tuning;
-    uint32_t no_rotation; /* 1: nothing rotates (layers without RoPE), elements keep their order; source and operation
-                             are not read */
     RopeElement bias_element; /* of BIASES: F32 (0 too), F16 or BF16, widened to float32 */
     float clip; /* each element of Q, K and V is limited to [-clip, clip], NaN stays: OLMo's and DBRX's clip_qkv; more
                    than 0, and finite; 0: none */
@@ -1431,7 +1431,7 @@ typedef struct RopeHostRotate {
 
 /* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device, biases with `bias` of a
  * tensor. The caches are k_out and v_out (with cache.one_buffer k_out alone); the references have the same elements
- * before they are quantized. With cache.shift K is read from k_out too. With `packed_qkv` K and V are read from q, and
+ * before they are quantized. A shift reads K from k_out too. With `packed_qkv` K and V are read from q, and
  * K in place goes to k_out, which may be q itself. */
 typedef struct RopeHostFused {
     const void* positions;

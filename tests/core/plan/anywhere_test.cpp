@@ -54,7 +54,7 @@ TEST(PlanAnywhere, RefusesAnOddTensorBesideANormedOne) {
         d.tokens = 3;
         d.head_dim = 64;
         d.k.heads = d.v.heads = 2;
-        d.no_rotation = 1;
+        d.q.no_rotation = d.k.no_rotation = 1;
         d.out_of_place = 1;
         d.element = ROPE_ELEMENT_F16;
         (of_v ? d.v : d.k).from.offset = 1;

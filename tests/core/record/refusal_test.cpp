@@ -176,7 +176,7 @@ TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
     rope::setRotation(description_, &d);
     d.q.heads = 0;
     d.k.heads = 2;
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.k.norm.kind = ROPE_NORM_RMS;
     d.k.norm.weights_on_device = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
@@ -273,7 +273,7 @@ TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
     rope::setRotation(description_, &d);
     d.q = {};
     d.k.heads = d.v.heads = 2;
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = kPages * kTokens;
     d.cache.page_size = kTokens;

@@ -251,10 +251,9 @@ TEST(HostFused, ReadsNoPositionsThatItDoesNotNeed) {
         if (by_delta) {
             d.v.heads = 0;
             d.rotation.operation = ROPE_OPERATION_SHIFT;
-            d.cache.shift = 1;
             d.cache.delta = 4;
         } else {
-            d.no_rotation = 1;
+            d.q.no_rotation = d.k.no_rotation = 1;
         }
         run(d, slots.data(), 2 * kKeys * kDim);
     }
@@ -316,7 +315,7 @@ TEST(HostFused, PackedSequencesHaveTheirCaches) {
 TEST(HostFused, ATokenOfNoSequenceHasNoSlot) {
     const std::vector<int32_t> all = {0, 2, 3, 2, 1}; // the length of one sequence, then slots
     RopeFusedDescription d = cached(3, ROPE_CACHE_SLOTS, 4);
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.positions = {};
     d.positions.kind = ROPE_POSITIONS_PACKED;
     d.positions.sequences = 1;
@@ -345,7 +344,6 @@ TEST(HostFused, AShiftTurnsKeysWhereTheyLie) {
         d.rotation.operation = ROPE_OPERATION_SHIFT;
         d.rotation.frequencies.scale = 1.5; // a shift has none
         d.cache.map_offset = 2;
-        d.cache.shift = 1;
         d.cache.delta = delta;
         const std::vector<float> before = sample::values(8 * kKeys * kDim, 7);
         std::vector<float> k = before;

@@ -81,7 +81,7 @@ TEST(HostHeads, LayerNormWithBiasesBeforeAndBehindTheRotation) {
 TEST(HostHeads, LayerNormRoundsInThePromisedOrder) {
     const std::vector<float> w = weights(kDim), b = sample::values(kDim, 21);
     RopeFusedDescription d = plain(16);
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.q.norm = normOf(ROPE_NORM_LAYER, 1e-3f, w.data(), b.data());
     const Outcome r = run(d);
     for (uint32_t h = 0; h < 16 * kQueries; ++h) {
@@ -200,7 +200,7 @@ TEST(HostHeads, AClipLimitsAndLeavesNaN) {
     d.tokens = 1;
     d.head_dim = 12;
     d.q.heads = 1;
-    d.out_of_place = d.no_rotation = 1;
+    d.out_of_place = d.q.no_rotation = d.k.no_rotation = 1;
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.clip = 0.5f;
     float out[12];

@@ -92,7 +92,7 @@ TEST(HostFused, NormsRoundInThePromisedOrder) {
     const std::vector<float> w = weights(kDim * kQueries);
     for (const uint32_t all_heads : {0u, 1u}) {
         RopeFusedDescription d = plain(kTokens);
-        d.no_rotation = 1;
+        d.q.no_rotation = d.k.no_rotation = 1;
         d.q.norm = {ROPE_NORM_RMS, 0, all_heads, 1e-3f, w.data(), 0.25f, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         const Outcome r = run(d);
         const uint32_t together = all_heads != 0 ? kQueries : 1;

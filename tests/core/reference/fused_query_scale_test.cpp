@@ -30,7 +30,7 @@ TEST(HostFused, QueriesAreScaledByTheirPositions) {
     const std::vector<int32_t> positions = {-3, 0, 8190, 8191, 16382, 16383, 40000, INT32_MAX, INT32_MIN};
     for (const uint32_t offset : {0u, 1u}) {
         RopeFusedDescription d = plain(static_cast<uint32_t>(positions.size()));
-        d.no_rotation = 1;
+        d.q.no_rotation = d.k.no_rotation = 1;
         d.positions = {};
         d.query_scale = {values.data(), 4, 8192, offset};
         const Outcome r = run(d, positions.data());
@@ -48,7 +48,7 @@ TEST(HostFused, QueriesWithoutAPositionTakeTheFirstScale) {
     const float values[] = {3, 5};
     const int64_t positions[] = {1, (int64_t{1} << 40) + 1};
     RopeFusedDescription d = plain(2);
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.positions = {};
     d.positions.element = ROPE_POSITION_INT64;
     d.query_scale = {values, 2, 1, 0};

@@ -36,7 +36,7 @@ TEST(HostFused, RefusesAPassThatDoesNothing) {
         d->v.heads = d->query_scale.count = 0;
         d->q.norm.kind = d->k.norm.kind = ROPE_NORM_NONE;
         d->out_of_place = d->packed_qkv = 0;
-        d->no_rotation = 1;
+        d->q.no_rotation = d->k.no_rotation = 1;
     });
 }
 
@@ -45,7 +45,7 @@ TEST(HostFused, RefusesMorePairsThanThereAreBesideAxesWithoutARotation) {
     static const uint8_t kAxes[1] = {};
     expectRefused("frequencies.count is 4294967295 beside frequencies.axes; there are at most",
                   [](RopeFusedDescription* d) {
-                      d->no_rotation = 1;
+                      d->q.no_rotation = d->k.no_rotation = 1;
                       d->rotation.frequencies = {nullptr, UINT32_MAX, 1, kAxes, 1};
                   });
 }
@@ -72,6 +72,8 @@ TEST(HostFused, RefusesNormsBesideOtherOperations) {
             operation == ROPE_OPERATION_INVERSE ? "operation inverse with k.norm" : "operation shift with k.norm";
         expectRefused(name, [operation](RopeFusedDescription* d) {
             d->rotation.operation = operation;
+            d->cache.kind = ROPE_CACHE_NONE;
+            d->k.element = d->v.element = ROPE_ELEMENT_DEFAULT;
             d->k.norm.kind = ROPE_NORM_L2;
         });
     }
@@ -165,11 +167,12 @@ TEST(HostFused, RefusesClipsAndBiases) {
             d->v.bias_offset = uint64_t{1} << 32;
         },
         ROPE_ERROR_TOO_LARGE);
-    expectRefused("cache.shift turns K alone where it lies, but clip is set", [](RopeFusedDescription* d) {
-        d->q.heads = d->v.heads = 0;
-        d->cache.shift = 1;
-        d->clip = 1;
-    });
+    expectRefused("operation shift with a cache turns K alone where it lies, but clip is set",
+                  [](RopeFusedDescription* d) {
+                      d->q.heads = d->v.heads = 0;
+                      d->rotation.operation = ROPE_OPERATION_SHIFT;
+                      d->clip = 1;
+                  });
     expectRefused("q: head_dim is 66; with a norm, biases, a scale of queries or a quantized cache",
                   [](RopeFusedDescription* d) {
                       d->head_dim = 66;
@@ -424,7 +427,7 @@ TEST(HostFused, RefusesPositionsOfOneTensorThatOverlapTheSlotsOfAnother) {
     };
     expectRangesRefused(sentence, [&](RopeFusedDescription* d) {
         scaled(d);
-        d->no_rotation = 1;
+        d->q.no_rotation = d->k.no_rotation = 1;
     });
     expectRangesRefused(sentence, [&](RopeFusedDescription* d) {
         scaled(d);
@@ -457,7 +460,7 @@ TEST(HostFused, TakesRangesThatDoNotMeet) {
     });
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
-        d->no_rotation = 1;
+        d->q.no_rotation = d->k.no_rotation = 1;
     });
     expectRangesRefused("", [&](RopeFusedDescription* d) {
         atOnePlace(d);
@@ -485,7 +488,6 @@ void expectShiftRefused(const std::string& piece, const std::function<void(RopeF
     expectRefused(piece, [&spoil](RopeFusedDescription* d) {
         d->q.heads = d->v.heads = 0;
         d->rotation.operation = ROPE_OPERATION_SHIFT;
-        d->cache.shift = 1;
         d->cache.delta = 2;
         spoil(d);
     });
@@ -495,13 +497,9 @@ TEST(HostFused, RefusesShiftsThatAreNone) {
     expectShiftRefused("but q has heads", [](RopeFusedDescription* d) { d->q.heads = 1; });
     expectShiftRefused("but v has heads", [](RopeFusedDescription* d) { d->v.heads = 1; });
     expectShiftRefused("but k.norm is set", [](RopeFusedDescription* d) { d->k.norm.kind = ROPE_NORM_RMS; });
-    expectShiftRefused("but no_rotation is 1", [](RopeFusedDescription* d) { d->no_rotation = 1; });
     expectShiftRefused("but packed_qkv is 1", [](RopeFusedDescription* d) { d->packed_qkv = 1; });
     expectShiftRefused("but pairing_out",
                        [](RopeFusedDescription* d) { d->rotation.pairing_out = ROPE_PAIRING_INTERLEAVED; });
-    expectShiftRefused("cache.kind 0", [](RopeFusedDescription* d) { d->cache.kind = ROPE_CACHE_NONE; });
-    expectShiftRefused("with operation 0",
-                       [](RopeFusedDescription* d) { d->rotation.operation = ROPE_OPERATION_FORWARD; });
     expectShiftRefused("cache.delta is 0 with cache.kind 3", [](RopeFusedDescription* d) {
         d->cache.kind = ROPE_CACHE_RING;
         d->cache.delta = 0;

@@ -67,10 +67,10 @@ TEST(HostFused, GivesTheBitsOfThePassesThatItReplaces) {
         all.q.norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
         all.query_scale = {values, 1, 1, 0};
         RopeFusedDescription norm = plain(5);
-        norm.no_rotation = 1;
+        norm.q.no_rotation = norm.k.no_rotation = 1;
         norm.q.norm = all.q.norm;
         RopeFusedDescription scale = plain(5);
-        scale.no_rotation = 1;
+        scale.q.no_rotation = scale.k.no_rotation = 1;
         scale.query_scale = all.query_scale;
         const size_t count = 5 * kQueries * kDim;
         const std::vector<float> wide = sample::values(count, 11);
@@ -138,7 +138,7 @@ TEST(HostFused, PackedRowsHoldQKAndV) {
     RopeFusedDescription d = cached(2, ROPE_CACHE_POSITIONS, 8);
     d.q.heads = kQueries;
     d.packed_qkv = 1;
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.cache.one_buffer = 1;
     d.v.to.offset = 8 * kKeys * kDim;
     constexpr uint32_t kRow = (kQueries + 2 * kKeys) * kDim;

@@ -242,7 +242,6 @@ RopeResult resolveCache(const RopeRotateDescription& d, RopeCache* cache, RopeRe
         memset(cache, 0, sizeof *cache);
         return result;
     }
-    if (cache->shift == 0) cache->delta = 0;
     result = resolvePages(cache, reason);
     return result != ROPE_SUCCESS ? result : resolveSlotMap(d, cache, reason);
 }

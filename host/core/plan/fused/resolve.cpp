@@ -61,34 +61,21 @@ bool changesPairing(const RopeRotation& r) {
 }
 
 // Refuses options that a cache turned where it lies cannot have.
-RopeResult checkShiftAlone(const RopeFusedDescription& given, RopeReason* reason) {
+RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
+    if (!shiftsCache(given)) return ROPE_SUCCESS;
+    const RopeCache& cache = given.cache;
     const char* what = given.q.heads != 0               ? "q has heads"
                        : given.v.heads != 0             ? "v has heads"
                        : given.k.norm.kind != 0         ? "k.norm is set"
-                       : given.no_rotation != 0         ? "no_rotation is 1"
                        : given.packed_qkv != 0          ? "packed_qkv is 1"
                        : given.k.bias != 0              ? "k.bias is 1"
                        : given.clip != 0                ? "clip is set"
                        : changesPairing(given.rotation) ? "pairing_out is another than pairing"
                                                         : nullptr;
-    if (what != nullptr)
-        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift turns K alone where it lies, but %s", what);
-    if (given.k.heads == 0 || given.cache.kind == ROPE_CACHE_NONE) {
-        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with k.heads %u and cache.kind %d; it takes both",
-                      given.k.heads, static_cast<int>(given.cache.kind));
+    if (what != nullptr) {
+        return refuse(reason, ROPE_ERROR_INVALID, "operation shift with a cache turns K alone where it lies, but %s",
+                      what);
     }
-    if (given.rotation.operation != ROPE_OPERATION_SHIFT) {
-        return refuse(reason, ROPE_ERROR_INVALID, "cache.shift with operation %d; it must be ROPE_OPERATION_SHIFT (%d)",
-                      static_cast<int>(given.rotation.operation), ROPE_OPERATION_SHIFT);
-    }
-    return ROPE_SUCCESS;
-}
-
-RopeResult checkShift(const RopeFusedDescription& given, RopeReason* reason) {
-    const RopeCache& cache = given.cache;
-    if (cache.shift == 0) return ROPE_SUCCESS;
-    const RopeResult result = checkShiftAlone(given, reason);
-    if (result != ROPE_SUCCESS) return result;
     if (cache.delta == 0 && cache.kind != ROPE_CACHE_SLOTS) {
         return refuse(
             reason, ROPE_ERROR_INVALID,
@@ -167,11 +154,12 @@ RopeResult resolveElement(const char* name, bool cached, bool in_place, RopeElem
                   name, static_cast<int>(element), static_cast<int>(given));
 }
 
+bool rotates(const RopeFusedTensor& t) { return t.heads != 0 && t.no_rotation == 0; }
+
 // Fills in all of a description but its tensors. The description is checked as a pass out of place, for tensors that
 // are moved.
 RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     RopeFusedDescription* filled = &fused->filled;
-    if (filled->q.heads == 0 && filled->k.heads == 0) filled->no_rotation = 1; // V alone
     RopeResult result = checkFusedTensors(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkQueryScale(*filled, reason);
     if (result == ROPE_SUCCESS) result = checkShift(*filled, reason);
@@ -181,17 +169,17 @@ RopeResult resolveAllButTensors(ResolvedFused* fused, RopeReason* reason) {
     fused->count_element = wide ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
     d.element_out = ROPE_ELEMENT_DEFAULT; // each tensor says its own
     d.out_of_place = 1;
-    result = resolveWithoutTensors(filled->no_rotation == 0, &d, reason);
+    result = resolveWithoutTensors(rotates(filled->q) || rotates(filled->k), &d, reason);
     d.out_of_place = filled->out_of_place;
     filled->batch = d.batch;
     filled->element = d.element;
     filled->rotation = d.rotation;
     filled->positions = d.positions;
+    if (!shiftsCache(*filled)) filled->cache.delta = 0;
     if (result == ROPE_SUCCESS) result = resolveCache(d, &filled->cache, reason);
     const bool cached = filled->cache.kind != ROPE_CACHE_NONE, in_place = filled->out_of_place == 0;
-    const bool turned = filled->no_rotation == 0; // the rotary part is the same for all, wherever it starts
-    if (result == ROPE_SUCCESS) result = resolveWidth("q", turned, d, &filled->q, reason);
-    if (result == ROPE_SUCCESS) result = resolveWidth("k", turned, d, &filled->k, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("q", rotates(filled->q), d, &filled->q, reason);
+    if (result == ROPE_SUCCESS) result = resolveWidth("k", rotates(filled->k), d, &filled->k, reason);
     if (result == ROPE_SUCCESS) result = resolveWidth("v", false, d, &filled->v, reason);
     if (result == ROPE_SUCCESS) result = resolveElement("q", false, in_place, d.element, &filled->q, reason);
     if (result == ROPE_SUCCESS)
@@ -221,7 +209,7 @@ void setCacheOfTensor(const RopeCache& cache, const RopeFusedTensor& given, Fuse
     if (t->has_scales) t->scales = given.stored_scales;
     t->given_scale = given.given_scale;
     t->to_slot = t->role == kV && cache.one_buffer == 0 ? ROPE_SLOT_V_OUT : ROPE_SLOT_K_OUT;
-    if (cache.shift == 0) return;
+    if (!isShifted(*t)) return;
     t->d.element = isForCaches(given.element) ? ROPE_ELEMENT_F32 : given.element; // what the shader turns
     t->from_slot = t->to_slot;
 }
@@ -253,9 +241,9 @@ RopeResult addFusedTensor(const TensorRole& role, ResolvedFused* fused, RopeReas
     t->d.element_out = given.element;
     t->heads = given.heads;
     t->cached = t->role != kQ && filled.cache.kind != ROPE_CACHE_NONE;
-    const bool in_place = t->cached ? filled.cache.shift != 0 : filled.out_of_place == 0;
+    const bool in_place = t->cached ? shiftsCache(filled) : filled.out_of_place == 0;
     t->d.out_of_place = !in_place;
-    t->turned = filled.no_rotation == 0 && t->role != kV;
+    t->turned = t->role != kV && rotates(given);
     if (t->role == kV && t->d.head_dim != filled.head_dim)
         t->d.rotation.rotary_dim = t->d.rotation.chunk_dim = 0; // it may not fit
     if (!t->turned) clearFusedRotation(&t->d);

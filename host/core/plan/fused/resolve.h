@@ -40,7 +40,11 @@ struct FusedTensor {
     RopeNorm norm;
 };
 
-// A shifted tensor turns where it lies in the cache.
+// A shift with a cache turns K where it lies there.
+inline bool shiftsCache(const RopeFusedDescription& d) {
+    return d.cache.kind != ROPE_CACHE_NONE && d.k.heads != 0 && d.k.no_rotation == 0 &&
+           d.rotation.operation == ROPE_OPERATION_SHIFT;
+}
 inline bool isShifted(const FusedTensor& t) { return t.cached && t.d.out_of_place == 0; }
 inline SideBits fusedSideBits(const FusedTensor& t) {
     return {strideBits(t.source) | (isShifted(t) ? strideBits(t.cache) : 0),
@@ -83,7 +87,7 @@ inline bool isIdle(const FusedTensor& tensor) {
 }
 constexpr uint32_t kMaxVectorHead = 1024; // elements of a head that is normed, quantized or scaled
 
-inline bool isTurnedByDelta(const RopeCache& cache) { return cache.shift != 0 && cache.delta != 0; }
+inline bool isTurnedByDelta(const RopeCache& cache) { return cache.delta != 0; }
 // The positions that a pass reads. A turn reads every axis, and the set. Slots and the scale of queries read axis 0.
 // Other passes read only the lengths of packed sequences: for a window, because a token outside every sequence has no
 // slot, or because another tensor reads them.

@@ -176,7 +176,6 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.k.element = d.v.element = ROPE_ELEMENT_F16;
     d.cache.slots = 64;
-    d.cache.shift = 1;
     d.cache.delta = -3;
     RopePlan plain, other;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plain), ROPE_SUCCESS) << plain.reason.text;
@@ -360,7 +359,7 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 
     d = llamaToCache();
-    d.no_rotation = 1;
+    d.q.no_rotation = d.k.no_rotation = 1;
     d.head_dim = 20;
     d.v.to.offset = 4096 * 8 * 20;
     d.q.norm.kind = ROPE_NORM_RMS;
@@ -384,7 +383,6 @@ TEST(PlanFused, AShiftReadsSetsBehindAllAxes) {
     d.rotation.frequencies = {kFrequencies.data(), 64, 1, axes.data(), 2};
     d.cache.kind = ROPE_CACHE_POSITIONS;
     d.cache.slots = 4;
-    d.cache.shift = 1;
     d.cache.delta = 3;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;

@@ -209,7 +209,6 @@ TEST(PlanFused, SharesThePipelineOfAShiftBetweenCaches) {
         d.cache.kind = ROPE_CACHE_POSITIONS;
         d.cache.order = ROPE_CACHE_HND;
         d.cache.slots = slots;
-        d.cache.shift = 1;
         d.cache.delta = -3;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
