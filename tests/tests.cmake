@@ -199,7 +199,7 @@ add_test(NAME Floor.IsEnoughForEveryKindOfPlan
 set_tests_properties(Floor.IsEnoughForEveryKindOfPlan PROPERTIES ENVIRONMENT VKROPE_TEST_FLOOR=1 SKIP_RETURN_CODE 77)
 
 # C99 hosts, linked by the C compiler alone.
-foreach(consumer consumer_c99 consumer_small)
+foreach(consumer consumer_c99 consumer_fused consumer_small)
     string(REPLACE _ - target vkrope-${consumer})
     add_executable(${target} tests/faces/${consumer}.c)
     target_link_libraries(${target} PRIVATE vkrope m)
@@ -208,6 +208,15 @@ foreach(consumer consumer_c99 consumer_small)
     target_link_options(${target} PRIVATE -Wl,--gc-sections)
 endforeach()
 add_test(NAME Consumer.OfC99 COMMAND vkrope-consumer-c99)
+set(VKROPE_EXAMPLES ${CMAKE_CURRENT_BINARY_DIR}/examples/fused_examples.inc)
+add_custom_command(OUTPUT ${VKROPE_EXAMPLES}
+    COMMAND awk -f ${PROJECT_SOURCE_DIR}/tests/faces/examples.awk ${PROJECT_SOURCE_DIR}/host/include/vkrope/rope.h
+            > ${VKROPE_EXAMPLES}
+    DEPENDS tests/faces/examples.awk host/include/vkrope/rope.h VERBATIM)
+target_sources(vkrope-consumer-fused PRIVATE ${VKROPE_EXAMPLES})
+target_include_directories(vkrope-consumer-fused PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/examples)
+file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/examples)
+add_test(NAME Consumer.PlansTheExamplesOfTheHeader COMMAND vkrope-consumer-fused)
 
 # Not optimized, so that its own inline functions are called by name.
 add_executable(vkrope-consumer-names tests/faces/consumer_names.cpp)

@@ -166,6 +166,7 @@ void FusedBenchState::describe() {
     r.out_of_place = 1;
     d.packed_qkv = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.k.element = d.v.element = kind_.cache;
     d.cache.page_size = kPageSize;
     d.cache.one_buffer = 1;
@@ -173,8 +174,8 @@ void FusedBenchState::describe() {
     weights_ = noise(size_t{heads_.k_dim} * std::max(kind_.q_heads, kind_.kv_heads), &state);
     if (kind_.norm.kind != ROPE_NORM_NONE) {
         d.k.norm = kind_.norm;
-        d.k.norm.weights_on_device = bench_->limits().storage_buffers >= 7; // an engine's own way, where there is room
-        if (d.k.norm.weights_on_device == 0) d.k.norm.weights = weights_.data();
+        // An engine's own way is the buffer, where there is room.
+        if (bench_->limits().storage_buffers < 7) d.k.norm.weights = weights_.data();
         if (kind_.latent) d.k.norm.dim = heads_.k_begin;
         if (!kind_.latent) d.q.norm = d.k.norm;
     }
@@ -422,9 +423,9 @@ const std::vector<FusedKind>& fusedKinds() {
                           f8 = ROPE_ELEMENT_F8_E4M3, bf16 = ROPE_ELEMENT_BF16;
     constexpr RopeSource rows = ROPE_SOURCE_ROWS, computed = ROPE_SOURCE_INLINE;
     constexpr RopeNorm none = {};
-    constexpr RopeNorm before = {ROPE_NORM_RMS, 0, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
-    constexpr RopeNorm after = {ROPE_NORM_RMS, 1, 0, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
-    constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    constexpr RopeNorm before = {ROPE_NORM_RMS, 1e-6f, 0, 0, 0, 0, 0, nullptr, nullptr, {}, 0, 0, 0, 0};
+    constexpr RopeNorm after = {ROPE_NORM_RMS, 1e-6f, 1, 0, 0, 0, 0, nullptr, nullptr, {}, 0, 0, 0, 0};
+    constexpr RopeNorm all_heads = {ROPE_NORM_RMS, 1e-6f, 0, 1, 0, 0, 0, nullptr, nullptr, {}, 0, 0, 0, 0};
     static const std::vector<FusedKind> all = {{"kv_f32", 0, 8, f32, f32, none, false, false, rows},
                                                {"kv_f16", 0, 8, f16, f16, none, false, false, rows},
                                                {"kv_f32_to_f16", 0, 8, f32, f16, none, false, false, rows},

@@ -109,6 +109,7 @@ RopeFusedDescription PassCollector::describeFused(uint32_t head_dim, RopeElement
     d.packed_qkv = packed;
     d.cache.one_buffer = packed;
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.cache.slots = kTokens;
     d.cache.page_size = 16;
     d.cache.map_offset = kTokens;
@@ -132,6 +133,7 @@ void PassCollector::addFused(const char* name, uint32_t head_dim, RopeElement el
 RopeFusedDescription PassCollector::describeCache(uint32_t head_dim, RopeElement element) const {
     RopeFusedDescription d = describeFused(head_dim, ROPE_ELEMENT_F16, true);
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
+    d.cache.map_in_positions = 1;
     d.cache.table_pages = kTokens / 16;
     d.k.element = d.v.element = element;
     d.k.stored_scales.offset = d.v.to.offset / 2;
@@ -184,7 +186,6 @@ void PassCollector::addCaches() {
     addPlan("cache-f8-given", d);
     addShift("shift-f8-given", d);
     d.k.norm = norm;
-    d.k.norm.weights_on_device = 1;
     addPlan("cache-f8-given-norm", d);
     d = describeCache(96, ROPE_ELEMENT_Q8_0); // three blocks in a head
     addPlan("cache-q8_0-odd", d);
@@ -204,7 +205,9 @@ void PassCollector::addRelayedHeads() {
     d.q.from.offset = 2;
     d.q.norm.kind = ROPE_NORM_RMS;
     d.q.norm.epsilon = 1e-6f;
+    d.q.norm.no_weights = 1;
     addPlan("heads-relayed", d);
+    d.q.norm.no_weights = 0;
     d.q.norm.weights = ones_.data();
     d.k = d.v = {};
     d.cache = {};
@@ -222,11 +225,9 @@ void PassCollector::addEngines() {
         d.k.heads = 8;
         d.k.norm.kind = ROPE_NORM_RMS;
         d.k.norm.epsilon = 1e-6f;
-        d.k.norm.weights_on_device = 1;
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.slots = kTokens;
         d.k.element = d.v.element = element;
-        d.cache.slot_map_apart = 1;
         d.k.stored_scales.offset = uint64_t{kTokens} * 8 * 128 / 4;
         RopePlan plan;
         RopeResult result = ropePlanFused(&d, &limits_, &plan);
@@ -257,7 +258,6 @@ void PassCollector::addLatents() {
         d.k.norm.kind = ROPE_NORM_RMS;
         d.k.norm.epsilon = 1e-6f;
         d.k.norm.dim = 512;
-        d.k.norm.weights_on_device = 1;
         addPlan(element == ROPE_ELEMENT_F32 ? "latent-f32" : "latent-bf16", d);
         if (element == ROPE_ELEMENT_F32) continue;
         d.k.element = d.v.element = ROPE_ELEMENT_F8_E4M3;
@@ -275,6 +275,7 @@ void PassCollector::addHeads() {
     RopePlan plan;
     add("heads-layer", ropePlanFused(&d, &limits_, &plan), plan);
     d.q.norm.kind = d.k.norm.kind = d.v.norm.kind = ROPE_NORM_RMS;
+    d.v.norm.no_weights = 1;
     d.q.norm.biases = d.k.norm.biases = nullptr;
     add("heads-v-norm", ropePlanFused(&d, &limits_, &plan), plan);
     d.k.element = d.v.element = ROPE_ELEMENT_I8;
@@ -299,7 +300,6 @@ void PassCollector::addFewHeads() {
     d.v.to.offset = uint64_t{kTokens} * 256;
     d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
     d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
-    d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
     d.q.norm.weights_element = d.k.norm.weights_element = ROPE_ELEMENT_BF16;
     d.q.norm.weight_plus = d.k.norm.weight_plus = 1;
     addPlan("one-kv-head-normed", d);
@@ -318,7 +318,6 @@ void PassCollector::addFewHeads() {
     d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
     d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
     d.q.norm.all_heads = d.k.norm.all_heads = 1;
-    d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
     d.q.norm.weights_element = d.k.norm.weights_element = ROPE_ELEMENT_BF16;
     addPlan("norm-all-heads", d);
 }

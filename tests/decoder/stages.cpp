@@ -55,6 +55,7 @@ void setCache(const Options& options, RopeFusedDescription* d) {
     cache.slots = CACHE_PAGES * PAGE_SIZE;
     cache.page_size = PAGE_SIZE;
     cache.map_offset = options.cache == ROPE_CACHE_SLOTS ? STEP_SLOTS : STEP_TABLE;
+    cache.map_in_positions = 1;
     cache.table_pages = TABLE_PAGES;
     d->v.to.offset = CACHE_V_AT;
     cache.one_buffer = 1;

@@ -245,6 +245,7 @@ TEST(Plan, TakesNoFrequenciesAndItsHostRunsDo) {
     RopeFusedDescription fused = {};
     rope::setRotation(d, &fused);
     fused.q.norm.kind = ROPE_NORM_L2;
+    fused.q.norm.no_weights = 1;
     ASSERT_EQ(ropePlanFused(&fused, nullptr, &without), ROPE_SUCCESS) << without.reason.text;
     RopeHostFused fused_host = {};
     fused_host.q = q.data();

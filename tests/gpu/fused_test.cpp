@@ -19,7 +19,7 @@ using combinations::choiceIf;
 
 // Where a norm's weights come from: nowhere, from the parameters, or from a buffer of their own of some element.
 uint64_t weightChoice(const RopeNorm& norm) {
-    if (norm.weights_on_device == 0) return norm.weights != nullptr;
+    if (norm.no_weights != 0 || norm.weights != nullptr) return norm.weights != nullptr;
     return 1u + std::max<uint32_t>(norm.weights_element, ROPE_ELEMENT_F32);
 }
 
@@ -60,7 +60,7 @@ combinations::Choices choicesOf(const fusion::Scene& scene) {
             choiceIf(has_cache && d.v.heads != 0, cache.one_buffer),
             choiceIf(has_cache, d.rotation.operation == ROPE_OPERATION_SHIFT),
             choiceIf(maps, cache.map_element),
-            choiceIf(maps, cache.slot_map_apart),
+            choiceIf(maps, cache.map_in_positions),
             choiceIf(d.q.norm.kind != ROPE_NORM_NONE, weightChoice(d.q.norm)),
             choiceIf(d.k.norm.kind != ROPE_NORM_NONE, weightChoice(d.k.norm)),
             choiceIf(d.v.heads != 0, d.v.norm.kind),
@@ -169,6 +169,7 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     d.q.heads = 5;
     d.k.heads = d.v.heads = 2;
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
+    d.cache.map_in_positions = 1;
     d.k.element = d.v.element = b.element;
     d.cache.slots = 64;
     d.cache.page_size = 16;
@@ -187,9 +188,9 @@ void describeBesideQ(const BesideQ& b, fusion::Scene* scene) {
     d.k.rotary_begin = 512;
     d.k.stored_scales.offset = 64 * 576 / 4;
     if (b.given != 0) d.k.given_scale.count = 1;
-    d.k.norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->k_weights.data(), 0, 0, {}, 0, 0, 0, 0, 512, nullptr, 0};
+    d.k.norm = {ROPE_NORM_RMS, 1e-6f, 0, 0, 0, 512, 0, scene->k_weights.data(), nullptr, {}, 0, 0, 0, 0};
     if (b.out_of_place != 0)
-        d.q.norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, scene->q_weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        d.q.norm = {ROPE_NORM_RMS, 1e-6f, 0, 0, 0, 0, 0, scene->q_weights.data(), nullptr, {}, 0, 0, 0, 0};
 }
 
 // Q takes one dispatch with K and V that become integers, float8 or blocks, as the plans of GPUs have it, with the bits
@@ -249,6 +250,7 @@ TEST_P(FusedOnDevice, PassesForThreePartsFillACacheAsOnePassDoes) {
         d.positions.kind = ROPE_POSITIONS_COUNTED;
         d.rotation.frequencies = {scene.frequencies.data(), 32, 1, nullptr, 1};
         d.cache.kind = ROPE_CACHE_SLOTS;
+        d.cache.map_in_positions = 1;
         d.k.element = d.v.element = element;
         d.cache.slots = kParts * kPartSlots;
         if (rope::formatOf(element).scale == rope::ElementScale::kApart) { // behind the elements of each slot
@@ -416,7 +418,6 @@ TEST_P(FusedOnDevice, KeysOfEveryElementTurn) {
         d.k.element = d.v.element = element;
         d.k.stored_scales.offset = 48 * 3 * 128 / 4;
         d.cache.delta = -9;
-        d.cache.slot_map_apart = 1;
         const bool given = rope::isFloat8(element) && number > rope::kLastElement;
         if (given) d.k.given_scale = {&kScale, 1, 0};
         RopePlan plan;
@@ -568,7 +569,6 @@ TEST_P(FusedOnDevice, WeightsAnywhereAreThoseOfTheParameters) {
             d.q.norm.after = offset > 1;
             d.q.norm.all_heads = offset > 3;
             d.q.norm.epsilon = 1e-6f;
-            d.q.norm.weights_on_device = 1;
             d.q.norm.weights_element = element;
             d.q.norm.weights_offset = offset;
             RopePlan plan, given_plan;
@@ -579,7 +579,6 @@ TEST_P(FusedOnDevice, WeightsAnywhereAreThoseOfTheParameters) {
             std::vector<float> weights(d.q.norm.all_heads != 0 ? 5 * 128 : 128);
             ropeConvertElements(&before.bytes[ROPE_SLOT_Q_WEIGHTS][offset * ropeElementBytes(element)], element,
                                 weights.data(), ROPE_ELEMENT_F32, weights.size());
-            d.q.norm.weights_on_device = 0;
             d.q.norm.weights = weights.data();
             ASSERT_EQ(ropePlanFused(&d, &device().limits(), &given_plan), ROPE_SUCCESS) << given_plan.reason.text;
             given.set(ROPE_SLOT_PARAMETERS, weights);
@@ -605,6 +604,7 @@ TEST_P(FusedOnDevice, APlanBeyondTheContextsBindingsIsNotPrepared) {
     d.k.heads = d.v.heads = 1;
     d.q.no_rotation = d.k.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.cache.slots = 4;
     RopeLimits limits = info.limits;
     limits.storage_buffers = 6;

@@ -151,7 +151,8 @@ RopeNorm normOf(const Kind& kind) {
     norm.epsilon = static_cast<float>(kEpsilon);
     norm.dim = kind.normed;
     norm.weights = kind.weights.empty() ? nullptr : kind.weights.data();
-    norm.weights_per_head = kind.weights.size() > kind.dim;
+    norm.no_weights = kind.weights.empty();
+    if (kind.weights.size() > kind.dim) norm.weights_head_stride = kind.dim;
     return norm;
 }
 
@@ -183,6 +184,7 @@ RopeFusedDescription HeadsTest::describe(const Toy& toy, uint32_t tokens) const 
     d.k.bias_offset = toy.q.biases.size();
     d.v.bias_offset = toy.q.biases.size() + toy.k.biases.size();
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
+    d.cache.map_in_positions = 1;
     d.k.element = d.v.element = toy.cached();
     if (toy.float8 != ROPE_ELEMENT_DEFAULT) d.k.given_scale = {&kScale, 1, 0};
     d.cache.slots = kPageSize * kPages;

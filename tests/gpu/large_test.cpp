@@ -118,6 +118,7 @@ TEST_P(Large, SlotsOfACacheOfBlocksHaveTheCpusBits) {
     const std::vector<double> frequencies = sample::frequencies(500000, kHeadDim);
     d.rotation.frequencies = {frequencies.data(), kHeadDim / 2, 1, nullptr, 1};
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.k.element = d.v.element = ROPE_ELEMENT_Q4_0;
     d.cache.map_offset = d.tokens;
     RopePlan plan;

@@ -128,6 +128,7 @@ TEST_P(Marks, MakeFusedPassesNan) {
         RopeFusedDescription d = {};
         rope::setRotation(describe(head, frequencies, angle), &d);
         d.q.norm.kind = ROPE_NORM_RMS;
+        d.q.norm.no_weights = 1;
         d.q.norm.after = 1; // the whole head then
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;

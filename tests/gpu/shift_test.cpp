@@ -66,7 +66,6 @@ struct Keys {
         d.cache.kind = ROPE_CACHE_SLOTS;
         d.cache.slots = kSlots;
         d.k.element = d.v.element = element;
-        d.cache.slot_map_apart = 1;
         d.k.stored_scales.offset = size_t{kSlots} * kDim / sizeof(float);
         return d;
     }

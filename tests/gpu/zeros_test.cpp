@@ -29,6 +29,7 @@ TEST_P(ZerosThroughNorms, HaveTheCpusSigns) {
                 d.positions.kind = ROPE_POSITIONS_COUNTED;
                 d.q.norm.kind = d.k.norm.kind = kind;
                 d.q.norm.epsilon = d.k.norm.epsilon = 1e-5f;
+                d.q.norm.no_weights = d.k.norm.no_weights = !weights;
                 if (weights) d.q.norm.weights = d.k.norm.weights = scene.q_weights.data();
                 if (weights) d.q.norm.weight_plus = offset;
                 RopePlan plan;

@@ -216,7 +216,7 @@ gpu::Slots makeSlots(const Scene& scene, const RopePlan& plan, uint64_t seed) {
     fillPositions(fused, &random, &positions);
     std::vector<uint8_t>& apart = slots.bytes[ROPE_SLOT_SLOT_MAP];
     apart.assign(plan.bytes[ROPE_SLOT_SLOT_MAP], 0);
-    std::vector<uint8_t>& slot_map = fused.filled.cache.slot_map_apart != 0 ? apart : positions;
+    std::vector<uint8_t>& slot_map = fused.filled.cache.map_in_positions != 0 ? positions : apart;
     if (fused.filled.cache.kind == ROPE_CACHE_SLOTS) fillSlots(fused.filled, d.batch, &random, &slot_map);
     if (fused.filled.cache.kind == ROPE_CACHE_PAGE_TABLE) fillTable(fused.filled, caches, &random, &slot_map);
     if (plan.bytes[ROPE_SLOT_BIASES] != 0)
@@ -324,7 +324,7 @@ namespace {
 bool takesGivenWeights(const rope::FusedTensor& t) {
     const RopeNorm& norm = t.norm;
     const uint64_t packed = norm.all_heads != 0 ? norm.dim : 0;
-    return norm.weights_on_device != 0 && norm.weights_token_stride == 0 && norm.weights_head_stride == packed;
+    return rope::hasWeightsInBuffer(norm) && norm.weights_token_stride == 0 && norm.weights_head_stride == packed;
 }
 
 std::vector<float> readWeights(const rope::FusedTensor& t, const std::vector<uint8_t>& from) {
@@ -400,7 +400,6 @@ class Unfused {
             before_.bytes[t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS];
         if (norm != nullptr && takesGivenWeights(t)) {
             given = readWeights(t, weights);
-            d.q.norm.weights_on_device = d.q.norm.weights_per_head = 0;
             d.q.norm.weights = given.data();
         }
         if (scaled) {

@@ -149,7 +149,8 @@ RopeNorm drawNorm(sample::Random* random, const std::vector<float>& weights) {
     norm.all_heads = norm.kind != ROPE_NORM_LAYER && random->below(3) == 0;
     norm.epsilon = kEpsilons[random->below(5)];
     if (random->below(3) != 0) norm.weights = weights.data();
-    norm.weights_per_head = oneIn(3, random);
+    norm.no_weights = norm.weights == nullptr;
+    norm.weights_head_stride = oneIn(3, random); // of each head; layOutWeights knows how far they lie apart
     if (norm.kind == ROPE_NORM_LAYER && norm.weights != nullptr && oneIn(2, random)) norm.biases = weights.data() + 3;
     norm.weight_plus = static_cast<float>(random->below(2));
     return norm;
@@ -405,7 +406,8 @@ void drawCount(sample::Random* random, Scene* scene) {
 void drawWeightsOnDevice(sample::Random* random, const RopeFusedDescription& d, RopeNorm* norm) {
     if (norm->kind == ROPE_NORM_NONE || !oneIn(2, random)) return;
     norm->weights = norm->biases = nullptr;
-    norm->weights_on_device = 1;
+    norm->no_weights = 0;
+    norm->weights_head_stride = 0;
     norm->weights_element = static_cast<RopeElement>(random->below(4));
     const uint64_t finest = oneIn(2, random) ? 4 : 1; // whole vectors, or any place
     norm->weights_offset = random->below(40) * finest;
@@ -418,8 +420,9 @@ void drawApart(sample::Random* random, Scene* scene) {
     RopeFusedDescription& d = scene->d;
     drawWeightsOnDevice(random, d, &d.q.norm);
     drawWeightsOnDevice(random, d, &d.k.norm);
+    d.cache.map_in_positions = 1;
     if (!oneIn(2, random)) return;
-    d.cache.slot_map_apart = 1;
+    d.cache.map_in_positions = 0;
     d.cache.map_offset = random->below(5);
 }
 
@@ -453,6 +456,14 @@ void turnOnTheWay(Scene* scene) {
     r.frequencies.scale = 0;
 }
 
+void layOutWeights(RopeFusedDescription* d) {
+    for (RopeFusedTensor* t : {&d->q, &d->k, &d->v}) {
+        RopeNorm& norm = t->norm;
+        const uint32_t width = t->head_dim != 0 ? t->head_dim : d->head_dim;
+        if (norm.weights_head_stride != 0) norm.weights_head_stride = norm.dim != 0 ? norm.dim : width - norm.begin;
+    }
+}
+
 // A tensor whose rotary part starts at 0 needs a rotation that does not say another start.
 void nameBegins(RopeFusedDescription* d) {
     const uint32_t begin = d->rotation.rotary_begin;
@@ -478,6 +489,7 @@ void draw(uint64_t seed, Scene* scene) {
     drawTensors(&random, scene);
     turnOnTheWay(scene);
     nameBegins(&scene->d);
+    layOutWeights(&scene->d);
     drawCount(&random, scene);
     drawLimits(&random, scene);
     drawApart(&random, scene);
@@ -538,11 +550,11 @@ namespace {
 
 std::string describePart(const char* name, const RopeNorm& norm) {
     return std::string(name) + " part " + std::to_string(norm.begin) + "+" + std::to_string(norm.dim) +
-           (norm.biases != nullptr ? " biased" : "") + (norm.weights_per_head != 0 ? " per head" : "");
+           (norm.biases != nullptr ? " biased" : "") + (norm.weights_head_stride != 0 ? " per head" : "");
 }
 
 std::string describeWeights(const RopeNorm& norm) {
-    if (norm.weights_on_device == 0) return norm.weights != nullptr ? " given" : " none";
+    if (norm.no_weights != 0 || norm.weights != nullptr) return norm.weights != nullptr ? " given" : " none";
     return " kind " + std::to_string(norm.weights_element) + " at " + std::to_string(norm.weights_offset) + "." +
            std::to_string(norm.weights_token_stride) + "." + std::to_string(norm.weights_head_stride);
 }
@@ -579,7 +591,7 @@ std::string describe(const Scene& scene) {
         std::to_string(d.v.norm.kind) + "." + std::to_string(d.v.norm.all_heads) + " clip " + std::to_string(d.clip) +
         " biases " + std::to_string(d.q.bias) + "." + std::to_string(d.bias_element) + " at " +
         std::to_string(d.q.bias_offset) + "." + std::to_string(d.k.bias_offset) + "." + std::to_string(d.v.bias_offset);
-    return describeRotation(rope::rotationOf(d)) + text + " slot map apart " + std::to_string(c.slot_map_apart) +
+    return describeRotation(rope::rotationOf(d)) + text + " map in positions " + std::to_string(c.map_in_positions) +
            weights + " v element " + std::to_string(d.v.element) + " given scales " +
            std::to_string(d.k.given_scale.count) + "." + std::to_string(d.k.given_scale.multiplies) + " " +
            std::to_string(d.v.given_scale.count) + "." + std::to_string(d.v.given_scale.multiplies);

@@ -26,6 +26,7 @@ RopeFusedDescription cached(uint32_t tokens, RopeCacheKind kind, uint32_t slots)
     d.q.heads = 0;
     d.k.heads = d.v.heads = kKeys;
     d.cache.kind = kind;
+    d.cache.map_in_positions = 1;
     d.cache.slots = slots;
     return d;
 }

@@ -36,6 +36,7 @@ inline RopeFusedDescription llamaToCache() {
     d.k.heads = d.v.heads = 8;
     d.packed_qkv = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.cache.slots = 4096;
     d.cache.page_size = 16;
     d.k.element = d.v.element = ROPE_ELEMENT_F16;

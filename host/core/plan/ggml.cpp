@@ -150,10 +150,10 @@ void describeRotation(const RopeGgmlNode& n, RopeFusedDescription* d) {
 void describeNorm(const RopeGgmlNode& n, RopeNorm* norm) {
     norm->kind = ROPE_NORM_RMS;
     norm->epsilon = n.epsilon;
-    if (!isThere(n.weights)) return;
+    norm->no_weights = isThere(n.weights) ? 0 : 1;
+    if (norm->no_weights != 0) return;
     const Type& type = *findFloat(n.weights.type);
     const RopeLayout layout = layoutOf(n.weights, type.bytes);
-    norm->weights_on_device = 1;
     norm->weights_element = type.element;
     norm->weights_offset = layout.offset;
     norm->weights_token_stride = n.weights.ne[2] > 1 ? layout.token_stride : 0;
@@ -168,7 +168,6 @@ void describeRows(const RopeGgmlNode& n, RopeFusedDescription* d) {
     cache->kind = ROPE_CACHE_SLOTS;
     cache->slots = static_cast<uint32_t>(n.out.ne[1]);
     d->k.to = {layout.offset, 0, 0, layout.head_stride, static_cast<uint64_t>(n.x.ne[0])};
-    cache->slot_map_apart = 1;
     cache->map_element = n.rows.type == kInt64 ? ROPE_POSITION_INT64 : ROPE_POSITION_INT32;
     cache->map_offset = n.rows.offset / bytes;
 }

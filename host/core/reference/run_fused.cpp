@@ -123,9 +123,9 @@ struct HeadWork {
 };
 
 // Returns the place of an element's weight among those in PARAMETERS. `e` counts from the first element of the norm.
-uint32_t placeOfWeight(const HeadWork& h, uint32_t e) {
+uint64_t placeOfWeight(const HeadWork& h, uint32_t e) {
     const RopeNorm& norm = h.w.t.norm;
-    return (norm.all_heads != 0 || norm.weights_per_head != 0 ? h.number * norm.dim : 0) + e;
+    return h.number * norm.weights_head_stride + e;
 }
 
 float weightOf(const HeadWork& h, uint32_t e) {
@@ -139,7 +139,7 @@ float weightOf(const HeadWork& h, uint32_t e) {
 // Multiplies by the weight of an element, if there are any. Its place counts from the first element of the norm.
 ElementValue weighed(const HeadWork& h, uint32_t place, const ElementValue& value) {
     const RopeNorm& norm = h.w.t.norm;
-    if (norm.weights == nullptr && !hasWeightsOnDevice(norm)) return value;
+    if (norm.no_weights != 0) return value;
     const float given = weightOf(h, place), offset = norm.weight_plus;
     return scaledValue(value, static_cast<double>(given) + offset, offset != 0 ? given + offset : given); // -0 stays
 }
@@ -308,7 +308,7 @@ void moveToken(const TensorWork& w, uint32_t batch, uint32_t number) {
 
 TensorWork makeTensorWork(const ResolvedFused& fused, const FusedTensor& t, const RopeHostFused& data) {
     TensorWork w = {fused, t, makeHostRotation(t.d, data.positions, data.rows), {}, nullptr, nullptr, data.biases};
-    w.slot_map = fused.filled.cache.slot_map_apart != 0 ? data.slot_map : data.positions;
+    w.slot_map = fused.filled.cache.map_in_positions != 0 ? data.positions : data.slot_map;
     w.weights = t.role == kQ ? data.q_weights : data.k_weights;
     selectFusedPositions(fused, t, &w.rotation.positions_read, &w.rotation.frequencies);
     const bool is_q = t.role == kQ;
@@ -333,12 +333,12 @@ RopeResult checkArrays(const TensorWork& w, RopeReason* reason) {
     if (reads && w.rotation.positions == nullptr) return refuseNullPositions(reason);
     if (w.t.cached && readsSlotMap(g.cache) && w.slot_map == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "cache.slot_map_apart is %u and slot_map is null; it is an array here", g.cache.slot_map_apart);
+                      "the cache's slots are read from slot_map, which is null; it is an array here");
     }
-    if (hasWeightsOnDevice(w.t.norm) && w.weights == nullptr) {
+    if (hasWeightsInBuffer(w.t.norm) && w.weights == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.weights_on_device is %u and %s_weights is null; it is an array here", w.t.name,
-                      w.t.norm.weights_on_device, w.t.name);
+                      "%s.norm.weights and %s_weights are null; give one of them, or set %s.norm.no_weights to 1",
+                      w.t.name, w.t.name, w.t.name);
     }
     if (w.t.biased && w.biases == nullptr) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s.bias is 1 and biases is null; it is an array here", w.t.name);

@@ -784,45 +784,96 @@ typedef struct RopeRelativeDescription {
     RopeLayout x; /* keys: scores, [batch][heads][queries][keys]; values: the output, [...][dim] */
 } RopeRelativeDescription;
 
-/* ---- One pass from projection to cache -------------------------------------------------------------------------
+/* ---- Fused passes: from the projection to the cache -------------------------------------------------------------
  *
- * A fused pass does what stands beside the rotation in a decoder, without a trip through memory for each step. Each
- * token takes these steps:
+ * A fused pass moves Q, K and V from the projection to the attention and to the cache. Each of these tensors has a
+ * record, a RopeFusedTensor. A tensor takes these steps in this order, and skips each step that its record leaves at 0:
  *
- *     load -> biases -> clip -> norm -> rotate -> norm -> scale of queries -> convert -> destination
+ *     load -> biases -> clip -> norm -> rotate -> norm (with `after`) -> scale of queries -> convert -> store
  *
- * Every step that the description leaves at 0 is switched off. Each pass gives the bits of the passes that it
- * replaces with float32 between them. Norms, biases, the scale of queries and caches of I8, float8 and blocks take
- * heads of at most 1024 elements, of any float element, with head_dim a multiple of 4. A pass is fastest where
- * rotary_dim (and chunk_dim) is a multiple of 8 and rotary_begin, offsets and strides are multiples of 4. Where they
- * are not, pairs pass through shared memory. Heads of 16-bit elements begin at even places. A cache of I8 or float8 has
- * offsets and strides that are multiples of 4. Shifts of such caches refuse any other geometry.
+ * Q and K rotate, and V does not. The pass gives the bits of separate passes with float32 between them.
+ * docs/formats.md has the formulas of norms and of cache formats.
  *
- * I8 and Q8_0: each head, or block of 32, has d = max |x| / 127, and each element is x * (1/d) rounded to the nearest
- * int, halves away from 0; d is float32, in Q8_0 kept as float16: llama.cpp's quantize_row_q8_0_ref. If d is less than
- * 2^-126, d and all integers are 0. Beyond float16's 65504 d is infinite in Q8_0. A head or block that holds an
- * infinity or a NaN becomes undefined, and nothing else does.
+ * K and V go to the cache if cache.kind is set. All other tensors are written in place, or with out_of_place to their
+ * _OUT buffers. In place a tensor keeps its element and its layout, and what no step changes is not read.
  *
- * Q4_0, Q4_1 and Q5_0 are llama.cpp's quantize_row_q4_0_ref, _q4_1_ref and _q5_0_ref, float32 with every operation
- * rounded. Q4_0 has d = m / -8 and Q5_0 d = m / -16, where m is the first element of the largest magnitude, and an
- * element is x * (1/d) + 8.5, or + 16.5, cut to an integer of at most 15, or 31. Q4_1 has d = (max - min) / 15, and an
- * element is (x - min) * (1/d) + 0.5, cut to an integer of at most 15. d and min are kept as float16. If d is less than
- * 2^-126, d is kept as 0 of its sign and 1/d is 0, so all elements are 8 (Q4_0), 0 (Q4_1) or 16 (Q5_0). Beyond
- * float16's 65504 d and min are infinite. An infinity or a NaN in a block, or a difference max - min beyond float32,
- * makes that block undefined, and nothing else. A denormal element may count as 0.
+ * Bind these buffers. plan.bytes is 0 for each buffer that the plan does not use.
  *
- * float8 is rounded to nearest even. A number beyond 448 (e4m3fn) or 57344 (e5m2), an infinity too, becomes 448 or
- * 57344 with its sign, and a NaN becomes 0x7F, as __nv_cvt_float_to_fp8 does with __NV_SATFINITE. An element is
- * multiplied or divided by a scale first:
- *   - with a given scale of the tensor, or of each head: x / scale, as vLLM writes it (reshape_and_cache_flash), or
- *     x * scale, as FlashInfer does (rope_quantize_fp8); the nearest float32;
- *   - without one: x * (1/d), where d = max |x| / 448 (or / 57344) of each slot and head, but at least 1e-6; every
- *     operation is rounded. d is kept as float32 where I8 has its scale: vLLM's per-token-head kernel of fp8. A head
- *     that holds an infinity or a NaN becomes undefined, and nothing else does.
+ *     Q, K, V                the projection's tensors, in place the results too; with packed_qkv Q holds all three
+ *     Q_OUT, K_OUT, V_OUT    the results out of place; K_OUT and V_OUT are the caches, K_OUT both with cache.one_buffer
+ *     POSITIONS              positions; the counts of tokens (tokens_counted); the map with cache.map_in_positions
+ *     SLOT_MAP               a slot for each token (SLOTS), or a row of pages for each sequence (PAGE_TABLE)
+ *     FREQUENCIES, ROWS      where cos and sin come from, by rotation.source; neither if no tensor rotates
+ *     Q_WEIGHTS, K_WEIGHTS   weights of norms that have no array
+ *     BIASES                 biases of the projection
+ *     PARAMETERS             a uniform buffer, which ropeWriteParameters fills from the description's arrays
+ *     COUNTER                one uint32, which you clear (count_outside)
  *
- * Blocks lie one after the other; head_dim and the cache's offset and strides are multiples of 32. If one of these is
- * no multiple of 64, a cache of Q8_0, Q4_0 or Q5_0 takes ROPE_ENABLED_STORAGE_16, because its heads may begin in the
- * middle of a 32-bit word. It is refused without that bit. */
+ * POSITIONS and SLOT_MAP are bound from their beginnings. A destination must not overlap a source out of place, the
+ * map, or another destination. Two tokens of a pass must not have the same slot.
+ *
+ * All tensors share one dispatch if limits.storage_buffers has room for their buffers. Otherwise, or for one of these
+ * reasons, a tensor takes a dispatch of its own. The bits are the same, and no dispatch of a plan waits for another.
+ *   - V: its elements move in other vectors than K's; or both are quantized and differ in head_dim, in element or in
+ *     who gives the scale; or it lies by head ([heads][tokens][dim]) with other distances than K on the same side.
+ *   - Q: the driver is one for CPUs; or its elements move in other vectors than K's; or only one of Q and K has a norm
+ *     of all heads.
+ *
+ * Norms, biases, the scale of queries and caches of I8, float8 and blocks take heads of at most 1024 elements, with
+ * head_dim a multiple of 4. 16-bit heads begin at even places. Caches of I8 or float8 have offsets and strides that are
+ * multiples of 4. Blocks (Q8_0 and so on) have 32 elements: head_dim and the cache's offset and strides are multiples
+ * of 32, and without ROPE_ENABLED_STORAGE_16 multiples of 64 in Q8_0, Q4_0 and Q5_0. A pass is fastest where rotary_dim
+ * (and chunk_dim) is a multiple of 8, and where rotary_begin, offsets and strides are multiples of 4.
+ *
+ * Five passes, each with `RopeFusedDescription d = {0};` before it and `ropePlanFused(&d, &limits, &plan);` behind it.
+ * `f` has frequencies, and `b` is a RopeBuffers. Every pass binds POSITIONS and FREQUENCIES too.
+ *
+ *     Llama 3 8B: float16 rows of 32 Q, 8 K and 8 V heads. Q rotates in place, K and V go to pages of 16 slots.
+ *     d.tokens = tokens, d.head_dim = 128, d.element = ROPE_ELEMENT_F16, d.rotation.frequencies = f;
+ *     d.q.heads = 32, d.k.heads = 8, d.v.heads = 8, d.packed_qkv = 1;
+ *     d.cache.kind = ROPE_CACHE_PAGE_TABLE, d.cache.table_pages = 512;
+ *     d.cache.slots = 16 * pages, d.cache.page_size = 16;
+ *     d.cache.one_buffer = 1, d.v.to.offset = (uint64_t)d.cache.slots * 8 * 128;
+ *     b.slots[ROPE_SLOT_Q] = qkv, b.slots[ROPE_SLOT_K_OUT] = pool, b.slots[ROPE_SLOT_SLOT_MAP] = table;
+ *
+ *     Qwen3 8B: float32 Q, K and V apart, norms with bfloat16 weights in the model's memory, float16 caches.
+ *     d.tokens = tokens, d.head_dim = 128, d.rotation.frequencies = f;
+ *     d.q.heads = 32, d.k.heads = 8, d.v.heads = 8;
+ *     d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS, d.q.norm.epsilon = d.k.norm.epsilon = 1e-6f;
+ *     d.q.norm.weights_element = d.k.norm.weights_element = ROPE_ELEMENT_BF16;
+ *     d.cache.kind = ROPE_CACHE_SLOTS, d.cache.slots = slots;
+ *     d.k.element = d.v.element = ROPE_ELEMENT_F16;
+ *     b.slots[ROPE_SLOT_Q] = q, b.slots[ROPE_SLOT_K] = k, b.slots[ROPE_SLOT_V] = v;
+ *     b.slots[ROPE_SLOT_Q_WEIGHTS] = q_norm, b.slots[ROPE_SLOT_K_WEIGHTS] = k_norm;
+ *     b.slots[ROPE_SLOT_K_OUT] = k_cache, b.slots[ROPE_SLOT_V_OUT] = v_cache, b.slots[ROPE_SLOT_SLOT_MAP] = map;
+ *
+ *     Ministral 3: queries scaled by their positions. Each sequence has a ring of 4096 slots, and there is no map.
+ *     ropeMakeQueryScale(0.1, 16, scales, NULL);
+ *     d.batch = batch, d.tokens = tokens, d.head_dim = 128, d.element = ROPE_ELEMENT_BF16;
+ *     d.rotation.frequencies = f;
+ *     d.q.heads = 32, d.k.heads = 8, d.v.heads = 8, d.packed_qkv = 1;
+ *     d.query_scale.values = scales, d.query_scale.count = 16, d.query_scale.interval = 16384;
+ *     d.cache.kind = ROPE_CACHE_RING, d.cache.slots = 4096;
+ *     d.cache.one_buffer = 1, d.v.to.offset = (uint64_t)batch * 4096 * 8 * 128;
+ *     ropeWriteParameters(&d, mapped, NULL); // after the plan: plan.bytes[ROPE_SLOT_PARAMETERS] bytes, once
+ *     b.slots[ROPE_SLOT_Q] = qkv, b.slots[ROPE_SLOT_K_OUT] = rings, b.slots[ROPE_SLOT_PARAMETERS] = parameters;
+ *
+ *     ggml: K alone to a Q8_0 tensor by row numbers. ropePlanGgml makes such a description of ggml's nodes.
+ *     d.tokens = tokens, d.head_dim = 128, d.rotation.frequencies = f;
+ *     d.k.heads = 8, d.k.element = ROPE_ELEMENT_Q8_0;
+ *     d.cache.kind = ROPE_CACHE_SLOTS, d.cache.slots = rows, d.cache.map_element = ROPE_POSITION_INT64;
+ *     b.slots[ROPE_SLOT_K] = k, b.slots[ROPE_SLOT_K_OUT] = cache, b.slots[ROPE_SLOT_SLOT_MAP] = row_numbers;
+ *
+ *     DeepSeek V3: Q of 128 + 64 elements in place, beside the row of 512 + 64, whose 512 are normed.
+ *     d.tokens = tokens, d.head_dim = 192, d.element = ROPE_ELEMENT_BF16;
+ *     d.rotation.frequencies = f, d.rotation.rotary_dim = 64, d.rotation.pairing = ROPE_PAIRING_INTERLEAVED;
+ *     d.q.heads = 128, d.q.rotary_begin = 128;
+ *     d.k.heads = 1, d.k.head_dim = 576, d.k.rotary_begin = 512;
+ *     d.k.norm.kind = ROPE_NORM_RMS, d.k.norm.epsilon = 1e-6f, d.k.norm.dim = 512;
+ *     d.cache.kind = ROPE_CACHE_PAGE_TABLE, d.cache.table_pages = 256;
+ *     d.cache.slots = 64 * pages, d.cache.page_size = 64;
+ *     b.slots[ROPE_SLOT_Q] = q, b.slots[ROPE_SLOT_K] = latent, b.slots[ROPE_SLOT_K_WEIGHTS] = latent_norm;
+ *     b.slots[ROPE_SLOT_K_OUT] = pool, b.slots[ROPE_SLOT_SLOT_MAP] = table; */
 
 typedef enum RopeNormKind {
     ROPE_NORM_NONE = 0,
@@ -833,42 +884,28 @@ typedef enum RopeNormKind {
     ROPE_NORM_KIND_MAX_ENUM = 0x7FFFFFFF
 } RopeNormKind;
 
-/* y = (x * factor) * (weight + weight_plus), float32, every operation rounded; factor = 1/sqrt of a sum, rounded
- * once. Without a weight_plus nothing is added, so a weight of -0 keeps its sign. The order of the sum depends on
- * nothing but `dim`. Every four elements give (a*a + b*b) + (c*c + d*d). These sums are added in turns to four totals,
- * and the totals as (t0 + t1) + (t2 + t3). Several heads are added one after the other. A mean is the sum times
- * float32(1 / count). LAYER: the mean of x comes first, from (a + b) + (c + d) and so on. x - mean takes the place of x
- * in all that follows, and the bias is added last: y = ((x - mean) * factor) * weight + bias.
- *
- * A norm may take a part of the head: `dim` elements from `begin` on, which are counted from 0 in the order of the sum.
- * The other elements pass as if there were no norm. With k.head_dim 576, k.rotary_begin 512 and a norm of 512 elements
- * K is the row of DeepSeek's cache: the normed latent, and the rotary part behind it.
- *
- * Weights lie in PARAMETERS, a uniform buffer, or on the device in a buffer of the engine's own, which is a storage
- * buffer more. The bits are the same. GPUs read uniforms one by one where threads differ in the index, so the engine's
- * buffer is faster. If its weights_offset and both strides are multiples of four elements, a thread loads four weights
- * at a time; otherwise it loads them word by word. Two plans share a pipeline if both load alike, whatever their
- * weights_offset is; elements and strides are constants. So the layers of a model share a pipeline. */
+/* A norm takes all of a head, or `dim` elements from `begin` on; the other elements pass. GPUs load weights faster from
+ * the buffer than from an array, and four at a time if the offset and both strides are multiples of four. The layers of
+ * a model share a pipeline: the offset is no constant of it. */
 typedef struct RopeNorm {
     RopeNormKind kind;
+    float epsilon;        /* finite, 0 or more */
     uint32_t after;       /* 0: before the rotation (Qwen3, Gemma 3, OLMo 2). 1: after it (HunYuan, Llama 4) */
     uint32_t all_heads;   /* 0: each head by itself. 1: all heads of a token together (OLMo 2, MiniMax-M2) */
-    float epsilon;        /* finite, 0 or more */
-    const float* weights; /* `dim` of them, with all_heads or weights_per_head heads * dim, in the order of the elements
-                             that they meet (after: of pairing_out); null: none, or on the device */
-    float weight_plus;    /* with weights: added to each; 1 for Gemma */
-    uint32_t weights_on_device;    /* 1: the weights are read from ROPE_SLOT_Q_WEIGHTS or ROPE_SLOT_K_WEIGHTS, and
-                                      `weights` is null */
-    RopeElement weights_element;   /* on the device: F32 (0 too), F16 or BF16, widened to float32 */
-    uint64_t weights_offset;       /* elements before the first weight, odd ones too: at most 2^33 */
-    uint64_t weights_token_stride; /* elements from one token's weights to the next token's, the same in every batch;
-                                      0: all tokens take the same */
-    uint64_t weights_head_stride;  /* elements from one head's weights to the next head's; 0: all heads take the same,
-                                      with all_heads `dim` */
-    uint32_t begin;                /* the first element of the head that the norm takes, a multiple of 4 */
-    uint32_t dim;                  /* elements that it takes, a multiple of 4; 0: all from `begin` on */
-    const float* biases;           /* LAYER with weights: as many as weights, in the same order; null: none */
-    uint32_t weights_per_head;     /* 1: each head has weights and biases of its own in PARAMETERS; all_heads: always */
+    uint32_t begin;       /* the first element of the head that the norm takes, a multiple of 4 */
+    uint32_t dim;         /* elements that it takes, a multiple of 4; 0: all from `begin` on */
+    uint32_t no_weights;  /* 1: the norm has no weights (Llama 4, Gemma's V) */
+    const float* weights; /* your array, in the order of the elements that it meets (after: of pairing_out), which
+                             ropeWriteParameters copies. Null: the weights lie in buffer Q_WEIGHTS or K_WEIGHTS, and V
+                             is refused */
+    const float* biases;  /* LAYER: your array beside `weights`; null: none */
+    RopeElement weights_element;   /* in the buffer: F32 (0 too), F16 or BF16, widened to float32 */
+    uint64_t weights_offset;       /* in the buffer: elements before the first weight, odd ones too: at most 2^33 */
+    uint64_t weights_head_stride;  /* from one head's weights and biases to the next head's; 0: heads share them, with
+                                      all_heads `dim`. In an array it is 0 or `dim` */
+    uint64_t weights_token_stride; /* in the buffer: from one token's weights to the next token's, the same in every
+                                      batch; 0: tokens share them */
+    float weight_plus;             /* added to each weight: 1 for Gemma */
 } RopeNorm;
 
 /* Queries are multiplied by values[(position + offset) / interval], with the position on axis 0 without its fraction.
@@ -960,8 +997,8 @@ typedef struct RopeCache {
     uint32_t slots;     /* in all pages together; POSITIONS and RING: of one sequence. At most 2^30 */
     uint32_t page_size; /* slots in one page, slots a multiple of it; 0: no pages, PAGE_TABLE has them always */
     RopePositionElement map_element; /* INT32 or INT64, of slots or table */
-    uint32_t slot_map_apart;   /* 0: slots or table lie in POSITIONS, behind or before the positions. 1: in a buffer of
-                                  their own, SLOT_MAP; POSITIONS is then needed for positions and the count alone */
+    uint32_t map_in_positions; /* 0: slots or table lie in SLOT_MAP. 1: in POSITIONS, behind or before the positions,
+                                  which saves a storage buffer */
     uint64_t map_offset;       /* elements of that kind from the beginning of the buffer. In POSITIONS what is read of
                                   the positions, the slot map and the count of tokens may not overlap */
     uint64_t map_batch_stride; /* 0: tokens, or table_pages. One for all token counts lets their plans share
@@ -977,37 +1014,11 @@ typedef struct RopeCache {
                       shifts err alike: shift seldom and far */
 } RopeCache;
 
-/* Q goes in place or out of place. K and V go to the cache or, without a cache, as Q does. V is not turned. All three
- * take one dispatch if limits.storage_buffers has room for their buffers: 5 for packed rows and a cache that K and V
- * share, if positions are read and angles made, and one more for each buffer more: SLOT_MAP, BIASES, Q_WEIGHTS and
- * K_WEIGHTS count too. The bits are the same in one dispatch and in several.
- *   - V takes a dispatch of its own if there is less room, if its elements are moved in other vectors than K's, if both
- *     are quantized and differ in head_dim, in element or in who gives the scale, or if it lies by head
- *     ([heads][tokens][dim]) with other distances than K on the same side.
- *   - Q takes a dispatch of its own if there is less room, on drivers for CPUs, if its elements are moved in other
- *     vectors than K's, or if only one of Q and K has a norm of all heads.
- *
- * Heads may lie apart by exactly all tokens, as in [batch][heads][tokens][dim]. Their distance then grows with the
- * tokens, and is no constant of a pipeline.
- *
- * An engine's RMS norm, weight, rotation and write by row index are one pass. K may go alone (q.heads 0), from slot K
- * to its cache in slot K_OUT, with 6 storage buffers. With frequencies, tokens and head_dim set, these lines describe
- * it:
- *
- *     k.heads = heads;
- *     k.norm.kind = ROPE_NORM_RMS;     k.norm.epsilon = 1e-6f;
- *     k.norm.weights_on_device = 1;    k.norm.weights_element = ROPE_ELEMENT_F32;
- *     cache.kind = ROPE_CACHE_SLOTS;   cache.slots = slots;    k.element = ROPE_ELEMENT_F16;
- *     cache.slot_map_apart = 1;        cache.map_element = ROPE_POSITION_INT64;
- *
- * Reads POSITIONS (positions, slots or page table that are not apart, and the count of tokens; bound from its
- * beginning), SLOT_MAP (slots or page table apart; bound from its beginning), FREQUENCIES or ROWS, PARAMETERS (where a
- * norm has weights that are not on the device, queries have a scale, or float8 has a given scale), Q_WEIGHTS and
- * K_WEIGHTS (weights on the device), BIASES, Q, K, V. Writes Q, K and V or Q_OUT, K_OUT and V_OUT. Adds to COUNTER
- * where count_outside is set: one for each token that should turn and has no position, or a position outside the
+/* This is a fused pass. COUNTER gets one for each token that should turn and has no position, or a position outside the
  * table, or that has no slot in the cache. With rows as source the lengths of packed sequences are read for a cache, a
- * window or a scale of queries. A token behind the last sequence then turns in no tensor; without any of these all
- * tokens turn. */
+ * window or a scale of queries alone. A token behind the last sequence then turns in no tensor; without any of these
+ * all tokens turn. Heads may lie apart by exactly all tokens, as in [batch][heads][tokens][dim]: their distance then
+ * grows with the tokens, and is no constant of a pipeline. */
 typedef struct RopeFusedDescription {
     uint32_t batch; /* 0: 1 */
     uint32_t tokens;
@@ -1062,9 +1073,9 @@ typedef enum RopeSlot {
     ROPE_SLOT_X_OUT = 12,
     ROPE_SLOT_FACTORS = 13,         /* float32, what frequencies are divided by */
     ROPE_SLOT_FREQUENCIES_OUT = 14, /* the quotients: FREQUENCIES of the plans that follow */
-    ROPE_SLOT_SLOT_MAP = 15,        /* slots or page table, with cache.slot_map_apart */
-    ROPE_SLOT_Q_WEIGHTS = 16,       /* of Q's norm, with weights_on_device */
-    ROPE_SLOT_K_WEIGHTS = 17,       /* of K's norm, with weights_on_device */
+    ROPE_SLOT_SLOT_MAP = 15,        /* slots or page table */
+    ROPE_SLOT_Q_WEIGHTS = 16,       /* of Q's norm */
+    ROPE_SLOT_K_WEIGHTS = 17,       /* of K's norm */
     ROPE_SLOT_BIASES = 18,          /* of the projection */
     ROPE_SLOT_COUNT = 19
 } RopeSlot;
@@ -1429,10 +1440,10 @@ typedef struct RopeHostRotate {
     uint32_t outside; /* out: tokens that should turn and have no position, or one outside the table */
 } RopeHostRotate;
 
-/* slot_map is read with cache.slot_map_apart, q_weights and k_weights with weights_on_device, biases with `bias` of a
- * tensor. The caches are k_out and v_out (with cache.one_buffer k_out alone); the references have the same elements
- * before they are quantized. A shift reads K from k_out too. With `packed_qkv` K and V are read from q, and
- * K in place goes to k_out, which may be q itself. */
+/* slot_map is read without cache.map_in_positions, q_weights and k_weights where a norm has neither an array of weights
+ * nor no_weights, and biases with `bias` of a tensor. The caches are k_out and v_out (with cache.one_buffer k_out
+ * alone); the references have the same elements before they are quantized. A shift reads K from k_out too. With
+ * `packed_qkv` K and V are read from q, and K in place goes to k_out, which may be q itself. */
 typedef struct RopeHostFused {
     const void* positions;
     const void* rows;

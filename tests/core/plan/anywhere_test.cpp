@@ -28,6 +28,7 @@ TEST(PlanAnywhere, NormsHeadsThatLieAnywhere) {
         d.out_of_place = 1;
         d.element = element;
         d.q.norm.kind = ROPE_NORM_RMS;
+        d.q.norm.no_weights = 1;
         RopePlan p;
         if (ropePlanFused(&d, &limits, &p) != ROPE_SUCCESS) return std::string(p.reason.text);
         return std::string(p.passes[0].shader->name) + " " + std::to_string(p.passes[0].constants[ROPE_ID_RELAYED]);
@@ -58,7 +59,9 @@ TEST(PlanAnywhere, RefusesAnOddTensorBesideANormedOne) {
         d.out_of_place = 1;
         d.element = ROPE_ELEMENT_F16;
         (of_v ? d.v : d.k).from.offset = 1;
-        (of_v ? d.k.norm : d.v.norm).kind = ROPE_NORM_RMS;
+        RopeNorm& norm = of_v ? d.k.norm : d.v.norm;
+        norm.kind = ROPE_NORM_RMS;
+        norm.no_weights = 1;
         RopePlan plan;
         EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
         EXPECT_NE(std::string(plan.reason.text).find("16-bit elements at an odd offset"), std::string::npos);

@@ -24,12 +24,10 @@ RopeFusedDescription keysOfAnEngine() {
     d.k.heads = 8;
     d.k.norm.kind = ROPE_NORM_RMS;
     d.k.norm.epsilon = 1e-6f;
-    d.k.norm.weights_on_device = 1;
     d.k.norm.weights_element = ROPE_ELEMENT_F32;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4096;
     d.k.element = d.v.element = ROPE_ELEMENT_F16;
-    d.cache.slot_map_apart = 1;
     d.cache.map_element = ROPE_POSITION_INT64;
     return d;
 }
@@ -97,7 +95,7 @@ TEST(PlanApart, CountedPositionsTakeNoPositionsBuffer) {
 TEST(PlanApart, SlotsBesideThePositionsMeetNothing) {
     RopeFusedDescription d = keysOfAnEngine();
     EXPECT_EQ(planOf(d, limitsOf(6)).bytes[ROPE_SLOT_SLOT_MAP], 32u * 8);
-    d.cache.slot_map_apart = 0;
+    d.cache.map_in_positions = 1;
     RopePlan plan;
     const RopeLimits limits = limitsOf(6);
     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
@@ -110,7 +108,7 @@ TEST(PlanApart, CachesWithoutASlotMapTakeNoNotice) {
     RopeFusedDescription d = keysOfAnEngine();
     d.cache.kind = ROPE_CACHE_RING;
     const RopePlan apart = planOf(d, limitsOf(6));
-    d.cache.slot_map_apart = 0;
+    d.cache.map_in_positions = 1;
     const RopePlan plain = planOf(d, limitsOf(6));
     EXPECT_TRUE(ropePlansEqual(&apart, &plain));
     EXPECT_EQ(apart.bytes[ROPE_SLOT_SLOT_MAP], 0u);
@@ -147,15 +145,15 @@ void expectRefused(const std::string& sentence, RopeResult wanted, const RopeFus
 
 TEST(PlanApart, RefusesMoreBuffersThanTheDeviceBinds) {
     RopeFusedDescription d = packedModel();
-    expectRefused("fused_wide takes 6 storage buffers, and limits.storage_buffers is 5; set cache.slot_map_apart to 0",
-                  ROPE_ERROR_INVALID, d, limitsOf(5));
-    d.cache.slot_map_apart = 0;
+    expectRefused(
+        "fused_wide takes 6 storage buffers, and limits.storage_buffers is 5; set cache.map_in_positions to 1",
+        ROPE_ERROR_INVALID, d, limitsOf(5));
+    d.cache.map_in_positions = 1;
     d.cache.map_offset = 16;
     EXPECT_EQ(planOf(d, limitsOf(5)).pass_count, 2u);
-    expectRefused(
-        "fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device of its norms to 0, "
-        "and give `weights`",
-        ROPE_ERROR_INVALID, d, limitsOf(4));
+    expectRefused("fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights of its "
+                  "norms to arrays",
+                  ROPE_ERROR_INVALID, d, limitsOf(4));
 }
 
 // V goes apart where K's buffers and its own are too many together.
@@ -169,7 +167,7 @@ TEST(PlanApart, VGoesApartWhereBuffersAreTooMany) {
     EXPECT_EQ(planOf(d, limitsOf(6)).pass_count, 3u);
     d = keysOfAnEngine();
     d.k.norm = {};
-    d.cache.slot_map_apart = 0;
+    d.cache.map_in_positions = 1;
     d.cache.map_offset = 64;
     d.v.heads = d.k.heads;
     d.cache.one_buffer = 1;
@@ -189,15 +187,14 @@ TEST(PlanApart, VGoesApartWhereBuffersAreTooMany) {
 TEST(PlanApart, AdviceLeadsToAPlan) {
     RopeFusedDescription d = keysOfAnEngine();
     d.positions.kind = ROPE_POSITIONS_COUNTED;
-    expectRefused("fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights_on_device "
-                  "of its norms to 0, and give `weights`",
+    expectRefused("fused_wide takes 5 storage buffers, and limits.storage_buffers is 4; set weights of its "
+                  "norms to arrays",
                   ROPE_ERROR_INVALID, d, limitsOf(4));
-    d.cache.slot_map_apart = 0;
+    d.cache.map_in_positions = 1;
     RopePlan plan;
     const RopeLimits limits = limitsOf(4);
     EXPECT_EQ(ropePlanFused(&d, &limits, &plan), ROPE_ERROR_INVALID);
-    d.cache.slot_map_apart = 1;
-    d.k.norm.weights_on_device = 0;
+    d.k.norm.no_weights = 1;
     EXPECT_EQ(planOf(d, limits).pass_count, 1u);
     d.v.heads = d.k.heads; // K and V, each from a buffer of its own to one of its own
     EXPECT_EQ(planOf(d, limits).pass_count, 2u);

@@ -96,6 +96,7 @@ RopeFusedDescription intoCache(RopeElement element, RopeSource source) {
     d.q.heads = 32;
     d.k.heads = d.v.heads = 8;
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.cache.slots = 4096;
     d.cache.page_size = 16;
     d.cache.map_offset = 512; // behind the positions
@@ -107,6 +108,7 @@ RopeFusedDescription intoCache(RopeElement element, RopeSource source) {
 uint32_t barriersInto(RopeElement element, RopeSource source, RopeNormKind norm = ROPE_NORM_NONE) {
     RopeFusedDescription d = intoCache(element, source);
     d.q.norm.kind = d.k.norm.kind = norm;
+    d.q.norm.no_weights = d.k.norm.no_weights = 1;
     RopeLimits limits;
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 12;

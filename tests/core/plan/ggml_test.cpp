@@ -77,12 +77,10 @@ RopeFusedDescription fusedDescription() {
     f.k.element = ROPE_ELEMENT_F16;
     f.k.norm.kind = ROPE_NORM_RMS;
     f.k.norm.epsilon = 1e-6f;
-    f.k.norm.weights_on_device = 1;
     f.k.norm.weights_offset = 3;
     f.cache.kind = ROPE_CACHE_SLOTS;
     f.cache.slots = kSlots;
     f.k.to = {4, 0, 0, kHeadDim * kHeads, kHeadDim};
-    f.cache.slot_map_apart = 1;
     f.cache.map_element = ROPE_POSITION_INT64;
     f.cache.map_offset = 2;
     return f;
@@ -157,6 +155,7 @@ TEST(GgmlNode, NormWeightsAndRowsAreOnePass) {
     n.weights = {};
     f.k.norm = {};
     f.k.norm.kind = ROPE_NORM_RMS;
+    f.k.norm.no_weights = 1;
     f.k.norm.epsilon = 1e-6f;
     n.rows = packed(kI32, 4, {kTokens, 1, 1, 1}, 16);
     f.cache.map_element = ROPE_POSITION_INT32;

@@ -38,12 +38,10 @@ RopeFusedDescription latent() {
     d.k.norm.kind = ROPE_NORM_RMS;
     d.k.norm.epsilon = 1e-6f;
     d.k.norm.dim = 512;
-    d.k.norm.weights_on_device = 1;
     d.cache.kind = ROPE_CACHE_PAGE_TABLE;
     d.cache.slots = 4096;
     d.cache.page_size = 64;
     d.cache.table_pages = 16;
-    d.cache.slot_map_apart = 1;
     return d;
 }
 
@@ -123,7 +121,7 @@ TEST(PlanHeads, BiasesAreOneBufferMore) {
     d.k.head_dim = d.k.rotary_begin = 0;
     d.k.heads = 8;
     d.k.norm = {};
-    d.cache.slot_map_apart = 0;
+    d.cache.map_in_positions = 1;
     d.cache.map_offset = 8;
     d.q.bias = d.k.bias = 1;
     d.bias_element = ROPE_ELEMENT_BF16;

@@ -157,7 +157,7 @@ RopeResult planFused(bool packed, bool weights, RopeElement cache, const RopeLim
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 64;
     d.k.element = d.v.element = cache;
-    d.cache.slot_map_apart = weights;
+    d.cache.map_in_positions = !weights;
     d.cache.map_offset = weights ? 0 : 40;
     const uint64_t half = uint64_t{64} * 8 * 128;
     d.v.to.offset = packed ? half : 0;
@@ -168,7 +168,6 @@ RopeResult planFused(bool packed, bool weights, RopeElement cache, const RopeLim
     for (RopeNorm* norm : {&d.q.norm, &d.k.norm}) {
         norm->kind = ROPE_NORM_RMS;
         norm->epsilon = 1e-6f;
-        norm->weights_on_device = weights;
         if (!weights) norm->weights = kOnes.data();
     }
     return ropePlanFused(&d, &limits, plan);

@@ -107,6 +107,7 @@ TEST(Tuning, GivesNormedHeadsTheirPairs) {
         d.element = ROPE_ELEMENT_BF16;
         d.tuning.pairs = pairs;
         d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+        d.q.norm.no_weights = d.k.norm.no_weights = 1;
         RopePlan plan;
         ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
         EXPECT_EQ(plan.passes[0].constants[ROPE_ID_QUADS], pairs == 4 ? 1u : 2u);

@@ -178,10 +178,8 @@ TEST_P(RecordingRefusal, OfSlotsAndWeightsThatHaveNoBuffer) {
     d.k.heads = 2;
     d.q.no_rotation = d.k.no_rotation = 1;
     d.k.norm.kind = ROPE_NORM_RMS;
-    d.k.norm.weights_on_device = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
     d.cache.slots = 4;
-    d.cache.slot_map_apart = 1;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, &device().limits(), &plan), ROPE_SUCCESS) << plan.reason.text;
     ASSERT_EQ(prepared(plan, VK_SUCCESS), "");
@@ -275,6 +273,7 @@ TEST_P(RecordingRefusal, OfNoCacheWhoseFirstPageIsTheSource) {
     d.k.heads = d.v.heads = 2;
     d.q.no_rotation = d.k.no_rotation = 1;
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.cache.slots = kPages * kTokens;
     d.cache.page_size = kTokens;
     std::vector<float> source(2 * kPages * kPage);

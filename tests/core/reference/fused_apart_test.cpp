@@ -56,7 +56,6 @@ TEST(HostFused, WeightsOfTokensAndHeadsLieWhereTheirStridesSay) {
         d.q.norm.all_heads = d.k.norm.all_heads = 1;
         d.q.norm.weight_plus = 1;
         for (RopeNorm* norm : {&d.q.norm, &d.k.norm}) {
-            norm->weights_on_device = 1;
             norm->weights_element = element;
             norm->weights_offset = kBegin;
             norm->weights_token_stride = kToken;
@@ -66,7 +65,7 @@ TEST(HostFused, WeightsOfTokensAndHeadsLieWhereTheirStridesSay) {
         const int32_t slots[2 * kTokens] = {7, 3, 12, 0, 5, 1};
         all.data.slot_map = slots;
         all.data.q_weights = all.data.k_weights = memory.data();
-        d.cache.slot_map_apart = 1;
+        d.cache.map_in_positions = 0;
         all.run(d);
         for (uint32_t i = 0; i < 2 * kTokens; ++i) {
             const uint32_t token = i % kTokens;
@@ -101,7 +100,6 @@ TEST(HostFused, ParametersHaveNoWeightsOfTheDevice) {
     const std::vector<float> w = weights(kDim);
     RopeFusedDescription d = normed(2);
     d.q.norm.weights = w.data();
-    d.k.norm.weights_on_device = 1;
     std::vector<float> written(2 * kDim, kUntouched);
     ASSERT_EQ(ropeWriteParameters(&d, written.data(), nullptr), ROPE_SUCCESS);
     EXPECT_EQ(std::vector<float>(written.begin(), written.begin() + kDim), w);
@@ -111,8 +109,7 @@ TEST(HostFused, ParametersHaveNoWeightsOfTheDevice) {
 void expectRefused(const std::string& sentence, RopeResult wanted,
                    const std::function<void(RopeFusedDescription*)>& spoil) {
     RopeFusedDescription d = normed(3);
-    d.cache.slot_map_apart = 1;
-    d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
+    d.cache.map_in_positions = 0;
     spoil(&d);
     RopeReason reason;
     RopeHostFused data = {};
@@ -128,8 +125,8 @@ void expectRefused(const std::string& sentence, RopeResult wanted,
 
 TEST(HostFused, RefusesWeightsThatCannotBe) {
     static const float kOne = 1;
-    expectRefused("k.norm.weights is an address, and k.norm.weights_on_device is 1; leave one of them 0",
-                  ROPE_ERROR_INVALID, [](RopeFusedDescription* d) { d->k.norm.weights = &kOne; });
+    expectRefused("k.norm.weights is an address, and k.norm.no_weights is 1; leave one of them 0", ROPE_ERROR_INVALID,
+                  [](RopeFusedDescription* d) { d->k.norm.weights = &kOne, d->k.norm.no_weights = 1; });
     for (const int element : {-1, 4, 5}) {
         expectRefused(
             "q.norm.weights_element is " + std::to_string(element) + "; weights are floats, 1 to 3", ROPE_ERROR_INVALID,
@@ -142,7 +139,7 @@ TEST(HostFused, RefusesWeightsThatCannotBe) {
                   [](RopeFusedDescription* d) { d->k.norm.weights_token_stride = kFar; });
     expectRefused("k.norm.weights_head_stride is 8589934593; it may be at most 2^33 elements", ROPE_ERROR_TOO_LARGE,
                   [](RopeFusedDescription* d) { d->k.norm.weights_head_stride = kFar; });
-    expectRefused("k.norm's weights on the device span 4294967360 elements, more than 32 bits count; use smaller "
+    expectRefused("k.norm's weights span 4294967360 elements, more than 32 bits count; use smaller "
                   "strides",
                   ROPE_ERROR_TOO_LARGE,
                   [](RopeFusedDescription* d) { d->k.norm.weights_token_stride = uint64_t{1} << 31; });
@@ -153,8 +150,7 @@ TEST(HostFused, RefusesSlotsAndWeightsThatAreNull) {
         const std::vector<float> w = weights(kDim);
         const int32_t slots[3] = {0, 1, 2};
         RopeFusedDescription d = normed(3);
-        d.cache.slot_map_apart = 1;
-        d.q.norm.weights_on_device = d.k.norm.weights_on_device = 1;
+        d.cache.map_in_positions = 0;
         Arrays arrays(3, 16);
         if (slot_map) arrays.data.slot_map = slots;
         if (q_weights) arrays.data.q_weights = w.data();
@@ -162,16 +158,18 @@ TEST(HostFused, RefusesSlotsAndWeightsThatAreNull) {
         EXPECT_EQ(ropeHostRunFused(&d, &arrays.data, &reason), ROPE_ERROR_INVALID);
         return std::string(reason.text);
     };
-    EXPECT_EQ(said(true, false), "q.norm.weights_on_device is 1 and q_weights is null; it is an array here");
-    EXPECT_EQ(said(false, true), "cache.slot_map_apart is 1 and slot_map is null; it is an array here");
-    EXPECT_EQ(said(true, true), "k.norm.weights_on_device is 1 and k_weights is null; it is an array here");
+    EXPECT_EQ(said(true, false),
+              "q.norm.weights and q_weights are null; give one of them, or set q.norm.no_weights to 1");
+    EXPECT_EQ(said(false, true), "the cache's slots are read from slot_map, which is null; it is an array here");
+    EXPECT_EQ(said(true, true),
+              "k.norm.weights and k_weights are null; give one of them, or set k.norm.no_weights to 1");
 }
 
 // Members that nothing reads are no mistake.
 TEST(HostFused, TakesNoNoticeOfWeightsWithoutANorm) {
     RopeFusedDescription d = normed(3);
+    d.q.norm.no_weights = 1;
     d.k.norm = {};
-    d.k.norm.weights_on_device = 1;
     d.k.norm.weights_element = ROPE_ELEMENT_Q8_0;
     const int32_t slots[3] = {0, 1, 2};
     Arrays arrays(3, 16);

@@ -18,6 +18,7 @@ RopeNorm normOf(RopeNormKind kind, float epsilon, const float* weights = nullptr
     norm.kind = kind;
     norm.epsilon = epsilon;
     norm.weights = weights;
+    norm.no_weights = weights == nullptr;
     norm.biases = biases;
     return norm;
 }
@@ -48,7 +49,7 @@ TEST(HostHeads, LayerNormWithWeightsOfEachHead) {
     const std::vector<float> w = weights(kDim * kQueries);
     RopeFusedDescription d = plain(2);
     d.q.norm = normOf(ROPE_NORM_LAYER, 1e-3f, w.data());
-    d.q.norm.weights_per_head = 1;
+    d.q.norm.weights_head_stride = kDim;
     const Outcome r = run(d);
     for (size_t head = 0; head < 2 * kQueries; ++head) {
         Head x = headOf(r.q, head);

@@ -22,7 +22,7 @@ void scaleBy(Head* x, double factor, const float* weights, double offset) {
 TEST(HostFused, RmsNormStandsBeforeTheRotationAsInQwen3) {
     const std::vector<float> w = weights(kDim);
     RopeFusedDescription d = plain(3);
-    d.q.norm = {ROPE_NORM_RMS, 0, 0, 1e-3f, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = {ROPE_NORM_RMS, 1e-3f, 0, 0, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 0};
     const Outcome r = run(d);
     for (size_t head = 0; head < 3 * kQueries; ++head) {
         Head x = headOf(r.q, head);
@@ -36,7 +36,7 @@ TEST(HostFused, WeightsAreAddedToOneAsInGemma) {
     const std::vector<float> w = weights(kDim);
     RopeFusedDescription d = plain(2);
     d.k.heads = kKeys;
-    d.k.norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.k.norm = {ROPE_NORM_RMS, 1e-6f, 0, 0, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 1};
     const Outcome r = run(d);
     for (size_t head = 0; head < 2 * kKeys; ++head) {
         Head x = headOf(r.k, head);
@@ -53,7 +53,7 @@ TEST(HostFused, NormsStandBehindTheRotationAsInHunYuan) {
     const std::vector<float> w = weights(kDim);
     for (const RopeNormKind kind : {ROPE_NORM_RMS, ROPE_NORM_L2}) {
         RopeFusedDescription d = plain(2);
-        d.q.norm = {kind, 1, 0, 0.5f, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        d.q.norm = {kind, 0.5f, 1, 0, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 0};
         const Outcome r = run(d);
         for (size_t head = 0; head < 2 * kQueries; ++head) {
             Head x = headOf(r.q, head);
@@ -69,7 +69,7 @@ TEST(HostFused, AllHeadsAreNormedTogetherAsInOlmo2) {
     const std::vector<float> w = weights(kDim * kQueries);
     for (const uint32_t after : {0u, 1u}) {
         RopeFusedDescription d = plain(2);
-        d.q.norm = {ROPE_NORM_RMS, after, 1, 1e-5f, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        d.q.norm = {ROPE_NORM_RMS, 1e-5f, after, 1, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 0};
         const Outcome r = run(d);
         for (size_t token = 0; token < 2; ++token) {
             double sum = 0; // a rotation leaves it
@@ -93,7 +93,7 @@ TEST(HostFused, NormsRoundInThePromisedOrder) {
     for (const uint32_t all_heads : {0u, 1u}) {
         RopeFusedDescription d = plain(kTokens);
         d.q.no_rotation = d.k.no_rotation = 1;
-        d.q.norm = {ROPE_NORM_RMS, 0, all_heads, 1e-3f, w.data(), 0.25f, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        d.q.norm = {ROPE_NORM_RMS, 1e-3f, 0, all_heads, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 0.25f};
         const Outcome r = run(d);
         const uint32_t together = all_heads != 0 ? kQueries : 1;
         for (uint32_t first = 0; first < kTokens * kQueries; first += together) {
@@ -127,7 +127,7 @@ TEST(HostFused, TokensWithoutATurnAreStillNormedInTheOutputsPairing) {
     RopeFusedDescription d = plain(2);
     d.rotation.pairing_out = ROPE_PAIRING_INTERLEAVED;
     d.rotation.skip_first = 1;
-    d.q.norm = {ROPE_NORM_L2, 1, 0, 0, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = {ROPE_NORM_L2, 0, 1, 0, 0, 0, 1, nullptr, nullptr, {}, 0, 0, 0, 0};
     const Outcome r = run(d);
     const Head x = headOf(r.q, 0);
     const double length = std::sqrt(sumOfSquares(x));

@@ -102,6 +102,7 @@ TEST(HostFused, RefusesNormsThatAreNone) {
 }
 
 TEST(HostFused, RefusesPartsAndBiasesOfNorms) {
+    static const float kOne = 1;
     const auto k_norm = [](const std::string& piece, const std::function<void(RopeNorm*)>& spoil) {
         expectRefused(piece, [&spoil](RopeFusedDescription* d) {
             d->k.norm.kind = ROPE_NORM_LAYER;
@@ -116,17 +117,18 @@ TEST(HostFused, RefusesPartsAndBiasesOfNorms) {
     k_norm("k.norm.biases is an address", [](RopeNorm* n) { n->kind = ROPE_NORM_RMS, n->biases = n->weights; });
     k_norm("k.norm.biases is an address", [](RopeNorm* n) { n->biases = n->weights, n->weights = nullptr; });
     expectRefused(
-        "k.norm.weights_per_head of 32768 heads of 64 elements",
+        "k.norm.weights are 2097152 floats; an array holds at most 1048576",
         [](RopeFusedDescription* d) {
             d->k.heads = d->v.heads = 32768;
             d->k.norm.kind = ROPE_NORM_RMS;
-            d->k.norm.weights_per_head = 1;
+            d->k.norm.weights_head_stride = 64;
+            d->k.norm.weights = &kOne;
         },
         ROPE_ERROR_TOO_LARGE);
-    expectRefused("v.norm.weights_on_device is 1", [](RopeFusedDescription* d) {
-        d->v.norm.kind = ROPE_NORM_RMS;
-        d->v.norm.weights_on_device = 1;
-    });
+    k_norm("k.norm.weights_head_stride is 32; in an array it is 0 or the 64 elements of the norm",
+           [](RopeNorm* n) { n->weights = &kOne, n->weights_head_stride = 32; });
+    expectRefused("v.norm.weights is null, and V has no buffer of weights",
+                  [](RopeFusedDescription* d) { d->v.norm.kind = ROPE_NORM_RMS; });
     expectRefused("v.norm.kind is 1, and v has no heads", [](RopeFusedDescription* d) {
         d->v.heads = 0;
         d->v.norm.kind = ROPE_NORM_RMS;

@@ -64,7 +64,7 @@ TEST(HostFused, GivesTheBitsOfThePassesThatItReplaces) {
         RopeFusedDescription all = plain(5);
         all.element = ROPE_ELEMENT_BF16;
         all.q.element = all.k.element = all.v.element = ROPE_ELEMENT_F32;
-        all.q.norm = {ROPE_NORM_RMS, after, 0, 1e-6f, w.data(), 1, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        all.q.norm = {ROPE_NORM_RMS, 1e-6f, after, 0, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 1};
         all.query_scale = {values, 1, 1, 0};
         RopeFusedDescription norm = plain(5);
         norm.q.no_rotation = norm.k.no_rotation = 1;
@@ -89,7 +89,7 @@ TEST(HostFused, ChangesQInPlace) {
     for (const RopePairing pairing : {ROPE_PAIRING_HALF, ROPE_PAIRING_INTERLEAVED}) {
         RopeFusedDescription d = plain(3);
         d.rotation.pairing = pairing;
-        d.q.norm = {ROPE_NORM_RMS, 1, 1, 0, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+        d.q.norm = {ROPE_NORM_RMS, 0, 1, 1, 0, 0, 1, nullptr, nullptr, {}, 0, 0, 0, 0};
         std::vector<float> q = sample::values(3 * kQueries * kDim, 12);
         const std::vector<float> wanted = runQ(d, q);
         d.out_of_place = 0;
@@ -165,8 +165,8 @@ TEST(HostFused, ParametersAreWeightsAndScalesPaddedToFour) {
     const float values[] = {1, 2, 3, 4, 5};
     RopeFusedDescription d = cached(1, ROPE_CACHE_POSITIONS, 8);
     d.q.heads = kQueries;
-    d.q.norm = {ROPE_NORM_RMS, 0, 0, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
-    d.k.norm = {ROPE_NORM_RMS, 0, 1, 0, w.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = {ROPE_NORM_RMS, 0, 0, 0, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 0};
+    d.k.norm = {ROPE_NORM_RMS, 0, 0, 1, 0, 0, 0, w.data(), nullptr, {}, 0, 0, 0, 0};
     d.query_scale = {values, 5, 1, 0};
     std::vector<float> got(kDim + kDim * kKeys + 8 + 1, kUntouched);
     std::vector<float> wanted = {1, 2, 3, 4, 5, 0, 0, 0};

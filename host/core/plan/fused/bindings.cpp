@@ -54,7 +54,7 @@ PositionBuffer findPositions(const ResolvedFused& fused, const PositionNeeds& ne
     PositionBuffer found = {};
     selectPositions(d, needs, &found.positions, &found.frequencies);
     found.slot_map_bytes = cached ? slotMapBytes(filled, d) : 0;
-    found.bytes = filled.cache.slot_map_apart == 0 ? found.slot_map_bytes : 0;
+    found.bytes = filled.cache.map_in_positions != 0 ? found.slot_map_bytes : 0;
     if (readsPositions(found.positions)) {
         found.access = positionAccess(found.positions, found.frequencies);
         const uint64_t last = found.access.offset + found.access.extent - 1;
@@ -100,7 +100,7 @@ void setPositionBuffer(const ResolvedFused& fused, const PositionNeeds& needs, c
     pass->facts.words = kFusedWords;
     pass->joinable = 0;
     bindLists(ROPE_BINDING_POSITIONS, ROPE_SLOT_POSITIONS, found.bytes, pass);
-    if (filled.cache.slot_map_apart != 0)
+    if (filled.cache.map_in_positions == 0)
         bindLists(ROPE_BINDING_SLOT_MAP, ROPE_SLOT_SLOT_MAP, found.slot_map_bytes, pass);
 }
 
@@ -204,10 +204,10 @@ void bindTensors(FusedGroup* group) {
 
 uint32_t countBuffers(const FusedGroup& group) {
     const PositionBuffer found = findPositions(*group.fused, positionNeeds(group), group.first().d, group.isCached());
-    const bool apart = group.fused->filled.cache.slot_map_apart != 0;
+    const bool apart = group.fused->filled.cache.map_in_positions == 0;
     uint32_t count = (found.bytes != 0 ? 1u : 0u) + (apart && found.slot_map_bytes != 0 ? 1u : 0u);
     for (const RopeAccess& access : group.access) count += access.extent != 0 ? 1u : 0u;
-    forEachTensor(group, [&](const FusedTensor& t) { count += hasWeightsOnDevice(t.norm) ? 1u : 0u; });
+    forEachTensor(group, [&](const FusedTensor& t) { count += hasWeightsInBuffer(t.norm) ? 1u : 0u; });
     return count + (anyOf(group, [](const FusedTensor& t) { return t.biased; }) ? 1u : 0u);
 }
 
@@ -216,9 +216,9 @@ RopeResult checkBuffers(const RopePass& pass, const RopeLimits& limits, RopeReas
     constexpr uint32_t kMapAndPositions = 1u << ROPE_BINDING_SLOT_MAP | 1u << ROPE_BINDING_POSITIONS;
     constexpr uint32_t kWeights = 1u << ROPE_BINDING_Q_WEIGHTS | 1u << ROPE_BINDING_K_WEIGHTS;
     const uint32_t bound = boundBindings(pass);
-    const char* advice = (bound & kMapAndPositions) == kMapAndPositions ? "set cache.slot_map_apart to 0"
-                         : (bound & kWeights) != 0 ? "set weights_on_device of its norms to 0, and give `weights`"
-                                                   : "ropeLimitsFromDevice fills it in";
+    const char* advice = (bound & kMapAndPositions) == kMapAndPositions ? "set cache.map_in_positions to 1"
+                         : (bound & kWeights) != 0                      ? "set weights of its norms to arrays"
+                                                                        : "ropeLimitsFromDevice fills it in";
     return checkStorageBuffers(pass, limits, advice, reason);
 }
 

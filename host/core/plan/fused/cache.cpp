@@ -42,7 +42,8 @@ RopeResult resolveSlotMap(const RopeRotateDescription& d, RopeCache* cache, Rope
     if (!table) cache->table_pages = 0;
     if (!readsSlotMap(*cache)) {
         cache->map_element = ROPE_POSITION_INT32;
-        cache->map_offset = cache->map_batch_stride = cache->slot_map_apart = 0;
+        cache->map_offset = cache->map_batch_stride = 0;
+        cache->map_in_positions = 1;
         return ROPE_SUCCESS;
     }
     if (cache->map_element != ROPE_POSITION_INT32 && cache->map_element != ROPE_POSITION_INT64) {

@@ -19,7 +19,9 @@ RopeResult resolveCacheLayouts(const RopeRotateDescription& d, RopeFusedDescript
 RopeResult checkPositionRegions(const ResolvedFused& fused, RopeReason* reason);
 
 inline bool readsSlotMap(const RopeCache& cache) { return cacheKind(cache).map != SlotMap::kNone; }
-inline bool readsPositionsForSlots(const RopeCache& cache) { return readsSlotMap(cache) && cache.slot_map_apart == 0; }
+inline bool readsPositionsForSlots(const RopeCache& cache) {
+    return readsSlotMap(cache) && cache.map_in_positions != 0;
+}
 // True if a sequence may have more tokens than its ring has slots. The ring then keeps the sequence's last tokens.
 inline bool isLongRing(const RopeCache& cache, const RopeRotateDescription& d) {
     return cache.kind == ROPE_CACHE_RING && d.tokens > cache.slots;

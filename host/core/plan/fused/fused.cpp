@@ -39,7 +39,7 @@ void setCacheWords(const RopeCache& cache, const RopeRotateDescription& d, RopeF
     constants[ROPE_ID_CACHE] = cacheKind(cache).number;
     constants[ROPE_ID_PAGE_SIZE] = pages || cache.page_size != cache.slots ? cache.page_size : 0;
     constants[ROPE_ID_PASS] |= (cache.map_element == ROPE_POSITION_INT64 ? ROPE_PASS_MAP_WIDE : 0) |
-                               (cache.slot_map_apart != 0 ? ROPE_PASS_MAP_APART : 0) |
+                               (cache.map_in_positions == 0 ? ROPE_PASS_MAP_APART : 0) |
                                (isLongRing(cache, d) ? ROPE_PASS_LONG_RING : 0) |
                                (isTurnedByDelta(cache) ? ROPE_PASS_BY_DELTA : 0);
     push->slots = cache.slots;

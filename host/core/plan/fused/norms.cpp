@@ -56,31 +56,44 @@ RopeResult checkOptions(const char* name, bool is_v, const RopeNorm& norm, RopeR
         return refuse(reason, ROPE_ERROR_INVALID,
                       "%s.norm.biases is an address; biases go with ROPE_NORM_LAYER and `weights`", name);
     }
-    if (is_v && norm.weights_on_device != 0) {
+    if (norm.weights != nullptr && norm.no_weights != 0) {
         return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.weights_on_device is %u; weights of V's norm lie in PARAMETERS, so give `weights`", name,
-                      norm.weights_on_device);
+                      "%s.norm.weights is an address, and %s.norm.no_weights is %u; leave one of them 0", name, name,
+                      norm.no_weights);
+    }
+    if (is_v && hasWeightsInBuffer(norm)) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%s.norm.weights is null, and V has no buffer of weights; give an array, or set "
+                      "%s.norm.no_weights to 1",
+                      name, name);
     }
     return ROPE_SUCCESS;
 }
 
+// Heads share an array's weights, or each has weights behind the last head's.
+RopeResult checkArrayOfWeights(const char* name, const RopeFusedTensor& tensor, const RopeNorm& norm,
+                               RopeReason* reason) {
+    if (norm.weights_head_stride != 0 && norm.weights_head_stride != norm.dim) {
+        return refuse(reason, ROPE_ERROR_INVALID,
+                      "%s.norm.weights_head_stride is %llu; in an array it is 0 or the %u elements of the norm", name,
+                      static_cast<unsigned long long>(norm.weights_head_stride), norm.dim);
+    }
+    const uint64_t weights = (norm.weights_head_stride != 0 ? uint64_t{tensor.heads} : 1) * norm.dim;
+    if (weights <= kMaxNormElements) return ROPE_SUCCESS;
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.norm.weights are %llu floats; an array holds at most %llu", name,
+                  static_cast<unsigned long long>(weights), static_cast<unsigned long long>(kMaxNormElements));
+}
+
 RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFusedTensor& tensor, RopeNorm* norm,
                               RopeReason* reason) {
-    if (!hasWeightsOnDevice(*norm)) {
-        norm->weights_on_device = 0;
-        return ROPE_SUCCESS;
-    }
-    if (norm->weights != nullptr) {
-        return refuse(reason, ROPE_ERROR_INVALID,
-                      "%s.norm.weights is an address, and %s.norm.weights_on_device is %u; leave one of them 0", name,
-                      name, norm->weights_on_device);
-    }
+    if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = norm->dim;
+    if (norm->no_weights != 0) return ROPE_SUCCESS;
+    if (norm->weights != nullptr) return checkArrayOfWeights(name, tensor, *norm, reason);
     if (norm->weights_element == ROPE_ELEMENT_DEFAULT) norm->weights_element = ROPE_ELEMENT_F32;
     if (norm->weights_element < ROPE_ELEMENT_F32 || norm->weights_element > kLastTensorElement) {
         return refuse(reason, ROPE_ERROR_INVALID, "%s.norm.weights_element is %d; weights are floats, %d to %d", name,
                       static_cast<int>(norm->weights_element), ROPE_ELEMENT_F32, kLastTensorElement);
     }
-    if (norm->all_heads != 0 && norm->weights_head_stride == 0) norm->weights_head_stride = norm->dim;
     const struct {
         const char* names[2]; // of Q's norm and of K's
         uint64_t value;
@@ -96,8 +109,8 @@ RopeResult resolveNormWeights(const char* name, uint32_t tokens, const RopeFused
     const uint64_t elements = weightElements(*norm, tokens, tensor.heads);
     if (elements <= UINT32_MAX - kMostWeightsBefore) return ROPE_SUCCESS;
     return refuse(reason, ROPE_ERROR_TOO_LARGE,
-                  "%s.norm's weights on the device span %llu elements, more than 32 bits count; use smaller strides",
-                  name, static_cast<unsigned long long>(elements));
+                  "%s.norm's weights span %llu elements, more than 32 bits count; use smaller strides", name,
+                  static_cast<unsigned long long>(elements));
 }
 
 } // namespace
@@ -123,11 +136,10 @@ RopeResult resolveNorm(const char* name, const RopeRotateDescription& d, const R
     if (result == ROPE_SUCCESS) result = resolvePart(name, tensor, norm, reason);
     if (result != ROPE_SUCCESS) return result;
     const uint64_t together = static_cast<uint64_t>(tensor.heads) * norm->dim;
-    if ((norm->all_heads | norm->weights_per_head) == 0 || together <= kMaxNormElements)
+    if (norm->all_heads == 0 || together <= kMaxNormElements)
         return resolveNormWeights(name, d.tokens, tensor, norm, reason);
-    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.norm.%s of %u heads of %u elements; it takes at most %llu", name,
-                  norm->all_heads != 0 ? "all_heads" : "weights_per_head", tensor.heads, norm->dim,
-                  static_cast<unsigned long long>(kMaxNormElements));
+    return refuse(reason, ROPE_ERROR_TOO_LARGE, "%s.norm.all_heads of %u heads of %u elements; it takes at most %llu",
+                  name, tensor.heads, norm->dim, static_cast<unsigned long long>(kMaxNormElements));
 }
 
 bool canNormTogether(const FusedTensor& a, const FusedTensor& b) {
@@ -149,7 +161,7 @@ uint32_t normBits(const FusedTensor& t) {
     if (norm.kind == ROPE_NORM_LAYER) bits |= ROPE_NORM_CENTERED;
     if (norm.all_heads != 0) bits |= ROPE_NORM_ALL_HEADS;
     if (norm.weights != nullptr) bits |= ROPE_NORM_GIVEN;
-    if (norm.all_heads != 0 || norm.weights_per_head != 0) bits |= ROPE_NORM_PER_HEAD;
+    if (norm.weights != nullptr && norm.weights_head_stride != 0) bits |= ROPE_NORM_PER_HEAD;
     if (norm.biases != nullptr) bits |= ROPE_NORM_BIASED;
     return bits;
 }
@@ -162,8 +174,7 @@ void setNorm(const FusedTensor& t, uint32_t uniform_at, uint32_t* fields) {
     fields[field::norm_share] = floatConstant(norm.kind == ROPE_NORM_L2 ? 1.0f : 1.0f / static_cast<float>(count));
     fields[field::epsilon] = floatConstant(norm.epsilon);
     if (norm.weights != nullptr) fields[field::uniform_at] = uniform_at / 4;
-    if (norm.weights != nullptr || hasWeightsOnDevice(norm))
-        fields[field::weight_plus] = floatConstant(norm.weight_plus);
+    if (norm.no_weights == 0) fields[field::weight_plus] = floatConstant(norm.weight_plus);
 }
 
 // Binds weights that lie in a buffer of their own.
@@ -198,7 +209,7 @@ void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const 
         if (!isNormed(t)) return;
         if (common == 0 || t.role != kV) common = normBits(t);
         if (takesPart(group, t)) pass->constants[ROPE_ID_PASS] |= ROPE_PASS_NORM_PART;
-        if (hasWeightsOnDevice(t.norm))
+        if (hasWeightsInBuffer(t.norm))
             places |= t.norm.weights_offset | t.norm.weights_token_stride | t.norm.weights_head_stride;
     });
     if (common == 0) return;
@@ -211,7 +222,7 @@ void setNorms(const FusedGroup& group, const ParameterLayout& parameters, const 
         setNorm(t, parameters.weights[t.role], fields);
         if (t.role == kV) fields[field::norm_bits] &= ~(ROPE_NORM_BEFORE | ROPE_NORM_AFTER);
         fields[field::norm_bits] |= common & (ROPE_NORM_BEFORE | ROPE_NORM_AFTER);
-        if (!hasWeightsOnDevice(t.norm)) return;
+        if (!hasWeightsInBuffer(t.norm)) return;
         bindWeights(t, limits, push, pass);
         if (places % 4 == 0) fields[field::norm_bits] |= ROPE_NORM_BY_FOUR;
     });

@@ -11,7 +11,7 @@ namespace {
 uint32_t weightCount(const RopeFusedTensor& t) {
     const RopeNorm& norm = t.norm;
     if (norm.kind == ROPE_NORM_NONE || norm.weights == nullptr) return 0;
-    return (norm.all_heads != 0 || norm.weights_per_head != 0 ? t.heads : 1) * norm.dim;
+    return (norm.weights_head_stride != 0 ? t.heads : 1) * norm.dim;
 }
 
 // Returns the weights and the biases of a norm.

@@ -72,8 +72,9 @@ struct ResolvedFused {
 RopeResult resolveFused(const RopeFusedDescription& given, ResolvedFused* fused, RopeReason* reason);
 
 inline bool isForCaches(const FusedTensor& tensor) { return isForCaches(tensor.d.element_out); }
-inline bool hasWeightsOnDevice(const RopeNorm& norm) {
-    return norm.kind != ROPE_NORM_NONE && norm.weights_on_device != 0;
+// A norm's weights lie in an array, which PARAMETERS holds, or in a buffer of their own, or there are none.
+inline bool hasWeightsInBuffer(const RopeNorm& norm) {
+    return norm.kind != ROPE_NORM_NONE && norm.weights == nullptr && norm.no_weights == 0;
 }
 inline bool isNormed(const FusedTensor& tensor) { return tensor.norm.kind != ROPE_NORM_NONE; }
 inline bool normsAllHeads(const FusedTensor& tensor) { return isNormed(tensor) && tensor.norm.all_heads != 0; }

@@ -44,6 +44,7 @@ TEST(PlanFused, SlotsOfSequencesFollowEachOtherByTheirOwnStride) {
     d.positions = {};
     d.positions.kind = ROPE_POSITIONS_COUNTED;
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.cache.map_offset = 5;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
@@ -53,6 +54,7 @@ TEST(PlanFused, SlotsOfSequencesFollowEachOtherByTheirOwnStride) {
 TEST(PlanFused, SaysWhatItDoes) {
     RopeFusedDescription d = llamaToCache();
     d.k.norm.kind = ROPE_NORM_RMS;
+    d.k.norm.no_weights = 1;
     RopePlan plan;
     ASSERT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
     char text[2048];
@@ -103,14 +105,15 @@ TEST(PlanFused, RefusesWhatAGroupOrAUniformBindingCannotHold) {
     d.q.norm = {};
     d.q.norm.kind = ROPE_NORM_RMS;
     d.q.norm.weights = weights.data();
-    d.q.norm.weights_per_head = 1;
+    d.q.norm.weights_head_stride = 128;
     RopePlan plan;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
     EXPECT_NE(std::string(plan.reason.text).find("parameters spans 65536 bytes, and a binding 16384 at most"),
               std::string::npos)
         << plan.reason.text;
     d.q.norm.weights = nullptr;
-    d.q.norm.weights_per_head = 0;
+    d.q.norm.no_weights = 1;
+    d.q.norm.weights_head_stride = 0;
     d.q.norm.all_heads = 1;
     d.q.heads = 512;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_ERROR_TOO_LARGE);
@@ -174,6 +177,7 @@ TEST(PlanFused, AShiftTakesNoNoticeOfKsSource) {
     d.k.heads = 8;
     d.rotation.frequencies = {frequencies.data(), 64, 1, nullptr, 1};
     d.cache.kind = ROPE_CACHE_SLOTS;
+    d.cache.map_in_positions = 1;
     d.k.element = d.v.element = ROPE_ELEMENT_F16;
     d.cache.slots = 64;
     d.cache.delta = -3;
@@ -251,6 +255,7 @@ TEST(PlanFused, TakesOddNumbersOfBlocksWith16BitStorageAlone) {
         d.head_dim = head_dim;
         d.v.heads = 1;
         d.cache.kind = ROPE_CACHE_SLOTS;
+        d.cache.map_in_positions = 1;
         d.cache.slots = 8;
         d.k.element = d.v.element = element;
         d.v.to = {offset, 0, 0, token_stride, head_dim};
@@ -284,15 +289,16 @@ TEST(PlanFused, TakesQApartFromAKOfAnotherNorm) {
         return ropeDispatchCount(&plan);
     };
     const std::vector<float> weights(128, 1.0f);
-    d.q.norm = {ROPE_NORM_RMS, 0, 0, 1e-6f, weights.data(), 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = {ROPE_NORM_RMS, 1e-6f, 0, 0, 0, 0, 0, weights.data(), nullptr, {}, 0, 0, 0, 0};
     EXPECT_EQ(dispatches(), 1u);
-    d.k.norm = {ROPE_NORM_L2, 0, 0, 1e-5f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.k.norm = {ROPE_NORM_L2, 1e-5f, 0, 0, 0, 0, 1, nullptr, nullptr, {}, 0, 0, 0, 0};
     EXPECT_EQ(dispatches(), 1u);
     d.k.norm.after = 1;
     EXPECT_EQ(dispatches(), 2u);
     d.k.norm = d.q.norm;
     d.k.norm.all_heads = 1;
     d.k.norm.weights = nullptr;
+    d.k.norm.no_weights = 1;
     EXPECT_EQ(dispatches(), 2u);
 }
 
@@ -302,7 +308,7 @@ TEST(PlanFused, KeepsHeadsThatAreNormedTogetherInOneGroup) {
     ropeMinimumLimits(&limits);
     limits.storage_buffers = 8;
     RopeFusedDescription d = llamaToCache();
-    d.q.norm = d.k.norm = {ROPE_NORM_RMS, 0, 1, 1e-6f, nullptr, 0, 0, {}, 0, 0, 0, 0, 0, nullptr, 0};
+    d.q.norm = d.k.norm = {ROPE_NORM_RMS, 1e-6f, 0, 1, 0, 0, 1, nullptr, nullptr, {}, 0, 0, 0, 0};
     for (const uint32_t size : {128u, 256u, 1024u}) {
         limits.group_size = size;
         RopePlan plan;
@@ -363,6 +369,7 @@ TEST(PlanFused, TakesWhatNeitherTurnsNorIsDoneAnythingTo) {
     d.head_dim = 20;
     d.v.to.offset = 4096 * 8 * 20;
     d.q.norm.kind = ROPE_NORM_RMS;
+    d.q.norm.no_weights = 1;
     EXPECT_EQ(ropePlanFused(&d, nullptr, &plan), ROPE_SUCCESS) << plan.reason.text;
 
     d = llamaToCache();

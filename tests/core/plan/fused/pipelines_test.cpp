@@ -26,6 +26,7 @@ std::set<uint32_t> pipelinesOf(RopeCacheKind kind, RopeCacheOrder order, RopeEle
             for (const uint32_t layer : {0u, 1u}) {
                 RopeFusedDescription d = llamaToCache();
                 d.cache.kind = kind;
+                d.cache.map_in_positions = 1;
                 d.cache.order = order;
                 d.k.element = d.v.element = element;
                 d.cache.slots = slots;
@@ -80,6 +81,7 @@ TEST(PlanFused, SharesPipelinesBetweenStepsAndCachesWhereVIsNotLikeK) {
                         d.rotation.frequencies.count = 32;
                         d.v.head_dim = 128;
                         d.cache.kind = kind;
+                        d.cache.map_in_positions = 1;
                         d.cache.order = order;
                         d.cache.slots = slots;
                         d.cache.page_size = d.cache.one_buffer = 0;
@@ -129,6 +131,7 @@ TEST(PlanFused, SharesPipelinesBetweenStepsWhereHeadsLieApartByAllTokens) {
                 if (way == kOwnV) d.v.head_dim = 64;
                 if (way == kInPlace) d.v.heads = r.out_of_place = 0;
                 if (way == kInPlace) d.q.norm.kind = d.k.norm.kind = ROPE_NORM_RMS;
+                d.q.norm.no_weights = d.k.norm.no_weights = 1;
                 r.q.from = byHead(r, 32, 128);
                 r.k.from = byHead(r, 8, 128);
                 d.v.from = byHead(r, 8, way == kOwnV ? 64 : 128);
@@ -249,6 +252,7 @@ TEST(PlanFused, TakesAVThatIsNotLikeKToPagesOfOneSlot) {
             d.packed_qkv = 0;
             d.v.head_dim = 64;
             d.cache.kind = kind;
+            d.cache.map_in_positions = 1;
             d.cache.order = order;
             d.cache.page_size = 1;
             d.cache.table_pages = 4096;

@@ -86,7 +86,7 @@ void checkTensor(const Last& l, const rope::FusedTensor& t, const Strides& s, co
 
 // The last weight that a token and a head ask for, and what is loaded with it.
 void checkWeights(const Last& l, const rope::FusedTensor& t) {
-    if (t.norm.kind == ROPE_NORM_NONE || t.norm.weights_on_device == 0) return;
+    if (!rope::hasWeightsInBuffer(t.norm)) return;
     const bool q = t.role == rope::kQ;
     const uint32_t bits = l.field(t, rope::field::norm_bits);
     const uint32_t element = bits >> ROPE_NORM_WEIGHTS;
@@ -174,7 +174,7 @@ void checkPositionBytes(const rope::ResolvedFused& fused, const rope::FusedTenso
     const RopeRotateDescription& d = t.d;
     const RopeCache& cache = fused.filled.cache;
     const uint64_t bytes = plan.bytes[ROPE_SLOT_POSITIONS];
-    const uint64_t map_bytes = cache.slot_map_apart != 0 ? plan.bytes[ROPE_SLOT_SLOT_MAP] : bytes;
+    const uint64_t map_bytes = cache.map_in_positions != 0 ? bytes : plan.bytes[ROPE_SLOT_SLOT_MAP];
     const uint32_t step = ropePositionBytes(cache.map_element);
     if (t.cached && cache.kind == ROPE_CACHE_SLOTS) {
         Reach(cache.map_offset).over(d.batch, cache.map_batch_stride).over(d.tokens, 1).isIn(map_bytes, 1, step);
@@ -204,7 +204,7 @@ void checkTensorBytes(const rope::ResolvedFused& fused, const rope::FusedTensor&
             .isIn(plan.bytes[slot], t.d.head_dim, ropeElementBytes(element));
     };
     if (t.d.out_of_place != 0) tensor(t.from_slot, t.source, t.d.element);
-    if (t.norm.kind != ROPE_NORM_NONE && t.norm.weights_on_device != 0) {
+    if (rope::hasWeightsInBuffer(t.norm)) {
         const RopeSlot slot = t.role == rope::kQ ? ROPE_SLOT_Q_WEIGHTS : ROPE_SLOT_K_WEIGHTS;
         Reach(t.norm.weights_offset)
             .over(t.d.tokens, t.norm.weights_token_stride)
